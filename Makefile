@@ -1,0 +1,65 @@
+# Two commands do everything on a fresh machine with make, git and Python >= 3.11:
+#   make demo    see it work
+#   make test    lint, types and all tests
+PYTHON ?= python3
+UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
+BIN := .venv/bin
+LOCKS := requirements/base.txt requirements/dev.txt requirements/bench.txt
+COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
+export UV_PYTHON_DOWNLOADS := never
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format lock clean
+
+help:  ## Show what each target does
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/ready  ## Make the environment in .venv (demo and test call it)
+
+demo: setup  ## See it work: render portal pages, read them, print what they say
+	@$(BIN)/sale-sofia demo
+
+test: lint  ## Lint, types and all tests
+	$(BIN)/pytest -n 2 --cov --cov-report=term
+
+lint: setup  ## ruff and mypy strict
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup  ## Let ruff format and fix what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench-%: .venv-bench/ready  ## Run bench/NAME.py beside its peers: make bench-parse ARGS="--quick --check"
+	.venv-bench/bin/python bench/$*.py $(ARGS)
+
+lock: $(UV)  ## Renew the pinned, hashed requirements
+	$(COMPILE) --upgrade pyproject.toml -o requirements/base.txt
+	$(COMPILE) --upgrade --extra dev -c requirements/base.txt pyproject.toml -o requirements/dev.txt
+	$(COMPILE) --upgrade --extra bench -c requirements/base.txt pyproject.toml -o requirements/bench.txt
+	$(COMPILE) --upgrade requirements/uv.in -o requirements/uv.txt
+
+clean:  ## Remove the environments and caches
+	rm -rf .venv .venv-bench .tools .mypy_cache .ruff_cache .pytest_cache .coverage .coverage.*
+
+# A target folder is the one place pip fills even where the system's Python is closed to it (PEP 668),
+# and uv makes environments without ensurepip, which Debian leaves out.
+.tools/bin/uv: requirements/uv.txt
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade \
+		--target .tools -r requirements/uv.txt
+	@touch $@
+
+.venv/ready: requirements/dev.txt pyproject.toml | $(UV)
+	$(call make_env,.venv,requirements/dev.txt)
+
+.venv-bench/ready: requirements/bench.txt pyproject.toml | $(UV)
+	$(call make_env,.venv-bench,requirements/bench.txt)
+
+define make_env
+	@test -x $(1)/bin/python || $(UV) venv --quiet --python $(PYTHON) $(1)
+	$(UV) pip sync --quiet --require-hashes --python $(1)/bin/python $(2)
+	$(UV) pip install --quiet --no-deps --no-build-isolation --python $(1)/bin/python --editable .
+	@touch $@
+endef
