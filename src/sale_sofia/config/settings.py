@@ -1,0 +1,186 @@
+"""Every limit and address of the system, in one typed object read from environment variables."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_core.core_schema import ValidationInfo
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from sale_sofia.config.settings_types import (
+    DEFAULT_DOMAIN,
+    FOLDER_ALLOWED,
+    RATES_ALLOWED,
+    DomainRates,
+    Folder,
+    decimal,
+    mode_switch,
+    notes,
+    switch,
+    whole,
+    wrong_value,
+)
+from sale_sofia.config.settings_urls import DATABASE_ALLOWED, REDIS_ALLOWED, DatabaseUrl, RedisUrl
+
+MIN_PYTHON: Final = (3, 11)
+TIME_ZONE: Final = "Europe/Sofia"
+DATABASE_FILE: Final = "sale_sofia.db"
+
+
+class SettingsError(ValueError):
+    """The environment holds wrong settings: one line for each; nothing may start with them."""
+
+
+def _database_in_data_dir(data: dict[str, Any]) -> SecretStr:
+    return SecretStr(f"sqlite:///{data['data_dir'] / DATABASE_FILE}")
+
+
+class Settings(BaseSettings):
+    """All settings, valid and unchangeable. A field's environment variable is its name in capitals.
+
+    An empty variable counts as unset; no file is read.
+    """
+
+    model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True, hide_input_in_errors=True)
+
+    parallel_scraping: bool = switch(default=False, sentence="Run on Celery workers instead of this process.")
+    redis_circuit_breaker_enabled: bool | None = mode_switch(
+        "Share the circuit breakers through Redis; unset: on under Celery, off in local mode."
+    )
+    redis_rate_limiter_enabled: bool | None = mode_switch(
+        "Share the rate limits through Redis; unset: on under Celery, off in local mode."
+    )
+
+    scraping_chunk_size: int = whole(25, 1, 1000, "adverts", "Adverts in one batch of work.")
+    scraping_soft_time_limit: int = whole(
+        600, 1, 86_399, "seconds", "After this long a batch is asked to stop and hand back what is left."
+    )
+    scraping_hard_time_limit: int = whole(
+        720, 2, 86_400, "seconds", "After this long a batch is killed; more than the soft limit."
+    )
+    checkpoint_batch_size: int = whole(10, 1, 1000, "adverts", "Adverts written in one transaction.")
+
+    retry_max_attempts: int = whole(5, 1, 100, "attempts", "Tries of one URL before it counts as failed.")
+    retry_base_delay: float = decimal(
+        2.0, 0.01, 3600, "seconds", "Wait before the second try; doubles with every further one."
+    )
+    retry_max_delay: float = decimal(
+        60.0, 0.01, 86_400, "seconds", "Longest wait between two tries; not below the base delay."
+    )
+    retry_jitter_factor: float = decimal(
+        0.5, 0, 1, "share", "Share of a wait that chance may take away; 1 is full jitter."
+    )
+
+    circuit_breaker_fail_max: int = whole(
+        5, 1, 1000, "failures", "Failures in a row that open a domain's circuit."
+    )
+    circuit_breaker_reset_timeout: float = decimal(
+        60.0, 0.1, 86_400, "seconds", "Time a circuit stays open before it is tested."
+    )
+    circuit_breaker_half_open_calls: int = whole(
+        2, 1, 100, "requests", "Test requests at once while a circuit is half open."
+    )
+    domain_rate_limits: DomainRates = Field(
+        default_factory=dict,
+        description="Most requests to one domain, over all workers; `default` is for domains not named.",
+        json_schema_extra=notes(RATES_ALLOWED, "requests per minute"),
+    )
+
+    min_proxies_to_start: int = whole(5, 0, 10_000, "proxies", "Live proxies to wait for before a crawl.")
+    min_proxies_for_scraping: int = whole(
+        10, 0, 10_000, "proxies", "Live proxies below which the pool is refreshed."
+    )
+    max_proxy_retries: int = whole(3, 0, 100, "retries", "Further proxies tried for one request.")
+    proxy_timeout: float = decimal(15.0, 0.1, 300, "seconds", "Longest wait for an answer through a proxy.")
+
+    data_dir: Folder = Field(
+        default=Path("data"),
+        description="Folder of everything the system keeps.",
+        json_schema_extra=notes(FOLDER_ALLOWED, "folder"),
+    )
+    database_url: DatabaseUrl = Field(
+        default_factory=_database_in_data_dir,
+        description="The database; unset: a SQLite file in DATA_DIR.",
+        json_schema_extra=notes(DATABASE_ALLOWED, "URL"),
+    )
+    redis_url: RedisUrl = Field(
+        default=SecretStr("redis://127.0.0.1:6379/0"),
+        description="Broker and shared state; results go to the database after this one.",
+        json_schema_extra=notes(REDIS_ALLOWED, "URL"),
+    )
+    sqlite_timeout: float = decimal(
+        30.0, 0, 600, "seconds", "Longest wait inside SQLite for another writer to finish."
+    )
+    sqlite_busy_retries: int = whole(5, 0, 100, "retries", "Further tries when SQLite is still busy.")
+    min_free_disk_mb: int = whole(500, 0, 1_000_000, "MB", "Free disk space below which the doctor warns.")
+
+    max_page_bytes: int = whole(
+        8_000_000, 1000, 1_000_000_000, "bytes", "Largest page that is read; a larger one is refused."
+    )
+    max_page_tags: int = whole(
+        20_000, 10, 10_000_000, "tags", "Most tags in a page; the parser's time grows with their square."
+    )
+    max_page_options: int = whole(4000, 1, 1_000_000, "options", "Most <option> tags in a page.")
+
+    @field_validator("scraping_hard_time_limit")
+    @classmethod
+    def _above_soft_limit(cls, hard: int, info: ValidationInfo) -> int:
+        soft = info.data.get("scraping_soft_time_limit", 0)
+        if hard <= soft:
+            raise ValueError(f"more than SCRAPING_SOFT_TIME_LIMIT, which is {soft}")
+        return hard
+
+    @field_validator("retry_max_delay")
+    @classmethod
+    def _not_below_base_delay(cls, most: float, info: ValidationInfo) -> float:
+        base = info.data.get("retry_base_delay", 0.0)
+        if most < base:
+            raise ValueError(f"not less than RETRY_BASE_DELAY, which is {base}")
+        return most
+
+    @property
+    def circuit_breaker_in_redis(self) -> bool:
+        """Whether breakers are shared through Redis: as set, otherwise as the mode says."""
+        return bool(self.resolved("redis_circuit_breaker_enabled"))
+
+    @property
+    def rate_limiter_in_redis(self) -> bool:
+        """Whether rate limits are shared through Redis: as set, otherwise as the mode says."""
+        return bool(self.resolved("redis_rate_limiter_enabled"))
+
+    def resolved(self, name: str) -> object:
+        """The value in effect of the field with this name: what follows the mode is worked out."""
+        value: object = getattr(self, name)
+        return self.parallel_scraping if value is None else value
+
+    def rate_limit(self, domain: str, site_rate: float | None = None) -> float:
+        """Requests per minute: the domain's own entry, else its site's, else the default."""
+        fallback = self.domain_rate_limits[DEFAULT_DOMAIN] if site_rate is None else site_rate
+        return self.domain_rate_limits.get(domain, fallback)
+
+
+def load_settings() -> Settings:
+    """The settings of the environment as it is now.
+
+    Raises:
+        SettingsError: one line for every wrong variable; no line holds a secret.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        raise SettingsError("\n".join(_lines(error))) from None
+
+
+def _lines(error: ValidationError) -> list[str]:
+    # The first word on a variable is enough; a default that was not worked out is no fault of its own.
+    wrong = [details for details in error.errors() if details["type"] != "default_factory_not_called"]
+    first = {str(details["loc"][0]): details for details in reversed(wrong)}
+    fields = Settings.model_fields
+    return [f"{name.upper()}: {wrong_value(fields[name], first[name])}" for name in fields if name in first]
+
+
+@cache
+def get_settings() -> Settings:
+    """The settings as they were at the first call; `get_settings.cache_clear()` forgets them."""
+    return load_settings()

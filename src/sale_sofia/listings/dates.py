@@ -1,0 +1,67 @@
+"""Moments as the portals print them, on Sofia's clock."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from zoneinfo import ZoneInfo
+
+from sale_sofia.listings.text import match_key
+from sale_sofia.listings.vocabulary import vocabulary
+
+SOFIA = ZoneInfo("Europe/Sofia")
+
+_TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})"
+_IN_WORDS = r"(?P<day>\d{1,2}) (?P<month>[а-я]+),? (?P<year>\d{4})"
+_IN_DIGITS = r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})"
+_FORMS = tuple(
+    re.compile(rf"(?:[а-я]+(?:/[а-я]+)? )?{form}(?: ?(?:г|год|ч)\.?)*")
+    for form in (
+        rf"(?:в )?{_TIME}(?: ?(?:ч\.?|часа))?,? (?:на|от) {_IN_WORDS}",
+        rf"(?:в )?{_TIME}(?: ?(?:ч\.?|часа))?,? (?:на|от) {_IN_DIGITS}",
+        rf"(?:на |от )?{_IN_WORDS}(?: ?(?:г|год)\.?)?,? (?:в )?{_TIME}",
+        rf"(?:на |от )?{_IN_DIGITS}(?: ?(?:г|год)\.?)?,? (?:в )?{_TIME}",
+    )
+)
+_FAMILY_ID = re.compile(r"[12][a-z](?P<created>\d{10})\d{5}")
+
+
+def parse_moment(text: str) -> datetime | None:
+    """A full date and time in Sofia; "today", or a date without its year, is no moment."""
+    key = match_key(text)
+    for form in _FORMS:
+        if found := form.fullmatch(key):
+            return _moment(found)
+    return None
+
+
+def _moment(found: re.Match[str]) -> datetime | None:
+    month = found["month"] if found["month"].isdigit() else _months().get(found["month"])
+    try:
+        return datetime(
+            int(found["year"]), int(month or 0), int(found["day"]),
+            int(found["hour"]), int(found["minute"]), tzinfo=SOFIA,
+        )  # fmt: skip
+    except ValueError:
+        return None
+
+
+def before_expiry(text: str, days: int) -> datetime | None:
+    """The moment `days` before a printed expiry, on the wall clock: portals count in calendar days."""
+    try:
+        expiry = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    if expiry.tzinfo is None:
+        return None
+    return expiry.astimezone(SOFIA) - timedelta(days=days)
+
+
+def family_created(family_id: str) -> datetime | None:
+    """When an advert of the imot.bg family was first published: its id holds the second."""
+    found = _FAMILY_ID.fullmatch(family_id)
+    return datetime.fromtimestamp(int(found["created"]), UTC).astimezone(SOFIA) if found else None
+
+
+@cache
+def _months() -> dict[str, int]:
+    return {name: number for number, name in enumerate(vocabulary()["months"], start=1)}

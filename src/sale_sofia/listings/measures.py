@@ -1,0 +1,59 @@
+"""Areas and floors in all the spellings the portals use."""
+
+import re
+from dataclasses import dataclass
+
+from sale_sofia.listings.money import parse_number
+from sale_sofia.listings.text import match_key, squeeze
+from sale_sofia.listings.vocabulary import meaning, meanings
+
+_SQM_PER_DECARE = 1000
+_AREA = re.compile(
+    r"(?P<number>\d{1,3}(?: \d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?) ?"
+    r"(?P<unit>кв\.? ?м(?:етра)?\.?|[mм] ?[2²]|дка\.?|декара)",
+    re.IGNORECASE,
+)
+_ORDINAL = r"\d{1,2}(?: ?-? ?(?:ви|ри|ти|ми))?"
+_FLOOR_WORD = r"(?: ?(?:ет\.?|етаж))?"
+_FLOOR = re.compile(
+    rf"(?:(?:ет\.?|етаж):? ?)?(?P<floor>{_ORDINAL}|[а-я]+){_FLOOR_WORD}(?: ?(?:от|/) ?(?P<total>\d{{1,2}}))?"
+)
+
+
+def parse_area(text: str) -> float | None:
+    """Square metres when the whole text is one area, otherwise nothing."""
+    found = _AREA.fullmatch(squeeze(text))
+    if not found:
+        return None
+    unit = _SQM_PER_DECARE if found["unit"].lower().startswith("д") else 1
+    return parse_number(found["number"]) * unit or None
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """A floor and the storeys of its building; `bare` is a lone number, which for a house counts storeys."""
+
+    floor: int | None
+    total: int | None
+    bare: bool = False
+
+
+def parse_floor(text: str) -> Floor | None:
+    """The floor (0 is the ground floor, -1 the basement) when the whole text is one, otherwise nothing."""
+    found = _FLOOR.fullmatch(match_key(text))
+    if not found:
+        return None
+    floor, total = _storey(found["floor"]), found["total"]
+    if floor is None:
+        return None
+    if total is not None and (floor > int(total) or not int(total)):
+        return None  # the eighth floor of five: one of the two is wrong, and nothing says which
+    return Floor(floor, int(total) if total else None, bare=squeeze(text).isdigit())
+
+
+def _storey(word: str) -> int | None:
+    digits = re.match(r"\d+", word)
+    if digits:
+        return int(digits[0])
+    floor: int | None = meaning("ground_floors", word) if word in meanings("ground_floors") else None
+    return floor

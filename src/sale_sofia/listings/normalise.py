@@ -1,0 +1,100 @@
+"""From an advert's words to a `Listing`. Facts that contradict each other are dropped, not chosen from."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sale_sofia.listings.dates import family_created
+from sale_sofia.listings.model import Listing
+from sale_sofia.listings.money import same_sum
+from sale_sofia.listings.parsers import PARSERS, Facts
+from sale_sofia.listings.raw import RawField, RawListing
+from sale_sofia.listings.vocabulary import vocabulary
+
+_COLLECTED = frozenset({"flags", "heating", "parking", "phones", "photo_urls"})
+_CONTESTED = frozenset({"deal", "rooms"})
+_MANY_ROOMS = 5
+_WITH_STOREYS = frozenset({"house", "villa", "hotel", "industrial"})
+
+
+def normalise(raw: RawListing) -> Listing:
+    """The listing this page states. A value that the page contradicts is None and named in `flags`."""
+    facts = read_facts(raw.fields)
+    _settle(facts)
+    return Listing(site=raw.site, url=raw.url, external_id=raw.external_id, **facts)
+
+
+def read_facts(fields: Mapping[str, RawField]) -> Facts:
+    """All facts of the fields; the first field to state a fact wins, contested ones must agree."""
+    facts: Facts = {}
+    for name, field in fields.items():
+        for key, value in _confirmed(name, field).items():
+            _add(facts, key, value)
+    return facts
+
+
+def _confirmed(name: str, field: RawField) -> Facts:
+    parser = PARSERS[field.parser]
+    facts = parser(name, field.texts, **field.arguments)
+    for texts in field.confirmations:
+        if not _agree(facts, parser(name, texts, **field.arguments)):
+            return {"flags": (f"{name}_conflict",)}
+    return facts
+
+
+def _agree(facts: Facts, others: Facts) -> bool:
+    shared = (facts.keys() & others.keys()) - {"flags"}
+    return all(_same(facts[key], others[key]) for key in shared)
+
+
+def _same(one: Any, other: Any) -> bool:  # noqa: ANN401 - facts have many types
+    if one is None or other is None or one == other:
+        return True
+    return isinstance(one, float) and isinstance(other, float) and same_sum(one, other)
+
+
+def _add(facts: Facts, key: str, value: Any) -> None:  # noqa: ANN401 - facts have many types
+    if value is None:
+        return
+    if key in _COLLECTED:
+        facts[key] = tuple(dict.fromkeys((*facts.get(key, ()), *value)))
+    elif key in _CONTESTED and facts.get(key, value) != value:
+        _contradict(facts, key)
+    else:
+        facts.setdefault(key, value)
+
+
+def _contradict(facts: Facts, *keys: str) -> None:
+    for key in keys:
+        facts[key] = None
+    _add(facts, "flags", (f"{keys[0]}_conflict",))
+
+
+def _settle(facts: Facts) -> None:
+    """Rules that need more than one fact."""
+    _settle_storeys(facts)
+    _settle_rooms(facts)
+    _settle_heating(facts)
+    if not {"lat", "lon"} <= facts.keys():
+        facts.pop("lat", None), facts.pop("lon", None)
+    if family_id := facts.get("family_id"):
+        facts.setdefault("posted_at", family_created(family_id))
+
+
+def _settle_storeys(facts: Facts) -> None:
+    storeys = facts.pop("storeys", None)
+    if storeys and facts.get("property_type") in _WITH_STOREYS:
+        facts.setdefault("floors_total", storeys)
+    floor, total = facts.get("floor"), facts.get("floors_total")
+    if floor is not None and total is not None and floor > total:
+        _contradict(facts, "floor", "floors_total")
+
+
+def _settle_rooms(facts: Facts) -> None:
+    """A maisonette has no room count unless stated; portals without the type file it under "five or more"."""
+    if facts.get("property_type") == "maisonette" and facts.get("rooms") == _MANY_ROOMS:
+        facts["rooms"] = None
+
+
+def _settle_heating(facts: Facts) -> None:
+    if heating := facts.get("heating"):
+        facts["heating"] = tuple(sorted(heating, key=vocabulary()["heating_order"].index))

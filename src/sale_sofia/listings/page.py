@@ -1,0 +1,110 @@
+"""A page as it came from the wire, and the one place where its bytes become text."""
+
+import re
+from dataclasses import dataclass
+
+from sale_sofia.listings.page_errors import (
+    EmptyPage,
+    HostilePage,
+    PageTooLarge,
+    TruncatedPage,
+    UndecodablePage,
+)
+
+_DECLARED_CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
+_HEAD_BYTES = 2048  # HTML: the declaration stands in the first 1024 bytes; portals put the title first
+_TAIL_CHARACTERS = 4096  # analytics snippets may follow the closing tag
+# Cyrillic of UTF-8 read as Latin is full of "Ð", read as windows-1251 its letter о becomes "Рѕ". Neither
+# stands in a Bulgarian text, and to look for one sign costs next to nothing.
+_READ_AS_LATIN, _READ_AS_CP1251 = "Ð", "ѕ"
+_LONE_LATIN_SIGNS = 2
+_CYRILLIC = re.compile("[а-я]")
+
+
+@dataclass(frozen=True, slots=True)
+class PageLimits:
+    """What a page may cost us before we refuse to parse it."""
+
+    max_bytes: int
+    max_tags: int
+    max_options: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The bytes of one answer and where they came from."""
+
+    url: str
+    body: bytes
+    content_type: str | None = None
+
+    def text(self, limits: PageLimits) -> str:
+        """The whole text, or an `UnreadablePage`: never a part of it, never a replaced character."""
+        if len(self.body) > limits.max_bytes:
+            raise PageTooLarge(f"the page has {len(self.body)} bytes; at most {limits.max_bytes} are read")
+        if not self.body.strip():
+            raise EmptyPage("the page is empty")
+        text = decode(self.body, self.content_type)
+        _refuse_hostile(self.body, limits)
+        if "</html" not in text[-_TAIL_CHARACTERS:].lower():
+            raise TruncatedPage("the page does not end: </html> is missing")
+        return text
+
+
+def decode(body: bytes, content_type: str | None = None) -> str:
+    """Bytes that are valid UTF-8 are UTF-8, otherwise the declared charset (header, then meta) must fit."""
+    if b"\0" in body:
+        raise UndecodablePage("the page holds a NUL byte: it is not text")
+    text = _as_utf8(body)
+    if text is None:
+        text = _as_declared(body, content_type)
+    _refuse_lost_text(text)
+    return text
+
+
+def _as_utf8(body: bytes) -> str | None:
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":
+            raise TruncatedPage("the page ends in the middle of a character") from None
+        return None
+
+
+def _as_declared(body: bytes, content_type: str | None) -> str:
+    charset = _declared_charset(body, content_type)
+    if charset is None:
+        raise UndecodablePage("the page is not UTF-8 and declares no charset")
+    try:
+        return body.decode(charset)
+    except (UnicodeDecodeError, LookupError):
+        raise UndecodablePage(f"the page is neither UTF-8 nor the {charset} it declares") from None
+
+
+def _declared_charset(body: bytes, content_type: str | None) -> str | None:
+    for place in ((content_type or "").encode(), body[:_HEAD_BYTES]):
+        if found := _DECLARED_CHARSET.search(place):
+            return found[1].decode("ascii").lower()
+    return None
+
+
+def _refuse_lost_text(text: str) -> None:
+    if "\ufffd" in text:
+        raise UndecodablePage("the page holds U+FFFD: its text was lost before it was saved")
+    if _READ_AS_CP1251 in text or _reads_as_latin(text):
+        raise UndecodablePage("the page mixes two encodings")
+    if not _CYRILLIC.search(text):
+        raise UndecodablePage("the page holds no Cyrillic letter: it is not a page of a Bulgarian portal")
+
+
+def _reads_as_latin(text: str) -> bool:
+    return _READ_AS_LATIN in text and text.count(_READ_AS_LATIN) > _LONE_LATIN_SIGNS
+
+
+def _refuse_hostile(body: bytes, limits: PageLimits) -> None:
+    """Counted on the bytes: a tag's letters are the same in every charset a portal uses."""
+    tags = body.count(b"<")
+    if tags > limits.max_tags:
+        raise HostilePage(f"the page has {tags} tags; at most {limits.max_tags} are parsed")
+    if tags > limits.max_options and (options := body.lower().count(b"<option")) > limits.max_options:
+        raise HostilePage(f"the page has {options} <option>s; at most {limits.max_options} are parsed")

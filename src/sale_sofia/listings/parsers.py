@@ -1,0 +1,199 @@
+"""From the words of one field to facts. Each parser reads a whole text or says nothing: it never guesses.
+
+A site's table names them (`parse: money`); each takes the field's name, its texts as seen and the arguments
+the table gives, and returns facts under the names of `Listing`.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sale_sofia.listings.dates import before_expiry, parse_moment
+from sale_sofia.listings.measures import parse_area, parse_floor
+from sale_sofia.listings.money import Money, parse_money, says_no_price
+from sale_sofia.listings.phones import parse_phones
+from sale_sofia.listings.places import parse_place
+from sale_sofia.listings.text import match_key, squeeze
+from sale_sofia.listings.vocabulary import meaning, meanings
+
+Facts = dict[str, Any]
+Texts = tuple[str, ...]
+Parser = Callable[..., Facts]
+
+_ROOM_COUNT = re.compile(r"(\d) ?-? ?ста(?:ен|йни)")
+_BUILDING_STATE = re.compile(r"(?P<state>[^\d]*?)(?: ?(?P<years>\d{4}(?: ?- ?\d{4})?)(?: ?г(?:од)?\.?)?)?")
+_YEAR = re.compile(r"(\d{4})(?: ?г(?:од)?\.?)?")
+_YEARS_OF_SOFIA = range(1850, 2101)
+_FAMILY_ID = re.compile(r"(?:^|/)([12][a-z]\d{15})(?:_|$)")
+
+
+def text(name: str, texts: Texts) -> Facts:
+    """The text itself on one line."""
+    return {name: squeeze(texts[0]) or None}
+
+
+def lines(name: str, texts: Texts) -> Facts:
+    """The text itself, line by line."""
+    return {name: texts[0] or None}
+
+
+def names(name: str, texts: Texts) -> Facts:
+    """All texts, each once."""
+    return {name: tuple(dict.fromkeys(squeeze(one) for one in texts))}
+
+
+def number(name: str, texts: Texts) -> Facts:
+    """A whole number, thousands apart or not."""
+    digits = squeeze(texts[0]).replace(" ", "")
+    return {name: int(digits)} if digits.isdecimal() else {}
+
+
+def coordinate(name: str, texts: Texts) -> Facts:
+    """A latitude or longitude in decimal degrees."""
+    found = re.fullmatch(r"-?\d{1,3}\.\d+", texts[0].strip())
+    return {name: float(found[0])} if found else {}
+
+
+def urls(name: str, texts: Texts) -> Facts:
+    """Absolute addresses; a portal leaves out the scheme and means https."""
+    absolute = (f"https:{one}" if one.startswith("//") else one for one in texts)
+    return {name: tuple(dict.fromkeys(one for one in absolute if one.startswith("https://")))}
+
+
+def offer(_name: str, texts: Texts) -> Facts:
+    """Deal, type and rooms from words like "Продава 2-СТАЕН"."""
+    key = match_key(texts[0])
+    for phrase, deal in meanings("deals").items():
+        if key.startswith(phrase + " ") and (facts := property_type(_name, (key[len(phrase) + 1 :],))):
+            return {"deal": deal, **facts}
+    return {}
+
+
+def property_type(_name: str, texts: Texts) -> Facts:
+    """Type and rooms from words like "3-стаен" or "Мезонет"."""
+    found = meaning("types", _ROOM_COUNT.sub(r"\1-стаен", match_key(texts[0])))
+    return {"property_type": found[0], "rooms": found[1]} if found else {}
+
+
+def price(_name: str, texts: Texts) -> Facts:
+    """The price in EUR and, where printed, in leva; a text that is no price raises a flag."""
+    printed = "\n".join(texts)
+    money = parse_money(printed)
+    if money is None:
+        return {} if says_no_price(printed) else {"flags": ("price_unreadable",)}
+    if not money.agrees:
+        return {"flags": ("currency_conflict",)}
+    return {"price_eur": money.eur, "price_bgn": money.bgn}
+
+
+def previous_price(_name: str, texts: Texts) -> Facts:
+    """The crossed-out price; of one printed in both currencies, the one in EUR."""
+    sums = [money for one in texts if (money := parse_money(one)) and money.agrees]
+    return {"previous_price_eur": min(sums, key=_converted).eur} if sums else {}
+
+
+def _converted(money: Money) -> bool:
+    return money.bgn is not None
+
+
+def vat(_name: str, texts: Texts) -> Facts:
+    """Whether the price holds VAT."""
+    return {"vat": meaning("vat", texts[0])}
+
+
+def area(name: str, texts: Texts) -> Facts:
+    """Square metres."""
+    return {name: parse_area(texts[0])}
+
+
+def floor(_name: str, texts: Texts, *, bare: str = "storeys") -> Facts:
+    """The floor and the building's storeys; `bare` says what a lone number means on this portal."""
+    found = parse_floor(texts[0])
+    if found is None:
+        return {}
+    if found.bare and bare == "storeys":
+        return {"storeys": found.floor}
+    return {"floor": found.floor, "floors_total": found.total}
+
+
+def building(_name: str, texts: Texts) -> Facts:
+    """Construction, year and state from words like "Тухла, Въведен в експлоатация 2003 г."."""
+    facts: Facts = {}
+    for part in squeeze(texts[0]).split(","):
+        facts.update(_building_part(part.strip()))
+    return facts
+
+
+def _building_part(part: str) -> Facts:
+    if construction := meaning("construction", part):
+        return {"construction": construction}
+    found = _BUILDING_STATE.fullmatch(part)
+    state = meaning("building_states", found["state"]) if found else None
+    if not found or not (state or not found["state"]):
+        return {}
+    facts = {"under_construction": state[0], "act_status": state[1]} if state else {}
+    return {**facts, **(year("year_built", (found["years"],)) if found["years"] else {})}
+
+
+def year(name: str, texts: Texts) -> Facts:
+    """A year; a decade is not one."""
+    found = _YEAR.fullmatch(squeeze(texts[0]))
+    return {name: int(found[1])} if found and int(found[1]) in _YEARS_OF_SOFIA else {}
+
+
+def heating(_name: str, texts: Texts, *, yes: str) -> Facts:
+    """A yes-or-no flag about one kind of heating, which sometimes names another kind instead."""
+    found = meaning("heating_flags", texts[0])
+    if found in (None, "no"):
+        return {}
+    return {"heating": (yes if found == "yes" else found,)}
+
+
+def features(name: str, texts: Texts) -> Facts:
+    """The portal's list of features as printed, and what it says of the flat."""
+    facts: Facts = names(name, texts)
+    for one in facts[name]:
+        facts.update(meaning("features", one) or {})
+    return facts
+
+
+def place(_name: str, texts: Texts) -> Facts:
+    """City, district and neighbourhood."""
+    found = parse_place(squeeze(texts[0]))
+    return {"city": found.city, "district": found.district, "neighbourhood": found.neighbourhood}
+
+
+def seller_kind(_name: str, texts: Texts) -> Facts:
+    """Who sells, from the first word that says it."""
+    words = (word for one in texts for word in re.split(r"[,:]", one))
+    return {"seller_kind": next((kind for word in words if (kind := meaning("seller_kinds", word))), None)}
+
+
+def phones(name: str, texts: Texts) -> Facts:
+    """Telephone numbers in E.164."""
+    return {name: parse_phones(texts)}
+
+
+def moment(name: str, texts: Texts) -> Facts:
+    """A date and time in Sofia."""
+    return {name: parse_moment(texts[0])}
+
+
+def expiry(name: str, texts: Texts, *, days: int) -> Facts:
+    """The moment `days` before a printed expiry."""
+    return {name: before_expiry(texts[0], days)}
+
+
+def family_id(name: str, texts: Texts) -> Facts:
+    """The imot.bg advert id in an id or in photo addresses, when they all name the same one."""
+    ids = {found[1] for one in texts if (found := _FAMILY_ID.search(one))}
+    return {name: ids.pop()} if len(ids) == 1 else {}
+
+
+PARSERS: Mapping[str, Parser] = {
+    parser.__name__: parser
+    for parser in (
+        area, building, coordinate, expiry, family_id, features, floor, heating, lines, moment, names, number,
+        offer, phones, place, previous_price, price, property_type, seller_kind, text, urls, vat, year,
+    )
+}  # fmt: skip

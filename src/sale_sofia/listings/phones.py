@@ -1,0 +1,28 @@
+"""Telephone numbers in one form, E.164, as a buyer can dial them from anywhere."""
+
+import re
+from functools import lru_cache
+
+import phonenumbers
+
+_REGION = "BG"
+_BETWEEN_NUMBERS = re.compile(r"[,;/\n]|\sи\s")
+_REMEMBERED = 4096  # brokers repeat from advert to advert
+
+
+def parse_phones(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Every valid number in the texts once, in the order printed; masked and broken ones are left out."""
+    parts = (part for text in texts for part in _BETWEEN_NUMBERS.split(text))
+    return tuple(dict.fromkeys(number for part in parts if (number := parse_phone(part.strip()))))
+
+
+@lru_cache(_REMEMBERED)
+def parse_phone(text: str) -> str | None:
+    """One number as E.164, or nothing when it is not a valid one."""
+    try:
+        number = phonenumbers.parse(text, _REGION)
+    except phonenumbers.NumberParseException:
+        return None
+    if not phonenumbers.is_valid_number(number):
+        return None
+    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)

@@ -1,0 +1,54 @@
+"""What every portal's adapter gives: bytes in, data out, no network, no clock, no database."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from sale_sofia.listings.page import Page
+from sale_sofia.listings.raw import RawListing
+
+PageKind = Literal["listing", "search", "project"]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One advert on a page of results: who it is, and what the card already tells of it."""
+
+    external_id: str
+    url: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Under the names of `Listing`; only what the card says."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    """One page of results. No cards means the portal itself said that nothing was found."""
+
+    site: str
+    url: str
+    cards: tuple[Card, ...]
+    next_url: str | None
+    total: int | None
+    capped: bool
+    """The portal has more results than it lets one page through."""
+    verified_empty: bool
+
+
+class Site(Protocol):
+    """One portal."""
+
+    @property
+    def name(self) -> str:
+        """The portal's name, which is also its domain everywhere."""
+
+    def kind_of(self, url: str) -> PageKind | None:
+        """What an address of this portal leads to; None for an address it does not have."""
+
+    def search(self, page: Page) -> SearchPage:
+        """The results on a page, or a `PageError`; none only where the portal itself says so."""
+
+    def listing(self, page: Page) -> RawListing:
+        """The advert the address names, or a `PageError` that says what the page is instead."""
+
+    def split(self, url: str) -> tuple[str, ...]:
+        """Smaller searches that together cover this one; empty when it cannot be cut."""

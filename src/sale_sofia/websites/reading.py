@@ -1,0 +1,50 @@
+"""One page, of whatever kind, as the JSON of `sale-sofia parse`."""
+
+from typing import Any
+
+from sale_sofia.listings.normalise import normalise
+from sale_sofia.listings.page import Page
+from sale_sofia.listings.page_errors import PageError, ProjectPage, RemovedListing
+from sale_sofia.websites.base import SearchPage, Site
+
+Answer = dict[str, Any]
+
+
+def read_page(site: Site, page: Page) -> Answer:
+    """What the page says. Never raises for a page: what is wrong with it is `kind: error`, by name."""
+    try:
+        return _read(site, page)
+    except ProjectPage:
+        return _plain(site, page, "project")
+    except RemovedListing:
+        return _plain(site, page, "removed")
+    except PageError as error:
+        return error_answer(site.name, page.url, error.code, str(error))
+
+
+def error_answer(site: str, url: str | None, code: str, message: str) -> Answer:
+    """The answer for a page that gives no data."""
+    return {"site": site, "kind": "error", "url": url, "error": {"type": code, "message": message}}
+
+
+def _read(site: Site, page: Page) -> Answer:
+    if site.kind_of(page.url) == "search":
+        return search_answer(site.search(page))
+    return normalise(site.listing(page)).model_dump(mode="json")
+
+
+def search_answer(found: SearchPage) -> Answer:
+    """The answer for a page of results."""
+    return {
+        "site": found.site,
+        "kind": "search",
+        "url": found.url,
+        "total": found.total,
+        "capped": found.capped,
+        "next_url": found.next_url,
+        "cards": [{"external_id": card.external_id, "url": card.url, **card.facts} for card in found.cards],
+    }
+
+
+def _plain(site: Site, page: Page, kind: str) -> Answer:
+    return {"site": site.name, "kind": kind, "url": page.url}

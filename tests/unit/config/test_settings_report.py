@@ -1,0 +1,192 @@
+import io
+import json
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from sale_sofia.config.settings import Settings, SettingsError, load_settings
+from sale_sofia.config.settings_report import (
+    SettingRow,
+    effective_settings,
+    settings_as_json,
+    settings_table,
+)
+from sale_sofia.config.settings_urls import masked_url
+
+CHUNK_ROW = SettingRow(
+    name="SCRAPING_CHUNK_SIZE",
+    value="30",
+    source="environment",
+    unit="adverts",
+    allowed="a whole number from 1 to 1000",
+    sentence="Adverts in one batch of work.",
+)
+# Everything a variable can hold, and what a person may type into a password without encoding it.
+ENVIRONMENT_TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
+RAW_PASSWORDS = ENVIRONMENT_TEXT | st.text("ab1:/?#@[]%&=+ ", min_size=1, max_size=12)
+ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+LONE_NAME = "rediss://{}@host"
+URLS = [
+    ("DATABASE_URL", "postgresql://ana:{}@host:5432/sale"),
+    ("DATABASE_URL", "postgresql+psycopg://:{}@host/sale?sslmode=require"),
+    ("DATABASE_URL", "postgresql:///sale?host=/run/postgresql&password={}"),
+    ("DATABASE_URL", "sqlite:////srv/x.db?mode=rw&key={}"),
+    ("REDIS_URL", "redis://:{}@host:6379/0"),
+    ("REDIS_URL", LONE_NAME),
+    ("REDIS_URL", "unix:///run/redis.sock?db=1&password={}"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def report(environ: dict[str, str]) -> dict[str, SettingRow]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        return {row.name: row for row in effective_settings(load_settings(), environ)}
+
+
+def everything_shown(environ: dict[str, str]) -> str:
+    """All that a person may see of these settings, right or wrong."""
+    try:
+        return settings_as_json(report(environ).values())
+    except SettingsError as error:
+        return str(error)
+
+
+def rendered(rows: list[SettingRow], width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(settings_table(rows))
+    return capture.get()
+
+
+def test_every_setting_has_one_full_row() -> None:
+    rows = effective_settings(load_settings(), {})
+    assert [row.name for row in rows] == [name.upper() for name in Settings.model_fields]
+    assert all(row.value and row.unit and row.allowed and row.sentence.endswith(".") for row in rows)
+
+
+def test_row_of_a_given_value() -> None:
+    assert report({"SCRAPING_CHUNK_SIZE": "30"})["SCRAPING_CHUNK_SIZE"] == CHUNK_ROW
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PARALLEL_SCRAPING", "false"),
+        ("RETRY_BASE_DELAY", "2.0"),
+        ("DOMAIN_RATE_LIMITS", '{"default": 10.0}'),
+        ("DATA_DIR", "data"),
+        ("DATABASE_URL", "sqlite:///data/sale_sofia.db"),
+        ("REDIS_URL", "redis://127.0.0.1:6379/0"),
+    ],
+)
+def test_value_of_a_default(name: str, value: str) -> None:
+    row = report({})[name]
+    assert (row.value, row.source) == (value, "default")
+
+
+def test_empty_variable_is_no_source() -> None:
+    row = report({"SCRAPING_CHUNK_SIZE": ""})["SCRAPING_CHUNK_SIZE"]
+    assert (row.value, row.source) == ("25", "default")
+
+
+def test_value_equal_to_the_default_still_comes_from_the_environment() -> None:
+    assert report({"SCRAPING_CHUNK_SIZE": "25"})["SCRAPING_CHUNK_SIZE"].source == "environment"
+
+
+@pytest.mark.parametrize("name", ["REDIS_CIRCUIT_BREAKER_ENABLED", "REDIS_RATE_LIMITER_ENABLED"])
+@pytest.mark.parametrize("mode", ["true", "false"])
+@pytest.mark.parametrize("flag", ["true", "false", ""])
+def test_flag_shows_its_value_and_whether_the_mode_gave_it(name: str, mode: str, flag: str) -> None:
+    row = report({"PARALLEL_SCRAPING": mode, name: flag})[name]
+    expected = (flag, "environment") if flag else (mode, "follows the mode")
+    assert (row.value, row.source) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://ana:hunter2@host:5432/sale", "postgresql://ana:***@host:5432/sale"),
+        ("postgresql://ana:a%40b%3Ac@host/sale", "postgresql://ana:***@host/sale"),
+        ("postgresql://ana:a:b:c@host/sale", "postgresql://ana:***@host/sale"),
+        ("postgresql://ana:@host/sale", "postgresql://ana:***@host/sale"),
+        ("postgresql://host/sale", "postgresql://host/sale"),
+        ("redis://:hunter2@host:6379/0", "redis://:***@host:6379/0"),
+        ("redis://hunter2@host", "redis://***@host"),
+        ("redis://host?password=hunter2&db=3", "redis://host?***"),
+        ("redis://host?pass%77ord=hunter2", "redis://host?***"),
+        ("redis://host?hunter2", "redis://host?***"),
+        ("unix:///run/redis.sock?db=1", "unix:///run/redis.sock?db=1"),
+        ("sqlite:////srv/a@b:c/x.db", "sqlite:////srv/a@b:c/x.db"),
+        ("sqlite:////srv/x.db?key=hunter2", "sqlite:////srv/x.db?***"),
+        ("postgresql://ana:hunter2@more@host/sale", "***"),
+        ("no URL at all", "***"),
+    ],
+)
+def test_url_is_shown_without_its_secrets(url: str, shown: str) -> None:
+    assert masked_url(url) == shown
+
+
+# What is shown must not depend on the password at all; looking for "a" in the text would prove nothing.
+@pytest.mark.parametrize(("name", "pattern"), URLS)
+@settings(deadline=None)
+@given(password=ANY_TEXT)
+def test_encoded_password_never_shows(name: str, pattern: str, password: str) -> None:
+    shown = everything_shown({name: pattern.format(quote(password, safe=""))})
+    assert shown == everything_shown({name: pattern.format("hunter2")})
+    assert "***" in shown
+
+
+@pytest.mark.parametrize(("name", "pattern"), [url for url in URLS if url[1] != LONE_NAME])
+@settings(deadline=None)
+@given(password=RAW_PASSWORDS)
+def test_password_typed_as_it_is_never_shows(name: str, pattern: str, password: str) -> None:
+    accepted, refused = (everything_shown({name: url}) for url in (pattern.format("hunter2"), "x"))
+    assert everything_shown({name: pattern.format(password)}) in {accepted, refused}
+
+
+def test_json_is_the_rows() -> None:
+    assert json.loads(settings_as_json([CHUNK_ROW])) == [
+        {
+            "name": "SCRAPING_CHUNK_SIZE",
+            "value": "30",
+            "source": "environment",
+            "unit": "adverts",
+            "allowed": "a whole number from 1 to 1000",
+            "sentence": "Adverts in one batch of work.",
+        }
+    ]
+
+
+def test_json_keeps_cyrillic_readable() -> None:
+    rows = list(report({"DATA_DIR": "/srv/имоти"}).values())
+    assert '"/srv/имоти"' in settings_as_json(rows)
+
+
+def test_table_shows_the_whole_row() -> None:
+    text = rendered([CHUNK_ROW])
+    for part in ("SCRAPING_CHUNK_SIZE", " 30 ", "environment", "Adverts in one batch of work."):
+        assert part in text
+    assert "Allowed: a whole number from 1 to 1000" in text
+    assert "(adverts)." in text
+
+
+def test_table_of_80_columns_cuts_no_name_and_no_value() -> None:
+    rows = list(report({"DATA_DIR": "/srv/" + "long/" * 30 + "END"}).values())
+    text = rendered(rows)
+    assert all(row.name in text for row in rows)
+    assert "…" not in text
+    assert "END" in text
+
+
+def test_table_takes_square_brackets_for_text() -> None:
+    assert "/srv/[red]x" in rendered(list(report({"DATA_DIR": "/srv/[red]x"}).values()))

@@ -1,0 +1,111 @@
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sale_sofia.config.site_config import (
+    CONFIG_FOLDER,
+    SiteConfigError,
+    available_sites,
+    load_site_config,
+    load_start_urls,
+    merge,
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the site files that a test may spoil."""
+    copy = tmp_path / "config"
+    shutil.copytree(CONFIG_FOLDER, copy, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    return copy
+
+
+def spoil(folder: Path, site: str, old: str, new: str) -> Path:
+    path = folder / "sites" / f"{site}.yaml"
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), "utf-8")
+    return path
+
+
+def test_the_portals_with_a_file_are_available() -> None:
+    assert available_sites() == ("bazar.bg", "imot.bg")
+
+
+def test_a_site_file_lies_over_the_defaults() -> None:
+    politeness = load_site_config("imot.bg").politeness
+    assert (politeness.delay_seconds, politeness.concurrency) == (3.0, 2)
+    assert (politeness.connect_timeout_seconds, politeness.read_timeout_seconds) == (10.0, 30.0)
+    assert politeness.retries == 2
+
+
+def test_start_urls_are_real_searches_of_their_portals() -> None:
+    start_urls = load_start_urls()
+    assert set(start_urls) == {"imot.bg", "bazar.bg"}
+    assert "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya/dvustaen" in start_urls["imot.bg"]
+    assert start_urls["bazar.bg"] == ("https://bazar.bg/obiavi/prodazhba-apartamenti/sofia",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            "delay_seconds: 3.0",
+            "delay_seconds: -1",
+            "politeness.delay_seconds: Input should be greater than or equal to 0.05",
+        ),
+        (
+            "delay_seconds: 3.0",
+            "delai: 3.0",
+            "politeness: unknown key delai; allowed: concurrency, connect_timeout_seconds, ",
+        ),
+        ("{row: Площ}", "{row: Площ, css: div}", "a link has exactly one of css, row, jsonld, page"),
+        (r"'^/obiavi/'", "'^/obiavi/('", "urls.search: not a regular expression: missing )"),
+        ("parse: vat", "parse: 7", "listing.fields.vat.parse"),
+        ("hosts: [www.imot.bg, imot.bg, m.imot.bg]", "", "hosts: Field required"),
+    ],
+)
+def test_a_wrong_key_is_named_with_its_file(folder: Path, old: str, new: str, sentence: str) -> None:
+    path = spoil(folder, "imot.bg", old, new)
+    with pytest.raises(SiteConfigError) as raised:
+        load_site_config("imot.bg", folder)
+    assert f"{path}: " in str(raised.value)
+    assert sentence in str(raised.value)
+
+
+def test_broken_yaml_is_named_with_its_line(folder: Path) -> None:
+    path = spoil(folder, "imot.bg", "site: imot.bg", "site: [imot.bg")
+    with pytest.raises(SiteConfigError, match=r"line \d+: not valid YAML") as raised:
+        load_site_config("imot.bg", folder)
+    assert str(path) in str(raised.value)
+
+
+def test_a_missing_file_and_a_file_that_is_no_mapping(folder: Path) -> None:
+    with pytest.raises(SiteConfigError, match="cannot be read: No such file"):
+        load_site_config("nowhere.bg", folder)
+    (folder / "sites" / "imot.bg.yaml").write_text("- a\n- b\n", "utf-8")
+    with pytest.raises(SiteConfigError, match="must hold a mapping"):
+        load_site_config("imot.bg", folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("nowhere.bg: []", "nowhere.bg: no such site; allowed: bazar.bg, imot.bg"),
+        ("imot.bg: [ftp://x]", "imot.bg: must be a list of https:// addresses"),
+        ("imot.bg: https://x", "imot.bg: must be a list of https:// addresses"),
+    ],
+)
+def test_wrong_start_urls(folder: Path, text: str, sentence: str) -> None:
+    (folder / "start_urls.yaml").write_text(text, "utf-8")
+    with pytest.raises(SiteConfigError, match=sentence):
+        load_start_urls(folder)
+
+
+def test_merging_goes_section_by_section() -> None:
+    assert merge({"a": {"b": 1, "c": [1]}, "d": 2}, {"a": {"c": [3]}, "e": 4}) == {
+        "a": {"b": 1, "c": [3]},
+        "d": 2,
+        "e": 4,
+    }

@@ -1,0 +1,69 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sale_sofia.listings.measures import Floor, parse_area, parse_floor
+
+
+@pytest.mark.parametrize(
+    ("printed", "sqm"),
+    [
+        ("56 m\n2", 56),
+        ("56 кв.м", 56),
+        ("37 кв. м.", 37),
+        ("61,09 кв.м", 61.09),
+        ("68m²", 68),
+        ("68 м2", 68),
+        ("1 200 кв.м", 1200),
+        ("1.2 дка", 1200),
+        ("2 дка", 2000),
+    ],
+)
+def test_an_area(printed: str, sqm: float) -> None:
+    assert parse_area(printed) == sqm
+
+
+@pytest.mark.parametrize(
+    "printed", ["", "56", "0 кв.м", "56 m2 Етаж: 1", "от 56 кв.м", "5-ти от 8", "13 €/кв. м."]
+)
+def test_what_is_not_one_area_is_no_area(printed: str) -> None:
+    assert parse_area(printed) is None
+
+
+@pytest.mark.parametrize(
+    ("printed", "floor", "total"),
+    [
+        ("1-ви от 5", 1, 5),
+        ("2-ри от 8", 2, 8),
+        ("5-ти ет. от 8", 5, 8),
+        ("8-ми от 8", 8, 8),
+        ("Партер от 4", 0, 4),
+        ("ПАРТЕР", 0, None),
+        ("Сутерен от 5", -1, 5),
+        ("3 от 5", 3, 5),
+        ("Етаж: 3 от 5", 3, 5),
+        ("4 етаж", 4, None),
+        ("2-ри", 2, None),
+        ("12-ти от 16", 12, 16),
+    ],
+)
+def test_a_floor(printed: str, floor: int, total: int | None) -> None:
+    assert parse_floor(printed) == Floor(floor, total)
+
+
+def test_a_lone_number_is_marked_as_bare() -> None:
+    assert parse_floor("3") == Floor(3, None, bare=True)
+
+
+@pytest.mark.parametrize(
+    "printed", ["", "последен", "Мансарда", "8-ми от 5", "1-ви от 0", "1-ви от 5 ТEЦ: ДА", "ДА"]
+)
+def test_what_is_not_one_floor_is_no_floor(printed: str) -> None:
+    assert parse_floor(printed) is None
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_read_without_an_error(text: str) -> None:
+    area, floor = parse_area(text), parse_floor(text)
+    assert area is None or area > 0
+    assert floor is None or floor.floor is None or floor.floor >= -1

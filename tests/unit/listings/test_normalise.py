@@ -1,0 +1,88 @@
+from collections.abc import Mapping
+from typing import Any
+
+from sale_sofia.listings.normalise import normalise
+from sale_sofia.listings.raw import RawField, RawListing
+
+
+def field(parser: str, *texts: str, agree: tuple[str, ...] = (), **arguments: Any) -> RawField:  # noqa: ANN401
+    return RawField(texts, 0, parser, arguments, tuple((one,) for one in agree))
+
+
+def listing(fields: Mapping[str, RawField]) -> dict[str, Any]:
+    return normalise(RawListing("imot.bg", "https://www.imot.bg/obiava-x", "x", fields)).model_dump()
+
+
+def test_a_price_that_the_page_confirms() -> None:
+    read = listing({"price": field("price", "149 900 €", agree=("149900 EUR", "293 178.92 лв."))})
+    assert (read["price_eur"], read["flags"]) == (149900, ())
+
+
+def test_a_price_that_the_page_contradicts_is_none_and_named() -> None:
+    read = listing({"price": field("price", "149 900 €", agree=("139900 EUR",))})
+    assert (read["price_eur"], read["price_bgn"], read["flags"]) == (None, None, ("price_conflict",))
+
+
+def test_a_confirmation_that_says_nothing_does_not_count() -> None:
+    read = listing({"price": field("price", "149 900 €", agree=("0 EUR", "Договаряне"))})
+    assert read["price_eur"] == 149900
+
+
+def test_two_room_counts_are_none() -> None:
+    read = listing({"offer": field("offer", "Продава 3-СТАЕН"), "rooms": field("property_type", "4-стаен")})
+    assert (read["rooms"], read["property_type"], read["flags"]) == (None, "apartment", ("rooms_conflict",))
+
+
+def test_two_deals_are_none() -> None:
+    read = listing(
+        {"offer": field("offer", "Продава 3-СТАЕН"), "category": field("offer", "Дава под наем Апартамент")}
+    )
+    assert (read["deal"], read["rooms"], read["flags"]) == (None, 3, ("deal_conflict",))
+
+
+def test_the_first_field_names_the_type() -> None:
+    read = listing({"offer": field("offer", "Продава МЕЗОНЕТ"), "rooms": field("property_type", "3-стаен")})
+    assert (read["property_type"], read["rooms"]) == ("maisonette", 3)
+
+
+def test_a_maisonette_filed_under_many_rooms_has_no_count() -> None:
+    read = listing(
+        {"offer": field("offer", "Продава МЕЗОНЕТ"), "rooms": field("property_type", "Mногостаен")}
+    )
+    assert (read["property_type"], read["rooms"]) == ("maisonette", None)
+
+
+def test_a_lone_number_counts_the_storeys_of_a_house_only() -> None:
+    house = listing({"offer": field("offer", "Продава КЪЩА"), "floor": field("floor", "3")})
+    flat = listing({"offer": field("offer", "Продава 2-СТАЕН"), "floor": field("floor", "3")})
+    assert (house["floor"], house["floors_total"]) == (None, 3)
+    assert (flat["floor"], flat["floors_total"]) == (None, None)
+
+
+def test_a_floor_above_the_roof_is_none() -> None:
+    read = listing({"floor": field("floor", "9", bare="floor"), "floors_total": field("number", "8")})
+    assert (read["floor"], read["floors_total"], read["flags"]) == (None, None, ("floor_conflict",))
+
+
+def test_heating_is_collected_in_one_order() -> None:
+    read = listing(
+        {"gas": field("heating", "ДА", yes="gas"), "district": field("heating", "Лок.отопл.", yes="district")}
+    )
+    assert read["heating"] == ("gas", "local")
+
+
+def test_half_a_coordinate_is_none() -> None:
+    assert listing({"lat": field("coordinate", "42.65")})["lat"] is None
+    both = listing({"lat": field("coordinate", "42.65"), "lon": field("coordinate", "23.34")})
+    assert (both["lat"], both["lon"]) == (42.65, 23.34)
+
+
+def test_publication_comes_from_the_family_id() -> None:
+    read = listing({"family_id": field("family_id", "1b177634821891002")})
+    assert read["posted_at"].isoformat() == "2026-04-16T17:03:38+03:00"
+
+
+def test_nothing_said_is_nothing_known() -> None:
+    read = listing({})
+    known = {key for key, value in read.items() if value not in (None, ())}
+    assert known == {"site", "kind", "url", "external_id"}

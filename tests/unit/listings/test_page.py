@@ -1,0 +1,86 @@
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sale_sofia.listings.page import Page, PageLimits, decode
+from sale_sofia.listings.page_errors import (
+    EmptyPage,
+    HostilePage,
+    PageError,
+    PageTooLarge,
+    TruncatedPage,
+    UndecodablePage,
+)
+
+LIMITS = PageLimits(max_bytes=10_000, max_tags=500, max_options=50)
+CP1251_META = '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">'
+
+
+def read(body: bytes, content_type: str | None = None) -> str:
+    return Page("https://www.imot.bg/", body, content_type).text(LIMITS)
+
+
+def test_valid_utf8_is_utf8_whatever_is_declared() -> None:
+    body = f"<html>{CP1251_META}Белите брези</html>".encode()
+    assert read(body) == f"<html>{CP1251_META}Белите брези</html>"
+
+
+def test_windows_1251_by_meta() -> None:
+    text = f"<html>{CP1251_META}Белите брези, 149 900 €</html>"
+    assert read(text.encode("cp1251")) == text
+
+
+def test_windows_1251_by_header() -> None:
+    text = "<html>Белите брези</html>"
+    assert read(text.encode("cp1251"), "text/html; charset=windows-1251") == text
+
+
+def test_a_byte_order_mark_is_no_text() -> None:
+    assert decode("\ufeffБелите".encode()) == "Белите"
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (b"", EmptyPage),
+        (b" \n\t", EmptyPage),
+        (b"x" * 10_001, PageTooLarge),
+        (b"\x00\x01\x02", UndecodablePage),
+        (bytes(range(128, 256)) * 4, UndecodablePage),
+        ("<html>цена\0</html>".encode(), UndecodablePage),
+        ("<html>кв. Бел\ufffd\ufffd брези</html>".encode(), UndecodablePage),
+        (b"<html>no letter of ours</html>", UndecodablePage),
+        ("<html>Ïðîäàâà àïàðòàìåíò</html>".encode(), UndecodablePage),
+        (b"<html>" + "Продава".encode("cp1251") + b"</html>", UndecodablePage),
+        (
+            f"<html>{CP1251_META}".encode() + "Двор".encode("cp1251") + "Продава".encode() + b"</html>",
+            UndecodablePage,
+        ),
+        (
+            "<html><meta charset='utf-8'>Продава".encode() + "двор".encode("cp1251") + b"</html>",
+            UndecodablePage,
+        ),
+        ("<html>Продава " + "Белите".encode().decode("cp1252") + "</html>", UndecodablePage),
+        (b"<html><meta charset='klingon'>" + "двор".encode("cp1251") + b"</html>", UndecodablePage),
+        ("<html>Продава 2-СТАЕН".encode(), TruncatedPage),
+        ("<html>Продава 2-СТАЕН".encode()[:-1], TruncatedPage),
+        (("<html>а" + "<b>" * 500 + "</html>").encode(), HostilePage),
+        (("<html>а" + "<option>" * 51 + "</html>").encode(), HostilePage),
+    ],
+)
+def test_a_page_that_cannot_be_trusted_says_why(body: bytes | str, error: type[PageError]) -> None:
+    with pytest.raises(error):
+        read(body.encode() if isinstance(body, str) else body)
+
+
+def test_an_error_has_a_name_for_the_json() -> None:
+    assert UndecodablePage("…").code == "undecodable_page"
+    assert PageTooLarge("…").code == "page_too_large"
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_are_text_or_a_named_error(body: bytes) -> None:
+    with suppress(PageError):
+        assert "\ufffd" not in read(body)

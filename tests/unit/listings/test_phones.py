@@ -1,0 +1,26 @@
+import pytest
+
+from sale_sofia.listings.phones import parse_phone, parse_phones
+
+
+@pytest.mark.parametrize(
+    ("printed", "e164"),
+    [
+        ("0888 000 123", "+359888000123"),
+        ("0888000123", "+359888000123"),
+        ("+359 888 000 123", "+359888000123"),
+        ("00359888000123", "+359888000123"),
+        ("02 425 68 20", "+35924256820"),
+        ("08XX XXX XXX", None),
+        ("Вашия телефон:", None),
+        ("12", None),
+        ("", None),
+    ],
+)
+def test_a_phone(printed: str, e164: str | None) -> None:
+    assert parse_phone(printed) == e164
+
+
+def test_numbers_stand_once_in_the_order_printed() -> None:
+    texts = ("0888 000 123, 02 425 68 20", "0888000123", "Изпрати запитване")
+    assert parse_phones(texts) == ("+359888000123", "+35924256820")

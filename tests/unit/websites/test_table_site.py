@@ -1,0 +1,174 @@
+"""The engine: a portal from a table alone, and what it refuses to believe."""
+
+from pathlib import Path
+
+import pytest
+
+from sale_sofia.config.site_config import SiteConfigError, load_site_config
+from sale_sofia.listings.normalise import normalise
+from sale_sofia.listings.page import Page, PageLimits
+from sale_sofia.listings.page_errors import LayoutChanged, RemovedListing, WrongListing
+from sale_sofia.websites.table_site import TableSite
+
+LIMITS = PageLimits(1_000_000, 10_000, 1_000)
+SITE = """
+site: pazar.example
+hosts: [pazar.example]
+politeness:
+  {delay_seconds: 1, concurrency: 1, connect_timeout_seconds: 1, read_timeout_seconds: 1, retries: 0}
+urls: {listing: '^/imot/(?P<id>[0-9]+)$', search: '^/imoti'}
+listing:
+  ids: [{css: 'link[rel="canonical"]', attr: href, match: '/imot/([0-9]+)$'}]
+  rows:
+    params: {css: 'li'}
+  fields:
+    price: {from: [{css: '.new-price'}, {css: '.price'}], parse: price}
+    area_sqm: {from: [{row: Площ}], parse: area}
+    floor: {from: [{row: Етаж}], parse: floor}
+    description: {from: [{jsonld: Product, path: [description]}], parse: lines}
+search:
+  cards: '.card'
+  hidden: '[hidden]'
+  card_id: {css: '.card', attr: data-id}
+  card_url: {css: a, attr: href}
+  fields:
+    price: {from: [{css: b}], parse: price}
+  total: [{css: '.total', match: '([0-9 ]+) обяви'}]
+  next: [{css: 'a.next', attr: href}]
+  empty: [Нищо не е намерено]
+"""
+LISTING = "https://pazar.example/imot/7"
+SEARCH = "https://pazar.example/imoti"
+CANONICAL = f'<link rel="canonical" href="{LISTING}">'
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> TableSite:
+    return make_site(tmp_path, SITE)
+
+
+def make_site(folder: Path, text: str) -> TableSite:
+    (folder / "sites").mkdir()
+    (folder / "defaults.yaml").write_text("{}", "utf-8")
+    (folder / "sites" / "pazar.example.yaml").write_text(text, "utf-8")
+    return TableSite(load_site_config("pazar.example", folder), LIMITS)
+
+
+def page(body: str, url: str = LISTING) -> Page:
+    return Page(url, f"<html><body>имоти {body}</body></html>".encode())
+
+
+def test_a_portal_needs_yaml_alone(site: TableSite) -> None:
+    body = CANONICAL + "<p class=price>99 000 €</p><ul><li>Площ: 70 кв.м<li>Eтаж: 2-ри от 6</ul>"
+    read = normalise(site.listing(page(body)))
+    assert (read.external_id, read.price_eur, read.area_sqm, read.floor, read.floors_total) == (
+        "7",
+        99000,
+        70,
+        2,
+        6,
+    )
+
+
+def test_the_link_that_matched_is_recorded(site: TableSite) -> None:
+    old = site.listing(page(CANONICAL + "<p class=price>99 000 €</p>"))
+    new = site.listing(page(CANONICAL + "<p class=new-price>98 000 €</p><p class=price>99 000 €</p>"))
+    assert (old.fields["price"].link, old.fields["price"].texts) == (1, ("99 000 €",))
+    assert (new.fields["price"].link, new.fields["price"].texts) == (0, ("98 000 €",))
+    assert "area_sqm" not in old.fields
+
+
+def test_a_label_with_two_values_says_nothing(site: TableSite) -> None:
+    body = CANONICAL + "<ul><li>Площ: 70 кв.м<li>Площ: 80 кв.м<li>Етаж: 2-ри<li>Етаж: 2-ри</ul>"
+    read = normalise(site.listing(page(body)))
+    assert (read.area_sqm, read.floor) == (None, 2)
+
+
+def test_broken_json_ld_is_left_out(site: TableSite) -> None:
+    broken = '<script type="application/ld+json">{"@type": "Product", </script>'
+    sound = '<script type="application/ld+json">{"@type": "Product", "description": "Светъл"}</script>'
+    listed = '<script type="application/ld+json">[1]</script>'
+    read = normalise(site.listing(page(CANONICAL + broken + listed + sound)))
+    assert read.description == "Светъл"
+
+
+def test_another_advert_is_not_the_one_asked_for(site: TableSite) -> None:
+    with pytest.raises(WrongListing, match="advert 8 was asked for, the page is advert 7"):
+        site.listing(page(CANONICAL, "https://pazar.example/imot/8"))
+
+
+def test_two_ids_are_no_id(tmp_path: Path) -> None:
+    text = SITE.replace("  ids: [", "  ids: [{css: h1}, ")
+    with pytest.raises(LayoutChanged, match="gives itself 2 ids: 7, 9"):
+        make_site(tmp_path, text).listing(page(CANONICAL + "<h1>9</h1>"))
+
+
+def test_results_in_place_of_an_advert_mean_it_is_gone(site: TableSite) -> None:
+    canonical = f'<link rel="canonical" href="{SEARCH}">'
+    with pytest.raises(RemovedListing):
+        site.listing(page(canonical))
+    with pytest.raises(RemovedListing):
+        site.listing(page('<div class=card data-id=9><a href="/imot/9">x</a></div>'))
+
+
+CARD = '<div class=card data-id={0}><a href="/imot/{0}">x</a><b>{1}</b></div>'
+
+
+def test_cards(site: TableSite) -> None:
+    body = (
+        "<p class=total>1 234 обяви</p>"
+        + CARD.format(1, "50 000 €")
+        + CARD.format(2, "по договаряне")
+        + CARD.format(1, "50 000 €")
+        + f"<div hidden>{CARD.format(3, '1 €')}</div>"
+        + "<div class=card>реклама</div><a class=next href='/imoti?page=2'>напред</a>"
+    )
+    found = site.search(page(body, SEARCH))
+    assert [(card.external_id, card.url, dict(card.facts)) for card in found.cards] == [
+        ("1", "https://pazar.example/imot/1", {"price_eur": 50000}),
+        ("2", "https://pazar.example/imot/2", {}),
+    ]
+    assert (found.total, found.capped, found.verified_empty) == (1234, False, False)
+    assert found.next_url == "https://pazar.example/imoti?page=2"
+
+
+def test_the_last_page_has_no_next(site: TableSite) -> None:
+    leads_to_itself = CARD.format(1, "5 €") + f"<a class=next href='{SEARCH}'>напред</a>"
+    leads_elsewhere = CARD.format(1, "5 €") + "<a class=next href='/kontakti'>напред</a>"
+    assert site.search(page(CARD.format(1, "5 €"), SEARCH)).next_url is None
+    assert site.search(page(leads_to_itself, SEARCH)).next_url is None
+    assert site.search(page(leads_elsewhere, SEARCH)).next_url is None
+
+
+def test_nothing_found_needs_the_portals_own_words(site: TableSite) -> None:
+    empty = site.search(page("<p>Нищо не е намерено</p>", SEARCH))
+    assert (empty.cards, empty.total, empty.verified_empty) == ((), 0, True)
+    with pytest.raises(LayoutChanged, match="no cards and does not say"):
+        site.search(page("<p>Здравейте</p>", SEARCH))
+
+
+def test_a_card_that_leads_to_another_advert_is_not_believed(site: TableSite) -> None:
+    with pytest.raises(LayoutChanged, match=r"the card of advert 1 leads to https://pazar\.example/imot/2"):
+        site.search(page('<div class=card data-id=1><a href="/imot/2">x</a></div>', SEARCH))
+
+
+def test_a_card_inside_another_is_not_believed(site: TableSite) -> None:
+    with pytest.raises(LayoutChanged, match="inside another"):
+        site.search(
+            page(f"<div class=card data-id=1><a href='/imot/1'>x</a>{CARD.format(2, '5 €')}</div>", SEARCH)
+        )
+
+
+def test_an_unknown_parser_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(
+        SiteConfigError, match=r"listing\.fields\.price\.parse: no parser prise; allowed: area, "
+    ):
+        make_site(tmp_path, SITE.replace("parse: price}\n    area", "parse: prise}\n    area"))
+
+
+def test_kinds_of_addresses(site: TableSite) -> None:
+    assert site.kind_of(LISTING) == "listing"
+    assert site.kind_of("http://127.0.0.1:8701/imot/7") == "listing"
+    assert site.kind_of(SEARCH) == "search"
+    assert site.kind_of("https://pazar.example/kontakti") is None
+    assert site.split(SEARCH) == ()
