@@ -107,7 +107,7 @@ class FieldTable(Table):
 
 
 class RowsTable(Table):
-    """Labelled rows: the label and the value are elements of the row, or its text before and after a colon."""
+    """Labelled rows: label and value are elements of the row, or its text before and after a colon."""
 
     css: str
     label: str | None = None
