@@ -1,0 +1,131 @@
+"""The pages of a world that are no listings: searches, a project, removed adverts, empty searches."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+from sale_sofia.simulator import bazar_bg, imot_bg
+from sale_sofia.simulator.kinds import RUBRICS
+from sale_sofia.simulator.model import BazarAdvert, ImotAdvert, World
+from sale_sofia.simulator.truth import Truth, bare_truth, search_truth
+
+_A = TypeVar("_A", ImotAdvert, BazarAdvert)
+_TIERS = ("BEST", "TOP", "VIP", "")
+_IMOT = "https://www.imot.bg/obiavi"
+_BAZAR = "https://bazar.bg/obiavi"
+_BAZAR_RUBRICS = {"sale": "prodazhba-apartamenti", "rent": "naemi-apartamenti"}
+_BAZAR_CITIES = {"София": "sofia", "Търговище": "targovishte"}
+_TOO_MANY = 33_000
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPage:
+    """One page: its bytes under `path` (relative to the folder), its address, and what it truly says."""
+
+    site: str
+    path: str
+    url: str
+    body: bytes
+    truth: Truth
+
+
+def other_pages(world: World) -> Iterator[RenderedPage]:
+    """Every search with all its pages, then one page of each other kind."""
+    yield from _imot_searches(world.imot)
+    yield from _bazar_searches(world.bazar)
+    yield from _imot_others(world)
+    yield from _bazar_others(world)
+
+
+def _imot_searches(adverts: Sequence[ImotAdvert]) -> Iterator[RenderedPage]:
+    ranked = sorted(adverts, key=lambda advert: _TIERS.index(advert.tier))
+    scopes: dict[str, list[ImotAdvert]] = {}
+    for advert in ranked:
+        place, rubric = advert.home.place, RUBRICS[advert.home.deal]
+        scopes.setdefault(f"{_IMOT}/{rubric}/{place.city_slug}", []).append(advert)
+    for number, (url, found) in enumerate(_largest_first(scopes)):
+        for page in range(1, imot_bg.page_count(len(found)) + 1):
+            yield _imot_search(url, found, page, f"search__{number}-{page}")
+    yield _capped_search(ranked)
+
+
+def _largest_first(scopes: dict[str, list[_A]]) -> list[tuple[str, list[_A]]]:
+    return sorted(scopes.items(), key=lambda scope: -len(scope[1]))
+
+
+def _imot_search(url: str, found: Sequence[ImotAdvert], page: int, name: str) -> RenderedPage:
+    shown = found[(page - 1) * imot_bg.PAGE_SIZE : page * imot_bg.PAGE_SIZE]
+    return _imot_results(url, shown, page, len(found), name)
+
+
+def _imot_results(url: str, shown: Sequence[ImotAdvert], page: int, total: int, name: str) -> RenderedPage:
+    address = imot_bg.page_url(url, page)
+    truth = search_truth(
+        "imot.bg",
+        address,
+        shown,
+        total=min(total, imot_bg.MOST_RESULTS),
+        capped=total > imot_bg.MOST_RESULTS,
+        next_url=imot_bg.next_url(url, page, total),
+    )
+    body = imot_bg.search_page(shown, url=url, page=page, total=total)
+    return RenderedPage("imot.bg", f"imot.bg/{name}.html", address, body, truth)
+
+
+def _capped_search(ranked: Sequence[ImotAdvert]) -> RenderedPage:
+    """The last page that a search of the whole country shows: a thousand of many more."""
+    last, shown = imot_bg.page_count(_TOO_MANY), _sales(ranked)[-imot_bg.PAGE_SIZE :]
+    return _imot_results(f"{_IMOT}/prodazhbi", shown, last, _TOO_MANY, "search__capped")
+
+
+def _sales(adverts: Sequence[ImotAdvert]) -> list[ImotAdvert]:
+    return [advert for advert in adverts if advert.home.deal == "sale"]
+
+
+def _bazar_searches(adverts: Sequence[BazarAdvert]) -> Iterator[RenderedPage]:
+    scopes: dict[str, list[BazarAdvert]] = {}
+    for advert in sorted(adverts, key=lambda advert: _TIERS.index(advert.tier)):
+        city, rubric = _BAZAR_CITIES[advert.home.place.city], _BAZAR_RUBRICS[advert.home.deal]
+        scopes.setdefault(f"{_BAZAR}/{rubric}/{city}", []).append(advert)
+    for number, (url, found) in enumerate(_largest_first(scopes)):
+        for page in range(1, bazar_bg.page_count(len(found)) + 1):
+            yield _bazar_search(url, found, page, f"search__{number}-{page}")
+
+
+def _bazar_search(url: str, found: Sequence[BazarAdvert], page: int, name: str) -> RenderedPage:
+    shown = found[(page - 1) * bazar_bg.PAGE_SIZE : page * bazar_bg.PAGE_SIZE]
+    address, total = bazar_bg.page_url(url, page), len(found)
+    following = bazar_bg.next_url(url, page, total)
+    truth = search_truth("bazar.bg", address, shown, total=total, capped=False, next_url=following)
+    body = bazar_bg.search_page(shown, url=url, page=page, total=total)
+    return RenderedPage("bazar.bg", f"bazar.bg/{name}.html", address, body, truth)
+
+
+def _imot_others(world: World) -> Iterator[RenderedPage]:
+    project = imot_bg.make_project(Random(f"{world.seed}:project"))
+    yield _other("imot.bg", "project", project.url, imot_bg.project_page(project))
+    gone = "https://www.imot.bg/obiava-1b175000000012345-prodava-dvustaen-apartament-grad-sofiya-tsentar"
+    shown = _sales(world.imot)[: imot_bg.PAGE_SIZE]
+    body = imot_bg.removed_page(shown, category=f"{_IMOT}/prodazhbi", total=len(shown))
+    yield _other("imot.bg", "removed", gone, body)
+    url = f"{_IMOT}/prodazhbi/grad-sofiya/tsentar/hotel"
+    yield _empty("imot.bg", url, imot_bg.empty_search_page(url))
+
+
+def _bazar_others(world: World) -> Iterator[RenderedPage]:
+    gone = "https://bazar.bg/obiava-49999999/prodawa-2-staen-gr-sofiia-tsentar"
+    shown = world.bazar[: bazar_bg.PAGE_SIZE]
+    body = bazar_bg.removed_page(shown, category=f"{_BAZAR}/apartamenti/sofia", total=len(shown))
+    yield _other("bazar.bg", "removed", gone, body)
+    url = f"{_BAZAR}/prodazhba-apartamenti/sofia?asize[]=5&price_to=1"
+    yield _empty("bazar.bg", url, bazar_bg.empty_search_page(url))
+
+
+def _other(site: str, kind: str, url: str, body: bytes) -> RenderedPage:
+    return RenderedPage(site, f"{site}/{kind}.html", url, body, bare_truth(site, kind, url))
+
+
+def _empty(site: str, url: str, body: bytes) -> RenderedPage:
+    truth = search_truth(site, url, (), total=0, capped=False, next_url=None)
+    return RenderedPage(site, f"{site}/search__empty.html", url, body, truth)

@@ -1,0 +1,57 @@
+"""Reads the package's templates and makes the dead weight that real pages carry."""
+
+import json
+from functools import cache
+from html import escape
+from importlib.resources import files
+from random import Random
+from string import Template
+
+
+@cache
+def template(name: str) -> Template:
+    """The template of this name, read once."""
+    return Template(files(__package__).joinpath("templates", f"{name}.html").read_text(encoding="utf-8"))
+
+
+def fill(name: str, /, **values: object) -> str:
+    """The template with every placeholder filled; a missing one is a `KeyError`."""
+    return template(name).substitute(values)
+
+
+@cache
+def ballast(kilobytes: int, salt: str) -> str:
+    """About so many kilobytes of script that does nothing, the same for the same salt."""
+    rng = Random(salt)
+    lines: list[str] = []
+    size = 0
+    while size < kilobytes * 1024:
+        lines.append(_function(rng))
+        size += len(lines[-1]) + 1
+    return "\n".join(lines)
+
+
+def _function(rng: Random) -> str:
+    name, a, b = (f"{rng.choice('abcdefgkmn')}{rng.randrange(1000)}" for _ in range(3))
+    key = rng.choice(("price", "currency", "span8", "adPrice", "item", "title"))
+    return (
+        f'var {name}=function({a},{b}){{var c="{key}";if("undefined"==typeof {a}||null==={a})return!1;'
+        f"for(var d=0;d<{rng.randrange(2, 99)};d++){{{b}[c]=({a}.length||0)+d*{rng.randrange(10_000)};}}"
+        f"return {b}&&{b}[c]?{b}[c]:{rng.randrange(1_000_000)}}};"
+    )
+
+
+def attribute(text: str) -> str:
+    """The text safe inside an attribute."""
+    return escape(text, quote=True)
+
+
+def script_json(value: object, *, readable: bool = False) -> str:
+    """JSON for a script element; bazar.bg escapes slashes and letters, imot.bg prints them."""
+    spelled = json.dumps(value, ensure_ascii=not readable)
+    return spelled.replace("</", "<\\/") if readable else spelled.replace("/", "\\/")
+
+
+def lines(parts: list[str]) -> str:
+    """The parts on lines of their own."""
+    return "\n".join(parts)

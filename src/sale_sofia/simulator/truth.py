@@ -1,0 +1,144 @@
+"""What a perfect reader finds on each page, computed from the world and never from the page."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sale_sofia.simulator.kinds import CONSTRUCTIONS
+from sale_sofia.simulator.model import Advert, Age, BazarAdvert, ImotAdvert, Property
+
+Truth = dict[str, Any]
+
+
+def imot_truth(advert: ImotAdvert) -> Truth:
+    """All fields of a listing, as JSON."""
+    home, shown = advert.home, advert.money.shown
+    return _common(advert) | {
+        "family_id": advert.external_id,
+        "description": advert.prose.text,
+        "vat": home.vat if shown else None,
+        "yard_sqm": home.yard_sqm,
+        "floor": home.floor,
+        "floors_total": home.floors_total,
+        "construction": CONSTRUCTIONS.get(home.construction or ""),
+        "under_construction": _under_construction(home),
+        "act_status": "commissioned" if _commissioned(home.age) else None,
+        "heating": _heating(home),
+        "elevator": True if "Асансьор" in home.features else None,
+        "furnishing": "furnished" if "Обзаведен" in home.features else None,
+        "condition": "needs_renovation" if "За ремонт" in home.features else None,
+        "parking": ["garage"] if "С гараж" in home.features else [],
+        "street": home.place.street,
+        "lat": None,
+        "lon": None,
+        "seller_kind": advert.seller.kind,
+        "seller_name": advert.seller.name,
+        "phones": [f"+359{phone[1:]}" for phone in advert.seller.phones],
+        "posted_at": advert.posted.isoformat(),
+        "updated_at": advert.updated.isoformat(),
+        "features": list(home.features),
+    }
+
+
+def bazar_truth(advert: BazarAdvert) -> Truth:
+    """All fields of a listing, as JSON. What bazar.bg does not print is null, whatever imot.bg knows."""
+    home = advert.home
+    lat, lon = advert.position or (None, None)
+    return _common(advert) | {
+        "family_id": advert.imot_id,
+        "description": advert.prose.glued,
+        "vat": advert.vat,
+        "yard_sqm": None,
+        "floor": advert.floor,
+        "floors_total": home.floors_total if advert.native else None,
+        "construction": CONSTRUCTIONS.get(home.construction or ""),
+        "under_construction": None,
+        "act_status": None,
+        "heating": [],
+        "elevator": None,
+        "furnishing": None,
+        "condition": None,
+        "parking": [],
+        "street": None,
+        "lat": lat,
+        "lon": lon,
+        "seller_kind": None,
+        "seller_name": advert.seller_name,
+        "phones": [],
+        "posted_at": advert.posted.isoformat() if advert.imot_id else None,
+        "updated_at": advert.updated.isoformat() if advert.money.shown else None,
+        "features": [],
+    }
+
+
+def search_truth(  # noqa: PLR0913
+    site: str, url: str, adverts: Sequence[Advert], *, total: int, capped: bool, next_url: str | None
+) -> Truth:
+    """The cards of a search page in their order; promoted strangers and news are none of them."""
+    return {
+        "site": site,
+        "kind": "search",
+        "url": url,
+        "total": total,
+        "capped": capped,
+        "next_url": next_url,
+        "cards": [_card(advert) for advert in adverts],
+    }
+
+
+def bare_truth(site: str, kind: str, url: str) -> Truth:
+    """A page that is no listing: `project` or `removed`."""
+    return {"site": site, "kind": kind, "url": url}
+
+
+def _card(advert: Advert) -> Truth:
+    card: Truth = {"external_id": advert.external_id, "url": advert.url, "price_eur": advert.money.eur}
+    return card | ({"area_sqm": advert.home.area_sqm} if advert.site == "imot.bg" else {})
+
+
+def _common(advert: Advert) -> Truth:
+    home, money = advert.home, advert.money
+    return {
+        "site": advert.site,
+        "kind": "listing",
+        "url": advert.url,
+        "external_id": advert.external_id,
+        "deal": home.deal,
+        "property_type": home.kind.property_type,
+        "rooms": home.kind.rooms,
+        "title": advert.title,
+        "price_eur": money.eur,
+        "price_bgn": money.bgn,
+        "previous_price_eur": money.previous_eur,
+        "area_sqm": home.area_sqm,
+        "area_net_sqm": None,
+        "year_built": home.age.known_year,
+        "orientation": [],
+        "city": home.place.city,
+        "district": home.place.district,
+        "neighbourhood": home.place.neighbourhood,
+        "metro_station": None,
+        "metro_distance_m": None,
+        "views": advert.views,
+        "photo_urls": list(advert.photos),
+    }
+
+
+def _commissioned(age: Age) -> bool:
+    return age.state.startswith("Въведен")
+
+
+def _under_construction(home: Property) -> bool | None:
+    if home.age.form == "will":
+        return True
+    if _commissioned(home.age):
+        return False
+    return True if "В строеж" in home.features else None
+
+
+def _heating(home: Property) -> list[str]:
+    found = {
+        "district": home.district_heating == "ДА",
+        "gas": home.gas == "ДА",
+        "local": home.district_heating == "Лок.отопл.",
+    }
+    return [name for name, there in found.items() if there]
