@@ -26,11 +26,9 @@ def whole(default: int, least: int, most: int, unit: str, sentence: str) -> int:
 
 
 def decimal(default: float, least: float, most: float, unit: str, sentence: str) -> float:
-    """A finite number from least to most, both included."""
+    """A number from least to most, both included; so neither infinite nor NaN."""
     extra = notes(f"a number from {least} to {most}", unit)
-    return Field(
-        default, ge=least, le=most, allow_inf_nan=False, description=sentence, json_schema_extra=extra
-    )
+    return Field(default, ge=least, le=most, description=sentence, json_schema_extra=extra)
 
 
 def switch(*, default: bool, sentence: str) -> bool:
@@ -95,7 +93,7 @@ def _check_folder(path: Path) -> Path:
 
 
 Domain = Annotated[str, Field(pattern=r"^[a-z0-9_][a-z0-9_.-]*(:[0-9]+)?$")]
-Rate = Annotated[float, Field(strict=True, gt=0, le=MAX_RATE, allow_inf_nan=False)]
+Rate = Annotated[float, Field(strict=True, gt=0, le=MAX_RATE)]
 DomainRates = Annotated[
     Mapping[Domain, Rate], NoDecode, BeforeValidator(_read_json), AfterValidator(_with_default)
 ]

@@ -367,6 +367,12 @@ def test_settings_cannot_be_changed() -> None:
         load_settings().scraping_chunk_size = 1  # type: ignore[misc]
 
 
+def test_direct_validation_error_repeats_no_password() -> None:
+    with pytest.raises(ValidationError) as error:
+        Settings.model_validate({"redis_url": "redis://:hunter2@x@host"})
+    assert "hunter2" not in str(error.value)
+
+
 def test_settings_travel_to_another_process() -> None:
     settings = Settings(domain_rate_limits={"imot.bg": 30})
     assert pickle.loads(pickle.dumps(settings)) == settings  # noqa: S301

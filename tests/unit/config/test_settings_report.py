@@ -24,6 +24,36 @@ CHUNK_ROW = SettingRow(
     allowed="a whole number from 1 to 1000",
     sentence="Adverts in one batch of work.",
 )
+UNITS = {
+    "PARALLEL_SCRAPING": "switch",
+    "REDIS_CIRCUIT_BREAKER_ENABLED": "switch",
+    "REDIS_RATE_LIMITER_ENABLED": "switch",
+    "SCRAPING_CHUNK_SIZE": "adverts",
+    "SCRAPING_SOFT_TIME_LIMIT": "seconds",
+    "SCRAPING_HARD_TIME_LIMIT": "seconds",
+    "CHECKPOINT_BATCH_SIZE": "adverts",
+    "RETRY_MAX_ATTEMPTS": "attempts",
+    "RETRY_BASE_DELAY": "seconds",
+    "RETRY_MAX_DELAY": "seconds",
+    "RETRY_JITTER_FACTOR": "share",
+    "CIRCUIT_BREAKER_FAIL_MAX": "failures",
+    "CIRCUIT_BREAKER_RESET_TIMEOUT": "seconds",
+    "CIRCUIT_BREAKER_HALF_OPEN_CALLS": "requests",
+    "DOMAIN_RATE_LIMITS": "requests per minute",
+    "MIN_PROXIES_TO_START": "proxies",
+    "MIN_PROXIES_FOR_SCRAPING": "proxies",
+    "MAX_PROXY_RETRIES": "retries",
+    "PROXY_TIMEOUT": "seconds",
+    "DATA_DIR": "folder",
+    "DATABASE_URL": "URL",
+    "REDIS_URL": "URL",
+    "SQLITE_TIMEOUT": "seconds",
+    "SQLITE_BUSY_RETRIES": "retries",
+    "MIN_FREE_DISK_MB": "MB",
+    "MAX_PAGE_BYTES": "bytes",
+    "MAX_PAGE_TAGS": "tags",
+    "MAX_PAGE_OPTIONS": "options",
+}
 # Everything a variable can hold, and what a person may type into a password without encoding it.
 ENVIRONMENT_TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
 RAW_PASSWORDS = ENVIRONMENT_TEXT | st.text("ab1:/?#@[]%&=+ ", min_size=1, max_size=12)
@@ -72,6 +102,10 @@ def test_every_setting_has_one_full_row() -> None:
     rows = effective_settings(load_settings(), {})
     assert [row.name for row in rows] == [name.upper() for name in Settings.model_fields]
     assert all(row.value and row.unit and row.allowed and row.sentence.endswith(".") for row in rows)
+
+
+def test_units() -> None:
+    assert {name: row.unit for name, row in report({}).items()} == UNITS
 
 
 def test_row_of_a_given_value() -> None:
@@ -125,7 +159,12 @@ def test_flag_shows_its_value_and_whether_the_mode_gave_it(name: str, mode: str,
         ("redis://host?password=hunter2&db=3", "redis://host?***"),
         ("redis://host?pass%77ord=hunter2", "redis://host?***"),
         ("redis://host?hunter2", "redis://host?***"),
-        ("unix:///run/redis.sock?db=1", "unix:///run/redis.sock?db=1"),
+        ("unix:///run/redis.sock?db=1&timeout=5", "unix:///run/redis.sock?db=1&timeout=5"),
+        ("sqlite:////x.db?mode=ro", "sqlite:////x.db?mode=ro"),
+        (
+            "postgresql:///x?host=/run&port=5432&sslmode=require&connect_timeout=3",
+            "postgresql:///x?host=/run&port=5432&sslmode=require&connect_timeout=3",
+        ),
         ("sqlite:////srv/a@b:c/x.db", "sqlite:////srv/a@b:c/x.db"),
         ("sqlite:////srv/x.db?key=hunter2", "sqlite:////srv/x.db?***"),
         ("postgresql://ana:hunter2@more@host/sale", "***"),
@@ -186,6 +225,14 @@ def test_table_of_80_columns_cuts_no_name_and_no_value() -> None:
     assert all(row.name in text for row in rows)
     assert "…" not in text
     assert "END" in text
+
+
+def test_cells_of_the_table() -> None:
+    lines = [line.strip("│┃ \n").split() for line in rendered([CHUNK_ROW], width=120).splitlines()]
+    assert lines[1] == ["Setting", "┃", "Value", "and", "meaning"]
+    assert lines[3] == ["SCRAPING_CHUNK_SIZE", "│", "30"]
+    assert lines[4] == ["environment", "│", *CHUNK_ROW.sentence.split()]
+    assert lines[5] == ["Allowed:", *CHUNK_ROW.allowed.split(), "(adverts)."]
 
 
 def test_table_takes_square_brackets_for_text() -> None:
