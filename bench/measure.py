@@ -1,0 +1,40 @@
+"""What every benchmark here shares: its options, its interleaved rounds, and its last line."""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Work = Callable[[], object]
+
+
+def options(description: str | None) -> argparse.Namespace:
+    """`--quick` for a short run with a goal of its own, `--check` to fail when the goal is missed."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--quick", action="store_true", help="under a minute, with a wider goal")
+    parser.add_argument("--check", action="store_true", help="exit 1 when the goal is missed")
+    return parser.parse_args()
+
+
+def best_cpu_seconds(works: Mapping[str, Work], rounds: Mapping[str, int]) -> dict[str, float]:
+    """The least CPU time of each work. Rounds are interleaved, so that a busy machine is busy for all."""
+    best = {name: float("inf") for name in works}
+    for turn in range(max(rounds.values())):
+        for name, work in works.items():
+            if turn < rounds[name]:
+                best[name] = min(best[name], _cpu_seconds(work))
+    return best
+
+
+def _cpu_seconds(work: Work) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def finish(result: Mapping[str, Any], *, met: bool, check: bool) -> None:
+    """Print the last line, one JSON object; with `check` a missed goal is a failure."""
+    print(json.dumps({**result, "met": met}))
+    sys.exit(1 if check and not met else 0)
