@@ -158,8 +158,10 @@ def features(name: str, texts: Texts) -> Facts:
 
 
 def place(_name: str, texts: Texts) -> Facts:
-    """City, district and neighbourhood."""
+    """City, district and neighbourhood; a text that names two towns names none."""
     found = parse_place(squeeze(texts[0]))
+    if found.conflict:
+        return {"flags": ("place_conflict",)}
     return {"city": found.city, "district": found.district, "neighbourhood": found.neighbourhood}
 
 

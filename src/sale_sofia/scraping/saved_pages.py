@@ -62,4 +62,9 @@ def _entry(path: Path, number: int, line: str) -> Entry:
         site = get_scraper(given["site"])
     except ValueError as error:
         raise ManifestError(f"{where}: {error}") from None
-    return Entry(site, Path(given["file"]), given["url"])
+    return Entry(site, _located(Path(given["file"]), path.parent), given["url"])
+
+
+def _located(file: Path, beside: Path) -> Path:
+    """A relative path counts from where the command runs, or else from beside the manifest."""
+    return file if file.exists() or file.is_absolute() else beside / file

@@ -28,9 +28,15 @@ def error_answer(site: str, url: str | None, code: str, message: str) -> Answer:
 
 
 def _read(site: Site, page: Page) -> Answer:
-    if site.kind_of(page.url) == "search":
+    kind = site.kind_of(page.url)
+    if kind == "search":
         return search_answer(site.search(page))
-    return normalise(site.listing(page)).model_dump(mode="json")
+    try:
+        return normalise(site.listing(page)).model_dump(mode="json")
+    except RemovedListing:
+        if kind is not None:
+            raise
+        return search_answer(site.search(page))  # an address of old: results where no advert was asked for
 
 
 def search_answer(found: SearchPage) -> Answer:

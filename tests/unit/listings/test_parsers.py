@@ -147,6 +147,7 @@ def test_place() -> None:
         "neighbourhood": "Белите брези",
     }
     assert read("place", "гр. Търговище, Вароша")["neighbourhood"] == "Вароша"
+    assert read("place", "гр. София, с. Рударци") == {"flags": ("place_conflict",)}
 
 
 def test_seller_kind() -> None:

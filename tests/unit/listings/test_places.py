@@ -243,6 +243,7 @@ def test_the_variants_that_portals_print(text: str, name: str) -> None:
         ("gevgelijski", "Гевгелийски"),
         ("gr-novi-iskar", "гр. Нови Искър"),
         ("bistrica", "с. Бистрица"),
+        ("malinova-dolina-v-z", "в.з.Малинова долина"),
     ],
 )
 def test_the_transliterations_of_the_portals(text: str, name: str) -> None:

@@ -1,0 +1,86 @@
+"""The house of docs/architecture.md: imports go one way, functions stay small."""
+
+import ast
+import statistics
+from pathlib import Path
+
+import sale_sofia
+
+ROOT = Path(sale_sofia.__file__).parent
+LAYERS = (
+    {"cli", "app"},
+    {"orchestrator", "celery_app", "demonstration"},
+    {"scraping", "proxies", "monitoring"},
+    {"websites", "properties", "insights", "llm"},
+    {"fetching", "resilience", "data"},
+    {"listings"},
+    {"config"},
+)
+ONLY = {"websites": {"listings", "config"}, "simulator": {"listings", "config"}}
+
+
+def room(module: str) -> str:
+    return module.split(".")[1]
+
+
+def imports(path: Path) -> set[str]:
+    """The other rooms of the project that a module imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    own = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    return {room(name) for name in found if name.startswith("sale_sofia.")} - {own}
+
+
+def allowed(own: str) -> set[str]:
+    if own in ONLY:
+        return ONLY[own]
+    level = next(number for number, rooms in enumerate(LAYERS) if own in rooms)
+    return {"simulator"} | set().union(*LAYERS[level + 1 :])
+
+
+def test_imports_go_one_way() -> None:
+    upwards = {
+        str(path.relative_to(ROOT)): wrong
+        for path in ROOT.rglob("*.py")
+        if path.name != "__init__.py"
+        if (wrong := imports(path) - allowed(path.relative_to(ROOT).parts[0].removesuffix(".py")))
+    }
+    assert upwards == {}
+
+
+def function_lengths() -> list[int]:
+    return sorted(
+        sum(
+            node.end_lineno - node.lineno + 1
+            for node in function.body
+            if not is_docstring(node) and node.end_lineno
+        )
+        for path in ROOT.rglob("*.py")
+        for function in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+
+
+def is_docstring(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def test_functions_are_small() -> None:
+    lengths = function_lengths()
+    assert statistics.median(lengths) <= 5
+    assert lengths[len(lengths) * 9 // 10] <= 20
+
+
+def test_modules_have_one_subject() -> None:
+    lines = {
+        str(path.relative_to(ROOT)): len(path.read_text("utf-8").splitlines()) for path in ROOT.rglob("*.py")
+    }
+    assert {path: count for path, count in lines.items() if count > 300} == {}
