@@ -14,10 +14,13 @@ from sale_sofia.listings.page_errors import (
 _DECLARED_CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
 _HEAD_BYTES = 2048  # HTML: the declaration stands in the first 1024 bytes; portals put the title first
 _TAIL_CHARACTERS = 4096  # analytics snippets may follow the closing tag
-# Cyrillic of UTF-8 read as Latin is full of "Ð", read as windows-1251 its letter о becomes "Рѕ". Neither
-# stands in a Bulgarian text, and to look for one sign costs next to nothing.
-_READ_AS_LATIN, _READ_AS_CP1251 = "Ð", "ѕ"
+# Cyrillic of UTF-8 read as Latin is full of "Ð"; read as windows-1251 its vowels become pairs like "Рѕ".
+# Neither stands in a Bulgarian text, and to look for a rare sign first costs next to nothing.
+_READ_AS_LATIN = "Ð"
 _LONE_LATIN_SIGNS = 2
+_READ_AS_CP1251 = "Рѕ"
+_UTF8_VOWELS = tuple(vowel.encode() for vowel in "аоеи")
+_MIXED = "the page mixes two encodings"
 _CYRILLIC = re.compile("[а-я]")
 
 
@@ -75,6 +78,8 @@ def _as_declared(body: bytes, content_type: str | None) -> str:
     charset = _declared_charset(body, content_type)
     if charset is None:
         raise UndecodablePage("the page is not UTF-8 and declares no charset")
+    if any(vowel in body for vowel in _UTF8_VOWELS):
+        raise UndecodablePage(_MIXED)
     try:
         return body.decode(charset)
     except (UnicodeDecodeError, LookupError):
@@ -91,10 +96,14 @@ def _declared_charset(body: bytes, content_type: str | None) -> str | None:
 def _refuse_lost_text(text: str) -> None:
     if "\ufffd" in text:
         raise UndecodablePage("the page holds U+FFFD: its text was lost before it was saved")
-    if _READ_AS_CP1251 in text or _reads_as_latin(text):
-        raise UndecodablePage("the page mixes two encodings")
+    if _reads_as_cp1251(text) or _reads_as_latin(text):
+        raise UndecodablePage(_MIXED)
     if not _CYRILLIC.search(text):
         raise UndecodablePage("the page holds no Cyrillic letter: it is not a page of a Bulgarian portal")
+
+
+def _reads_as_cp1251(text: str) -> bool:
+    return _READ_AS_CP1251[1] in text and _READ_AS_CP1251 in text
 
 
 def _reads_as_latin(text: str) -> bool:

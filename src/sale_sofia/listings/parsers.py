@@ -171,9 +171,9 @@ def seller_kind(_name: str, texts: Texts) -> Facts:
     return {"seller_kind": next((kind for word in words if (kind := meaning("seller_kinds", word))), None)}
 
 
-def phones(name: str, texts: Texts) -> Facts:
+def phones(_name: str, texts: Texts) -> Facts:
     """Telephone numbers in E.164."""
-    return {name: parse_phones(texts)}
+    return {"phones": parse_phones(texts)}
 
 
 def moment(name: str, texts: Texts) -> Facts:

@@ -37,6 +37,10 @@ def test_windows_1251_by_header() -> None:
     assert read(text.encode("cp1251"), "text/html; charset=windows-1251") == text
 
 
+def test_one_strange_letter_is_no_mixed_encoding() -> None:
+    assert decode("Продава ѕhop и Ðorđe".encode()) == "Продава ѕhop и Ðorđe"
+
+
 def test_a_byte_order_mark_is_no_text() -> None:
     assert decode("\ufeffБелите".encode()) == "Белите"
 
@@ -62,6 +66,8 @@ def test_a_byte_order_mark_is_no_text() -> None:
             "<html><meta charset='utf-8'>Продава".encode() + "двор".encode("cp1251") + b"</html>",
             UndecodablePage,
         ),
+        (f"<html>{CP1251_META}Двор".encode("cp1251") + "цена".encode() + b"</html>", UndecodablePage),
+        ("<html>Продава " + "Портал".encode().decode("cp1251") + "</html>", UndecodablePage),
         ("<html>Продава " + "Белите".encode().decode("cp1252") + "</html>", UndecodablePage),
         (b"<html><meta charset='klingon'>" + "двор".encode("cp1251") + b"</html>", UndecodablePage),
         ("<html>Продава 2-СТАЕН".encode(), TruncatedPage),

@@ -181,4 +181,4 @@ def test_simple_ones() -> None:
         "field": ("https://a.bg/1.jpg", "https://a.bg/2.jpg")
     }
     assert read("area", "56 кв.м") == {"field": 56}
-    assert read("phones", "0888 000 123") == {"field": ("+359888000123",)}
+    assert read("phones", "0888 000 123") == {"phones": ("+359888000123",)}
