@@ -66,19 +66,14 @@ def _cells(answer: Answer) -> tuple[str, ...]:
     price, area = answer["price_eur"], answer["area_sqm"]
     return (
         answer["site"],
-        _kind(answer),
+        f"{answer['rooms']}-room" if answer["rooms"] else answer["property_type"] or "?",
         answer["neighbourhood"] or answer["city"] or "?",
         _number(area),
         f"{_number(answer['floor'])}/{_number(answer['floors_total'])}",
-        _number(price),
+        _number(price) + (" /mo" if price and answer["deal"] == "rent" else ""),
         _number(price / area if price and area else None),
         answer["vat"] or "?",
     )
-
-
-def _kind(answer: Answer) -> str:
-    kind = f"{answer['rooms']}-room" if answer["rooms"] else answer["property_type"] or "?"
-    return f"{kind}, rent" if answer["deal"] == "rent" else kind
 
 
 def _number(value: float | None) -> str:
