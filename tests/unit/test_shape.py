@@ -9,10 +9,12 @@ import sale_sofia
 ROOT = Path(sale_sofia.__file__).parent
 LAYERS = (
     {"cli", "app"},
-    {"orchestrator", "celery_app", "demonstration"},
+    {"commands"},
+    {"orchestrator", "celery_app"},
     {"scraping", "proxies", "monitoring"},
     {"websites", "properties", "insights", "llm"},
-    {"fetching", "resilience", "data"},
+    {"fetching"},
+    {"resilience", "data"},
     {"listings"},
     {"config"},
 )

@@ -123,6 +123,34 @@ class Settings(BaseSettings):
     )
     max_page_options: int = whole(4000, 1, 1_000_000, "options", "Most <option> tags in a page.")
 
+    robots_obeyed: bool = switch(
+        default=True, sentence="Stay away from what a portal's robots.txt disallows."
+    )
+    robots_cache_seconds: float = decimal(
+        21_600, 1, 604_800, "seconds", "How long a robots.txt is remembered."
+    )
+    robots_error_cache_seconds: float = decimal(
+        600, 1, 86_400, "seconds", "How long a robots.txt that cannot be had closes its portal."
+    )
+    fetch_max_redirects: int = whole(5, 0, 20, "redirects", "Redirects followed for one page.")
+    fetch_profile: str = Field(
+        default="chrome",
+        description="The browser whose manner of speaking the client takes on.",
+        json_schema_extra=notes("a profile of curl_cffi, such as chrome or firefox", "profile"),
+    )
+    lease_seconds: float = decimal(
+        120, 5, 3600, "seconds", "How long a claimed page stays claimed when its worker says nothing."
+    )
+    longest_polite_wait: float = decimal(
+        30,
+        0.1,
+        600,
+        "seconds",
+        "Longest wait for a turn with a page in hand; beyond it the page is put back.",
+    )
+    archive_enabled: bool = switch(default=True, sentence="Keep the bytes of good pages, for `reparse`.")
+    archive_max_mb: int = whole(2000, 1, 10_000_000, "MB", "Size of the page archive after `prune`.")
+
     @field_validator("scraping_hard_time_limit")
     @classmethod
     def _above_soft_limit(cls, hard: int, info: ValidationInfo) -> int:

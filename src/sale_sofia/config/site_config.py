@@ -145,11 +145,19 @@ class SplitTable(Table):
     types: Annotated[tuple[str, ...], Field(min_length=1)]
 
 
+class Inventory(Table):
+    """How much there is to read, for an estimate before the first sweep."""
+
+    adverts: Annotated[int, Field(ge=1)]
+    per_page: Annotated[int, Field(ge=1)]
+
+
 class SiteConfig(Table):
     """One portal."""
 
     site: str
     hosts: Annotated[tuple[str, ...], Field(min_length=1)]
+    inventory: Inventory
     politeness: Politeness
     urls: Urls
     listing: ListingTable

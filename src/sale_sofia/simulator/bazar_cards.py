@@ -1,6 +1,7 @@
 """The small card of a bazar.bg advert, in searches and around other adverts."""
 
 from datetime import datetime, timedelta
+from functools import cache
 from random import Random
 
 from sale_sofia.simulator.clock import NOW
@@ -12,6 +13,8 @@ from sale_sofia.simulator.text import bazar_day, brief, leva, slug
 
 _PRICE = '            <span class="price">{amount} <span class="currency">{currency}</span> </span>'
 _TOP = '<img alt="TOP оферта" class="icon_new" src="/img/icons/TOP-Gallery-Ico.svg">'
+
+_STRANGERS = 500
 
 
 def advert_card(advert: BazarAdvert, now: datetime) -> str:
@@ -32,7 +35,13 @@ def advert_card(advert: BazarAdvert, now: datetime) -> str:
 
 
 def stranger_card(rng: Random) -> str:
-    """A card of an advert outside the world, with its own price and photo."""
+    """A card of one of the adverts outside the world, with its own price and photo."""
+    return _stranger(rng.randrange(_STRANGERS))
+
+
+@cache
+def _stranger(which: int) -> str:
+    rng = Random(f"bazar stranger {which}")
     home = make_home(rng, 0, flat=True)
     number = rng.randint(43_000_000, 49_999_999)
     title = f"{DEAL_WORDS[home.deal]} {home.kind.label}, гр. София, {home.place.neighbourhood}"

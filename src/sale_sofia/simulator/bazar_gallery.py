@@ -2,7 +2,7 @@
 
 from sale_sofia.simulator.bazar_words import script_price
 from sale_sofia.simulator.model import BazarAdvert
-from sale_sofia.simulator.pieces import fill, script_json, template
+from sale_sofia.simulator.pieces import fill, script_json
 
 _NO_PHOTO = '<img class="picture" src="/img/gallery/noPhoto.svg" alt="{title}">'
 
@@ -37,7 +37,8 @@ def images_script(advert: BazarAdvert) -> str:
 
 def _each(piece: str, advert: BazarAdvert) -> str:
     return "".join(
-        template(piece).substitute(
+        fill(
+            piece,
             n=n,
             active="" if n > 1 else "active",
             current="" if n > 1 else "galleryCurrentImage",

@@ -23,9 +23,12 @@ VALID_DAYS = 31
 _CITY_SLUGS = {"София": "sofia", "Търговище": "targovishte"}
 
 
-def listing_page(advert: BazarAdvert) -> bytes:
-    """The bytes of the page."""
-    body = fill("bazar_detail", **_texts(advert), **_price(advert), **_seller(advert), **_blocks(advert))
+def listing_page(advert: BazarAdvert, now: datetime = NOW) -> bytes:
+    """The bytes of the page as it is at `now`: its dates are in words like "today"."""
+    moments = _moments(advert, now)
+    body = fill(
+        "bazar_detail", **_texts(advert), **moments, **_price(advert), **_seller(advert), **_blocks(advert)
+    )
     city = advert.home.place.city
     return page(
         body,
@@ -40,7 +43,6 @@ def listing_page(advert: BazarAdvert) -> bytes:
 
 def _texts(advert: BazarAdvert) -> dict[str, object]:
     place = advert.home.place
-    printed = advert.updated - timedelta(minutes=advert.lag_minutes)
     return {
         "advert_title": advert.title,
         "id": advert.external_id,
@@ -52,12 +54,16 @@ def _texts(advert: BazarAdvert) -> dict[str, object]:
         "hood": place.neighbourhood,
         "city_slug": _CITY_SLUGS[place.city],
         "hood_slug": slug(place.neighbourhood),
-        "moment": bazar_moment(printed, NOW),
         "deal": DEAL_WORDS[advert.home.deal],
         "params": params_html(advert),
         "text": advert.prose.html,
         "views": spaced(advert.views),
     }
+
+
+def _moments(advert: BazarAdvert, now: datetime) -> dict[str, object]:
+    printed = advert.updated - timedelta(minutes=advert.lag_minutes)
+    return {"moment": bazar_moment(printed, now), "active": bazar_moment(advert.updated, now)}
 
 
 def _position(advert: BazarAdvert) -> str:
@@ -90,7 +96,6 @@ def _seller(advert: BazarAdvert) -> dict[str, object]:
         "user": advert.seller.user,
         "since": advert.seller.since,
         "seller_adverts": "1 обява" if advert.native else f"{advert.seller.user % 200 + 2} обяви",
-        "active": bazar_moment(advert.updated, NOW),
         "firm": fill("bazar_firm", handle=advert.seller.handle, name=advert.seller_name) if named else "",
     }
 

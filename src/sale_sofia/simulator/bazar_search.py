@@ -1,6 +1,7 @@
 """Search pages of bazar.bg: sixty-eight cards, news, and card templates that are no cards."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from random import Random
 
 from sale_sofia.simulator import names
@@ -18,14 +19,16 @@ _SHOWN_PAGES = 10
 _PAGER = '<div class="paging" id="pagination" style="margin-top: 15px; text-align: center;">\n{links}\n</div>'
 
 
-def search_page(adverts: Sequence[BazarAdvert], *, url: str, page: int, total: int) -> bytes:
+def search_page(
+    adverts: Sequence[BazarAdvert], *, url: str, page: int, total: int, now: datetime = NOW
+) -> bytes:
     """Page number `page` of the search at `url`; the exact total stands in the description alone."""
     return _rendered(
         adverts,
         url,
         description=f"Обяви за Апартаменти ➤ Изгодни оферти за имоти ☛ Над {total} обяви в Bazar.bg",
         rough_total=spaced(total + total // 90),
-        cards="".join(advert_card(advert, NOW) for advert in adverts),
+        cards="".join(advert_card(advert, now) for advert in adverts),
         pager=_pager(url, page, total),
         page=page,
     )

@@ -26,7 +26,7 @@ _AREAS = {
     8: (20, 80), 9: (60, 200), 10: (80, 600), 11: (50, 250), 12: (8, 300), 13: (60, 500), 14: (30, 900),
     15: (12, 40), 16: (100, 2000), 17: (400, 3000), 18: (300, 3000), 19: (1000, 20000), 20: (80, 900),
 }  # fmt: skip
-_ELSEWHERE = (("Вароша", "varosha"), ("Запад 2", "zapad-2"))
+ELSEWHERE = (("Вароша", "varosha"), ("Запад 2", "zapad-2"))
 _YEARS = {"use": (1998, 2026), "will": (2026, 2030), "bare": (2005, 2028), "used": (1960, 2020)}
 _DECADES = (1950, 1999)
 
@@ -84,7 +84,7 @@ def _kind(rng: Random, *, flat: bool) -> Kind:
 def _place(rng: Random) -> Place:
     street = names.street(rng) if chance(rng, 0.35) else None
     if chance(rng, _SHARE_ELSEWHERE):
-        name, slug = rng.choice(_ELSEWHERE)
+        name, slug = rng.choice(ELSEWHERE)
         return Place("Търговище", "grad-targovishte", name, slug, None, None, None, street)
     known = neighbourhoods()
     hood = known[int(len(known) * rng.random() ** 2)]

@@ -17,10 +17,12 @@ _HOSTS = ("cdn3", "imotstatic1", "imotstatic2", "imotstatic3", "imotstatic4")
 _MOST_PHOTOS = 17
 
 
-def make_imot(rng: Random, home: Property, seller: Seller) -> ImotAdvert:
-    """The advert of this property on imot.bg."""
-    posted = long_ago(rng)
-    corrected = chance(rng, 0.6)
+def make_imot(
+    rng: Random, home: Property, seller: Seller, *, posted_today: datetime | None = None
+) -> ImotAdvert:
+    """The advert of this property on imot.bg; one posted today has not been corrected yet."""
+    posted = posted_today or long_ago(rng)
+    corrected = not posted_today and chance(rng, 0.6)
     imot_id = _imot_id(rng, home, posted)
     layout = pick(rng, ("both", "eur", "eur_word", "bgn", "ask"), (72, 14, 8, 2.5, 3.5))
     old_layout = chance(rng, 0.12)

@@ -9,6 +9,7 @@ from sale_sofia.simulator.imot_search import (
     next_url,
     page_count,
     page_url,
+    promoted_project,
     removed_page,
     search_page,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "page_count",
     "page_url",
     "project_page",
+    "promoted_project",
     "removed_page",
     "search_page",
 ]

@@ -8,7 +8,7 @@ from sale_sofia.simulator import names
 from sale_sofia.simulator.imot_card import advert_card
 from sale_sofia.simulator.imot_page import CHARSET
 from sale_sofia.simulator.imot_page import page as whole_page
-from sale_sofia.simulator.imot_project import make_project, project_card
+from sale_sofia.simulator.imot_project import Project, make_project, project_card
 from sale_sofia.simulator.kinds import DEAL_WORDS
 from sale_sofia.simulator.model import ImotAdvert
 from sale_sofia.simulator.pieces import ballast, fill
@@ -33,7 +33,9 @@ _DOTS = '    <div class="a dots"><img src="https://www.imot.bg/images/picturess/
 _NEIGHBOURS = 2
 
 
-def search_page(adverts: Sequence[ImotAdvert], *, url: str, page: int, total: int) -> bytes:
+def search_page(
+    adverts: Sequence[ImotAdvert], *, url: str, page: int, total: int, most: int = MOST_RESULTS
+) -> bytes:
     """Page `page` of the search at `url`; `adverts` are the ones on it, `total` all that were found."""
     rng = Random(f"{url} {page}")
     cards = [advert_card(advert) for advert in adverts]
@@ -42,16 +44,22 @@ def search_page(adverts: Sequence[ImotAdvert], *, url: str, page: int, total: in
         url,
         page,
         total,
+        most=most,
         cards="".join(cards) + _news(rng),
-        count_line=_count_line(url, page, len(adverts), total),
+        count_line=_count_line(url, page, len(adverts), total, most),
         averages=_averages(adverts),
     )
+
+
+def promoted_project(url: str, page: int) -> Project:
+    """The new building whose card stands first on this page."""
+    return make_project(Random(f"{url} {page}"))
 
 
 def empty_search_page(url: str) -> bytes:
     """A search that the portal itself says found nothing."""
     found_nothing = f'    <div class="item-not-found" style="text-align:center;">{NOTHING_FOUND}</div>\n'
-    return _rendered(url, 1, 0, cards=found_nothing, count_line="", averages="")
+    return _rendered(url, 1, 0, most=MOST_RESULTS, cards=found_nothing, count_line="", averages="")
 
 
 def removed_page(adverts: Sequence[ImotAdvert], *, category: str, total: int) -> bytes:
@@ -64,18 +72,18 @@ def page_url(url: str, page: int) -> str:
     return url if page == 1 else f"{url}/p-{page}"
 
 
-def page_count(total: int) -> int:
-    """How many pages the portal shows."""
-    return max(1, -(-min(total, MOST_RESULTS) // PAGE_SIZE))
+def page_count(total: int, most: int = MOST_RESULTS) -> int:
+    """How many pages the portal shows when it shows at most `most` results."""
+    return max(1, -(-min(total, most) // PAGE_SIZE))
 
 
-def next_url(url: str, page: int, total: int) -> str | None:
+def next_url(url: str, page: int, total: int, most: int = MOST_RESULTS) -> str | None:
     """The address of the next page, nothing on the last."""
-    return page_url(url, page + 1) if page < page_count(total) else None
+    return page_url(url, page + 1) if page < page_count(total, most) else None
 
 
 def _rendered(  # noqa: PLR0913
-    url: str, page: int, total: int, *, cards: str, count_line: str, averages: str
+    url: str, page: int, total: int, *, most: int, cards: str, count_line: str, averages: str
 ) -> bytes:
     address = page_url(url, page)
     heading = f"Обяви за имоти: {url.rpartition('/obiavi/')[2]}"
@@ -88,10 +96,10 @@ def _rendered(  # noqa: PLR0913
         link=f"{Random(url).getrandbits(24):06x}",
         count_line=count_line,
         averages=averages,
-        pager=_pager(url, page, total) if total else "",
+        pager=_pager(url, page, page_count(total, most)) if total else "",
         cards=cards,
     )
-    following = next_url(url, page, total)
+    following = next_url(url, page, total, most)
     return whole_page(
         body + f"<script>{ballast(12, 'imot search')}</script>\n",
         title=f"{heading} | Imot.bg",
@@ -101,9 +109,9 @@ def _rendered(  # noqa: PLR0913
     ).encode(CHARSET)
 
 
-def _count_line(url: str, page: int, shown: int, total: int) -> str:
+def _count_line(url: str, page: int, shown: int, total: int, most: int) -> str:
     first = (page - 1) * PAGE_SIZE
-    found = f"{MOST_RESULTS}+" if total > MOST_RESULTS else total
+    found = f"{most}+" if total > most else total
     deal = DEAL_WORDS["rent" if "/naemi" in url else "sale"]
     return f'<div class="SearchInfoLine"> {first + 1} - {first + shown} от общо {found} обяви - {deal}</div>'
 
@@ -125,8 +133,7 @@ def _news(rng: Random) -> str:
     return fill("imot_news", headline=headline, slug=f"{rng.randint(1_000_000, 1_099_999)}-{slug(headline)}")
 
 
-def _pager(url: str, page: int, total: int) -> str:
-    last = page_count(total)
+def _pager(url: str, page: int, last: int) -> str:
     near = [n for n in range(1, last + 1) if abs(n - page) <= _NEIGHBOURS]
     links = [_step(url, page - 1, "prev", "Назад", there=page > 1)]
     links += [_number(url, n, page) for n in near]

@@ -1,5 +1,6 @@
 """The strip of other adverts under an imot.bg advert: other prices, other areas, other ids."""
 
+from functools import cache
 from random import Random
 
 from sale_sofia.simulator.homes import make_home
@@ -20,11 +21,13 @@ _STRIP = """
 """
 _PROMO = '<img src="//www.imot.bg/images/picturess/icons/vip.svg" class="promo" alt="VIP" loading="lazy">'
 
+_STRANGERS = 500
+
 
 def similar(advert: ImotAdvert) -> str:
     """Other adverts of the same seller, or of the neighbourhood for a private person."""
     rng = Random(f"similar {advert.external_id}")
-    items = "".join(_item(rng, make_home(rng, 0)) for _ in range(rng.randint(6, 12)))
+    items = "".join(_stranger(rng.randrange(_STRANGERS)) for _ in range(rng.randint(6, 12)))
     return _STRIP.format(heading=_heading(advert), items=items)
 
 
@@ -36,6 +39,12 @@ def _heading(advert: ImotAdvert) -> str:
         f'<a href="{link}" target="_blank">Още обяви в imot.bg от {advert.seller.name}</a>'
         f'<a href="{link}" target="_blank" class="small">Виж всички</a>'
     )
+
+
+@cache
+def _stranger(which: int) -> str:
+    rng = Random(f"imot stranger {which}")
+    return _item(rng, make_home(rng, 0))
 
 
 def _item(rng: Random, home: Property) -> str:

@@ -178,3 +178,6 @@ class World:
     properties: tuple[Property, ...]
     imot: tuple[ImotAdvert, ...]
     bazar: tuple[BazarAdvert, ...]
+    day: int = 0
+    made: int = 0
+    """How many slots were ever filled, those that are gone included."""

@@ -1,5 +1,6 @@
 """A seeded world: the same number and seed always give the same adverts, down to the byte."""
 
+from datetime import datetime
 from random import Random
 from typing import NamedTuple
 
@@ -13,7 +14,9 @@ from sale_sofia.simulator.sellers import make_seller
 _SHARE_WRITTEN_TWICE = 0.03
 
 
-class _Slot(NamedTuple):
+class Slot(NamedTuple):
+    """What one number of the world holds: a property or two, and an advert on each portal."""
+
     homes: tuple[Property, ...]
     imot: ImotAdvert
     bazar: BazarAdvert
@@ -21,24 +24,25 @@ class _Slot(NamedTuple):
 
 def make_world(properties: int, seed: int) -> World:
     """Exactly `properties` adverts on each portal; a smaller world of one seed begins a larger one."""
-    slots = [_slot(Random(f"{seed}:{number}"), number, seed) for number in range(properties)]
+    slots = [make_slot(Random(f"{seed}:{number}"), number, seed) for number in range(properties)]
     return World(
         seed=seed,
         now=NOW,
         properties=tuple(home for slot in slots for home in slot.homes),
         imot=tuple(slot.imot for slot in slots),
         bazar=tuple(slot.bazar for slot in slots),
+        made=properties,
     )
 
 
-def _slot(rng: Random, number: int, seed: int) -> _Slot:
+def make_slot(rng: Random, number: int, seed: int, *, posted_today: datetime | None = None) -> Slot:
     """A flat is on both portals; bazar.bg fills the slot of anything else with a flat of its own."""
     home = make_home(rng, 2 * number)
     seller = make_seller(rng, seed)
-    imot = make_imot(rng, home, seller)
+    imot = make_imot(rng, home, seller, posted_today=posted_today)
     if not home.kind.flat:
         own = make_home(rng, 2 * number + 1, flat=True)
-        return _Slot((home, own), imot, write_on_bazar(rng, number, own, make_seller(rng, seed)))
+        return Slot((home, own), imot, write_on_bazar(rng, number, own, make_seller(rng, seed)))
     if chance(rng, _SHARE_WRITTEN_TWICE) and home.kind.rooms:
-        return _Slot((home,), imot, write_on_bazar(rng, number, home, seller))
-    return _Slot((home,), imot, import_to_bazar(rng, number, imot))
+        return Slot((home,), imot, write_on_bazar(rng, number, home, seller))
+    return Slot((home,), imot, import_to_bazar(rng, number, imot))

@@ -44,6 +44,9 @@ class Site(Protocol):
     def kind_of(self, url: str) -> PageKind | None:
         """What an address of this portal leads to; None for an address it does not have."""
 
+    def listing_id(self, url: str) -> str | None:
+        """The id of the advert an address names; None for any other address."""
+
     def search(self, page: Page) -> SearchPage:
         """The results on a page, or a `PageError`; none only where the portal itself says so."""
 

@@ -50,7 +50,7 @@ class TableSite:
     def listing(self, page: Page) -> RawListing:
         """The advert at the page's address, in its own words."""
         document = self._open(page)
-        document.id = self._own_id(document, asked=self._asked_id(page.url))
+        document.id = self._own_id(document, asked=self.listing_id(page.url))
         fields = _read_fields(document, self.config.listing.fields)
         return RawListing(self.name, page.url, document.id, fields)
 
@@ -65,7 +65,8 @@ class TableSite:
         if host not in {*self.config.hosts, urlsplit(page.url).hostname}:
             raise ForeignPage(f"the page says it is of {host}, not of {self.name}")
 
-    def _asked_id(self, url: str) -> str | None:
+    def listing_id(self, url: str) -> str | None:
+        """The id of the advert an address names."""
         found = self._patterns["listing"].search(urlsplit(url).path)
         return found["id"] if found else None
 
@@ -133,7 +134,7 @@ class TableSite:
         if not own or not address:
             return None
         url = _absolute(document.url, address[0])
-        if self._asked_id(url) != own[0]:
+        if self.listing_id(url) != own[0]:
             raise LayoutChanged(f"the card of advert {own[0]} leads to {url}")
         fields = _read_fields(document, table.fields, node)
         facts = {name: value for name, value in read_facts(fields).items() if value is not None}

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from sale_sofia.demonstration import ReadPage, differences, read_world
+from rendered import ReadPage, differences, read_world
 from sale_sofia.listings.page import Page
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper

@@ -14,6 +14,7 @@ LIMITS = PageLimits(1_000_000, 10_000, 1_000)
 SITE = """
 site: pazar.example
 hosts: [pazar.example]
+inventory: {adverts: 10, per_page: 5}
 politeness:
   {delay_seconds: 1, concurrency: 1, connect_timeout_seconds: 1, read_timeout_seconds: 1, retries: 0}
 urls: {listing: '^/imot/(?P<id>[0-9]+)$', search: '^/imoti'}

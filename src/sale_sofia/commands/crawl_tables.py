@@ -1,0 +1,81 @@
+"""Tables for people: estimates, jobs, reports, the state of portals, the best offers."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from rich import box
+from rich.table import Table
+
+from sale_sofia.data.jobs import Job
+from sale_sofia.listings.dates import SOFIA
+from sale_sofia.scraping.estimate import Estimate
+from sale_sofia.scraping.jobs import SiteReport
+from sale_sofia.scraping.status import Offer, SiteStatus
+
+
+def _table(title: str, *headings: str, numbers: Sequence[str] = ()) -> Table:
+    table = Table(title=title, box=box.SIMPLE, padding=(0, 1, 0, 0))
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading in numbers else "left", no_wrap=True)
+    return table
+
+
+def number(value: float | None, digits: int = 0) -> str:
+    """A number with spaces between thousands; a question mark for what is not known."""
+    return "?" if value is None else f"{value:,.{digits}f}".replace(",", " ")
+
+
+def moment(seconds: float | None) -> str:
+    """A moment on Sofia's clock."""
+    return "never" if seconds is None else f"{datetime.fromtimestamp(seconds, SOFIA):%Y-%m-%d %H:%M}"
+
+
+def estimate_table(estimates: Sequence[Estimate]) -> Table:
+    """Requests and hours per portal."""
+    counted = ("requests", "a minute", "hours")
+    table = _table("One sweep at the current rates", "site", *counted, "from", numbers=counted)
+    for one in estimates:
+        cells = (number(one.requests), number(one.requests_per_minute), number(one.hours, 1))
+        table.add_row(one.site, *cells, one.basis)
+    return table
+
+
+def reports_table(reports: Sequence[SiteReport]) -> Table:
+    """What came of each portal's job."""
+    counted = ("adverts", "new", "changed", "failed", "requests", "seconds")
+    table = _table("Crawled", "site", "state", *counted, numbers=counted)
+    for one in reports:
+        counts = (one.adverts, one.new, one.changed, one.failed, one.requests)
+        table.add_row(one.site, one.state, *map(number, counts), number(one.seconds, 1))
+    return table
+
+
+def best_table(offers: Sequence[Offer]) -> Table:
+    """The best offers by price per square metre."""
+    counted = ("rooms", "m²", "€", "€/m²")
+    table = _table("Lowest price per m²", "site", "advert", "neighbourhood", *counted, numbers=counted)
+    for one in offers:
+        cells = (number(one.rooms), number(one.area_sqm), number(one.price_eur), number(one.price_per_sqm))
+        table.add_row(one.site, one.external_id, one.neighbourhood or "?", *cells)
+    return table
+
+
+def jobs_table(jobs: Sequence[Job]) -> Table:
+    """The newest jobs."""
+    counted = ("requests", "new", "changed")
+    table = _table("Jobs", "job", "state", "begun", *counted, "error", numbers=counted)
+    for job in jobs:
+        counts = (job.requests, job.new_listings, job.changed_listings)
+        table.add_row(job.id, job.state.value, moment(job.created_at), *map(number, counts), job.error or "")
+    return table
+
+
+def status_table(statuses: Sequence[SiteStatus]) -> Table:
+    """The state of each portal's data."""
+    counted = ("adverts", "pending", "failed")
+    table = _table("Portals", "site", *counted, "last seen", "last job", numbers=counted)
+    for one in statuses:
+        counts = (number(one.adverts), number(one.pending), number(one.failed))
+        job = f"{one.job_state} {one.job_id}" if one.job_id else "none yet"
+        table.add_row(one.site, *counts, moment(one.last_seen_at), job)
+    return table

@@ -1,0 +1,68 @@
+"""Progress bars while portals are crawled: what is done, of what is known so far."""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from sqlalchemy import Connection
+
+from sale_sofia.data.database import Database
+from sale_sofia.scraping import frontier
+from sale_sofia.scraping.frontier import Claim
+from sale_sofia.scraping.jobs import known_job
+
+_REFRESH_SECONDS = 0.5
+
+
+class CrawlProgress:
+    """A bar per portal on a terminal, nothing elsewhere. It only reads; a crawl never waits for it."""
+
+    def __init__(self, database: Database, job_ids: Sequence[str], console: Console) -> None:
+        self._database = database
+        self._job_ids = tuple(job_ids)
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._refreshing: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._bars.start()
+        if not self._bars.disable:
+            self._refreshing = asyncio.create_task(self._refresh())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._refreshing is not None:
+            self._refreshing.cancel()
+        self._bars.stop()
+
+    def advance(self, _site: str, _claim: Claim) -> None:
+        """A page came to its end; the bars are drawn from the frontier, which is the truth."""
+
+    async def _refresh(self) -> None:
+        while True:
+            for job_id in self._job_ids:
+                look = partial(_counts, job_id=job_id)
+                site, counts = await asyncio.to_thread(self._database.run_read, look)
+                if job_id not in self._tasks:
+                    self._tasks[job_id] = self._bars.add_task(site)
+                task = self._tasks[job_id]
+                self._bars.update(task, completed=counts.done + counts.failed, total=counts.total)
+            await asyncio.sleep(_REFRESH_SECONDS)
+
+
+def _counts(connection: Connection, job_id: str) -> tuple[str, frontier.Counts]:
+    return known_job(connection, job_id).site, frontier.count_rows(connection, job_id)

@@ -1,0 +1,75 @@
+"""Commands about portals that exist only here: serve them, or write their pages to a folder."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import Progress
+
+from sale_sofia.commands.console import log, out
+from sale_sofia.simulator.render import write_world
+from sale_sofia.simulator.server import serve
+from sale_sofia.simulator.simulator_config import SITES, SimulatorConfig
+
+app = typer.Typer(help="Portals that exist only here, with known truth.")
+Properties = Annotated[int, typer.Option(min=1, max=1_000_000, help="How many adverts each portal has.")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same portals.")]
+
+
+@app.callback(invoke_without_command=True)
+def simulate(
+    context: typer.Context,
+    port: Annotated[
+        int,
+        typer.Option(min=0, max=65_535, help="Of the first portal; the others follow. 0: any free ports."),
+    ] = 8701,
+    sites: Annotated[str, typer.Option(help="Which portals, with commas between.")] = ",".join(SITES),
+    properties: Properties = 100,
+    seed: Seed = 1,
+    faults: Annotated[
+        str, typer.Option(help='How often what goes wrong, e.g. "429:0.02,503:0.01,slow:0.05,reset:0.01".')
+    ] = "",
+    log_file: Annotated[
+        Path | None, typer.Option("--log", help="Write each request as a line of JSON.")
+    ] = None,
+    truth: Annotated[Path | None, typer.Option(help="Write what every advert really is, as JSON.")] = None,
+    day: Annotated[int, typer.Option(min=0, help="Begin on this day of the world's life.")] = 0,
+) -> None:
+    """Serve simulated portals on loopback until Ctrl-C."""
+    if context.invoked_subcommand is not None:
+        return
+    config = SimulatorConfig(
+        sites=tuple(sites.split(",")),
+        properties=properties,
+        seed=seed,
+        day=day,
+        port=port,
+        faults=faults,
+        log=log_file,
+        truth=truth,
+    )
+    serve(config, _announce)
+
+
+def _announce(addresses: dict[str, str]) -> None:
+    for site, address in addresses.items():
+        out.print(f"{site}: {address}", highlight=False)
+
+
+@app.command()
+def render(
+    folder: Annotated[Path, typer.Argument(help="Where to write the pages; an empty or new folder.")],
+    properties: Annotated[
+        int, typer.Option(min=1, max=100_000, help="How many adverts each portal has.")
+    ] = 100,
+    seed: Seed = 1,
+) -> None:
+    """Write portal pages with their truth (truth.json) and a manifest for `parse --manifest`."""
+    with Progress(console=log, transient=True) as progress:
+        task = progress.add_task("rendering")
+        written = write_world(
+            folder, properties, seed, lambda done, total: progress.update(task, completed=done, total=total)
+        )
+    log.print(
+        f"{written} pages in {folder}; read them: sale-sofia parse --manifest {folder / 'manifest.jsonl'}"
+    )

@@ -1,0 +1,43 @@
+"""What can go wrong with the database, each in one sentence that says what to do.
+
+DatabaseError
+├── DatabaseBusy        another process keeps it locked: nothing was written, try again later
+├── DatabaseMissing     there is none yet, or it has no tables: initialise it
+├── DatabaseReadOnly    the file or its folder may not be written to: a person must allow it
+├── DiskFull            no room left: nothing of the write was kept, a person must make room
+├── DatabaseCorrupt     not a database, or a damaged one: a person must restore a copy
+├── DatabaseTooNew      a newer program made it: update this one
+└── DatabaseUnsupported an address of a kind that this program cannot use
+"""
+
+
+class DatabaseError(Exception):
+    """The database could not do what was asked; the text is for the person at the screen."""
+
+
+class DatabaseBusy(DatabaseError):
+    """Another process keeps it locked. Nothing was written, so the work can be done again as a whole."""
+
+
+class DatabaseMissing(DatabaseError):
+    """There is no database there yet, or it has no tables."""
+
+
+class DatabaseReadOnly(DatabaseError):
+    """The file or its folder may not be written to."""
+
+
+class DiskFull(DatabaseError):
+    """The file cannot grow. Nothing of the failed transaction was kept."""
+
+
+class DatabaseCorrupt(DatabaseError):
+    """The file is no database, or a damaged one."""
+
+
+class DatabaseTooNew(DatabaseError):
+    """Its tables have a form that this program does not know."""
+
+
+class DatabaseUnsupported(DatabaseError):
+    """The address names a kind of database that this program cannot use."""

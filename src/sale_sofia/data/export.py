@@ -1,0 +1,117 @@
+"""Every advert in one file: CSV, JSON lines or Parquet."""
+
+import csv
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Final
+
+from sqlalchemy import select
+
+from sale_sofia.data.database import Database
+from sale_sofia.data.schema import listings
+from sale_sofia.listings.model import Listing
+
+FIELDS: Final = tuple(Listing.model_fields)
+ROWS_AT_ONCE: Final = 1000
+
+Record = dict[str, Any]
+_KIND: Final = Listing.model_fields["kind"].default
+_STORED: Final = select(*(listings.c[name] for name in FIELDS if name != "kind")).order_by(listings.c.id)
+
+
+def export_listings(db: Database, path: Path, *, rows_at_once: int = ROWS_AT_ONCE) -> int:
+    """Write every advert, as it is at this moment, and say how many there are.
+
+    The file is there whole, or it is as it was before. The suffix chooses the format: `.csv` (lists as JSON,
+    nothing for unknown), `.jsonl` or `.parquet`. The columns are the fields of `Listing`, in order.
+
+    Raises:
+        ValueError: a suffix of no known format.
+    """
+    write = _writer(path)
+    with _whole_or_not_at_all(path) as unfinished:
+        return write(unfinished, _batches(db, rows_at_once))
+
+
+_Batches = Iterable[list[Record]]
+_Writer = Callable[[Path, _Batches], int]
+
+
+def _writer(path: Path) -> _Writer:
+    try:
+        return _WRITERS[path.suffix.lower()]
+    except KeyError:
+        allowed = ", ".join(_WRITERS)
+        raise ValueError(f"{path.name} ends in none of {allowed}.") from None
+
+
+def _batches(db: Database, rows_at_once: int) -> Iterator[list[Record]]:
+    with db.read() as connection:
+        rows = connection.execution_options(yield_per=rows_at_once).execute(_STORED).mappings()
+        for batch in rows.partitions():
+            yield [_record(row) for row in batch]
+
+
+def _record(row: Mapping[Any, Any]) -> Record:
+    return {name: _KIND if name == "kind" else row[name] for name in FIELDS}
+
+
+@contextmanager
+def _whole_or_not_at_all(path: Path) -> Iterator[Path]:
+    unfinished = path.with_name(f".{path.name}.{token_hex(8)}.part")
+    try:
+        yield unfinished
+        _flush_to_disk(unfinished)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _flush_to_disk(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _write_csv(path: Path, batches: _Batches) -> int:
+    count = 0
+    with path.open("x", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(FIELDS)
+        for batch in batches:
+            table.writerows([_cell(value) for value in record.values()] for record in batch)
+            count += len(batch)
+    return count
+
+
+def _cell(value: object) -> object:
+    return _json(value) if isinstance(value, list | bool) else value
+
+
+def _write_jsonl(path: Path, batches: _Batches) -> int:
+    count = 0
+    with path.open("x", encoding="utf-8", newline="\n") as file:
+        for batch in batches:
+            file.writelines(f"{_json(record)}\n" for record in batch)
+            count += len(batch)
+    return count
+
+
+def _write_parquet(path: Path, batches: _Batches) -> int:
+    from sale_sofia.data.export_parquet import write_parquet  # noqa: PLC0415 - Arrow is slow to import
+
+    return write_parquet(path, batches)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+_WRITERS: Final[dict[str, _Writer]] = {
+    ".csv": _write_csv,
+    ".jsonl": _write_jsonl,
+    ".parquet": _write_parquet,
+}

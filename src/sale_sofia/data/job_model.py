@@ -1,0 +1,48 @@
+"""What a job is, and the states it goes through."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class JobState(StrEnum):
+    """Where a job is; the last four are for ever."""
+
+    DISPATCHED = "DISPATCHED"
+    COLLECTING = "COLLECTING"
+    PROCESSING = "PROCESSING"
+    AGGREGATING = "AGGREGATING"
+    COMPLETE = "COMPLETE"
+    EMPTY = "EMPTY"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing more will happen."""
+        return self in FINISHED_STATES
+
+
+FINISHED_STATES = frozenset({JobState.COMPLETE, JobState.EMPTY, JobState.FAILED, JobState.CANCELLED})
+
+
+class UnknownJob(LookupError):
+    """There is no job of this id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as it is stored. Moments are seconds since 1970."""
+
+    id: str
+    site: str
+    state: JobState
+    start_urls: tuple[str, ...]
+    listing_limit: int | None
+    created_at: float
+    started_at: float | None
+    finished_at: float | None
+    error: str | None
+    requests: int
+    new_listings: int
+    changed_listings: int
+    seconds: float

@@ -1,0 +1,140 @@
+"""The jobs: one crawl of one site each, and how far it is."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, select, update
+
+from sale_sofia.data.job_model import FINISHED_STATES, Job, JobState, UnknownJob
+from sale_sofia.data.schema import jobs
+
+__all__ = [
+    "Job",
+    "JobState",
+    "UnknownJob",
+    "add_job_counts",
+    "create_job",
+    "get_job",
+    "latest_unfinished_job",
+    "list_jobs",
+    "set_job_state",
+]
+
+
+def create_job(  # noqa: PLR0913 - a job has this many parts, and each is named
+    connection: Connection,
+    *,
+    job_id: str,
+    site: str,
+    start_urls: Sequence[str],
+    listing_limit: int | None,
+    now: float,
+) -> Job:
+    """The job of this id: made now, or, if it was made before, as it is."""
+    if existing := get_job(connection, job_id):
+        return existing
+    connection.execute(
+        insert(jobs).values(
+            id=job_id,
+            site=site,
+            state=JobState.DISPATCHED.value,
+            start_urls=list(start_urls),
+            listing_limit=listing_limit,
+            created_at=now,
+        )
+    )
+    return _existing_job(connection, job_id)
+
+
+def set_job_state(
+    connection: Connection, job_id: str, state: JobState, *, now: float, error: str | None = None
+) -> bool:
+    """Move the job on; `False`, and nothing changed, if it was finished already: a late word revives nothing.
+
+    The first move out of DISPATCHED is its start, the move into a finished state its end.
+
+    Raises:
+        UnknownJob: there is no such job.
+    """
+    moved = connection.execute(
+        update(jobs).where(jobs.c.id == job_id, _unfinished()).values(_state_values(state, now, error))
+    )
+    if moved.rowcount:
+        return True
+    _existing_job(connection, job_id)
+    return False
+
+
+def add_job_counts(  # noqa: PLR0913 - the counts are named
+    connection: Connection,
+    job_id: str,
+    *,
+    requests: int = 0,
+    new: int = 0,
+    changed: int = 0,
+    seconds: float = 0.0,
+) -> None:
+    """Add to what the job has done so far.
+
+    Raises:
+        UnknownJob: there is no such job.
+    """
+    added = connection.execute(
+        update(jobs)
+        .where(jobs.c.id == job_id)
+        .values(
+            requests=jobs.c.requests + requests,
+            new_listings=jobs.c.new_listings + new,
+            changed_listings=jobs.c.changed_listings + changed,
+            seconds=jobs.c.seconds + seconds,
+        )
+    )
+    if not added.rowcount:
+        raise UnknownJob(f"There is no job {job_id}.")
+
+
+def get_job(connection: Connection, job_id: str) -> Job | None:
+    """The job of this id."""
+    row = connection.execute(select(jobs).where(jobs.c.id == job_id)).mappings().first()
+    return None if row is None else _job(row)
+
+
+def list_jobs(connection: Connection, limit: int) -> list[Job]:
+    """The newest jobs, the newest first."""
+    newest = select(jobs).order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit)
+    return [_job(row) for row in connection.execute(newest).mappings()]
+
+
+def latest_unfinished_job(connection: Connection, site: str) -> Job | None:
+    """The newest job of the site that could go on."""
+    newest = (
+        select(jobs)
+        .where(jobs.c.site == site, _unfinished())
+        .order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
+    )
+    row = connection.execute(newest.limit(1)).mappings().first()
+    return None if row is None else _job(row)
+
+
+def _existing_job(connection: Connection, job_id: str) -> Job:
+    job = get_job(connection, job_id)
+    if job is None:
+        raise UnknownJob(f"There is no job {job_id}.")
+    return job
+
+
+def _unfinished() -> ColumnElement[bool]:
+    return jobs.c.state.not_in([state.value for state in sorted(FINISHED_STATES)])
+
+
+def _state_values(state: JobState, now: float, error: str | None) -> dict[str, Any]:
+    values: dict[str, Any] = {"state": state.value, "error": error}
+    if state is not JobState.DISPATCHED:
+        values["started_at"] = func.coalesce(jobs.c.started_at, now)
+    if state.finished:
+        values["finished_at"] = now
+    return values
+
+
+def _job(row: RowMapping) -> Job:
+    return Job(**{**row, "state": JobState(row["state"]), "start_urls": tuple(row["start_urls"])})

@@ -1,0 +1,89 @@
+"""An advert as the database holds it: plain JSON values, one for each field."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from sale_sofia.listings.dates import SOFIA
+from sale_sofia.listings.model import Listing
+
+VOLATILE_FIELDS: Final = frozenset({"url", "views", "updated_at"})
+"""Fields that move without the advert changing: the newest value is kept, no change is recorded.
+
+An address carries words of the title, views count visitors, and sellers renew the date without a word.
+"""
+STORED_FIELDS: Final = tuple(name for name in Listing.model_fields if name != "kind")
+PRICE_FIELDS: Final = ("price_eur", "price_bgn", "vat")
+MOMENT_FIELDS: Final = ("posted_at", "updated_at")
+_LIST_FIELDS: Final = tuple(name for name, field in Listing.model_fields.items() if field.default == ())
+_CONTENT_FIELDS: Final = tuple(
+    sorted(
+        name for name in STORED_FIELDS if name not in VOLATILE_FIELDS and name not in ("site", "external_id")
+    )
+)
+_canonical = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class Change(NamedTuple):
+    """One field that is not what it was."""
+
+    field: str
+    old: Any
+    new: Any
+
+
+def listing_fields(listing: Listing) -> dict[str, Any]:
+    """The values to store, by column; equal adverts give equal values."""
+    fields = dict(listing.__dict__)
+    del fields["kind"]
+    for name in _LIST_FIELDS:
+        fields[name] = list(fields[name])
+    for name in MOMENT_FIELDS:
+        if fields[name] is not None:
+            fields[name] = moment_text(fields[name])
+    return fields
+
+
+def listing_from(fields: Mapping[Any, Any]) -> Listing:
+    """The advert that `listing_fields` took apart."""
+    values = {name: fields[name] for name in STORED_FIELDS}
+    for name in MOMENT_FIELDS:
+        if values[name] is not None:
+            values[name] = moment(values[name])
+    return Listing.model_validate(values)
+
+
+def content_hash(fields: Mapping[str, Any]) -> str:
+    """A digest that moves when, and only when, a field moves that is not volatile.
+
+    What is unknown or empty is left out, so that a field added later does not move it by being there.
+    """
+    content = _canonical({name: fields[name] for name in _CONTENT_FIELDS if fields[name] not in (None, [])})
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def detect_all_changes(
+    old: Mapping[Any, Any], new: Mapping[str, Any], skipped: frozenset[str] = VOLATILE_FIELDS
+) -> list[Change]:
+    """Every field of `new`, but the skipped ones, whose value in `old` is another; in the order of `new`."""
+    return [
+        Change(name, old.get(name), value)
+        for name, value in new.items()
+        if name not in skipped and old.get(name) != value
+    ]
+
+
+def moment_text(value: datetime) -> str:
+    """ISO with Sofia's offset; a moment without an offset is on Sofia's clock."""
+    at_home = value.replace(tzinfo=SOFIA) if value.tzinfo is None else value.astimezone(SOFIA)
+    return at_home.isoformat()
+
+
+def moment(text: str) -> datetime:
+    """The moment that `moment_text` wrote, on Sofia's clock."""
+    written = datetime.fromisoformat(text)
+    value = written.replace(tzinfo=SOFIA)
+    # In the hour that comes twice in autumn, the offset tells which one it is.
+    return value if value.utcoffset() == written.utcoffset() else value.replace(fold=1)

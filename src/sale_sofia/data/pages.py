@@ -1,0 +1,71 @@
+"""Which archived bytes belong to which address, so that everything can be extracted again."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import Final, Literal
+
+from sqlalchemy import Connection, Select, and_, exists, insert, or_, select
+
+from sale_sofia.data.schema import pages
+
+PageKind = Literal["listing", "search"]
+_STREAMED_ROWS: Final = 500
+_ASKED_AT_ONCE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class PageRecord:
+    """One page as it was at one moment (seconds since 1970); its bytes are in the archive under `digest`."""
+
+    site: str
+    url: str
+    kind: PageKind
+    digest: str
+    content_type: str | None
+    fetched_at: float
+
+
+def record_page(connection: Connection, page: PageRecord) -> None:
+    """Remember one page. Needs a write transaction."""
+    record_pages(connection, [page])
+
+
+def record_pages(connection: Connection, batch: Sequence[PageRecord]) -> None:
+    """Remember a batch of pages, in this order. Needs a write transaction."""
+    if batch:
+        connection.execute(insert(pages), [asdict(page) for page in batch])
+
+
+def latest_pages(
+    connection: Connection, site: str | None = None, kind: PageKind = "listing"
+) -> Iterator[PageRecord]:
+    """The newest page of every address, by site and address; read piece by piece while the caller goes on."""
+    rows = connection.execution_options(yield_per=_STREAMED_ROWS).execute(_latest(site, kind))
+    return (PageRecord(*row) for row in rows)
+
+
+def known_digests(connection: Connection, digests: Iterable[str]) -> set[str]:
+    """Those of the digests that belong to a page."""
+    asked = iter(digests)
+    known: set[str] = set()
+    while some := list(islice(asked, _ASKED_AT_ONCE)):
+        known.update(connection.scalars(select(pages.c.digest).where(pages.c.digest.in_(some))))
+    return known
+
+
+def _latest(site: str | None, kind: PageKind) -> Select[str, str, PageKind, str, str | None, float]:
+    newer = pages.alias("newer")
+    later = or_(
+        newer.c.fetched_at > pages.c.fetched_at,
+        and_(newer.c.fetched_at == pages.c.fetched_at, newer.c.id > pages.c.id),
+    )
+    same_address = and_(newer.c.site == pages.c.site, newer.c.url == pages.c.url, newer.c.kind == kind)
+    statement = (
+        select(
+            pages.c.site, pages.c.url, pages.c.kind, pages.c.digest, pages.c.content_type, pages.c.fetched_at
+        )
+        .where(pages.c.kind == kind, ~exists().where(same_address, later))
+        .order_by(pages.c.site, pages.c.url)
+    )
+    return statement if site is None else statement.where(pages.c.site == site)

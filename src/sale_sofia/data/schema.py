@@ -1,0 +1,140 @@
+"""The tables. A migration makes each change to them; nothing happens on import."""
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+# Names that do not depend on the database, so that a migration can always find what it changes.
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+_Id = BigInteger().with_variant(Integer, "sqlite")
+
+# Moments are seconds since 1970 (UTC); the printed ones of an advert are ISO texts with Sofia's offset.
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("site", String(80), nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("start_urls", JSON, nullable=False),
+    Column("listing_limit", Integer),
+    Column("created_at", Float, nullable=False),
+    Column("started_at", Float),
+    Column("finished_at", Float),
+    Column("error", Text),
+    Column("requests", Integer, nullable=False, server_default=text("0")),
+    Column("new_listings", Integer, nullable=False, server_default=text("0")),
+    Column("changed_listings", Integer, nullable=False, server_default=text("0")),
+    Column("seconds", Float, nullable=False, server_default=text("0")),
+    Index(None, "site", "created_at"),
+)
+
+frontier = Table(
+    "frontier",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("job_id", ForeignKey("jobs.id"), nullable=False),
+    Column("kind", String(10), nullable=False),
+    Column("url", Text, nullable=False),
+    Column("url_key", String(500), nullable=False),
+    Column("state", String(10), nullable=False, server_default="pending"),
+    Column("reason", Text),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("not_before", Float, nullable=False, server_default=text("0")),
+    Column("lease_owner", String(80)),
+    Column("lease_until", Float),
+    Column("fence", Integer, nullable=False, server_default=text("0")),
+    UniqueConstraint("job_id", "url_key"),
+    Index(None, "job_id", "state", "not_before"),
+)
+
+_LISTING_TEXTS = (
+    "family_id", "deal", "property_type", "title", "description", "vat", "construction", "act_status",
+    "furnishing", "condition", "city", "district", "neighbourhood", "street", "metro_station", "seller_kind",
+    "seller_name", "posted_at", "updated_at",
+)  # fmt: skip
+_LISTING_NUMBERS = (
+    "price_eur", "price_bgn", "previous_price_eur", "area_sqm", "area_net_sqm", "yard_sqm", "lat", "lon",
+)  # fmt: skip
+_LISTING_COUNTS = ("rooms", "floor", "floors_total", "year_built", "metro_distance_m", "views")
+_LISTING_SWITCHES = ("under_construction", "elevator")
+_LISTING_LISTS = ("heating", "orientation", "parking", "phones", "photo_urls", "features", "flags")
+
+listings = Table(
+    "listings",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("site", String(80), nullable=False),
+    Column("external_id", String(80), nullable=False),
+    Column("url", Text, nullable=False),
+    *(Column(name, Text) for name in _LISTING_TEXTS),
+    *(Column(name, Float) for name in _LISTING_NUMBERS),
+    *(Column(name, Integer) for name in _LISTING_COUNTS),
+    *(Column(name, Boolean) for name in _LISTING_SWITCHES),
+    *(Column(name, JSON, nullable=False) for name in _LISTING_LISTS),
+    Column("content_hash", String(64), nullable=False),
+    Column("first_seen_at", Float, nullable=False),
+    Column("last_seen_at", Float, nullable=False),
+    Column("page_digest", String(64)),
+    UniqueConstraint("site", "external_id"),
+    Index(None, "neighbourhood"),
+)
+
+listing_changes = Table(
+    "listing_changes",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("listing_id", ForeignKey("listings.id"), nullable=False),
+    Column("job_id", ForeignKey("jobs.id")),
+    Column("field", String(40), nullable=False),
+    Column("old", JSON),
+    Column("new", JSON),
+    Column("seen_at", Float, nullable=False),
+    Index(None, "listing_id", "seen_at"),
+)
+
+price_points = Table(
+    "price_points",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("listing_id", ForeignKey("listings.id"), nullable=False),
+    Column("price_eur", Float),
+    Column("price_bgn", Float),
+    Column("vat", String(20)),
+    Column("seen_at", Float, nullable=False),
+    Index(None, "listing_id", "seen_at"),
+)
+
+# Which archived bytes belong to which address, so that everything can be extracted again without the network.
+pages = Table(
+    "pages",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("site", String(80), nullable=False),
+    Column("url", Text, nullable=False),
+    Column("kind", String(10), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("content_type", Text),
+    Column("fetched_at", Float, nullable=False),
+    Index(None, "site", "url"),
+    Index(None, "digest"),
+)

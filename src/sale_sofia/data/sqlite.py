@@ -1,0 +1,140 @@
+"""All that is particular to SQLite: how a file is made, opened and locked, and how a transaction begins."""
+
+import fcntl
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
+
+from sale_sofia.data.errors import DatabaseBusy, DatabaseError, DatabaseUnsupported
+from sale_sofia.data.sqlite_errors import explain_os_error
+
+_LOCK_POLL_SECONDS: Final = 0.02
+_WITHOUT_LIMIT: Final = -1
+
+
+def file_of(url: URL) -> Path:
+    """The file that an address names, absolute, so that a later change of folder does not move it.
+
+    Raises:
+        DatabaseUnsupported: the address names no file: such a database would forget everything.
+    """
+    if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
+        shown = url.render_as_string(hide_password=True)
+        raise DatabaseUnsupported(f"{shown} is no SQLite file; name one as sqlite:///path.")
+    return Path(url.database).absolute()
+
+
+def make_engine(url: URL, busy_timeout: float, *, writes: bool) -> Engine:
+    """An engine whose connections all write (`BEGIN IMMEDIATE`) or all only read; none is opened yet.
+
+    A connection belongs to one thread at a time, from checkout to return.
+    """
+    path = file_of(url)
+    engine = create_engine(
+        url,
+        creator=lambda: _connect(path, busy_timeout, writes=writes),
+        poolclass=QueuePool,
+        max_overflow=_WITHOUT_LIMIT,
+    )
+    event.listen(engine, "begin", _begin_immediate if writes else _begin)
+    return engine
+
+
+def _connect(path: Path, busy_timeout: float, *, writes: bool) -> sqlite3.Connection:
+    # mode=rw: opening never makes a file. isolation_level=None: the driver begins no transaction by itself.
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?mode=rw",
+        uri=True,
+        timeout=busy_timeout,
+        isolation_level=None,
+        check_same_thread=False,  # the pool hands a connection to one thread after another, never to two
+    )
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    if not writes:
+        connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+def _begin_immediate(connection: Connection) -> None:
+    # The lock is taken before anything is read: what a write has read cannot change under it.
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def create_file(path: Path) -> None:
+    """The file is left as it is, or made empty, which SQLite takes for a database."""
+    try:
+        path.touch()
+    except OSError as error:
+        raise explain_os_error(error, path) from error
+
+
+def use_write_ahead_log(engine: Engine) -> None:
+    """Readers and one writer at once, for ever: the file remembers it."""
+    with closing(engine.raw_connection()) as connection, closing(connection.cursor()) as cursor:
+        cursor.execute("PRAGMA journal_mode = WAL")
+        mode = cursor.fetchone()
+    if mode is None or mode[0] != "wal":
+        raise DatabaseError("SQLite could not switch to its write-ahead log: put DATA_DIR on a local disk.")
+
+
+@contextmanager
+def exclusive(path: Path, patience: float) -> Iterator[None]:
+    """Hold the lock file beside the database, whose folder is made if need be.
+
+    The kernel lets go of the lock when its holder dies.
+
+    Raises:
+        DatabaseBusy: another process kept it for longer than `patience` seconds.
+    """
+    lock = _open_lock(path)
+    try:
+        _lock(lock, path, time.monotonic() + patience)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _open_lock(path: Path) -> int:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise explain_os_error(error, path) from error
+
+
+def _lock(lock: int, path: Path, deadline: float) -> None:
+    while not _try_lock(lock):
+        if time.monotonic() >= deadline:
+            raise DatabaseBusy(f"Another process is still preparing the database {path}; try again later.")
+        time.sleep(_LOCK_POLL_SECONDS)
+
+
+def _try_lock(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def faults(connection: Connection) -> list[str]:
+    """What SQLite itself finds wrong in the file."""
+    damage = [row[0] for row in connection.exec_driver_sql("PRAGMA integrity_check") if row[0] != "ok"]
+    orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+    mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
+    return [
+        *(f"damaged: {line}" for line in damage),
+        *(f"row {row[1]} of {row[0]} points to a row of {row[2]} that is not there" for row in orphans),
+        *([] if mode == "wal" else [f"the journal mode is {mode}, not wal"]),
+    ]

@@ -1,0 +1,133 @@
+"""The pages as they came, compressed and named by their content, so that they can be read again offline."""
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import zstandard
+
+LEVEL: Final = 3
+DIGEST: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+class ArchiveDamaged(Exception):
+    """A stored page is not what its name says: it must be fetched anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What was removed."""
+
+    files: int
+    bytes: int
+
+
+class PageArchive:
+    """Keeps each body once, under its SHA-256. Several processes may share a folder.
+
+    A page is there whole or not at all. Nothing is removed except by `prune`.
+    """
+
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._total: int | None = None
+
+    def put(self, body: bytes) -> str:
+        """Store a body; its digest. A body that is there already only counts as seen again."""
+        digest = hashlib.sha256(body).hexdigest()
+        path = self._path(digest)
+        try:
+            os.utime(path)
+        except FileNotFoundError:
+            self._add(_write(path, zstandard.compress(body, LEVEL)))
+        return digest
+
+    def get(self, digest: str) -> bytes:
+        """The body with this digest.
+
+        Raises:
+            FileNotFoundError: it is not here.
+            ArchiveDamaged: what is here is not it.
+        """
+        packed = self._path(digest).read_bytes()
+        try:
+            body = zstandard.decompress(packed)
+        except (zstandard.ZstdError, MemoryError) as error:
+            raise ArchiveDamaged(f"{digest}: {error}") from error
+        if hashlib.sha256(body).hexdigest() != digest:
+            raise ArchiveDamaged(f"{digest}: the content is another one")
+        return body
+
+    def size(self) -> int:
+        """Bytes on disk, of all processes; looks at every file."""
+        self._total = sum(stat.st_size for _, stat in self._files())
+        return self._total
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to prune. Cheap: knows what the last look found and our own pages since."""
+        total = self.size() if self._total is None else self._total
+        return total > self._max_bytes
+
+    def prune(self, max_bytes: int | None = None) -> Pruned:
+        """Remove the pages that were seen longest ago until the rest is within the limit."""
+        limit = self._max_bytes if max_bytes is None else max_bytes
+        # Temporary files of a process that died are among them and go when their turn comes.
+        files = sorted(self._files(), key=lambda file: file[1].st_mtime_ns)
+        total = sum(stat.st_size for _, stat in files)
+        removed = [stat.st_size for path, stat in _surplus(files, total - limit) if _remove(path)]
+        self._total = total - sum(removed)
+        return Pruned(len(removed), sum(removed))
+
+    def _path(self, digest: str) -> Path:
+        if not DIGEST.fullmatch(digest):
+            raise ValueError(f"not a SHA-256 digest: {digest!r}")
+        return self._folder / digest[:2] / f"{digest[2:]}.zst"
+
+    def _add(self, size: int) -> None:
+        if self._total is not None:
+            self._total += size
+
+    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
+        for path in self._folder.glob("??/*"):
+            # Another process may prune at the same time.
+            with suppress(FileNotFoundError):
+                yield path, path.stat()
+
+
+def _write(path: Path, packed: bytes) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem[:8], suffix=".tmp")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(packed)
+        Path(name).replace(path)
+    except BaseException:
+        _remove(Path(name))
+        raise
+    return len(packed)
+
+
+def _remove(path: Path) -> bool:
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _surplus(
+    files: list[tuple[Path, os.stat_result]], too_much: int
+) -> Iterator[tuple[Path, os.stat_result]]:
+    for path, stat in files:
+        if too_much <= 0:
+            return
+        too_much -= stat.st_size
+        yield path, stat

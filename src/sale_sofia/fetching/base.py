@@ -1,0 +1,68 @@
+"""What a fetch is: a request with its limits, an answer as it came, and a verdict before anything is parsed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+VerdictKind = Literal[
+    "ok", "not_modified", "removed", "redirected", "rate_limited", "blocked", "proxy_fault", "server_error",
+    "truncated", "empty",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One page to ask for. `hosts` are all it may ever talk to, redirects included."""
+
+    url: str
+    hosts: frozenset[str]
+    """`host` or `host:port` as in the address; a private address must be among them to be asked."""
+    connect_timeout_seconds: float
+    timeout_seconds: float
+    max_bytes: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One answer, whole: its body is decompressed and within the limit."""
+
+    url: str
+    """Where the answer came from, after redirects."""
+    status: int
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: bytes
+    seconds: float
+
+
+class Fetcher(Protocol):
+    """Gets pages. Raises a `CrawlError` where no whole answer could be had; never returns half of one."""
+
+    async def fetch(self, request: Request) -> Response:
+        """The answer to one request."""
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an answer is, decided before parsing. Only `ok` may be parsed, stored or archived."""
+
+    kind: VerdictKind
+    detail: str = ""
+    """For people: what decided it."""
+    retry_after_seconds: float | None = None
+    block_kind: str | None = None
+    """With `blocked`: cloudflare, captcha, rate_limit, ip_ban …"""
+
+    @property
+    def counts_against_domain(self) -> bool:
+        """Whether the domain's circuit breaker hears of it."""
+        return self.kind in {"rate_limited", "blocked", "server_error", "truncated", "empty"}
+
+    @property
+    def retry(self) -> bool:
+        """Whether the same page may be had later."""
+        return self.kind in {"rate_limited", "blocked", "proxy_fault", "server_error", "truncated", "empty"}

@@ -1,0 +1,115 @@
+"""robots.txt as RFC 9309 asks: fetched once for an origin, kept for a while; nothing is asked without it."""
+
+import asyncio
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import urlsplit
+
+from protego import Protego
+
+from sale_sofia.fetching.base import Fetcher, Request, Response
+from sale_sofia.resilience.errors import CrawlError, RedirectLoop
+
+READ_BYTES: Final = 500 * 1024
+"""RFC 9309, 2.5: so much must be read of a robots.txt; what follows is left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of one origin until they expire; without `robots` nothing there may be asked."""
+
+    expires: float
+    robots: Protego | None
+
+
+UNKNOWN: Final = Rules(-math.inf, None)
+
+
+class RobotsGate:
+    """Says what robots.txt allows. However many ask at once, an origin's file is fetched once.
+
+    No file (4xx) and a file that is no text allow everything. An origin that is unreachable, answers 5xx or
+    asks for patience (429) is left alone for `error_cache_seconds`, unless its last rules are still known.
+    """
+
+    def __init__(  # noqa: PLR0913  each limit is the caller's
+        self,
+        fetcher: Fetcher,
+        make_request: Callable[[str], Request],
+        user_agent: str,
+        cache_seconds: float,
+        error_cache_seconds: float,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._fetcher = fetcher
+        self._make_request = make_request
+        self._user_agent = user_agent
+        self._cache_seconds = cache_seconds
+        self._error_cache_seconds = error_cache_seconds
+        self._clock = clock
+        self._known: dict[str, Rules] = {}
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def allowed(self, url: str) -> bool:
+        """Whether this address may be asked."""
+        robots = await self._robots(url)
+        return robots is not None and robots.can_fetch(url, self._user_agent)
+
+    async def crawl_delay(self, url: str) -> float | None:
+        """Seconds its origin wants between two requests; None where it does not say."""
+        robots = await self._robots(url)
+        return robots.crawl_delay(self._user_agent) if robots else None
+
+    async def _robots(self, url: str) -> Protego | None:
+        origin = _origin(url)
+        if self._is_fresh(origin):
+            return self._known[origin].robots
+        async with self._locks[origin]:
+            if not self._is_fresh(origin):
+                self._known[origin] = await self._fetch(origin)
+        return self._known[origin].robots
+
+    def _is_fresh(self, origin: str) -> bool:
+        return self._clock() < self._known.get(origin, UNKNOWN).expires
+
+    async def _fetch(self, origin: str) -> Rules:
+        robots = await self._ask(f"{origin}/robots.txt")
+        if robots is not None:
+            return Rules(self._clock() + self._cache_seconds, robots)
+        # RFC 9309, 2.4: rules that were known hold for as long as no newer ones can be had.
+        return Rules(self._clock() + self._error_cache_seconds, self._known.get(origin, UNKNOWN).robots)
+
+    async def _ask(self, url: str) -> Protego | None:
+        try:
+            return _parsed(await self._fetcher.fetch(self._make_request(url)))
+        except RedirectLoop:
+            # RFC 9309, 2.3.1.2: redirected too often is as good as no file.
+            return Protego.parse("")
+        except CrawlError:
+            return None
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}".lower()
+
+
+def _parsed(answer: Response) -> Protego | None:
+    if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+        return None
+    found = HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES
+    return Protego.parse(_text(answer.body) if found else "")
+
+
+def _text(body: bytes) -> str:
+    if b"\0" in body:
+        return ""
+    # Half a rule is another rule: the last line goes where it was cut.
+    whole = body if len(body) <= READ_BYTES else body[:READ_BYTES].rpartition(b"\n")[0]
+    return whole.decode("utf-8-sig", errors="replace")

@@ -1,0 +1,90 @@
+"""How fast a domain is asked, by all who ask it together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from sale_sofia.resilience.pace import Pace
+from sale_sofia.resilience.policy import LimiterRules
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Granted: go after `wait_seconds`, if the epoch is still this one. Else: nothing was reserved."""
+
+    granted: bool
+    wait_seconds: float
+    """Granted: until the reserved instant. Not granted: how long it would have been."""
+    epoch: int
+
+
+class RateLimiter(Protocol):
+    """Gives out instants to go at. `now` is in seconds; a backend with a clock of its own ignores it."""
+
+    async def reserve(self, domain: str, max_wait: float, now: float) -> Reservation:
+        """The next free instant, if it is at most `max_wait` seconds away; otherwise nothing is reserved."""
+
+    async def peek(self, domain: str, now: float) -> float:
+        """Seconds until the next free instant; nothing is reserved."""
+
+    async def penalise(
+        self, domain: str, retry_after: float | None, now: float, *, seen_epoch: int | None = None
+    ) -> None:
+        """Stop the domain for everybody, slow it down, void what was reserved for later and move the epoch.
+
+        `seen_epoch` is the epoch the refused request went out under: one that is over slows no further.
+        """
+
+    async def epoch(self, domain: str) -> int:
+        """Changes whenever instants reserved before must not be used any more."""
+
+    async def succeeded(self, domain: str, now: float) -> None:
+        """A good answer: a slowed domain recovers step by step, never above its configured rate."""
+
+    async def floor_delay(self, domain: str, seconds: float) -> None:
+        """Keep at least this long between two requests (robots Crawl-delay); it can only slow the domain."""
+
+
+class MemoryRateLimiter:
+    """The rate limiter of one process. Safe within one event loop: no method gives up control."""
+
+    def __init__(self, rules: LimiterRules, rate_of: Callable[[str], float]) -> None:
+        self._rules = rules
+        self._rate_of = rate_of
+        self._paces: dict[str, Pace] = {}
+
+    async def reserve(self, domain: str, max_wait: float, now: float) -> Reservation:
+        """See `RateLimiter`."""
+        pace = self._pace(domain)
+        instant = pace.next_at(now)
+        granted = instant - now <= max_wait
+        if granted:
+            pace.take(instant)
+        return Reservation(granted, instant - now, pace.epoch)
+
+    async def peek(self, domain: str, now: float) -> float:
+        """See `RateLimiter`."""
+        return self._pace(domain).next_at(now) - now
+
+    async def penalise(
+        self, domain: str, retry_after: float | None, now: float, *, seen_epoch: int | None = None
+    ) -> None:
+        """See `RateLimiter`."""
+        self._pace(domain).penalise(retry_after, now, seen_epoch)
+
+    async def epoch(self, domain: str) -> int:
+        """See `RateLimiter`."""
+        return self._pace(domain).epoch
+
+    async def succeeded(self, domain: str, now: float) -> None:
+        """See `RateLimiter`."""
+        self._pace(domain).succeeded(now)
+
+    async def floor_delay(self, domain: str, seconds: float) -> None:
+        """See `RateLimiter`."""
+        self._pace(domain).floor_seconds = max(0.0, seconds)
+
+    def _pace(self, domain: str) -> Pace:
+        if domain not in self._paces:
+            self._paces[domain] = Pace(self._rules, self._rate_of(domain))
+        return self._paces[domain]

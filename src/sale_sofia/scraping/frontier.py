@@ -1,0 +1,165 @@
+"""Every address of a job is a row: pending → leased → done or failed. The rows are the truth of the crawl.
+
+A claim carries a fence that grows with each lease of its row. What is written for a claim is written only
+while its fence is still the row's: after a crash, or when a lease ran out, a late result changes nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+from sale_sofia.data.schema import frontier
+from sale_sofia.scraping.urls import Target
+
+# Searches come first: what they list may change while adverts are read.
+_SEARCHES_FIRST = -1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One leased row: ours until the lease runs out, or until somebody else's fence is higher."""
+
+    id: int
+    kind: str
+    url: str
+    attempts: int
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How far a job is, derived from its rows and never kept beside them."""
+
+    pending: int = 0
+    leased: int = 0
+    done: int = 0
+    failed: int = 0
+    next_due: float | None = None
+    """When the earliest pending row may start."""
+
+    @property
+    def open(self) -> int:
+        """Rows that still have to come to an end."""
+        return self.pending + self.leased
+
+    @property
+    def total(self) -> int:
+        """All rows."""
+        return self.open + self.done + self.failed
+
+
+def add_targets(connection: Connection, job_id: str, targets: Iterable[Target]) -> int:
+    """Add what the job does not have yet, in the given order; returns how many were new."""
+    rows = [
+        {
+            "job_id": job_id,
+            "kind": target.kind,
+            "url": target.url,
+            "url_key": target.key,
+            "not_before": _SEARCHES_FIRST if target.kind == "search" else 0.0,
+        }
+        for target in targets
+    ]
+    if not rows:
+        return 0
+    insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
+    return connection.execute(insert(frontier).values(rows).on_conflict_do_nothing()).rowcount
+
+
+def claim(
+    connection: Connection, job_id: str, *, owner: str, count: int, now: float, lease_seconds: float
+) -> list[Claim]:
+    """Lease up to `count` rows that may start now, in one statement: no two owners get the same row."""
+    due = (
+        select(frontier.c.id)
+        .where(frontier.c.job_id == job_id, frontier.c.state == "pending", frontier.c.not_before <= now)
+        .order_by(frontier.c.not_before, frontier.c.id)
+        .limit(count)
+    )
+    lease = (
+        update(frontier)
+        .where(frontier.c.id.in_(due))
+        .values(
+            state="leased",
+            lease_owner=owner,
+            lease_until=now + lease_seconds,
+            attempts=frontier.c.attempts + 1,
+            fence=frontier.c.fence + 1,
+        )
+        .returning(frontier.c.id, frontier.c.kind, frontier.c.url, frontier.c.attempts, frontier.c.fence)
+    )
+    return sorted((Claim(*row) for row in connection.execute(lease)), key=lambda one: one.id)
+
+
+def still_ours(connection: Connection, claims: Sequence[Claim]) -> set[int]:
+    """The ids of those claims whose lease nobody else has taken since."""
+    fences = {one.id: one.fence for one in claims}
+    rows = connection.execute(
+        select(frontier.c.id, frontier.c.fence).where(frontier.c.id.in_(fences), frontier.c.state == "leased")
+    )
+    return {row.id for row in rows if row.fence == fences[row.id]}
+
+
+_END = (
+    update(frontier)
+    .where(frontier.c.id == bindparam("row_id"), frontier.c.fence == bindparam("row_fence"))
+    .values(state=bindparam("to_state"), reason=bindparam("why"), lease_owner=None, lease_until=None)
+)
+_POSTPONE = (
+    update(frontier)
+    .where(frontier.c.id == bindparam("row_id"), frontier.c.fence == bindparam("row_fence"))
+    .values(
+        state="pending",
+        not_before=bindparam("due"),
+        reason=bindparam("why"),
+        attempts=frontier.c.attempts - bindparam("refund"),
+        lease_owner=None,
+        lease_until=None,
+    )
+)
+
+
+def finish(connection: Connection, ends: Sequence[tuple[Claim, str, str | None]]) -> None:
+    """Bring rows to `done` or `failed`, each with its reason."""
+    if ends:
+        rows = [
+            {"row_id": one.id, "row_fence": one.fence, "to_state": state, "why": why}
+            for one, state, why in ends
+        ]
+        connection.execute(_END, rows)
+
+
+def postpone(connection: Connection, later: Sequence[tuple[Claim, float, str, bool]]) -> None:
+    """Hand rows back until a moment; a refund gives the attempt back, for waits that are nobody's fault."""
+    if later:
+        rows = [
+            {"row_id": one.id, "row_fence": one.fence, "due": due, "why": why, "refund": int(refund)}
+            for one, due, why, refund in later
+        ]
+        connection.execute(_POSTPONE, rows)
+
+
+def release_all(connection: Connection, job_id: str) -> int:
+    """Give back every leased row of a job at once. Only whoever holds the portal's lock may call this."""
+    leased = update(frontier).where(frontier.c.job_id == job_id, frontier.c.state == "leased")
+    return connection.execute(leased.values(state="pending", lease_owner=None, lease_until=None)).rowcount
+
+
+def reclaim_expired(connection: Connection, job_id: str, *, now: float) -> int:
+    """Give back the rows whose lease ran out: their owner died or lost its way."""
+    expired = update(frontier).where(
+        frontier.c.job_id == job_id, frontier.c.state == "leased", frontier.c.lease_until < now
+    )
+    return connection.execute(expired.values(state="pending", lease_owner=None, lease_until=None)).rowcount
+
+
+def count_rows(connection: Connection, job_id: str, kind: str | None = None) -> Counts:
+    """The job's rows by state, of one kind or of all."""
+    chosen = [frontier.c.job_id == job_id] + ([frontier.c.kind == kind] if kind else [])
+    by_state = select(frontier.c.state, func.count().label("rows")).where(*chosen).group_by(frontier.c.state)
+    due = select(func.min(frontier.c.not_before)).where(*chosen, frontier.c.state == "pending")
+    states = {row.state: row.rows for row in connection.execute(by_state)}
+    return Counts(**states, next_due=connection.execute(due).scalar())

@@ -1,0 +1,99 @@
+"""Jobs before and after they run: made with their first rows, ended by what the frontier says."""
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, select
+
+from sale_sofia.data.jobs import Job, JobState, UnknownJob, create_job, get_job, set_job_state
+from sale_sofia.data.schema import frontier as rows
+from sale_sofia.scraping import frontier
+from sale_sofia.scraping.urls import check_start_url, target
+from sale_sofia.websites.base import Site
+
+
+@dataclass(frozen=True, slots=True)
+class SiteReport:
+    """What came of one portal's job."""
+
+    job_id: str
+    site: str
+    state: str
+    adverts: int
+    new: int
+    changed: int
+    failed: int
+    requests: int
+    seconds: float
+    error: str | None = None
+
+
+def new_job_id(site: str) -> str:
+    """A name that sorts by time and is never given twice."""
+    return f"{site}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
+
+
+def known_job(connection: Connection, job_id: str) -> Job:
+    """The job of this id, or an `UnknownJob` that says where to look."""
+    job = get_job(connection, job_id)
+    if job is None:
+        raise UnknownJob(f"no job {job_id}; `sale-sofia jobs` lists them")
+    return job
+
+
+def begin_job(
+    connection: Connection, site: Site, start_urls: Sequence[str], *, limit: int | None, now: float
+) -> str:
+    """The job and its first rows in the caller's transaction: the id is known before anything runs."""
+    targets = [target(site, check_start_url(site, url)) for url in start_urls]
+    job_id = new_job_id(site.name)
+    create_job(
+        connection, job_id=job_id, site=site.name, start_urls=list(start_urls), listing_limit=limit, now=now
+    )
+    frontier.add_targets(connection, job_id, targets)
+    return job_id
+
+
+def end_job(connection: Connection, job: Job, *, now: float) -> JobState:
+    """Finish the job if its frontier says so; calling it again changes nothing."""
+    if job.state.finished or frontier.count_rows(connection, job.id).open:
+        return job.state
+    state, error = _verdict(connection, job.id)
+    set_job_state(connection, job.id, state, now=now, error=error)
+    return state
+
+
+def _verdict(connection: Connection, job_id: str) -> tuple[JobState, str | None]:
+    """No page that could be read is a failure, no advert is an alarm; neither is a success."""
+    if not frontier.count_rows(connection, job_id).done:
+        return JobState.FAILED, first_failure(connection, job_id)
+    if not frontier.count_rows(connection, job_id, "listing").total:
+        return JobState.EMPTY, "the portal shows no advert for this search"
+    return JobState.COMPLETE, None
+
+
+def first_failure(connection: Connection, job_id: str) -> str | None:
+    """Why the first failed row failed."""
+    failed = select(rows.c.url, rows.c.reason).where(rows.c.job_id == job_id, rows.c.state == "failed")
+    row = connection.execute(failed.order_by(rows.c.id).limit(1)).first()
+    return f"{row.url}: {row.reason}" if row else None
+
+
+def report(connection: Connection, job: Job, error: str | None = None) -> SiteReport:
+    """The job as its rows tell it."""
+    adverts = frontier.count_rows(connection, job.id, "listing")
+    everything = frontier.count_rows(connection, job.id)
+    return SiteReport(
+        job_id=job.id,
+        site=job.site,
+        state=job.state.value,
+        adverts=adverts.done,
+        new=job.new_listings,
+        changed=job.changed_listings,
+        failed=everything.failed,
+        requests=job.requests,
+        seconds=job.seconds,
+        error=error or job.error,
+    )

@@ -1,0 +1,60 @@
+"""Everything extracted again from the archive: no network, the newest page of each advert."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+from sale_sofia.data.database import Database
+from sale_sofia.data.listings import Sighting, save_listings
+from sale_sofia.data.pages import PageRecord, latest_pages
+from sale_sofia.fetching.archive import ArchiveDamaged, PageArchive
+from sale_sofia.listings.normalise import normalise
+from sale_sofia.listings.page import Page
+from sale_sofia.listings.page_errors import PageError
+from sale_sofia.websites.registry import get_scraper
+
+
+@dataclass(slots=True)
+class Reparsed:
+    """What a reparse did."""
+
+    pages: int = 0
+    changed: int = 0
+    failed: int = 0
+    missing: int = 0
+    """Pages whose bytes were pruned or are damaged."""
+
+
+def reparse(
+    database: Database, archive: PageArchive, *, site: str | None, batch: int, progress: Callable[[int], None]
+) -> Reparsed:
+    """Read the newest archived page of every advert again and store what it says now."""
+    done = Reparsed()
+    records = list(database.run_read(lambda connection: list(latest_pages(connection, site=site))))
+    for records_batch in _batches(iter(records), batch):
+        sightings = [one for record in records_batch if (one := _read(archive, record, done))]
+        saved = database.run_write(partial(save_listings, batch=sightings))
+        done.pages += len(records_batch)
+        done.changed += sum(result != "unchanged" for result in saved)
+        progress(len(records_batch))
+    return done
+
+
+def _batches(records: Iterator[PageRecord], size: int) -> Iterator[list[PageRecord]]:
+    while batch := list(islice(records, size)):
+        yield batch
+
+
+def _read(archive: PageArchive, record: PageRecord, done: Reparsed) -> Sighting | None:
+    try:
+        body = archive.get(record.digest)
+        raw = get_scraper(record.site).listing(Page(record.url, body, record.content_type))
+    except (ArchiveDamaged, FileNotFoundError):
+        done.missing += 1
+        return None
+    except PageError:
+        done.failed += 1
+        return None
+    return Sighting(normalise(raw), seen_at=time.time(), job_id=None, page_digest=record.digest)

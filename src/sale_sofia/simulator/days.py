@@ -1,0 +1,164 @@
+"""The days of a world: what comes, what goes and what changes between one evening and the next."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from random import Random
+
+from sale_sofia.simulator import prose
+from sale_sofia.simulator.clock import NOW
+from sale_sofia.simulator.homes import chance
+from sale_sofia.simulator.model import BazarAdvert, ImotAdvert, Money, Property, World
+from sale_sofia.simulator.world import Slot, make_slot, make_world
+
+SHARE_NEW = 0.015
+SHARE_GONE = 0.016
+SHARE_PRICE = 0.007
+SHARE_VAT = 0.001
+SHARE_REUSED = 0.001
+_PRICE_STEPS = (0.88, 0.92, 0.95, 0.97, 0.98, 1.02, 1.04, 1.07)
+_VATS = ("none", "included", "excluded")
+
+_Change = Callable[[Random, Slot, datetime], Slot]
+
+
+def world_on_day(properties: int, seed: int, day: int) -> World:
+    """The world of this seed `day` days after its first."""
+    world = make_world(properties, seed)
+    for number in range(1, day + 1):
+        world = advance(world, number, seed)
+    return world
+
+
+def advance(world: World, day: int, seed: int) -> World:
+    """The world of the evening of `day` from the one before; what happens to an advert is its own fate.
+
+    A slot goes or changes as a whole: an import on bazar.bg always follows its advert on imot.bg.
+    """
+    now = NOW + timedelta(days=day)
+    slots = [slot for old in _slots(world) if (slot := _fate(old, day, seed, now))]
+    coming = _coming(Random(f"{seed}:{day}"), len(world.imot))
+    slots += [_new(world.made + number, day, seed, now) for number in range(coming)]
+    return World(
+        seed=world.seed,
+        now=now,
+        properties=tuple(home for slot in slots for home in slot.homes),
+        imot=tuple(slot.imot for slot in slots),
+        bazar=tuple(slot.bazar for slot in slots),
+        day=day,
+        made=world.made + coming,
+    )
+
+
+def _slots(world: World) -> Iterator[Slot]:
+    for imot, bazar in zip(world.imot, world.bazar, strict=True):
+        yield _slot(imot, bazar)
+
+
+def _slot(imot: ImotAdvert, bazar: BazarAdvert) -> Slot:
+    homes = (imot.home,) if bazar.home.number == imot.home.number else (imot.home, bazar.home)
+    return Slot(homes, imot, bazar)
+
+
+def _coming(rng: Random, adverts: int) -> int:
+    whole, part = divmod(adverts * SHARE_NEW, 1)
+    return int(whole) + chance(rng, part)
+
+
+def _new(number: int, day: int, seed: int, now: datetime) -> Slot:
+    rng = Random(f"{seed}:{day}:new:{number}")
+    posted = _moment(rng, now).replace(second=rng.randrange(60))
+    slot = make_slot(rng, number, seed, posted_today=posted)
+    bazar = replace(slot.bazar, posted=posted, updated=posted.replace(second=0))
+    return slot._replace(bazar=bazar)
+
+
+def _fate(slot: Slot, day: int, seed: int, now: datetime) -> Slot | None:
+    """The slot as it is a day later, nothing when it is gone."""
+    rng = Random(f"{seed}:{day}:{slot.imot.external_id}")
+    draw = rng.random() - SHARE_GONE
+    if draw < 0:
+        return None
+    changes: tuple[tuple[float, _Change], ...] = (
+        (SHARE_PRICE, _reprice),
+        (SHARE_VAT, _change_vat),
+        (SHARE_REUSED, _reuse),
+    )
+    for share, change in changes:
+        draw -= share
+        if draw < 0:
+            return change(rng, slot, _moment(rng, now))
+    return slot
+
+
+def _moment(rng: Random, now: datetime) -> datetime:
+    """A minute of the day that ends with `now`, in waking hours."""
+    return now - timedelta(minutes=rng.randint(5, 600))
+
+
+def _reprice(rng: Random, slot: Slot, moment: datetime) -> Slot:
+    """Another price on both portals; bazar.bg shows the old one too. Nothing where none is printed."""
+    imot, bazar, step = slot.imot, slot.bazar, rng.choice(_PRICE_STEPS)
+    if not imot.money.shown or not bazar.money.shown:
+        return slot
+    home = _repriced(imot.home, step)
+    trend = "UP" if home.price_eur > imot.home.price_eur else "DOWN"
+    imot = replace(imot, home=home, money=replace(imot.money, amount_eur=home.price_eur), trend=trend)
+    own = home if bazar.home.number == home.number else _repriced(bazar.home, step)
+    money = Money("both", own.price_eur, bazar.money.amount_eur)
+    return _edited(imot, replace(bazar, home=own, money=money), moment)
+
+
+def _repriced(home: Property, step: float) -> Property:
+    price = round(home.price_eur * step)
+    return replace(home, price_eur=price if price != home.price_eur else price + 1)
+
+
+def _change_vat(rng: Random, slot: Slot, moment: datetime) -> Slot:
+    """Another VAT text under the same price; an advert of bazar.bg's own has none."""
+    imot, bazar = slot.imot, slot.bazar
+    if not imot.money.shown or not bazar.money.shown:
+        return slot
+    vat = rng.choice([vat for vat in _VATS if vat != imot.home.vat])
+    imot = replace(imot, home=replace(imot.home, vat=vat))
+    if bazar.native:
+        return _slot(_corrected(imot, moment), bazar)
+    return _edited(imot, replace(bazar, home=imot.home, vat=vat), moment)
+
+
+def _reuse(rng: Random, slot: Slot, moment: datetime) -> Slot:
+    """Another flat under the same id: area, floor, price and text. Only where both portals would show it."""
+    imot, bazar = slot.imot, slot.bazar
+    if bazar.native or imot.home.floor is None or imot.home.floors_total is None:
+        return slot
+    home = _other_flat(rng, imot.home, imot.home.floor, imot.home.floors_total)
+    words = prose.describe(rng, home.place, home.area_sqm, home.age)
+    imot = replace(
+        imot, home=home, prose=words, trend="", money=replace(imot.money, amount_eur=home.price_eur)
+    )
+    bazar = replace(
+        bazar,
+        home=home,
+        floor=home.floor,
+        prose=words if bazar.prose.html else bazar.prose,
+        money=Money(bazar.money.layout, home.price_eur),
+    )
+    return _edited(imot, bazar, moment)
+
+
+def _other_flat(rng: Random, home: Property, floor: int, floors_total: int) -> Property:
+    """The same kind at the same place with another area and another floor, the first or above."""
+    area = home.area_sqm + rng.choice((-7, -3, 4, 9, 16))
+    total = max(floors_total, 2)
+    price = max(1, round(home.price_eur * area / home.area_sqm))
+    above = rng.choice([level for level in range(1, total + 1) if level != floor])
+    return replace(home, area_sqm=area, floor=above, floors_total=total, price_eur=price)
+
+
+def _edited(imot: ImotAdvert, bazar: BazarAdvert, moment: datetime) -> Slot:
+    """Both adverts say that they were changed at this moment."""
+    return _slot(_corrected(imot, moment), replace(bazar, updated=moment))
+
+
+def _corrected(imot: ImotAdvert, moment: datetime) -> ImotAdvert:
+    return replace(imot, corrected=True, updated=moment)

@@ -1,0 +1,147 @@
+"""HTTP around a portal: faults on purpose, the request log, and the simulator's own endpoints."""
+
+import asyncio
+import socket
+import struct
+from http import HTTPStatus
+from typing import NamedTuple
+
+from aiohttp import web
+
+from sale_sofia.simulator.faults import CAPTCHA_PAGES, Fault, FaultPlan
+from sale_sofia.simulator.portal import OK, Answer
+from sale_sofia.simulator.request_log import RequestLog, now
+from sale_sofia.simulator.simulation import AnyPortal, Simulation
+
+ADMIN = "/__simulator__/"
+_RESET = struct.pack("ii", 1, 0)
+_STATUSES = {"429": HTTPStatus.TOO_MANY_REQUESTS, "503": HTTPStatus.SERVICE_UNAVAILABLE}
+
+
+class _Sent(NamedTuple):
+    """What a client got; status 0 is a connection that was cut before any answer."""
+
+    response: web.StreamResponse
+    status: int
+    size: int
+
+
+class HttpFront:
+    """Answers the requests of one site."""
+
+    def __init__(
+        self, simulation: Simulation, site: str, *, faults: FaultPlan, slow_seconds: float, log: RequestLog
+    ) -> None:
+        self._simulation = simulation
+        self._portal: AnyPortal = simulation.portals[site]
+        self._faults = faults
+        self._slow_seconds = slow_seconds
+        self._log = log
+        self._open = 0
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Any request to the portal. Only the simulator's own endpoints are neither logged nor faulted."""
+        if request.path.startswith(ADMIN):
+            return self._admin(request)
+        arrived, self._open = now(), self._open + 1
+        opened, sent, fault = self._open, None, self._fault(request)
+        try:
+            sent = await self._send(request, fault)
+        finally:
+            self._open -= 1
+            self._note(request, arrived, opened, fault, sent)
+        return sent.response
+
+    def _fault(self, request: web.BaseRequest) -> Fault | None:
+        return None if request.path == "/robots.txt" else self._faults.next(request.path_qs)
+
+    async def _send(self, request: web.BaseRequest, fault: Fault | None) -> _Sent:
+        if request.method not in {"GET", "HEAD"}:
+            return _plain(HTTPStatus.METHOD_NOT_ALLOWED)
+        if fault and fault.name == "slow":
+            await asyncio.sleep(self._slow_seconds)
+        if fault is None or fault.name == "slow":
+            return _whole(self._portal.answer(request.path, request.query_string))
+        return await self._fail(request, fault)
+
+    async def _fail(self, request: web.BaseRequest, fault: Fault) -> _Sent:
+        if fault.name in _STATUSES:
+            return _plain(_STATUSES[fault.name])
+        if fault.name == "reset":
+            return _reset(request)
+        if fault.name == "captcha":
+            return _whole(Answer(OK, CAPTCHA_PAGES[fault.variant], "text/html; charset=UTF-8"))
+        return await self._half(request, fault.name)
+
+    async def _half(self, request: web.BaseRequest, fault: str) -> _Sent:
+        answer = self._portal.answer(request.path, request.query_string)
+        half = answer._replace(body=answer.body[: len(answer.body) // 2])
+        return _whole(half) if fault == "cut" else await _truncated(request, half, len(answer.body))
+
+    def _note(
+        self, request: web.BaseRequest, arrived: float, opened: int, fault: Fault | None, sent: _Sent | None
+    ) -> None:
+        self._log.add(
+            t=round(arrived, 6),
+            site=self._portal.site,
+            path=request.path_qs,
+            status=sent.status if sent else 0,
+            fault=fault.name if fault else None,
+            bytes=sent.size if sent else 0,
+            open=opened,
+            host=request.headers.get("Host"),
+            user_agent=request.headers.get("User-Agent"),
+        )
+
+    def _admin(self, request: web.BaseRequest) -> web.StreamResponse:
+        asked = f"{request.method} {request.path.removeprefix(ADMIN)}"
+        if asked == "POST advance":
+            return self._advance()
+        if asked == "GET start-urls":
+            split = request.query.get("split") == "1"
+            portals = self._simulation.portals.items()
+            return web.json_response({site: portal.start_urls(split=split) for site, portal in portals})
+        return web.Response(status=HTTPStatus.NOT_FOUND)
+
+    def _advance(self) -> web.StreamResponse:
+        try:
+            self._simulation.advance()
+        except ValueError as error:
+            return web.json_response({"error": str(error)}, status=HTTPStatus.CONFLICT)
+        adverts = {site: len(portal.stock) for site, portal in self._simulation.portals.items()}
+        return web.json_response({"day": self._simulation.day, "adverts": adverts})
+
+
+def _whole(answer: Answer) -> _Sent:
+    headers = {"Content-Type": answer.content_type}
+    if answer.location:
+        headers["Location"] = answer.location
+    response = web.Response(status=answer.status, body=answer.body, headers=headers)
+    return _Sent(response, answer.status, len(answer.body))
+
+
+def _plain(status: HTTPStatus) -> _Sent:
+    """A bare status page; 429 says when to come back."""
+    headers = {"Retry-After": "1"} if status == HTTPStatus.TOO_MANY_REQUESTS else {}
+    response = web.Response(status=status, text=status.phrase, headers=headers)
+    return _Sent(response, status.value, len(status.phrase))
+
+
+def _reset(request: web.BaseRequest) -> _Sent:
+    """The connection ends with a TCP reset and without a byte."""
+    transport = request.transport
+    if transport is not None:
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        transport.abort()
+    return _Sent(web.Response(), 0, 0)
+
+
+async def _truncated(request: web.BaseRequest, half: Answer, whole_size: int) -> _Sent:
+    """The length of the whole is promised, half of it comes, the connection closes."""
+    response = web.StreamResponse(status=half.status, headers={"Content-Type": half.content_type})
+    response.content_length = whole_size
+    await response.prepare(request)
+    await response.write(half.body)
+    if request.transport is not None:
+        request.transport.close()
+    return _Sent(response, half.status, len(half.body))

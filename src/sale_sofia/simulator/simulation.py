@@ -1,0 +1,76 @@
+"""The world behind the portals of one process, and the passing of its days."""
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from sale_sofia.simulator.bazar_portal import BazarPortal
+from sale_sofia.simulator.days import advance, world_on_day
+from sale_sofia.simulator.imot_portal import ImotPortal
+from sale_sofia.simulator.model import World
+from sale_sofia.simulator.page_cache import PageCache
+from sale_sofia.simulator.portal import Portal, Robots
+from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.simulator.stock import Stock
+
+AnyPortal = Portal[Any]
+_MEGABYTE = 1024 * 1024
+
+
+class Simulation:
+    """All portals always show the same day."""
+
+    def __init__(self, config: SimulatorConfig, addresses: Mapping[str, str]) -> None:
+        self._config = config
+        self._world = world_on_day(config.originals, config.seed, config.day)
+        self.portals = {site: _portal(config, site, url) for site, url in addresses.items()}
+        self._show()
+
+    @property
+    def day(self) -> int:
+        """How many days have passed."""
+        return self._world.day
+
+    def advance(self) -> None:
+        """Moves every portal to the next day; the truth file follows."""
+        if self._config.copies:
+            raise ValueError("a world of copies has no days after its first")
+        self._world = advance(self._world, self.day + 1, self._config.seed)
+        self._show()
+
+    def _show(self) -> None:
+        for portal in self.portals.values():
+            portal.show(_stock(self._config, self._world, portal.site), self._world.now)
+            if self._config.copies:
+                portal.warm()
+        if self._config.truth:
+            _write_truths(self._config.truth, self.portals)
+
+
+def _portal(config: SimulatorConfig, site: str, base_url: str) -> AnyPortal:
+    robots = Robots(config.robots_status, config.crawl_delay)
+    cache = PageCache(config.cache_megabytes * _MEGABYTE // len(config.sites))
+    if site == "imot.bg":
+        return ImotPortal(base_url, robots, cache, config.most_results)
+    return BazarPortal(base_url, robots, cache)
+
+
+def _stock(config: SimulatorConfig, world: World, site: str) -> Stock[Any]:
+    total = config.properties if config.copies else None
+    return Stock(world.imot, total) if site == "imot.bg" else Stock(world.bazar, total)
+
+
+def _write_truths(path: Path, portals: Mapping[str, AnyPortal]) -> None:
+    """One JSON object a line for each listing; readers see the old day's file or the new one, never half."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.new")
+    with draft.open("w", encoding="utf-8") as file:
+        file.writelines(_truth_lines(portals))
+    draft.replace(path)
+
+
+def _truth_lines(portals: Mapping[str, AnyPortal]) -> Iterator[str]:
+    truths = chain.from_iterable(portal.truths() for portal in portals.values())
+    return (json.dumps(truth, ensure_ascii=False) + "\n" for truth in truths)

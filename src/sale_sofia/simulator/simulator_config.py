@@ -1,0 +1,78 @@
+"""What a running simulator is told: the adverts, the ports, and what goes wrong."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sale_sofia.simulator.faults import parse_faults
+from sale_sofia.simulator.origin import REAL
+
+SITES = tuple(REAL)
+MOST_DIFFERENT = 10_000
+_FEW = 500
+_HIGHEST_PORT = 65_535
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatorConfig:
+    """Refuses values that make no sense with a `ValueError` of one sentence."""
+
+    sites: tuple[str, ...] = SITES
+    properties: int = 100
+    """How many adverts each portal has on its first day."""
+    seed: int = 1
+    day: int = 0
+    distinct: int | None = None
+    """How many of the adverts are different, the rest are copies: by default all, but 500 of many."""
+    host: str = "127.0.0.1"
+    port: int = 8701
+    """The port of the first site, the others follow; 0 takes any free ports."""
+    faults: str = ""
+    slow_seconds: float = 5.0
+    crawl_delay: float | None = None
+    robots_status: int = 200
+    most_results: int = 1000
+    """The cap of imot.bg."""
+    cache_megabytes: int = 256
+    log: Path | None = None
+    truth: Path | None = None
+
+    def __post_init__(self) -> None:
+        parse_faults(self.faults)
+        self._refuse(not set(self.sites) <= set(SITES), f"the sites are {', '.join(SITES)}")
+        self._refuse(not self.sites or len(set(self.sites)) < len(self.sites), "name each site once")
+        self._refuse(self.properties < 0 or self.day < 0, "properties and day are not negative")
+        self._refuse(
+            self.port > 0 and self.port + len(self.sites) - 1 > _HIGHEST_PORT, "the port is too high"
+        )
+        self._refuse(self.distinct is not None and self.distinct < 1, "distinct is at least 1")
+        self._refuse(self.copies and self.day > 0, "a world of copies has no days after its first")
+        self._refuse(self.most_results < 1, "most_results is at least 1")
+
+    @property
+    def originals(self) -> int:
+        """How many different adverts each portal has."""
+        few = self.properties if self.properties <= MOST_DIFFERENT else _FEW
+        return min(self.properties, few if self.distinct is None else self.distinct)
+
+    @property
+    def copies(self) -> bool:
+        """Whether some adverts are copies of others: such a world starts at once and is served fast."""
+        return self.originals < self.properties
+
+    @staticmethod
+    def _refuse(wrong: bool, sentence: str) -> None:  # noqa: FBT001
+        if wrong:
+            raise ValueError(f"the simulator cannot start: {sentence}")
+
+    def as_json(self) -> str:
+        """The same config for another process."""
+        return json.dumps(asdict(self), default=str)
+
+    @classmethod
+    def from_json(cls, text: str) -> "SimulatorConfig":
+        """The config that `as_json` wrote."""
+        values = json.loads(text)
+        for name in ("log", "truth"):
+            values[name] = Path(values[name]) if values[name] else None
+        return cls(**values | {"sites": tuple(values["sites"])})

@@ -1,0 +1,71 @@
+from sale_sofia.resilience.bulkhead import Bulkhead, Place
+from unit.resilience.backends import Backend
+
+IMOT = "imot.bg"
+LEASE = 30.0
+
+
+class Hall:
+    def __init__(self, backend: Backend) -> None:
+        self.bulkhead: Bulkhead = backend.bulkhead(LEASE)
+        self.run = backend.run
+
+    def enter(self, now: float, limit: int = 2, domain: str = IMOT) -> Place | None:
+        return self.run(self.bulkhead.enter(domain, limit, now))
+
+    def taken(self, now: float) -> Place:
+        place = self.enter(now)
+        assert place is not None
+        return place
+
+    def leave(self, place: Place) -> None:
+        self.run(self.bulkhead.leave(place))
+
+
+def test_no_more_places_than_the_limit(backend: Backend) -> None:
+    hall = Hall(backend)
+    places = [hall.enter(0.0) for _ in range(4)]
+    assert [place is not None for place in places] == [True, True, False, False]
+    assert places[0] != places[1]
+
+
+def test_a_place_left_is_free_at_once(backend: Backend) -> None:
+    hall = Hall(backend)
+    first = hall.taken(0.0)
+    hall.taken(0.0)
+    hall.leave(first)
+    assert [hall.enter(0.0) is None, hall.enter(0.0) is None] == [False, True]
+
+
+def test_leaving_twice_frees_one_place(backend: Backend) -> None:
+    hall = Hall(backend)
+    first = hall.taken(0.0)
+    hall.taken(0.0)
+    hall.leave(first)
+    hall.leave(first)
+    assert [hall.enter(0.0) is None, hall.enter(0.0) is None] == [False, True]
+
+
+def test_the_place_of_the_dead_comes_back_when_its_lease_ends(backend: Backend) -> None:
+    hall = Hall(backend)
+    hall.taken(0.0)
+    hall.taken(10.0)
+    assert hall.enter(29.999) is None
+    assert [hall.enter(30.0) is None, hall.enter(30.0) is None] == [False, True]
+
+
+def test_a_late_leaver_does_not_free_the_place_of_another(backend: Backend) -> None:
+    hall = Hall(backend)
+    late = hall.taken(0.0)
+    assert [hall.enter(LEASE) is None, hall.enter(LEASE) is None] == [False, False]
+    hall.leave(late)
+    assert hall.enter(LEASE) is None
+
+
+def test_domains_have_places_of_their_own_and_the_limit_may_change(backend: Backend) -> None:
+    hall = Hall(backend)
+    hall.taken(0.0)
+    hall.taken(0.0)
+    assert hall.enter(0.0, domain="bazar.bg") is not None
+    assert hall.enter(0.0, limit=3) is not None
+    assert hall.enter(0.0, limit=0, domain="homes.bg") is None

@@ -1,0 +1,135 @@
+"""The whole of a request, with tasks that end in every way."""
+
+import asyncio
+import time
+
+import pytest
+
+from sale_sofia.config.settings import Settings
+from sale_sofia.resilience.gate import Admission, DomainGate, Refusal
+from sale_sofia.resilience.memory import memory_gate
+from sale_sofia.resilience.outcome import Outcome
+from sale_sofia.resilience.policy import BreakerRules, LimiterRules, ResilienceConfig
+from unit.resilience.backends import Backend
+
+IMOT = "imot.bg"
+CONFIG = ResilienceConfig.from_settings(Settings())
+PER_MINUTE = 1200.0
+INTERVAL = 0.05
+
+
+@pytest.fixture
+def gate(backend: Backend) -> DomainGate:
+    """One place, one probe, opens at the first failure, and real time."""
+    breaker = BreakerRules(fail_max=1, reset_timeout_seconds=0.01, half_open_calls=1)
+    return DomainGate(
+        limiter=backend.limiter(LimiterRules(), lambda _: PER_MINUTE),
+        breaker=backend.breaker(breaker, lambda: 0.0),
+        bulkhead=backend.bulkhead(60.0),
+        limit_of=lambda _: 1,
+        busy_seconds=2.0,
+        clock=time.monotonic,
+        sleep=asyncio.sleep,
+    )
+
+
+async def places_left(gate: DomainGate) -> bool:
+    place = await gate.bulkhead.enter(IMOT, 1, gate.clock())
+    if place:
+        await gate.bulkhead.leave(place)
+    return place is not None
+
+
+async def entry(gate: DomainGate, outcome: Outcome | None = None) -> Admission | Refusal:
+    async with gate.request(IMOT, 10.0) as admission:
+        assert not await places_left(gate)
+        if outcome and isinstance(admission, Admission):
+            await gate.report(admission, outcome)
+    return admission
+
+
+async def cancelled_after(gate: DomainGate, seconds: float, working: float) -> None:
+    async def work() -> None:
+        async with gate.request(IMOT, 10.0):
+            await asyncio.sleep(working)
+
+    task = asyncio.create_task(work())
+    await asyncio.sleep(seconds)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def test_a_request_gives_its_place_back_reported_or_not(gate: DomainGate, backend: Backend) -> None:
+    for outcome in (Outcome.ok(), None):
+        assert isinstance(backend.run(entry(gate, outcome)), Admission)
+        assert backend.run(places_left(gate))
+    assert backend.run(gate.breaker.get_state(IMOT)).failures == 0
+
+
+def test_an_exception_inside_gives_the_place_back_and_comes_through(
+    gate: DomainGate, backend: Backend
+) -> None:
+    async def fails() -> None:
+        async with gate.request(IMOT, 10.0):
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        backend.run(fails())
+    assert backend.run(places_left(gate))
+
+
+def test_cancelled_while_waiting_gives_the_place_back(gate: DomainGate, backend: Backend) -> None:
+    backend.run(gate.limiter.penalise(IMOT, 5.0, gate.clock()))
+    backend.run(cancelled_after(gate, 0.02, working=0.0))
+    assert backend.run(places_left(gate))
+
+
+def test_a_cancelled_probe_leaves_room_for_the_next(gate: DomainGate, backend: Backend) -> None:
+    backend.run(entry(gate, Outcome.failure()))
+    time.sleep(0.02)
+    backend.run(cancelled_after(gate, 2 * INTERVAL, working=60.0))
+    assert backend.run(places_left(gate))
+    assert backend.run(gate.breaker.get_state(IMOT)).state == "HALF_OPEN"
+    probe = backend.run(entry(gate, Outcome.ok()))
+    assert isinstance(probe, Admission)
+    assert probe.permission.probe
+    assert backend.run(gate.breaker.get_state(IMOT)).state == "CLOSED"
+
+
+def test_a_refusal_is_handed_in_and_holds_nothing(gate: DomainGate, backend: Backend) -> None:
+    async def two() -> Admission | Refusal:
+        async with gate.request(IMOT, 10.0), gate.request(IMOT, 10.0) as second:
+            return second
+
+    assert backend.run(two()) == Refusal(2.0, "busy")
+    assert backend.run(places_left(gate))
+
+
+def test_a_broken_limiter_costs_no_place(gate: DomainGate, backend: Backend) -> None:
+    async def breaks(domain: str, max_wait: float, now: float) -> None:
+        raise ConnectionError(domain, max_wait, now)
+
+    gate.limiter.reserve = breaks  # type: ignore[method-assign, assignment]
+    with pytest.raises(ConnectionError):
+        backend.run(gate.admit(IMOT, 10.0))
+    assert backend.run(places_left(gate))
+
+
+def test_real_tasks_together_keep_the_pace_and_the_places() -> None:
+    gate = memory_gate(CONFIG, lambda _: PER_MINUTE, lambda _: 3)
+    went: list[float] = []
+
+    async def worker() -> None:
+        async with gate.request(IMOT, 10.0) as admission:
+            if isinstance(admission, Admission):
+                went.append(time.monotonic())
+                await gate.report(admission, Outcome.ok())
+
+    async def crowd() -> None:
+        await asyncio.gather(*(worker() for _ in range(5)))
+
+    start = time.monotonic()
+    asyncio.run(crowd())
+    assert len(went) == 3
+    assert 2 * INTERVAL - 0.001 <= went[2] - start < 5.0
