@@ -10,11 +10,16 @@ from typing import Any
 Work = Callable[[], object]
 
 
-def options(description: str | None) -> argparse.Namespace:
-    """`--quick` for a short run with a goal of its own, `--check` to fail when the goal is missed."""
+def options(description: str | None, **switches: str) -> argparse.Namespace:
+    """`--quick` for a short run with a goal of its own, `--check` to fail when the goal is missed.
+
+    A benchmark's own switches come as name=help.
+    """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="under a minute, with a wider goal")
     parser.add_argument("--check", action="store_true", help="exit 1 when the goal is missed")
+    for name, sentence in switches.items():
+        parser.add_argument(f"--{name}", action="store_true", help=sentence)
     return parser.parse_args()
 
 

@@ -68,10 +68,10 @@ class Lxml:
 
 
 class Parsel:
-    """parsel, the selectors of Scrapy."""
+    """parsel, the selectors of Scrapy and Crawlee; they hand over a page that is already parsed."""
 
-    def __init__(self, html: str) -> None:
-        self._root = parsel.Selector(html)
+    def __init__(self, page: str | parsel.Selector) -> None:
+        self._root = parsel.Selector(page) if isinstance(page, str) else page
 
     def text(self, css: str, *, own: bool = False) -> str:
         """See `Peer`."""
@@ -110,7 +110,8 @@ class Soup:
         return [str(node.get(name, "")) for node in self._root.select(css)]
 
 
-def _read_imot(peer: Peer) -> dict[str, Any]:
+def read_imot(peer: Peer) -> dict[str, Any]:
+    """The fields of an advert of imot.bg that its page has; see `only_fields` for the others."""
     rows = dict(_row(text) for text in peer.texts(".adParams > div"))
     return {
         "external_id": peer.attributes("link[rel=canonical]", "href")[0].split("/obiava-")[1].split("-")[0],
@@ -139,6 +140,11 @@ def _read_bazar(peer: Peer) -> dict[str, Any]:
     }
 
 
+def only_fields(read: Mapping[str, Any]) -> dict[str, Any]:
+    """Every compared field, None where the page has nothing."""
+    return {field: read.get(field) for field in FIELDS}
+
+
 def _row(text: str) -> tuple[str, str]:
     label, _, value = text.partition(":")
     return label, value.strip()
@@ -157,13 +163,12 @@ def _number(text: str) -> int:
     return int(text.replace(" ", ""))
 
 
-_PORTALS: Mapping[str, Callable[[Peer], dict[str, Any]]] = {"imot.bg": _read_imot, "bazar.bg": _read_bazar}
+_PORTALS: Mapping[str, Callable[[Peer], dict[str, Any]]] = {"imot.bg": read_imot, "bazar.bg": _read_bazar}
 
 
 def _reader(library: Callable[[str], Peer]) -> Reader:
     def read(page: RenderedPage) -> dict[str, Any]:
-        read = _PORTALS[page.site](library(decode(page.body)))
-        return {field: read.get(field) for field in FIELDS}
+        return only_fields(_PORTALS[page.site](library(decode(page.body))))
 
     return read
 

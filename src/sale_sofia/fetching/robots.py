@@ -37,7 +37,7 @@ class RobotsGate:
     asks for patience (429) is left alone for `error_cache_seconds`, unless its last rules are still known.
     """
 
-    def __init__(  # noqa: PLR0913  each limit is the caller's
+    def __init__(
         self,
         fetcher: Fetcher,
         make_request: Callable[[str], Request],

@@ -119,12 +119,12 @@ class Circuit:
 
     def _record_closed(self, now: float, *, ok: bool) -> None:
         self.window.add(now, ok=ok)
-        if not ok and self._tripped(now):
+        if not ok and self._tripped():
             self._open(now)
 
-    def _tripped(self, now: float) -> bool:
+    def _tripped(self) -> bool:
         rules, window = self.rules, self.window
-        too_many = window.volume(now) >= rules.min_volume and window.rate(now) >= rules.failure_rate
+        too_many = window.volume >= rules.min_volume and window.rate >= rules.failure_rate
         return too_many or window.in_a_row >= rules.fail_max
 
     def _record_probe(self, now: float, *, ok: bool) -> None:

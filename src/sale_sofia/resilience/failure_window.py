@@ -23,18 +23,15 @@ class FailureWindow:
         counts[self._bucket(now)] = counts.get(self._bucket(now), 0) + 1
         self._count_in_a_row(now, ok=ok)
 
-    def volume(self, now: float) -> int:
-        """All results in the window."""
-        self._forget(now)
+    @property
+    def volume(self) -> int:
+        """All results in the window, as it was when the last one came."""
         return sum(self._good.values()) + sum(self._bad.values())
 
-    def rate(self, now: float) -> float:
-        """Share of failures in the window; 0 while it is empty."""
-        return self._failed(now) / max(1, self.volume(now))
-
-    def _failed(self, now: float) -> int:
-        self._forget(now)
-        return sum(self._bad.values())
+    @property
+    def rate(self) -> float:
+        """Share of failures among them; 0 where there is none."""
+        return sum(self._bad.values()) / max(1, self.volume)
 
     def _count_in_a_row(self, now: float, *, ok: bool) -> None:
         goes_on = not ok and now - self._last_failure <= self.seconds

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.simulator import bazar_bg
+from sale_sofia.simulator.answers import Answer, Search
 from sale_sofia.simulator.homes import ELSEWHERE
 from sale_sofia.simulator.model import BazarAdvert
 from sale_sofia.simulator.origin import REAL
-from sale_sofia.simulator.portal import Answer, Portal, Search
+from sale_sofia.simulator.portal import Portal
 from sale_sofia.simulator.search_index import BAZAR_CITIES, Scope
 from sale_sofia.simulator.text import slug
 from sale_sofia.simulator.truth import Truth, bazar_truth

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from aiohttp import web
 
+from sale_sofia.simulator.answers import OK, Answer
 from sale_sofia.simulator.faults import CAPTCHA_PAGES, Fault, FaultPlan
-from sale_sofia.simulator.portal import OK, Answer
 from sale_sofia.simulator.request_log import RequestLog, now
 from sale_sofia.simulator.simulation import AnyPortal, Simulation
 

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.simulator import imot_bg
+from sale_sofia.simulator.answers import Answer, Robots, Search
 from sale_sofia.simulator.homes import ELSEWHERE
 from sale_sofia.simulator.imot_project import Project
 from sale_sofia.simulator.kinds import KINDS, RUBRICS
 from sale_sofia.simulator.model import ImotAdvert
 from sale_sofia.simulator.origin import REAL
 from sale_sofia.simulator.page_cache import PageCache
-from sale_sofia.simulator.portal import Answer, Portal, Robots, Search
+from sale_sofia.simulator.portal import Portal
 from sale_sofia.simulator.search_index import Scope
 from sale_sofia.simulator.truth import Truth, imot_truth
 

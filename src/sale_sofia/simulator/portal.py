@@ -3,43 +3,16 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import ClassVar, Generic, NamedTuple
+from typing import ClassVar, Generic
 from urllib.parse import parse_qs
 
+from sale_sofia.simulator.answers import FOUND, NOT_FOUND, OK, Answer, Robots, Search
 from sale_sofia.simulator.clock import NOW
 from sale_sofia.simulator.origin import REAL, Origin
 from sale_sofia.simulator.page_cache import PageCache
-from sale_sofia.simulator.search_index import Scope, SearchIndex
+from sale_sofia.simulator.search_index import SearchIndex
 from sale_sofia.simulator.stock import A, Stock
 from sale_sofia.simulator.truth import Truth
-
-OK = 200
-FOUND = 302
-NOT_FOUND = 404
-
-
-class Answer(NamedTuple):
-    """What goes back to the client."""
-
-    status: int
-    body: bytes
-    content_type: str
-    location: str | None = None
-
-
-class Search(NamedTuple):
-    """A page of a search; `path` is the address of its first page."""
-
-    scope: Scope
-    page: int
-    path: str
-
-
-class Robots(NamedTuple):
-    """What robots.txt answers."""
-
-    status: int = OK
-    crawl_delay: float | None = None
 
 
 class Portal(ABC, Generic[A]):
@@ -73,7 +46,7 @@ class Portal(ABC, Generic[A]):
     def answer(self, path: str, query: str = "") -> Answer:
         """The answer to a GET of this path."""
         if path == "/robots.txt":
-            return self._robots_txt()
+            return self._robots.answer(self.forbidden)
         if external_id := self.listing_id(path):
             number = self.stock.number(external_id)
             return self.gone(external_id) if number is None else self._page(self._listing(number))
@@ -152,14 +125,6 @@ class Portal(ABC, Generic[A]):
         found = self.index.find(search.scope)
         url = REAL[self.site] + search.path
         return self.origin.body(self.render_search(search, found) if found else self.render_empty(url))
-
-    def _robots_txt(self) -> Answer:
-        if self._robots.status != OK:
-            return Answer(self._robots.status, b"", "text/plain")
-        delay = self._robots.crawl_delay
-        lines = ["User-agent: *", f"Disallow: {self.forbidden}"]
-        lines += [f"Crawl-delay: {delay:g}"] if delay is not None else []
-        return Answer(OK, ("\n".join(lines) + "\n").encode(), "text/plain")
 
 
 def _page_number(query: str) -> int | None:

@@ -6,12 +6,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from sale_sofia.simulator.answers import Robots
 from sale_sofia.simulator.bazar_portal import BazarPortal
 from sale_sofia.simulator.days import advance, world_on_day
 from sale_sofia.simulator.imot_portal import ImotPortal
 from sale_sofia.simulator.model import World
 from sale_sofia.simulator.page_cache import PageCache
-from sale_sofia.simulator.portal import Portal, Robots
+from sale_sofia.simulator.portal import Portal
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 from sale_sofia.simulator.stock import Stock
 

@@ -70,7 +70,7 @@ def bazar_truth(advert: BazarAdvert) -> Truth:
     }
 
 
-def search_truth(  # noqa: PLR0913
+def search_truth(
     site: str, url: str, adverts: Sequence[Advert], *, total: int, capped: bool, next_url: str | None
 ) -> Truth:
     """The cards of a search page in their order; promoted strangers and news are none of them."""

@@ -23,6 +23,7 @@ class Portal:
     headers: list[dict[str, str]] = field(default_factory=list)
     connections: set[object] = field(default_factory=set)
     scheme: str = "http"
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
     hung_up: bool = False
 
     @property
@@ -74,6 +75,7 @@ async def raw_portal(
             with suppress(OSError, asyncio.IncompleteReadError):
                 head = await reader.readuntil(b"\r\n\r\n")
                 log.paths.append(head.split()[1].decode())
+                log.asked.set()
                 for piece in pieces:
                     writer.write(piece)
                     await writer.drain()

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 import zstandard
 from aiohttp import web
-from unit.fetching.portal import fetch_once, fetcher, page, portal, raw_portal, redirects, request
 
 from sale_sofia.fetching.base import Response
 from sale_sofia.resilience.errors import ConnectionFailed, ForeignAddress, PrivateAddress, RedirectLoop
+from unit.fetching.portal import fetch_once, fetcher, page, portal, raw_portal, redirects, request
 
 HELLO = b"hello world"
 # Compressed beforehand: the tests need no brotli of their own.
@@ -226,8 +226,7 @@ def test_closing_ends_what_is_under_way_and_the_next_fetch_starts_anew() -> None
         head = b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhalf"
         async with raw_portal([head], hold=5) as slow, portal(page()) as log, fetcher() as client:
             task = asyncio.create_task(client.fetch(slow.request()))
-            while not slow.paths:
-                await asyncio.sleep(0.01)
+            await slow.asked.wait()
             await client.close()
             with pytest.raises(ConnectionFailed):
                 await task

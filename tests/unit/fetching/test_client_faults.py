@@ -9,7 +9,6 @@ from shutil import which
 import pytest
 from aiohttp import web
 from curl_cffi import CurlError
-from unit.fetching.portal import fetch_once, fetcher, free_port, page, portal, raw_portal, request
 
 from sale_sofia.fetching.client import Body
 from sale_sofia.fetching.curl_errors import crawl_error
@@ -21,6 +20,7 @@ from sale_sofia.resilience.errors import (
     TlsFailed,
     TransportError,
 )
+from unit.fetching.portal import fetch_once, fetcher, free_port, page, portal, raw_portal, request
 
 OK = b"HTTP/1.1 200 OK\r\n"
 BROKEN = {
@@ -44,7 +44,9 @@ def test_half_an_answer_is_no_answer(pieces: list[bytes]) -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("said", [b"", OK + b"Content-Length: 50\r\n\r\nhalf"], ids=["at once", "in the body"])
+@pytest.mark.parametrize(
+    "said", [b"", OK + b"Content-Length: 50\r\n\r\nhalf"], ids=["at once", "in the body"]
+)
 def test_a_reset_is_a_failed_connection(said: bytes) -> None:
     async def run() -> None:
         async with raw_portal([said], pause=0.02, reset=True) as log:
@@ -150,7 +152,12 @@ def test_a_body_counts_its_own_bytes() -> None:
 def test_a_fault_leaves_the_client_usable() -> None:
     async def run() -> int:
         short = raw_portal(BROKEN["short body"])
-        async with short as broken, raw_portal([], hold=5) as mute, portal(page()) as log, fetcher() as client:
+        async with (
+            short as broken,
+            raw_portal([], hold=5) as mute,
+            portal(page()) as log,
+            fetcher() as client,
+        ):
             for _ in range(20):
                 with pytest.raises(BrokenAnswer):
                     await client.fetch(broken.request())
@@ -165,8 +172,7 @@ def test_a_cancelled_fetch_hangs_up() -> None:
     async def run() -> bool:
         async with raw_portal([OK], hold=5) as log, fetcher() as client:
             task = asyncio.create_task(client.fetch(log.request()))
-            while not log.paths:
-                await asyncio.sleep(0.01)
+            await log.asked.wait()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -212,7 +218,13 @@ def test_no_tls_where_it_was_promised_is_a_failed_connection() -> None:
 
 @pytest.mark.parametrize(
     ("code", "expected"),
-    [(28, FetchTimeout), (6, ConnectionFailed), (60, TlsFailed), (92, BrokenAnswer), (12345, ConnectionFailed)],
+    [
+        (28, FetchTimeout),
+        (6, ConnectionFailed),
+        (60, TlsFailed),
+        (92, BrokenAnswer),
+        (12345, ConnectionFailed),
+    ],
 )
 def test_every_error_of_curl_has_a_place(code: int, expected: type[TransportError]) -> None:
     error = crawl_error(CurlError("it broke. See https://curl.se for more", code), "http://a/")

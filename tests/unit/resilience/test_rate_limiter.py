@@ -206,6 +206,8 @@ def test_answers_from_before_the_pause_are_no_recovery(pacer: Make) -> None:
     limiter.penalise(50.0, now=0.0)
     limiter.succeed(100, now=49.9)
     assert limiter.instants(2, now=100.0) == [100.0, 112.0]
+    limiter.succeed(5, now=50.0)
+    assert limiter.instants(2, now=200.0) == pytest.approx([200.0, 210.8])
 
 
 def test_a_new_penalty_begins_the_count_of_good_answers_again(pacer: Make) -> None:

@@ -1,0 +1,167 @@
+"""How fast whole crawls are: sale-sofia, Scrapy and Crawlee over the same simulated portal.
+
+All follow imot.bg's search pages to every advert (pages of 120-140 KB), read the same fields, and store them in
+SQLite; politeness, robots.txt and the archive are off. Scrapy runs with JOBDIR and Crawlee with its default
+queue, so that all three can go on after a stop. The peers do only that; sale-sofia also does all it always does:
+refuse bad pages, read every other field, check that the page agrees with itself, keep histories.
+
+The portal has one core, the crawler the other; crawlers run one after the other, each in a fresh process, in
+interleaved rounds, and the least CPU time and the best rate of each count. A run in which an advert is missing,
+fetched twice or read wrongly ends the benchmark.
+
+The goal is three times the pages per second of each peer at a third of Scrapy's CPU time, and a peak memory that
+does not grow by more than a tenth from 10 000 adverts to 50 000; `--check` leaves room for a busy machine.
+"""
+
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import crawling
+import measure
+from crawling import World
+
+CONCURRENCY = 16
+OURS = "sale-sofia"
+FEW, MANY = 10_000, 50_000
+
+
+class Goal(NamedTuple):
+    """Least rate over each peer's, most CPU time of Scrapy's, most peak memory of many adverts over few."""
+
+    rate: float
+    cpu: float
+    memory: float
+
+
+GOAL = Goal(3.0, 1 / 3, 1.10)
+CHECK = Goal(2.5, 0.40, 1.10)
+QUICK_CHECK = Goal(2.0, 0.50, 1.10)  # a few hundred pages: starting up weighs more
+
+Used = dict[str, float]
+
+
+def main() -> None:
+    """Measure, print a table, and end with one JSON object."""
+    options = measure.options(__doc__, memory="measure only the memory of long crawls")
+    with tempfile.TemporaryDirectory(prefix="bench-engine-") as name:
+        folder = Path(name)
+        rounds = 2 if options.quick else 3
+        adverts = 400 if options.quick else 3000
+        best = {} if options.memory else side_by_side(folder, adverts, rounds)
+        peaks = {} if options.quick else memory(folder)
+    goal = QUICK_CHECK if options.quick else CHECK
+    measure.finish(
+        {"bench": "engine", "adverts": adverts, "rounds": rounds, **figures(best, peaks)},
+        met=meets(best, peaks, goal),
+        check=options.check,
+    )
+
+
+def side_by_side(folder: Path, adverts: int, rounds: int) -> dict[str, Used]:
+    """The best of each crawler."""
+    runs: dict[str, list[Used]] = {name: [] for name in crawling.PROGRAMS}
+    with crawling.world(adverts, folder / "world") as world:
+        for turn in range(rounds):
+            for name in runs:
+                runs[name].append(run_checked(name, folder / f"{turn} {name}", world))
+                show(name, runs[name][-1])
+    return {name: _best(used) for name, used in runs.items()}
+
+
+def run_checked(name: str, folder: Path, world: World) -> Used:
+    """One whole crawl, and everything about it verified."""
+    world.forget()
+    used = run(name, folder, world)
+    crawling.check_stored(name, folder, world.truths)
+    fetched = world.settled()
+    if len(fetched) != len(world.truths) or fetched.total() != len(fetched):
+        raise SystemExit(f"{name} asked {fetched.total()} times for {len(fetched)} of {len(world.truths)} adverts")
+    return per_page(used, fetched.total())
+
+
+def run(name: str, folder: Path, world: World) -> Used:
+    """One whole crawl in a fresh process and a fresh folder."""
+    folder.mkdir()
+    process = crawling.start(crawling.command_of(name, folder, CONCURRENCY, world.urls))
+    output, errors = process.communicate()
+    if process.returncode:
+        raise SystemExit(f"{name} failed: {errors}")
+    used: Used = json.loads(output.splitlines()[-1])
+    return used
+
+
+def per_page(used: Used, adverts: int) -> Used:
+    """Search pages are part of the work of their adverts."""
+    return {
+        "pages_per_second": adverts / used["seconds"],
+        "cpu_ms_per_page": used["cpu_seconds"] / adverts * 1000,
+        "peak_mb": used["peak_mb"],
+    }
+
+
+def _best(runs: list[Used]) -> Used:
+    return {
+        "pages_per_second": max(one["pages_per_second"] for one in runs),
+        "cpu_ms_per_page": min(one["cpu_ms_per_page"] for one in runs),
+        "peak_mb": max(one["peak_mb"] for one in runs),
+    }
+
+
+def show(name: str, used: Used) -> None:
+    """A row of the table."""
+    rate, cpu, peak = used["pages_per_second"], used["cpu_ms_per_page"], used["peak_mb"]
+    print(f"{name:12}{rate:8.1f} pages/s{cpu:8.2f} CPU ms/page{peak:8.0f} MB", flush=True)
+
+
+def memory(folder: Path) -> dict[str, float]:
+    """Our peak memory over few and over many adverts; every advert must be fetched once and stored."""
+    return {str(adverts): _peak(adverts, folder / str(adverts)) for adverts in (FEW, MANY)}
+
+
+def _peak(adverts: int, folder: Path) -> float:
+    folder.mkdir()
+    with crawling.world(adverts, folder / "world", truth=False) as world:
+        used = run(OURS, folder / "crawl", world)
+        fetched = world.settled()
+    found = len(crawling.stored(OURS, folder / "crawl"))
+    if not fetched.total() == len(fetched) == found == adverts:
+        raise SystemExit(f"{OURS} asked {fetched.total()} times for {len(fetched)} adverts and stored {found}")
+    show(f"{adverts} adverts", per_page(used, adverts))
+    return used["peak_mb"]
+
+
+def figures(best: Mapping[str, Used], peaks: Mapping[str, float]) -> dict[str, Any]:
+    """What goes into the last line."""
+    return {
+        "best": {name: {key: round(value, 2) for key, value in used.items()} for name, used in best.items()},
+        "rate_over": {name: round(ratio, 2) for name, ratio in _rates(best).items()},
+        "cpu_of": {name: round(ratio, 3) for name, ratio in _cpu(best).items()},
+        "peak_mb": {adverts: round(peak, 1) for adverts, peak in peaks.items()},
+        "goal": GOAL._asdict(),
+        "goal_met": meets(best, peaks, GOAL),
+    }
+
+
+def meets(best: Mapping[str, Used], peaks: Mapping[str, float], goal: Goal) -> bool:
+    """Whether all that was measured is within the goal."""
+    fast = all(ratio >= goal.rate for ratio in _rates(best).values())
+    light = _cpu(best).get("Scrapy", 0) <= goal.cpu
+    level = not peaks or peaks[str(MANY)] <= peaks[str(FEW)] * goal.memory
+    return fast and light and level
+
+
+def _rates(best: Mapping[str, Used]) -> dict[str, float]:
+    ours = best[OURS]["pages_per_second"] if best else 0
+    return {name: ours / used["pages_per_second"] for name, used in best.items() if name != OURS}
+
+
+def _cpu(best: Mapping[str, Used]) -> dict[str, float]:
+    ours = best[OURS]["cpu_ms_per_page"] if best else 0
+    return {name: ours / used["cpu_ms_per_page"] for name, used in best.items() if name != OURS}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Crawls as a person runs them, against simulated portals in a process of their own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sale_sofia.data.database import Database
+from sale_sofia.data.export import export_listings
+from sale_sofia.simulator.running import RunningSimulator
+
+COMMAND = Path(sys.prefix) / "bin" / "sale-sofia"
+FAST = {"DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 60_000, "bazar.bg": 60_000})}
+IMPATIENT = {
+    **FAST,
+    "RETRY_BASE_DELAY": "0.05",
+    "RETRY_MAX_DELAY": "0.5",
+    "RETRY_MAX_ATTEMPTS": "30",
+    "CIRCUIT_BREAKER_RESET_TIMEOUT": "0.2",
+}
+
+Row = dict[str, Any]
+
+
+def environment(data: Path, more: Mapping[str, str]) -> dict[str, str]:
+    return {**os.environ, "DATA_DIR": str(data), "COLUMNS": "120", **more}
+
+
+def run(data: Path, *arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """One command to its end."""
+    return subprocess.run(
+        [COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(data, more),
+        timeout=240,
+    )
+
+
+def start(data: Path, *arguments: str | Path, **more: str) -> subprocess.Popen[str]:
+    """A command in the background, for killing."""
+    return subprocess.Popen(
+        [COMMAND, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(data, more),
+    )
+
+
+def crawl_arguments(simulator: RunningSimulator, site: str) -> list[str]:
+    """`crawl SITE` from every search that leads to the simulated adverts."""
+    urls = [part for url in simulator.start_urls(site) for part in ("--start-url", url)]
+    return ["crawl", site, *urls, "--json"]
+
+
+def truth(simulator: RunningSimulator) -> dict[tuple[str, str], Row]:
+    """Every advert of the simulated portals as it really is."""
+    assert simulator.config.truth is not None
+    rows = [json.loads(line) for line in simulator.config.truth.read_text("utf-8").splitlines()]
+    return {(row["site"], row["external_id"]): row for row in rows if row["kind"] == "listing"}
+
+
+def stored(data: Path) -> list[Row]:
+    """Every stored advert."""
+    database = Database(f"sqlite:///{data / 'sale_sofia.db'}", busy_timeout_seconds=10, busy_retries=3)
+    path = data / "stored.jsonl"
+    export_listings(database, path)
+    database.dispose()
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def differences(rows: list[Row], true: dict[tuple[str, str], Row]) -> dict[Any, Any]:
+    """What is missing, twice there, or not as it should be; empty when all is right."""
+    counts = Counter((row["site"], row["external_id"]) for row in rows)
+    wrong: dict[Any, Any] = {key: "missing" for key in true.keys() - counts.keys()}
+    wrong |= {key: f"stored {count} times" for key, count in counts.items() if count != 1 or key not in true}
+    for row in rows:
+        told = true.get((row["site"], row["external_id"]), {})
+        if fields := {key: (told[key], row[key]) for key in told if row.get(key) != told[key]}:
+            wrong[row["site"], row["external_id"]] = fields
+    return wrong
+
+
+def requests(log: Path) -> list[Row]:
+    """The simulator's own record of what it was asked."""
+    return [json.loads(line) for line in log.read_text("utf-8").splitlines()]

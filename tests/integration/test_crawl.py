@@ -1,0 +1,88 @@
+"""A crawl of simulated portals stores exactly their truth, whatever goes wrong on the way."""
+
+import json
+from pathlib import Path
+
+import pytest
+from crawling import FAST, IMPATIENT, crawl_arguments, differences, requests, run, stored, truth
+
+from sale_sofia.simulator.running import start_in_process
+from sale_sofia.simulator.simulator_config import SimulatorConfig
+
+SITES = ("imot.bg", "bazar.bg")
+FAULTS = "429:0.02,503:0.01,slow:0.05,reset:0.01,captcha:0.01,truncate:0.01"
+
+
+@pytest.mark.parametrize("faults", ["", FAULTS], ids=["sound", "faulty"])
+def test_a_crawl_stores_exactly_the_truth(tmp_path: Path, faults: str) -> None:
+    config = SimulatorConfig(
+        properties=500,
+        seed=7,
+        port=0,
+        faults=faults,
+        slow_seconds=0.2,
+        truth=tmp_path / "t.json",
+        log=tmp_path / "log",
+    )
+    with start_in_process(config) as simulator:
+        for site in SITES:
+            told = run(
+                tmp_path / "data", *crawl_arguments(simulator, site), **(IMPATIENT if faults else FAST)
+            )
+            assert told.returncode == 0, told.stderr + told.stdout
+            job = json.loads(told.stdout)["jobs"][0]
+            assert (job["state"], job["failed"], job["adverts"]) == ("COMPLETE", 0, job["new"])
+    assert differences(stored(tmp_path / "data"), truth(simulator)) == {}
+    asked = requests(tmp_path / "log")
+    if faults:
+        assert {row["fault"] for row in asked} >= {"429", "503", "slow", "reset", "captcha", "truncate"}
+    else:
+        adverts = [row["path"] for row in asked if "/obiava-" in row["path"]]
+        assert len(adverts) == len(set(adverts)) == 1000
+
+
+def test_both_portals_at_once_and_a_second_crawl_finds_nothing_new(tmp_path: Path) -> None:
+    config = SimulatorConfig(properties=40, seed=3, port=0, truth=tmp_path / "truth.json")
+    with start_in_process(config) as simulator:
+        for expected in (40, 0):
+            for site in SITES:
+                told = run(tmp_path / "data", *crawl_arguments(simulator, site), **FAST)
+                job = json.loads(told.stdout)["jobs"][0]
+                assert (job["state"], job["adverts"], job["new"], job["changed"]) == (
+                    "COMPLETE",
+                    40,
+                    expected,
+                    0,
+                )
+
+
+def test_a_changed_price_is_a_change_and_a_price_point(tmp_path: Path) -> None:
+    config = SimulatorConfig(properties=400, seed=3, port=0, truth=tmp_path / "truth.json")
+    with start_in_process(config) as simulator:
+        run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **FAST)
+        before = {row["external_id"]: row for row in stored(tmp_path / "data")}
+        simulator.advance()
+        told = run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **FAST)
+    after = {row["external_id"]: row for row in stored(tmp_path / "data")}
+    repriced = [key for key in before if before[key]["price_eur"] != after[key]["price_eur"]]
+    assert len(repriced) >= 1
+    assert json.loads(told.stdout)["jobs"][0]["changed"] >= len(repriced)
+    assert json.loads(told.stdout)["jobs"][0]["new"] == len(after) - len(before) > 0
+
+
+def test_a_limit_is_a_limit(tmp_path: Path) -> None:
+    with start_in_process(SimulatorConfig(properties=200, seed=3, port=0)) as simulator:
+        told = run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), "--limit", "17", **FAST)
+    job = json.loads(told.stdout)["jobs"][0]
+    assert (job["state"], job["adverts"]) == ("COMPLETE", 17)
+    assert len(stored(tmp_path / "data")) == 17
+
+
+def test_reparse_reads_the_archive_and_changes_nothing(tmp_path: Path) -> None:
+    with start_in_process(SimulatorConfig(properties=20, seed=3, port=0)) as simulator:
+        run(tmp_path / "data", *crawl_arguments(simulator, "bazar.bg"), **FAST)
+    before = stored(tmp_path / "data")
+    told = run(tmp_path / "data", "reparse")
+    assert "20 pages read again: 0 adverts changed, 0 unreadable, 0 no longer in the archive" in told.stderr
+    assert stored(tmp_path / "data") == before
+    assert "pages removed" in run(tmp_path / "data", "prune").stderr

@@ -1,0 +1,81 @@
+"""The plug is pulled at random moments; nothing is lost, nothing is stored twice."""
+
+import json
+import random
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+from crawling import crawl_arguments, differences, requests, run, start, stored, truth
+
+from sale_sofia.config.site_config import load_site_config
+from sale_sofia.simulator.running import start_in_process
+from sale_sofia.simulator.simulator_config import SimulatorConfig
+
+SEED = random.SystemRandom().randrange(10**6)
+KILLS = 20
+ADVERTS = 400
+RATE = {"DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 3000})}
+
+
+def wait_for_a_request(log: Path, before: int) -> None:
+    deadline = time.monotonic() + 60
+    while len(requests(log)) <= before and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def test_kill_9_at_random_moments_loses_nothing(tmp_path: Path) -> None:
+    rng = random.Random(SEED)
+    data, log = tmp_path / "data", tmp_path / "log"
+    log.touch()
+    config = SimulatorConfig(
+        sites=("imot.bg",), properties=ADVERTS, seed=SEED, port=0, log=log, truth=tmp_path / "truth"
+    )
+    with start_in_process(config) as simulator:
+        crawl = crawl_arguments(simulator, "imot.bg")
+        for number in range(KILLS):
+            process = start(data, *crawl, **RATE)
+            if number % 5:  # every fifth is killed somewhere in its start
+                wait_for_a_request(log, len(requests(log)))
+                time.sleep(rng.uniform(0, 0.4))
+            else:
+                time.sleep(rng.uniform(0, 2))
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+        told = run(data, *(crawl if KILLS % 2 else ["resume", "--json"]), **RATE)
+        time.sleep(0.5)  # the simulator writes its log a little later
+    assert told.returncode == 0, f"seed {SEED}: {told.stderr}{told.stdout}"
+    assert json.loads(told.stdout)["jobs"][0]["state"] == "COMPLETE"
+    assert differences(stored(data), truth(simulator)) == {}, f"seed {SEED}"
+    asked = Counter(row["path"] for row in requests(log) if row["path"].startswith("/obiava-"))
+    assert len(asked) == ADVERTS
+    at_once = load_site_config("imot.bg").politeness.concurrency
+    assert sum(asked.values()) - ADVERTS <= KILLS * at_once, f"seed {SEED}"
+    assert run(data, "db", "check").returncode == 0
+
+
+def test_a_stop_is_clean_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    data, log = tmp_path / "data", tmp_path / "log"
+    log.touch()
+    config = SimulatorConfig(
+        sites=("imot.bg",), properties=100, seed=5, port=0, log=log, truth=tmp_path / "truth"
+    )
+    with start_in_process(config) as simulator:
+        crawl = crawl_arguments(simulator, "imot.bg")
+        for stop in (signal.SIGINT, signal.SIGTERM):
+            process = start(data, *crawl, DOMAIN_RATE_LIMITS=json.dumps({"imot.bg": 600}))
+            wait_for_a_request(log, len(requests(log)))
+            time.sleep(1)
+            process.send_signal(stop)
+            out, err = process.communicate(timeout=30)
+            assert process.returncode == 130, err
+            assert json.loads(out)["stopped"] is True
+            assert "sale-sofia resume" in err
+            assert "Traceback" not in err
+        told = run(data, *crawl, **RATE)
+        time.sleep(0.5)
+    assert json.loads(told.stdout)["jobs"][0]["state"] == "COMPLETE"
+    assert differences(stored(data), truth(simulator)) == {}
+    asked = Counter(row["path"] for row in requests(log) if row["path"].startswith("/obiava-"))
+    assert sum(asked.values()) - len(asked) <= 4
