@@ -135,7 +135,9 @@ def check_stored(name: str, folder: Path, truths: Mapping[str, Mapping[str, Any]
     """Every advert exactly once, every compared field true; anything else ends the benchmark."""
     found = stored(name, folder)
     if found.keys() != truths.keys():
-        raise SystemExit(f"{name} stored {len(found)} adverts, {len(truths.keys() - found.keys())} are missing")
+        raise SystemExit(
+            f"{name} stored {len(found)} adverts, {len(truths.keys() - found.keys())} are missing"
+        )
     for external_id, truth in truths.items():
         if found[external_id] != truth:
             raise SystemExit(f"{name} read {found[external_id]} where the truth is {truth}")

@@ -78,7 +78,9 @@ def run_checked(name: str, folder: Path, world: World) -> Used:
     crawling.check_stored(name, folder, world.truths)
     fetched = world.settled()
     if len(fetched) != len(world.truths) or fetched.total() != len(fetched):
-        raise SystemExit(f"{name} asked {fetched.total()} times for {len(fetched)} of {len(world.truths)} adverts")
+        raise SystemExit(
+            f"{name} asked {fetched.total()} times for {len(fetched)} of {len(world.truths)} adverts"
+        )
     return per_page(used, fetched.total())
 
 
@@ -128,7 +130,9 @@ def _peak(adverts: int, folder: Path) -> float:
         fetched = world.settled()
     found = len(crawling.stored(OURS, folder / "crawl"))
     if not fetched.total() == len(fetched) == found == adverts:
-        raise SystemExit(f"{OURS} asked {fetched.total()} times for {len(fetched)} adverts and stored {found}")
+        raise SystemExit(
+            f"{OURS} asked {fetched.total()} times for {len(fetched)} adverts and stored {found}"
+        )
     show(f"{adverts} adverts", per_page(used, adverts))
     return used["peak_mb"]
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from crawling import FAST, IMPATIENT, crawl_arguments, differences, requests, run, stored, truth
 
+from crawls import FAST, IMPATIENT, crawl_arguments, differences, requests, run, stored, truth
 from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 

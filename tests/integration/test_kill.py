@@ -7,8 +7,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from crawling import crawl_arguments, differences, requests, run, start, stored, truth
-
+from crawls import crawl_arguments, differences, requests, run, start, stored, truth
 from sale_sofia.config.site_config import load_site_config
 from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig

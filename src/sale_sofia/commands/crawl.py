@@ -138,6 +138,9 @@ def jobs(as_json: AsJson = False) -> None:
         print_json({"jobs": [asdict(job) for job in found]})
     else:
         out.print(jobs_table(found))
+        for job in found:
+            if job.error:
+                out.print(f"{job.id}: {job.error}", markup=False, highlight=False, soft_wrap=True)
 
 
 def status(as_json: AsJson = False) -> None:

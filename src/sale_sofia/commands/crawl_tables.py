@@ -61,12 +61,12 @@ def best_table(offers: Sequence[Offer]) -> Table:
 
 
 def jobs_table(jobs: Sequence[Job]) -> Table:
-    """The newest jobs."""
-    counted = ("requests", "new", "changed")
-    table = _table("Jobs", "job", "state", "begun", *counted, "error", numbers=counted)
+    """The newest jobs; a job's name begins with its portal and the moment it was made."""
+    counted = ("requests", "new", "changed", "seconds")
+    table = _table("Jobs", "job", "state", *counted, numbers=counted)
     for job in jobs:
-        counts = (job.requests, job.new_listings, job.changed_listings)
-        table.add_row(job.id, job.state.value, moment(job.created_at), *map(number, counts), job.error or "")
+        counts = (job.requests, job.new_listings, job.changed_listings, job.seconds)
+        table.add_row(job.id, job.state.value, *map(number, counts))
     return table
 
 
@@ -76,6 +76,5 @@ def status_table(statuses: Sequence[SiteStatus]) -> Table:
     table = _table("Portals", "site", *counted, "last seen", "last job", numbers=counted)
     for one in statuses:
         counts = (number(one.adverts), number(one.pending), number(one.failed))
-        job = f"{one.job_state} {one.job_id}" if one.job_id else "none yet"
-        table.add_row(one.site, *counts, moment(one.last_seen_at), job)
+        table.add_row(one.site, *counts, moment(one.last_seen_at), one.job_state or "none yet")
     return table

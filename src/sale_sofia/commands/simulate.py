@@ -8,7 +8,6 @@ from rich.progress import Progress
 
 from sale_sofia.commands.console import log, out
 from sale_sofia.simulator.render import write_world
-from sale_sofia.simulator.server import serve
 from sale_sofia.simulator.simulator_config import SITES, SimulatorConfig
 
 app = typer.Typer(help="Portals that exist only here, with known truth.")
@@ -48,6 +47,8 @@ def simulate(
         log=log_file,
         truth=truth,
     )
+    from sale_sofia.simulator.server import serve  # noqa: PLC0415 - a web server no other command needs
+
     serve(config, _announce)
 
 

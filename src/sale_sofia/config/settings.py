@@ -133,6 +133,9 @@ class Settings(BaseSettings):
         600, 1, 86_400, "seconds", "How long a robots.txt that cannot be had closes its portal."
     )
     fetch_max_redirects: int = whole(5, 0, 20, "redirects", "Redirects followed for one page.")
+    fetch_dns_cache_seconds: float = decimal(
+        60, 0, 86_400, "seconds", "How long the addresses of a host are remembered."
+    )
     fetch_profile: str = Field(
         default="chrome",
         description="The browser whose manner of speaking the client takes on.",

@@ -106,9 +106,7 @@ class Database:
 
     def prepare(self) -> None:
         """Make the place where the tables will be; nothing is lost if there is one already."""
-        sqlite.create_file(self.path)
-        with self._explained():
-            sqlite.use_write_ahead_log(self._writer)
+        sqlite.prepare(self.path, self.busy_timeout_seconds)
 
     def exclusive(self) -> AbstractContextManager[None]:
         """Only one process of all is inside. A database server would take an advisory lock here."""
@@ -134,7 +132,7 @@ class Database:
         try:
             yield
         except DBAPIError as error:
-            meaning = explain(error, self.path, self.busy_timeout_seconds)
+            meaning = explain(error.orig, self.path, self.busy_timeout_seconds)
             if meaning is None:
                 raise
             raise meaning from error

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-def create_job(  # noqa: PLR0913 - a job has this many parts, and each is named
+def create_job(
     connection: Connection,
     *,
     job_id: str,
@@ -65,7 +65,7 @@ def set_job_state(
     return False
 
 
-def add_job_counts(  # noqa: PLR0913 - the counts are named
+def add_job_counts(
     connection: Connection,
     job_id: str,
     *,

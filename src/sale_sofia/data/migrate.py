@@ -45,6 +45,8 @@ def check(db: Database) -> list[str]:
 
 def _upgrade_alone(db: Database) -> None:
     with db.exclusive():
+        if current_revision(db) == HEAD:
+            return  # another process was first
         db.prepare()
         with db.write() as connection:
             _upgrade(connection, db)
@@ -54,8 +56,6 @@ def _upgrade(connection: Connection, db: Database) -> None:
     from sale_sofia.data.migrations import runner  # noqa: PLC0415 - Alembic is slow to import and rarely needed
 
     found = runner.revision(connection)
-    if found == HEAD:
-        return  # another process was first
     if found is not None and not runner.is_known(found):
         raise DatabaseTooNew(
             f"The database {db.path} has revision {found}, and this program knows no newer one than {HEAD}; "

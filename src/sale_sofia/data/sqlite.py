@@ -11,8 +11,8 @@ from typing import Final
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
 
-from sale_sofia.data.errors import DatabaseBusy, DatabaseError, DatabaseUnsupported
-from sale_sofia.data.sqlite_errors import explain_os_error
+from sale_sofia.data.errors import DatabaseBusy, DatabaseUnsupported
+from sale_sofia.data.sqlite_errors import explain, explain_os_error
 
 _LOCK_POLL_SECONDS: Final = 0.02
 _WITHOUT_LIMIT: Final = -1
@@ -71,21 +71,16 @@ def _begin_immediate(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def create_file(path: Path) -> None:
-    """The file is left as it is, or made empty, which SQLite takes for a database."""
+def prepare(path: Path, busy_timeout: float) -> None:
+    """Make the file if there is none, for readers and one writer at once; it remembers that for ever."""
     try:
-        path.touch()
+        path.touch()  # to SQLite an empty file is a database
+        with closing(_connect(path, busy_timeout, writes=True)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
     except OSError as error:
         raise explain_os_error(error, path) from error
-
-
-def use_write_ahead_log(engine: Engine) -> None:
-    """Readers and one writer at once, for ever: the file remembers it."""
-    with closing(engine.raw_connection()) as connection, closing(connection.cursor()) as cursor:
-        cursor.execute("PRAGMA journal_mode = WAL")
-        mode = cursor.fetchone()
-    if mode is None or mode[0] != "wal":
-        raise DatabaseError("SQLite could not switch to its write-ahead log: put DATA_DIR on a local disk.")
+    except sqlite3.Error as error:
+        raise explain(error, path, busy_timeout) or error from error
 
 
 @contextmanager

@@ -6,8 +6,6 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy.exc import DBAPIError, OperationalError
-
 from sale_sofia.data.errors import (
     DatabaseBusy,
     DatabaseCorrupt,
@@ -27,9 +25,9 @@ _NO_ROOM: Final = frozenset(
 _NO_ROOM_ON_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-def explain(error: DBAPIError, path: Path, busy_timeout: float) -> DatabaseError | None:
+def explain(error: BaseException | None, path: Path, busy_timeout: float) -> DatabaseError | None:
     """The one sentence for a failure of the environment; `None` for a caller's mistake."""
-    code = getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_OK)
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
     primary = code & _PRIMARY_CODE
     if primary in _BUSY:
         return _busy(path, busy_timeout)
@@ -65,12 +63,12 @@ def _may_write(path: Path) -> bool:
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
-def _other(error: DBAPIError, path: Path) -> DatabaseError | None:
-    if not isinstance(error, OperationalError):
+def _other(error: BaseException | None, path: Path) -> DatabaseError | None:
+    if not isinstance(error, sqlite3.OperationalError):
         return None
-    if "no such table" in str(error.orig):
+    if "no such table" in str(error):
         return _missing(path)
-    return DatabaseError(f"The database {path} failed: {error.orig}.")
+    return DatabaseError(f"The database {path} failed: {error}.")
 
 
 def _busy(path: Path, busy_timeout: float) -> DatabaseBusy:

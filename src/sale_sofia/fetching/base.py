@@ -1,4 +1,4 @@
-"""What a fetch is: a request with its limits, an answer as it came, and a verdict before anything is parsed."""
+"""What a fetch is: a request with its limits, an answer as it came, a verdict before anything is parsed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -42,7 +42,11 @@ class LocalRunner:
         """The jobs' reports in the given order, when all have ended or `stop` was set."""
         jobs = [self.database.run_read(partial(known_job, job_id=job_id)) for job_id in job_ids]
         async with AsyncExitStack() as stack:
-            fetcher = CurlFetcher(self.settings.fetch_profile, self.settings.fetch_max_redirects)
+            fetcher = CurlFetcher(
+                self.settings.fetch_profile,
+                self.settings.fetch_max_redirects,
+                self.settings.fetch_dns_cache_seconds,
+            )
             stack.push_async_callback(fetcher.close)
             return await asyncio.gather(*(self._run_job(job, fetcher, stop) for job in jobs))
 

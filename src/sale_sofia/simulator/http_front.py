@@ -12,8 +12,8 @@ from sale_sofia.simulator.answers import OK, Answer
 from sale_sofia.simulator.faults import CAPTCHA_PAGES, Fault, FaultPlan
 from sale_sofia.simulator.request_log import RequestLog, now
 from sale_sofia.simulator.simulation import AnyPortal, Simulation
+from sale_sofia.simulator.simulator_config import ADMIN
 
-ADMIN = "/__simulator__/"
 _RESET = struct.pack("ii", 1, 0)
 _STATUSES = {"429": HTTPStatus.TOO_MANY_REQUESTS, "503": HTTPStatus.SERVICE_UNAVAILABLE}
 

@@ -10,8 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.request import Request, urlopen
 
-from sale_sofia.simulator.http_front import ADMIN
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.simulator.simulator_config import ADMIN, SimulatorConfig
 
 _START_SECONDS = 60.0
 _STOP_SECONDS = 5.0

@@ -8,6 +8,7 @@ from sale_sofia.simulator.faults import parse_faults
 from sale_sofia.simulator.origin import REAL
 
 SITES = tuple(REAL)
+ADMIN = "/__simulator__/"
 MOST_DIFFERENT = 10_000
 _FEW = 500
 _HIGHEST_PORT = 65_535

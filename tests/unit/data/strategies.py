@@ -12,7 +12,7 @@ from sale_sofia.listings.model import Listing
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 COUNTS = st.integers(1, 2**31 - 1)
 POSITIVE = st.floats(0, exclude_min=True, allow_nan=False, allow_infinity=False)
-DEGREES = st.floats(-90, 90)
+DEGREES = st.floats(-90, 90).map(lambda number: number + 0.0)  # SQLite has no negative zero
 
 
 def listings(**fixed: st.SearchStrategy[Any]) -> st.SearchStrategy[Listing]:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import IntegrityError
-from unit.data.helpers import advert, database, ready_database, rows
 
 from sale_sofia.data.database import (
     Database,
@@ -19,6 +18,7 @@ from sale_sofia.data.database import (
 from sale_sofia.data.jobs import add_job_counts, create_job, get_job
 from sale_sofia.data.listings import save_listing
 from sale_sofia.data.schema import jobs, listings
+from unit.data.helpers import advert, database, ready_database, rows
 
 
 def add_job(connection: Connection, job_id: str = "j") -> None:
@@ -66,9 +66,9 @@ def test_a_write_is_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError), db.write() as connection:  # noqa: PT012 - the second fails
         add_job(connection)
         connection.execute(text("INSERT INTO price_points (listing_id, seen_at) VALUES (99, 1)"))
-    assert db.run_read(lambda connection: rows_of_jobs(connection)) == 0
+    assert db.run_read(rows_of_jobs) == 0
     db.run_write(add_job)
-    assert db.run_read(lambda connection: rows_of_jobs(connection)) == 1
+    assert db.run_read(rows_of_jobs) == 1
 
 
 def rows_of_jobs(connection: Connection) -> int:

@@ -7,15 +7,15 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.data.helpers import database, ready_database
-from unit.data.strategies import listings as any_listings
-from unit.data.strategies import moments
 
 from sale_sofia.data.database import Database, DatabaseMissing
 from sale_sofia.data.export import export_listings
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.schema import listing_changes, listings, price_points
 from sale_sofia.listings.model import Listing
+from unit.data.helpers import database, ready_database
+from unit.data.strategies import listings as any_listings
+from unit.data.strategies import moments
 
 FIELDS = list(Listing.model_fields)
 LISTS = [name for name, field in Listing.model_fields.items() if field.default == ()]

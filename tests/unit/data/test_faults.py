@@ -1,7 +1,6 @@
 """What a broken, full or forbidden disk does: one sentence, and nothing half-written."""
 
 import os
-import resource
 import shutil
 import subprocess
 import tempfile
@@ -9,15 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from unit.data.helpers import advert, at_once, database, ready_database, rows, without_rights
 
-from sale_sofia.data.database import Database, DatabaseCorrupt, DatabaseError, DatabaseReadOnly, DiskFull
-from sale_sofia.data.listings import Sighting, save_listings
+from sale_sofia.data.database import DatabaseCorrupt, DatabaseError, DatabaseReadOnly, DiskFull
 from sale_sofia.data.migrate import check, current_revision, initialize_database
-from sale_sofia.data.schema import listing_changes, listings, price_points
-
-BATCH = 20
-MOST_BATCHES = 2000
+from unit.data.filling import BATCH, counts, fill, fill_to_limit, save_batch
+from unit.data.helpers import at_once, database, ready_database, without_rights
 
 
 @pytest.fixture
@@ -27,11 +22,6 @@ def open_folder() -> Iterator[Path]:
     folder.chmod(0o755)
     yield folder
     shutil.rmtree(folder)
-
-
-def save_batch(db: Database, number: int) -> None:
-    batch = [Sighting(advert(number * BATCH + n, description="тухла " * 200), 1.0) for n in range(BATCH)]
-    db.run_write(lambda connection: save_listings(connection, batch))
 
 
 def test_a_file_that_may_not_be_written(open_folder: Path) -> None:
@@ -93,34 +83,6 @@ def test_a_damaged_page_is_found(tmp_path: Path) -> None:
     assert check(db) != []
 
 
-def fill(db: Database, first: int) -> int:
-    """Save until there is no room; how many batches were saved."""
-    for number in range(first, first + MOST_BATCHES):
-        try:
-            save_batch(db, number)
-        except DiskFull as full:
-            assert "nothing of this write was kept" in str(full)  # noqa: PT017 - the loop needs its number
-            return number - first
-    raise AssertionError("the disk was never full")
-
-
-def counts(db: Database) -> tuple[int, int, int]:
-    with db.read() as connection:
-        found = [rows(connection, table, "id") for table in (listings, price_points, listing_changes)]
-    return len(found[0]), len(found[1]), len(found[2])
-
-
-def fill_to_limit(path: Path) -> tuple[int, tuple[int, int, int], list[str], int]:
-    db = ready_database(path)
-    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, hard))
-    saved = fill(db, 0)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-    after = counts(db), check(db)
-    save_batch(db, saved)
-    return saved, *after, counts(db)[0]
-
-
 def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
     [(saved, stored, problems, later)] = at_once(fill_to_limit, [(tmp_path / "x.db",)])
     assert saved > 0
@@ -138,7 +100,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if made.returncode:
         pytest.skip("no disk can be mounted here")
     yield tmp_path
-    subprocess.run([umount, tmp_path], check=True)
+    subprocess.run([umount, "--lazy", tmp_path], check=True)  # also if a failed test left a file open
 
 
 def test_a_full_disk(small_disk: Path) -> None:

@@ -2,7 +2,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from unit.data.helpers import ready_database
 
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import (
@@ -16,6 +15,7 @@ from sale_sofia.data.jobs import (
     list_jobs,
     set_job_state,
 )
+from unit.data.helpers import ready_database
 
 
 @pytest.fixture

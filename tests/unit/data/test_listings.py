@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
-from unit.data.helpers import advert, ready_database, rows
-from unit.data.strategies import listings as any_listings
 
 from sale_sofia.data.database import Database
 from sale_sofia.data.listing_rows import content_hash, listing_fields
@@ -21,7 +20,10 @@ from sale_sofia.data.listings import (
     save_listings,
 )
 from sale_sofia.data.schema import listing_changes, listings, price_points
+from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.model import Listing
+from unit.data.helpers import advert, ready_database, rows
+from unit.data.strategies import listings as any_listings
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +56,18 @@ def test_what_was_saved_is_loaded(db: Database, listing: Listing) -> None:
         loaded = load_listing(connection, listing.site, listing.external_id)
     assert loaded == listing
     assert loaded.model_dump_json() == listing.model_dump_json()  # offsets too, which equality does not see
+
+
+@pytest.mark.parametrize(("fold", "offset"), [(0, "+03:00"), (1, "+02:00")])
+def test_the_hour_that_comes_twice_keeps_its_offset(fresh: Database, fold: int, offset: str) -> None:
+    twice = datetime(2026, 10, 25, 3, 30, tzinfo=SOFIA, fold=fold)
+    save(fresh, advert().model_copy(update={"posted_at": twice}))
+    with fresh.read() as connection:
+        assert rows(connection, listings, "posted_at") == [(f"2026-10-25T03:30:00{offset}",)]
+        loaded = load_listing(connection, "imot.bg", "id1")
+    assert loaded is not None
+    assert loaded.posted_at is not None
+    assert loaded.posted_at.isoformat() == f"2026-10-25T03:30:00{offset}"
 
 
 def test_an_advert_that_was_never_saved(fresh: Database) -> None:

@@ -1,10 +1,10 @@
 from pathlib import Path
 
 import pytest
-from unit.data.helpers import ready_database
 
 from sale_sofia.data.database import Database
 from sale_sofia.data.pages import PageKind, PageRecord, known_digests, latest_pages, record_page, record_pages
+from unit.data.helpers import ready_database
 
 
 def page(

@@ -9,13 +9,13 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
-from unit.data.helpers import advert, at_once, ready_database, rows
-from unit.data.workers import hold_lock, initialize, price_of, save_many, save_until_killed
 
 from sale_sofia.data.database import DatabaseBusy
 from sale_sofia.data.listings import save_listing
 from sale_sofia.data.migrate import HEAD, check
 from sale_sofia.data.schema import listing_changes, listings, price_points
+from unit.data.helpers import advert, at_once, ready_database, rows
+from unit.data.workers import hold_lock, initialize, price_of, save_many, save_until_killed
 
 SPAWN = mp.get_context("spawn")
 

@@ -6,10 +6,9 @@ from multiprocessing.connection import Connection as Pipe
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
-from unit.data.helpers import advert, database
-
 from sale_sofia.data.listings import Sighting, save_listing, save_listings
 from sale_sofia.data.migrate import current_revision, initialize_database
+from unit.data.helpers import advert, database
 
 
 def initialize(path: Path) -> str | None:

@@ -14,6 +14,12 @@ from unit.fetching.portal import fetch_once, fetcher, page, portal, raw_portal, 
 HELLO = b"hello world"
 # Compressed beforehand: the tests need no brotli of their own.
 BROTLI = bytes.fromhex("0b058068656c6c6f20776f726c6403")
+PACKED = {
+    "gzip": gzip.compress(HELLO),
+    "deflate": zlib.compress(HELLO),
+    "zstd": zstandard.compress(HELLO),
+    "br": BROTLI,
+}
 
 
 def test_an_answer_is_given_as_it_came() -> None:
@@ -88,15 +94,7 @@ def test_the_environment_names_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None
     assert asyncio.run(run()).status == 200
 
 
-@pytest.mark.parametrize(
-    ("encoding", "packed"),
-    [
-        ("gzip", gzip.compress(HELLO)),
-        ("deflate", zlib.compress(HELLO)),
-        ("zstd", zstandard.compress(HELLO)),
-        ("br", BROTLI),
-    ],
-)
+@pytest.mark.parametrize(("encoding", "packed"), PACKED.items(), ids=PACKED)
 def test_a_body_is_unpacked(encoding: str, packed: bytes) -> None:
     async def run() -> bytes:
         head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\nContent-Length: {len(packed)}\r\n\r\n"

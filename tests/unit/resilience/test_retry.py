@@ -46,6 +46,11 @@ def test_a_base_equal_to_the_longest_wait_never_grows() -> None:
     assert RetryPolicy(rules, lambda: 0.0).delay(9) == 60.0
 
 
+def test_a_base_below_a_second_still_reaches_the_longest_wait() -> None:
+    rules = RetryRules(max_attempts=9, base_delay_seconds=0.5, max_delay_seconds=60.0, jitter_factor=0.0)
+    assert [RetryPolicy(rules, lambda: 0.0).delay(attempt) for attempt in (7, 8, 99)] == [32.0, 60.0, 60.0]
+
+
 def test_the_last_attempt_is_the_last() -> None:
     assert [policy().exhausted(attempts) for attempts in (0, 4, 5, 6)] == [False, False, True, True]
 

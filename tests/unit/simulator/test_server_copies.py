@@ -170,8 +170,12 @@ def test_the_cache_forgets_the_page_that_was_not_asked_for_longest() -> None:
     rendered: list[str] = []
     cache = PageCache(capacity=20)
 
+    def render(key: str, size: int) -> bytes:
+        rendered.append(key)
+        return b"x" * size
+
     def ask(key: str, size: int = 8) -> int:
-        return len(cache.get(key, lambda: rendered.append(key) or b"x" * size))
+        return len(cache.get(key, lambda: render(key, size)))
 
     assert [ask(key) for key in "abacaba"] == [8] * 7
     assert rendered == ["a", "b", "c", "b"]

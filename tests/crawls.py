@@ -78,7 +78,7 @@ def stored(data: Path) -> list[Row]:
 def differences(rows: list[Row], true: dict[tuple[str, str], Row]) -> dict[Any, Any]:
     """What is missing, twice there, or not as it should be; empty when all is right."""
     counts = Counter((row["site"], row["external_id"]) for row in rows)
-    wrong: dict[Any, Any] = {key: "missing" for key in true.keys() - counts.keys()}
+    wrong: dict[Any, Any] = dict.fromkeys(true.keys() - counts.keys(), "missing")
     wrong |= {key: f"stored {count} times" for key, count in counts.items() if count != 1 or key not in true}
     for row in rows:
         told = true.get((row["site"], row["external_id"]), {})
