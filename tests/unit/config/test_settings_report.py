@@ -53,6 +53,16 @@ UNITS = {
     "MAX_PAGE_BYTES": "bytes",
     "MAX_PAGE_TAGS": "tags",
     "MAX_PAGE_OPTIONS": "options",
+    "ROBOTS_OBEYED": "switch",
+    "ROBOTS_CACHE_SECONDS": "seconds",
+    "ROBOTS_ERROR_CACHE_SECONDS": "seconds",
+    "FETCH_MAX_REDIRECTS": "redirects",
+    "FETCH_DNS_CACHE_SECONDS": "seconds",
+    "FETCH_PROFILE": "profile",
+    "LEASE_SECONDS": "seconds",
+    "LONGEST_POLITE_WAIT": "seconds",
+    "ARCHIVE_ENABLED": "switch",
+    "ARCHIVE_MAX_MB": "MB",
 }
 # Everything a variable can hold, and what a person may type into a password without encoding it.
 ENVIRONMENT_TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
