@@ -117,6 +117,8 @@ class RowsTable(Table):
 class ListingTable(Table):
     """How an advert's page is read."""
 
+    skip: tuple[tuple[str, str], ...] = ()
+    """Marks between which nothing of the advert stands: that is cut out before parsing, to save its cost."""
     ids: Annotated[tuple[Link, ...], Field(min_length=1)]
     rows: dict[str, RowsTable] = {}
     fields: Annotated[dict[str, FieldTable], Field(min_length=1)]

@@ -78,7 +78,7 @@ def _as_declared(body: bytes, content_type: str | None) -> str:
     charset = _declared_charset(body, content_type)
     if charset is None:
         raise UndecodablePage("the page is not UTF-8 and declares no charset")
-    if any(vowel in body for vowel in _UTF8_VOWELS):
+    if any(vowel[1:] in body and vowel in body for vowel in _UTF8_VOWELS):
         raise UndecodablePage(_MIXED)
     try:
         return body.decode(charset)

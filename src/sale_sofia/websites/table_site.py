@@ -55,7 +55,8 @@ class TableSite:
         return RawListing(self.name, page.url, document.id, fields)
 
     def _open(self, page: Page) -> Document:
-        document = Document(page.text(self._limits), url=page.url, rows=self.config.listing.rows)
+        text = _without(page.text(self._limits), self.config.listing.skip)
+        document = Document(text, url=page.url, rows=self.config.listing.rows)
         for link in _OWN_ADDRESS:
             for address in document.texts(link):
                 self._refuse_foreign(urlsplit(urljoin(page.url, address)).hostname, page)
@@ -149,6 +150,16 @@ class TableSite:
         address = _first(document, self.config.search.next)
         url = _absolute(document.url, address) if address else None
         return url if url and url != document.url and self.kind_of(url) == "search" else None
+
+
+def _without(text: str, spans: tuple[tuple[str, str], ...]) -> str:
+    """The text without what stands between each pair of marks; a mark that is missing cuts nothing."""
+    for first, last in spans:
+        start = text.find(first)
+        end = text.find(last, start) if start >= 0 else -1
+        if end >= 0:
+            text = text[:start] + text[end:]
+    return text
 
 
 def _patterns(config: SiteConfig) -> Mapping[PageKind, re.Pattern[str]]:

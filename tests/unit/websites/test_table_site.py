@@ -85,6 +85,14 @@ def test_a_label_with_two_values_says_nothing(site: TableSite) -> None:
     assert (read.area_sqm, read.floor) == (None, 2)
 
 
+def test_what_stands_between_two_marks_is_not_read(tmp_path: Path) -> None:
+    site = make_site(tmp_path, SITE.replace("listing:\n", "listing:\n  skip: [[<stats>, </stats>]]\n", 1))
+    price = "<stats><p class=price>1 €</p></stats><p class=price>99 000 €</p>"
+    assert normalise(site.listing(page(CANONICAL + price))).price_eur == 99000
+    cut_short = price.replace("</stats>", "")
+    assert normalise(site.listing(page(CANONICAL + cut_short))).price_eur == 1
+
+
 def test_broken_json_ld_is_left_out(site: TableSite) -> None:
     broken = '<script type="application/ld+json">{"@type": "Product", </script>'
     sound = '<script type="application/ld+json">{"@type": "Product", "description": "Светъл"}</script>'
