@@ -22,7 +22,9 @@ _PRODUCT_TOKEN = "sale-sofia"  # noqa: S105 - the name robots.txt may call us by
 _SECONDS_PER_MINUTE = 60
 
 
-async def make_visitor(settings: Settings, config: SiteConfig, job: Job, fetcher: Fetcher) -> Visitor:
+async def make_visitor(
+    settings: Settings, config: SiteConfig, job: Job, fetcher: Fetcher, archive: PageArchive | None
+) -> Visitor:
     """A visitor as gentle as the gentlest of: the settings, the site file, the portal's own Crawl-delay."""
     hosts = allowed_hosts(config.hosts, tuple(job.start_urls))
     request_for = partial(
@@ -40,7 +42,7 @@ async def make_visitor(settings: Settings, config: SiteConfig, job: Job, fetcher
         gate=memory_gate(resilience, lambda _: rate, lambda _: config.politeness.concurrency),
         retry=RetryPolicy(resilience.retry, random.random),
         robots=robots,
-        archive=open_archive(settings) if settings.archive_enabled else None,
+        archive=archive,
         clock=time.time,
     )
 

@@ -47,6 +47,8 @@ class Failed:
 
     claim: Claim
     reason: str
+    asked: bool = True
+    """Whether the portal was asked for it at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class Later:
     due: float
     reason: str
     refund: bool = False
+    asked: bool = True
+    """Whether the portal was asked for it at all."""
 
 
 Outcome = Found | Read | Gone | Failed | Later

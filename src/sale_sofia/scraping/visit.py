@@ -27,6 +27,8 @@ from sale_sofia.scraping.outcomes import Failed, Found, Gone, Kept, Later, Outco
 from sale_sofia.scraping.urls import Target, target
 from sale_sofia.websites.base import SearchPage, Site
 
+_ROBOTS = "robots_disallowed: robots.txt forbids it, or could not be had"
+
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
@@ -45,10 +47,11 @@ class Visitor:
     async def visit(self, claim: Claim) -> Outcome:
         """What came of the page."""
         if self.robots is not None and not await self.robots.allowed(claim.url):
-            return Failed(claim, "robots_disallowed")
+            return Failed(claim, _ROBOTS, asked=False)
         async with self.gate.request(self.site.name, self.longest_wait) as entry:
             if isinstance(entry, Refusal):
-                return Later(claim, self.clock() + entry.retry_after_seconds, entry.why, refund=True)
+                due = self.clock() + entry.retry_after_seconds
+                return Later(claim, due, entry.why, refund=True, asked=False)
             try:
                 response = await self.fetcher.fetch(self.request_for(claim.url))
             except CrawlError as error:

@@ -47,7 +47,8 @@ def write_batch(
     record_pages(connection, _page_records(kept, ledger.site, now))
     _end_rows(connection, kept)
     new, changed = saved.count("new"), saved.count("changed")
-    add_job_counts(connection, job_id, requests=len(outcomes), new=new, changed=changed)
+    requests = sum(not isinstance(one, Failed | Later) or one.asked for one in outcomes)
+    add_job_counts(connection, job_id, requests=requests, new=new, changed=changed)
     return Written(new, changed, found, len(outcomes) - len(kept))
 
 
