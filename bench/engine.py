@@ -1,16 +1,17 @@
 """How fast whole crawls are: sale-sofia, Scrapy and Crawlee over the same simulated portal.
 
-All follow imot.bg's search pages to every advert (pages of 120-140 KB), read the same fields, and store them in
-SQLite; politeness, robots.txt and the archive are off. Scrapy runs with JOBDIR and Crawlee with its default
-queue, so that all three can go on after a stop. The peers do only that; sale-sofia also does all it always does:
-refuse bad pages, read every other field, check that the page agrees with itself, keep histories.
+All follow imot.bg's search pages to every advert (pages of 120 KB), read the same fields, and store them
+in SQLite; politeness, robots.txt and the archive are off. Scrapy runs with JOBDIR and Crawlee with its
+default queue, so each keeps its queue on disk. The peers do only that; sale-sofia also does all it always
+does: refuse bad pages, read every other field, check that the page agrees with itself, keep histories.
 
 The portal has one core, the crawler the other; crawlers run one after the other, each in a fresh process, in
-interleaved rounds, and the least CPU time and the best rate of each count. A run in which an advert is missing,
-fetched twice or read wrongly ends the benchmark.
+interleaved rounds, and the least CPU time and the best rate of each count. A run in which an advert is
+missing, fetched twice or read wrongly ends the benchmark.
 
-The goal is three times the pages per second of each peer at a third of Scrapy's CPU time, and a peak memory that
-does not grow by more than a tenth from 10 000 adverts to 50 000; `--check` leaves room for a busy machine.
+The goal is three times the pages per second of each peer at a third of Scrapy's CPU time, and a peak memory
+that does not grow by more than a tenth from 10 000 adverts to 50 000; `--check` leaves room for a busy
+machine.
 """
 
 import json
@@ -49,12 +50,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-engine-") as name:
         folder = Path(name)
         rounds = 2 if options.quick else 3
-        adverts = 400 if options.quick else 3000
+        adverts = 300 if options.quick else 3000
         best = {} if options.memory else side_by_side(folder, adverts, rounds)
         peaks = {} if options.quick else memory(folder)
     goal = QUICK_CHECK if options.quick else CHECK
+    size = {} if options.memory else {"adverts": adverts, "rounds": rounds}
     measure.finish(
-        {"bench": "engine", "adverts": adverts, "rounds": rounds, **figures(best, peaks)},
+        {"bench": "engine", **size, **figures(best, peaks), "checked": goal._asdict()},
         met=meets(best, peaks, goal),
         check=options.check,
     )
@@ -65,9 +67,9 @@ def side_by_side(folder: Path, adverts: int, rounds: int) -> dict[str, Used]:
     runs: dict[str, list[Used]] = {name: [] for name in crawling.PROGRAMS}
     with crawling.world(adverts, folder / "world") as world:
         for turn in range(rounds):
-            for name in runs:
-                runs[name].append(run_checked(name, folder / f"{turn} {name}", world))
-                show(name, runs[name][-1])
+            for name, used in runs.items():
+                used.append(run_checked(name, folder / f"{turn} {name}", world))
+                show(name, used[-1])
     return {name: _best(used) for name, used in runs.items()}
 
 

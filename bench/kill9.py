@@ -1,10 +1,10 @@
-"""What `kill -9` costs: sale-sofia, Scrapy's JOBDIR and Crawlee's queue on disk over the same simulated portal.
+"""What `kill -9` costs: sale-sofia, Scrapy's JOBDIR and Crawlee's queue on disk, all on one simulated portal.
 
 Each crawler goes from search pages to adverts, is killed with SIGKILL when the portal's own log shows that a
-random share of about 40 % of the adverts was fetched, and is started again with the same command until it ends
-by itself. Lost is an advert that is then not in its database or not read truly; repeated is a fetch of an advert
-beyond its first, by the portal's log. sale-sofia runs twice: as its command, with the concurrency of its site
-file, and with the peers' concurrency.
+random share of about 40 % of the adverts was fetched, and is started again with the same command until it
+ends by itself. Lost is an advert that is then not in its database or not read truly; repeated is a fetch of
+an advert beyond its first, by the portal's log. sale-sofia runs twice: as its command, with the concurrency
+of its site file, and with the peers' concurrency.
 
 The goal is that sale-sofia loses nothing and repeats at most as many pages as it fetches at once.
 """
@@ -73,18 +73,19 @@ def main() -> None:
     seed = int(os.environ.get("KILL9_SEED") or random.SystemRandom().randrange(1_000_000))
     print(f"{adverts} adverts, seed {seed} (KILL9_SEED repeats it)", flush=True)
     chance = random.Random(seed)
-    trials: dict[str, list[Trial]] = {name: [] for name in systems()}
+    tested = systems()
+    trials: dict[str, list[Trial]] = {name: [] for name in tested}
     with tempfile.TemporaryDirectory(prefix="bench-kill9-") as name:
         folder = Path(name)
         with crawling.world(adverts, folder / "world") as world:
             for turn in range(rounds):
-                for who, system in systems().items():
+                for who, system in tested.items():
                     trial = run_trial(who, system, folder / f"{turn} {who}", world, chance)
                     trials[who].append(trial)
                     show(who, trial, adverts)
-    result = {"bench": "kill9", "adverts": adverts, "seed": seed, "systems": figures(trials)}
+    result = {"bench": "kill9", "adverts": adverts, "seed": seed, "systems": figures(trials, tested)}
     measure.finish(
-        result, met=all(is_met(trials[who], one) for who, one in systems().items()), check=options.check
+        result, met=all(is_met(trials[who], one) for who, one in tested.items()), check=options.check
     )
 
 
@@ -148,17 +149,17 @@ def count_lost(program: str, folder: Path, truths: Mapping[str, Mapping[str, Any
 def show(who: str, trial: Trial, adverts: int) -> None:
     """A row of the table."""
     print(
-        f"{who:22}killed at {trial.killed_at:5}, lost {trial.lost:5} of {adverts}, repeated {trial.repeated:3}, "
-        f"{trial.starts} starts, {trial.seconds:6.1f} s after the kill",
+        f"{who:22}killed at {trial.killed_at:5}, lost {trial.lost:5} of {adverts}, "
+        f"repeated {trial.repeated:3}, {trial.starts} starts, {trial.seconds:6.1f} s after the kill",
         flush=True,
     )
 
 
-def figures(trials: Mapping[str, list[Trial]]) -> dict[str, Any]:
+def figures(trials: Mapping[str, list[Trial]], tested: Mapping[str, System]) -> dict[str, Any]:
     """Every figure of every trial."""
     return {
         who: {
-            "concurrency": systems()[who].concurrency,
+            "concurrency": tested[who].concurrency,
             "killed_at": [one.killed_at for one in done],
             "lost": [one.lost for one in done],
             "repeated": [one.repeated for one in done],

@@ -17,7 +17,7 @@ import peers
 OPTIONS = crawler.arguments()
 
 
-class ImotSpider(Spider):
+class ImotSpider(Spider):  # type: ignore[misc]
     """Search pages lead to adverts and to the next search page."""
 
     name = "imot"
@@ -32,7 +32,7 @@ class ImotSpider(Spider):
 
     def parse_advert(self, response: Response) -> Iterator[dict[str, Any]]:
         """The item of an advert."""
-        yield peers.only_fields(peers.read_imot(peers.Parsel(response.selector)))  # type: ignore[attr-defined]
+        yield peers.only_fields(peers.read_imot(peers.Parsel(response.selector)))
 
 
 class SqlitePipeline:

@@ -60,6 +60,9 @@ class Settings(BaseSettings):
         720, 2, 86_400, "seconds", "After this long a batch is killed; more than the soft limit."
     )
     checkpoint_batch_size: int = whole(10, 1, 1000, "adverts", "Adverts written in one transaction.")
+    checkpoint_seconds: float = decimal(
+        0.02, 0, 10, "seconds", "How long a read page waits for others to be written together."
+    )
 
     retry_max_attempts: int = whole(5, 1, 100, "attempts", "Tries of one URL before it counts as failed.")
     retry_base_delay: float = decimal(

@@ -20,7 +20,7 @@ from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.jobs import SiteReport, end_job, known_job, report
 from sale_sofia.scraping.locks import site_lock
 from sale_sofia.scraping.site_crawl import SiteCrawl
-from sale_sofia.scraping.writer import GroupWriter, Ledger
+from sale_sofia.scraping.writer import GroupWriter, Ledger, Patience
 
 Progress = Callable[[str, Claim], None]
 
@@ -97,15 +97,24 @@ class LocalRunner:
 
     async def _site_crawl(self, job: Job, tools: Tools) -> SiteCrawl:
         config = self.configs.get(job.site) or load_site_config(job.site)
+        visitors = config.politeness.concurrency
         return SiteCrawl(
             job_id=job.id,
             owner=f"local:{job.id}",
             database=self.database,
             visitor=await make_visitor(self.settings, config, job, tools.fetcher, tools.archive),
-            writer=GroupWriter(self.database, Ledger(job.id, job.site, job.listing_limit), time.time),
-            concurrency=config.politeness.concurrency,
+            writer=self._writer(job, visitors),
+            concurrency=visitors,
             lease_seconds=self.settings.lease_seconds,
             clock=time.time,
             stop=tools.stop,
             progress=partial(self.progress, job.site),
+        )
+
+    def _writer(self, job: Job, visitors: int) -> GroupWriter:
+        """Half of the visitors may wait for a commit while the other half goes on."""
+        ledger = Ledger(job.id, job.site, job.listing_limit)
+        outcomes = min(self.settings.checkpoint_batch_size, (visitors + 1) // 2)
+        return GroupWriter(
+            self.database, ledger, Patience(outcomes, self.settings.checkpoint_seconds), time.time
         )

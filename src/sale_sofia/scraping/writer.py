@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -93,6 +94,14 @@ def _end(one: Outcome) -> tuple[str, str | None]:
     return "done", one.reason if isinstance(one, Gone) else None
 
 
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a commit waits for company: for so many outcomes, or for so many seconds."""
+
+    outcomes: int
+    seconds: float
+
+
 class GroupWriter:
     """Commits what has come in since the last commit, together. `write` returns when its outcome is safe.
 
@@ -100,11 +109,15 @@ class GroupWriter:
     are fetched again as there are visitors.
     """
 
-    def __init__(self, database: Database, ledger: Ledger, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, database: Database, ledger: Ledger, patience: Patience, clock: Callable[[], float]
+    ) -> None:
         self._database = database
         self._ledger = ledger
+        self._patience = patience
         self._clock = clock
         self._waiting: list[tuple[Outcome, asyncio.Future[None]]] = []
+        self._enough = asyncio.Event()
         self._busy = asyncio.Lock()
         self.written = Written()
 
@@ -112,13 +125,23 @@ class GroupWriter:
         """Have the outcome committed; raises what the database raises, for everyone in the batch."""
         safe: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((outcome, safe))
+        if len(self._waiting) >= self._patience.outcomes:
+            self._enough.set()
         async with self._busy:
-            if self._waiting:
+            if not safe.done():
+                await self._linger()
                 await self._commit()
         await safe
 
+    async def _linger(self) -> None:
+        """A transaction costs as much as several adverts, so it waits a moment for more of them."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._patience.seconds):
+                await self._enough.wait()
+
     async def _commit(self) -> None:
         batch, self._waiting = self._waiting, []
+        self._enough.clear()
         try:
             written = await asyncio.to_thread(self._database.run_write, lambda c: self._write(c, batch))
         except Exception as error:  # noqa: BLE001 - whoever waits must hear of it, whatever it is

@@ -60,6 +60,7 @@ UNITS = {
     "FETCH_DNS_CACHE_SECONDS": "seconds",
     "FETCH_PROFILE": "profile",
     "LEASE_SECONDS": "seconds",
+    "CHECKPOINT_SECONDS": "seconds",
     "LONGEST_POLITE_WAIT": "seconds",
     "ARCHIVE_ENABLED": "switch",
     "ARCHIVE_MAX_MB": "MB",

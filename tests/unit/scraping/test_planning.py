@@ -1,0 +1,87 @@
+import math
+from pathlib import Path
+
+import pytest
+
+from sale_sofia.config.settings import load_settings
+from sale_sofia.config.site_config import load_site_config
+from sale_sofia.data.database import Database
+from sale_sofia.data.jobs import JobState, UnknownJob, set_job_state
+from sale_sofia.scraping.assembly import slowed
+from sale_sofia.scraping.estimate import estimate
+from sale_sofia.scraping.locks import SiteBusy, site_lock
+from sale_sofia.scraping.planning import JobEnded, JobPlan, job_to_resume, plan_job, unfinished_jobs
+from sale_sofia.scraping.urls import BadAddress, allowed_hosts, check_start_url, target
+from sale_sofia.websites.registry import get_scraper
+
+IMOT = get_scraper("imot.bg")
+SEARCH = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya"
+
+
+def test_an_advert_is_its_id_and_a_search_is_its_address() -> None:
+    plain = target(IMOT, "https://www.imot.bg/obiava-1b177634821891002")
+    spelled = target(IMOT, "https://www.imot.bg/obiava-1b177634821891002-prodava-dvustaen")
+    assert plain.key == spelled.key == "listing:1b177634821891002"
+    assert target(IMOT, SEARCH + "/#top").key == target(IMOT, SEARCH).key
+    assert target(IMOT, SEARCH + "/p-2").key != target(IMOT, SEARCH).key
+    assert target(IMOT, SEARCH).kind == "search"
+
+
+def test_a_crawl_talks_to_the_hosts_its_start_urls_name() -> None:
+    hosts = ("www.imot.bg", "imot.bg")
+    assert allowed_hosts(hosts, (SEARCH,)) == {"www.imot.bg", "imot.bg"}
+    assert allowed_hosts(hosts, ("http://127.0.0.1:8701/obiavi/x",)) == {"127.0.0.1:8701"}
+
+
+@pytest.mark.parametrize("url", ["", "x", "ftp://www.imot.bg/obiavi/", "https://www.imot.bg/kontakti"])
+def test_a_start_url_that_leads_nowhere(url: str) -> None:
+    with pytest.raises(BadAddress):
+        check_start_url(IMOT, url)
+
+
+def test_the_same_crawl_goes_on_and_another_begins(database: Database, tmp_path: Path) -> None:
+    settings = load_settings().model_copy(update={"data_dir": tmp_path})
+    first = plan_job(settings, database, JobPlan(IMOT, (SEARCH,), None, fresh=False))
+    assert plan_job(settings, database, JobPlan(IMOT, (SEARCH,), None, fresh=False)) == first
+    limited = plan_job(settings, database, JobPlan(IMOT, (SEARCH,), 5, fresh=False))
+    fresh = plan_job(settings, database, JobPlan(IMOT, (SEARCH,), 5, fresh=True))
+    assert len({first, limited, fresh}) == 3
+    assert unfinished_jobs(database) == [fresh]
+
+
+def test_an_ended_job_is_not_resumed(database: Database) -> None:
+    assert job_to_resume(database, "job") == "job"
+    with database.write() as connection:
+        set_job_state(connection, "job", JobState.COMPLETE, now=9.0)
+    with pytest.raises(JobEnded, match=r"job job has ended \(COMPLETE\)"):
+        job_to_resume(database, "job")
+    with pytest.raises(UnknownJob, match="no job other"):
+        job_to_resume(database, "other")
+
+
+def test_one_crawl_of_a_portal_at_a_time(tmp_path: Path) -> None:
+    with site_lock(tmp_path, "imot.bg"):
+        with (
+            pytest.raises(SiteBusy, match=r"imot\.bg is being crawled by process \d+"),
+            site_lock(tmp_path, "imot.bg"),
+        ):
+            pass
+        with site_lock(tmp_path, "bazar.bg"):
+            pass
+    with site_lock(tmp_path, "imot.bg"):
+        pass
+
+
+def test_an_estimate_before_the_first_sweep(database: Database) -> None:
+    settings = load_settings()
+    config = load_site_config("imot.bg")
+    with database.read() as connection:
+        found = estimate(connection, settings, config)
+        few = estimate(connection, settings, config, limit=100)
+    assert (found.requests, found.requests_per_minute) == (33500 + math.ceil(33500 / 40), 20)
+    assert round(found.hours, 1) == 28.6
+    assert few.requests == 103
+
+
+def test_a_crawl_delay_can_only_slow_us_down() -> None:
+    assert (slowed(20, None), slowed(20, 1), slowed(20, 10)) == (20, 20, 6)

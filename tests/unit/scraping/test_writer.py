@@ -1,0 +1,137 @@
+"""An advert and its row's end are written together, or not at all."""
+
+import asyncio
+
+import pytest
+from sqlalchemy import Connection, select
+
+from sale_sofia.data.database import Database
+from sale_sofia.data.jobs import get_job
+from sale_sofia.data.schema import frontier as rows
+from sale_sofia.data.schema import listings
+from sale_sofia.listings.model import Listing
+from sale_sofia.scraping import frontier
+from sale_sofia.scraping.frontier import Claim
+from sale_sofia.scraping.outcomes import Failed, Found, Gone, Later, Outcome, Read
+from sale_sofia.scraping.urls import Target
+from sale_sofia.scraping.writer import GroupWriter, Ledger, Patience, Written, write_batch
+
+LEDGER = Ledger("job", "imot.bg")
+PATIENCE = Patience(outcomes=10, seconds=0.5)
+
+
+def advert(number: int) -> Listing:
+    return Listing(
+        site="imot.bg", url=f"https://x/{number}", external_id=str(number), price_eur=1000 + number
+    )
+
+
+def claims(database: Database, count: int) -> list[Claim]:
+    targets = [Target("listing", f"https://x/{number}", f"listing:{number}") for number in range(count)]
+    with database.write() as connection:
+        frontier.add_targets(connection, "job", targets)
+        return frontier.claim(connection, "job", owner="me", count=count, now=1.0, lease_seconds=9)
+
+
+def write(database: Database, outcomes: list[Outcome], ledger: Ledger = LEDGER) -> Written:
+    return database.run_write(lambda connection: write_batch(connection, ledger, outcomes, now=50.0))
+
+
+def states(database: Database) -> list[tuple[str, str | None]]:
+    with database.read() as connection:
+        found = connection.execute(select(rows.c.state, rows.c.reason).order_by(rows.c.id))
+        return [(row.state, row.reason) for row in found]
+
+
+def stored(database: Database) -> list[str]:
+    with database.read() as connection:
+        return list(connection.execute(select(listings.c.external_id).order_by(listings.c.id)).scalars())
+
+
+def test_every_outcome_ends_its_row(database: Database) -> None:
+    one, two, three, four = claims(database, 4)
+    outcomes: list[Outcome] = [
+        Read(one, advert(0)),
+        Gone(two, "removed"),
+        Failed(three, "wrong_listing", asked=False),
+        Later(four, 99.0, "timeout"),
+    ]
+    assert write(database, outcomes) == Written(new=1)
+    assert states(database) == [
+        ("done", None),
+        ("done", "removed"),
+        ("failed", "wrong_listing"),
+        ("pending", "timeout"),
+    ]
+    assert stored(database) == ["0"]
+    with database.read() as connection:
+        job = get_job(connection, "job")
+    assert job is not None
+    assert (job.requests, job.new_listings) == (3, 1)
+
+
+def test_a_lost_lease_writes_nothing_and_leaves_the_others_alone(database: Database) -> None:
+    lost, ours = claims(database, 2)
+    with database.write() as connection:
+        frontier.reclaim_expired(connection, "job", now=100.0)
+        frontier.claim(connection, "job", owner="other", count=2, now=100.0, lease_seconds=9)
+    still = Claim(ours.id, ours.kind, ours.url, 2, ours.fence + 1)
+    assert write(database, [Read(lost, advert(0)), Read(still, advert(1))]) == Written(new=1, lost=1)
+    assert stored(database) == ["1"]
+    assert states(database) == [("leased", None), ("done", None)]
+
+
+def test_an_error_in_the_middle_leaves_nothing_behind(database: Database) -> None:
+    one, _ = claims(database, 2)
+
+    def work(connection: Connection) -> None:
+        write_batch(connection, LEDGER, [Read(one, advert(0))], now=50.0)
+        raise RuntimeError("the plug")
+
+    with pytest.raises(RuntimeError, match="the plug"):
+        database.run_write(work)
+    assert stored(database) == []
+    assert states(database) == [("leased", None), ("leased", None)]
+
+
+def test_a_limit_counts_adverts_and_follows_no_search_beyond_it(database: Database) -> None:
+    (page,) = claims(database, 1)
+    found = tuple(Target("listing", f"https://x/a{number}", f"listing:a{number}") for number in range(9))
+    further = Target("search", "https://x/p-2", "search:x/p-2")
+    assert write(database, [Found(page, (*found, further))], Ledger("job", "imot.bg", limit=4)).found == 3
+    with database.read() as connection:
+        assert frontier.count_rows(connection, "job", "listing").total == 4
+        assert frontier.count_rows(connection, "job", "search").total == 0
+
+
+def test_what_waits_is_committed_together(database: Database) -> None:
+    commits: list[int] = []
+
+    class Counting(Database):
+        def run_write(self, work):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            commits.append(1)
+            return super().run_write(work)
+
+    async def all_at_once() -> None:
+        writer = GroupWriter(counting, LEDGER, PATIENCE, lambda: 50.0)
+        await asyncio.gather(*(writer.write(Read(one, advert(number))) for number, one in enumerate(taken)))
+        assert writer.written == Written(new=20)
+
+    taken = claims(database, 20)
+    counting = Counting(f"sqlite:///{database.path}", busy_timeout_seconds=5, busy_retries=1)
+    asyncio.run(all_at_once())
+    counting.dispose()
+    assert len(commits) <= 3
+    assert len(stored(database)) == 20
+
+
+def test_whoever_waits_hears_that_the_database_failed(database: Database) -> None:
+    taken = claims(database, 1)
+    gone = Database(f"sqlite:///{database.path}.nowhere", busy_timeout_seconds=1, busy_retries=0)
+
+    async def fail() -> None:
+        await GroupWriter(gone, LEDGER, PATIENCE, lambda: 50.0).write(Read(taken[0], advert(0)))
+
+    with pytest.raises(Exception, match="nowhere"):
+        asyncio.run(fail())
+    gone.dispose()
