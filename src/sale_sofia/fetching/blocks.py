@@ -20,6 +20,9 @@ from sale_sofia.fetching.block_marks import (
 
 LOOKED_AT: Final = 65_536
 """Bytes of a body that are searched: challenge pages are small, adverts are not."""
+LARGEST_CHALLENGE: Final = 100_000
+LOOKED_AT_IN_LARGE: Final = 16_384
+"""Of a larger body only so much is searched: thirteen searches of 64 KB cost a fifth of parsing it."""
 TINY: Final = 5_000
 """A body below this has no room for an advert or a list of them."""
 TITLE: Final = re.compile(rb"<title[^<>]{0,200}>([^<]{0,200})<", re.IGNORECASE)
@@ -54,8 +57,14 @@ def _challenge_path(response: Response) -> Mark | None:
     return Mark(f"address {found[0]}", "captcha") if found else None
 
 
+def _start(response: Response) -> bytes:
+    """Where a mark would stand; a page larger than any challenge is searched only at its head."""
+    body = response.body
+    return body[:LOOKED_AT] if len(body) <= LARGEST_CHALLENGE else body[:LOOKED_AT_IN_LARGE]
+
+
 def _in_body(response: Response, marks: Mapping[bytes, Mark]) -> Mark | None:
-    start = response.body[:LOOKED_AT] if marks else b""
+    start = _start(response) if marks else b""
     return next((mark for words, mark in marks.items() if words in start), None)
 
 
