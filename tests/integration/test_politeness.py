@@ -14,6 +14,11 @@ def gaps(rows: list[dict[str, float]]) -> list[float]:
     return [after - before for before, after in itertools.pairwise(times)]
 
 
+def busiest_second(rows: list[dict[str, float]]) -> int:
+    times = [row["t"] for row in rows]
+    return max(sum(start <= time < start + 1 for time in times) for start in times)
+
+
 def test_rate_and_concurrency_hold(tmp_path: Path) -> None:
     config = SimulatorConfig(properties=25, seed=3, port=0, log=tmp_path / "log")
     rates = json.dumps({"imot.bg": 600, "bazar.bg": 300})
@@ -24,9 +29,9 @@ def test_rate_and_concurrency_hold(tmp_path: Path) -> None:
     asked = [row for row in requests(tmp_path / "log") if row["path"] != "/robots.txt"]
     for site, spacing in (("imot.bg", 0.1), ("bazar.bg", 0.2)):
         of_site = [row for row in asked if row["site"] == site]
-        between = gaps(of_site)
-        assert sum(between) >= (len(of_site) - 2) * spacing  # a burst of at most two
-        assert sum(gap < spacing * 0.5 for gap in between) <= 2
+        assert sum(gaps(of_site)) >= (len(of_site) - 2) * spacing
+        # two may be on their way at once, so as many may arrive late and together
+        assert busiest_second(of_site) <= 1 / spacing + 1 + 2
         assert max(row["open"] for row in of_site) <= 2
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, insert, select, update
 
 from sale_sofia.data.job_model import FINISHED_STATES, Job, JobState, UnknownJob
 from sale_sofia.data.schema import jobs
@@ -65,6 +65,18 @@ def set_job_state(
     return False
 
 
+_ADD_COUNTS = (
+    update(jobs)
+    .where(jobs.c.id == bindparam("of_id"))
+    .values(
+        requests=jobs.c.requests + bindparam("requests_more"),
+        new_listings=jobs.c.new_listings + bindparam("new_more"),
+        changed_listings=jobs.c.changed_listings + bindparam("changed_more"),
+        seconds=jobs.c.seconds + bindparam("seconds_more"),
+    )
+)
+
+
 def add_job_counts(
     connection: Connection,
     job_id: str,
@@ -79,16 +91,8 @@ def add_job_counts(
     Raises:
         UnknownJob: there is no such job.
     """
-    added = connection.execute(
-        update(jobs)
-        .where(jobs.c.id == job_id)
-        .values(
-            requests=jobs.c.requests + requests,
-            new_listings=jobs.c.new_listings + new,
-            changed_listings=jobs.c.changed_listings + changed,
-            seconds=jobs.c.seconds + seconds,
-        )
-    )
+    counts = {"of_id": job_id, "requests_more": requests, "new_more": new, "changed_more": changed}
+    added = connection.execute(_ADD_COUNTS, {**counts, "seconds_more": seconds})
     if not added.rowcount:
         raise UnknownJob(f"There is no job {job_id}.")
 

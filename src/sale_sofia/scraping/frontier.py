@@ -94,12 +94,15 @@ def claim(
     return sorted((Claim(*row) for row in connection.execute(lease)), key=lambda one: one.id)
 
 
+_LEASED = select(frontier.c.id, frontier.c.fence).where(
+    frontier.c.id.in_(bindparam("row_ids", expanding=True)), frontier.c.state == "leased"
+)
+
+
 def still_ours(connection: Connection, claims: Sequence[Claim]) -> set[int]:
     """The ids of those claims whose lease nobody else has taken since."""
     fences = {one.id: one.fence for one in claims}
-    rows = connection.execute(
-        select(frontier.c.id, frontier.c.fence).where(frontier.c.id.in_(fences), frontier.c.state == "leased")
-    )
+    rows = connection.execute(_LEASED, {"row_ids": list(fences)})
     return {row.id for row in rows if row.fence == fences[row.id]}
 
 

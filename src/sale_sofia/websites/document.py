@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -30,11 +30,16 @@ class Document:
 
     def texts(self, link: Link, scope: LexborNode | None = None) -> Texts:
         """What the link finds in the whole page or in one element of it; nothing found is empty."""
-        if link.css is not None:
-            found = _css_texts(scope or self.tree, link)
-        else:
-            found = iter((self._lone_text(link),))
-        return _matching(found, link)
+        if link.css is None:
+            found = [self._lone_text(link)]
+        elif link.all:
+            found = [_node_value(node, link) for node in (scope or self.tree).css(link.css)]
+        else:  # the first alone is several times cheaper than all
+            node = (scope or self.tree).css_first(link.css)
+            found = [] if node is None else [_node_value(node, link)]
+        if link.match is not None:
+            return _matching(found, link.match)
+        return tuple(filter(None, found))
 
     def _lone_text(self, link: Link) -> str:
         if link.row is not None:
@@ -72,25 +77,16 @@ def node_text(node: LexborNode, *, own: bool = False, glue: bool = False) -> str
     return "\n".join(squeezed for piece in pieces if (squeezed := " ".join(piece.split())))
 
 
-def _css_texts(scope: LexborHTMLParser | LexborNode, link: Link) -> Iterator[str]:
-    css = link.css or ""
-    if link.all:
-        nodes = scope.css(css)
-    else:
-        first = scope.css_first(css)  # several times cheaper than finding them all
-        nodes = [] if first is None else [first]
-    for node in nodes:
-        if link.attr is None:
-            yield node_text(node, own=link.own_text, glue=link.glue)
-        else:
-            yield (node.attributes.get(link.attr) or "").strip()
+def _node_value(node: LexborNode, link: Link) -> str:
+    if link.attr is None:
+        return node_text(node, own=link.own_text, glue=link.glue)
+    return (node.attributes.get(link.attr) or "").strip()
 
 
-def _matching(found: Iterator[str], link: Link) -> Texts:
-    if link.match is not None:
-        pattern = _compiled(link.match)
-        found = (match[1].strip() for text in found if (match := pattern.search(text)))
-    return tuple(text for text in found if text)
+def _matching(found: list[str], match: str) -> Texts:
+    pattern = _compiled(match)
+    groups = (hit[1].strip() for text in found if (hit := pattern.search(text)))
+    return tuple(filter(None, groups))
 
 
 @cache

@@ -57,9 +57,8 @@ class TableSite:
     def _open(self, page: Page) -> Document:
         text = _without(page.text(self._limits), self.config.listing.skip)
         document = Document(text, url=page.url, rows=self.config.listing.rows)
-        for link in _OWN_ADDRESS:
-            for address in document.texts(link):
-                self._refuse_foreign(urlsplit(urljoin(page.url, address)).hostname, page)
+        if address := _first(document, _OWN_ADDRESS):
+            self._refuse_foreign(urlsplit(urljoin(page.url, address)).hostname, page)
         return document
 
     def _refuse_foreign(self, host: str | None, page: Page) -> None:
@@ -84,8 +83,7 @@ class TableSite:
         return own
 
     def _say_what_it_is(self, document: Document) -> None:
-        address = next((text for link in _OWN_ADDRESS for text in document.texts(link)), document.url)
-        kind = self.kind_of(address)
+        kind = self.kind_of(_first(document, _OWN_ADDRESS) or document.url)
         if kind == "project":
             raise ProjectPage("the page is a new building, not an advert")
         if kind == "search" or document.tree.css_first(self.config.search.cards):
