@@ -39,7 +39,18 @@ def entries(world: Path) -> list[dict[str, str]]:
 def test_help_names_every_command() -> None:
     told = run("--help")
     assert told.returncode == 0
-    for command in ("parse", "sites", "settings", "simulate", "doctor", "demo"):
+    for command in (
+        "demo",
+        "crawl",
+        "resume",
+        "jobs",
+        "status",
+        "export",
+        "parse",
+        "sites",
+        "db",
+        "settings",
+    ):
         assert f" {command} " in told.stdout
     assert "Exit codes: 0 done" in told.stdout
 
@@ -204,8 +215,17 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
     assert "Traceback" not in told.stderr
 
 
-def test_demo_shows_adverts_and_ends_well() -> None:
-    told = run("demo", "--properties", "4")
+def test_demo_crawls_two_portals_and_sums_up(tmp_path: Path) -> None:
+    told = run("demo", "--properties", "4", DATA_DIR=str(tmp_path))
     assert told.returncode == 0, told.stderr
-    assert "every field equal to its truth" in told.stdout
-    assert told.stdout.count("imot.bg") == 4
+    rows = [line.split() for line in told.stdout.splitlines() if "COMPLETE" in line]
+    assert [(row[0], row[1], row[2], row[3]) for row in rows] == [
+        ("imot.bg", "COMPLETE", "4", "4"),
+        ("bazar.bg", "COMPLETE", "4", "4"),
+    ]
+    assert "Lowest price per m²" in told.stdout
+    assert f"database: {tmp_path}/demo/sale_sofia.db" in told.stdout
+    again = run("demo", "--properties", "4", DATA_DIR=str(tmp_path))
+    assert [line.split()[2:5] for line in again.stdout.splitlines() if "COMPLETE" in line] == [
+        ["4", "0", "0"]
+    ] * 2
