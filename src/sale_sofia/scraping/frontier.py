@@ -66,7 +66,7 @@ def add_targets(connection: Connection, job_id: str, targets: Iterable[Target]) 
     if not rows:
         return 0
     insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
-    return connection.execute(insert(frontier).values(rows).on_conflict_do_nothing()).rowcount
+    return connection.execute(insert(frontier).on_conflict_do_nothing(), rows).rowcount
 
 
 def claim(
