@@ -29,6 +29,10 @@ def upgrade(db: Database) -> None:
 
 def current_revision(db: Database) -> str | None:
     """The last step done, or `None` where there is no database or no tables yet."""
+    if not db.path.exists():
+        return (
+            None  # looked at first: between a failed opening and its explanation another process may make it
+        )
     try:
         return db.run_read(_revision)
     except DatabaseMissing:
