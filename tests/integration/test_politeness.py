@@ -59,7 +59,7 @@ def test_a_portal_whose_robots_txt_is_broken_is_left_alone(tmp_path: Path) -> No
     assert {row["path"] for row in requests(tmp_path / "log")} == {"/robots.txt"}
 
 
-def test_a_disallowed_page_is_not_asked_for(tmp_path: Path) -> None:
+def test_the_operator_can_switch_robots_txt_off(tmp_path: Path) -> None:
     config = SimulatorConfig(
         sites=("imot.bg",), properties=8, seed=3, port=0, log=tmp_path / "log", robots_status=500
     )
