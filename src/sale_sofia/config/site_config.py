@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from sale_sofia.config.fetching import PROOF_MIN_LENGTH
+
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 CONFIG_FOLDER = Path(str(files("sale_sofia.config")))
 
@@ -45,6 +47,15 @@ def _compile(pattern: str) -> str:
 
 
 Pattern = Annotated[str, AfterValidator(_compile)]
+
+
+def _ascii(mark: bytes) -> bytes:
+    if not mark.isascii():
+        raise ValueError("must be ASCII, which is the same in every charset")
+    return mark
+
+
+ProofMark = Annotated[bytes, Field(min_length=PROOF_MIN_LENGTH), AfterValidator(_ascii)]
 
 
 class Politeness(Table):
@@ -162,6 +173,8 @@ class SiteConfig(Table):
     inventory: Inventory
     politeness: Politeness
     urls: Urls
+    proof: tuple[ProofMark, ...] = ()
+    """Markup of which every page we can read holds one and no challenge any; no words, no addresses."""
     listing: ListingTable
     search: SearchTable
     split: SplitTable | None = None
@@ -174,7 +187,12 @@ def load_site_config(site: str, folder: Path = CONFIG_FOLDER) -> SiteConfig:
     try:
         return SiteConfig.model_validate(merged)
     except ValidationError as error:
-        raise SiteConfigError("\n".join(f"{path}: {_sentence(one)}" for one in error.errors())) from None
+        raise SiteConfigError(sentences(path, error)) from None
+
+
+def sentences(path: Path, error: ValidationError) -> str:
+    """What is wrong with a file, a line for each mistake."""
+    return "\n".join(f"{path}: {_sentence(one)}" for one in error.errors())
 
 
 def _sentence(error: Mapping[str, Any]) -> str:

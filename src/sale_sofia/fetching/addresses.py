@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from sale_sofia.resilience.errors import ConnectionFailed, ForeignAddress, PrivateAddress
+from sale_sofia.resilience.errors import ForeignAddress, NetworkDns, PrivateAddress
 
 PORTS: Final = {"http": 80, "https": 443}
 LOCALHOST: Final = "localhost"
@@ -51,7 +51,7 @@ class AddressGuard:
         Raises:
             ForeignAddress: no http(s) address, or its host is not among `hosts`.
             PrivateAddress: it leads into a private network and is not itself a private address in `hosts`.
-            ConnectionFailed: the name is unknown.
+            NetworkDns: the name is unknown.
         """
         parts = _split(url)
         host = (parts.hostname or "").lower()
@@ -132,5 +132,5 @@ async def _addresses(host: str, port: int) -> tuple[str, ...]:
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
-        raise ConnectionFailed(f"{host}: {error.strerror or error}") from error
+        raise NetworkDns(f"{host}: {error.strerror or error}") from error
     return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))

@@ -8,6 +8,12 @@ VerdictKind = Literal[
     "ok", "not_modified", "removed", "redirected", "rate_limited", "blocked", "proxy_fault", "server_error",
     "truncated", "empty",
 ]  # fmt: skip
+BlockKind = Literal[
+    "cloudflare", "captcha", "challenge", "rate_limit", "ip_ban", "forbidden", "login", "legal", "redirect",
+]  # fmt: skip
+"""How we are kept out. cloudflare: its own page; captcha: for a person; challenge: for a browser;
+rate_limit: too many requests; ip_ban: our address or agent; forbidden: a bare 403; login: a 401, or sent to a
+login; legal: a 451; redirect: sent to the home page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +60,10 @@ class Verdict:
     detail: str = ""
     """For people: what decided it."""
     retry_after_seconds: float | None = None
-    block_kind: str | None = None
-    """With `blocked`: cloudflare, captcha, rate_limit, ip_ban …"""
+    block_kind: BlockKind | None = None
+    """With `blocked`: how we are kept out."""
+    vendor: str | None = None
+    """With `blocked`: whose page it is, or the address we were sent to."""
 
     @property
     def counts_against_domain(self) -> bool:

@@ -1,14 +1,29 @@
 """By what a block or challenge page is known.
 
-A decisive mark is never on a good page. A supporting mark is on many, and says only whose page it is once the
-status has said that we are not wanted. Cookies, beacons and captcha widgets of login forms are no marks.
+A decisive mark is on no good page, whatever the status. A supporting mark is on some, and counts only where
+the status refuses us, where the page is tiny, or where what was asked for is not on it.
+
+Never a mark, because good pages have them: Cloudflare's beacon (`/cdn-cgi/challenge-platform/scripts/jsd/`,
+`__CF$cv$params`); the headers `cf-ray`, `x-amzn-requestid`, `x-amz-cf-id`; the cookies `__cf_bm`,
+`cf_clearance`, `_px3`, `_pxhd`, `_pxvid`, `visid_incap_`, `incap_ses_`, `reese84`, `_abck`, `bm_sz`,
+`ak_bmsc`, and `datadome` without a 403; a captcha on a page that can be read; words such as "captcha".
+
+Judged elsewhere, because one answer alone does not tell: a page without what was asked for, also one much
+smaller than usual, is `LayoutChanged` when it is parsed, and then `disguised_block` looks again; a page
+without a Cyrillic letter, or in the wrong charset, is `UndecodablePage`; one that says that it is another's
+is `ForeignPage`. A 444, 502 or 504 may be the portal's fault or a proxy's: a server error.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from sale_sofia.fetching.base import BlockKind
+
 HeaderTest: TypeAlias = Callable[[str], bool]
+HeaderMarks: TypeAlias = tuple[tuple[str, HeaderTest, "Mark"], ...]
+BodyMarks: TypeAlias = Mapping[bytes, "Mark"]
+"""Words in small letters, because pages are searched in small letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +31,12 @@ class Mark:
     """Whose page it is and what kind of block."""
 
     vendor: str
-    kind: str
+    kind: BlockKind
 
 
 CLOUDFLARE: Final = Mark("Cloudflare", "cloudflare")
-RATE_LIMIT: Final = Mark("Cloudflare", "rate_limit")
+CLOUDFLARE_BAN: Final = Mark("Cloudflare", "ip_ban")
+CLOUDFLARE_RATE: Final = Mark("Cloudflare", "rate_limit")
 DATADOME: Final = Mark("DataDome", "captcha")
 PERIMETERX: Final = Mark("PerimeterX", "captcha")
 IMPERVA: Final = Mark("Imperva", "challenge")
@@ -29,77 +45,91 @@ AWS: Final = Mark("AWS WAF", "challenge")
 KASADA: Final = Mark("Kasada", "challenge")
 WIDGET: Final = Mark("captcha widget", "captcha")
 
-DECISIVE_BODY: Final[Mapping[bytes, Mark]] = {
+DECISIVE_BODY: Final[BodyMarks] = {
     b"window._cf_chl_opt": CLOUDFLARE,
     b"/cdn-cgi/challenge-platform/h/b/orchestrate/": CLOUDFLARE,
     b"/cdn-cgi/challenge-platform/h/g/orchestrate/": CLOUDFLARE,
     b"captcha-delivery.com": DATADOME,
     b"var dd={": DATADOME,
+    b"var dd = {": DATADOME,
     b"px-captcha": PERIMETERX,
-    b"_pxBlock": PERIMETERX,
+    b"_pxblock": PERIMETERX,
     b"/captcha/captcha.js?a=c": PERIMETERX,
-    b"Press & Hold": PERIMETERX,
-    b"Press &amp; Hold": PERIMETERX,
-    b"Incapsula incident ID": IMPERVA,
+    b"press & hold": PERIMETERX,
+    b"press &amp; hold": PERIMETERX,
+    b"incapsula incident id": IMPERVA,
     b'<script id="anubis_challenge"': Mark("Anubis", "challenge"),
-    b"Sucuri WebSite Firewall - Access Denied": Mark("Sucuri", "ip_ban"),
+    b"sucuri website firewall - access denied": Mark("Sucuri", "ip_ban"),
 }
-WIDGETS: Final[Mapping[bytes, Mark]] = {
-    b"g-recaptcha": WIDGET,
-    b"h-captcha": WIDGET,
-    b"cf-turnstile": WIDGET,
-}
-TINY_BODY: Final[Mapping[bytes, Mark]] = {b"_Incapsula_Resource": IMPERVA, **WIDGETS}
+WIDGETS: Final[BodyMarks] = {b"g-recaptcha": WIDGET, b"h-captcha": WIDGET, b"cf-turnstile": WIDGET}
+TINY_BODY: Final[BodyMarks] = {b"_incapsula_resource": IMPERVA, **WIDGETS}
 """Decisive where the page has no room for anything else; a login form's widget on a full page is none."""
-STATUS_BODY: Final[Mapping[int, Mapping[bytes, Mark]]] = {
-    202: {b"gokuProps": AWS, b"awswaf.com": AWS},
-    405: {b"gokuProps": AWS, b"awswaf.com": AWS},
-    429: {b"ips.js": KASADA},
-}
+AWS_BODY: Final[BodyMarks] = {b"gokuprops": AWS, b"awswaf.com": AWS}
+STATUS_BODY: Final[Mapping[int, BodyMarks]] = {202: AWS_BODY, 405: AWS_BODY, 429: {b"ips.js": KASADA}}
 """Decisive with this status only."""
-SUPPORTING_BODY: Final[Mapping[bytes, Mark]] = {
-    b"Error 1015": RATE_LIMIT,
-    b"error code: 1015": RATE_LIMIT,
-    b"Error 1020": Mark("Cloudflare", "ip_ban"),
-    b"error code: 1020": Mark("Cloudflare", "ip_ban"),
-    b"Attention Required! | Cloudflare": CLOUDFLARE,
-    b"cf-error-details": CLOUDFLARE,
-    b"window._pxAppId": PERIMETERX,
-    **WIDGETS,
-}
 DECISIVE_TITLES: Final[Mapping[bytes, tuple[tuple[bytes, ...], Mark]]] = {
     b"just a moment...": ((b"",), CLOUDFLARE),
-    b"access denied": ((b"errors.edgesuite.net", b"Reference #", b"Reference&#32;&#35;"), AKAMAI),
+    b"access denied": (
+        (b"errors.edgesuite.net", b"errors&#46;edgesuite&#46;net", b"reference #", b"reference&#32;&#35;"),
+        AKAMAI,
+    ),
 }
 """Titles in small letters, each with words of which one must be in the body too."""
 
 
+def _error(number: bytes) -> tuple[bytes, ...]:
+    """How Cloudflare prints the number of an error: in a page, old or new, in plain text and in JSON."""
+    forms = (b"error %s", b"error code: %s", b'cf-error-code">%s<', b'"error_code":%s', b'"error_code": %s')
+    return tuple(form % number for form in forms)
+
+
+SUPPORTING_BODY: Final[BodyMarks] = {
+    **dict.fromkeys(_error(b"1015"), CLOUDFLARE_RATE),
+    **dict.fromkeys(_error(b"1020"), CLOUDFLARE_BAN),
+    b"<title>attention required! | cloudflare": CLOUDFLARE,
+    b"cf-error-details": CLOUDFLARE,
+    b"window._pxappid": PERIMETERX,
+    **WIDGETS,
+}
+
+
 def _is(*words: str) -> HeaderTest:
-    return lambda value: value.lower() in words
+    return lambda value: value.strip().lower() in words
 
 
-def _holds(word: str) -> HeaderTest:
-    return lambda value: word in value.lower()
+def _is_not(word: str) -> HeaderTest:
+    return lambda value: value.strip().lower() != word
+
+
+def _starts(word: str) -> HeaderTest:
+    return lambda value: value.strip().lower().startswith(word)
+
+
+def _sets(cookie: str) -> HeaderTest:
+    return lambda value: f"{cookie}=" in value.lower()
 
 
 def _any(value: str) -> bool:
-    return bool(value)
+    return bool(value.strip())
 
 
-DECISIVE_HEADERS: Final[tuple[tuple[str, HeaderTest, Mark], ...]] = (
+DECISIVE_HEADERS: Final[HeaderMarks] = (
     ("cf-mitigated", _is("challenge"), CLOUDFLARE),
-    ("x-datadome", lambda value: value.lower() != "protected", DATADOME),
+    ("x-datadome", _is_not("protected"), DATADOME),
     ("x-dd-b", _any, DATADOME),
     ("x-amzn-waf-action", _is("captcha", "challenge"), AWS),
     ("x-kasada-challenge", _any, KASADA),
     ("x-vercel-mitigated", _is("challenge"), Mark("Vercel", "challenge")),
 )
-SUPPORTING_HEADERS: Final[tuple[tuple[str, HeaderTest, Mark], ...]] = (
-    ("set-cookie", _holds("datadome="), DATADOME),
-    ("set-cookie", _holds("aws-waf-token="), AWS),
+SUPPORTING_HEADERS: Final[HeaderMarks] = (
+    ("set-cookie", _sets("aws-waf-token"), AWS),
     ("x-px-authorization", _any, PERIMETERX),
     ("x-iinfo", _any, IMPERVA),
     ("x-cdn", _is("incapsula"), IMPERVA),
-    ("akamai-cache-status", _holds("error"), AKAMAI),
+    ("akamai-cache-status", _starts("error"), AKAMAI),
+)
+FORBIDDEN_HEADERS: Final[HeaderMarks] = (
+    ("set-cookie", _sets("datadome"), DATADOME),
     ("server", _is("cloudflare"), CLOUDFLARE),
 )
+"""On every answer of a portal behind them, so they name the vendor of a 403 and nothing else."""

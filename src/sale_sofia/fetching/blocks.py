@@ -1,75 +1,96 @@
 """Whether an answer is a block or a challenge page, by the marks of `block_marks`."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection
+from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
 
+from sale_sofia.config.fetching import LOOKED_AT_BYTES, TINY_BYTES, TITLE_MAX_BYTES
 from sale_sofia.fetching.base import Response
 from sale_sofia.fetching.block_marks import (
     DECISIVE_BODY,
     DECISIVE_HEADERS,
     DECISIVE_TITLES,
+    FORBIDDEN_HEADERS,
     STATUS_BODY,
     SUPPORTING_BODY,
     SUPPORTING_HEADERS,
     TINY_BODY,
-    HeaderTest,
+    BodyMarks,
+    HeaderMarks,
     Mark,
 )
 
-LOOKED_AT: Final = 65_536
-"""Bytes of a body that are searched: challenge pages are small, adverts are not."""
-LARGEST_CHALLENGE: Final = 100_000
-LOOKED_AT_IN_LARGE: Final = 16_384
-"""Of a larger body only so much is searched: thirteen searches of 64 KB cost a fifth of parsing it."""
-TINY: Final = 5_000
-"""A body below this has no room for an advert or a list of them."""
-TITLE: Final = re.compile(rb"<title[^<>]{0,200}>([^<]{0,200})<", re.IGNORECASE)
+TITLE: Final = re.compile(rb"<title[^<>]{0,%d}>([^<]{0,%d})<" % (TITLE_MAX_BYTES, TITLE_MAX_BYTES))
 CHALLENGE_PATH: Final = re.compile(r"/(captcha|sorry|challenge|blocked)(?![a-z])", re.IGNORECASE)
-NO_STATUS: Final[Mapping[bytes, Mark]] = {}
+LOGIN_PATH: Final = re.compile(r"/(login|log-in|signin|sign-in|vhod)(?![a-z])", re.IGNORECASE)
+NO_STATUS: Final[BodyMarks] = {}
 
 
-def decisive_mark(response: Response, *, moved: bool) -> Mark | None:
-    """What no good page has, whatever the status. `moved`: the answer comes from another path than asked."""
+def decisive_mark(response: Response, *, moved: bool, proof: Collection[bytes]) -> Mark | None:
+    """What no good page has, whatever the status. `moved`: the answer comes from another path than asked.
+
+    Marks in the body do not count on a page that is proven good: an advert may quote any of them.
+    """
     return (
         _header(response, DECISIVE_HEADERS)
-        or (_challenge_path(response) if moved else None)
-        or _in_body(response, DECISIVE_BODY)
-        or _in_body(response, STATUS_BODY.get(response.status, NO_STATUS))
-        or (_in_body(response, TINY_BODY) if len(response.body) < TINY else None)
-        or _title(response)
+        or (_place(response) if moved else None)
+        or (None if is_proven(response, proof) else _decisive_body(response))
     )
 
 
+def is_proven(response: Response, proof: Collection[bytes]) -> bool:
+    """Whether the answer holds one of the portal's own marks, which no page but its good ones has.
+
+    Asked before any mark of a block is looked for: the verdict is the same and a good page costs one search.
+    """
+    return response.status == HTTPStatus.OK and any(mark in response.body for mark in proof)
+
+
 def supporting_mark(response: Response) -> Mark | None:
-    """Who may have refused us; means nothing unless the status already says that we are not wanted."""
-    return _in_body(response, SUPPORTING_BODY) or _header(response, SUPPORTING_HEADERS)
+    """Who may have refused us; means nothing unless something else says that we are not wanted."""
+    return (
+        _in_body(_start(response), SUPPORTING_BODY)
+        or _header(response, SUPPORTING_HEADERS)
+        or (_header(response, FORBIDDEN_HEADERS) if response.status == HTTPStatus.FORBIDDEN else None)
+    )
 
 
-def _header(response: Response, tests: Iterable[tuple[str, HeaderTest, Mark]]) -> Mark | None:
+def _header(response: Response, marks: HeaderMarks) -> Mark | None:
     headers = response.headers
-    return next((mark for name, test, mark in tests if name in headers and test(headers[name])), None)
+    return next((mark for name, test, mark in marks if name in headers and test(headers[name])), None)
 
 
-def _challenge_path(response: Response) -> Mark | None:
-    found = CHALLENGE_PATH.search(urlsplit(response.url).path)
-    return Mark(f"address {found[0]}", "captcha") if found else None
+def _place(response: Response) -> Mark | None:
+    """Where we are sent when we are not wanted; an advert that is gone leads to its category instead."""
+    path = urlsplit(response.url).path
+    if found := CHALLENGE_PATH.search(path):
+        return Mark(f"address {found[0]}", "captcha")
+    if found := LOGIN_PATH.search(path):
+        return Mark(f"address {found[0]}", "login")
+    return None if path.strip("/") else Mark("address /", "redirect")
+
+
+def _decisive_body(response: Response) -> Mark | None:
+    start = _start(response)
+    return (
+        _in_body(start, DECISIVE_BODY)
+        or _in_body(start, STATUS_BODY.get(response.status, NO_STATUS))
+        or (_in_body(start, TINY_BODY) if len(response.body) < TINY_BYTES else None)
+        or _title(start)
+    )
 
 
 def _start(response: Response) -> bytes:
-    """Where a mark would stand; a page larger than any challenge is searched only at its head."""
-    body = response.body
-    return body[:LOOKED_AT] if len(body) <= LARGEST_CHALLENGE else body[:LOOKED_AT_IN_LARGE]
+    return response.body[:LOOKED_AT_BYTES].lower()
 
 
-def _in_body(response: Response, marks: Mapping[bytes, Mark]) -> Mark | None:
-    start = _start(response) if marks else b""
+def _in_body(start: bytes, marks: BodyMarks) -> Mark | None:
     return next((mark for words, mark in marks.items() if words in start), None)
 
 
-def _title(response: Response) -> Mark | None:
-    start = response.body[:LOOKED_AT]
+def _title(start: bytes) -> Mark | None:
     found = TITLE.search(start)
-    words, mark = DECISIVE_TITLES.get(found[1].strip().lower(), ((), None)) if found else ((), None)
+    words, mark = DECISIVE_TITLES.get(found[1].strip(), ((), None)) if found else ((), None)
     return mark if any(word in start for word in words) else None

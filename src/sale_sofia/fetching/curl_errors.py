@@ -8,36 +8,45 @@ from curl_cffi.const import CurlECode
 
 from sale_sofia.resilience.errors import (
     BodyTooLarge,
-    BrokenAnswer,
-    ConnectionFailed,
     CrawlError,
-    FetchTimeout,
     ForeignAddress,
-    TlsFailed,
+    NetworkBroken,
+    NetworkConnection,
+    NetworkDns,
+    NetworkReset,
+    NetworkTimeout,
+    NetworkTls,
+    ServiceProxy,
 )
 
 MEANING: Final[Mapping[int, type[CrawlError]]] = {
-    CurlECode.OPERATION_TIMEDOUT: FetchTimeout,
+    CurlECode.OPERATION_TIMEDOUT: NetworkTimeout,
     CurlECode.FILESIZE_EXCEEDED: BodyTooLarge,
     CurlECode.URL_MALFORMAT: ForeignAddress,
-    CurlECode.PEER_FAILED_VERIFICATION: TlsFailed,
-    CurlECode.SSL_CERTPROBLEM: TlsFailed,
-    CurlECode.SSL_CACERT_BADFILE: TlsFailed,
-    CurlECode.SSL_ISSUER_ERROR: TlsFailed,
-    CurlECode.SSL_INVALIDCERTSTATUS: TlsFailed,
-    CurlECode.PARTIAL_FILE: BrokenAnswer,
-    CurlECode.UNSUPPORTED_PROTOCOL: BrokenAnswer,
-    CurlECode.BAD_CONTENT_ENCODING: BrokenAnswer,
-    CurlECode.WRITE_ERROR: BrokenAnswer,
-    CurlECode.WEIRD_SERVER_REPLY: BrokenAnswer,
-    CurlECode.HTTP2: BrokenAnswer,
-    CurlECode.HTTP2_STREAM: BrokenAnswer,
-    CurlECode.HTTP3: BrokenAnswer,
-    CurlECode.TOO_LARGE: BrokenAnswer,
+    CurlECode.COULDNT_RESOLVE_HOST: NetworkDns,
+    CurlECode.COULDNT_RESOLVE_PROXY: ServiceProxy,
+    CurlECode.PROXY: ServiceProxy,
+    CurlECode.GOT_NOTHING: NetworkReset,
+    CurlECode.SEND_ERROR: NetworkReset,
+    CurlECode.RECV_ERROR: NetworkReset,
+    CurlECode.PEER_FAILED_VERIFICATION: NetworkTls,
+    CurlECode.SSL_CERTPROBLEM: NetworkTls,
+    CurlECode.SSL_CACERT_BADFILE: NetworkTls,
+    CurlECode.SSL_ISSUER_ERROR: NetworkTls,
+    CurlECode.SSL_INVALIDCERTSTATUS: NetworkTls,
+    CurlECode.PARTIAL_FILE: NetworkBroken,
+    CurlECode.UNSUPPORTED_PROTOCOL: NetworkBroken,
+    CurlECode.BAD_CONTENT_ENCODING: NetworkBroken,
+    CurlECode.WRITE_ERROR: NetworkBroken,
+    CurlECode.WEIRD_SERVER_REPLY: NetworkBroken,
+    CurlECode.HTTP2: NetworkBroken,
+    CurlECode.HTTP2_STREAM: NetworkBroken,
+    CurlECode.HTTP3: NetworkBroken,
+    CurlECode.TOO_LARGE: NetworkBroken,
 }
 
 
 def crawl_error(error: CurlError, url: str) -> CrawlError:
     """The error of our tree for one of curl's; what is not known otherwise is a failed connection."""
     sentence = str(error).partition(". See http")[0]
-    return MEANING.get(int(error.code), ConnectionFailed)(f"{url}: {sentence}")
+    return MEANING.get(int(error.code), NetworkConnection)(f"{url}: {sentence}")

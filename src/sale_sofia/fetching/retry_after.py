@@ -5,24 +5,28 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-# Nine digits are thirty years; more is no time span.
-SECONDS: Final = re.compile(r"\d{1,9}", re.ASCII)
+from sale_sofia.config.fetching import RETRY_AFTER_DIGITS
+
+SECONDS: Final = re.compile(rf"\d{{1,{RETRY_AFTER_DIGITS}}}", re.ASCII)
 
 
-def retry_after_seconds(value: str | None, now: datetime | None) -> float | None:
-    """Seconds to wait by a `Retry-After` header; None for nonsense, a past date, or a date without `now`."""
+def retry_after_seconds(value: str | None, now: datetime | None, date: str | None = None) -> float | None:
+    """Seconds to wait by a `Retry-After` header; None for nonsense, a past date, or a date without `now`.
+
+    The server's own `Date` counts before `now`: our clock may be an hour off.
+    """
     text = (value or "").strip()
     if SECONDS.fullmatch(text):
         return float(text)
-    moment = _moment(text)
-    if moment is None or now is None or moment < now:
+    moment, since = _moment(text), _moment(date or "") or now
+    if moment is None or since is None or moment < since:
         return None
-    return (moment - now).total_seconds()
+    return (moment - since).total_seconds()
 
 
 def _moment(text: str) -> datetime | None:
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -37,7 +37,7 @@ class RobotsGate:
     asks for patience (429) is left alone for `error_cache_seconds`, unless its last rules are still known.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - two of them are for tests and for processes that make many gates
         self,
         fetcher: Fetcher,
         make_request: Callable[[str], Request],
@@ -46,6 +46,7 @@ class RobotsGate:
         error_cache_seconds: float,
         *,
         clock: Callable[[], float] = time.monotonic,
+        known: dict[str, Rules] | None = None,
     ) -> None:
         self._fetcher = fetcher
         self._make_request = make_request
@@ -53,7 +54,7 @@ class RobotsGate:
         self._cache_seconds = cache_seconds
         self._error_cache_seconds = error_cache_seconds
         self._clock = clock
-        self._known: dict[str, Rules] = {}
+        self._known = {} if known is None else known
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def allowed(self, url: str) -> bool:

@@ -4,10 +4,14 @@ import asyncio
 import socket
 import ssl
 import struct
+import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import which
 
+import pytest
 from aiohttp import web
 
 from sale_sofia.fetching.base import Request, Response
@@ -140,6 +144,20 @@ def redirects(places: dict[str, str], status: int = 302) -> Handler:
         return web.Response(text=asked.path_qs)
 
     return answer
+
+
+def self_signed(folder: Path) -> ssl.SSLContext:
+    """A certificate for the loopback that nobody vouches for."""
+    openssl = which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is not here to make a certificate")
+    key, chain = folder / "key.pem", folder / "cert.pem"
+    made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1"]
+    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(chain)]
+    subprocess.run([openssl, *made, *names], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(chain, key)
+    return context
 
 
 def free_port() -> int:

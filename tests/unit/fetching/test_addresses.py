@@ -4,8 +4,9 @@ import socket
 import pytest
 
 from sale_sofia.fetching.addresses import AddressGuard, Target, is_private
-from sale_sofia.fetching.curl_session import Hop, HopSession, current_hop
-from sale_sofia.resilience.errors import ConnectionFailed, ForeignAddress, PrivateAddress
+from sale_sofia.fetching.curl_handles import Patience, Setup
+from sale_sofia.fetching.curl_pool import CurlPool
+from sale_sofia.resilience.errors import ForeignAddress, NetworkDns, PrivateAddress
 from unit.fetching.portal import page, portal
 
 Names = dict[str, list[str]]
@@ -53,7 +54,7 @@ def test_a_public_name_must_not_lead_into_a_private_network(names: Names, addres
 
 def test_an_unknown_name_is_a_failed_connection(names: Names) -> None:
     assert names == {}
-    with pytest.raises(ConnectionFailed, match="not known"):
+    with pytest.raises(NetworkDns, match="not known"):
         check("https://www.imot.bg/", "www.imot.bg")
 
 
@@ -129,10 +130,12 @@ def test_a_look_up_holds_for_its_time(names: Names, asked: list[str], later: flo
 
 def test_curl_connects_where_the_name_was_found_to_lead() -> None:
     async def run() -> tuple[bytes, str]:
-        async with portal(page(b"pinned")) as log, HopSession("chrome") as session:
-            current_hop.set(Hop(1000, Target("", "portal.test", log.port, ("127.0.0.1",)).pin))
-            answer = await session.get(f"http://portal.test:{log.port}/")
-            return answer.content, log.headers[0]["Host"].partition(":")[0]
+        async with portal(page(b"pinned")) as log:
+            pool, pin = CurlPool(), Target("", "portal.test", log.port, ("127.0.0.1",)).pin
+            url = f"http://portal.test:{log.port}/"
+            answer = await pool.get(url, Setup("chrome", pin, max_bytes=1000), Patience(5, 5))
+            await pool.close()
+            return answer.body, log.headers[0]["Host"].partition(":")[0]
 
     assert asyncio.run(run()) == (b"pinned", "portal.test")
 

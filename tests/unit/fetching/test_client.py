@@ -8,7 +8,7 @@ import zstandard
 from aiohttp import web
 
 from sale_sofia.fetching.base import Response
-from sale_sofia.resilience.errors import ConnectionFailed, ForeignAddress, PrivateAddress, RedirectLoop
+from sale_sofia.resilience.errors import ForeignAddress, NetworkConnection, PrivateAddress, RedirectLoop
 from unit.fetching.portal import fetch_once, fetcher, page, portal, raw_portal, redirects, request
 
 HELLO = b"hello world"
@@ -226,7 +226,7 @@ def test_closing_ends_what_is_under_way_and_the_next_fetch_starts_anew() -> None
             task = asyncio.create_task(client.fetch(slow.request()))
             await slow.asked.wait()
             await client.close()
-            with pytest.raises(ConnectionFailed):
+            with pytest.raises(NetworkConnection):
                 await task
             return (await client.fetch(log.request())).status
 

@@ -1,26 +1,35 @@
 import asyncio
 import gzip
-import ssl
-import subprocess
 import time
 from pathlib import Path
-from shutil import which
 
 import pytest
 from aiohttp import web
 from curl_cffi import CurlError
 
-from sale_sofia.fetching.client import Body
+from sale_sofia.fetching.body import Body
 from sale_sofia.fetching.curl_errors import crawl_error
 from sale_sofia.resilience.errors import (
     BodyTooLarge,
-    BrokenAnswer,
-    ConnectionFailed,
-    FetchTimeout,
-    TlsFailed,
-    TransportError,
+    CrawlError,
+    NetworkBroken,
+    NetworkConnection,
+    NetworkDns,
+    NetworkReset,
+    NetworkTimeout,
+    NetworkTls,
+    ServiceProxy,
 )
-from unit.fetching.portal import fetch_once, fetcher, free_port, page, portal, raw_portal, request
+from unit.fetching.portal import (
+    fetch_once,
+    fetcher,
+    free_port,
+    page,
+    portal,
+    raw_portal,
+    request,
+    self_signed,
+)
 
 OK = b"HTTP/1.1 200 OK\r\n"
 BROKEN = {
@@ -38,7 +47,7 @@ BROKEN = {
 def test_half_an_answer_is_no_answer(pieces: list[bytes]) -> None:
     async def run() -> None:
         async with raw_portal(pieces) as log:
-            with pytest.raises(BrokenAnswer):
+            with pytest.raises(NetworkBroken):
                 await fetch_once(log.request())
 
     asyncio.run(run())
@@ -50,7 +59,7 @@ def test_half_an_answer_is_no_answer(pieces: list[bytes]) -> None:
 def test_a_reset_is_a_failed_connection(said: bytes) -> None:
     async def run() -> None:
         async with raw_portal([said], pause=0.02, reset=True) as log:
-            with pytest.raises((ConnectionFailed, BrokenAnswer)):
+            with pytest.raises(NetworkReset):
                 await fetch_once(log.request())
 
     asyncio.run(run())
@@ -59,7 +68,7 @@ def test_a_reset_is_a_failed_connection(said: bytes) -> None:
 def test_hanging_up_without_a_word_is_a_failed_connection() -> None:
     async def run() -> None:
         async with raw_portal([]) as log:
-            with pytest.raises(ConnectionFailed):
+            with pytest.raises(NetworkReset):
                 await fetch_once(log.request())
 
     asyncio.run(run())
@@ -67,7 +76,7 @@ def test_hanging_up_without_a_word_is_a_failed_connection() -> None:
 
 def test_a_refused_connection_fails() -> None:
     host = f"127.0.0.1:{free_port()}"
-    with pytest.raises(ConnectionFailed, match=host):
+    with pytest.raises(NetworkConnection, match=host):
         asyncio.run(fetch_once(request(f"http://{host}/", host)))
 
 
@@ -75,7 +84,7 @@ def seconds_until_timeout(pieces: list[bytes], *, hold: float = 0, pause: float 
     async def run() -> float:
         async with raw_portal(pieces, hold=hold, pause=pause) as log:
             started = time.monotonic()
-            with pytest.raises(FetchTimeout):
+            with pytest.raises(NetworkTimeout):
                 await fetch_once(log.request(timeout=0.3))
             return time.monotonic() - started
 
@@ -98,7 +107,7 @@ def test_redirects_share_one_deadline() -> None:
 
     async def run() -> None:
         async with portal(slowly) as log:
-            with pytest.raises(FetchTimeout):
+            with pytest.raises(NetworkTimeout):
                 await fetch_once(log.request("/", timeout=0.5), max_redirects=50)
             assert 2 <= len(log.paths) <= 3
 
@@ -159,9 +168,9 @@ def test_a_fault_leaves_the_client_usable() -> None:
             fetcher() as client,
         ):
             for _ in range(20):
-                with pytest.raises(BrokenAnswer):
+                with pytest.raises(NetworkBroken):
                     await client.fetch(broken.request())
-            with pytest.raises(FetchTimeout):
+            with pytest.raises(NetworkTimeout):
                 await client.fetch(mute.request(timeout=0.1))
             return (await client.fetch(log.request())).status
 
@@ -182,24 +191,10 @@ def test_a_cancelled_fetch_hangs_up() -> None:
     assert asyncio.run(run())
 
 
-@pytest.fixture
-def certificate(tmp_path: Path) -> ssl.SSLContext:
-    openssl = which("openssl")
-    if openssl is None:
-        pytest.skip("openssl is not here to make a certificate")
-    key, chain = tmp_path / "key.pem", tmp_path / "cert.pem"
-    made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1"]
-    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(chain)]
-    subprocess.run([openssl, *made, *names], check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(chain, key)
-    return context
-
-
-def test_a_certificate_nobody_vouches_for_is_refused(certificate: ssl.SSLContext) -> None:
+def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
     async def run() -> list[str]:
-        async with portal(page(), certificate) as log:
-            with pytest.raises(TlsFailed):
+        async with portal(page(), self_signed(tmp_path)) as log:
+            with pytest.raises(NetworkTls):
                 await fetch_once(log.request())
         return log.paths
 
@@ -210,7 +205,7 @@ def test_no_tls_where_it_was_promised_is_a_failed_connection() -> None:
     async def run() -> None:
         async with portal(page()) as log:
             log.scheme = "https"
-            with pytest.raises(ConnectionFailed):
+            with pytest.raises(NetworkConnection):
                 await fetch_once(log.request(timeout=2))
 
     asyncio.run(run())
@@ -219,14 +214,19 @@ def test_no_tls_where_it_was_promised_is_a_failed_connection() -> None:
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        (28, FetchTimeout),
-        (6, ConnectionFailed),
-        (60, TlsFailed),
-        (92, BrokenAnswer),
-        (12345, ConnectionFailed),
+        (28, NetworkTimeout),
+        (6, NetworkDns),
+        (7, NetworkConnection),
+        (52, NetworkReset),
+        (55, NetworkReset),
+        (56, NetworkReset),
+        (97, ServiceProxy),
+        (60, NetworkTls),
+        (92, NetworkBroken),
+        (12345, NetworkConnection),
     ],
 )
-def test_every_error_of_curl_has_a_place(code: int, expected: type[TransportError]) -> None:
+def test_every_error_of_curl_has_a_place(code: int, expected: type[CrawlError]) -> None:
     error = crawl_error(CurlError("it broke. See https://curl.se for more", code), "http://a/")
     assert type(error) is expected
     assert str(error) == "http://a/: it broke"

@@ -1,0 +1,18 @@
+"""Sizes by which an answer is judged; no environment variable sets them, each says its unit and why."""
+
+from typing import Final
+
+LOOKED_AT_BYTES: Final = 65_536
+"""Bytes of a body that are searched for marks of a block: challenge pages are small, adverts are not."""
+TINY_BYTES: Final = 5_000
+"""A body below this has no room for an advert or a list of them."""
+NEAR_END_BYTES: Final = 1_024
+"""Bytes at the end of a whole HTML page in which it closes; counters and comments may follow."""
+TITLE_MAX_BYTES: Final = 200
+"""No title of a challenge page is longer; a bound, so that a hostile page costs nothing."""
+RETRY_AFTER_DIGITS: Final = 9
+"""Digits of a Retry-After in seconds: nine are thirty years, more is no time span."""
+PROOF_MIN_LENGTH: Final = 6
+"""Characters below which a portal's own mark could stand on anybody's page."""
+MOST_IDLE_HANDLES: Final = 64
+"""curl handles kept ready beyond those in use; more than any portal's requests at once."""

@@ -1,0 +1,31 @@
+"""The cookies of one browser profile, shared by all its handles: a portal sees one visitor, not many."""
+
+from collections.abc import Iterable, Mapping
+
+_NAME_FIELDS = (0, 2, 5)  # curl's cookie lines: domain, subdomains, path, secure, expires, name, value
+
+
+class CookieJar:
+    """What the portals set, as curl's own lines. Each handle gives back only what it changed itself."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self._lines: dict[tuple[bytes, ...], bytes] = {}
+
+    @property
+    def lines(self) -> Mapping[tuple[bytes, ...], bytes]:
+        """Every cookie by its domain, path and name; never changed in place."""
+        return self._lines
+
+    def take(self, before: Mapping[tuple[bytes, ...], bytes], after: Iterable[bytes]) -> None:
+        """Add what is new or changed since `before`, and drop what the portal took back."""
+        now = {_key(line): line for line in after}
+        kept = {key: line for key, line in self._lines.items() if key in now or key not in before}
+        changed = {key: line for key, line in now.items() if before.get(key) != line}
+        self._lines = kept | changed
+        self.version += 1
+
+
+def _key(line: bytes) -> tuple[bytes, ...]:
+    fields = line.split(b"\t")
+    return tuple(fields[number] for number in _NAME_FIELDS if number < len(fields))
