@@ -31,13 +31,13 @@ RESET_TIMEOUT_MAX_SECONDS: Final = 3600.0
 """No circuit stays open longer than this, unless its first timeout already is longer."""
 RESET_JITTER: Final = 0.2
 """Largest share that chance adds to a repeated timeout, so that domains do not wake together."""
-PROBE_LEASE_SECONDS: Final = 180.0
-"""A test request not heard of for so long counts as lost; more than any wait and fetch together."""
+PROBE_LEASE_SECONDS: Final = 60.0
+"""A test request not heard of for so long counts as lost; a living one renews its lease."""
 PROBE_BUSY_SECONDS: Final = 5.0
 """When to ask again while all test requests of a half-open circuit are under way."""
 
-PLACE_LEASE_SECONDS: Final = 180.0
-"""A place not given back for so long is free again; more than any wait and fetch together."""
+PLACE_LEASE_SECONDS: Final = 60.0
+"""A place not heard of for so long is free again; a living holder renews its lease."""
 PLACE_BUSY_SECONDS: Final = 2.0
 """When to ask again while all places of a domain are taken."""
 
@@ -49,3 +49,50 @@ RETRY_BUDGET_PER_MINUTE: Final = 1.0
 """Retries a domain may have per minute however few first tries it had."""
 RETRY_BUDGET_MAX: Final = 10.0
 """Most retries that can be saved up."""
+
+TRIES_NONE: Final = 0
+"""Tries of what no further try can mend, such as broken JSON: the first one was the last."""
+TRIES_TIMEOUT: Final = 3
+"""Tries of a page that did not come in time; each costs a whole deadline."""
+TRIES_RATE_LIMIT: Final = 5
+"""Tries of a page that was answered with "too many requests"; the waits between them grow."""
+TRIES_BLOCKED: Final = 3
+"""Tries of a page behind a block; after that only another way of asking helps."""
+TRIES_SELECTOR: Final = 3
+"""Tries of a page our selectors do not know: a block in disguise goes away, a new layout does not."""
+QUICK_TRIES: Final = 2
+"""Requests that one visit may make: the first, and a quick second one where the connection broke."""
+QUICK_TRY_DELAY_SECONDS: Final = 0.2
+"""Pause before the quick second try; a server that restarts a worker is back by then."""
+QUICK_TRY_MAX_WAIT_SECONDS: Final = 10.0
+"""Longest wait of a quick second try for its turn; one turn at ten a minute is shorter."""
+
+ERROR_LOG_MAX_BYTES: Final = 10_000_000
+"""Size from which the error log begins a new file; about twenty thousand lines."""
+ERROR_TEXT_MAX: Final = 2000
+"""Characters of an address or a message that a line of the error log keeps."""
+
+RATE_MAX_PER_MINUTE: Final = 60_000.0
+"""Requests per minute above which a rate is a mistake; no portal is ever asked so fast."""
+RENEWALS_PER_LEASE: Final = 3
+"""Times that a living holder renews its lease before it would end, so that two may be lost."""
+
+REDIS_TIMEOUT_SECONDS: Final = 2.0
+"""Wait for an answer of Redis; beyond it the local gate takes over."""
+REDIS_CONNECT_TIMEOUT_SECONDS: Final = 1.0
+"""Wait for a connection to Redis."""
+STATE_TTL_SECONDS: Final = 604_800
+"""What Redis knows of a domain is forgotten after a week of silence; longer than any job and Retry-After."""
+CLOCK_STEP_SECONDS: Final = 1.0
+"""A server's clock that went back by more than this was set; what was noted is moved back with it."""
+INDEX_RENEW_SECONDS: Final = 86_400.0
+"""How often a process notes again which domains it asks; well within the life of what it notes."""
+ASKER_SECONDS: Final = 120.0
+"""A process that did not ask for a domain so long no longer counts among those who share its rate."""
+FALLBACK_WORKERS: Final = 8
+"""Among how many processes a domain's rate is divided without Redis, when it never said how many ask."""
+SHARED_RETRY_SECONDS: Final = 3.0
+"""How long a Redis that did not answer is left alone before one request tries it again."""
+SHARED_SETTLE_SECONDS: Final = 6.0
+"""How long a process that found Redis again still keeps to its own share of each rate: until then the others,
+who go by their shares too, have tried it as well; a retry and both timeouts of Redis."""

@@ -50,19 +50,31 @@ class Circuit:
     def __post_init__(self) -> None:
         self._close()
 
-    def allow(self, now: float) -> Permission:
-        """Permission for one request, or the time to ask again."""
+    def allow(self, now: float, token: str | None = None) -> Permission:
+        """Permission for one request, or the time to ask again.
+
+        A `token` names the probe that may come of it: asked twice with one token, there is one probe.
+        """
         self._advance(now)
+        if token in self.probes:
+            return self._probe(token)
         wait = self._wait(now)
         if wait > 0:
             self.refused += 1
             return Permission(allowed=False, retry_after_seconds=wait, generation=self.generation)
         self.allowed += 1
-        return self._permit(now)
+        return self._permit(now, token)
 
-    def confirm(self, permission: Permission, now: float) -> Permission:
+    def confirm(self, permission: Permission, now: float, token: str | None = None) -> Permission:
         """The same permission while it holds; otherwise what `allow` says now."""
-        return permission if self._counts(permission, now) else self.allow(now)
+        return permission if self._counts(permission, now) else self.allow(now, token)
+
+    def renew(self, token: str, now: float) -> bool:
+        """Begin the lease of a living probe anew; False where there is none."""
+        living = self.probes.get(token, now) > now
+        if living:
+            self.probes[token] = now + self.rules.probe_lease_seconds
+        return living
 
     def record(self, permission: Permission, now: float, block_kind: str | None, *, ok: bool) -> None:
         """Take in a result. One of another generation, or of a probe whose lease ended, changes nothing."""
@@ -103,11 +115,14 @@ class Circuit:
             return 0.0
         return min(self.rules.probe_busy_seconds, min(self.probes.values()) - now)
 
-    def _permit(self, now: float) -> Permission:
+    def _permit(self, now: float, token: str | None) -> Permission:
         if self.state is CircuitState.CLOSED:
             return self._free_pass()
-        token = f"{self.generation}-{self.allowed}"
+        token = token or f"{self.generation}-{self.allowed}"
         self.probes[token] = now + self.rules.probe_lease_seconds
+        return self._probe(token)
+
+    def _probe(self, token: str) -> Permission:
         return replace(self._free_pass(), probe=True, token=token)
 
     def _free_pass(self) -> Permission:

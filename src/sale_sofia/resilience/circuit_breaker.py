@@ -28,11 +28,19 @@ class CircuitStatus:
 class CircuitBreaker(Protocol):
     """One circuit per domain. `now` is in seconds; a backend with a clock of its own ignores it."""
 
-    async def allow(self, domain: str, now: float) -> Permission:
-        """Permission for one request. Half open: at most as many probes as configured, each a lease."""
+    async def allow(self, domain: str, now: float, token: str | None = None) -> Permission:
+        """Permission for one request. Half open: at most as many probes as configured, each a lease.
 
-    async def confirm(self, domain: str, permission: Permission, now: float) -> Permission:
+        A `token` names the probe: whoever asks twice with one token makes one probe.
+        """
+
+    async def confirm(
+        self, domain: str, permission: Permission, now: float, token: str | None = None
+    ) -> Permission:
         """The same permission if it still holds after a wait; otherwise what `allow` says now."""
+
+    async def renew(self, domain: str, token: str, now: float) -> bool:
+        """Begin the lease of a living probe anew; False where there is none."""
 
     async def record(
         self, domain: str, permission: Permission, *, ok: bool, now: float, block_kind: str | None = None
@@ -57,13 +65,19 @@ class MemoryCircuitBreaker:
         self._random = random
         self._circuits: dict[str, Circuit] = {}
 
-    async def allow(self, domain: str, now: float) -> Permission:
+    async def allow(self, domain: str, now: float, token: str | None = None) -> Permission:
         """See `CircuitBreaker`."""
-        return self._circuit(domain).allow(now)
+        return self._circuit(domain).allow(now, token)
 
-    async def confirm(self, domain: str, permission: Permission, now: float) -> Permission:
+    async def confirm(
+        self, domain: str, permission: Permission, now: float, token: str | None = None
+    ) -> Permission:
         """See `CircuitBreaker`."""
-        return self._circuit(domain).confirm(permission, now)
+        return self._circuit(domain).confirm(permission, now, token)
+
+    async def renew(self, domain: str, token: str, now: float) -> bool:
+        """See `CircuitBreaker`."""
+        return self._circuit(domain).renew(token, now)
 
     async def record(
         self, domain: str, permission: Permission, *, ok: bool, now: float, block_kind: str | None = None

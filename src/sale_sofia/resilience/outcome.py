@@ -1,35 +1,11 @@
-"""What became of a request, in the words that the breaker, the limiter and the retries understand."""
+"""What became of a request, in the words that the breaker and the limiter understand."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, Self
+from typing import Literal, Self
 
-from sale_sofia.resilience.errors import CrawlError
+from sale_sofia.resilience.errors import CrawlError, HttpBlocked, HttpClient, HttpRateLimit, ParseError
 
 OutcomeKind = Literal["ok", "failure", "rate_limited", "blocked", "neutral"]
-
-
-class Judged(Protocol):
-    """An answer with a verdict on it, as `fetching` gives one."""
-
-    @property
-    def kind(self) -> str:
-        """One word, such as ok, rate_limited or blocked."""
-
-    @property
-    def retry_after_seconds(self) -> float | None:
-        """What the portal asked for."""
-
-    @property
-    def block_kind(self) -> str | None:
-        """With `blocked`: who or what blocks."""
-
-    @property
-    def counts_against_domain(self) -> bool:
-        """Whether the domain's circuit breaker hears of it."""
-
-    @property
-    def retry(self) -> bool:
-        """Whether the same page may be had later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +42,13 @@ class Outcome:
         return cls("neutral")
 
     @classmethod
-    def of(cls, result: Judged | CrawlError) -> Self:
-        """The outcome of a fetch, from its verdict or its error."""
-        if isinstance(result, CrawlError):
-            return cls.failure() if result.counts_against_domain else cls.neutral()
-        return cls._of_verdict(result)
-
-    @classmethod
-    def _of_verdict(cls, verdict: Judged) -> Self:
-        match verdict.kind:
-            case "rate_limited":
-                return cls.rate_limited(verdict.retry_after_seconds)
-            case "blocked":
-                return cls.blocked(verdict.block_kind, verdict.retry_after_seconds)
-            case "proxy_fault":
-                return cls.neutral()
-        return cls.failure(verdict.retry_after_seconds) if verdict.counts_against_domain else cls.ok()
+    def of(cls, error: CrawlError) -> Self:
+        """What an error says of the domain. That we cannot read an answer is no fault of the portal's."""
+        match error:
+            case HttpRateLimit():
+                return cls.rate_limited(error.retry_after_seconds)
+            case HttpBlocked():
+                return cls.blocked(error.block_kind, error.retry_after_seconds)
+            case HttpClient() | ParseError():
+                return cls.ok()
+        return cls.failure(error.retry_after_seconds) if error.counts_against_domain else cls.neutral()

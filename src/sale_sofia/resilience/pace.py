@@ -9,6 +9,12 @@ from sale_sofia.resilience.policy import LimiterRules
 _SECONDS_PER_MINUTE: Final = 60.0
 
 
+def pause_seconds(rules: LimiterRules, retry_after: float | None) -> float:
+    """How long a penalty lasts: as asked, within reason."""
+    asked = rules.penalty_seconds if retry_after is None else retry_after
+    return min(asked, rules.retry_after_max_seconds) if asked > 0 else 0.0
+
+
 @dataclass(slots=True)
 class Pace:
     """When the next request may go.
@@ -19,7 +25,7 @@ class Pace:
 
     rules: LimiterRules
     rate: float
-    """Requests per minute, as configured."""
+    """Requests per minute."""
     full_at: float = -math.inf
     """When the allowance is whole again (the algorithm's "theoretical arrival time")."""
     last: float = -math.inf
@@ -62,13 +68,26 @@ class Pace:
             self.slow = min(self.rules.slow_max, self.slow * self.rules.slow_step)
         self.epoch += 1
         self.successes = 0
-        self.not_before = max(self.not_before, now + max(self._pause(retry_after), self.interval))
+        pause = max(pause_seconds(self.rules, retry_after), self.interval)
+        self.not_before = max(self.not_before, now + pause)
         self.full_at = self.not_before + self._tolerance
         self.last = min(self.last, now)
 
-    def _pause(self, retry_after: float | None) -> float:
-        asked = self.rules.penalty_seconds if retry_after is None else retry_after
-        return min(asked, self.rules.retry_after_max_seconds) if asked > 0 else 0.0
+    def hold(self, seconds: float, now: float) -> None:
+        """Nobody goes sooner than this, and then without a burst; nothing else changes."""
+        self.not_before = max(self.not_before, now + seconds)
+        self.full_at = max(self.full_at, self.not_before + self._tolerance)
+
+    def change_rate(self, rate: float) -> None:
+        """Go on at another rate: the next request keeps the new distance from the last one."""
+        before, self.rate = self.interval, rate
+        if self.last > -math.inf:
+            self.full_at = self.last + (self.full_at - self.last) / before * self.interval
+        self.full_at = max(self.full_at, self.not_before + self._tolerance)
+
+    def keep_apart(self, seconds: float) -> None:
+        """Least time between two requests: the longest told counts, until nothing (0) is asked for."""
+        self.floor_seconds = max(self.floor_seconds, seconds) if seconds > 0 else 0.0
 
     def succeeded(self, now: float) -> None:
         """Count a good answer; late ones from before a penalty's pause are no sign of recovery."""

@@ -1,21 +1,14 @@
 """How fast a domain is asked, by all who ask it together."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
+from sale_sofia.resilience.acquire import Acquiring, Reservation
 from sale_sofia.resilience.pace import Pace
 from sale_sofia.resilience.policy import LimiterRules
+from sale_sofia.resilience.rates import checked_rate
 
-
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """Granted: go after `wait_seconds`, if the epoch is still this one. Else: nothing was reserved."""
-
-    granted: bool
-    wait_seconds: float
-    """Granted: until the reserved instant. Not granted: how long it would have been."""
-    epoch: int
+__all__ = ["MemoryRateLimiter", "RateLimiter", "Reservation"]
 
 
 class RateLimiter(Protocol):
@@ -42,10 +35,25 @@ class RateLimiter(Protocol):
         """A good answer: a slowed domain recovers step by step, never above its configured rate."""
 
     async def floor_delay(self, domain: str, seconds: float) -> None:
-        """Keep at least this long between two requests (robots Crawl-delay); it can only slow the domain."""
+        """Keep at least this long between two requests (robots Crawl-delay); it can only slow the domain.
+
+        The longest told by anybody counts, until somebody lifts it with 0.
+        """
+
+    async def set_rate(self, domain: str, per_minute: float | None) -> None:
+        """Another rate for everybody from now on; None is the configured one again.
+
+        Raises:
+            ValueError: no rate that makes sense.
+        """
+
+    async def acquire_async(
+        self, domain: str, *, blocking: bool = True, max_wait: float | None = None
+    ) -> bool:
+        """Wait for a turn, at most `max_wait` seconds, and say whether it came; not blocking: now or not."""
 
 
-class MemoryRateLimiter:
+class MemoryRateLimiter(Acquiring):
     """The rate limiter of one process. Safe within one event loop: no method gives up control."""
 
     def __init__(self, rules: LimiterRules, rate_of: Callable[[str], float]) -> None:
@@ -82,9 +90,18 @@ class MemoryRateLimiter:
 
     async def floor_delay(self, domain: str, seconds: float) -> None:
         """See `RateLimiter`."""
-        self._pace(domain).floor_seconds = max(0.0, seconds)
+        self._pace(domain).keep_apart(seconds)
+
+    async def set_rate(self, domain: str, per_minute: float | None) -> None:
+        """See `RateLimiter`."""
+        rate = self._rate_of(domain) if per_minute is None else per_minute
+        self._pace(domain).change_rate(checked_rate(domain, rate))
+
+    def hold(self, domain: str, seconds: float, now: float) -> None:
+        """Nobody goes sooner than this; nothing else changes."""
+        self._pace(domain).hold(seconds, now)
 
     def _pace(self, domain: str) -> Pace:
         if domain not in self._paces:
-            self._paces[domain] = Pace(self._rules, self._rate_of(domain))
+            self._paces[domain] = Pace(self._rules, checked_rate(domain, self._rate_of(domain)))
         return self._paces[domain]

@@ -4,9 +4,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sale_sofia.resilience.actions import Action
 from sale_sofia.resilience.errors import CrawlError
-from sale_sofia.resilience.gate import Refusal
-from sale_sofia.resilience.outcome import Judged
 from sale_sofia.resilience.policy import RetryRules
 
 
@@ -15,15 +14,15 @@ class RetryAt:
     """Try again after `delay_seconds`."""
 
     delay_seconds: float
-    burns_attempt: bool
-    """False: this try says nothing of the page and does not count among its attempts."""
+    action: Action
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Never again in this job."""
+    """Never again in this job; `action` says what is left to do."""
 
     reason: str
+    action: Action
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,35 +35,39 @@ class RetryPolicy:
 
     def delay(self, attempt: int, retry_after: float | None = None) -> float:
         """Seconds to wait after the try with this number (the first is 1)."""
-        waited = self._backoff(attempt) * (1 - self.rules.jitter_factor * self.random())
-        return max(waited, min(retry_after or 0.0, self.rules.retry_after_max_seconds))
+        return max(
+            self._shortened(self._backoff(attempt)),
+            min(retry_after or 0.0, self.rules.retry_after_max_seconds),
+        )
 
-    def exhausted(self, attempts: int) -> bool:
-        """Whether a page that was tried so often has had all its tries."""
-        return attempts >= self.rules.max_attempts
+    def longest_delay(self) -> float:
+        """Seconds to wait for a retry that the domain's budget does not pay for yet."""
+        return self._shortened(self.rules.max_delay_seconds)
 
-    def plan(self, what: CrawlError | Judged | Refusal, attempts: int) -> RetryAt | GiveUp:
-        """What to do after this result of the try with the number `attempts`.
+    def tries(self, error: type[CrawlError]) -> int:
+        """How often a page may be asked for that ends in this error: its class's number, or all there are."""
+        most = self.rules.max_attempts
+        return most if error.attempts is None else min(error.attempts, most)
 
-        Rate limits and refusals of the gate say when to come back and use up no attempt.
+    def plan(self, error: CrawlError, attempts: int) -> RetryAt | GiveUp:
+        """What to do after the try with the number `attempts` ended in this error.
+
+        An earlier try counts whatever became of it, so that a page which fails in turns ends too.
         """
-        if isinstance(what, Refusal):
-            return RetryAt(what.retry_after_seconds, burns_attempt=False)
-        if not what.retry:
-            return GiveUp(f"{_name(what)}: trying again would not help")
-        asked = None if isinstance(what, CrawlError) else what.retry_after_seconds
-        if _name(what) == "rate_limited":
-            return RetryAt(self.delay(attempts, asked), burns_attempt=False)
-        if self.exhausted(attempts):
-            return GiveUp(f"{_name(what)}: all {attempts} attempts used")
-        return RetryAt(self.delay(attempts, asked), burns_attempt=True)
+        kind, most = type(error), self.tries(type(error))
+        if most == 0:
+            return GiveUp(f"{kind.__name__}: trying again would not help", kind.at_last)
+        if attempts >= most:
+            return GiveUp(f"{kind.__name__}: all {most} attempts used", kind.at_last)
+        # The quick second try was made within the visit, or could not be: the next one waits.
+        action = Action.BACKOFF if kind.action is Action.RETRY_NOW else kind.action
+        return RetryAt(self.delay(attempts, error.retry_after_seconds), action)
+
+    def _shortened(self, seconds: float) -> float:
+        return seconds * (1 - self.rules.jitter_factor * self.random())
 
     def _backoff(self, attempt: int) -> float:
         rules = self.rules
         doublings = math.log(rules.max_delay_seconds / rules.base_delay_seconds, rules.step)
         exponent = min(attempt - 1, math.ceil(doublings))
         return min(rules.max_delay_seconds, rules.base_delay_seconds * rules.step**exponent)
-
-
-def _name(what: CrawlError | Judged) -> str:
-    return type(what).__name__ if isinstance(what, CrawlError) else what.kind

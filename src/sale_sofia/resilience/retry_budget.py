@@ -1,11 +1,20 @@
 """Retries are paid for by first tries, so that a failing portal is not asked more than a healthy one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from sale_sofia.resilience.policy import RetryBudgetRules
 
 _SECONDS_PER_MINUTE: Final = 60.0
+
+
+def rules_at(rate: float, rules: RetryBudgetRules) -> RetryBudgetRules:
+    """The rules for a domain's own pace, in requests per minute.
+
+    What is left at the end of a crawl is only retries: they get the share of the pace that first tries would
+    have paid for, so that a fast portal's last pages do not wait for hours.
+    """
+    return replace(rules, per_minute=max(rules.per_minute, rules.share * rate))
 
 
 class RetryBudget(Protocol):
@@ -16,6 +25,9 @@ class RetryBudget(Protocol):
 
     async def spend(self, domain: str, now: float) -> bool:
         """Whether one retry is paid for; if not, nothing is taken and the page waits longer."""
+
+    async def give_back(self, domain: str, now: float) -> None:
+        """A retry that was paid for did not happen."""
 
 
 @dataclass(slots=True)
@@ -41,6 +53,10 @@ class MemoryRetryBudget:
         paid = purse.tokens >= 1
         purse.tokens -= paid
         return paid
+
+    async def give_back(self, domain: str, now: float) -> None:
+        """See `RetryBudget`."""
+        self._add(self._purse(domain, now), 1)
 
     def _purse(self, domain: str, now: float) -> _Purse:
         purse = self._purses.setdefault(domain, _Purse(min(1.0, self._rules.most), now))

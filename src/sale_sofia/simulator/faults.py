@@ -1,6 +1,9 @@
 """What goes wrong on purpose: by a share of the requests, the same for the same seed."""
 
+import time
 from collections import Counter
+from dataclasses import dataclass
+from email.utils import formatdate
 from random import Random
 from typing import NamedTuple
 
@@ -31,6 +34,21 @@ class Fault(NamedTuple):
     variant: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class RetryAfter:
+    """What a 429 says of when to come back: in so many seconds, or the moment itself."""
+
+    seconds: int = 1
+    as_date: bool = False
+
+    def header(self) -> str:
+        """The header's value now."""
+        return formatdate(time.time() + self.seconds, usegmt=True) if self.as_date else str(self.seconds)
+
+
+_IN_A_SECOND = RetryAfter()
+
+
 def parse_faults(text: str) -> dict[str, float]:
     """The shares in `429:0.02,slow:0.05`; anything else is a `ValueError` of one sentence."""
     rates: dict[str, float] = {}
@@ -59,7 +77,8 @@ def _share(name: str, share: str, part: str) -> float:
 class FaultPlan:
     """Decides by (seed, path, how often the path was asked): a repeated request has a new chance."""
 
-    def __init__(self, rates: dict[str, float], seed: str) -> None:
+    def __init__(self, rates: dict[str, float], seed: str, retry_after: RetryAfter = _IN_A_SECOND) -> None:
+        self.retry_after = retry_after
         self._rates = rates
         self._seed = seed
         self._asked: Counter[str] = Counter()

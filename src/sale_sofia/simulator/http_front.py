@@ -66,7 +66,7 @@ class HttpFront:
 
     async def _fail(self, request: web.BaseRequest, fault: Fault) -> _Sent:
         if fault.name in _STATUSES:
-            return _plain(_STATUSES[fault.name])
+            return _plain(_STATUSES[fault.name], self._faults.retry_after.header())
         if fault.name == "reset":
             return _reset(request)
         if fault.name == "captcha":
@@ -120,9 +120,9 @@ def _whole(answer: Answer) -> _Sent:
     return _Sent(response, answer.status, len(answer.body))
 
 
-def _plain(status: HTTPStatus) -> _Sent:
+def _plain(status: HTTPStatus, retry_after: str = "") -> _Sent:
     """A bare status page; 429 says when to come back."""
-    headers = {"Retry-After": "1"} if status == HTTPStatus.TOO_MANY_REQUESTS else {}
+    headers = {"Retry-After": retry_after} if status == HTTPStatus.TOO_MANY_REQUESTS else {}
     response = web.Response(status=status, text=status.phrase, headers=headers)
     return _Sent(response, status.value, len(status.phrase))
 

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 
 from aiohttp import web
 
-from sale_sofia.simulator.faults import FaultPlan, parse_faults
+from sale_sofia.simulator.faults import FaultPlan, RetryAfter, parse_faults
 from sale_sofia.simulator.http_front import HttpFront
 from sale_sofia.simulator.request_log import RequestLog
 from sale_sofia.simulator.simulation import Simulation
@@ -61,7 +61,8 @@ def _bind(config: SimulatorConfig, place: int) -> socket.socket:
 
 
 def _front(config: SimulatorConfig, simulation: Simulation, site: str, log: RequestLog) -> HttpFront:
-    faults = FaultPlan(parse_faults(config.faults), f"{config.seed}:{site}")
+    retry_after = RetryAfter(config.retry_after_seconds, config.retry_after_as_date)
+    faults = FaultPlan(parse_faults(config.faults), f"{config.seed}:{site}", retry_after)
     return HttpFront(simulation, site, faults=faults, slow_seconds=config.slow_seconds, log=log)
 
 

@@ -30,6 +30,10 @@ class SimulatorConfig:
     """The port of the first site, the others follow; 0 takes any free ports."""
     faults: str = ""
     slow_seconds: float = 5.0
+    retry_after_seconds: int = 1
+    """How long a 429 asks to be left alone."""
+    retry_after_as_date: bool = False
+    """Whether it says so as a date, which knows only whole seconds."""
     crawl_delay: float | None = None
     robots_status: int = 200
     most_results: int = 1000
@@ -48,6 +52,7 @@ class SimulatorConfig:
         )
         self._refuse(self.distinct is not None and self.distinct < 1, "distinct is at least 1")
         self._refuse(self.copies and self.day > 0, "a world of copies has no days after its first")
+        self._refuse(self.retry_after_seconds < 0, "retry_after_seconds is not negative")
         self._refuse(self.most_results < 1, "most_results is at least 1")
 
     @property

@@ -2,15 +2,54 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from redis_servers import fresh_database, shared_server
+from sale_sofia.config.settings import Settings
 from sale_sofia.resilience.bulkhead import Bulkhead, MemoryBulkhead
 from sale_sofia.resilience.circuit_breaker import CircuitBreaker, MemoryCircuitBreaker
-from sale_sofia.resilience.policy import BreakerRules, LimiterRules, RetryBudgetRules
+from sale_sofia.resilience.composed_gate import ComposedGate
+from sale_sofia.resilience.gate_steps import new_token
+from sale_sofia.resilience.policy import (
+    BreakerRules,
+    BulkheadRules,
+    LimiterRules,
+    ResilienceConfig,
+    RetryBudgetRules,
+)
 from sale_sofia.resilience.rate_limiter import MemoryRateLimiter, RateLimiter
+from sale_sofia.resilience.redis_bulkhead import RedisBulkhead
+from sale_sofia.resilience.redis_circuit_breaker import RedisCircuitBreaker
+from sale_sofia.resilience.redis_client import connect
+from sale_sofia.resilience.redis_gate import RedisGate
+from sale_sofia.resilience.redis_rate_limiter import RedisRateLimiter
 from sale_sofia.resilience.retry_budget import MemoryRetryBudget, RetryBudget
+from sale_sofia.resilience.scripts import ToldTime
 
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatePlan:
+    """What a gate is to be like."""
+
+    breaker: BreakerRules
+    per_minute: float = 10.0
+    limit: int = 2
+    lease_seconds: float = 100.0
+    clock: Callable[[], float]
+    sleep: Callable[[float], Awaitable[object]]
+    token: Callable[[], str] = new_token
+    random: Callable[[], float] = lambda: 0.0
+
+    @property
+    def config(self) -> ResilienceConfig:
+        return ResilienceConfig(
+            breaker=self.breaker,
+            retry=ResilienceConfig.from_settings(Settings()).retry,
+            bulkhead=BulkheadRules(lease_seconds=self.lease_seconds, busy_seconds=2.0),
+        )
 
 
 class Backend(Protocol):
@@ -20,6 +59,7 @@ class Backend(Protocol):
     def breaker(self, rules: BreakerRules, random: Callable[[], float]) -> CircuitBreaker: ...
     def bulkhead(self, lease_seconds: float) -> Bulkhead: ...
     def retry_budget(self, rules: RetryBudgetRules) -> RetryBudget: ...
+    def gate(self, plan: "GatePlan") -> ComposedGate | RedisGate: ...
     def run(self, work: Coroutine[object, object, Result]) -> Result: ...
     def close(self) -> None: ...
 
@@ -40,6 +80,9 @@ class MemoryBackend:
     def retry_budget(self, rules: RetryBudgetRules) -> RetryBudget:
         return MemoryRetryBudget(rules)
 
+    def gate(self, plan: GatePlan) -> ComposedGate | RedisGate:
+        return composed(self, plan)
+
     def run(self, work: Coroutine[object, object, Result]) -> Result:
         return self._runner.run(work)
 
@@ -47,7 +90,71 @@ class MemoryBackend:
         self._runner.close()
 
 
-BACKENDS: dict[str, Callable[[], Backend]] = {"memory": MemoryBackend}
+class RedisBackend:
+    """Parts on an empty database of a real server, which is told the time as the memory's are."""
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner()
+        self.url = fresh_database(shared_server())
+        self.redis = connect(self.url)
+        self.told_time = ToldTime()
+
+    def limiter(self, rules: LimiterRules, rate_of: Callable[[str], float]) -> RateLimiter:
+        return RedisRateLimiter(self.redis, rules, rate_of, told_time=self.told_time)
+
+    def breaker(self, rules: BreakerRules, random: Callable[[], float]) -> CircuitBreaker:
+        return RedisCircuitBreaker(self.redis, rules, random, told_time=self.told_time)
+
+    def bulkhead(self, lease_seconds: float) -> Bulkhead:
+        return RedisBulkhead(self.redis, lease_seconds, told_time=self.told_time)
+
+    def retry_budget(self, rules: RetryBudgetRules) -> RetryBudget:
+        return MemoryRetryBudget(rules)
+
+    def gate(self, plan: GatePlan) -> ComposedGate | RedisGate:
+        return RedisGate(
+            redis=self.redis,
+            config=plan.config,
+            rate_of=lambda _: plan.per_minute,
+            limit_of=lambda _: plan.limit,
+            random=plan.random,
+            clock=plan.clock,
+            sleep=plan.sleep,
+            token=plan.token,
+            told_time=self.told_time,
+        )
+
+    def run(self, work: Coroutine[object, object, Result]) -> Result:
+        return self._runner.run(work)
+
+    def close(self) -> None:
+        self._runner.run(self.redis.aclose())
+        self._runner.close()
+
+
+class ComposedRedisBackend(RedisBackend):
+    """The same, but the gate asks its parts one after the other."""
+
+    def gate(self, plan: GatePlan) -> ComposedGate | RedisGate:
+        return composed(self, plan)
+
+
+def composed(backend: Backend, plan: GatePlan) -> ComposedGate:
+    return ComposedGate(
+        limiter=backend.limiter(plan.config.limiter, lambda _: plan.per_minute),
+        breaker=backend.breaker(plan.breaker, plan.random),
+        bulkhead=backend.bulkhead(plan.lease_seconds),
+        limit_of=lambda _: plan.limit,
+        busy_seconds=plan.config.bulkhead.busy_seconds,
+        clock=plan.clock,
+        sleep=plan.sleep,
+        token=plan.token,
+    )
+
+
+AnyGate = ComposedGate | RedisGate
+BACKENDS: dict[str, Callable[[], Backend]] = {"memory": MemoryBackend, "redis": RedisBackend}
+GATE_BACKENDS: dict[str, Callable[[], Backend]] = {**BACKENDS, "redis in parts": ComposedRedisBackend}
 
 
 class Clock:

@@ -1,4 +1,6 @@
-from sale_sofia.resilience.bulkhead import Bulkhead, Place
+import asyncio
+
+from sale_sofia.resilience.bulkhead import Bulkhead, Place, holding
 from unit.resilience.backends import Backend
 
 IMOT = "imot.bg"
@@ -18,8 +20,11 @@ class Hall:
         assert place is not None
         return place
 
-    def leave(self, place: Place) -> None:
-        self.run(self.bulkhead.leave(place))
+    def leave(self, place: Place) -> bool:
+        return self.run(self.bulkhead.leave(place))
+
+    def renew(self, place: Place, now: float) -> bool:
+        return self.run(self.bulkhead.renew(place, now))
 
 
 def test_no_more_places_than_the_limit(backend: Backend) -> None:
@@ -69,3 +74,48 @@ def test_domains_have_places_of_their_own_and_the_limit_may_change(backend: Back
     assert hall.enter(0.0, domain="bazar.bg") is not None
     assert hall.enter(0.0, limit=3) is not None
     assert hall.enter(0.0, limit=0, domain="homes.bg") is None
+
+
+def test_a_renewed_place_is_held_for_another_lease(backend: Backend) -> None:
+    hall = Hall(backend)
+    first = hall.taken(0.0)
+    hall.taken(0.0)
+    assert hall.renew(first, 20.0)
+    assert [hall.enter(49.0) is None, hall.enter(49.0) is None] == [False, True]
+    assert hall.enter(50.0) is not None
+
+
+def test_a_lost_place_cannot_be_renewed(backend: Backend) -> None:
+    hall = Hall(backend)
+    ended, left = hall.taken(0.0), hall.taken(0.0)
+    hall.leave(left)
+    assert [hall.renew(ended, LEASE), hall.renew(left, 1.0)] == [False, False]
+
+
+def test_leaving_says_whether_the_place_was_still_held(backend: Backend) -> None:
+    hall = Hall(backend)
+    lost, kept = hall.taken(0.0), hall.taken(20.0)
+    hall.enter(LEASE)
+    assert [hall.leave(kept), hall.leave(kept), hall.leave(lost)] == [True, False, False]
+
+
+def test_who_asks_twice_under_one_name_holds_one_place(backend: Backend) -> None:
+    hall = Hall(backend)
+    again = [hall.run(hall.bulkhead.enter(IMOT, 1, 0.0, "me")) for _ in range(3)]
+    assert again == [Place(IMOT, "me")] * 3
+    assert [hall.enter(0.0) is None, hall.enter(0.0) is None] == [False, True]
+
+
+def test_holding_keeps_the_place_past_its_lease_and_gives_it_back(backend: Backend) -> None:
+    bulkhead = backend.bulkhead(0.6)
+
+    async def story() -> list[bool]:
+        async with holding(bulkhead, IMOT, 1) as place:
+            assert place is not None
+            await asyncio.sleep(1.5)
+            async with holding(bulkhead, IMOT, 1) as second:
+                taken = second is None
+        async with holding(bulkhead, IMOT, 1) as third:
+            return [taken, third is not None]
+
+    assert backend.run(story()) == [True, True]

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from sale_sofia.resilience.circuit import CircuitState, Permission
@@ -41,6 +43,9 @@ class Fuse:
 
     def confirm(self, permission: Permission, now: float) -> Permission:
         return self.run(self.breaker.confirm(IMOT, permission, now))
+
+    def renew(self, permission: Permission, now: float) -> bool:
+        return self.run(self.breaker.renew(IMOT, permission.token, now))
 
     def results(self, signs: str, now: float) -> None:
         for sign in signs:
@@ -90,6 +95,12 @@ def test_failures_of_long_ago_do_not_add_up(fuse: Fuse) -> None:
     assert (fuse.state, fuse.status().failures) == ("CLOSED", 2)
     fuse.results("-", now=200.0)
     assert fuse.state == "OPEN"
+
+
+def test_failures_as_far_apart_as_the_window_is_long_still_add_up(fuse: Fuse) -> None:
+    fuse.results("-", now=0.0)
+    fuse.results("-", now=100.0)
+    assert fuse.status().failures == 2
 
 
 def test_half_of_many_failing_opens_it_though_never_in_a_row(fuse: Fuse) -> None:
@@ -255,3 +266,27 @@ def test_domains_do_not_share_a_circuit(half_open: Fuse) -> None:
 def test_looking_at_a_domain_does_not_make_it_known(fuse: Fuse) -> None:
     fuse.status()
     assert fuse.run(fuse.breaker.get_all_states()) == {}
+
+
+def test_who_asks_twice_under_one_name_makes_one_probe(half_open: Fuse) -> None:
+    asked = [half_open.run(half_open.breaker.allow(IMOT, 60.0, "me")) for _ in range(2)]
+    assert [half_open.allow(60.0).allowed, half_open.allow(60.0).allowed] == [True, False]
+    asked.append(half_open.run(half_open.breaker.allow(IMOT, 60.0, "me")))
+    assert [(one.probe, one.token) for one in asked] == [(True, "me")] * 3
+    assert half_open.status().allowed == 5
+
+
+def test_a_renewed_probe_keeps_its_lease_and_a_lost_one_does_not(half_open: Fuse) -> None:
+    first, second = half_open.allow(60.0), half_open.allow(60.0)
+    assert half_open.renew(first, 80.0)
+    assert [half_open.allow(95.0).allowed, half_open.allow(95.0).allowed] == [True, False]
+    assert [half_open.renew(second, 95.0), half_open.renew(first, 110.0)] == [False, False]
+
+
+def test_a_probe_of_an_earlier_test_takes_no_room_in_the_next(backend: Backend) -> None:
+    rules = replace(RULES, probe_lease_seconds=1000.0)
+    fuse = Fuse(backend, rules)
+    fuse.results("---", now=0.0)
+    failed, _ = fuse.allow(60.0), fuse.allow(60.0)
+    fuse.record(failed, 60.0, ok=False)
+    assert [fuse.allow(400.0).allowed for _ in range(3)] == [True, True, False]

@@ -1,10 +1,10 @@
 import pytest
 
 from sale_sofia.resilience.circuit_breaker import CircuitStatus
-from sale_sofia.resilience.gate import Admission, DomainGate, Refusal
+from sale_sofia.resilience.gate import Admission, Refusal
 from sale_sofia.resilience.outcome import Outcome
-from sale_sofia.resilience.policy import BreakerRules, LimiterRules
-from unit.resilience.backends import Backend, Clock
+from sale_sofia.resilience.policy import BreakerRules
+from unit.resilience.backends import Backend, Clock, GatePlan
 
 IMOT = "imot.bg"
 BREAKER = BreakerRules(fail_max=2, reset_timeout_seconds=60.0, half_open_calls=1, reset_jitter=0.0)
@@ -16,15 +16,7 @@ class House:
     def __init__(self, backend: Backend) -> None:
         self.clock = Clock()
         self.run = backend.run
-        self.gate = DomainGate(
-            limiter=backend.limiter(LimiterRules(), lambda _: 10.0),
-            breaker=backend.breaker(BREAKER, lambda: 0.0),
-            bulkhead=backend.bulkhead(100.0),
-            limit_of=lambda _: 2,
-            busy_seconds=2.0,
-            clock=self.clock,
-            sleep=self.clock.sleep,
-        )
+        self.gate = backend.gate(GatePlan(breaker=BREAKER, clock=self.clock, sleep=self.clock.sleep))
 
     def admit(self, max_wait: float = 60.0) -> Admission | Refusal:
         return self.run(self.gate.admit(IMOT, max_wait))
@@ -61,8 +53,8 @@ class House:
 
 
 @pytest.fixture
-def house(backend: Backend) -> House:
-    return House(backend)
+def house(gate_backend: Backend) -> House:
+    return House(gate_backend)
 
 
 def test_admissions_are_spaced_and_hold_their_places(house: House) -> None:
@@ -195,3 +187,24 @@ def test_only_the_first_report_counts(house: House) -> None:
     for _ in range(3):
         house.report(admission, Outcome.failure())
     assert (house.status().state, house.status().failures) == ("CLOSED", 1)
+
+
+def test_a_pause_is_heard_though_the_place_is_lost_but_nothing_else_is(house: House) -> None:
+    first, second = house.admitted(), house.admitted()
+    house.clock.now += 100.0
+    assert house.free_places() == 2
+    house.report(first, Outcome.failure())
+    assert (house.status().failures, house.peek()) == (0, 0.0)
+    house.report(second, Outcome.rate_limited(70.0))
+    assert (house.status().failures, house.peek()) == (0, 70.0)
+
+
+def test_a_probe_that_a_penalty_stopped_leaves_room_for_the_next(house: House) -> None:
+    house.results(Outcome.failure(), Outcome.failure())
+    house.clock.now += 60.0
+    house.run(house.gate.limiter.reserve(IMOT, 60.0, house.clock.now))
+    probe = house.admitted()
+    house.clock.meanwhile.append(lambda: house.gate.limiter.penalise(IMOT, 20.0, house.clock.now))
+    refused = house.wait(probe)
+    assert (isinstance(refused, Refusal), house.free_places()) == (True, 2)
+    assert house.admitted().permission.probe

@@ -6,11 +6,15 @@ import time
 import pytest
 
 from sale_sofia.config.settings import Settings
-from sale_sofia.resilience.gate import Admission, DomainGate, Refusal
+from sale_sofia.resilience.composed_gate import ComposedGate
+from sale_sofia.resilience.gate import Admission, Refusal
 from sale_sofia.resilience.memory import memory_gate
 from sale_sofia.resilience.outcome import Outcome
-from sale_sofia.resilience.policy import BreakerRules, LimiterRules, ResilienceConfig
-from unit.resilience.backends import Backend
+from sale_sofia.resilience.policy import BreakerRules, ResilienceConfig
+from sale_sofia.resilience.redis_gate import RedisGate
+from unit.resilience.backends import Backend, GatePlan, composed
+
+AnyGate = ComposedGate | RedisGate
 
 IMOT = "imot.bg"
 CONFIG = ResilienceConfig.from_settings(Settings())
@@ -18,29 +22,30 @@ PER_MINUTE = 1200.0
 INTERVAL = 0.05
 
 
+ONE_PLACE = GatePlan(
+    breaker=BreakerRules(fail_max=1, reset_timeout_seconds=0.01, half_open_calls=1),
+    per_minute=PER_MINUTE,
+    limit=1,
+    lease_seconds=60.0,
+    clock=time.monotonic,
+    sleep=asyncio.sleep,
+)
+
+
 @pytest.fixture
-def gate(backend: Backend) -> DomainGate:
+def gate(gate_backend: Backend) -> AnyGate:
     """One place, one probe, opens at the first failure, and real time."""
-    breaker = BreakerRules(fail_max=1, reset_timeout_seconds=0.01, half_open_calls=1)
-    return DomainGate(
-        limiter=backend.limiter(LimiterRules(), lambda _: PER_MINUTE),
-        breaker=backend.breaker(breaker, lambda: 0.0),
-        bulkhead=backend.bulkhead(60.0),
-        limit_of=lambda _: 1,
-        busy_seconds=2.0,
-        clock=time.monotonic,
-        sleep=asyncio.sleep,
-    )
+    return gate_backend.gate(ONE_PLACE)
 
 
-async def places_left(gate: DomainGate) -> bool:
+async def places_left(gate: AnyGate) -> bool:
     place = await gate.bulkhead.enter(IMOT, 1, gate.clock())
     if place:
         await gate.bulkhead.leave(place)
     return place is not None
 
 
-async def entry(gate: DomainGate, outcome: Outcome | None = None) -> Admission | Refusal:
+async def entry(gate: AnyGate, outcome: Outcome | None = None) -> Admission | Refusal:
     async with gate.request(IMOT, 10.0) as admission:
         assert not await places_left(gate)
         if outcome and isinstance(admission, Admission):
@@ -48,7 +53,7 @@ async def entry(gate: DomainGate, outcome: Outcome | None = None) -> Admission |
     return admission
 
 
-async def cancelled_after(gate: DomainGate, seconds: float, working: float) -> None:
+async def cancelled_after(gate: AnyGate, seconds: float, working: float) -> None:
     async def work() -> None:
         async with gate.request(IMOT, 10.0):
             await asyncio.sleep(working)
@@ -60,53 +65,55 @@ async def cancelled_after(gate: DomainGate, seconds: float, working: float) -> N
         await task
 
 
-def test_a_request_gives_its_place_back_reported_or_not(gate: DomainGate, backend: Backend) -> None:
+def test_a_request_gives_its_place_back_reported_or_not(gate: AnyGate, gate_backend: Backend) -> None:
     for outcome in (Outcome.ok(), None):
-        assert isinstance(backend.run(entry(gate, outcome)), Admission)
-        assert backend.run(places_left(gate))
-    assert backend.run(gate.breaker.get_state(IMOT)).failures == 0
+        assert isinstance(gate_backend.run(entry(gate, outcome)), Admission)
+        assert gate_backend.run(places_left(gate))
+    assert gate_backend.run(gate.breaker.get_state(IMOT)).failures == 0
 
 
 def test_an_exception_inside_gives_the_place_back_and_comes_through(
-    gate: DomainGate, backend: Backend
+    gate: AnyGate, gate_backend: Backend
 ) -> None:
     async def fails() -> None:
         async with gate.request(IMOT, 10.0):
             raise LookupError
 
     with pytest.raises(LookupError):
-        backend.run(fails())
-    assert backend.run(places_left(gate))
+        gate_backend.run(fails())
+    assert gate_backend.run(places_left(gate))
 
 
-def test_cancelled_while_waiting_gives_the_place_back(gate: DomainGate, backend: Backend) -> None:
-    backend.run(gate.limiter.penalise(IMOT, 5.0, gate.clock()))
-    backend.run(cancelled_after(gate, 0.02, working=0.0))
-    assert backend.run(places_left(gate))
+def test_cancelled_while_waiting_gives_the_place_back(gate: AnyGate, gate_backend: Backend) -> None:
+    gate_backend.run(gate.limiter.penalise(IMOT, 5.0, gate.clock()))
+    gate_backend.run(cancelled_after(gate, 0.02, working=0.0))
+    assert gate_backend.run(places_left(gate))
 
 
-def test_a_cancelled_probe_leaves_room_for_the_next(gate: DomainGate, backend: Backend) -> None:
-    backend.run(entry(gate, Outcome.failure()))
+def test_a_cancelled_probe_leaves_room_for_the_next(gate: AnyGate, gate_backend: Backend) -> None:
+    gate_backend.run(entry(gate, Outcome.failure()))
     time.sleep(0.02)
-    backend.run(cancelled_after(gate, 2 * INTERVAL, working=60.0))
-    assert backend.run(places_left(gate))
-    assert backend.run(gate.breaker.get_state(IMOT)).state == "HALF_OPEN"
-    probe = backend.run(entry(gate, Outcome.ok()))
+    gate_backend.run(cancelled_after(gate, 2 * INTERVAL, working=60.0))
+    assert gate_backend.run(places_left(gate))
+    assert gate_backend.run(gate.breaker.get_state(IMOT)).state == "HALF_OPEN"
+    probe = gate_backend.run(entry(gate, Outcome.ok()))
     assert isinstance(probe, Admission)
     assert probe.permission.probe
-    assert backend.run(gate.breaker.get_state(IMOT)).state == "CLOSED"
+    assert gate_backend.run(gate.breaker.get_state(IMOT)).state == "CLOSED"
 
 
-def test_a_refusal_is_handed_in_and_holds_nothing(gate: DomainGate, backend: Backend) -> None:
+def test_a_refusal_is_handed_in_and_holds_nothing(gate: AnyGate, gate_backend: Backend) -> None:
     async def two() -> Admission | Refusal:
         async with gate.request(IMOT, 10.0), gate.request(IMOT, 10.0) as second:
             return second
 
-    assert backend.run(two()) == Refusal(2.0, "busy")
-    assert backend.run(places_left(gate))
+    assert gate_backend.run(two()) == Refusal(2.0, "busy")
+    assert gate_backend.run(places_left(gate))
 
 
-def test_a_broken_limiter_costs_no_place(gate: DomainGate, backend: Backend) -> None:
+def test_a_broken_limiter_costs_no_place(backend: Backend) -> None:
+    gate = composed(backend, ONE_PLACE)
+
     async def breaks(domain: str, max_wait: float, now: float) -> None:
         raise ConnectionError(domain, max_wait, now)
 
@@ -124,6 +131,7 @@ def test_real_tasks_together_keep_the_pace_and_the_places() -> None:
         async with gate.request(IMOT, 10.0) as admission:
             if isinstance(admission, Admission):
                 went.append(time.monotonic())
+                await asyncio.sleep(INTERVAL)
                 await gate.report(admission, Outcome.ok())
 
     async def crowd() -> None:

@@ -1,42 +1,50 @@
 import pytest
 
-from sale_sofia.fetching.base import Verdict
 from sale_sofia.resilience.errors import (
     AddressRefused,
     BodyTooLarge,
     CrawlError,
-    FetchTimeout,
+    DatabaseLocked,
+    HttpBlocked,
+    HttpClient,
+    HttpRateLimit,
+    HttpServer,
+    NetworkTimeout,
+    NetworkTls,
+    ParseSelector,
     RedirectLoop,
-    TlsFailed,
+    ServiceProxy,
 )
 from sale_sofia.resilience.outcome import Outcome
 
-VERDICTS = [
-    (Verdict("ok"), Outcome.ok()),
-    (Verdict("not_modified"), Outcome.ok()),
-    (Verdict("removed"), Outcome.ok()),
-    (Verdict("redirected"), Outcome.ok()),
-    (Verdict("rate_limited", retry_after_seconds=9.0), Outcome("rate_limited", 9.0, "rate_limit")),
-    (Verdict("blocked", block_kind="captcha"), Outcome("blocked", None, "captcha")),
-    (Verdict("proxy_fault"), Outcome.neutral()),
-    (Verdict("server_error", retry_after_seconds=5.0), Outcome("failure", 5.0)),
-    (Verdict("truncated"), Outcome.failure()),
-    (Verdict("empty"), Outcome.failure()),
-]
+
+def asked_to_wait(error: CrawlError, seconds: float) -> CrawlError:
+    error.retry_after_seconds = seconds
+    return error
+
+
+def blocked(kind: str) -> HttpBlocked:
+    error = HttpBlocked()
+    error.block_kind = kind
+    return error
+
+
 ERRORS = [
-    (FetchTimeout(), Outcome.failure()),
-    (TlsFailed(), Outcome.failure()),
+    (NetworkTimeout(), Outcome.failure()),
+    (NetworkTls(), Outcome.failure()),
+    (asked_to_wait(HttpServer(), 5.0), Outcome("failure", 5.0)),
+    (asked_to_wait(HttpRateLimit(), 9.0), Outcome("rate_limited", 9.0, "rate_limit")),
+    (asked_to_wait(blocked("captcha"), 7.0), Outcome("blocked", 7.0, "captcha")),
+    (HttpClient(), Outcome.ok()),
+    (ParseSelector(), Outcome.ok()),
+    (ServiceProxy(), Outcome.neutral()),
+    (DatabaseLocked(), Outcome.neutral()),
     (AddressRefused(), Outcome.neutral()),
     (BodyTooLarge(), Outcome.neutral()),
     (RedirectLoop(), Outcome.neutral()),
 ]
 
 
-@pytest.mark.parametrize(("verdict", "outcome"), VERDICTS, ids=lambda value: value.kind)
-def test_a_verdict_tells_the_gate_what_it_means(verdict: Verdict, outcome: Outcome) -> None:
-    assert Outcome.of(verdict) == outcome
-
-
 @pytest.mark.parametrize(("error", "outcome"), ERRORS, ids=lambda value: type(value).__name__)
-def test_only_errors_of_the_domain_count_against_it(error: CrawlError, outcome: Outcome) -> None:
+def test_an_error_tells_the_gate_what_it_means_for_the_domain(error: CrawlError, outcome: Outcome) -> None:
     assert Outcome.of(error) == outcome

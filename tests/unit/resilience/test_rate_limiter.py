@@ -246,3 +246,17 @@ def test_a_crawl_delay_may_be_lifted(pacer: Make) -> None:
     limiter.reserve(0.0)
     limiter.floor(0.0)
     assert limiter.peek(0.0) == 6.0
+
+
+def test_of_several_crawl_delays_the_longest_counts(pacer: Make) -> None:
+    limiter = pacer(ONE)
+    limiter.floor(20.0)
+    limiter.floor(10.0)
+    assert limiter.instants(2, now=0.0) == [0.0, 20.0]
+
+
+def test_a_burst_that_is_used_up_stays_used_up_at_another_rate(pacer: Make) -> None:
+    limiter = pacer(TWO)
+    assert limiter.instants(2, now=0.0) == [0.0, 0.0]
+    limiter.run(limiter.limiter.set_rate(IMOT, 60.0))
+    assert limiter.instants(2, now=0.0) == [1.0, 2.0]

@@ -2,16 +2,26 @@ import math
 
 import pytest
 
-from sale_sofia.fetching.base import Verdict, VerdictKind
+from sale_sofia.resilience.actions import Action
 from sale_sofia.resilience.errors import (
     BodyTooLarge,
-    BrokenAnswer,
-    ConnectionFailed,
     CrawlError,
-    FetchTimeout,
+    DatabaseCorrupt,
+    HttpBlocked,
+    HttpClient,
+    HttpRateLimit,
+    HttpServer,
+    NetworkBroken,
+    NetworkConnection,
+    NetworkReset,
+    NetworkTimeout,
+    ParseHtml,
+    ParseJson,
+    ParseOtherPage,
+    ParseSelector,
     RobotsDisallowed,
+    ServiceProxy,
 )
-from sale_sofia.resilience.gate import Refusal
 from sale_sofia.resilience.policy import RetryRules
 from sale_sofia.resilience.retry import GiveUp, RetryAt, RetryPolicy
 
@@ -51,39 +61,59 @@ def test_a_base_below_a_second_still_reaches_the_longest_wait() -> None:
     assert [RetryPolicy(rules, lambda: 0.0).delay(attempt) for attempt in (7, 8, 99)] == [32.0, 60.0, 60.0]
 
 
-def test_the_last_attempt_is_the_last() -> None:
-    assert [policy().exhausted(attempts) for attempts in (0, 4, 5, 6)] == [False, False, True, True]
+@pytest.mark.parametrize(
+    ("error", "most", "then"),
+    [
+        (NetworkConnection, 5, Action.SKIP),
+        (NetworkTimeout, 3, Action.SKIP),
+        (HttpServer, 5, Action.SKIP),
+        (HttpRateLimit, 5, Action.SKIP),
+        (HttpBlocked, 3, Action.ESCALATE),
+        (ParseHtml, 5, Action.MANUAL_REVIEW),
+        (ParseSelector, 3, Action.MANUAL_REVIEW),
+    ],
+)
+def test_each_class_has_its_tries(error: type[CrawlError], most: int, then: Action) -> None:
+    plans = [policy().plan(error(), attempt) for attempt in range(1, most + 2)]
+    assert plans[: most - 1] == [RetryAt(2.0**attempt, Action.BACKOFF) for attempt in range(1, most)]
+    assert plans[most - 1 :] == [GiveUp(f"{error.__name__}: all {most} attempts used", then)] * 2
 
 
-@pytest.mark.parametrize("error", [FetchTimeout(), ConnectionFailed(), BrokenAnswer()])
-def test_no_answer_is_tried_again_until_the_attempts_are_used(error: CrawlError) -> None:
-    assert policy().plan(error, 2) == RetryAt(4.0, burns_attempt=True)
-    gone = policy().plan(error, 5)
-    assert gone == GiveUp(f"{type(error).__name__}: all 5 attempts used")
+@pytest.mark.parametrize(
+    ("error", "then"),
+    [
+        (RobotsDisallowed, Action.SKIP),
+        (BodyTooLarge, Action.SKIP),
+        (CrawlError, Action.SKIP),
+        (HttpClient, Action.SKIP),
+        (ParseOtherPage, Action.SKIP),
+        (ParseJson, Action.MANUAL_REVIEW),
+        (DatabaseCorrupt, Action.MANUAL_REVIEW),
+    ],
+)
+def test_what_waiting_cannot_mend_is_given_up_at_once(error: type[CrawlError], then: Action) -> None:
+    assert policy().plan(error(), 1) == GiveUp(f"{error.__name__}: trying again would not help", then)
 
 
-@pytest.mark.parametrize("error", [RobotsDisallowed(), BodyTooLarge(), CrawlError()])
-def test_what_waiting_cannot_mend_is_given_up_at_once(error: CrawlError) -> None:
-    plan = policy().plan(error, 1)
-    assert isinstance(plan, GiveUp)
-    assert type(error).__name__ in plan.reason
+@pytest.mark.parametrize(("setting", "rate_limit", "timeout"), [(1, 1, 1), (2, 2, 2), (100, 5, 3)])
+def test_no_class_exceeds_the_setting(setting: int, rate_limit: int, timeout: int) -> None:
+    rules = RetryRules(max_attempts=setting, base_delay_seconds=2, max_delay_seconds=60, jitter_factor=0)
+    own = RetryPolicy(rules, lambda: 0.0)
+    tries = (own.tries(HttpServer), own.tries(HttpRateLimit), own.tries(NetworkTimeout), own.tries(ParseJson))
+    assert tries == (setting, rate_limit, timeout, 0)
 
 
-@pytest.mark.parametrize("kind", ["blocked", "proxy_fault", "server_error", "truncated", "empty"])
-def test_bad_answers_are_tried_again_within_the_attempts(kind: VerdictKind) -> None:
-    verdict = Verdict(kind, retry_after_seconds=7.0)
-    assert policy().plan(verdict, 1) == RetryAt(7.0, burns_attempt=True)
-    assert policy().plan(verdict, 5) == GiveUp(f"{kind}: all 5 attempts used")
+def test_a_connection_that_broke_waits_once_its_quick_try_is_over() -> None:
+    assert policy().plan(NetworkReset(), 1) == RetryAt(2.0, Action.BACKOFF)
+    assert policy().plan(NetworkBroken(), 2) == RetryAt(4.0, Action.BACKOFF)
+    assert policy().plan(ServiceProxy(), 1) == RetryAt(2.0, Action.OTHER_PROXY)
 
 
-@pytest.mark.parametrize("kind", ["removed", "redirected"])
-def test_answers_that_will_stay_as_they_are_are_not(kind: VerdictKind) -> None:
-    assert isinstance(policy().plan(Verdict(kind), 1), GiveUp)
+def test_a_retry_after_is_never_undercut() -> None:
+    error = HttpRateLimit()
+    error.retry_after_seconds = 120.0
+    assert policy(chance=0.9).plan(error, 1) == RetryAt(120.0, Action.BACKOFF)
 
 
-@pytest.mark.parametrize("attempts", [1, 5, 50])
-def test_rate_limits_and_open_circuits_use_up_no_attempt(attempts: int) -> None:
-    limited = policy().plan(Verdict("rate_limited", retry_after_seconds=120.0), attempts)
-    refused = policy().plan(Refusal(45.0, "circuit_open"), attempts)
-    assert limited == RetryAt(120.0, burns_attempt=False)
-    assert refused == RetryAt(45.0, burns_attempt=False)
+def test_a_retry_that_is_not_paid_for_waits_longest() -> None:
+    assert (policy().longest_delay(), policy(chance=0.5).longest_delay()) == (60.0, 45.0)

@@ -1,5 +1,5 @@
 from sale_sofia.resilience.policy import RetryBudgetRules
-from sale_sofia.resilience.retry_budget import RetryBudget
+from sale_sofia.resilience.retry_budget import RetryBudget, rules_at
 from unit.resilience.backends import Backend
 
 IMOT = "imot.bg"
@@ -50,3 +50,15 @@ def test_domains_do_not_pay_for_each_other(backend: Backend) -> None:
     purse = Purse(backend, SHARE_ONLY)
     purse.first_tries(20, now=0.0)
     assert purse.retries(0.0, "bazar.bg") == 1
+
+
+def test_what_was_paid_for_and_not_used_comes_back(backend: Backend) -> None:
+    purse = Purse(backend, SHARE_ONLY)
+    assert purse.retries(0.0) == 1
+    purse.run(purse.budget.give_back(IMOT, 0.0))
+    assert purse.retries(0.0) == 1
+
+
+def test_time_alone_pays_for_a_share_of_the_pace_and_never_for_less_than_the_floor() -> None:
+    rules = RetryBudgetRules(share=0.2, per_minute=1.0, most=10.0)
+    assert [rules_at(rate, rules).per_minute for rate in (2.0, 10.0, 600.0)] == [1.0, 2.0, 120.0]

@@ -1,0 +1,156 @@
+"""The shared gate while Redis answers, this process's share of it while Redis does not: never unlimited."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+from redis.exceptions import RedisError
+
+from sale_sofia.config.resilience import SHARED_RETRY_SECONDS
+from sale_sofia.resilience.bulkhead import Place
+from sale_sofia.resilience.gate import Admission, Gate, Refusal, asks_for_pause
+from sale_sofia.resilience.gate_steps import Requests
+from sale_sofia.resilience.local_share import LocalShare
+from sale_sofia.resilience.outage import Outage
+from sale_sofia.resilience.outcome import Outcome
+from sale_sofia.resilience.pace import pause_seconds
+from sale_sofia.resilience.policy import LimiterRules
+
+_GONE: Final = (RedisError, OSError)
+
+
+class SharedGate(Gate, Protocol):
+    """A gate whose answers come from afar."""
+
+    @property
+    def lease_seconds(self) -> float:
+        """How long a request that is not heard of keeps its place."""
+
+    async def keep(self, place: Place) -> bool:
+        """Lease the place anew; False when it is lost."""
+
+    async def penalise(self, domain: str, retry_after: float, seen_epoch: int | None = None) -> None:
+        """Pause the domain for everybody; see `RateLimiter`."""
+
+    def abandon(self, admission: Admission) -> None:
+        """Forget a request that cannot be reported now."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Debt:
+    """A pause that the shared gate may not know of, and the epoch under which it would have been told."""
+
+    until: float
+    seen_epoch: int | None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class FallbackGate(Requests):
+    """A request belongs to the gate that admitted it. A pause that a portal asked for is kept by both."""
+
+    shared: SharedGate
+    local: LocalShare
+    rules: LimiterRules
+    clock: Callable[[], float] = time.monotonic
+    retry_seconds: float = SHARED_RETRY_SECONDS
+    _outage: Outage = field(init=False)
+    _local_places: set[Place] = field(default_factory=set, init=False)
+    _owed: dict[str, _Debt] = field(default_factory=dict, init=False)
+    """Pauses by their domain."""
+
+    def __post_init__(self) -> None:
+        self._outage = Outage(self.clock, self.retry_seconds)
+
+    @property
+    def lease_seconds(self) -> float:
+        """See `Requests`."""
+        return self.shared.lease_seconds
+
+    async def close(self) -> None:
+        """See `Gate`."""
+        await self.shared.close()
+
+    async def admit(self, domain: str, max_wait: float) -> Admission | Refusal:
+        """See `Gate`."""
+        if self._outage.worth_a_try():
+            try:
+                return await self._admit_shared(domain, max_wait)
+            except _GONE as error:
+                self._lose(error)
+        entry = await self.local.admit(domain, max_wait)
+        if isinstance(entry, Admission):
+            self._local_places.add(entry.place)
+        return entry
+
+    async def wait(self, admission: Admission) -> Admission | Refusal:
+        """See `Gate`. Whether the domain was paused meanwhile nobody can say without Redis: refused."""
+        if admission.place in self._local_places:
+            return await self.local.gate.wait(admission)
+        try:
+            return await self.shared.wait(admission)
+        except _GONE as error:
+            self._lose(error)
+            return Refusal(self.retry_seconds, "shared_gone")
+
+    async def report(self, admission: Admission, outcome: Outcome) -> None:
+        """See `Gate`. What cannot be told to Redis ends with its lease; a pause is not lost."""
+        if admission.place in self._local_places:
+            self._local_places.remove(admission.place)
+            await self.local.gate.report(admission, outcome)
+            self._owe(admission.domain, outcome, seen_epoch=None)
+            return
+        await self.local.learn(admission.domain, outcome)
+        await self._report_shared(admission, outcome)
+
+    async def keep(self, place: Place) -> bool:
+        """See `Requests`."""
+        giver = self.local.gate if place in self._local_places else self.shared
+        return await giver.keep(place)
+
+    async def _admit_shared(self, domain: str, max_wait: float) -> Admission | Refusal:
+        asked_at = self.clock()
+        await self._pay(domain)
+        entry = await self.shared.admit(domain, max_wait)
+        self._outage.end(asked_at)
+        if self._outage.settling and isinstance(entry, Admission):
+            entry = await self._within_share(entry, max_wait)
+        self.local.heard(domain, entry)
+        return entry
+
+    async def _within_share(self, admission: Admission, max_wait: float) -> Admission | Refusal:
+        """The admission, but no sooner than this process would go on its own."""
+        wait = max(admission.wait_seconds, await self.local.wait_seconds(admission.domain))
+        if wait <= max_wait:
+            return replace(admission, wait_seconds=wait)
+        await self.shared.report(admission, Outcome.neutral())
+        return Refusal(wait, "rate_limit")
+
+    async def _report_shared(self, admission: Admission, outcome: Outcome) -> None:
+        if self._outage.lasts:
+            self.shared.abandon(admission)
+            self._owe(admission.domain, outcome, admission.epoch)
+            return
+        try:
+            await self.shared.report(admission, outcome)
+        except _GONE as error:
+            self._lose(error)
+            # It may have heard of it; by the epoch it knows then not to slow down a second time.
+            self._owe(admission.domain, outcome, admission.epoch)
+
+    def _lose(self, error: Exception) -> None:
+        if self._outage.begin(error):
+            self.local.begin()
+
+    def _owe(self, domain: str, outcome: Outcome, seen_epoch: int | None) -> None:
+        if asks_for_pause(outcome):
+            until = self.clock() + pause_seconds(self.rules, outcome.retry_after_seconds)
+            owed = self._owed.get(domain)
+            self._owed[domain] = _Debt(max(until, owed.until if owed else until), seen_epoch)
+
+    async def _pay(self, domain: str) -> None:
+        owed = self._owed.get(domain)
+        if owed and owed.until > self.clock():
+            await self.shared.penalise(domain, owed.until - self.clock(), owed.seen_epoch)
+        if self._owed.get(domain) is owed:
+            self._owed.pop(domain, None)

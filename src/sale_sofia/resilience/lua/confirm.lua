@@ -1,0 +1,6 @@
+-- uses: now, hash, window, circuit, permission
+expect(KEYS[1], 'hash')
+local hash = load_circuit(KEYS[1])
+local given = confirm(hash.fields, ask.given, ask.token)
+save_hash(hash)
+return permission_reply(hash, given)

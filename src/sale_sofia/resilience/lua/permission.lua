@@ -1,0 +1,3 @@
+local function permission_reply(hash, given)
+  return { flag(given.allowed), exact(given.wait), given.generation, flag(given.probe), given.token, flag(hash.fresh) }
+end

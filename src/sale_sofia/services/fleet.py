@@ -1,0 +1,176 @@
+"""Redis, worker and beat of one data folder: started in order, watched, stopped in the reverse order.
+
+One process at a time runs them. A second one may use what `sale-sofia up` runs; it starts and stops nothing.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from sale_sofia.config.services import (
+    LOG_FOLDER,
+    RUN_FOLDER,
+    SERVICE_JOIN_SECONDS,
+    SERVICE_POLL_SECONDS,
+    SERVICE_START_SECONDS,
+)
+from sale_sofia.config.settings import Settings
+from sale_sofia.services.celery_programs import (
+    BEAT_STEPS,
+    WORKER_STEPS,
+    beat_command,
+    program_environment,
+    worker_command,
+)
+from sale_sofia.services.child import Child
+from sale_sofia.services.errors import RedisUnreachable, ServiceError
+from sale_sofia.services.ownership import Ownership, ServicesBusy
+from sale_sofia.services.restarts import Restarts
+from sale_sofia.services.running_redis import known_redis_url, own_redis_died, running_redis
+from sale_sofia.services.stop_signals import StopSignals
+
+
+@dataclass(slots=True)
+class Fleet:
+    """The services of a data folder. Every call may be repeated; what runs already is left as it is."""
+
+    settings: Settings
+    signals: StopSignals
+    say: Callable[[str], None]
+    joined: bool = False
+    """Whether another process runs the services for us."""
+    _url: str | None = None
+    _redis: ExitStack = field(default_factory=ExitStack)
+    _restarts: Restarts = field(default_factory=Restarts)
+
+    @property
+    def worker(self) -> Child:
+        """The Celery worker."""
+        return self._child("worker")
+
+    @property
+    def beat(self) -> Child:
+        """The clock of the parallel mode."""
+        return self._child("beat")
+
+    @property
+    def ownership(self) -> Ownership:
+        """Who runs the services of this folder."""
+        return Ownership(self.settings.data_dir / RUN_FOLDER)
+
+    def _child(self, name: str) -> Child:
+        folder = self.settings.data_dir
+        log = folder / LOG_FOLDER / f"{name}.log"
+        return Child(name, folder / RUN_FOLDER, log, lambda: self.signals.forced)
+
+    def cleanup_stale_processes(self) -> list[int]:
+        """Kill what a dead owner left of its worker and beat: by number, birth and nonce, never by name."""
+        return [] if self.joined else self.beat.end_leftovers() + self.worker.end_leftovers()
+
+    def start_redis(self) -> str:
+        """The URL of a Redis that answers: that of REDIS_URL, or our own, started if it does not run."""
+        if self.joined:
+            return self._wait_for_redis()
+        if self._url is None or own_redis_died(self.settings):
+            self._url = self._redis.enter_context(running_redis(self.settings))
+        return self._url
+
+    def _wait_for_redis(self) -> str:
+        end = time.monotonic() + SERVICE_JOIN_SECONDS
+        while True:
+            try:
+                return known_redis_url(self.settings)
+            except RedisUnreachable:
+                if time.monotonic() > end:
+                    raise
+            self.check_joined()
+            self._pause()
+
+    def start_worker_and_beat(self) -> None:
+        """Both at work, on the Redis that was started before."""
+        url = self.start_redis()
+        if not self.joined:
+            self._start_children(url)
+        seconds = SERVICE_JOIN_SECONDS if self.joined else SERVICE_START_SECONDS
+        end = time.monotonic() + seconds
+        for child in (self.worker, self.beat):
+            self._wait_until_ready(child, end, seconds)
+
+    def _start_children(self, url: str) -> None:
+        environ = program_environment(self.settings, url)
+        self.worker.start(worker_command(), environ)
+        self.beat.start(beat_command(self.settings.data_dir / RUN_FOLDER), environ)
+
+    def _wait_until_ready(self, child: Child, end: float, seconds: float) -> None:
+        while not child.ready:
+            self.check_joined()
+            if not self.joined and not child.alive:
+                raise ServiceError(f"The {child.name} did not start{child.last_words()}.")
+            if time.monotonic() > end:
+                raise ServiceError(
+                    f"The {child.name} was not at work after {seconds:g} s{child.last_words()}."
+                )
+            self._pause()
+
+    def _pause(self) -> None:
+        self.signals.check()
+        time.sleep(SERVICE_POLL_SECONDS)
+
+    def check_joined(self) -> None:
+        """Refuse to go on with services that another process ran and has stopped.
+
+        Raises:
+            ServicesBusy: they are gone.
+        """
+        if self.joined and self.ownership.holder() is None:
+            raise ServicesBusy(
+                "`sale-sofia up` has stopped its services; go on with `sale-sofia resume --parallel`."
+            )
+
+    def supervise(self) -> None:
+        """Start again what died, and keep the logs small.
+
+        Raises:
+            ServiceDied: one dies all the time.
+            ServicesBusy: whoever ran them for us has stopped them.
+        """
+        self.check_joined()
+        if self.joined:
+            return
+        before, url = self._url, self._revived_redis()
+        if before != url:  # its old port was taken meanwhile, and the others look for it there
+            self._stop_children()
+        for child in (self.worker, self.beat):
+            self._note_death(child)
+            child.put_log_aside()
+        self._start_children(url)
+
+    def _revived_redis(self) -> str:
+        if own_redis_died(self.settings):
+            self._restarts.note("Redis")
+            self.say("Redis died; started again")
+        return self.start_redis()
+
+    def _note_death(self, child: Child) -> None:
+        if not child.alive:
+            self._restarts.note(child.name, child.last_words())
+            self.say(f"the {child.name} died; started again")
+
+    def stop_all(self, before_redis: Callable[[], None]) -> None:
+        """Stop what we started: beat, worker, Redis; a fault of one does not save the next."""
+        if self.joined:
+            return
+        with ExitStack() as stack:
+            stack.callback(self._forget_redis)
+            stack.callback(before_redis)
+            stack.callback(self._stop_children)
+
+    def _stop_children(self) -> None:
+        with ExitStack() as stack:
+            stack.callback(self.worker.stop, WORKER_STEPS)
+            stack.callback(self.beat.stop, BEAT_STEPS)
+
+    def _forget_redis(self) -> None:
+        self._url = None
+        self._redis.close()
