@@ -22,6 +22,7 @@ from sale_sofia.data.errors import (
     DiskFull,
 )
 from sale_sofia.data.forks import guard_forks
+from sale_sofia.data.own_thread import OwnThread
 from sale_sofia.data.sqlite_errors import explain
 
 __all__ = [
@@ -81,6 +82,7 @@ class Database:
         self.busy_retries = busy_retries
         self._writer = sqlite.make_engine(parsed, busy_timeout_seconds, writes=True)
         self._reader = sqlite.make_engine(parsed, busy_timeout_seconds, writes=False)
+        self._thread = OwnThread("database")
         guard_forks(self._writer)
         guard_forks(self._reader)
 
@@ -104,6 +106,14 @@ class Database:
         """`work` in a read transaction; while the database is busy, the whole of it again."""
         return self._persistently(self.read, work)
 
+    async def run_write_async(self, work: Callable[[Connection], T]) -> T:
+        """As `run_write`, in the database's own thread: the event loop never waits for the disk."""
+        return await self._thread.run(lambda: self.run_write(work))
+
+    async def run_read_async(self, work: Callable[[Connection], T]) -> T:
+        """As `run_read`, in the database's own thread."""
+        return await self._thread.run(lambda: self.run_read(work))
+
     def prepare(self) -> None:
         """Make the place where the tables will be; nothing is lost if there is one already."""
         sqlite.prepare(self.path, self.busy_timeout_seconds)
@@ -114,6 +124,7 @@ class Database:
 
     def dispose(self) -> None:
         """Close what is open. The object can still be used: it opens anew."""
+        self._thread.close()
         self._writer.dispose()
         self._reader.dispose()
 

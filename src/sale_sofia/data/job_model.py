@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+CELERY: Final = "celery"
+"""The runner of a job that the Celery workers crawl."""
 
 
 class JobState(StrEnum):
@@ -46,3 +50,9 @@ class Job:
     new_listings: int
     changed_listings: int
     seconds: float
+    runner: str | None = None
+    """Who crawls it: `local` on a machine, or `celery`; None before anybody did."""
+    generation: int = 0
+    """How often lanes were sent out for it."""
+    woken_at: float | None = None
+    """When they were sent out last."""

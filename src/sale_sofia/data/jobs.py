@@ -18,6 +18,7 @@ __all__ = [
     "latest_unfinished_job",
     "list_jobs",
     "set_job_state",
+    "unfinished_jobs",
 ]
 
 
@@ -118,6 +119,12 @@ def latest_unfinished_job(connection: Connection, site: str) -> Job | None:
     )
     row = connection.execute(newest.limit(1)).mappings().first()
     return None if row is None else _job(row)
+
+
+def unfinished_jobs(connection: Connection) -> list[Job]:
+    """All jobs that could go on, the oldest first."""
+    found = select(jobs).where(_unfinished()).order_by(jobs.c.created_at, jobs.c.id)
+    return [_job(row) for row in connection.execute(found).mappings()]
 
 
 def _existing_job(connection: Connection, job_id: str) -> Job:

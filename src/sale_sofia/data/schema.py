@@ -45,6 +45,9 @@ jobs = Table(
     Column("new_listings", Integer, nullable=False, server_default=text("0")),
     Column("changed_listings", Integer, nullable=False, server_default=text("0")),
     Column("seconds", Float, nullable=False, server_default=text("0")),
+    Column("runner", String(80)),
+    Column("generation", Integer, nullable=False, server_default=text("0")),
+    Column("woken_at", Float),
     Index(None, "site", "created_at"),
 )
 
@@ -63,6 +66,7 @@ frontier = Table(
     Column("lease_owner", String(80)),
     Column("lease_until", Float),
     Column("fence", Integer, nullable=False, server_default=text("0")),
+    Column("deaths", Integer, nullable=False, server_default=text("0")),
     UniqueConstraint("job_id", "url_key"),
     Index(None, "job_id", "state", "not_before"),
 )
@@ -137,4 +141,47 @@ pages = Table(
     Column("fetched_at", Float, nullable=False),
     Index(None, "site", "url"),
     Index(None, "digest"),
+)
+
+# A scheduled crawl begins once, however many clocks strike.
+schedule_slots = Table(
+    "schedule_slots",
+    metadata,
+    Column("name", String(80), primary_key=True),
+    Column("slot", String(40), primary_key=True),
+    Column("taken_at", Float, nullable=False),
+)
+
+# One row for a run and a domain, however many processes counted; `writers` has the last flush of each.
+run_metrics = Table(
+    "run_metrics",
+    metadata,
+    Column("job_id", ForeignKey("jobs.id"), primary_key=True),
+    Column("domain", String(80), primary_key=True),
+    Column("counters", JSON, nullable=False),
+    Column("writers", JSON, nullable=False),
+    Column("updated_at", Float, nullable=False),
+)
+
+incidents = Table(
+    "incidents",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("kind", String(40), nullable=False),
+    Column("site", String(80), nullable=False),
+    Column("job_id", ForeignKey("jobs.id")),
+    Column("opened_at", Float, nullable=False),
+    Column("seen_at", Float, nullable=False),
+    Column("closed_at", Float),
+    Column("message", Text, nullable=False),
+    Column("details", JSON, nullable=False),
+)
+# At most one open incident of a kind and site.
+Index(
+    "uq_incidents_open",
+    incidents.c.kind,
+    incidents.c.site,
+    unique=True,
+    sqlite_where=incidents.c.closed_at.is_(None),
+    postgresql_where=incidents.c.closed_at.is_(None),
 )

@@ -14,6 +14,9 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sale_sofia.config.settings import MIN_PYTHON, TIME_ZONE, Settings, SettingsError, load_settings
+from sale_sofia.services.errors import NoRedisServer, RedisUnreachable
+from sale_sofia.services.redis_binary import find_server_binary
+from sale_sofia.services.redis_client import check_reachable
 
 DISTRIBUTION: Final = "sale-sofia"
 _BYTES_PER_MB: Final = 1_000_000
@@ -110,6 +113,23 @@ def free_disk(settings: Settings) -> Check:
     return _check("free disk", f"{free} MB", advice)
 
 
+def redis_server(settings: Settings) -> Check:
+    """Whether the server of REDIS_URL can be used or, without one, our own could be started; none is."""
+    try:
+        if settings.redis_url is not None:
+            return _check("redis server", f"{check_reachable(settings.redis_url.get_secret_value())} answers")
+        return _check("redis server", f"our own, {find_server_binary()}")
+    except NoRedisServer as error:
+        wanted = settings.circuit_breaker_in_redis or settings.rate_limiter_in_redis
+        needed = wanted or settings.parallel_scraping
+        detail = str(error) if needed else "none, and none is needed with these settings"
+        return _check("redis server", detail, "Install one, or set REDIS_URL." if needed else None)
+    except RedisUnreachable as error:
+        return _check(
+            "redis server", str(error), "Correct REDIS_URL, or unset it to use a server of our own."
+        )
+
+
 # A new check is one line here: a function that needs no settings and yields verdicts, …
 MACHINE_CHECKS: Final[tuple[Callable[[], Iterator[Check]], ...]] = (
     python_version,
@@ -122,6 +142,7 @@ SETTINGS_CHECKS: Final[tuple[Callable[[Settings], Check], ...]] = (
     settings_valid,
     data_dir_writable,
     free_disk,
+    redis_server,
 )
 
 

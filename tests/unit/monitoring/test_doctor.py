@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from pydantic import SecretStr
 
 from sale_sofia.config.settings import Settings
 from sale_sofia.monitoring import doctor
 from sale_sofia.monitoring.doctor import Check, run_checks
+from sale_sofia.services.errors import NoRedisServer
+from sale_sofia.services.redis_server import RedisServer
 
 DEPENDENCIES = {
     "phonenumbers",
@@ -47,9 +50,8 @@ def test_a_ready_machine_passes_every_check_once(settings: Settings) -> None:
     checks = run_checks(settings)
     assert [check for check in checks if not check.ok or check.advice] == []
     assert len(by_name(checks)) == len(checks)
-    assert {"python", "sale-sofia", "time zone", "settings", "data folder", "free disk"} <= set(
-        by_name(checks)
-    )
+    named = {"python", "sale-sofia", "time zone", "settings", "data folder", "free disk", "redis server"}
+    assert named <= set(by_name(checks))
 
 
 def test_every_runtime_dependency_is_named_with_its_version(settings: Settings) -> None:
@@ -190,3 +192,40 @@ def test_free_disk_has_a_threshold(
     advice = "Free some space: at least 500 MB (MIN_FREE_DISK_MB) are wanted."
     check = doctor.free_disk(Settings(data_dir=tmp_path / "data", min_free_disk_mb=500))
     assert check == Check("free disk", ok=ok, detail=f"{free // 1_000_000} MB", advice=None if ok else advice)
+
+
+def test_our_own_redis_is_named_and_not_started(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "find_server_binary", lambda: Path("/usr/bin/redis-server"))
+    assert doctor.redis_server(settings) == Check(
+        "redis server", ok=True, detail="our own, /usr/bin/redis-server"
+    )
+    assert not settings.data_dir.exists()
+
+
+@pytest.mark.parametrize("needed", [True, False])
+def test_no_redis_matters_only_when_one_is_needed(
+    needed: bool,  # noqa: FBT001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(doctor, "find_server_binary", lambda: fail_with(NoRedisServer("No Redis server.")))
+    assert doctor.redis_server(Settings(redis_rate_limiter_enabled=needed)) == Check(
+        "redis server",
+        ok=not needed,
+        detail="No Redis server." if needed else "none, and none is needed with these settings",
+        advice="Install one, or set REDIS_URL." if needed else None,
+    )
+
+
+def test_the_redis_of_the_settings_is_asked(redis_server: RedisServer) -> None:
+    settings = Settings(redis_url=SecretStr(redis_server.url))
+    detail = f"127.0.0.1:{redis_server.port} answers"
+    assert doctor.redis_server(settings) == Check("redis server", ok=True, detail=detail)
+
+
+def test_a_redis_that_cannot_be_used_fails_without_its_password() -> None:
+    assert doctor.redis_server(Settings(redis_url=SecretStr("redis://:hunter2@127.0.0.1:1"))) == Check(
+        "redis server",
+        ok=False,
+        detail="REDIS_URL: 127.0.0.1:1 cannot be reached (Connection refused).",
+        advice="Correct REDIS_URL, or unset it to use a server of our own.",
+    )

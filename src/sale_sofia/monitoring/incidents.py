@@ -1,0 +1,119 @@
+"""When an incident begins and when it is over: judged at a run's end, and while it goes on."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, exists, func, select
+
+from sale_sofia.config.settings import Settings
+from sale_sofia.data.incidents import Incident, IncidentKind, Trouble, close_incident, open_incident
+from sale_sofia.data.job_model import FINISHED_STATES
+from sale_sofia.data.jobs import JobState
+from sale_sofia.data.schema import frontier, jobs, run_metrics
+from sale_sofia.monitoring.comparison import Comparison, compare
+from sale_sofia.monitoring.health import collapse_sentence, has_collapsed
+from sale_sofia.monitoring.run_facts import RunFacts, read_run
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What a run says of each kind of incident: begun, with its sentence, or over."""
+
+    begun: dict[IncidentKind, str]
+    over: frozenset[IncidentKind]
+
+
+def review_run(connection: Connection, job_id: str, settings: Settings, *, now: float) -> list[Incident]:
+    """Open and close the incidents of a run's portal; the ones the run has, as they are now.
+
+    Called again it opens nothing twice. Only a portal's newest run is heard: what an older one says is past.
+    """
+    run = read_run(connection, job_id, now=now)
+    if not _is_newest(connection, run):
+        return []
+    review = _review(run, compare(connection, run), settings)
+    for kind in review.over:
+        close_incident(connection, kind, run.job.site, now=now)
+    return [
+        open_incident(connection, Trouble(kind, run.job.site, sentence, job_id, _details(run)), now=now)
+        for kind, sentence in review.begun.items()
+    ]
+
+
+def open_stuck_jobs(connection: Connection, settings: Settings, *, now: float) -> list[Incident]:
+    """One incident for each portal whose unfinished job has not moved for too long; the others' are closed.
+
+    A job moves when a page of it is leased or waits for its moment, or when counters of it come in.
+    """
+    stuck = _stuck(connection, now - settings.incident_stuck_seconds)
+    for site in {*connection.scalars(select(jobs.c.site).distinct())} - stuck.keys():
+        close_incident(connection, IncidentKind.STUCK_JOB, site, now=now)
+    sentence = f"nothing has moved for {settings.incident_stuck_seconds:g} seconds"
+    return [
+        open_incident(connection, Trouble(IncidentKind.STUCK_JOB, site, sentence, job_id), now=now)
+        for site, job_id in sorted(stuck.items())
+    ]
+
+
+def _review(run: RunFacts, comparison: Comparison | None, settings: Settings) -> Review:
+    begun = dict(_begun(run, comparison, settings))
+    state = run.job.state
+    over = {IncidentKind.STUCK_JOB} if state.finished else set()
+    if state is JobState.COMPLETE:
+        over |= {IncidentKind.EMPTY_JOB, IncidentKind.FAILED_JOB, IncidentKind.CIRCUIT_OPEN_LONG}
+        over |= {IncidentKind.COLLAPSE} if comparison else set()
+    return Review(begun, frozenset(over - begun.keys()))
+
+
+def _begun(
+    run: RunFacts, comparison: Comparison | None, settings: Settings
+) -> Iterator[tuple[IncidentKind, str]]:
+    if run.job.state is JobState.EMPTY:
+        yield IncidentKind.EMPTY_JOB, run.job.error or "the portal showed no advert"
+    if run.job.state is JobState.FAILED:
+        yield IncidentKind.FAILED_JOB, run.job.error or "no page could be read"
+    if comparison and has_collapsed(run, comparison, settings):
+        yield IncidentKind.COLLAPSE, collapse_sentence(run, comparison)
+    if run.circuit_open_seconds >= settings.incident_circuit_seconds:
+        yield (
+            IncidentKind.CIRCUIT_OPEN_LONG,
+            f"the circuit was open for {run.circuit_open_seconds:.0f} seconds",
+        )
+
+
+def _details(run: RunFacts) -> dict[str, float]:
+    return {
+        "adverts": run.pages.adverts,
+        "failed_pages": run.pages.failed,
+        "requests": run.job.requests,
+        "block_share": round(run.block_share, 4),
+        "circuit_open_seconds": round(run.circuit_open_seconds, 3),
+    }
+
+
+def _is_newest(connection: Connection, run: RunFacts) -> bool:
+    newer = select(jobs.c.id).where(
+        jobs.c.site == run.job.site,
+        jobs.c.created_at > run.job.created_at,
+        jobs.c.started_at.is_not(None),
+    )
+    return connection.execute(newer.limit(1)).first() is None
+
+
+def _stuck(connection: Connection, since: float) -> dict[str, str]:
+    """The newest job of each portal, by portal, if somebody should be at it and it has not moved since."""
+    newer = jobs.alias("newer")
+    leased = select(func.max(frontier.c.lease_until)).where(frontier.c.job_id == jobs.c.id)
+    waiting = select(func.max(frontier.c.not_before)).where(
+        frontier.c.job_id == jobs.c.id, frontier.c.state == "pending"
+    )
+    counted = select(func.max(run_metrics.c.updated_at)).where(run_metrics.c.job_id == jobs.c.id)
+    moments = (jobs.c.started_at, *(one.scalar_subquery() for one in (leased, waiting, counted)))
+    unmoved = select(jobs.c.site, jobs.c.id).where(
+        jobs.c.state.not_in([state.value for state in sorted(FINISHED_STATES)]),
+        jobs.c.runner.is_not(None),  # one that was stopped waits for a person, not for a worker
+        jobs.c.created_at < since,
+        ~exists().where(newer.c.site == jobs.c.site, newer.c.created_at > jobs.c.created_at),
+        *(func.coalesce(moment, 0.0) < since for moment in moments),
+    )
+    return {row.site: row.id for row in connection.execute(unmoved)}

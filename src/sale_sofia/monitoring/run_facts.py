@@ -1,0 +1,116 @@
+"""One run as the database tells it: its job, how its pages ended, what its processes counted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, func, select
+
+from sale_sofia.data.jobs import Job, UnknownJob, get_job
+from sale_sofia.data.schema import frontier
+from sale_sofia.monitoring.metrics import DomainMetrics
+from sale_sofia.monitoring.metrics_store import read_metrics
+
+_REFUSALS = ("blocked", "rate_limited")
+
+
+@dataclass(slots=True)
+class PageCounts:
+    """How a run's pages ended; `adverts` are those read."""
+
+    done: int = 0
+    failed: int = 0
+    open: int = 0
+    adverts: int = 0
+
+    @property
+    def failure_share(self) -> float:
+        """Of the pages that came to an end, those that failed."""
+        return share(self.failed, self.done + self.failed)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """A run, so far or for ever."""
+
+    job: Job
+    pages: PageCounts
+    domains: dict[str, DomainMetrics]
+    now: float
+    all_domains: DomainMetrics = field(default_factory=DomainMetrics, init=False)
+
+    def __post_init__(self) -> None:
+        for counted in self.domains.values():
+            self.all_domains.merge(counted)
+
+    @property
+    def seconds(self) -> float:
+        """From its start to its end, or until now."""
+        start, end = self._window()
+        return max(0.0, end - start)
+
+    @property
+    def block_share(self) -> float:
+        """Of the requests, those that were blocked or came too fast for the portal."""
+        return block_share(self.all_domains)
+
+    @property
+    def circuit_open_seconds(self) -> float:
+        """How long the portal's circuit was open during the run."""
+        return self.open_seconds(self.all_domains)
+
+    @property
+    def circuit_open_share(self) -> float:
+        """Of the run's time, that with an open circuit."""
+        return share(self.circuit_open_seconds, self.seconds)
+
+    def open_seconds(self, counted: DomainMetrics) -> float:
+        """How long a domain's circuit was open during the run; what was foretold beyond its end is cut."""
+        return counted.circuit_open.seconds_within(*self._window())
+
+    def _window(self) -> tuple[float, float]:
+        job = self.job
+        start = job.created_at if job.started_at is None else job.started_at
+        return start, self.now if job.finished_at is None else job.finished_at
+
+
+def read_run(connection: Connection, job_id: str, *, now: float) -> RunFacts:
+    """The run of a job.
+
+    Raises:
+        UnknownJob: there is no such job.
+    """
+    job = get_job(connection, job_id)
+    if job is None:
+        raise UnknownJob(f"no job {job_id}; `sale-sofia jobs` lists them")
+    return RunFacts(job, count_pages(connection, [job_id])[job_id], read_metrics(connection, job_id), now)
+
+
+def count_pages(connection: Connection, job_ids: Sequence[str]) -> dict[str, PageCounts]:
+    """How the pages of each of the runs ended."""
+    counts = {job_id: PageCounts() for job_id in job_ids}
+    groups = (frontier.c.job_id, frontier.c.kind, frontier.c.state)
+    grouped = select(*groups, func.count()).where(frontier.c.job_id.in_(job_ids)).group_by(*groups)
+    for job_id, kind, state, rows in connection.execute(grouped):
+        _add(counts[job_id], kind, state, rows)
+    return counts
+
+
+def _add(counts: PageCounts, kind: str, state: str, rows: int) -> None:
+    match state:
+        case "done":
+            counts.done += rows
+            counts.adverts += rows if kind == "listing" else 0
+        case "failed":
+            counts.failed += rows
+        case _:
+            counts.open += rows
+
+
+def block_share(counted: DomainMetrics) -> float:
+    """Of the requests, those that were blocked or came too fast for the portal."""
+    return share(sum(counted.verdicts.get(verdict, 0) for verdict in _REFUSALS), counted.requests)
+
+
+def share(part: float, whole: float) -> float:
+    """A part of a whole; none of nothing."""
+    return part / whole if whole else 0.0

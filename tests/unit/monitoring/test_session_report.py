@@ -1,0 +1,209 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sale_sofia.config.settings import Settings
+from sale_sofia.data.database import Database
+from sale_sofia.data.jobs import JobState, UnknownJob
+from sale_sofia.monitoring.metrics import MetricsCollector
+from sale_sofia.monitoring.metrics_store import MetricsFlusher
+from sale_sofia.monitoring.session_report import SessionReportGenerator
+from sale_sofia.resilience.actions import Action
+from sale_sofia.resilience.error_log import ErrorLog, Failure
+from sale_sofia.resilience.errors import CrawlError, HttpBlocked, NetworkTimeout
+from unit.data.helpers import ready_database
+from unit.monitoring.monitoring_workers import make_run
+
+NOW = 9000.0
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Database:
+    return ready_database(tmp_path / "sale_sofia.db")
+
+
+@pytest.fixture
+def generator(tmp_path: Path, db: Database) -> SessionReportGenerator:
+    return SessionReportGenerator(Settings(data_dir=tmp_path), db, clock=lambda: NOW)
+
+
+def log(folder: Path, error: CrawlError, url: str, job: str = "now") -> None:
+    failure = Failure(error=error, action=Action.BACKOFF, next_delay=1.0, domain="imot.bg", job=job, url=url)
+    ErrorLog(folder / "errors.jsonl").write(failure, now=0.0)
+
+
+def measure(db: Database, job_id: str, began: float = 1000.0) -> None:
+    now = [began + 10]
+    flusher = MetricsFlusher(db, MetricsCollector(job_id, clock=lambda: now[0]))
+    flusher.collector.circuit_open("imot.bg", 5)
+    now[0] += 20
+    for number in range(99):
+        flusher.collector.answered("imot.bg", "ok", 1000, 0.1 * (1 + number // 33))
+    flusher.collector.unanswered("imot.bg")
+    flusher.collector.answered("imot.bg", "blocked", 1, 0.1)
+    flusher.collector.stored("imot.bg", new=4, changed=3, unchanged=2, failed=1)
+    flusher.collector.retried("imot.bg")
+    flusher.collector.waited("imot.bg", 1.25)
+    flusher.flush()
+
+
+def test_a_report_with_all_its_numbers(
+    tmp_path: Path, db: Database, generator: SessionReportGenerator
+) -> None:
+    for number in range(3):
+        make_run(db, f"earlier{number}", adverts=18, requests=20, began=100.0 * number)
+    failures = ["NetworkTimeout: 30 s (skip)", "ParseSelector: layout_changed: no price (manual_review)"]
+    made: dict[str, Any] = {"requests": 101, "new_listings": 4, "changed_listings": 3}
+    make_run(db, "now", adverts=9, failures=[*failures, failures[0]], began=1000.0, **made)
+    measure(db, "now")
+    log(tmp_path, NetworkTimeout("30 s"), "https://x/10")
+    log(tmp_path, HttpBlocked("captcha"), "https://x/3")
+    log(tmp_path, HttpBlocked("captcha"), "https://x/4")
+    log(tmp_path, HttpBlocked("captcha"), "https://x/5", job="another")
+    report = generator.run("now")
+    times = report["summary"].pop("response_seconds")
+    assert (times["count"], times["mean"]) == (100, 0.199)
+    assert [times[name] for name in ("p50", "p95", "p99")] == pytest.approx([0.2, 0.3, 0.3], rel=0.011)
+    assert report["summary"] == {
+        "run_seconds": 100.0,
+        "pages_done": 10,
+        "pages_failed": 3,
+        "pages_open": 0,
+        "failure_share": 0.2308,
+        "adverts": 9,
+        "new": 4,
+        "changed": 3,
+        "unchanged": 2,
+        "requests": 101,
+        "circuit_open_seconds": 5.0,
+        "block_share": 0.0099,
+        "bytes": 99_001,
+        "retries": 1,
+        "limiter_waits": 1,
+        "limiter_wait_seconds": 1.25,
+    }
+    assert report["domains"]["imot.bg"].pop("response_seconds") == times
+    assert report["domains"] == {
+        "imot.bg": {
+            "requests": 101,
+            "verdicts": {"ok": 99, "blocked": 1, "no_answer": 1},
+            "new": 4,
+            "changed": 3,
+            "unchanged": 2,
+            "failed": 1,
+            "circuit_open_seconds": 5.0,
+            "block_share": 0.0099,
+            "bytes": 99_001,
+            "retries": 1,
+            "limiter_waits": 1,
+            "limiter_wait_seconds": 1.25,
+        }
+    }
+    assert report["top_errors"] == [
+        entry("NetworkTimeout", 2, 1, "https://x/10", "30 s (skip)"),
+        entry("ParseSelector", 1, 0, "https://x/11", "layout_changed: no price (manual_review)"),
+        entry("HttpBlocked", 0, 2, "https://x/3", "captcha"),
+    ]
+    assert report["health"] == {
+        "state": "degraded",
+        "reasons": [
+            "23.1% of the pages failed (degraded from 5.0%)",
+            "5.0% of the time the circuit was open (degraded from 5.0%)",
+        ],
+    }
+    assert report["comparison"] == {
+        "runs": 3,
+        "requests": 20,
+        "adverts": 18,
+        "failure_share": 0.0,
+        "requests_ratio": 5.05,
+        "adverts_ratio": 0.5,
+    }
+    assert (report["job_id"], report["site"], report["state"]) == ("now", "imot.bg", "COMPLETE")
+    assert (report["started_at"], report["finished_at"], report["error"]) == (1000.0, 1100.0, None)
+
+
+def entry(name: str, pages: int, requests: int, url: str, message: str) -> dict[str, Any]:
+    counts = {"failed_pages": pages, "failed_requests": requests}
+    return {"class": name, **counts, "example": {"url": url, "message": message}}
+
+
+def test_a_run_without_counters_is_reported_from_its_rows(
+    db: Database, generator: SessionReportGenerator
+) -> None:
+    make_run(db, "now", adverts=2, requests=3, new_listings=2)
+    report = generator.run("now")
+    assert report["health"] == {"state": "healthy", "reasons": []}
+    assert (report["domains"], report["comparison"], report["top_errors"]) == ({}, None, [])
+    numbers = report["summary"]
+    assert (numbers["adverts"], numbers["requests"], numbers["new"]) == (2, 3, 2)
+    assert numbers["response_seconds"] == {"count": 0, "mean": None, "p50": None, "p95": None, "p99": None}
+
+
+def test_a_run_that_goes_on_is_reported_until_now(db: Database, generator: SessionReportGenerator) -> None:
+    make_run(db, "now", adverts=2, state=None)
+    assert generator.run("now")["summary"]["run_seconds"] == NOW - 1000.0
+    assert generator.run("now")["state"] == "PROCESSING"
+
+
+def test_several_runs_are_added_and_the_worst_is_the_health(
+    db: Database, generator: SessionReportGenerator
+) -> None:
+    make_run(db, "old", adverts=50, began=10.0)
+    make_run(db, "imot", adverts=9, requests=10)
+    make_run(db, "bazar", state=JobState.EMPTY, site="bazar.bg", requests=1)
+    measure(db, "imot")
+    session = generator.latest()
+    assert [run["job_id"] for run in session["runs"]] == ["bazar", "imot"]
+    assert (session["health"], session["generated_at"]) == ("critical", NOW)
+    numbers = session["summary"]
+    assert (numbers["adverts"], numbers["requests"], numbers["run_seconds"]) == (9, 11, 200.0)
+    assert (numbers["bytes"], numbers["response_seconds"]["count"]) == (99_001, 100)
+
+
+def test_an_unknown_job_is_one_sentence(generator: SessionReportGenerator) -> None:
+    with pytest.raises(UnknownJob, match="no job nothing; `sale-sofia jobs` lists them"):
+        generator.run("nothing")
+
+
+def test_the_end_of_a_run_keeps_its_report_and_opens_its_incident(
+    tmp_path: Path, db: Database, generator: SessionReportGenerator
+) -> None:
+    make_run(db, "now", state=JobState.EMPTY)
+    path = generator.finish("now")
+    assert path == tmp_path / "reports" / "now.json"
+    kept = json.loads(path.read_text("utf-8"))
+    assert kept == generator.run("now")
+    [incident] = kept["incidents"]
+    assert (incident["kind"], incident["opened_at"], incident["job_id"]) == ("empty_job", NOW, "now")
+    assert generator.finish("now") == path
+    assert [file.name for file in path.parent.iterdir()] == ["now.json"]
+
+
+def test_a_report_that_cannot_be_written_leaves_the_one_before(
+    tmp_path: Path, db: Database, generator: SessionReportGenerator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(db, "now", adverts=1)
+    path = generator.finish("now")
+    before = path.read_text("utf-8")
+
+    def full(_file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        generator.finish("now")
+    assert path.read_text("utf-8") == before
+    assert [file.name for file in (tmp_path / "reports").iterdir()] == ["now.json"]
+
+
+def test_only_the_commonest_errors_are_named(db: Database, generator: SessionReportGenerator) -> None:
+    failures = [f"E{number:02}: {'x' * 900}" for number in range(15) for _ in range(number + 1)]
+    make_run(db, "now", failures=failures, state=JobState.FAILED)
+    errors = generator.run("now")["top_errors"]
+    assert [(one["class"], one["failed_pages"]) for one in errors] == [
+        (f"E{n:02}", n + 1) for n in range(14, 4, -1)
+    ]
+    assert errors[0]["example"]["message"] == "x" * 500
