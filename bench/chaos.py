@@ -1,0 +1,96 @@
+"""A parallel crawl of 2 000 adverts under fire: is anything lost, doubled, stuck, or too fast?
+
+Two simulated portals with faults of their own (429, 503, resets, cut and captcha pages), Celery workers, a
+beat and a Redis. At random moments one of the workers' processes is killed with -9, fifty times; Redis is
+killed five times and wiped once. The judges are the portals' request log, their truth, and the database:
+never a count of our own. There is no peer: a crawl that loses one advert has failed.
+"""
+
+import json
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+import measure
+from crawls import IMPATIENT, differences, stored, truth
+from parallel_world import Party, party
+from sale_sofia.config.site_config import load_site_config
+from sale_sofia.simulator.simulator_config import SimulatorConfig
+from windows import excess
+
+SITES = ("imot.bg", "bazar.bg")
+PER_MINUTE = 1200
+FAULTS = "429:0.02,503:0.01,slow:0.01,reset:0.01,captcha:0.01,truncate:0.01"
+PROCESSES = 4
+PATIENCE_SECONDS = 900.0
+
+
+def main() -> None:
+    """Crawl under fire and judge."""
+    options = measure.options(__doc__)
+    adverts, kills, redis_kills = (200, 12, 2) if options.quick else (1000, 50, 5)
+    seed = random.SystemRandom().randrange(10**6)
+    print(f"seed {seed}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="bench-chaos-") as name:
+        folder = Path(name)
+        config = SimulatorConfig(
+            sites=SITES, properties=adverts, seed=seed, port=0, faults=FAULTS, slow_seconds=1.0,
+            log=folder / "requests.jsonl", truth=folder / "truth.jsonl",
+        )  # fmt: skip
+        more = {**IMPATIENT, "DOMAIN_RATE_LIMITS": json.dumps(dict.fromkeys(SITES, PER_MINUTE))}
+        with party(folder / "p", config, PROCESSES, **more) as crawl:
+            fire(crawl, random.Random(seed), kills, redis_kills)
+            found = judge(crawl, kills)
+    good = not (found["wrong"] or found["stuck"] or found["over_the_rate"]) and found["again_within_bound"]
+    measure.finish(
+        {"bench": "chaos", "seed": seed, "adverts": 2 * adverts, "kills": kills, **found},
+        met=good,
+        check=options.check,
+    )
+
+
+def fire(crawl: Party, rng: random.Random, kills: int, redis_kills: int) -> None:
+    """Kill at random moments until all shots are spent, then let it finish."""
+    crawl.start_worker()
+    crawl.start_beat()
+    crawl.dispatch()
+    redis_turns = set(rng.sample(range(2, kills), redis_kills))
+    wipe = rng.randrange(2, kills)
+    for number in range(kills):
+        time.sleep(rng.uniform(0.1, 1.5))
+        crawl.kill_one(rng)
+        if number in redis_turns:
+            crawl.redis.kill()
+            time.sleep(rng.uniform(0, 2))
+            crawl.redis.restart()
+        if number == wipe:
+            crawl.wipe_redis()
+    crawl.wait(PATIENCE_SECONDS)
+
+
+def judge(crawl: Party, kills: int) -> dict[str, Any]:
+    """What the portals and the database say."""
+    asked = crawl.requests()
+    faults = sum(row["fault"] is not None for row in asked)
+    in_flight = max(load_site_config(site).politeness.concurrency for site in SITES)
+    again = crawl.fetched_again()
+    over = {site: excess([row["t"] for row in asked if row["site"] == site and row["path"] != "/robots.txt"],
+                         PER_MINUTE, 1 + PROCESSES + in_flight) for site in SITES}  # fmt: skip
+    return {
+        "wrong": len(differences(stored(crawl.folder / "data"), truth(crawl.simulator))),
+        "stuck": [site for site, one in crawl.progress().items() if one.status != "COMPLETE"],
+        "requests": len(asked),
+        "faults": faults,
+        "fetched_again": again,
+        "again_within_bound": again <= kills * in_flight + faults,
+        "over_the_rate": {site: windows for site, windows in over.items() if windows},
+    }
+
+
+if __name__ == "__main__":
+    main()
