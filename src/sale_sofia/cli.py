@@ -7,11 +7,26 @@ from typing import Annotated
 
 import typer
 
-from sale_sofia.commands import crawl, demo, operations, pages, simulate
+from sale_sofia.commands import crawl, demo, errors, operations, overview, pages, report, simulate
+from sale_sofia.commands import services as service_commands
 from sale_sofia.commands.console import BAD_INPUT, log, out
 from sale_sofia.data.errors import DatabaseError
 from sale_sofia.data.jobs import UnknownJob
+from sale_sofia.resilience.errors import ServiceRedis
 from sale_sofia.scraping.locks import SiteBusy
+from sale_sofia.services.errors import ServiceError
+
+_ONE_SENTENCE = (
+    DatabaseError,
+    UnknownJob,
+    SiteBusy,
+    ServiceError,
+    ServiceRedis,
+    OSError,
+    ValueError,
+    sqlite3.Error,
+)
+"""What is wrong with the input or the machine, and says so itself."""
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -24,8 +39,16 @@ sites_app = typer.Typer(no_args_is_help=True, help="The portals sale-sofia can r
 app.command()(demo.demo)
 app.command()(crawl.crawl)
 app.command()(crawl.resume)
-app.command()(crawl.jobs)
-app.command()(crawl.status)
+app.command()(overview.cancel)
+app.command()(overview.jobs)
+app.command()(overview.status)
+app.command()(report.report)
+app.command()(errors.errors)
+app.command()(service_commands.up)
+app.command()(service_commands.down)
+app.command()(service_commands.worker)
+app.command()(service_commands.beat)
+app.command()(service_commands.flower)
 app.command()(operations.export)
 app.command()(operations.reparse)
 app.command()(operations.prune)
@@ -42,7 +65,7 @@ def main() -> None:
     """Run the command; what is wrong is one sentence, never a traceback."""
     try:
         app()
-    except (DatabaseError, UnknownJob, SiteBusy, OSError, ValueError, sqlite3.Error) as error:
+    except _ONE_SENTENCE as error:
         log.print(f"sale-sofia: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
         sys.exit(BAD_INPUT)
 

@@ -87,8 +87,8 @@ def failed(tmp_path: Path, base: str, **more: str) -> str:
 
 
 def test_unreachable_host(tmp_path: Path) -> None:
-    assert "robots_disallowed" in failed(tmp_path, "http://127.0.0.1:9")
-    assert "ConnectionFailed" in failed(tmp_path / "2", "http://127.0.0.1:9", ROBOTS_OBEYED="false")
+    assert "RobotsDisallowed" in failed(tmp_path, "http://127.0.0.1:9")
+    assert "NetworkConnection" in failed(tmp_path / "2", "http://127.0.0.1:9", ROBOTS_OBEYED="false")
 
 
 def test_redirect_loop(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_page_that_is_no_page_of_the_portal(tmp_path: Path) -> None:
 def test_bad_tls(tmp_path: Path) -> None:
     with portal(b"") as base:  # it speaks no TLS at all
         told = failed(tmp_path, base.replace("http:", "https:"), ROBOTS_OBEYED="false")
-        assert "TlsFailed" in told or "ConnectionFailed" in told
+        assert "NetworkTls" in told or "NetworkConnection" in told
 
 
 def test_two_crawls_of_one_portal(tmp_path: Path, simulator: RunningSimulator) -> None:

@@ -45,6 +45,7 @@ def test_help_names_every_command() -> None:
         "resume",
         "jobs",
         "status",
+        "report",
         "export",
         "parse",
         "sites",

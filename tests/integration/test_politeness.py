@@ -55,7 +55,7 @@ def test_a_portal_whose_robots_txt_is_broken_is_left_alone(tmp_path: Path) -> No
         told = run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **FAST)
     job = json.loads(told.stdout)["jobs"][0]
     assert (told.returncode, job["state"]) == (1, "FAILED")
-    assert "robots_disallowed" in job["error"]
+    assert "RobotsDisallowed" in job["error"]
     assert {row["path"] for row in requests(tmp_path / "log")} == {"/robots.txt"}
 
 

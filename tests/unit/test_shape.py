@@ -11,14 +11,19 @@ LAYERS = (
     {"cli", "app"},
     {"commands"},
     {"orchestrator", "celery_app"},
-    {"scraping", "proxies", "monitoring"},
+    {"scraping", "proxies"},
+    {"monitoring"},
     {"websites", "properties", "insights", "llm"},
     {"fetching"},
-    {"resilience", "data"},
+    {"resilience", "data", "services"},
     {"listings"},
     {"config"},
 )
-ONLY = {"websites": {"listings", "config"}, "simulator": {"listings", "config"}}
+ONLY = {
+    "websites": {"listings", "config"},
+    "simulator": {"listings", "config"},
+    "services": {"listings", "config"},
+}
 
 
 def room(module: str) -> str:

@@ -6,6 +6,7 @@ from datetime import datetime
 from rich import box
 from rich.table import Table
 
+from sale_sofia.data.incidents import Incident
 from sale_sofia.data.jobs import Job
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.scraping.estimate import Estimate
@@ -78,3 +79,9 @@ def status_table(statuses: Sequence[SiteStatus]) -> Table:
         counts = (number(one.adverts), number(one.pending), number(one.failed))
         table.add_row(one.site, *counts, moment(one.last_seen_at), one.job_state or "none yet")
     return table
+
+
+def incident_line(incident: Incident) -> str:
+    """What a person should look at, in one line."""
+    since = moment(incident.opened_at)
+    return f"{incident.site}: open since {since}: {incident.kind}: {incident.message}"

@@ -7,7 +7,15 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from sqlalchemy import Connection
 
 from sale_sofia.data.database import Database
@@ -18,21 +26,27 @@ from sale_sofia.scraping.jobs import known_job
 _REFRESH_SECONDS = 0.5
 
 
+def make_bars(console: Console, *more: ProgressColumn) -> Progress:
+    """Bars that are drawn on a terminal and nowhere else, and leave nothing behind."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        *more,
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
 class CrawlProgress:
     """A bar per portal on a terminal, nothing elsewhere. It only reads; a crawl never waits for it."""
 
     def __init__(self, database: Database, job_ids: Sequence[str], console: Console) -> None:
         self._database = database
         self._job_ids = tuple(job_ids)
-        self._bars = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
+        self._bars = make_bars(console)
         self._tasks: dict[str, TaskID] = {}
         self._refreshing: asyncio.Task[None] | None = None
 
@@ -56,7 +70,7 @@ class CrawlProgress:
         while True:
             for job_id in self._job_ids:
                 look = partial(_counts, job_id=job_id)
-                site, counts = await asyncio.to_thread(self._database.run_read, look)
+                site, counts = await self._database.run_read_async(look)
                 if job_id not in self._tasks:
                     self._tasks[job_id] = self._bars.add_task(site)
                 task = self._tasks[job_id]

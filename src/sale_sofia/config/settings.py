@@ -26,6 +26,8 @@ from sale_sofia.config.settings_urls import DATABASE_ALLOWED, REDIS_ALLOWED, Dat
 MIN_PYTHON: Final = (3, 11)
 TIME_ZONE: Final = "Europe/Sofia"
 DATABASE_FILE: Final = "sale_sofia.db"
+MODE_SWITCHES: Final = frozenset({"redis_circuit_breaker_enabled", "redis_rate_limiter_enabled"})
+"""Settings that, unset, are as the mode says."""
 
 
 class SettingsError(ValueError):
@@ -52,6 +54,7 @@ class Settings(BaseSettings):
         "Share the rate limits through Redis; unset: on under Celery, off in local mode."
     )
 
+    worker_processes: int = whole(8, 1, 256, "processes", "Processes of one Celery worker.")
     scraping_chunk_size: int = whole(25, 1, 1000, "adverts", "Adverts in one batch of work.")
     scraping_soft_time_limit: int = whole(
         600, 1, 86_399, "seconds", "After this long a batch is asked to stop and hand back what is left."
@@ -73,6 +76,16 @@ class Settings(BaseSettings):
     )
     retry_jitter_factor: float = decimal(
         0.5, 0, 1, "share", "Share of a wait that chance may take away; 1 is full jitter."
+    )
+
+    task_timeout: float = decimal(
+        270, 1, 86_400, "seconds", "Longest time for one page as a whole, waiting for its turn included."
+    )
+    browser_timeout: float = decimal(
+        120, 1, 3600, "seconds", "Longest time for a page in the browser; within the time of the page."
+    )
+    http_timeout: float = decimal(
+        30, 0.1, 600, "seconds", "Longest time for one HTTP request; within the time of the page."
     )
 
     circuit_breaker_fail_max: int = whole(
@@ -108,9 +121,16 @@ class Settings(BaseSettings):
         json_schema_extra=notes(DATABASE_ALLOWED, "URL"),
     )
     redis_url: RedisUrl = Field(
-        default=SecretStr("redis://127.0.0.1:6379/0"),
-        description="Broker and shared state; results go to the database after this one.",
+        default=None,
+        description="Broker and shared state, results in the database after it; "
+        "unset: a server of our own, started when one is needed.",
         json_schema_extra=notes(REDIS_ALLOWED, "URL"),
+    )
+    flower_password: SecretStr | None = Field(
+        default=None,
+        min_length=8,
+        description="Password of the task viewer; without one `sale-sofia flower` does not start.",
+        json_schema_extra=notes("8 characters or more, without a comma", "password"),
     )
     sqlite_timeout: float = decimal(
         30.0, 0, 600, "seconds", "Longest wait inside SQLite for another writer to finish."
@@ -145,7 +165,7 @@ class Settings(BaseSettings):
         json_schema_extra=notes("a profile of curl_cffi, such as chrome or firefox", "profile"),
     )
     lease_seconds: float = decimal(
-        120, 5, 3600, "seconds", "How long a claimed page stays claimed when its worker says nothing."
+        30, 5, 3600, "seconds", "How long a claimed page stays claimed when its worker says nothing."
     )
     longest_polite_wait: float = decimal(
         30,
@@ -156,6 +176,34 @@ class Settings(BaseSettings):
     )
     archive_enabled: bool = switch(default=True, sentence="Keep the bytes of good pages, for `reparse`.")
     archive_max_mb: int = whole(2000, 1, 10_000_000, "MB", "Size of the page archive after `prune`.")
+
+    health_failure_degraded: float = decimal(
+        0.05, 0, 1, "share", "A run is degraded from this share of failed pages on."
+    )
+    health_failure_critical: float = decimal(
+        0.3, 0, 1, "share", "A run is critical from this share of failed pages on."
+    )
+    health_block_degraded: float = decimal(
+        0.02, 0, 1, "share", "A run is degraded from this share of blocked or rate-limited requests on."
+    )
+    health_block_critical: float = decimal(
+        0.2, 0, 1, "share", "A run is critical from this share of blocked or rate-limited requests on."
+    )
+    health_circuit_degraded: float = decimal(
+        0.05, 0, 1, "share", "A run is degraded when its circuit was open for this share of its time."
+    )
+    health_circuit_critical: float = decimal(
+        0.5, 0, 1, "share", "A run is critical when its circuit was open for this share of its time."
+    )
+    health_collapse_share: float = decimal(
+        0.5, 0, 1, "share", "Fewer adverts than this share of the median of the last runs are an incident."
+    )
+    incident_circuit_seconds: float = decimal(
+        1800, 1, 604_800, "seconds", "A circuit open for so long during one run is an incident."
+    )
+    incident_stuck_seconds: float = decimal(
+        3600, 60, 604_800, "seconds", "An unfinished job in which nothing moves for so long is an incident."
+    )
 
     @field_validator("scraping_hard_time_limit")
     @classmethod
@@ -173,6 +221,21 @@ class Settings(BaseSettings):
             raise ValueError(f"not less than RETRY_BASE_DELAY, which is {base}")
         return most
 
+    @field_validator("flower_password")
+    @classmethod
+    def _without_comma(cls, password: SecretStr | None) -> SecretStr | None:
+        if password is not None and "," in password.get_secret_value():  # Flower takes it for two passwords
+            raise ValueError("8 characters or more, without a comma")
+        return password
+
+    @field_validator("health_failure_critical", "health_block_critical", "health_circuit_critical")
+    @classmethod
+    def _not_below_degraded(cls, critical: float, info: ValidationInfo) -> float:
+        name = (info.field_name or "").replace("critical", "degraded")
+        if critical < (degraded := info.data.get(name, 0.0)):
+            raise ValueError(f"not less than {name.upper()}, which is {degraded}")
+        return critical
+
     @property
     def circuit_breaker_in_redis(self) -> bool:
         """Whether breakers are shared through Redis: as set, otherwise as the mode says."""
@@ -186,7 +249,7 @@ class Settings(BaseSettings):
     def resolved(self, name: str) -> object:
         """The value in effect of the field with this name: what follows the mode is worked out."""
         value: object = getattr(self, name)
-        return self.parallel_scraping if value is None else value
+        return self.parallel_scraping if value is None and name in MODE_SWITCHES else value
 
     def rate_limit(self, domain: str, site_rate: float | None = None) -> float:
         """Requests per minute: the domain's own entry, else its site's, else the default."""

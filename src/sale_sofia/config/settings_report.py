@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from rich.table import Table
 from rich.text import Text
 
-from sale_sofia.config.settings import Settings
+from sale_sofia.config.settings import MODE_SWITCHES, Settings
 from sale_sofia.config.settings_types import note
 from sale_sofia.config.settings_urls import masked_url
 
@@ -64,21 +64,23 @@ def _row(settings: Settings, name: str, field: FieldInfo, given: set[str]) -> Se
     return SettingRow(
         name=name.upper(),
         value=_as_text(settings.resolved(name)),
-        source=_source(name, field, given),
+        source=_source(name, given),
         unit=note(field, "unit"),
         allowed=note(field, "allowed"),
         sentence=field.description or "",
     )
 
 
-def _source(name: str, field: FieldInfo, given: set[str]) -> Source:
+def _source(name: str, given: set[str]) -> Source:
     if name in given:
         return "environment"
-    return "follows the mode" if field.default is None else "default"
+    return "follows the mode" if name in MODE_SWITCHES else "default"
 
 
 def _as_text(value: object) -> str:
     match value:
+        case None:
+            return "unset"
         case bool():
             return str(value).lower()
         case SecretStr():

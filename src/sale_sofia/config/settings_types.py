@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic.config import JsonDict
@@ -59,7 +59,7 @@ def wrong_value(field: FieldInfo, details: ErrorDetails) -> str:
 
 
 def _given(field: FieldInfo, details: ErrorDetails) -> str:
-    if field.annotation is SecretStr:
+    if SecretStr in {field.annotation, *get_args(field.annotation)}:
         return "the given value"
     shown = repr(str(details["input"])[:_SHOWN_CHARACTERS])
     match details["loc"]:

@@ -60,7 +60,9 @@ def _check_database_url(secret: SecretStr) -> SecretStr:
     raise ValueError(DATABASE_ALLOWED)
 
 
-def _check_redis_url(secret: SecretStr) -> SecretStr:
+def _check_redis_url(secret: SecretStr | None) -> SecretStr | None:
+    if secret is None:
+        return None
     parts = _SERVER_URL.fullmatch(secret.get_secret_value())
     if parts and (_is_redis_server(parts) or _is_redis_socket(parts)):
         return secret
@@ -77,4 +79,4 @@ def _is_redis_socket(parts: re.Match[str]) -> bool:
 
 
 DatabaseUrl = Annotated[SecretStr, AfterValidator(_check_database_url)]
-RedisUrl = Annotated[SecretStr, AfterValidator(_check_redis_url)]
+RedisUrl = Annotated[SecretStr | None, AfterValidator(_check_redis_url)]

@@ -2,58 +2,88 @@
 
 import random
 import time
+from dataclasses import dataclass, field
 from functools import partial
 
 from sale_sofia.config.settings import Settings
 from sale_sofia.config.site_config import Politeness, SiteConfig
+from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import Job
 from sale_sofia.fetching.archive import PageArchive
 from sale_sofia.fetching.base import Fetcher, Request
-from sale_sofia.fetching.robots import RobotsGate
-from sale_sofia.resilience.memory import memory_gate
+from sale_sofia.fetching.client import CurlFetcher
+from sale_sofia.fetching.robots import RobotsGate, Rules
+from sale_sofia.monitoring.meter import NO_METER, Meter
+from sale_sofia.resilience.error_log import FILE_NAME as ERROR_LOG
+from sale_sofia.resilience.error_log import ErrorLog
+from sale_sofia.resilience.factory import get_gate
 from sale_sofia.resilience.policy import ResilienceConfig
 from sale_sofia.resilience.retry import RetryPolicy
+from sale_sofia.resilience.retry_budget import MemoryRetryBudget, rules_at
 from sale_sofia.scraping.estimate import rate_per_minute
+from sale_sofia.scraping.judging import Judge
 from sale_sofia.scraping.urls import allowed_hosts
 from sale_sofia.scraping.visit import Visitor
+from sale_sofia.scraping.writer import GroupWriter, Ledger, Patience
 from sale_sofia.websites.registry import get_scraper
 
 _PRODUCT_TOKEN = "sale-sofia"  # noqa: S105 - the name robots.txt may call us by
 _SECONDS_PER_MINUTE = 60
 
 
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What all crawls of a process share."""
+
+    fetcher: Fetcher
+    archive: PageArchive | None
+    redis_url: str | None
+    robots_known: dict[str, Rules] = field(default_factory=dict)
+
+
 async def make_visitor(
-    settings: Settings, config: SiteConfig, job: Job, fetcher: Fetcher, archive: PageArchive | None
+    settings: Settings, config: SiteConfig, job: Job, tools: Tools, meter: Meter = NO_METER
 ) -> Visitor:
     """A visitor as gentle as the gentlest of: the settings, the site file, the portal's own Crawl-delay."""
     hosts = allowed_hosts(config.hosts, tuple(job.start_urls))
     request_for = partial(
-        page_request, hosts=hosts, politeness=config.politeness, max_bytes=settings.max_page_bytes
+        page_request,
+        hosts=hosts,
+        politeness=config.politeness,
+        longest=settings.http_timeout,
+        max_bytes=settings.max_page_bytes,
     )
-    robots = _robots(settings, fetcher, request_for)
+    robots = _robots(settings, tools, request_for)
     crawl_delay = await robots.crawl_delay(job.start_urls[0]) if robots else None
     rate = slowed(rate_per_minute(settings, config), crawl_delay)
     resilience = ResilienceConfig.from_settings(settings)
     return Visitor(
-        site=get_scraper(job.site),
+        job_id=job.id,
+        judge=Judge(get_scraper(job.site), config.proof),
         request_for=request_for,
+        seconds=settings.task_timeout,
         longest_wait=settings.longest_polite_wait,
-        fetcher=fetcher,
-        gate=memory_gate(resilience, lambda _: rate, lambda _: config.politeness.concurrency),
+        fetcher=tools.fetcher,
+        gate=get_gate(settings, lambda _: rate, lambda _: config.politeness.concurrency, tools.redis_url),
         retry=RetryPolicy(resilience.retry, random.random),
+        retry_budget=MemoryRetryBudget(rules_at(rate, resilience.retry_budget)),
         robots=robots,
-        archive=archive,
+        archive=tools.archive,
+        errors=open_error_log(settings),
         clock=time.time,
+        meter=meter,
     )
 
 
-def page_request(url: str, *, hosts: frozenset[str], politeness: Politeness, max_bytes: int) -> Request:
-    """The request for one page of a portal."""
+def page_request(
+    url: str, *, hosts: frozenset[str], politeness: Politeness, longest: float, max_bytes: int
+) -> Request:
+    """The request for one page of a portal: as patient as its site file says, within `longest` seconds."""
     return Request(
         url,
         hosts,
-        connect_timeout_seconds=politeness.connect_timeout_seconds,
-        timeout_seconds=politeness.read_timeout_seconds,
+        connect_timeout_seconds=min(politeness.connect_timeout_seconds, longest),
+        timeout_seconds=min(politeness.read_timeout_seconds, longest),
         max_bytes=max_bytes,
     )
 
@@ -63,18 +93,39 @@ def slowed(rate: float, crawl_delay: float | None) -> float:
     return min(rate, _SECONDS_PER_MINUTE / crawl_delay) if crawl_delay else rate
 
 
+def make_fetcher(settings: Settings) -> CurlFetcher:
+    """The client that all portals of a run are asked through."""
+    return CurlFetcher(settings.fetch_profile, settings.fetch_max_redirects, settings.fetch_dns_cache_seconds)
+
+
+def make_writer(
+    settings: Settings, database: Database, job: Job, visitors: int, meter: Meter = NO_METER
+) -> GroupWriter:
+    """Half of the visitors may wait for a commit while the other half goes on."""
+    ledger = Ledger(job.id, job.site, job.listing_limit)
+    outcomes = min(settings.checkpoint_batch_size, (visitors + 1) // 2)
+    patience = Patience(outcomes, settings.checkpoint_seconds)
+    return GroupWriter(database, ledger, patience, time.time, meter)
+
+
 def open_archive(settings: Settings) -> PageArchive:
     """The archive of this installation."""
     return PageArchive(settings.data_dir / "archive", settings.archive_max_mb * 1_000_000)
 
 
-def _robots(settings: Settings, fetcher: Fetcher, request_for: "partial[Request]") -> RobotsGate | None:
+def open_error_log(settings: Settings) -> ErrorLog:
+    """The error log of this installation."""
+    return ErrorLog(settings.data_dir / ERROR_LOG)
+
+
+def _robots(settings: Settings, tools: Tools, request_for: "partial[Request]") -> RobotsGate | None:
     if not settings.robots_obeyed:
         return None
     return RobotsGate(
-        fetcher,
+        tools.fetcher,
         request_for,
         _PRODUCT_TOKEN,
         settings.robots_cache_seconds,
         settings.robots_error_cache_seconds,
+        known=tools.robots_known,
     )

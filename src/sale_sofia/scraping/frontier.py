@@ -7,7 +7,7 @@ while its fence is still the row's: after a crash, or when a lease ran out, a la
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, case, func, select, true, update
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
@@ -145,18 +145,76 @@ def postpone(connection: Connection, later: Sequence[tuple[Claim, float, str, bo
         connection.execute(_POSTPONE, rows)
 
 
-def release_all(connection: Connection, job_id: str) -> int:
-    """Give back every leased row of a job at once. Only whoever holds the portal's lock may call this."""
-    leased = update(frontier).where(frontier.c.job_id == job_id, frontier.c.state == "leased")
-    return connection.execute(leased.values(state="pending", lease_owner=None, lease_until=None)).rowcount
-
-
-def reclaim_expired(connection: Connection, job_id: str, *, now: float) -> int:
-    """Give back the rows whose lease ran out: their owner died or lost its way."""
-    expired = update(frontier).where(
-        frontier.c.job_id == job_id, frontier.c.state == "leased", frontier.c.lease_until < now
+_RENEW = (
+    update(frontier)
+    .where(
+        frontier.c.id == bindparam("row_id"),
+        frontier.c.fence == bindparam("row_fence"),
+        frontier.c.state == "leased",
     )
-    return connection.execute(expired.values(state="pending", lease_owner=None, lease_until=None)).rowcount
+    .values(lease_until=bindparam("until"))
+)
+
+
+def renew(connection: Connection, claims: Sequence[Claim], *, until: float) -> None:
+    """Keep what is in hand; a row that was lost meanwhile stays lost."""
+    if claims:
+        rows = [{"row_id": one.id, "row_fence": one.fence, "until": until} for one in claims]
+        connection.execute(_RENEW, rows)
+
+
+_RELEASE = (
+    update(frontier)
+    .where(
+        frontier.c.id == bindparam("row_id"),
+        frontier.c.fence == bindparam("row_fence"),
+        frontier.c.state == "leased",
+    )
+    .values(state="pending", attempts=frontier.c.attempts - 1, lease_owner=None, lease_until=None)
+)
+
+
+def release(connection: Connection, claims: Sequence[Claim]) -> None:
+    """Hand back what was claimed and not brought to an end: at once, and as if it had not been claimed."""
+    if claims:
+        connection.execute(_RELEASE, [{"row_id": one.id, "row_fence": one.fence} for one in claims])
+
+
+def owners(connection: Connection, job_id: str) -> set[str]:
+    """Who holds rows of the job."""
+    leased = select(frontier.c.lease_owner).where(frontier.c.job_id == job_id, frontier.c.state == "leased")
+    return {owner for owner in connection.execute(leased.distinct()).scalars() if owner}
+
+
+def release_owner(connection: Connection, job_id: str, owner: str, *, most_deaths: int) -> int:
+    """Give back the rows of an owner who is known to be dead."""
+    return _bury(connection, job_id, frontier.c.lease_owner == owner, most_deaths)
+
+
+def release_all(connection: Connection, job_id: str, *, most_deaths: int) -> int:
+    """Give back every leased row of a job at once. Only whoever knows all its owners dead may call this."""
+    return _bury(connection, job_id, true(), most_deaths)
+
+
+def reclaim_expired(connection: Connection, job_id: str, *, now: float, most_deaths: int) -> int:
+    """Give back the rows whose lease ran out: their owner died or lost its way."""
+    return _bury(connection, job_id, frontier.c.lease_until < now, most_deaths)
+
+
+def _bury(connection: Connection, job_id: str, held: ColumnElement[bool], most_deaths: int) -> int:
+    """The owner's death is not the page's try; but a page under which owners keep dying is given up."""
+    last = frontier.c.deaths + 1 >= most_deaths
+    leased = update(frontier).where(frontier.c.job_id == job_id, frontier.c.state == "leased", held)
+    return connection.execute(
+        leased.values(
+            state=case((last, "failed"), else_="pending"),
+            reason=case((last, f"its worker died {most_deaths} times"), else_=frontier.c.reason),
+            deaths=frontier.c.deaths + 1,
+            attempts=frontier.c.attempts - 1,
+            lease_owner=None,
+            lease_until=None,
+        )
+    ).rowcount
 
 
 def count_rows(connection: Connection, job_id: str, kind: str | None = None) -> Counts:

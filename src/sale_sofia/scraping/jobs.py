@@ -2,10 +2,11 @@
 
 import secrets
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from sale_sofia.data.jobs import Job, JobState, UnknownJob, create_job, get_job, set_job_state
 from sale_sofia.data.schema import frontier as rows
@@ -28,6 +29,8 @@ class SiteReport:
     requests: int
     seconds: float
     error: str | None = None
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """Why pages failed, and how many for each reason."""
 
 
 def new_job_id(site: str) -> str:
@@ -81,6 +84,17 @@ def first_failure(connection: Connection, job_id: str) -> str | None:
     return f"{row.url}: {row.reason}" if row else None
 
 
+def failure_reasons(connection: Connection, job_id: str) -> dict[str, int]:
+    """How many rows failed for each reason, the commonest first; by class, without addresses."""
+    failed = select(rows.c.reason, func.count().label("pages")).where(
+        rows.c.job_id == job_id, rows.c.state == "failed"
+    )
+    counts: Counter[str] = Counter()
+    for reason, pages in connection.execute(failed.group_by(rows.c.reason)):
+        counts[(reason or "unknown").partition(":")[0]] += pages
+    return dict(counts.most_common())
+
+
 def report(connection: Connection, job: Job, error: str | None = None) -> SiteReport:
     """The job as its rows tell it."""
     adverts = frontier.count_rows(connection, job.id, "listing")
@@ -96,4 +110,5 @@ def report(connection: Connection, job: Job, error: str | None = None) -> SiteRe
         requests=job.requests,
         seconds=job.seconds,
         error=error or job.error,
+        reasons=failure_reasons(connection, job.id),
     )

@@ -7,35 +7,41 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
 
+from sqlalchemy import Connection
+
+from sale_sofia.config.parallel import MOST_DEATHS
 from sale_sofia.config.settings import Settings
 from sale_sofia.config.site_config import SiteConfig, load_site_config
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import Job, JobState, add_job_counts, set_job_state
-from sale_sofia.fetching.archive import PageArchive
-from sale_sofia.fetching.base import Fetcher
-from sale_sofia.fetching.client import CurlFetcher
+from sale_sofia.monitoring.metrics import MetricsCollector
+from sale_sofia.monitoring.metrics_store import MetricsFlusher
+from sale_sofia.monitoring.session_report import SessionReportGenerator
+from sale_sofia.resilience.error_log import Failure
 from sale_sofia.scraping import frontier
-from sale_sofia.scraping.assembly import make_visitor, open_archive
+from sale_sofia.scraping.assembly import (
+    Tools,
+    make_fetcher,
+    make_visitor,
+    make_writer,
+    open_archive,
+    open_error_log,
+)
+from sale_sofia.scraping.collector import calm_collector
+from sale_sofia.scraping.error_classes import classify_error
 from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.jobs import SiteReport, end_job, known_job, report
 from sale_sofia.scraping.locks import site_lock
+from sale_sofia.scraping.owner import this_owner
+from sale_sofia.scraping.runners import let_go, local_runner, take_for_local
+from sale_sofia.scraping.shared_state import shared_redis
 from sale_sofia.scraping.site_crawl import SiteCrawl
-from sale_sofia.scraping.writer import GroupWriter, Ledger, Patience
 
 Progress = Callable[[str, Claim], None]
 
 
 def _ignore(_site: str, _claim: Claim) -> None:
     pass
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """What all jobs of a run share."""
-
-    fetcher: Fetcher
-    archive: PageArchive | None
-    stop: asyncio.Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +59,31 @@ class LocalRunner:
         jobs = [self.database.run_read(partial(known_job, job_id=job_id)) for job_id in job_ids]
         archive = open_archive(self.settings) if self.settings.archive_enabled else None
         async with AsyncExitStack() as stack:
-            fetcher = self._fetcher()
+            stack.enter_context(calm_collector())
+            redis_url = await stack.enter_async_context(shared_redis(self.settings))
+            fetcher = make_fetcher(self.settings)
             stack.push_async_callback(fetcher.close)
-            tools = Tools(fetcher, archive, stop)
-            reports = await asyncio.gather(*(self._run_job(job, tools) for job in jobs))
+            tools = Tools(fetcher, archive, redis_url)
+            reports = await asyncio.gather(*(self._run_job(job, tools, stop) for job in jobs))
         if archive is not None and archive.full:
             await asyncio.to_thread(archive.prune)
         return reports
 
-    def _fetcher(self) -> CurlFetcher:
-        settings = self.settings
-        return CurlFetcher(
-            settings.fetch_profile, settings.fetch_max_redirects, settings.fetch_dns_cache_seconds
-        )
-
-    async def _run_job(self, job: Job, tools: Tools) -> SiteReport:
+    async def _run_job(self, job: Job, tools: Tools, stop: asyncio.Event) -> SiteReport:
         started, error = time.monotonic(), None
         try:
             with site_lock(self.settings.data_dir / "locks", job.site):
-                await self._crawl(job, tools)
+                await self._crawl(job, tools, stop)
+                self.database.run_write(partial(let_go, job_id=job.id, runner=local_runner()))
         except Exception as problem:  # noqa: BLE001 - the other portals go on; the report says what happened
             error = str(problem) or type(problem).__name__
+            self._note(job, problem)
         return await asyncio.to_thread(self._report, job.id, time.monotonic() - started, error)
+
+    def _note(self, job: Job, problem: Exception) -> None:
+        error = classify_error(problem)
+        failure = Failure(error=error, action=error.at_last, next_delay=None, domain=job.site, job=job.id)
+        open_error_log(self.settings).write(failure, time.time())
 
     def _report(self, job_id: str, seconds: float, error: str | None) -> SiteReport:
         if error is None:
@@ -83,38 +92,42 @@ class LocalRunner:
             lambda connection: report(connection, known_job(connection, job_id), error)
         )
 
-    async def _crawl(self, job: Job, tools: Tools) -> None:
-        # We hold the portal's lock, so whoever leased a row before us is dead: its rows are ours at once.
-        self.database.run_write(partial(frontier.release_all, job_id=job.id))
-        self.database.run_write(
-            lambda connection: set_job_state(connection, job.id, JobState.COLLECTING, now=time.time())
-        )
-        crawl = await self._site_crawl(job, tools)
-        if await crawl.run():
+    async def _crawl(self, job: Job, tools: Tools, stop: asyncio.Event) -> None:
+        self.database.run_write(partial(_begin, job_id=job.id))
+        crawl = await self._site_crawl(job, tools, stop)
+        try:
+            finished = await crawl.run()
+        finally:
+            await crawl.visitor.gate.close()
+            if crawl.metrics is not None:
+                await asyncio.to_thread(crawl.metrics.close)
+        if finished:
             self.database.run_write(
                 lambda connection: end_job(connection, known_job(connection, job.id), now=time.time())
             )
+            await asyncio.to_thread(SessionReportGenerator(self.settings, self.database).finish, job.id)
 
-    async def _site_crawl(self, job: Job, tools: Tools) -> SiteCrawl:
+    async def _site_crawl(self, job: Job, tools: Tools, stop: asyncio.Event) -> SiteCrawl:
         config = self.configs.get(job.site) or load_site_config(job.site)
         visitors = config.politeness.concurrency
+        metrics = MetricsFlusher(self.database, MetricsCollector(job.id))
         return SiteCrawl(
             job_id=job.id,
-            owner=f"local:{job.id}",
+            owner=this_owner(),
             database=self.database,
-            visitor=await make_visitor(self.settings, config, job, tools.fetcher, tools.archive),
-            writer=self._writer(job, visitors),
+            visitor=await make_visitor(self.settings, config, job, tools, metrics.collector),
+            writer=make_writer(self.settings, self.database, job, visitors, metrics.collector),
+            metrics=metrics,
             concurrency=visitors,
             lease_seconds=self.settings.lease_seconds,
             clock=time.time,
-            stop=tools.stop,
+            stop=stop,
             progress=partial(self.progress, job.site),
         )
 
-    def _writer(self, job: Job, visitors: int) -> GroupWriter:
-        """Half of the visitors may wait for a commit while the other half goes on."""
-        ledger = Ledger(job.id, job.site, job.listing_limit)
-        outcomes = min(self.settings.checkpoint_batch_size, (visitors + 1) // 2)
-        return GroupWriter(
-            self.database, ledger, Patience(outcomes, self.settings.checkpoint_seconds), time.time
-        )
+
+def _begin(connection: Connection, job_id: str) -> None:
+    """Whoever leased a row before us is dead, as we hold the portal's lock: its rows are ours at once."""
+    take_for_local(connection, job_id, now=time.time())
+    frontier.release_all(connection, job_id, most_deaths=MOST_DEATHS)
+    set_job_state(connection, job_id, JobState.COLLECTING, now=time.time())

@@ -9,32 +9,38 @@ from sale_sofia.scraping.urls import Target
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Which archived bytes a good page has."""
+    """Which archived bytes a page has."""
 
     digest: str
     content_type: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cost:
+    requests: int = 1
+    """How often the portal was asked for it during this visit."""
+    kept: Kept | None = None
+    """The page, where it may be read again from the archive."""
+
+
 @dataclass(frozen=True, slots=True)
-class Found:
+class Found(_Cost):
     """A page of results: its adverts and further searches join the frontier."""
 
     claim: Claim
     targets: tuple[Target, ...]
-    kept: Kept | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class Read(_Cost):
     """An advert."""
 
     claim: Claim
     listing: Listing
-    kept: Kept | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class Gone(_Cost):
     """A page that is done and gives no data: removed, or a new building."""
 
     claim: Claim
@@ -42,25 +48,21 @@ class Gone:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(_Cost):
     """A page that will not be tried again in this job."""
 
     claim: Claim
     reason: str
-    asked: bool = True
-    """Whether the portal was asked for it at all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class Later(_Cost):
     """A page to be tried again at a moment; a refund gives its attempt back."""
 
     claim: Claim
     due: float
     reason: str
     refund: bool = False
-    asked: bool = True
-    """Whether the portal was asked for it at all."""
 
 
 Outcome = Found | Read | Gone | Failed | Later

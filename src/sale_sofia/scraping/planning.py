@@ -1,14 +1,19 @@
 """Which jobs a command runs: a new one, or the same one that was not finished."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from sqlalchemy import Connection
+
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.database import Database
+from sale_sofia.data.job_model import CELERY
 from sale_sofia.data.jobs import Job, latest_unfinished_job
 from sale_sofia.scraping.jobs import begin_job, known_job
 from sale_sofia.scraping.locks import site_lock
+from sale_sofia.scraping.runners import busy, check_free, running_job, take_for_workers
 from sale_sofia.scraping.urls import check_start_url
 from sale_sofia.websites.base import Site
 from sale_sofia.websites.registry import AVAILABLE_SITES
@@ -32,19 +37,71 @@ class JobPlan:
         return job.start_urls == self.start_urls and job.listing_limit == self.limit
 
 
+def check_plans(plans: Sequence[JobPlan]) -> None:
+    """Refuse start URLs that lead nowhere, before anything is started or written."""
+    for plan in plans:
+        for url in plan.start_urls:
+            check_start_url(plan.site, url)
+
+
 def plan_job(settings: Settings, database: Database, plan: JobPlan) -> str:
-    """The job to run. Refused, with nothing written, while another process crawls the portal."""
-    for url in plan.start_urls:
-        check_start_url(plan.site, url)
+    """The job for a local runner. Refused, with nothing written, while anybody crawls the portal."""
+    check_plans([plan])
     with site_lock(settings.data_dir / "locks", plan.site.name):
-        unfinished = database.run_read(lambda connection: latest_unfinished_job(connection, plan.site.name))
-        if unfinished and plan.is_the_same(unfinished) and not plan.fresh:
-            return unfinished.id
-        return database.run_write(
-            lambda connection: begin_job(
-                connection, plan.site, plan.start_urls, limit=plan.limit, now=time.time()
-            )
-        )
+        return database.run_write(partial(_plan_local, plan=plan, now=time.time()))
+
+
+def _plan_local(connection: Connection, plan: JobPlan, now: float) -> str:
+    check_free(connection, plan.site.name, now=now)
+    return _same_or_new(connection, plan, now)
+
+
+def _same_or_new(connection: Connection, plan: JobPlan, now: float) -> str:
+    unfinished = latest_unfinished_job(connection, plan.site.name)
+    if unfinished and plan.is_the_same(unfinished) and not plan.fresh:
+        return unfinished.id
+    return begin_job(connection, plan.site, plan.start_urls, limit=plan.limit, now=now)
+
+
+def plan_for_workers(settings: Settings, database: Database, plan: JobPlan) -> str:
+    """The job for the workers, theirs from now on; the very one they are at, when it is the same crawl.
+
+    Raises:
+        SiteBusy: a local runner, or another crawl of theirs, is at the portal; nothing was written.
+    """
+    check_plans([plan])
+    with site_lock(settings.data_dir / "locks", plan.site.name):
+        return database.run_write(partial(_plan_shared, plan=plan, now=time.time()))
+
+
+def _plan_shared(connection: Connection, plan: JobPlan, now: float) -> str:
+    running = running_job(connection, plan.site.name, now=now)
+    if running and not (running.runner == CELERY and plan.is_the_same(running) and not plan.fresh):
+        raise busy(running)
+    job_id = running.id if running else _same_or_new(connection, plan, now)
+    take_for_workers(connection, job_id, now=now)
+    return job_id
+
+
+def resume_for_workers(settings: Settings, database: Database, job_id: str) -> str:
+    """An unfinished job, the workers' from now on.
+
+    Raises:
+        JobEnded: there is nothing to go on with.
+        SiteBusy: a local runner, or another job of theirs, is at the portal.
+    """
+    job_to_resume(database, job_id)
+    job = database.run_read(partial(known_job, job_id=job_id))
+    with site_lock(settings.data_dir / "locks", job.site):
+        return database.run_write(partial(_resume_shared, job_id=job_id, now=time.time()))
+
+
+def _resume_shared(connection: Connection, job_id: str, now: float) -> str:
+    running = running_job(connection, known_job(connection, job_id).site, now=now)
+    if running and (running.id != job_id or running.runner != CELERY):
+        raise busy(running)
+    take_for_workers(connection, job_id, now=now)
+    return job_id
 
 
 def job_to_resume(database: Database, job_id: str) -> str:

@@ -1,24 +1,38 @@
-"""One job of one portal: a few visitors drain its frontier until every row has come to an end."""
+"""One job of one portal: a few visitors drain its frontier, to the end or for one shift."""
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeVar
+from functools import partial
 
 from sqlalchemy import Connection
 
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import JobState, set_job_state
+from sale_sofia.config.parallel import MOST_DEATHS
+from sale_sofia.data.database import Database, DatabaseBusy
+from sale_sofia.data.jobs import JobState, get_job, set_job_state
+from sale_sofia.monitoring.metrics_store import MetricsFlusher
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.frontier import Claim, Counts
 from sale_sofia.scraping.visit import Visitor
 from sale_sofia.scraping.writer import GroupWriter
 
-_T = TypeVar("_T")
+_RENEWALS_PER_LEASE = 3
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """How long a drain works: without end, or as one lane of many that makes room for others."""
+
+    seconds: float = math.inf
+    """After so long no further page is begun."""
+    idle_seconds: float = math.inf
+    """It ends when nothing becomes due for so long."""
+
+
+@dataclass(slots=True, kw_only=True)
 class SiteCrawl:
     """Drains one job. After a crash at any moment each row is in one state, and every `done` has its data."""
 
@@ -32,24 +46,35 @@ class SiteCrawl:
     clock: Callable[[], float]
     stop: asyncio.Event
     progress: Callable[[Claim], None]
+    metrics: MetricsFlusher | None = None
+    shift: Shift = field(default_factory=Shift)
     _claims: deque[Claim] = field(default_factory=deque)
+    _held: dict[int, Claim] = field(default_factory=dict)
+    """Everything leased to us: what waits in `_claims`, and what is being visited or written."""
     _claiming: asyncio.Lock = field(default_factory=asyncio.Lock)
     _moved: asyncio.Event = field(default_factory=asyncio.Event)
     _processing: bool = False
+    _over: bool = False
+    """Somebody ended the job: nothing of it is claimed any more."""
+    _until: float = math.inf
 
     async def run(self) -> bool:
-        """Work until all rows are at their end (True) or until told to stop (False)."""
+        """Work until all rows are at their end, or the shift is (True), or until told to stop (False).
+
+        What is in hand and not finished is handed back at once.
+        """
+        self._until = self.clock() + self.shift.seconds
+        helpers = [asyncio.create_task(self._renew()), asyncio.create_task(self._stopped())]
         working = asyncio.create_task(self._work_together())
-        stopping = asyncio.create_task(self._stopped())
-        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        if working.done():
-            working.result()  # what a visitor could not bear is the crawl's failure
-            return True
-        working.cancel()
-        await asyncio.wait({working})
-        await self._write(lambda connection: frontier.release_all(connection, self.job_id))
-        return False
+        try:
+            await asyncio.wait({working, helpers[1]}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                working.result()  # what a visitor could not bear is the crawl's failure
+                return True
+            return False
+        finally:
+            await _end(working, *helpers)
+            await self._hand_back()
 
     async def _work_together(self) -> None:
         await asyncio.gather(*(self._work() for _ in range(self.concurrency)))
@@ -61,35 +86,38 @@ class SiteCrawl:
         while (claim := await self._next()) is not None:
             outcome = await self.visitor.visit(claim)
             await self.writer.write(outcome)
+            if self.metrics is not None:
+                await self.metrics.tick()
+            del self._held[claim.id]
             self.progress(claim)
             self._moved.set()
 
     async def _next(self) -> Claim | None:
-        """A row that may start now; waits for one while there is hope, None when all are at their end."""
-        while True:
+        """A row that may start now; waits for one while there is hope in this shift, else None."""
+        while self.clock() < self._until:
             self._moved.clear()  # before looking: what moves from now on wakes us
             async with self._claiming:
-                if not self._claims:
+                if not self._claims and not self._over:
                     await self._claim()
                 if self._claims:
                     return self._claims.popleft()
-            counts = await asyncio.to_thread(self.database.run_read, self._count)
-            if not counts.open:
-                self._moved.set()
-                return None
-            await self._wait(counts)
+            counts = await self.database.run_read_async(self._count)
+            if self._over or not counts.open or not await self._wait(counts):
+                break
+        self._moved.set()
+        return None
 
     async def _claim(self) -> None:
-        self._claims.extend(await self._write(self._lease))
-        if not self._processing and any(claim.kind == "listing" for claim in self._claims):
-            self._processing = True
-            await self._write(self._begin_processing)
-
-    def _begin_processing(self, connection: Connection) -> None:
-        set_job_state(connection, self.job_id, JobState.PROCESSING, now=self.clock())
+        claims = await self.database.run_write_async(self._lease)
+        self._claims.extend(claims)
+        self._held.update((claim.id, claim) for claim in claims)
 
     def _lease(self, connection: Connection) -> list[Claim]:
         now = self.clock()
+        job = get_job(connection, self.job_id)
+        if job is None or job.state.finished:
+            self._over = True
+            return []
         claims = frontier.claim(
             connection,
             self.job_id,
@@ -99,20 +127,43 @@ class SiteCrawl:
             lease_seconds=self.lease_seconds,
         )
         if not claims:
-            frontier.reclaim_expired(connection, self.job_id, now=now)
+            frontier.reclaim_expired(connection, self.job_id, now=now, most_deaths=MOST_DEATHS)
+        elif job.state is not JobState.PROCESSING and any(claim.kind == "listing" for claim in claims):
+            set_job_state(connection, self.job_id, JobState.PROCESSING, now=now)
         return claims
 
     def _count(self, connection: Connection) -> Counts:
         return frontier.count_rows(connection, self.job_id)
 
-    async def _wait(self, counts: Counts) -> None:
-        """Until another visitor brought something, a row is due, or a lease may have run out."""
+    async def _wait(self, counts: Counts) -> bool:
+        """Until another visitor brought something, a row is due, or a lease may have run out.
+
+        False, at once, when that is further away than this shift waits for work.
+        """
         due = self.lease_seconds if counts.next_due is None else counts.next_due - self.clock()
-        try:
+        if due > self.shift.idle_seconds and not self._held:
+            return False
+        with suppress(TimeoutError):
             async with asyncio.timeout(min(max(0.0, due), self.lease_seconds)):
                 await self._moved.wait()
-        except TimeoutError:
-            return
+        return True
 
-    async def _write(self, work: Callable[[Connection], _T]) -> _T:
-        return await asyncio.to_thread(self.database.run_write, work)
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(self.lease_seconds / _RENEWALS_PER_LEASE)
+            claims, until = list(self._held.values()), self.clock() + self.lease_seconds
+            with suppress(DatabaseBusy):  # a lease not renewed is lost at worst: its fence guards the rest
+                await self.database.run_write_async(partial(frontier.renew, claims=claims, until=until))
+
+    async def _hand_back(self) -> None:
+        claims = list(self._held.values())
+        self._claims.clear()
+        self._held.clear()
+        if claims:
+            await self.database.run_write_async(lambda connection: frontier.release(connection, claims))
+
+
+async def _end(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

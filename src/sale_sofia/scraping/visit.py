@@ -1,103 +1,205 @@
-"""One claimed page: permitted, fetched, classified, parsed. Nothing is stored here."""
+"""One claimed page: permitted, paid for, fetched and judged, all within its time. Nothing is stored here."""
 
 import asyncio
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
+from sale_sofia.config.resilience import QUICK_TRY_DELAY_SECONDS, QUICK_TRY_MAX_WAIT_SECONDS
 from sale_sofia.fetching.archive import PageArchive
-from sale_sofia.fetching.base import Fetcher, Request, Response, Verdict
-from sale_sofia.fetching.classify import classify
+from sale_sofia.fetching.base import Fetcher, Request
 from sale_sofia.fetching.robots import RobotsGate
-from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page
-from sale_sofia.listings.page_errors import (
-    ForeignPage,
-    LayoutChanged,
-    ProjectPage,
-    RemovedListing,
-    UnreadablePage,
-    WrongListing,
+from sale_sofia.monitoring.meter import NO_METER, Meter, measured
+from sale_sofia.resilience.actions import Action
+from sale_sofia.resilience.error_log import ErrorLog, Failure
+from sale_sofia.resilience.errors import (
+    CrawlError,
+    ParseError,
+    ParseOtherPage,
+    ParseSelector,
+    RobotsDisallowed,
 )
-from sale_sofia.resilience.errors import CrawlError
-from sale_sofia.resilience.gate import DomainGate, Refusal
+from sale_sofia.resilience.gate import Gate, Refusal
 from sale_sofia.resilience.outcome import Outcome as DomainOutcome
-from sale_sofia.resilience.retry import GiveUp, RetryPolicy
+from sale_sofia.resilience.quick_try import with_quick_try
+from sale_sofia.resilience.retry import GiveUp, RetryAt, RetryPolicy
+from sale_sofia.resilience.retry_budget import RetryBudget
+from sale_sofia.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.scraping.frontier import Claim
+from sale_sofia.scraping.judging import Judge, page_of
 from sale_sofia.scraping.outcomes import Failed, Found, Gone, Kept, Later, Outcome, Read
-from sale_sofia.scraping.urls import Target, target
-from sale_sofia.websites.base import SearchPage, Site
 
-_ROBOTS = "robots_disallowed: robots.txt forbids it, or could not be had"
+_ROBOTS = "robots.txt forbids it, or could not be had"
+_UNPAID = "retry_budget: the domain has had its share of retries"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class _Errand:
+    """One visit under way."""
+
+    claim: Claim
+    time: TimeoutBudget
+    requests: int = 0
+    error: CrawlError | None = None
+    """Of the last request."""
+    page: Page | None = None
+    """The last answer."""
+
+    @property
+    def is_retry(self) -> bool:
+        return self.claim.attempts > 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Visitor:
     """Visits pages of one portal for one job. Every page comes to an `Outcome`; no page raises."""
 
-    site: Site
+    job_id: str
+    judge: Judge
     request_for: Callable[[str], Request]
+    seconds: float
+    """What one visit may take, waiting for its turn included."""
     longest_wait: float
     fetcher: Fetcher
-    gate: DomainGate
+    gate: Gate
     retry: RetryPolicy
+    retry_budget: RetryBudget
     robots: RobotsGate | None
     archive: PageArchive | None
+    errors: ErrorLog
     clock: Callable[[], float]
+    meter: Meter = NO_METER
+
+    @property
+    def domain(self) -> str:
+        """The name under which the portal is known everywhere."""
+        return self.judge.site.name
 
     async def visit(self, claim: Claim) -> Outcome:
         """What came of the page."""
+        errand = _Errand(claim, TimeoutBudget(self.seconds, time.monotonic))
         if self.robots is not None and not await self.robots.allowed(claim.url):
-            return Failed(claim, _ROBOTS, asked=False)
-        async with self.gate.request(self.site.name, self.longest_wait) as entry:
-            if isinstance(entry, Refusal):
-                due = self.clock() + entry.retry_after_seconds
-                return Later(claim, due, entry.why, refund=True, asked=False)
-            try:
-                response = await self.fetcher.fetch(self.request_for(claim.url))
-            except CrawlError as error:
-                await self.gate.report(entry, DomainOutcome.of(error))
-                return self._try_again(claim, error, f"{type(error).__name__}: {error}")
-            verdict = classify(response, claim.url)
-            await self.gate.report(entry, DomainOutcome.of(verdict))
-        return await self._judge(claim, response, verdict)
-
-    async def _judge(self, claim: Claim, response: Response, verdict: Verdict) -> Outcome:
-        if verdict.kind == "removed":
-            return Gone(claim, "removed")
-        if verdict.kind not in {"ok", "redirected"}:
-            return self._try_again(claim, verdict, f"{verdict.kind}: {verdict.detail}")
-        page = Page(claim.url, response.body, response.headers.get("content-type"))
+            return await self._failed(errand, RobotsDisallowed(_ROBOTS))
+        if errand.is_retry and not await self._pay():
+            return self._put_off(errand, self.retry.longest_delay(), _UNPAID)
         try:
-            return await self._read(claim, page)
-        except (ProjectPage, RemovedListing) as what:
-            return Gone(claim, what.code)
-        except (WrongListing, ForeignPage) as what:
-            return Failed(claim, f"{what.code}: {what}")
-        except (UnreadablePage, LayoutChanged) as what:
-            # A block in disguise looks like a new layout, so both are tried again like a page that broke off.
-            return self._try_again(claim, Verdict("truncated", str(what)), f"{what.code}: {what}")
+            return await with_quick_try(lambda: self._try(errand), errand.time.remaining())
+        except CrawlError as error:
+            return await self._failed(errand, error)
 
-    async def _read(self, claim: Claim, page: Page) -> Outcome:
-        if claim.kind == "search":
-            found = self.site.search(page)
-            return Found(claim, self._targets(found), await self._keep(page))
-        listing = normalise(self.site.listing(page))
-        return Read(claim, listing, await self._keep(page))
+    async def _try(self, errand: _Errand) -> Outcome:
+        if errand.error is None:
+            return await self._first_try(errand)
+        return await self._second_try(errand, errand.error)
 
-    def _targets(self, found: SearchPage) -> tuple[Target, ...]:
-        """The adverts of a page, then where to look next: a capped search is cut, another is followed."""
-        smaller = self.site.split(found.url) if found.capped else ()
-        further = smaller or ((found.next_url,) if found.next_url else ())
-        return tuple(target(self.site, url) for url in (*(card.url for card in found.cards), *further))
+    async def _first_try(self, errand: _Errand) -> Outcome:
+        outcome = await self._request(errand, self.longest_wait)
+        if not isinstance(outcome, Refusal):
+            return outcome
+        if errand.is_retry:
+            await self._take_back()
+        return self._put_off(errand, outcome.retry_after_seconds, outcome.why)
 
-    async def _keep(self, page: Page) -> Kept | None:
-        if self.archive is None:
-            return None
-        digest = await asyncio.to_thread(self.archive.put, page.body)
-        return Kept(digest, page.content_type)
+    async def _second_try(self, errand: _Errand, error: CrawlError) -> Outcome:
+        """A request like any other: without budget or a turn soon, the page waits for its error's sake."""
+        if not await self._pay():
+            raise error
+        outcome = await self._request(errand, QUICK_TRY_MAX_WAIT_SECONDS)
+        if isinstance(outcome, Refusal):
+            await self._take_back()
+            raise error
+        return outcome
 
-    def _try_again(self, claim: Claim, what: CrawlError | Verdict, reason: str) -> Outcome:
-        plan = self.retry.plan(what, claim.attempts)
+    async def _request(self, errand: _Errand, longest_wait: float) -> Outcome | Refusal:
+        request = self.request_for(errand.claim.url)
+        room = max(0.0, errand.time.remaining() - request.timeout_seconds)
+        async with self.gate.request(self.domain, min(longest_wait, room)) as entry:
+            if isinstance(entry, Refusal):
+                self._hear(entry)
+                return entry
+            self.meter.waited(self.domain, entry.wait_seconds)
+            await self._count(errand)
+            try:
+                outcome = await self._ask(errand, request)
+            except CrawlError as error:
+                errand.error = error
+                await self.gate.report(entry, DomainOutcome.of(error))
+                raise
+            # The breaker hears of a page when it was read: a captcha may stand where the advert should.
+            await self.gate.report(entry, DomainOutcome.ok())
+        return await self._good(errand, outcome)
+
+    def _hear(self, refusal: Refusal) -> None:
+        if refusal.why == "circuit_open":
+            self.meter.circuit_open(self.domain, refusal.retry_after_seconds)
+
+    async def _count(self, errand: _Errand) -> None:
+        errand.requests += 1
+        if errand.is_retry or errand.error is not None:
+            self.meter.retried(self.domain)
+        if errand.error is not None:
+            self._note(errand, errand.error, RetryAt(QUICK_TRY_DELAY_SECONDS, Action.RETRY_NOW))
+        elif not errand.is_retry:
+            await self.retry_budget.first_try(self.domain, time.monotonic())
+
+    async def _ask(self, errand: _Errand, request: Request) -> Found | Read | Gone:
+        within = errand.time.child(request.timeout_seconds)
+        with measured(self.meter, self.domain) as asked:
+            response = await self.fetcher.fetch(replace(request, timeout_seconds=within.remaining()))
+            asked.response = response
+            errand.page = page_of(errand.claim, response)
+            outcome = self.judge.outcome(errand.claim, response, datetime.fromtimestamp(self.clock(), UTC))
+            asked.verdict = "removed" if isinstance(outcome, Gone) else "ok"
+            return outcome
+
+    async def _good(self, errand: _Errand, outcome: Found | Read | Gone) -> Outcome:
+        kept = None if isinstance(outcome, Gone) else await self._keep(errand)
+        return replace(outcome, requests=errand.requests, kept=kept)
+
+    async def _failed(self, errand: _Errand, error: CrawlError) -> Outcome:
+        kept = await self._keep_for_review(errand, error)
+        plan = self.retry.plan(error, errand.claim.attempts)
+        self._note(errand, error, plan)
+        reason = f"{type(error).__name__}: {error}"
         if isinstance(plan, GiveUp):
-            return Failed(claim, reason)
-        return Later(claim, self.clock() + plan.delay_seconds, reason, refund=not plan.burns_attempt)
+            return Failed(errand.claim, f"{reason} ({plan.action})", requests=errand.requests, kept=kept)
+        due = self.clock() + plan.delay_seconds
+        return Later(errand.claim, due, reason, requests=errand.requests, kept=kept)
+
+    def _put_off(self, errand: _Errand, seconds: float, why: str) -> Later:
+        """Nothing was asked, so no attempt is used up."""
+        return Later(errand.claim, self.clock() + seconds, why, refund=True, requests=errand.requests)
+
+    def _note(self, errand: _Errand, error: CrawlError, plan: RetryAt | GiveUp) -> None:
+        failure = Failure(
+            error=error,
+            action=plan.action,
+            next_delay=plan.delay_seconds if isinstance(plan, RetryAt) else None,
+            domain=self.domain,
+            job=self.job_id,
+            url=errand.claim.url,
+            attempt=errand.claim.attempts,
+        )
+        self.errors.write(failure, self.clock())
+
+    async def _keep(self, errand: _Errand) -> Kept | None:
+        if self.archive is None or errand.page is None:
+            return None
+        digest = await asyncio.to_thread(self.archive.put, errand.page.body)
+        return Kept(digest, errand.page.content_type)
+
+    async def _keep_for_review(self, errand: _Errand, error: CrawlError) -> Kept | None:
+        """A good answer we could not read is kept; only one that a better table may read is read again."""
+        if not isinstance(error, ParseError) or isinstance(error, ParseOtherPage):
+            return None
+        kept = await self._keep(errand)
+        error.page_digest = kept.digest if kept else None
+        return kept if isinstance(error, ParseSelector) else None
+
+    async def _pay(self) -> bool:
+        return await self.retry_budget.spend(self.domain, time.monotonic())
+
+    async def _take_back(self) -> None:
+        await self.retry_budget.give_back(self.domain, time.monotonic())

@@ -11,6 +11,7 @@ from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import add_job_counts
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.pages import PageKind, PageRecord, record_pages
+from sale_sofia.monitoring.meter import NO_METER, Meter
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.outcomes import Failed, Found, Gone, Later, Outcome, Read
 
@@ -24,6 +25,8 @@ class Written:
     found: int = 0
     lost: int = 0
     """Outcomes that came too late: somebody else has the row now, so nothing of them was written."""
+    unchanged: int = 0
+    failed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +51,11 @@ def write_batch(
     record_pages(connection, _page_records(kept, ledger.site, now))
     _end_rows(connection, kept)
     new, changed = saved.count("new"), saved.count("changed")
-    requests = sum(not isinstance(one, Failed | Later) or one.asked for one in outcomes)
+    requests = sum(one.requests for one in outcomes)
     add_job_counts(connection, job_id, requests=requests, new=new, changed=changed)
-    return Written(new, changed, found, len(outcomes) - len(kept))
+    lost = len(outcomes) - len(kept)
+    failed = sum(isinstance(one, Failed) and one.claim.kind == "listing" for one in kept)
+    return Written(new, changed, found, lost, saved.count("unchanged"), failed)
 
 
 def _sighting(one: Read, job_id: str, now: float) -> Sighting:
@@ -73,12 +78,12 @@ def _page_records(outcomes: Sequence[Outcome], site: str, now: float) -> list[Pa
     return [
         PageRecord(site, one.claim.url, _kind(one), one.kept.digest, one.kept.content_type, now)
         for one in outcomes
-        if isinstance(one, Found | Read) and one.kept
+        if one.kept
     ]
 
 
-def _kind(one: Found | Read) -> PageKind:
-    return "search" if isinstance(one, Found) else "listing"
+def _kind(one: Outcome) -> PageKind:
+    return "search" if one.claim.kind == "search" else "listing"
 
 
 def _end_rows(connection: Connection, outcomes: Sequence[Outcome]) -> None:
@@ -110,9 +115,15 @@ class GroupWriter:
     """
 
     def __init__(
-        self, database: Database, ledger: Ledger, patience: Patience, clock: Callable[[], float]
+        self,
+        database: Database,
+        ledger: Ledger,
+        patience: Patience,
+        clock: Callable[[], float],
+        meter: Meter = NO_METER,
     ) -> None:
         self._database = database
+        self._meter = meter
         self._ledger = ledger
         self._patience = patience
         self._clock = clock
@@ -143,7 +154,7 @@ class GroupWriter:
         batch, self._waiting = self._waiting, []
         self._enough.clear()
         try:
-            written = await asyncio.to_thread(self._database.run_write, lambda c: self._write(c, batch))
+            written = await self._database.run_write_async(lambda c: self._write(c, batch))
         except Exception as error:  # noqa: BLE001 - whoever waits must hear of it, whatever it is
             for _, safe in batch:
                 safe.set_exception(error)
@@ -157,6 +168,13 @@ class GroupWriter:
         return write_batch(connection, self._ledger, outcomes, now=self._clock())
 
     def _add(self, more: Written) -> None:
+        self._meter.stored(
+            self._ledger.site,
+            new=more.new,
+            changed=more.changed,
+            unchanged=more.unchanged,
+            failed=more.failed,
+        )
         old = self.written
         self.written = Written(
             old.new + more.new, old.changed + more.changed, old.found + more.found, old.lost + more.lost

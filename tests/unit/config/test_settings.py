@@ -31,6 +31,7 @@ DEFAULTS = {
     "SQLITE_TIMEOUT": 30.0,
     "CHECKPOINT_BATCH_SIZE": 10,
     "DATA_DIR": Path("./data"),
+    "REDIS_URL": None,
     "MIN_FREE_DISK_MB": 500,
     "MAX_PAGE_BYTES": 8_000_000,
     "MAX_PAGE_TAGS": 20_000,
@@ -41,18 +42,32 @@ DEFAULTS = {
     "FETCH_MAX_REDIRECTS": 5,
     "FETCH_DNS_CACHE_SECONDS": 60.0,
     "FETCH_PROFILE": "chrome",
-    "LEASE_SECONDS": 120.0,
+    "LEASE_SECONDS": 30.0,
+    "WORKER_PROCESSES": 8,
+    "FLOWER_PASSWORD": None,
     "CHECKPOINT_SECONDS": 0.02,
     "LONGEST_POLITE_WAIT": 30.0,
+    "TASK_TIMEOUT": 270.0,
+    "BROWSER_TIMEOUT": 120.0,
+    "HTTP_TIMEOUT": 30.0,
     "ARCHIVE_ENABLED": True,
     "ARCHIVE_MAX_MB": 2000,
+    "HEALTH_FAILURE_DEGRADED": 0.05,
+    "HEALTH_FAILURE_CRITICAL": 0.3,
+    "HEALTH_BLOCK_DEGRADED": 0.02,
+    "HEALTH_BLOCK_CRITICAL": 0.2,
+    "HEALTH_CIRCUIT_DEGRADED": 0.05,
+    "HEALTH_CIRCUIT_CRITICAL": 0.5,
+    "HEALTH_COLLAPSE_SHARE": 0.5,
+    "INCIDENT_CIRCUIT_SECONDS": 1800.0,
+    "INCIDENT_STUCK_SECONDS": 3600.0,
 }
 SECRET_DEFAULTS = {
     "DATABASE_URL": "sqlite:///data/sale_sofia.db",
-    "REDIS_URL": "redis://127.0.0.1:6379/0",
 }
 # name: just below, least, most, just above
 WHOLE = {
+    "WORKER_PROCESSES": (0, 1, 256, 257),
     "SCRAPING_CHUNK_SIZE": (0, 1, 1000, 1001),
     "SCRAPING_SOFT_TIME_LIMIT": (0, 1, 86_399, 86_400),
     "SCRAPING_HARD_TIME_LIMIT": (1, 2, 86_400, 86_401),
@@ -78,12 +93,24 @@ DECIMAL = {
     "LEASE_SECONDS": (4.9, 5, 3600, 3600.1),
     "CHECKPOINT_SECONDS": (-0.001, 0, 10, 10.1),
     "LONGEST_POLITE_WAIT": (0.09, 0.1, 600, 600.1),
+    "TASK_TIMEOUT": (0.9, 1, 86_400, 86_400.1),
+    "BROWSER_TIMEOUT": (0.9, 1, 3600, 3600.1),
+    "HTTP_TIMEOUT": (0.09, 0.1, 600, 600.1),
     "RETRY_BASE_DELAY": (0.009, 0.01, 3600, 3600.1),
     "RETRY_MAX_DELAY": (0.009, 0.01, 86_400, 86_400.1),
     "RETRY_JITTER_FACTOR": (-0.001, 0, 1, 1.001),
     "CIRCUIT_BREAKER_RESET_TIMEOUT": (0.09, 0.1, 86_400, 86_400.1),
     "PROXY_TIMEOUT": (0.09, 0.1, 300, 300.1),
     "SQLITE_TIMEOUT": (-0.1, 0, 600, 600.1),
+    "HEALTH_FAILURE_DEGRADED": (-0.001, 0, 1, 1.001),
+    "HEALTH_FAILURE_CRITICAL": (-0.001, 0, 1, 1.001),
+    "HEALTH_BLOCK_DEGRADED": (-0.001, 0, 1, 1.001),
+    "HEALTH_BLOCK_CRITICAL": (-0.001, 0, 1, 1.001),
+    "HEALTH_CIRCUIT_DEGRADED": (-0.001, 0, 1, 1.001),
+    "HEALTH_CIRCUIT_CRITICAL": (-0.001, 0, 1, 1.001),
+    "HEALTH_COLLAPSE_SHARE": (-0.001, 0, 1, 1.001),
+    "INCIDENT_CIRCUIT_SECONDS": (0.9, 1, 604_800, 604_800.1),
+    "INCIDENT_STUCK_SECONDS": (59.9, 60, 604_800, 604_800.1),
 }
 RANGES = WHOLE | DECIMAL
 # A setting at its edge may need its neighbour moved out of the way.
@@ -92,6 +119,12 @@ NEIGHBOUR = {
     ("SCRAPING_HARD_TIME_LIMIT", 2): ("SCRAPING_SOFT_TIME_LIMIT", "1"),
     ("RETRY_BASE_DELAY", 3600): ("RETRY_MAX_DELAY", "3600"),
     ("RETRY_MAX_DELAY", 0.01): ("RETRY_BASE_DELAY", "0.01"),
+    ("HEALTH_FAILURE_DEGRADED", 1): ("HEALTH_FAILURE_CRITICAL", "1"),
+    ("HEALTH_FAILURE_CRITICAL", 0): ("HEALTH_FAILURE_DEGRADED", "0"),
+    ("HEALTH_BLOCK_DEGRADED", 1): ("HEALTH_BLOCK_CRITICAL", "1"),
+    ("HEALTH_BLOCK_CRITICAL", 0): ("HEALTH_BLOCK_DEGRADED", "0"),
+    ("HEALTH_CIRCUIT_DEGRADED", 1): ("HEALTH_CIRCUIT_CRITICAL", "1"),
+    ("HEALTH_CIRCUIT_CRITICAL", 0): ("HEALTH_CIRCUIT_DEGRADED", "0"),
 }
 RATES_END = (
     "is not allowed; a JSON object of lower-case domain: number above 0, up to 60000 (requests per minute)."
@@ -242,6 +275,22 @@ def test_longest_delay_may_equal_the_base_but_not_be_below(monkeypatch: pytest.M
     )
 
 
+@pytest.mark.parametrize("what", ["FAILURE", "BLOCK", "CIRCUIT"])
+def test_a_critical_share_may_equal_the_degraded_one_but_not_be_below(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"HEALTH_{what}_DEGRADED", "0.6")
+    monkeypatch.setenv(f"HEALTH_{what}_CRITICAL", "0.6")
+    assert getattr(load_settings(), f"health_{what.lower()}_critical") == 0.6
+    monkeypatch.setenv(f"HEALTH_{what}_CRITICAL", "0.59")
+    with pytest.raises(SettingsError) as error:
+        load_settings()
+    assert str(error.value) == (
+        f"HEALTH_{what}_CRITICAL: '0.59' is not allowed; not less than HEALTH_{what}_DEGRADED, "
+        "which is 0.6 (share)."
+    )
+
+
 @pytest.mark.parametrize(
     ("given", "rates"),
     [
@@ -353,7 +402,9 @@ def test_refused_database_is_not_repeated(url: str, monkeypatch: pytest.MonkeyPa
 )
 def test_allowed_redis(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_URL", url)
-    assert load_settings().redis_url.get_secret_value() == url
+    secret = load_settings().redis_url
+    assert secret is not None
+    assert secret.get_secret_value() == url
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,9 @@ UNITS = {
     "RETRY_BASE_DELAY": "seconds",
     "RETRY_MAX_DELAY": "seconds",
     "RETRY_JITTER_FACTOR": "share",
+    "TASK_TIMEOUT": "seconds",
+    "BROWSER_TIMEOUT": "seconds",
+    "HTTP_TIMEOUT": "seconds",
     "CIRCUIT_BREAKER_FAIL_MAX": "failures",
     "CIRCUIT_BREAKER_RESET_TIMEOUT": "seconds",
     "CIRCUIT_BREAKER_HALF_OPEN_CALLS": "requests",
@@ -60,10 +63,21 @@ UNITS = {
     "FETCH_DNS_CACHE_SECONDS": "seconds",
     "FETCH_PROFILE": "profile",
     "LEASE_SECONDS": "seconds",
+    "WORKER_PROCESSES": "processes",
+    "FLOWER_PASSWORD": "password",
     "CHECKPOINT_SECONDS": "seconds",
     "LONGEST_POLITE_WAIT": "seconds",
     "ARCHIVE_ENABLED": "switch",
     "ARCHIVE_MAX_MB": "MB",
+    "HEALTH_FAILURE_DEGRADED": "share",
+    "HEALTH_FAILURE_CRITICAL": "share",
+    "HEALTH_BLOCK_DEGRADED": "share",
+    "HEALTH_BLOCK_CRITICAL": "share",
+    "HEALTH_CIRCUIT_DEGRADED": "share",
+    "HEALTH_CIRCUIT_CRITICAL": "share",
+    "HEALTH_COLLAPSE_SHARE": "share",
+    "INCIDENT_CIRCUIT_SECONDS": "seconds",
+    "INCIDENT_STUCK_SECONDS": "seconds",
 }
 # Everything a variable can hold, and what a person may type into a password without encoding it.
 ENVIRONMENT_TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
@@ -131,7 +145,7 @@ def test_row_of_a_given_value() -> None:
         ("DOMAIN_RATE_LIMITS", '{"default": 10.0}'),
         ("DATA_DIR", "data"),
         ("DATABASE_URL", "sqlite:///data/sale_sofia.db"),
-        ("REDIS_URL", "redis://127.0.0.1:6379/0"),
+        ("REDIS_URL", "unset"),
     ],
 )
 def test_value_of_a_default(name: str, value: str) -> None:

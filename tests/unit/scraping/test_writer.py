@@ -7,12 +7,13 @@ from sqlalchemy import Connection, select
 
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import get_job
+from sale_sofia.data.pages import latest_pages
 from sale_sofia.data.schema import frontier as rows
 from sale_sofia.data.schema import listings
 from sale_sofia.listings.model import Listing
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.outcomes import Failed, Found, Gone, Later, Outcome, Read
+from sale_sofia.scraping.outcomes import Failed, Found, Gone, Kept, Later, Outcome, Read
 from sale_sofia.scraping.urls import Target
 from sale_sofia.scraping.writer import GroupWriter, Ledger, Patience, Written, write_batch
 
@@ -51,12 +52,12 @@ def stored(database: Database) -> list[str]:
 def test_every_outcome_ends_its_row(database: Database) -> None:
     one, two, three, four = claims(database, 4)
     outcomes: list[Outcome] = [
-        Read(one, advert(0)),
+        Read(one, advert(0), requests=3),
         Gone(two, "removed"),
-        Failed(three, "wrong_listing", asked=False),
+        Failed(three, "wrong_listing", requests=0),
         Later(four, 99.0, "timeout"),
     ]
-    assert write(database, outcomes) == Written(new=1)
+    assert write(database, outcomes) == Written(new=1, failed=1)
     assert states(database) == [
         ("done", None),
         ("done", "removed"),
@@ -67,13 +68,27 @@ def test_every_outcome_ends_its_row(database: Database) -> None:
     with database.read() as connection:
         job = get_job(connection, "job")
     assert job is not None
-    assert (job.requests, job.new_listings) == (3, 1)
+    assert (job.requests, job.new_listings) == (5, 1)
+
+
+def test_a_page_is_remembered_by_its_bytes_also_where_it_could_not_be_read(database: Database) -> None:
+    read, later, failed, gone = claims(database, 4)
+    outcomes: list[Outcome] = [
+        Read(read, advert(0), kept=Kept("a" * 64, "text/html")),
+        Later(later, 99.0, "ParseSelector", kept=Kept("b" * 64, None)),
+        Failed(failed, "ParseSelector", kept=Kept("c" * 64, None)),
+        Gone(gone, "removed"),
+    ]
+    write(database, outcomes)
+    with database.read() as connection:
+        pages = [(page.url, page.digest[0], page.kind) for page in latest_pages(connection)]
+    assert pages == [(f"https://x/{number}", "abc"[number], "listing") for number in range(3)]
 
 
 def test_a_lost_lease_writes_nothing_and_leaves_the_others_alone(database: Database) -> None:
     lost, ours = claims(database, 2)
     with database.write() as connection:
-        frontier.reclaim_expired(connection, "job", now=100.0)
+        frontier.reclaim_expired(connection, "job", now=100.0, most_deaths=5)
         frontier.claim(connection, "job", owner="other", count=2, now=100.0, lease_seconds=9)
     still = Claim(ours.id, ours.kind, ours.url, 2, ours.fence + 1)
     assert write(database, [Read(lost, advert(0)), Read(still, advert(1))]) == Written(new=1, lost=1)

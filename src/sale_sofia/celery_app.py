@@ -1,0 +1,122 @@
+"""The Celery app. Nothing is read or connected on import: the settings are looked at when first needed."""
+
+from typing import Any
+
+from celery import Celery, signals
+from celery.schedules import crontab
+from kombu import Queue
+
+from sale_sofia.config import parallel
+from sale_sofia.config.schedule import ScheduledCrawl, load_schedule
+from sale_sofia.config.settings import TIME_ZONE, Settings, load_settings
+from sale_sofia.scraping.redis_keys import result_url
+from sale_sofia.scraping.shutdown import shut_down
+from sale_sofia.services.child_record import tell_ready
+from sale_sofia.services.running_redis import known_redis_url
+
+_TASKS = ("sale_sofia.scraping.tasks",)
+_ROUTE = "sale_sofia.*"
+
+
+def configuration() -> dict[str, Any]:
+    """Everything that differs from Celery's defaults, each for a reason that `config.parallel` gives."""
+    settings = load_settings()
+    url = known_redis_url(settings)
+    transport = _transport()
+    return {
+        "broker_url": url,
+        "result_backend": result_url(url),
+        "broker_transport_options": transport,
+        "result_backend_transport_options": transport,
+        "broker_connection_retry_on_startup": True,
+        "accept_content": ["json"],
+        "task_serializer": "json",
+        "result_serializer": "json",
+        "timezone": TIME_ZONE,
+        "task_default_queue": parallel.APP_NAME,
+        "task_queues": (Queue(parallel.APP_NAME),),
+        "task_routes": {_ROUTE: {"queue": parallel.APP_NAME}},
+        "task_acks_late": True,
+        "task_reject_on_worker_lost": True,
+        "task_time_limit": parallel.GENERAL_TIME_LIMIT,
+        "task_soft_time_limit": parallel.GENERAL_SOFT_TIME_LIMIT,
+        "task_annotations": _lane_limits(settings),
+        "result_expires": parallel.RESULT_EXPIRES_SECONDS,
+        "worker_concurrency": settings.worker_processes,
+        "worker_prefetch_multiplier": 1,
+        "worker_max_tasks_per_child": parallel.TASKS_PER_CHILD,
+        "worker_cancel_long_running_tasks_on_connection_loss": True,
+        "worker_soft_shutdown_timeout": parallel.SOFT_SHUTDOWN_SECONDS,
+        "worker_enable_soft_shutdown_on_idle": True,
+        "worker_hijack_root_logger": False,
+        "beat_schedule": _beat_schedule(settings),
+    }
+
+
+def _transport() -> dict[str, Any]:
+    return {
+        "visibility_timeout": parallel.VISIBILITY_SECONDS,
+        "unacked_restore_interval": parallel.UNACKED_RESTORE_SECONDS,
+        "unacked_restore_throttle": 1,
+        "socket_timeout": parallel.BROKER_SOCKET_SECONDS,
+        "socket_connect_timeout": parallel.BROKER_CONNECT_SECONDS,
+        "socket_keepalive": True,
+        "health_check_interval": parallel.BROKER_SOCKET_SECONDS,
+    }
+
+
+def _lane_limits(settings: Settings) -> dict[str, dict[str, int]]:
+    limits = {
+        "soft_time_limit": settings.scraping_soft_time_limit,
+        "time_limit": settings.scraping_hard_time_limit,
+    }
+    return {f"{_TASKS[0]}.scrape_chunk": limits}
+
+
+def _beat_schedule(settings: Settings) -> dict[str, dict[str, Any]]:
+    reconcile = {
+        "task": f"{_TASKS[0]}.reconcile",
+        "schedule": parallel.RECONCILE_SECONDS,
+        # A look that nobody had time for is replaced by the next one.
+        "options": {"expires": 2 * parallel.RECONCILE_SECONDS},
+    }
+    crawls = load_schedule(settings.data_dir).crawls
+    return {"reconcile": reconcile, **{f"crawl: {one.name}": _beat_entry(one) for one in crawls}}
+
+
+def _beat_entry(crawl: ScheduledCrawl) -> dict[str, Any]:
+    return {"task": f"{_TASKS[0]}.begin_scheduled", "schedule": _rhythm(crawl), "args": (crawl.name,)}
+
+
+def _rhythm(crawl: ScheduledCrawl) -> crontab:
+    if crawl.at is None:
+        return crontab(minute=0, hour=f"*/{crawl.every_hours}")
+    hour, _, minute = crawl.at.partition(":")
+    return crontab(minute=minute, hour=hour)
+
+
+app = Celery(parallel.APP_NAME, include=_TASKS)
+app.add_defaults(configuration)
+
+
+@signals.worker_init.connect
+def _check_routes(**_: object) -> None:
+    """Refuse to start a worker that would not hear its own tasks."""
+    app.loader.import_default_modules()
+    for name in app.tasks:
+        queue = app.amqp.router.route({}, name)["queue"].name
+        if name.startswith("sale_sofia.") and queue != parallel.APP_NAME:
+            raise SystemExit(f"task {name} goes to the queue {queue}, which nobody reads")
+
+
+@signals.worker_ready.connect
+@signals.beat_init.connect
+def _ready(**_: object) -> None:
+    """Tell whoever started this program that it is at work."""
+    tell_ready()
+
+
+@signals.worker_shutting_down.connect
+def _lanes_go_too(**_: object) -> None:
+    """A worker told to stop does not wait for the end of its lanes' shifts: what they hold is handed back."""
+    shut_down()

@@ -1,0 +1,91 @@
+"""Commands about jobs: list them, see how the portals are, end one."""
+
+import time
+from contextlib import suppress
+from dataclasses import asdict
+from functools import partial
+from typing import Annotated
+
+import typer
+from rich.console import Group
+from rich.live import Live
+from rich.text import Text
+from sqlalchemy import Connection
+
+from sale_sofia.commands.console import AsJson, log, out, print_json, refuse
+from sale_sofia.commands.crawl_tables import incident_line, jobs_table, status_table
+from sale_sofia.config.monitoring import STATUS_WATCH_SECONDS
+from sale_sofia.config.settings import load_settings
+from sale_sofia.data.database import Database
+from sale_sofia.data.incidents import Incident, open_incidents
+from sale_sofia.data.jobs import list_jobs
+from sale_sofia.data.migrate import initialize_database
+from sale_sofia.scraping.cancelling import cancel_job
+from sale_sofia.scraping.status import SiteStatus, site_statuses
+from sale_sofia.scraping.store import open_database
+from sale_sofia.websites.registry import AVAILABLE_SITES
+
+_NEWEST_JOBS = 20
+
+
+def _database() -> Database:
+    database = open_database(load_settings())
+    initialize_database(database)
+    return database
+
+
+def jobs(as_json: AsJson = False) -> None:
+    """List the newest jobs and how each ended."""
+    with _database().read() as connection:
+        found = list_jobs(connection, limit=_NEWEST_JOBS)
+    if as_json:
+        print_json({"jobs": [asdict(job) for job in found]})
+    else:
+        out.print(jobs_table(found))
+        for job in found:
+            if job.error:
+                out.print(f"{job.id}: {job.error}", markup=False, highlight=False, soft_wrap=True)
+
+
+def status(
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show it again every two seconds, until Ctrl-C.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show for each portal how many adverts are stored, how fresh they are, and what its last job did."""
+    refuse(watch and as_json, "--watch is for people; leave out --json, or run it again and again")
+    database = _database()
+    if watch:
+        _watch(database)
+        return
+    sites, incidents = database.run_read(_state)
+    if as_json:
+        print_json({"sites": [asdict(one) for one in sites], "incidents": [asdict(one) for one in incidents]})
+    else:
+        out.print(_picture(sites, incidents), highlight=False)
+
+
+def _state(connection: Connection) -> tuple[list[SiteStatus], list[Incident]]:
+    return site_statuses(connection, AVAILABLE_SITES), open_incidents(connection)
+
+
+def _picture(sites: list[SiteStatus], incidents: list[Incident]) -> Group:
+    # Text and not a string, so that square brackets in a message are never taken for markup.
+    return Group(status_table(sites), *(Text(incident_line(one)) for one in incidents))
+
+
+def _watch(database: Database) -> None:
+    with suppress(KeyboardInterrupt), Live(console=out, auto_refresh=False) as live:
+        # Where lines cannot be taken back, one picture follows the other.
+        show = partial(live.update, refresh=True) if out.is_terminal else out.print
+        while True:
+            show(_picture(*database.run_read(_state)))
+            out.file.flush()
+            time.sleep(STATUS_WATCH_SECONDS)
+
+
+def cancel(job: Annotated[str, typer.Argument(help="A job of `sale-sofia jobs`.")]) -> None:
+    """End a job for good, whoever crawls it: no further page of it is begun. What is stored stays."""
+    ended = _database().run_write(lambda connection: cancel_job(connection, job, now=time.time()))
+    log.print(f"job {job} is cancelled" if ended else f"job {job} was cancelled before", highlight=False)

@@ -1,0 +1,49 @@
+"""How the parallel mode paces itself; no environment variable sets it, each says its unit and why."""
+
+from typing import Final
+
+APP_NAME: Final = "sale_sofia"
+"""Of the Celery app and of its one queue."""
+TASK_VERSION: Final = 1
+"""Of the messages between our processes; one of another version is refused, not guessed at."""
+
+LANE_SECONDS: Final = 45.0
+"""A lane begins no page after so long and makes room; long enough that a message costs nothing per page."""
+LANE_IDLE_SECONDS: Final = 2.0
+"""A lane with nothing to do for so long ends: waiting happens in the frontier, not in a worker's slot."""
+LANE_PAGES_PER_MINUTE: Final = 600.0
+"""What one lane is trusted to keep up with; a faster portal gets more lanes."""
+
+RECONCILE_SECONDS: Final = 5.0
+"""How often lost wake-ups are looked for: the broker loses about one message in four kills."""
+DISPATCH_GRACE_SECONDS: Final = 10.0
+"""A generation that has claimed nothing after so long was lost on its way."""
+STUCK_JOB_SECONDS: Final = 900.0
+"""A job none of whose rows moved for so long, though some are due, is an incident."""
+
+MOST_DEATHS: Final = 5
+"""A page whose worker died so often under it is given up: it may be what kills them."""
+
+GENERAL_TIME_LIMIT: Final = 1800
+GENERAL_SOFT_TIME_LIMIT: Final = 1740
+"""Seconds any task may take that has no limits of its own: the last resort."""
+RESULT_EXPIRES_SECONDS: Final = 3600
+VISIBILITY_SECONDS: Final = 300
+"""After so long an unacknowledged message is given to another worker; much longer than a lane."""
+UNACKED_RESTORE_SECONDS: Final = 5
+"""How often messages of dead workers are looked for; Celery's own pace is every 100 s."""
+BROKER_SOCKET_SECONDS: Final = 10
+BROKER_CONNECT_SECONDS: Final = 5
+"""Without these a half-open connection holds a worker for minutes."""
+SOFT_SHUTDOWN_SECONDS: Final = 15
+"""A worker told to stop lets its lanes go on for so long."""
+TASKS_PER_CHILD: Final = 500
+"""A worker process is replaced after so many tasks: no leak of a library grows for ever."""
+PROGRESS_TTL_SECONDS: Final = 86_400
+"""Of every key about a job; longer than any job. The database remembers for ever."""
+EVENTS_CHANNEL: Final = "scraping:events"
+"""Where the end of a job is announced."""
+SHUTDOWN_LOOK_SECONDS: Final = 0.2
+"""How often a lane looks whether its worker is going."""
+LONGEST_CRAWL_SECONDS: Final = 7 * 86_400.0
+"""A command waits so long for its jobs; the slowest whole portal takes two days."""

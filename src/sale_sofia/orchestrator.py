@@ -1,0 +1,203 @@
+"""The parallel mode: starts the services, hands them jobs, waits for their end, stops what it started."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from sale_sofia.config.services import SUPERVISE_SECONDS
+from sale_sofia.config.settings import Settings
+from sale_sofia.data.errors import DatabaseError
+from sale_sofia.data.job_model import CELERY
+from sale_sofia.data.migrate import initialize_database
+from sale_sofia.scraping.dispatching import send_jobs
+from sale_sofia.scraping.events import JobEvents
+from sale_sofia.scraping.jobs import known_job
+from sale_sofia.scraping.planning import JobPlan, check_plans, plan_for_workers, resume_for_workers
+from sale_sofia.scraping.progress import Progress, read_progress
+from sale_sofia.scraping.runners import let_go
+from sale_sofia.scraping.store import open_database
+from sale_sofia.services.fleet import Fleet
+from sale_sofia.services.ownership import ServicesBusy
+from sale_sofia.services.stop_signals import StopSignals
+from sale_sofia.websites.registry import get_scraper
+
+Look = Callable[[Sequence[Progress]], None]
+
+
+class JobsStillOpen(TimeoutError):
+    """Jobs had not ended when the time was up; they go on."""
+
+
+def _ignore(_: object) -> None:
+    pass
+
+
+class Orchestrator:
+    """The services of one data folder, for as long as the `with` block lasts.
+
+    Everything may be called again: what runs is left as it is. Inside, SIGINT and SIGTERM end every wait with
+    `Interrupted`; a second one takes all patience from the stopping. What another process runs for everybody
+    (`shared`, as `sale-sofia up` does) is used and left running.
+    """
+
+    def __init__(
+        self, settings: Settings, *, shared: bool = False, say: Callable[[str], None] = _ignore
+    ) -> None:
+        self.settings = settings.model_copy(update={"parallel_scraping": True})
+        self.database = open_database(self.settings)
+        self.signals = StopSignals()
+        self.fleet = Fleet(self.settings, self.signals, say)
+        self._say = say
+        self._shared = shared
+        self._ownership = self.fleet.ownership
+        self._jobs: list[str] = []
+        self._entered = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Take the services, or join who runs them for everybody.
+
+        Raises:
+            ServicesBusy: somebody else runs them for itself.
+        """
+        self.fleet.joined = not self._ownership.take(shared=self._shared)
+        with ExitStack() as stack:
+            stack.callback(self._ownership.release)
+            if self.fleet.joined:
+                self._check_shared()
+            self.cleanup_stale_processes()
+            stack.enter_context(self.signals)
+            stack.callback(self.stop_all)
+            self._entered = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._entered.close()
+
+    def _check_shared(self) -> None:
+        holder = self._ownership.holder()
+        if holder is None or not holder.shared or self._shared:
+            who = f"process {holder.pid}" if holder else "another process"
+            advice = "stop it first" if holder and holder.shared else "wait for it or stop it"
+            raise ServicesBusy(
+                f"The services in {self.settings.data_dir} are run by {who}; {advice}. "
+                "Several crawls can share those of `sale-sofia up`."
+            )
+
+    def cleanup_stale_processes(self) -> list[int]:
+        """Kill what a dead orchestrator left behind in this data folder; the numbers of those killed."""
+        killed = self.fleet.cleanup_stale_processes()
+        if killed:
+            self._say(f"ended what an earlier run left behind: processes {', '.join(map(str, killed))}")
+        return killed
+
+    def start_redis(self) -> str:
+        """The URL of a Redis that answers. One of REDIS_URL is only used: never stopped, never emptied."""
+        return self.fleet.start_redis()
+
+    def start_celery(self) -> None:
+        """Worker and beat at work; before them Redis and the database."""
+        self.start_redis()
+        initialize_database(self.database)
+        self.fleet.start_worker_and_beat()
+
+    def stop_all(self) -> None:
+        """Stop what was started here: beat, worker, Redis. Jobs not at their end are nobody's then."""
+        self.fleet.stop_all(self._let_go)
+
+    def _let_go(self) -> None:
+        try:
+            for job_id in self._jobs:
+                self.database.run_write(partial(let_go, job_id=job_id, runner=CELERY))
+        except DatabaseError as error:
+            self._say(str(error))
+
+    def start_site_scraping(
+        self, site: str, start_urls: Sequence[str], *, limit: int | None = None, fresh: bool = False
+    ) -> str:
+        """Begin one portal's crawl; returns the id of its job, which exists already."""
+        plan = JobPlan(get_scraper(site), tuple(start_urls), limit, fresh)
+        return self.start_all_sites_scraping([plan])[site]
+
+    def start_all_sites_scraping(self, plans: Sequence[JobPlan]) -> dict[str, str]:
+        """Begin the crawls; returns the job of each portal.
+
+        Raises:
+            SiteBusy: somebody else crawls one of the portals.
+        """
+        check_plans(plans)
+        self.start_redis()
+        initialize_database(self.database)
+        jobs = {plan.site.name: self._keep(plan_for_workers, plan) for plan in plans}
+        self._dispatch(list(jobs.values()))
+        return jobs
+
+    def resume(self, job_ids: Sequence[str]) -> None:
+        """Go on with unfinished jobs."""
+        self.start_redis()
+        initialize_database(self.database)
+        for job_id in job_ids:
+            self._keep(resume_for_workers, job_id)
+        self._dispatch(job_ids)
+
+    def _keep(self, plan: Callable[..., str], what: object) -> str:
+        job_id = plan(self.settings, self.database, what)
+        self._jobs.append(job_id)
+        return job_id
+
+    def _dispatch(self, job_ids: Sequence[str]) -> None:
+        self.start_celery()
+        found = [self.database.run_read(partial(known_job, job_id=job_id)) for job_id in job_ids]
+        if not send_jobs(self.start_redis(), found):
+            self._say("Redis did not take the message; the jobs begin a little later")
+
+    def get_scraping_progress(self, job_id: str) -> Progress:
+        """How far a job is, from the database: right before, during and long after it runs.
+
+        Raises:
+            UnknownJob: there is no such job.
+        """
+        size = self.settings.scraping_chunk_size
+        return self.database.run_read(partial(read_progress, job_id=job_id, chunk_size=size))
+
+    def wait_for_scraping_completion(
+        self, job_ids: Sequence[str], timeout: float, look: Look = _ignore
+    ) -> dict[str, Progress]:
+        """The jobs' last numbers, when all have ended; services that die meanwhile are started again.
+
+        An announced end is heard at once, another within a second. `look` is shown the numbers each time.
+
+        Raises:
+            JobsStillOpen: the time was up; it names the jobs.
+            Interrupted: a signal asked for an end.
+            ServiceDied: a service dies all the time.
+        """
+        end = time.monotonic() + timeout
+        with JobEvents(self.start_redis) as events:
+            while True:
+                found = {job_id: self.get_scraping_progress(job_id) for job_id in job_ids}
+                look(list(found.values()))
+                if all(one.finished for one in found.values()):
+                    return found
+                self._check_time(found, end, timeout)
+                self.supervise()
+                events.wait(min(SUPERVISE_SECONDS, max(0.0, end - time.monotonic())))
+
+    @staticmethod
+    def _check_time(found: dict[str, Progress], end: float, timeout: float) -> None:
+        if time.monotonic() >= end:
+            left = [f"{one.job_id} ({one.status})" for one in found.values() if not one.finished]
+            raise JobsStillOpen(f"Not ended after {timeout:g} s: {', '.join(left)}.")
+
+    def supervise(self) -> None:
+        """One look at the services; what died is started again.
+
+        Raises:
+            Interrupted: a signal asked for an end.
+        """
+        self.signals.check()
+        self.fleet.supervise()

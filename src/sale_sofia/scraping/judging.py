@@ -1,0 +1,70 @@
+"""One answer: classified, parsed, and called by its right name. Nothing is fetched or stored here."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sale_sofia.fetching.base import Response, Verdict
+from sale_sofia.fetching.classify import classify, disguised_block
+from sale_sofia.listings.normalise import normalise
+from sale_sofia.listings.page import Page
+from sale_sofia.listings.page_errors import PageError, ProjectPage, RemovedListing, WrongListing
+from sale_sofia.resilience.errors import ParseError
+from sale_sofia.scraping.error_classes import classify_error, error_of
+from sale_sofia.scraping.frontier import Claim
+from sale_sofia.scraping.outcomes import Found, Gone, Read
+from sale_sofia.scraping.urls import Target, target
+from sale_sofia.websites.base import SearchPage, Site
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Reads answers of one portal. `proof` are bytes of which every good page holds one."""
+
+    site: Site
+    proof: tuple[bytes, ...] = ()
+
+    def outcome(self, claim: Claim, response: Response, now: datetime) -> Found | Read | Gone:
+        """What the answer says.
+
+        Raises:
+            CrawlError: it is not the page asked for, or cannot be read.
+        """
+        verdict = classify(response, claim.url, now, proof=self.proof)
+        if verdict.kind == "removed":
+            return Gone(claim, "removed")
+        if verdict.kind not in {"ok", "redirected"}:
+            raise error_of(verdict, response.status)
+        try:
+            return self._read(claim, page_of(claim, response))
+        except (ProjectPage, RemovedListing) as what:
+            return Gone(claim, what.code)
+        except PageError as what:
+            raise self._unreadable(response, what) from what
+        except Exception as what:
+            # Our own mistake, on one page of many: a person must look, the others go on.
+            raise ParseError(f"{type(what).__name__}: {what}") from what
+
+    def _read(self, claim: Claim, page: Page) -> Found | Read:
+        if claim.kind == "search":
+            return Found(claim, self._targets(self.site.search(page)))
+        return Read(claim, normalise(self.site.listing(page)))
+
+    def _targets(self, found: SearchPage) -> tuple[Target, ...]:
+        """The adverts of a page, then where to look next: a capped search is cut, another is followed."""
+        smaller = self.site.split(found.url) if found.capped else ()
+        further = smaller or ((found.next_url,) if found.next_url else ())
+        return tuple(target(self.site, url) for url in (*(card.url for card in found.cards), *further))
+
+    def _unreadable(self, response: Response, what: PageError) -> Exception:
+        """A captcha where the advert should be is a block; a page without one is for a person to look at."""
+        block: Verdict | None = None
+        if not isinstance(what, WrongListing):
+            block = disguised_block(response, proof=self.proof)
+        error = error_of(block, response.status) if block else classify_error(what)
+        error.status = response.status
+        return error
+
+
+def page_of(claim: Claim, response: Response) -> Page:
+    """The answer as the page that was asked for."""
+    return Page(claim.url, response.body, response.headers.get("content-type"))

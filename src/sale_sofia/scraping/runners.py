@@ -1,0 +1,92 @@
+"""Who crawls a job: a local runner or the Celery workers, never both; one job of a portal at a time.
+
+On one machine a local runner is known by the portal's lock (`locks.py`): it holds it as long as it lives, and
+without it nobody plans a crawl. The workers have no lock: they come and go, on any machine. They are known by
+the job's row, which says `celery`, and by what they do: lanes were sent out a moment ago, or a row is leased
+to somebody who is not known to be dead. The look and the change of the runner are one transaction.
+"""
+
+import socket
+
+from sqlalchemy import Connection, select, update
+
+from sale_sofia.config.parallel import DISPATCH_GRACE_SECONDS
+from sale_sofia.data.job_model import CELERY, Job
+from sale_sofia.data.jobs import unfinished_jobs
+from sale_sofia.data.schema import frontier, jobs
+from sale_sofia.scraping.jobs import known_job
+from sale_sofia.scraping.locks import SiteBusy
+from sale_sofia.scraping.owner import is_dead
+
+_MOST_CHARACTERS = 80
+
+
+def local_runner() -> str:
+    """The name of a local runner on this machine."""
+    return f"local@{socket.gethostname()}"[:_MOST_CHARACTERS]
+
+
+def running_job(connection: Connection, site: str, *, now: float) -> Job | None:
+    """The portal's job that is being crawled now, by whomever."""
+    return next(
+        (job for job in unfinished_jobs(connection) if job.site == site and _is_run(connection, job, now)),
+        None,
+    )
+
+
+def _is_run(connection: Connection, job: Job, now: float) -> bool:
+    woken = job.runner == CELERY and job.woken_at is not None and now - job.woken_at < DISPATCH_GRACE_SECONDS
+    return woken or _has_living_lease(connection, job.id, now)
+
+
+def _has_living_lease(connection: Connection, job_id: str, now: float) -> bool:
+    leased = select(frontier.c.lease_owner).where(
+        frontier.c.job_id == job_id, frontier.c.state == "leased", frontier.c.lease_until >= now
+    )
+    return any(owner and not is_dead(owner) for owner in connection.execute(leased.distinct()).scalars())
+
+
+def check_free(connection: Connection, site: str, *, now: float) -> None:
+    """Refuse to begin anything on a portal that is being crawled.
+
+    Raises:
+        SiteBusy: it says by whom, and what can be done.
+    """
+    if job := running_job(connection, site, now=now):
+        raise busy(job)
+
+
+def busy(job: Job) -> SiteBusy:
+    """Why the portal of a running job is not to be had."""
+    who = "the Celery workers" if job.runner == CELERY else job.runner or "another process"
+    return SiteBusy(
+        f"{job.site} is being crawled by {who}; "
+        f"wait for job {job.id}, or end it with `sale-sofia cancel {job.id}`"
+    )
+
+
+def take_for_local(connection: Connection, job_id: str, *, now: float) -> None:
+    """Make the job a local runner's, who holds the portal's lock.
+
+    Raises:
+        SiteBusy: the workers are at it, or at another job of the portal.
+    """
+    check_free(connection, known_job(connection, job_id).site, now=now)
+    connection.execute(update(jobs).where(jobs.c.id == job_id).values(runner=local_runner()))
+
+
+def take_for_workers(connection: Connection, job_id: str, *, now: float) -> None:
+    """Make the job the workers'.
+
+    One they had before is woken at once, unless a living lease shows that they are at it: whoever was killed
+    a moment ago cannot tell that the lanes it sent out are dead.
+    """
+    job = known_job(connection, job_id)
+    woken_at = None if job.generation else now
+    connection.execute(update(jobs).where(jobs.c.id == job_id).values(runner=CELERY, woken_at=woken_at))
+
+
+def let_go(connection: Connection, job_id: str, runner: str) -> None:
+    """The runner stopped before the job's end: nobody goes on with it until somebody asks for that."""
+    mine = (jobs.c.id == job_id, jobs.c.runner == runner, jobs.c.finished_at.is_(None))
+    connection.execute(update(jobs).where(*mine).values(runner=None, woken_at=None))

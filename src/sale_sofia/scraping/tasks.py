@@ -1,0 +1,134 @@
+"""The Celery tasks. A message is only a hint that there is work: what work, the frontier says.
+
+Every task may be lost, repeated or reordered: each looks at the database first and changes it only where
+that still makes sense. None raises for a page, and none carries pages: they return counts.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from celery import chord, group, shared_task
+from celery.exceptions import SoftTimeLimitExceeded
+from celery.utils.log import get_task_logger
+
+from sale_sofia.config.parallel import TASK_VERSION
+from sale_sofia.data.job_model import CELERY
+from sale_sofia.data.jobs import unfinished_jobs
+from sale_sofia.monitoring.incidents import open_stuck_jobs
+from sale_sofia.monitoring.session_report import SessionReportGenerator
+from sale_sofia.scraping import generations
+from sale_sofia.scraping.generations import Next, Step
+from sale_sofia.scraping.jobs import known_job
+from sale_sofia.scraping.lane import LaneSummary, lanes_for, run_lane
+from sale_sofia.scraping.messages import check_job, check_jobs, check_version
+from sale_sofia.scraping.scheduled import jobs_of_turn
+from sale_sofia.scraping.shutdown import is_shutting_down
+from sale_sofia.scraping.worker_state import announce_end, database, redis_url, settings, show_progress
+
+log = get_task_logger(__name__)
+Summary = dict[str, Any]
+
+
+@shared_task(name="sale_sofia.scraping.tasks.scrape_all_sites")
+def scrape_all_sites(jobs: Mapping[str, Mapping[str, Any]], version: int = TASK_VERSION) -> list[str]:
+    """Dispatch every job of `{site: {job_id, start_urls}}`; the jobs' rows exist already."""
+    check_version(version)
+    wanted = check_jobs(jobs)
+    group(
+        dispatch_site_scraping.si(one.site, list(one.start_urls), one.job_id, version) for one in wanted
+    ).apply_async()
+    return [one.job_id for one in wanted]
+
+
+@shared_task(name="sale_sofia.scraping.tasks.dispatch_site_scraping")
+def dispatch_site_scraping(site: str, start_urls: list[str], job_id: str, version: int = TASK_VERSION) -> str:
+    """Send out the first lanes of a job; a second message for the same job changes nothing."""
+    check_version(version)
+    check_job(site, start_urls, job_id)
+    step = database().run_write(partial(generations.begin, job_id=job_id, now=time.time()))
+    _go_on(job_id, site, step)
+    return job_id
+
+
+@shared_task(name="sale_sofia.scraping.tasks.scrape_chunk")
+def scrape_chunk(job_id: str, site: str, generation: int, version: int = TASK_VERSION) -> Summary:
+    """One lane: claims small batches until its shift ends. What it could not finish is handed back."""
+    check_version(version)
+    job = database().run_read(partial(known_job, job_id=job_id))
+    summary = LaneSummary(job_id)
+    if job.state.finished or job.runner != CELERY or is_shutting_down():
+        return asdict(summary)
+    try:
+        asyncio.run(run_lane(settings(), database(), job, redis_url(), summary))
+    except SoftTimeLimitExceeded:
+        log.warning("%s: a lane of generation %s met its time limit", job_id, generation)
+    except Exception:
+        # The chord must go on: what this lane held comes back to the frontier, and the log says why.
+        log.exception("%s: a lane of %s failed", job_id, site)
+    show_progress(job_id)
+    return asdict(summary)
+
+
+@shared_task(name="sale_sofia.scraping.tasks.aggregate_results")
+def aggregate_results(
+    summaries: list[Summary] | None, job_id: str, site: str, version: int = TASK_VERSION
+) -> Summary:
+    """Finish the job if the frontier says so, else send the next lanes; idempotent, whoever calls it."""
+    check_version(version)
+    step = database().run_write(partial(generations.after_lanes, job_id=job_id, now=time.time()))
+    _go_on(job_id, site, step)
+    return {"job_id": job_id, "lanes": len(summaries or ()), "next": step.what.name}
+
+
+@shared_task(name="sale_sofia.scraping.tasks.lanes_failed")
+def lanes_failed(job_id: str, site: str, version: int = TASK_VERSION) -> Summary:
+    """A lane's message came to grief: look at the frontier, as if the lanes had come back."""
+    summary: Summary = aggregate_results.run(None, job_id, site, version)
+    return summary
+
+
+@shared_task(name="sale_sofia.scraping.tasks.reconcile")
+def reconcile() -> dict[str, str]:
+    """Wake every job of ours whose wake-up was lost or whose waiting rows are due; end what is finished.
+
+    A job of a local runner, or one that was stopped, is nobody's business here.
+    """
+    unfinished = database().run_read(unfinished_jobs)
+    database().run_write(partial(open_stuck_jobs, settings=settings(), now=time.time()))
+    return {job.id: _reconcile(job.id, job.site) for job in unfinished if job.runner == CELERY}
+
+
+@shared_task(name="sale_sofia.scraping.tasks.begin_scheduled")
+def begin_scheduled(name: str) -> list[str]:
+    """Begin a crawl of the schedule, unless somebody began this turn already."""
+    jobs = jobs_of_turn(settings(), database(), name, time.time())
+    if jobs:
+        scrape_all_sites.delay(jobs, TASK_VERSION)
+    return sorted(jobs)
+
+
+def _reconcile(job_id: str, site: str) -> str:
+    step = database().run_write(partial(generations.repair, job_id=job_id, now=time.time()))
+    _go_on(job_id, site, step)
+    return step.what.name
+
+
+def _go_on(job_id: str, site: str, step: Step) -> None:
+    if step.what is Next.LANES:
+        _send_lanes(job_id, site, step.generation)
+    if step.what is Next.OVER:
+        SessionReportGenerator(settings(), database()).finish(job_id)
+        announce_end(job_id)
+    show_progress(job_id)
+
+
+def _send_lanes(job_id: str, site: str, generation: int) -> None:
+    lanes = [
+        scrape_chunk.si(job_id, site, generation, TASK_VERSION) for _ in range(lanes_for(settings(), site))
+    ]
+    finish = aggregate_results.s(job_id, site, TASK_VERSION)
+    chord(lanes)(finish.on_error(lanes_failed.si(job_id, site, TASK_VERSION)))

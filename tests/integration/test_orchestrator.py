@@ -1,0 +1,128 @@
+"""The orchestrator: what it starts runs, what dies is started again, and a foreign Redis stays as it was."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+import redis
+from pydantic import SecretStr
+
+from crawls import differences, stored, truth
+from parallel_crawls import QUICK, running_in, until
+from sale_sofia.config.settings import Settings, load_settings
+from sale_sofia.orchestrator import JobsStillOpen, Orchestrator
+from sale_sofia.scraping.jobs import known_job
+from sale_sofia.scraping.planning import JobPlan, plan_for_workers
+from sale_sofia.services.processes import Process
+from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.services.stop_signals import Interrupted
+from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.websites.registry import get_scraper
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    for name, value in {**QUICK, "DATA_DIR": str(tmp_path / "data")}.items():
+        monkeypatch.setenv(name, value)
+    return load_settings()
+
+
+@pytest.fixture
+def simulator(tmp_path: Path) -> Iterator[RunningSimulator]:
+    config = SimulatorConfig(sites=("imot.bg",), properties=300, seed=5, port=0, truth=tmp_path / "truth")
+    with start_in_process(config) as running:
+        yield running
+
+
+def others(settings: Settings) -> dict[int, str]:
+    return running_in(settings.data_dir)
+
+
+def kill(process: Process | None) -> None:
+    assert process is not None
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.gone_within(10)
+
+
+def test_what_dies_is_started_again_and_nothing_is_lost(
+    settings: Settings, simulator: RunningSimulator
+) -> None:
+    said: list[str] = []
+    with Orchestrator(settings, say=said.append) as services:
+        url = services.start_redis()
+        assert services.start_redis() == url
+        services.start_celery()
+        fleet, running = services.fleet, set(others(settings))
+        services.start_celery()
+        assert set(others(settings)) == running
+        job_id = services.start_site_scraping("imot.bg", simulator.start_urls("imot.bg"))
+        with pytest.raises(JobsStillOpen, match=f"Not ended after 0.1 s: {job_id} \\([A-Z]+\\)\\."):
+            services.wait_for_scraping_completion([job_id], 0.1)
+        until(lambda: services.get_scraping_progress(job_id).result_count > 20, "some pages")
+        server = RedisServer.find(settings.data_dir / "redis")
+        assert server is not None
+        for process in (fleet.worker.process, fleet.beat.process, server.process):
+            kill(process)
+        ended = services.wait_for_scraping_completion([job_id], 120)
+        assert services.start_redis() == url
+        assert ended[job_id].status == "COMPLETE"
+        assert services.get_scraping_progress(job_id) == ended[job_id]
+    assert set(said) == {f"{name} died; started again" for name in ("the worker", "the beat", "Redis")}
+    assert others(settings) == {}
+    assert differences(stored(settings.data_dir), truth(simulator)) == {}
+
+
+def test_a_foreign_redis_a_lost_message_and_a_signal(
+    settings: Settings, simulator: RunningSimulator, redis_url: str
+) -> None:
+    foreign = settings.model_copy(update={"redis_url": SecretStr(redis_url)})
+    client = redis.Redis.from_url(redis_url, decode_responses=True)
+    client.set("somebody's", "data")
+    plan = JobPlan(get_scraper("imot.bg"), tuple(simulator.start_urls("imot.bg")), 200, fresh=False)
+    with Orchestrator(foreign) as services:
+        assert services.start_redis() == redis_url
+        services.start_celery()
+        # The job is planned, and no message ever comes: the reconciler begins it.
+        job_id = plan_for_workers(services.settings, services.database, plan)
+        began = time.time()
+        until(lambda: services.get_scraping_progress(job_id).started_at, "the job's start")
+        assert time.time() - began < 20
+        services.resume([job_id])
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(Interrupted):
+            services.wait_for_scraping_completion([job_id], 60)
+    assert others(settings) == {}
+    job = services.database.run_read(partial(known_job, job_id=job_id))
+    assert job.state.finished or job.runner is None
+    assert client.get("somebody's") == "data"
+    client.close()
+
+
+KILLED = """
+from sale_sofia.config.settings import load_settings
+from sale_sofia.orchestrator import Orchestrator
+with Orchestrator(load_settings()) as services:
+    services.start_celery()
+    print("up", flush=True)
+    input()
+"""
+
+
+def test_what_a_killed_orchestrator_left_is_cleaned_up(settings: Settings) -> None:
+    command = [sys.executable, "-c", KILLED]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "up\n"
+        first.kill()
+    assert sum("celery" in command for command in others(settings).values()) >= 4
+    with Orchestrator(settings) as services:
+        assert ["celery" in command for command in others(settings).values()] == [False]  # Redis
+        services.start_redis()
+    assert others(settings) == {}

@@ -1,0 +1,271 @@
+"""`crawl --parallel`, `up`, `down`, `cancel`, `resume`: whole commands against simulated portals."""
+
+import base64
+import fcntl
+import http.client
+import json
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawls import COMMAND, crawl_arguments, differences, environment, requests, run, start, stored, truth
+from integration.test_bad_input import SEARCH, portal
+from parallel_crawls import PATIENCE_SECONDS, QUICK, SLOW, kill_everything, running_in, services_up, until
+from sale_sofia.scraping.dispatching import sender
+from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.simulator_config import SimulatorConfig
+
+SITES = ("imot.bg", "bazar.bg")
+TASK = "sale_sofia.scraping.tasks."
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A data folder on which `sale-sofia up` runs; the last test stops it."""
+    data = tmp_path_factory.mktemp("up")
+    with services_up(data):
+        yield data
+    assert running_in(data) == {}
+
+
+def simulated(folder: Path, properties: int) -> RunningSimulator:
+    log = folder / "log"
+    log.touch()
+    config = SimulatorConfig(properties=properties, seed=7, port=0, truth=folder / "truth", log=log)
+    return start_in_process(config)
+
+
+def job_of(told: subprocess.CompletedProcess[str] | tuple[str, str]) -> dict[str, Any]:
+    out = told.stdout if isinstance(told, subprocess.CompletedProcess) else told[0]
+    return dict(json.loads(out)["jobs"][0])
+
+
+def send_raw(data: Path, task: str, *arguments: object) -> None:
+    server = RedisServer.find(data / "redis")
+    assert server is not None
+    with sender(server.url) as app:
+        app.send_task(TASK + task, args=arguments)
+
+
+def worker_log(data: Path) -> str:
+    return (data / "logs" / "worker.log").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments", "sentence"),
+    [
+        ("scrape_all_sites", (["imot.bg"], 1), "jobs: expected {site: {job_id, start_urls}}"),
+        (
+            "scrape_all_sites",
+            ({"imot.bg": {"job_id": 5, "start_urls": []}}, 1),
+            "job_id: expected a text, not 5",
+        ),
+        ("dispatch_site_scraping", ("nowhere.bg", [], "j", 1), "site: no portal 'nowhere.bg'"),
+        ("scrape_all_sites", ({}, 99), "the message is of version 99, this worker speaks 1"),
+        ("scrape_chunk", ("j", "imot.bg", 1, "1"), "the message is of version '1', this worker speaks 1"),
+    ],
+)
+def test_a_wrong_message_is_refused_in_the_log(
+    up: Path, task: str, arguments: tuple[object, ...], sentence: str
+) -> None:
+    send_raw(up, task, *arguments)
+    until(lambda: sentence in worker_log(up), sentence)
+    assert f"WrongMessage({sentence[:9]!r}"[:-1] in worker_log(up).replace('"', "'")
+
+
+def test_two_portals_at_once_store_exactly_the_truth(up: Path, tmp_path: Path) -> None:
+    with simulated(tmp_path, 60) as simulator:
+        crawls = [start(up, *crawl_arguments(simulator, site), "--parallel", **QUICK) for site in SITES]
+        told = [crawl.communicate(timeout=PATIENCE_SECONDS) for crawl in crawls]
+    assert [crawl.returncode for crawl in crawls] == [0, 0], told
+    assert [job_of(one)["state"] for one in told] == ["COMPLETE", "COMPLETE"]
+    assert differences(stored(up), truth(simulator)) == {}
+    asked = [row["path"] for row in requests(tmp_path / "log") if "/obiava-" in row["path"]]
+    assert len(asked) == len(set(asked)) == 120
+    assert json.loads(run(up, "jobs", "--json").stdout)["jobs"][0]["runner"] == "celery"
+
+
+def test_a_portal_without_adverts(up: Path, tmp_path: Path) -> None:
+    with simulated(tmp_path, 0) as simulator:
+        told = run(up, *crawl_arguments(simulator, "bazar.bg")[:-1], "--parallel", **QUICK)
+    assert told.returncode == 1, told.stderr
+    assert "EMPTY" in told.stdout
+    assert "bazar.bg: the portal shows no advert for this search" in told.stderr
+
+
+def test_all_pages_failing_are_counted_by_reason(up: Path) -> None:
+    with portal("<html><body>Здравейте</body></html>".encode(), Content_Type="text/html") as base:
+        urls = [part for number in (1, 2, 3) for part in ("--start-url", f"{base}{SEARCH}/p-{number}")]
+        told = run(up, "crawl", "imot.bg", *urls, "--parallel", **QUICK)
+    assert told.returncode == 1, told.stderr
+    assert "FAILED" in told.stdout
+    assert "pages that failed, by reason: " in told.stderr
+    assert told.stderr.rstrip().endswith(" 3")
+    assert "Traceback" not in told.stderr
+
+
+def test_one_job_of_a_portal_at_a_time(up: Path, tmp_path: Path) -> None:
+    with simulated(tmp_path, 300) as simulator:
+        crawl = crawl_arguments(simulator, "imot.bg")
+        first = start(up, *crawl, "--parallel", **QUICK, RETRY_MAX_ATTEMPTS="1")
+        until(lambda: requests(tmp_path / "log"), "the first request")
+        local = run(up, *crawl, "--local", **QUICK)
+        other = run(up, *crawl, "--limit", "3", "--parallel", **QUICK)
+        same = start(up, *crawl, "--parallel", **QUICK)
+        (job,) = [
+            one for one in json.loads(run(up, "jobs", "--json").stdout)["jobs"] if not one["finished_at"]
+        ]
+        cancelled = [run(up, "cancel", job["id"]) for _ in range(2)]
+        told = [one.communicate(timeout=PATIENCE_SECONDS) for one in (first, same)]
+    busy = f"sale-sofia: imot.bg is being crawled by the Celery workers; wait for job {job['id']}"
+    assert [(one.returncode, one.stderr.startswith(busy)) for one in (local, other)] == [(2, True)] * 2
+    assert [one.stderr for one in cancelled] == [
+        f"job {job['id']} is cancelled\n",
+        f"job {job['id']} was cancelled before\n",
+    ]
+    assert [one.returncode for one in cancelled] == [0, 0]
+    assert first.returncode == 1, told
+    assert job_of(told[0])["state"] == "CANCELLED"
+    assert same.returncode in {1, 2}, told  # joined, or came when the job was cancelled already
+
+
+def test_a_local_crawl_keeps_the_workers_away(up: Path, tmp_path: Path) -> None:
+    with simulated(tmp_path, 1) as simulator, (up / "locks" / "bazar.bg.lock").open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        told = run(up, *crawl_arguments(simulator, "bazar.bg"), "--parallel", **QUICK)
+    assert told.returncode == 2
+    assert told.stderr.startswith("sale-sofia: bazar.bg is being crawled by process ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("crawl", "nowhere.bg", "--parallel"), "no site 'nowhere.bg'; allowed: bazar.bg, imot.bg"),
+        (("crawl", "imot.bg", "--parallel", "--start-url", "x"), "'x' is not an address; allowed: http://"),
+        (("resume", "nothing", "--parallel"), "no job nothing; `sale-sofia jobs` lists them"),
+        (("cancel", "nothing"), "no job nothing; `sale-sofia jobs` lists them"),
+        (("flower",), "FLOWER_PASSWORD: not set; Flower can stop tasks"),
+        (("up",), "; stop it first."),
+        (("status", "--watch", "--json"), "--watch is for people"),
+    ],
+)
+def test_wrong_words(up: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    told = run(up, *arguments)
+    assert told.returncode == 2
+    assert sentence in " ".join(told.stderr.split())
+    assert "Traceback" not in told.stderr
+
+
+def test_a_finished_job_is_not_cancelled(up: Path) -> None:
+    (job, *_) = [
+        one for one in json.loads(run(up, "jobs", "--json").stdout)["jobs"] if one["state"] == "EMPTY"
+    ]
+    told = run(up, "cancel", job["id"])
+    assert told.returncode == 2
+    assert (
+        told.stderr == f"sale-sofia: job {job['id']} has ended already (EMPTY); there is nothing to cancel\n"
+    )
+
+
+def test_status_is_shown_until_ctrl_c(up: Path) -> None:
+    watching = start(up, "status", "--watch")
+    assert watching.stdout is not None
+    watching.stdout.readline()
+    watching.send_signal(signal.SIGINT)
+    out, err = watching.communicate(timeout=PATIENCE_SECONDS)
+    assert (watching.returncode, err) == (0, "")
+    assert "imot.bg" in out
+
+
+def test_flower_wants_the_password(up: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    environ = environment(up, {"FLOWER_PASSWORD": "correct horse"})
+    with subprocess.Popen(
+        [COMMAND, "flower", "--port", str(port)], env=environ, stderr=subprocess.DEVNULL
+    ) as viewer:
+        try:
+            until(lambda: answer(port, "") is not None, "Flower")
+            assert answer(port, "") == 401
+            assert answer(port, "sale-sofia:wrong") == 401
+            assert answer(port, "sale-sofia:correct horse") == 200
+            assert "correct horse" not in running_in(up)[viewer.pid]
+        finally:
+            viewer.kill()
+
+
+def answer(port: int, login: str) -> int | None:
+    """The status Flower answers with; None while nobody does."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    headers = {"Authorization": "Basic " + base64.b64encode(login.encode()).decode()} if login else {}
+    try:
+        connection.request("GET", "/workers", headers=headers)
+        return connection.getresponse().status
+    except OSError:
+        return None
+    finally:
+        connection.close()
+
+
+def test_down_stops_what_up_started(up: Path) -> None:
+    assert len(running_in(up)) >= 4
+    assert run(up, "down").stderr == "stopped\n"
+    assert running_in(up) == {}
+    assert run(up, "down").stderr == "nothing of `sale-sofia up` is left running\n"
+
+
+def test_stopped_then_killed_then_resumed(tmp_path: Path) -> None:
+    data, log = tmp_path / "data", tmp_path / "log"
+    with simulated(tmp_path, 100) as simulator:
+        crawl = crawl_arguments(simulator, "imot.bg")
+        first = start(data, *crawl, "--parallel", **SLOW)
+        until(lambda: len(requests(log)) > 10, "some requests")
+        second = run(data, *crawl_arguments(simulator, "bazar.bg"), "--parallel", **QUICK)
+        first.send_signal(signal.SIGINT)
+        out, err = first.communicate(timeout=PATIENCE_SECONDS)
+        assert first.returncode == 130, err
+        assert json.loads(out)["stopped"] is True
+        assert err.endswith("stopped; go on with: sale-sofia resume --parallel\n")
+        assert running_in(data) == {}
+        assert second.returncode == 2
+        assert f"are run by process {first.pid}; wait for it or stop it." in second.stderr
+
+        done = len(requests(log))
+        resumed = start(data, "resume", "--parallel", **SLOW)
+        until(lambda: len(requests(log)) > done + 10, "more requests")
+        assert kill_everything(data) >= 5
+        resumed.communicate()
+        told = run(data, "resume", "--parallel", "--json", **QUICK)
+    assert told.returncode == 0, told.stderr
+    assert job_of(told)["state"] == "COMPLETE"
+    true = {key: row for key, row in truth(simulator).items() if key[0] == "imot.bg"}
+    assert differences(stored(data), true) == {}
+    asked = [row["path"] for row in requests(log) if row["path"].startswith("/obiava-")]
+    assert len(set(asked)) == 100
+    assert len(asked) - 100 <= 2 * 2 * 4  # two ends, each with two lanes of four visitors
+    assert running_in(data) == {}
+
+
+def test_a_redis_url_that_leads_to_something_else(tmp_path: Path) -> None:
+    with portal(b"not Redis") as base:
+        url = f"redis://127.0.0.1:{base.rpartition(':')[2]}/0"
+        told = run(tmp_path / "data", "crawl", "imot.bg", "--parallel", **QUICK, REDIS_URL=url)
+    assert told.returncode == 2
+    assert "does not speak like a Redis server" in told.stderr
+    assert "Traceback" not in told.stderr
+    assert running_in(tmp_path / "data") == {}
+
+
+@pytest.mark.parametrize("command", [("up",), ("crawl", "imot.bg", "--parallel")])
+def test_a_data_folder_that_cannot_be_written(tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "file").write_text("", "utf-8")
+    told = run(tmp_path / "file", *command, **QUICK)
+    assert told.returncode == 2
+    assert told.stderr == f"sale-sofia: {tmp_path}/file/run cannot be made: Not a directory.\n"
+    assert running_in(tmp_path / "file") == {}

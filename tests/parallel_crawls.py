@@ -1,0 +1,73 @@
+"""The parallel mode as a person runs it: whole commands, real services, and what is left of them."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from crawls import start
+from sale_sofia.services.child_record import processes_of, read_child
+
+QUICK = {
+    "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 6000, "bazar.bg": 6000}),
+    "WORKER_PROCESSES": "2",
+    "ARCHIVE_ENABLED": "false",
+}
+SLOW = {**QUICK, "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 600, "bazar.bg": 600})}
+PATIENCE_SECONDS = 60.0
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    """Wait for something that must come."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < end, f"never came: {what}"
+        time.sleep(0.05)
+
+
+def running_in(data: Path) -> dict[int, str]:
+    """Every process that works on this data folder, by its environment or our records, with its command."""
+    wanted = f"DATA_DIR={data.absolute()}".encode()
+    found = {pid for pid in _pids() if wanted in _read(pid, "environ").split(b"\0")}
+    for record in map(read_child, (data / "run").glob("*.json")):
+        found |= {process.pid for process in processes_of(record)} if record else set()
+    commands = {pid: _read(pid, "cmdline").replace(b"\0", b" ").decode("utf-8", "replace") for pid in found}
+    not_ours = ("sale_sofia.simulator", "pytest")
+    return {pid: told for pid, told in commands.items() if told and not any(one in told for one in not_ours)}
+
+
+def _pids() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""
+
+
+def kill_everything(data: Path) -> int:
+    """`kill -9` for every process of the data folder at once; how many there were."""
+    victims = list(running_in(data))
+    for pid in victims:
+        os.kill(pid, signal.SIGKILL)
+    return len(victims)
+
+
+@contextmanager
+def services_up(data: Path, **more: str) -> Iterator[subprocess.Popen[str]]:
+    """`sale-sofia up`, ready to work."""
+    process = start(data, "up", **{**QUICK, **more})
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert line.startswith("running: Redis, worker"), line
+        yield process
+    finally:
+        process.terminate()
+        process.communicate(timeout=PATIENCE_SECONDS)

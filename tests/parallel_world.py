@@ -1,0 +1,191 @@
+"""Simulated portals, a Redis, Celery workers and a beat, all our own, and somebody who pulls plugs."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from crawls import Row, environment, requests
+from sale_sofia.config.settings import Settings, load_settings
+from sale_sofia.data.database import Database
+from sale_sofia.data.migrate import initialize_database
+from sale_sofia.scraping.dispatching import send_jobs
+from sale_sofia.scraping.jobs import known_job
+from sale_sofia.scraping.planning import JobPlan, plan_for_workers
+from sale_sofia.scraping.progress import Progress, read_progress
+from sale_sofia.scraping.store import open_database
+from sale_sofia.services.redis_client import connect
+from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.websites.registry import get_scraper
+
+CELERY = [sys.executable, "-m", "celery", "-A", "sale_sofia.celery_app"]
+WORKER = [*CELERY, "worker", "-Q", "sale_sofia", "--without-gossip", "--without-mingle", "-l", "info"]
+
+
+@dataclass(slots=True)
+class Party:
+    """Everything that takes part in a parallel crawl. What it starts, it ends."""
+
+    folder: Path
+    simulator: RunningSimulator
+    redis: RedisServer
+    settings: Settings
+    database: Database
+    environment: Mapping[str, str]
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    beats: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    jobs: dict[str, str] = field(default_factory=dict)
+    _started: int = 0
+
+    def start_worker(self) -> None:
+        self.workers.append(self._start("worker", [*WORKER, "-n", f"w{self._started}@%h"]))
+
+    def start_beat(self) -> None:
+        self.beats.append(self._start("beat", [*CELERY, "beat", "-s", str(self.folder / "beat")]))
+
+    def dispatch(self) -> None:
+        """Make the jobs and send their message; the message may be lost, the jobs are not."""
+        for site in self.simulator.config.sites:
+            plan = JobPlan(get_scraper(site), tuple(self.simulator.start_urls(site)), limit=None, fresh=False)
+            self.jobs[site] = plan_for_workers(self.settings, self.database, plan)
+        made = [self.database.run_read(partial(known_job, job_id=job_id)) for job_id in self.jobs.values()]
+        send_jobs(self.redis.url, made)
+
+    def progress(self) -> dict[str, Progress]:
+        return {
+            site: self.database.run_read(partial(read_progress, job_id=job_id, chunk_size=25))
+            for site, job_id in self.jobs.items()
+        }
+
+    def finished(self) -> bool:
+        return all(one.finished for one in self.progress().values())
+
+    def wait(self, seconds: float) -> None:
+        """Until every job has ended."""
+        deadline = time.monotonic() + seconds
+        while not self.finished():
+            assert time.monotonic() < deadline, f"not finished in {seconds} s: {self.progress()}{self.tail()}"
+            self.supervise()
+            time.sleep(0.2)
+
+    def processes(self) -> list[int]:
+        """The worker's own process and those of its pool."""
+        mains = [worker.pid for worker in self.workers if worker.poll() is None]
+        return mains + [child for main in mains for child in children(main)]
+
+    def kill_one(self, rng: random.Random) -> int:
+        """Kill -9 one of the workers' processes; a main process is replaced, as a supervisor would."""
+        self.supervise()
+        pid = rng.choice(self.processes())
+        mains = {worker.pid: worker for worker in self.workers}
+        if pid in mains:
+            self._kill_group(mains[pid])
+            self.supervise()
+        else:
+            os.kill(pid, signal.SIGKILL)
+        return pid
+
+    def supervise(self) -> None:
+        """Replace workers that ended: one whose pool is killed while it starts gives up by itself."""
+        for worker in [one for one in self.workers if one.poll() is not None]:
+            self.workers.remove(worker)
+            self.start_worker()
+
+    def kill_everything(self) -> None:
+        """The machine's plug is pulled."""
+        for process in (*self.workers, *self.beats):
+            self._kill_group(process)
+        self.workers.clear()
+        self.redis.kill()
+
+    def wipe_redis(self) -> None:
+        """Everything in Redis is gone: messages, limits, circuits."""
+        with connect(self.redis.url) as client:
+            client.flushall()
+
+    def requests(self) -> list[Row]:
+        """What the portals were asked for, when the last is surely written down."""
+        time.sleep(0.5)
+        assert self.simulator.log is not None
+        return requests(self.simulator.log)
+
+    def fetched_again(self) -> int:
+        """Answers of an advert's page beyond the first of each."""
+        asked = Counter(
+            (row["site"], row["path"]) for row in self.requests() if row["status"] == 200 and is_advert(row)
+        )
+        return sum(asked.values()) - len(asked)
+
+    def tail(self) -> str:
+        """The last words of every process, for the message of a failure."""
+        logs = sorted(self.folder.glob("*.log"))
+        return "".join(f"\n== {log.name}\n{log.read_text(errors='replace')[-3000:]}" for log in logs)
+
+    def close(self) -> None:
+        for process in (*self.beats, *self.workers):
+            self._kill_group(process)
+        self.database.dispose()
+
+    def _start(self, name: str, command: list[str]) -> subprocess.Popen[bytes]:
+        self._started += 1
+        with (self.folder / f"{name}{self._started}.log").open("wb") as log:
+            return subprocess.Popen(
+                command, env=self.environment, stdout=log, stderr=log, start_new_session=True
+            )
+
+    @staticmethod
+    def _kill_group(process: subprocess.Popen[bytes]) -> None:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def is_advert(row: Row) -> bool:
+    return get_scraper(row["site"]).kind_of(row["path"]) == "listing"
+
+
+def children(pid: int) -> list[int]:
+    told = Path(f"/proc/{pid}/task/{pid}/children")
+    try:
+        return [int(child) for child in told.read_text("ascii").split()]
+    except OSError:
+        return []
+
+
+@contextmanager
+def party(folder: Path, config: SimulatorConfig, processes: int, **more: str) -> Iterator[Party]:
+    """All of it but the workers and the beat; gone without a trace at the end."""
+    folder.mkdir(parents=True, exist_ok=True)
+    assert config.log is not None
+    config.log.touch()
+    with RedisServer.start(folder / "redis") as redis, start_in_process(config) as simulator:
+        variables = {"REDIS_URL": redis.url, "PARALLEL_SCRAPING": "true", "WORKER_PROCESSES": str(processes)}
+        environ = environment(folder / "data", {**variables, **more})
+        settings = _settings(environ)
+        database = open_database(settings)
+        initialize_database(database)
+        made = Party(folder, simulator, redis, settings, database, environ)
+        try:
+            yield made
+        finally:
+            made.close()
+
+
+def _settings(environ: Mapping[str, str]) -> Settings:
+    before = dict(os.environ)
+    os.environ.update(environ)
+    try:
+        return load_settings()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

@@ -1,0 +1,168 @@
+"""One job of a portal at a time, by a local runner or by the workers, never by both."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from sale_sofia.config.settings import Settings, load_settings
+from sale_sofia.data.database import Database
+from sale_sofia.data.job_model import CELERY
+from sale_sofia.data.jobs import Job, JobState, UnknownJob
+from sale_sofia.data.migrate import initialize_database
+from sale_sofia.scraping import frontier, generations, tasks
+from sale_sofia.scraping.cancelling import cancel_job
+from sale_sofia.scraping.generations import Next
+from sale_sofia.scraping.jobs import known_job
+from sale_sofia.scraping.local_runner import LocalRunner
+from sale_sofia.scraping.locks import SiteBusy, site_lock
+from sale_sofia.scraping.owner import this_owner
+from sale_sofia.scraping.planning import (
+    JobEnded,
+    JobPlan,
+    plan_for_workers,
+    plan_job,
+    resume_for_workers,
+)
+from sale_sofia.scraping.runners import let_go, local_runner, running_job, take_for_local
+from sale_sofia.websites.registry import get_scraper
+
+SEARCH = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya"
+PLAN = JobPlan(get_scraper("imot.bg"), (SEARCH,), None, fresh=False)
+OTHER = JobPlan(get_scraper("imot.bg"), (SEARCH,), 5, fresh=False)
+DEAD = this_owner().rpartition("|")[0] + "|0.0"
+BUSY = r"imot\.bg is being crawled by the Celery workers; wait for job .*`sale-sofia cancel imot\.bg-"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return load_settings().model_copy(update={"data_dir": tmp_path})
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    made = Database(f"sqlite:///{tmp_path / 'x.db'}", busy_timeout_seconds=5, busy_retries=2)
+    initialize_database(made)
+    yield made
+    made.dispose()
+
+
+def job(database: Database, job_id: str) -> Job:
+    return database.run_read(partial(known_job, job_id=job_id))
+
+
+def lease(database: Database, job_id: str, owner: str, now: float) -> None:
+    claim = partial(frontier.claim, job_id=job_id, owner=owner, count=1, now=now, lease_seconds=30)
+    assert len(database.run_write(claim)) == 1
+
+
+def dispatch(database: Database, job_id: str, now: float) -> Next:
+    return database.run_write(partial(generations.begin, job_id=job_id, now=now)).what
+
+
+def running(database: Database, now: float) -> str | None:
+    found = database.run_read(partial(running_job, site="imot.bg", now=now))
+    return found.id if found else None
+
+
+def test_the_workers_have_a_job_from_its_plan_on(settings: Settings, database: Database) -> None:
+    job_id = plan_for_workers(settings, database, PLAN)
+    assert job(database, job_id).runner == CELERY
+    with pytest.raises(SiteBusy, match=BUSY):
+        plan_job(settings, database, PLAN)
+    assert plan_for_workers(settings, database, PLAN) == job_id
+    with pytest.raises(SiteBusy, match=BUSY):
+        plan_for_workers(settings, database, OTHER)
+    plan_job(
+        settings, database, JobPlan(get_scraper("bazar.bg"), ("https://bazar.bg/obiavi/x",), 1, fresh=True)
+    )
+
+
+def test_a_job_of_the_workers_is_running_while_woken_or_leased(
+    settings: Settings, database: Database
+) -> None:
+    job_id = plan_for_workers(settings, database, PLAN)
+    now = job(database, job_id).created_at
+    assert running(database, now + 9) == job_id
+    assert running(database, now + 11) is None
+    assert dispatch(database, job_id, now + 20) is Next.LANES
+    assert running(database, now + 29) == job_id
+    lease(database, job_id, "elsewhere|1|x", now + 31)
+    assert running(database, now + 60) == job_id
+    assert running(database, now + 62) is None
+    assert job(database, job_id).state is JobState.COLLECTING
+
+
+def test_leases_of_the_dead_hold_nobody_up(settings: Settings, database: Database) -> None:
+    job_id = plan_for_workers(settings, database, PLAN)
+    now = time.time() + 11
+    lease(database, job_id, DEAD, now)
+    assert running(database, now) is None
+    database.run_write(partial(take_for_local, job_id=job_id, now=now))
+    assert job(database, job_id).runner == local_runner()
+    assert dispatch(database, job_id, now) is Next.NOTHING
+
+
+def test_a_local_runner_keeps_the_workers_away(settings: Settings, database: Database) -> None:
+    job_id = plan_job(settings, database, PLAN)
+    with site_lock(settings.data_dir / "locks", "imot.bg"):
+        for refused in (
+            partial(plan_for_workers, settings, database, PLAN),
+            partial(resume_for_workers, settings, database, job_id),
+        ):
+            with pytest.raises(SiteBusy, match=r"imot\.bg is being crawled by process \d+"):
+                refused()
+    assert resume_for_workers(settings, database, job_id) == job_id
+    assert job(database, job_id).runner == CELERY
+
+
+def test_a_local_runner_does_not_touch_a_job_of_the_workers(settings: Settings, database: Database) -> None:
+    job_id = plan_for_workers(settings, database, PLAN)
+    lease(database, job_id, "elsewhere|1|x", time.time())
+    (report,) = asyncio.run(LocalRunner(settings, database).run([job_id], asyncio.Event()))
+    assert report.error is not None
+    assert report.error.startswith("imot.bg is being crawled by the Celery workers")
+    assert job(database, job_id).runner == CELERY
+    assert database.run_read(partial(frontier.owners, job_id=job_id)) == {"elsewhere|1|x"}
+
+
+def test_a_stopped_job_is_nobodys_until_it_is_resumed(settings: Settings, database: Database) -> None:
+    job_id = plan_for_workers(settings, database, PLAN)
+    now = time.time()
+    assert dispatch(database, job_id, now) is Next.LANES
+    database.run_write(partial(let_go, job_id=job_id, runner=CELERY))
+    assert running(database, now) is None
+    after = partial(generations.after_lanes, job_id=job_id, now=now + 60)
+    assert database.run_write(after).what is Next.NOTHING
+    resume_for_workers(settings, database, job_id)
+    # Nobody waits for the grace that a lost wake-up has: the message alone brings it on its way.
+    assert dispatch(database, job_id, now + 1) is Next.LANES
+
+
+def test_the_reconciler_wakes_only_jobs_of_the_workers(
+    settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan_job(
+        settings, database, JobPlan(get_scraper("bazar.bg"), ("https://bazar.bg/obiavi/x",), 1, fresh=True)
+    )
+    ours = plan_for_workers(settings, database, PLAN)
+    monkeypatch.setattr(tasks, "database", lambda: database)
+    monkeypatch.setattr(tasks, "_reconcile", lambda _job_id, site: f"woken: {site}")
+    assert tasks.reconcile.run() == {ours: "woken: imot.bg"}
+
+
+def test_cancelling(settings: Settings, database: Database) -> None:
+    job_id = plan_for_workers(settings, database, PLAN)
+    cancel = partial(cancel_job, job_id=job_id, now=5.0)
+    assert database.run_write(cancel)
+    assert not database.run_write(cancel)
+    assert job(database, job_id).state is JobState.CANCELLED
+    assert running(database, time.time()) is None
+    assert dispatch(database, job_id, time.time() + 60) is Next.OVER
+    with pytest.raises(JobEnded, match=r"has ended \(CANCELLED\)"):
+        resume_for_workers(settings, database, job_id)
+    with pytest.raises(UnknownJob, match="no job other"):
+        database.run_write(partial(cancel_job, job_id="other", now=5.0))

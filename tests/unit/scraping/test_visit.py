@@ -1,0 +1,201 @@
+"""A visit against a real portal on the loopback: what it asks, what comes of it, what the error log says."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from sale_sofia.fetching.archive import PageArchive
+from sale_sofia.resilience.policy import RetryBudgetRules
+from sale_sofia.scraping.outcomes import Failed, Gone, Later, Outcome, Read
+from visiting import NOW, RESET, SILENCE, Mistaken, Step, Visiting, good, html, listing, scripted
+
+NO_RETRIES = RetryBudgetRules(share=0.0, per_minute=0.0, most=0.0)
+ONE_RETRY = RetryBudgetRules(share=0.0, per_minute=0.0, most=1.0)
+OTHER_LAYOUT = "<html><body>Здравейте, това е нов облик на страницата</body></html>"
+CAPTCHA = (
+    f"<html><body>{'Моля, потвърдете. ' * 400}<div class='g-recaptcha' data-sitekey='0'></div></body></html>"
+)
+LOST_TEXT = "<html><body>no letter of ours</body></html>"
+
+
+def visits(visiting: Visiting, *steps: Step, attempts: tuple[int, ...] = (1,)) -> tuple[list[Outcome], int]:
+    """The outcomes of visits to one address, and how often the portal was asked."""
+
+    async def run() -> tuple[list[Outcome], int]:
+        async with scripted(*steps) as log:
+            outcomes = await visiting.visit(*(listing(log.url("").rstrip("/"), one) for one in attempts))
+            return outcomes, len(log.paths)
+
+    return asyncio.run(run())
+
+
+def visit(visiting: Visiting, *steps: Step, attempt: int = 1) -> tuple[Outcome, int]:
+    [outcome], asked = visits(visiting, *steps, attempts=(attempt,))
+    return outcome, asked
+
+
+def test_a_sound_page_is_read_with_one_request(tmp_path: Path) -> None:
+    outcome, asked = visit(Visiting(tmp_path), good())
+    assert isinstance(outcome, Read)
+    assert (outcome.requests, asked, Visiting(tmp_path).lines("class")) == (1, 1, [])
+
+
+def test_a_broken_connection_is_tried_again_at_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    started = time.monotonic()
+    outcome, asked = visit(Visiting(tmp_path), RESET, good())
+    assert isinstance(outcome, Read)
+    assert (outcome.requests, asked) == (2, 2)
+    assert time.monotonic() - started < 5
+    assert Visiting(tmp_path).lines("class", "action", "next_delay", "attempt") == [
+        ("NetworkReset", "retry_now", 0.2, 1)
+    ]
+    assert caplog.records == []  # the error log is enough; nothing is said on the screen
+
+
+def test_a_connection_that_breaks_twice_waits_in_the_frontier(tmp_path: Path) -> None:
+    outcome, asked = visit(Visiting(tmp_path), RESET)
+    assert isinstance(outcome, Later)
+    assert (outcome.due, outcome.refund, outcome.requests, asked) == (NOW + 2.0, False, 2, 2)
+    assert outcome.reason.startswith("NetworkReset: http://127.0.0.1:")
+    assert Visiting(tmp_path).lines("class", "action", "next_delay") == [
+        ("NetworkReset", "retry_now", 0.2),
+        ("NetworkReset", "backoff", 2.0),
+    ]
+
+
+def test_the_second_try_needs_the_budget(tmp_path: Path) -> None:
+    outcome, asked = visit(Visiting(tmp_path, budget=NO_RETRIES), RESET, good())
+    assert isinstance(outcome, Later)
+    assert (outcome.requests, asked, outcome.refund) == (1, 1, False)
+
+
+def test_the_second_try_needs_the_gate_and_what_it_cost_comes_back(tmp_path: Path) -> None:
+    slow = Visiting(tmp_path, rate=1.0, budget=ONE_RETRY)
+    outcome, asked = visit(slow, RESET, good())
+    assert isinstance(outcome, Later)
+    assert (outcome.requests, asked, outcome.refund) == (1, 1, False)
+    [_, *refused], _ = visits(slow, RESET, attempts=(1, 2, 2))
+    assert [isinstance(one, Later) and (one.reason, one.refund, one.requests) for one in refused] == [
+        ("rate_limit", True, 0)
+    ] * 2
+
+
+def test_a_retry_that_is_not_paid_for_is_put_off_and_uses_up_no_attempt(tmp_path: Path) -> None:
+    visiting = Visiting(tmp_path, budget=ONE_RETRY)
+    [paid, unpaid], asked = visits(visiting, html("busy", 500), attempts=(2, 2))
+    assert isinstance(paid, Later)
+    assert isinstance(unpaid, Later)
+    assert (paid.due, paid.refund, paid.requests) == (NOW + 4.0, False, 1)
+    assert (unpaid.due, unpaid.refund, unpaid.requests) == (NOW + 60.0, True, 0)
+    assert unpaid.reason == "retry_budget: the domain has had its share of retries"
+    assert asked == 1
+
+
+def test_first_tries_pay_for_retries_but_only_those_that_went_out(tmp_path: Path) -> None:
+    share = RetryBudgetRules(share=0.5, per_minute=0.0, most=1.0)
+    visiting = Visiting(tmp_path, budget=share)
+    outcomes, asked = visits(visiting, html("busy", 500), attempts=(2, 2, 1, 2, 1, 2))
+    assert [isinstance(one, Later) and one.refund for one in outcomes] == [
+        False, True, False, True, False, False,
+    ]  # fmt: skip
+    assert asked == 4
+
+
+def test_too_many_requests_has_five_tries_of_its_own(tmp_path: Path) -> None:
+    limited = html("slow down", 429, Retry_After="7")
+    # a visitor of its own for each: the limiter would make the second wait for the pause
+    outcomes = [visit(Visiting(tmp_path), limited, attempt=attempt)[0] for attempt in (1, 4, 5)]
+    assert [isinstance(one, Later) and (one.due - NOW, one.refund) for one in outcomes[:2]] == [
+        (7.0, False), (16.0, False),
+    ]  # fmt: skip
+    assert isinstance(outcomes[2], Failed)
+    assert outcomes[2].reason == "HttpRateLimit: rate_limited: HTTP 429 (skip)"
+
+
+def test_a_retry_after_may_be_a_date(tmp_path: Path) -> None:
+    # by the portal's own clock, which need not be ours
+    sent, until = "Tue, 14 Nov 2023 10:00:00 GMT", "Tue, 14 Nov 2023 10:01:40 GMT"
+    outcome, _ = visit(Visiting(tmp_path), html("slow down", 429, Date=sent, Retry_After=until))
+    assert isinstance(outcome, Later)
+    assert outcome.due == NOW + 100.0
+
+
+def test_a_block_is_escalated_after_three_tries(tmp_path: Path) -> None:
+    outcome, _ = visit(Visiting(tmp_path), html("no", 403), attempt=3)
+    assert isinstance(outcome, Failed)
+    assert outcome.reason == "HttpBlocked: blocked: HTTP 403 by the portal (escalate)"
+    assert Visiting(tmp_path).lines("class", "action", "status", "attempt", "next_delay") == [
+        ("HttpBlocked", "escalate", 403, 3, None)
+    ]
+
+
+def test_a_visit_ends_with_its_own_time_whatever_the_site_allows(tmp_path: Path) -> None:
+    started = time.monotonic()
+    outcome, _ = visit(Visiting(tmp_path, seconds=0.4, timeout=30.0), SILENCE)
+    assert 0.3 < time.monotonic() - started < 3
+    assert isinstance(outcome, Later)
+    assert outcome.reason.startswith("NetworkTimeout")
+
+
+def test_waiting_for_a_turn_leaves_room_for_the_request(tmp_path: Path) -> None:
+    visiting = Visiting(tmp_path, rate=120.0, seconds=5.2, timeout=5.0)
+    [first, second], asked = visits(visiting, good(), attempts=(1, 1))
+    assert isinstance(first, Read)
+    assert isinstance(second, Later)
+    assert (second.reason, second.refund, asked) == ("rate_limit", True, 1)
+
+
+def test_a_captcha_where_the_advert_should_be_is_a_block_and_the_breaker_hears_of_it(tmp_path: Path) -> None:
+    [seen, after], asked = visits(
+        Visiting(tmp_path, fail_max=1, archive=True), html(CAPTCHA), attempts=(1, 1)
+    )
+    assert isinstance(seen, Later)
+    assert seen.reason.startswith("HttpBlocked: blocked: HTTP 200 by ")
+    assert seen.kept is None
+    assert isinstance(after, Later)
+    assert (after.reason, asked) == ("circuit_open", 1)
+    assert Visiting(tmp_path).lines("class", "page") == [("HttpBlocked", None)]
+
+
+def test_a_new_layout_is_kept_for_review_and_no_fault_of_the_portal(tmp_path: Path) -> None:
+    visiting = Visiting(tmp_path, fail_max=1, archive=True)
+    [seen, again], asked = visits(visiting, html(OTHER_LAYOUT), attempts=(1, 3))
+    assert isinstance(seen, Later)
+    assert isinstance(again, Failed)
+    assert again.reason.startswith("ParseSelector: layout_changed: ")
+    assert again.reason.endswith("(manual_review)")
+    assert asked == 2
+    assert seen.kept is not None
+    body = PageArchive(tmp_path / "archive", 10**9).get(seen.kept.digest)
+    assert (body.decode(), seen.kept, again.kept) == (OTHER_LAYOUT, again.kept, seen.kept)
+    digest = seen.kept.digest
+    assert visiting.lines("class", "page") == [("ParseSelector", digest), ("ParseSelector", digest)]
+
+
+def test_a_page_that_can_never_be_read_is_kept_but_not_read_again(tmp_path: Path) -> None:
+    visiting = Visiting(tmp_path, archive=True)
+    outcome, _ = visit(visiting, html(LOST_TEXT))
+    assert isinstance(outcome, Later)
+    assert outcome.kept is None
+    [(name, digest)] = visiting.lines("class", "page")
+    assert name == "ParseHtml"
+    assert PageArchive(tmp_path / "archive", 10**9).get(digest).decode() == LOST_TEXT
+
+
+def test_a_removed_advert_is_no_failure(tmp_path: Path) -> None:
+    outcome, _ = visit(Visiting(tmp_path, fail_max=1), html("gone", 404))
+    assert isinstance(outcome, Gone)
+    assert (outcome.reason, outcome.requests, outcome.kept) == ("removed", 1, None)
+    assert Visiting(tmp_path).lines("class") == []
+
+
+def test_a_mistake_of_ours_ends_one_page_and_not_the_crawl(tmp_path: Path) -> None:
+    visiting = Visiting(tmp_path, site=Mistaken(), fail_max=1, archive=True)
+    outcome, _ = visit(visiting, good())
+    assert isinstance(outcome, Failed)
+    assert outcome.reason.startswith("ParseError: KeyError: ")
+    assert outcome.reason.endswith("(manual_review)")
+    [(page,)] = visiting.lines("page")
+    assert page is not None
