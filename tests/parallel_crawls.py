@@ -11,11 +11,15 @@ from pathlib import Path
 
 from crawls import start
 from sale_sofia.services.child_record import processes_of, read_child
+from sale_sofia.services.processes import born
+from sale_sofia.services.redis_record import read_record
 
 QUICK = {
     "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 6000, "bazar.bg": 6000}),
     "WORKER_PROCESSES": "2",
     "ARCHIVE_ENABLED": "false",
+    "RETRY_BASE_DELAY": "0.05",
+    "RETRY_MAX_DELAY": "0.1",
 }
 SLOW = {**QUICK, "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 600, "bazar.bg": 600})}
 PATIENCE_SECONDS = 60.0
@@ -33,11 +37,14 @@ def running_in(data: Path) -> dict[int, str]:
     """Every process that works on this data folder, by its environment or our records, with its command."""
     wanted = f"DATA_DIR={data.absolute()}".encode()
     found = {pid for pid in _pids() if wanted in _read(pid, "environ").split(b"\0")}
+    found.discard(os.getpid())
     for record in map(read_child, (data / "run").glob("*.json")):
         found |= {process.pid for process in processes_of(record)} if record else set()
+    # Redis gives itself another name, over what it found in its environment.
+    server = read_record(data / "redis")
+    found |= {server.pid} if server and server.pid and born(server.pid) == server.born else set()
     commands = {pid: _read(pid, "cmdline").replace(b"\0", b" ").decode("utf-8", "replace") for pid in found}
-    not_ours = ("sale_sofia.simulator", "pytest")
-    return {pid: told for pid, told in commands.items() if told and not any(one in told for one in not_ours)}
+    return {pid: told for pid, told in commands.items() if told and "sale_sofia.simulator" not in told}
 
 
 def _pids() -> list[int]:

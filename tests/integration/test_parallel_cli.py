@@ -174,13 +174,15 @@ def test_a_finished_job_is_not_cancelled(up: Path) -> None:
 
 
 def test_status_is_shown_until_ctrl_c(up: Path) -> None:
-    watching = start(up, "status", "--watch")
-    assert watching.stdout is not None
-    watching.stdout.readline()
-    watching.send_signal(signal.SIGINT)
-    out, err = watching.communicate(timeout=PATIENCE_SECONDS)
-    assert (watching.returncode, err) == (0, "")
-    assert "imot.bg" in out
+    with start(up, "status", "--watch") as watching:
+        assert watching.stdout is not None
+        assert watching.stderr is not None
+        lines = [watching.stdout.readline() for _ in range(12)]  # more than one picture has
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(PATIENCE_SECONDS) == 0
+        assert watching.stderr.read() == ""
+    assert sum("Portals" in line for line in lines) == 2
+    assert any("imot.bg" in line for line in lines)
 
 
 def test_flower_wants_the_password(up: Path) -> None:

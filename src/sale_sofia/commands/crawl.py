@@ -13,7 +13,7 @@ from sale_sofia.commands.crawl_tables import estimate_table
 from sale_sofia.commands.parallel import crawl_in_parallel, resume_in_parallel
 from sale_sofia.commands.progress import CrawlProgress
 from sale_sofia.config.settings import Settings, load_settings
-from sale_sofia.config.site_config import load_site_config, load_start_urls
+from sale_sofia.config.site_config import load_site_config, start_urls_of
 from sale_sofia.data.database import Database
 from sale_sofia.data.migrate import initialize_database
 from sale_sofia.scraping.estimate import estimate as estimate_site
@@ -72,7 +72,7 @@ def _in_mode(settings: Settings, parallel: bool | None) -> Settings:
 
 
 def _start_urls(name: str, given: list[str] | None) -> tuple[str, ...]:
-    return tuple(given) if given else load_start_urls()[name]
+    return tuple(given) if given else start_urls_of(name)
 
 
 def _print_estimates(settings: Settings, database: Database, names: Sequence[str], limit: int | None) -> None:

@@ -66,5 +66,5 @@ def _site_rows() -> Iterator[dict[str, Any]]:
     for name in AVAILABLE_SITES:
         config = load_site_config(name)
         politeness = config.politeness.model_dump(include={"delay_seconds", "concurrency"})
-        start_urls = list(load_start_urls().get(name, ()))
+        start_urls = list(config.start_urls or load_start_urls().get(name, ()))
         yield {"site": name, "hosts": list(config.hosts), **politeness, "start_urls": start_urls}

@@ -115,6 +115,11 @@ class Settings(BaseSettings):
         description="Folder of everything the system keeps.",
         json_schema_extra=notes(FOLDER_ALLOWED, "folder"),
     )
+    sites_dir: Folder | None = Field(
+        default=None,
+        description="Folder with site files of your own, beside the installed ones.",
+        json_schema_extra=notes(FOLDER_ALLOWED, "folder"),
+    )
     database_url: DatabaseUrl = Field(
         default_factory=_database_in_data_dir,
         description="The database; unset: a SQLite file in DATA_DIR.",

@@ -4,6 +4,7 @@ Two levels: `defaults.yaml` for all portals, `sites/<site>.yaml` over it. A file
 loaded, and what is wrong is named by file and key.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -18,6 +19,7 @@ from sale_sofia.config.fetching import PROOF_MIN_LENGTH
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 CONFIG_FOLDER = Path(str(files("sale_sofia.config")))
+SITES_VARIABLE = "SITES_DIR"
 
 
 class SiteConfigError(ValueError):
@@ -175,6 +177,8 @@ class SiteConfig(Table):
     urls: Urls
     proof: tuple[ProofMark, ...] = ()
     """Markup of which every page we can read holds one and no challenge any; no words, no addresses."""
+    start_urls: tuple[str, ...] = ()
+    """Where a crawl begins, unless `start_urls.yaml` says so."""
     listing: ListingTable
     search: SearchTable
     split: SplitTable | None = None
@@ -182,7 +186,7 @@ class SiteConfig(Table):
 
 def load_site_config(site: str, folder: Path = CONFIG_FOLDER) -> SiteConfig:
     """The checked configuration of one portal, its defaults filled in."""
-    path = folder / "sites" / f"{site}.yaml"
+    path = _files(folder).get(site, folder / "sites" / f"{site}.yaml")
     merged = merge(load_yaml(folder / "defaults.yaml"), load_yaml(path))
     try:
         return SiteConfig.model_validate(merged)
@@ -227,7 +231,14 @@ def load_yaml(path: Path) -> dict[str, Any]:
 @cache
 def available_sites(folder: Path = CONFIG_FOLDER) -> tuple[str, ...]:
     """The portals that have a site file, in alphabetical order."""
-    return tuple(sorted(path.stem for path in (folder / "sites").glob("*.yaml")))
+    return tuple(sorted(_files(folder)))
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """Every portal's file; one of the user's own (SITES_DIR) goes before the installed one of its name."""
+    own = os.environ.get(SITES_VARIABLE)
+    folders = (folder / "sites", *((Path(own),) if own else ()))
+    return {path.stem: path for place in folders for path in sorted(place.glob("*.yaml"))}
 
 
 @cache
@@ -242,3 +253,15 @@ def load_start_urls(folder: Path = CONFIG_FOLDER) -> Mapping[str, tuple[str, ...
         if not isinstance(urls, list) or not all(str(url).startswith("https://") for url in urls):
             raise SiteConfigError(f"{path}: {site}: must be a list of https:// addresses")
     return {site: tuple(urls) for site, urls in start_urls.items()}
+
+
+def start_urls_of(site: str) -> tuple[str, ...]:
+    """Where a crawl of this portal begins: as its file says, else as `start_urls.yaml` does.
+
+    Raises:
+        SiteConfigError: neither says.
+    """
+    found = load_site_config(site).start_urls or load_start_urls().get(site, ())
+    if not found:
+        raise SiteConfigError(f"{site}: its file names no start_urls; give one with --start-url")
+    return found

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from sale_sofia.config.schedule import ScheduledCrawl, load_schedule
 from sale_sofia.config.settings import Settings
-from sale_sofia.config.site_config import load_start_urls
+from sale_sofia.config.site_config import start_urls_of
 from sale_sofia.data.database import Database
 from sale_sofia.data.schema import schedule_slots
 from sale_sofia.scraping.locks import SiteBusy
@@ -40,7 +40,7 @@ def take_slot(connection: Connection, crawl: ScheduledCrawl, now: float) -> bool
 
 
 def _plan(settings: Settings, database: Database, site: str) -> Mapping[str, Any]:
-    urls = load_start_urls()[site]
+    urls = start_urls_of(site)
     try:
         plan = JobPlan(get_scraper(site), urls, limit=None, fresh=False)
         job_id = plan_for_workers(settings, database, plan)

@@ -65,6 +65,7 @@ UNITS = {
     "LEASE_SECONDS": "seconds",
     "WORKER_PROCESSES": "processes",
     "FLOWER_PASSWORD": "password",
+    "SITES_DIR": "folder",
     "CHECKPOINT_SECONDS": "seconds",
     "LONGEST_POLITE_WAIT": "seconds",
     "ARCHIVE_ENABLED": "switch",

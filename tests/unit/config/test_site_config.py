@@ -10,6 +10,7 @@ from sale_sofia.config.site_config import (
     load_site_config,
     load_start_urls,
     merge,
+    start_urls_of,
 )
 
 
@@ -109,3 +110,25 @@ def test_merging_goes_section_by_section() -> None:
         "d": 2,
         "e": 4,
     }
+
+
+def own_site(folder: Path, name: str, more: str = "") -> None:
+    text = (CONFIG_FOLDER / "sites" / "bazar.bg.yaml").read_text("utf-8")
+    (folder / f"{name}.yaml").write_text(text.replace("site: bazar.bg", f"site: {name}") + more, "utf-8")
+
+
+def test_a_site_file_of_ones_own_is_a_portal_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_site(tmp_path, "flats.test", "start_urls: ['http://127.0.0.1:1/obiavi']\n")
+    own_site(tmp_path, "silent.test")
+    monkeypatch.setenv("SITES_DIR", str(tmp_path))
+    available_sites.cache_clear()
+    try:
+        assert available_sites() == ("bazar.bg", "flats.test", "imot.bg", "silent.test")
+    finally:
+        available_sites.cache_clear()
+    assert start_urls_of("flats.test") == ("http://127.0.0.1:1/obiavi",)
+    assert start_urls_of("bazar.bg") == load_start_urls()["bazar.bg"]
+    with pytest.raises(SiteConfigError, match=r"silent\.test: its file names no start_urls"):
+        start_urls_of("silent.test")
