@@ -24,6 +24,9 @@ _MIXED = "the page mixes two encodings"
 _CYRILLIC = re.compile("[а-я]")
 
 
+Spans = tuple[tuple[bytes, bytes], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class PageLimits:
     """What a page may cost us before we refuse to parse it."""
@@ -41,17 +44,31 @@ class Page:
     body: bytes
     content_type: str | None = None
 
-    def text(self, limits: PageLimits) -> str:
-        """The whole text, or an `UnreadablePage`: never a part of it, never a replaced character."""
+    def text(self, limits: PageLimits, skipped: Spans = ()) -> str:
+        """The text without what stands between the marks of `skipped`, or an `UnreadablePage`.
+
+        Never a page that was cut short, never a replaced character. Marks are ASCII, as tags are.
+        """
         if len(self.body) > limits.max_bytes:
             raise PageTooLarge(f"the page has {len(self.body)} bytes; at most {limits.max_bytes} are read")
         if not self.body.strip():
             raise EmptyPage("the page is empty")
-        text = decode(self.body, self.content_type)
-        _refuse_hostile(self.body, limits)
+        body = _without(self.body, skipped)
+        text = decode(body, self.content_type)
+        _refuse_hostile(body, limits)
         if "</html" not in text[-_TAIL_CHARACTERS:].lower():
             raise TruncatedPage("the page does not end: </html> is missing")
         return text
+
+
+def _without(body: bytes, spans: Spans) -> bytes:
+    """The body without what stands between each pair of marks; a mark that is missing cuts nothing."""
+    for first, last in spans:
+        start = body.find(first)
+        end = body.find(last, start) if start >= 0 else -1
+        if end >= 0:
+            body = body[:start] + body[end:]
+    return body
 
 
 def decode(body: bytes, content_type: str | None = None) -> str:
@@ -61,7 +78,9 @@ def decode(body: bytes, content_type: str | None = None) -> str:
     text = _as_utf8(body)
     if text is None:
         text = _as_declared(body, content_type)
-    _refuse_lost_text(text)
+    else:
+        _refuse_replaced_letters(text)
+    _refuse_foreign_text(text)
     return text
 
 
@@ -93,10 +112,16 @@ def _declared_charset(body: bytes, content_type: str | None) -> str | None:
     return None
 
 
-def _refuse_lost_text(text: str) -> None:
+def _refuse_replaced_letters(text: str) -> None:
+    """What only UTF-8 can hold: the sign for a lost letter, and Cyrillic that was once read as Latin."""
     if "\ufffd" in text:
         raise UndecodablePage("the page holds U+FFFD: its text was lost before it was saved")
-    if _reads_as_cp1251(text) or _reads_as_latin(text):
+    if _reads_as_latin(text):
+        raise UndecodablePage(_MIXED)
+
+
+def _refuse_foreign_text(text: str) -> None:
+    if _reads_as_cp1251(text):
         raise UndecodablePage(_MIXED)
     if not _CYRILLIC.search(text):
         raise UndecodablePage("the page holds no Cyrillic letter: it is not a page of a Bulgarian portal")

@@ -6,13 +6,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from uuid import uuid4
+from secrets import token_hex
 
 from sale_sofia.config.resilience import RENEWALS_PER_LEASE
 from sale_sofia.resilience.bulkhead import Place
 from sale_sofia.resilience.gate import Admission, Refusal
 from sale_sofia.resilience.leases import renewing
 from sale_sofia.resilience.outcome import Outcome
+
+_TOKEN_BYTES = 16
 
 
 class Requests(ABC):
@@ -57,7 +59,7 @@ class Requests(ABC):
 
 def new_token() -> str:
     """A name for one request, never given twice."""
-    return uuid4().hex
+    return token_hex(_TOKEN_BYTES)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -1,7 +1,8 @@
 """What every portal's adapter gives: bytes in, data out, no network, no clock, no database."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 from sale_sofia.listings.page import Page
@@ -10,14 +11,18 @@ from sale_sofia.listings.raw import RawListing
 PageKind = Literal["listing", "search", "project"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Card:
     """One advert on a page of results: who it is, and what the card already tells of it."""
 
     external_id: str
     url: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    """Under the names of `Listing`; only what the card says."""
+    read: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False, compare=False)
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """Under the names of `Listing`; only what the card says. Read when first asked for."""
+        return self.read()
 
 
 @dataclass(frozen=True, slots=True)

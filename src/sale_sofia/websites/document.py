@@ -26,6 +26,7 @@ class Document:
         self.id = ""
         self._rows_tables = rows
         self._rows: dict[str, Rows] = {}
+        self._firsts: dict[str, LexborNode | None] = {}
         self._jsonld: tuple[Mapping[str, Any], ...] | None = None
 
     def texts(self, link: Link, scope: LexborNode | None = None) -> Texts:
@@ -35,11 +36,17 @@ class Document:
         elif link.all:
             found = [_node_value(node, link) for node in (scope or self.tree).css(link.css)]
         else:  # the first alone is several times cheaper than all
-            node = (scope or self.tree).css_first(link.css)
+            node = scope.css_first(link.css) if scope else self._first(link.css)
             found = [] if node is None else [_node_value(node, link)]
         if link.match is not None:
             return _matching(found, link.match)
         return tuple(filter(None, found))
+
+    def _first(self, css: str) -> LexborNode | None:
+        """The first element; several fields are read from the same one."""
+        if css not in self._firsts:
+            self._firsts[css] = self.tree.css_first(css)
+        return self._firsts[css]
 
     def _lone_text(self, link: Link) -> str:
         if link.row is not None:

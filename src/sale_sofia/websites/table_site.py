@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -37,6 +38,7 @@ class TableSite:
         self.name = config.site
         self._limits = limits
         self._patterns = _patterns(config)
+        self._skipped = tuple((first.encode(), last.encode()) for first, last in config.listing.skip)
 
     def kind_of(self, url: str) -> PageKind | None:
         """What an address leads to, by its path alone: the portal may be served from any host."""
@@ -55,7 +57,7 @@ class TableSite:
         return RawListing(self.name, page.url, document.id, fields)
 
     def _open(self, page: Page) -> Document:
-        text = _without(page.text(self._limits), self.config.listing.skip)
+        text = page.text(self._limits, self._skipped)
         document = Document(text, url=page.url, rows=self.config.listing.rows)
         if address := _first(document, _OWN_ADDRESS):
             self._refuse_foreign(urlsplit(urljoin(page.url, address)).hostname, page)
@@ -135,9 +137,7 @@ class TableSite:
         url = _absolute(document.url, address[0])
         if self.listing_id(url) != own[0]:
             raise LayoutChanged(f"the card of advert {own[0]} leads to {url}")
-        fields = _read_fields(document, table.fields, node)
-        facts = {name: value for name, value in read_facts(fields).items() if value is not None}
-        return Card(own[0], url, facts)
+        return Card(own[0], url, partial(_card_facts, document, table.fields, node))
 
     def _says_empty(self, document: Document) -> bool:
         body = document.tree.body
@@ -148,16 +148,6 @@ class TableSite:
         address = _first(document, self.config.search.next)
         url = _absolute(document.url, address) if address else None
         return url if url and url != document.url and self.kind_of(url) == "search" else None
-
-
-def _without(text: str, spans: tuple[tuple[str, str], ...]) -> str:
-    """The text without what stands between each pair of marks; a mark that is missing cuts nothing."""
-    for first, last in spans:
-        start = text.find(first)
-        end = text.find(last, start) if start >= 0 else -1
-        if end >= 0:
-            text = text[:start] + text[end:]
-    return text
 
 
 def _patterns(config: SiteConfig) -> Mapping[PageKind, re.Pattern[str]]:
@@ -174,6 +164,11 @@ def _read_fields(
 ) -> dict[str, RawField]:
     read = ((name, _read_field(document, table, scope)) for name, table in tables.items())
     return {name: field for name, field in read if field}
+
+
+def _card_facts(document: Document, tables: Mapping[str, FieldTable], node: LexborNode) -> dict[str, Any]:
+    facts = read_facts(_read_fields(document, tables, node))
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _read_field(document: Document, table: FieldTable, scope: LexborNode | None) -> RawField | None:
