@@ -7,11 +7,12 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from crawls import Row, environment, requests
 from sale_sofia.config.settings import Settings, load_settings
@@ -33,11 +34,10 @@ WORKER = [*CELERY, "worker", "-Q", "sale_sofia", "--without-gossip", "--without-
 
 
 @dataclass(slots=True)
-class Party:
-    """Everything that takes part in a parallel crawl. What it starts, it ends."""
+class Team:
+    """Redis, workers, a beat and the database they share. What it starts, it ends."""
 
     folder: Path
-    simulator: RunningSimulator
     redis: RedisServer
     settings: Settings
     database: Database
@@ -46,6 +46,7 @@ class Party:
     beats: list[subprocess.Popen[bytes]] = field(default_factory=list)
     jobs: dict[str, str] = field(default_factory=dict)
     _started: int = 0
+    _names: list[str] = field(default_factory=list)
 
     def start_worker(self) -> None:
         self.workers.append(self._start("worker", [*WORKER, "-n", f"w{self._started}@%h"]))
@@ -53,11 +54,18 @@ class Party:
     def start_beat(self) -> None:
         self.beats.append(self._start("beat", [*CELERY, "beat", "-s", str(self.folder / "beat")]))
 
-    def dispatch(self) -> None:
+    def wait_until_ready(self, seconds: float = 60.0) -> None:
+        """Until every worker takes messages."""
+        deadline = time.monotonic() + seconds
+        logs = [self.folder / f"{name}.log" for name in self._names if name.startswith("worker")]
+        while not all(b" ready." in log.read_bytes() for log in logs):
+            assert time.monotonic() < deadline, f"no worker in {seconds} s{self.tail()}"
+            time.sleep(0.1)
+
+    def dispatch_plans(self, plans: Iterable[JobPlan]) -> None:
         """Make the jobs and send their message; the message may be lost, the jobs are not."""
-        for site in self.simulator.config.sites:
-            plan = JobPlan(get_scraper(site), tuple(self.simulator.start_urls(site)), limit=None, fresh=False)
-            self.jobs[site] = plan_for_workers(self.settings, self.database, plan)
+        for plan in plans:
+            self.jobs[plan.site.name] = plan_for_workers(self.settings, self.database, plan)
         made = [self.database.run_read(partial(known_job, job_id=job_id)) for job_id in self.jobs.values()]
         send_jobs(self.redis.url, made)
 
@@ -67,13 +75,14 @@ class Party:
             for site, job_id in self.jobs.items()
         }
 
-    def finished(self) -> bool:
-        return all(one.finished for one in self.progress().values())
+    def finished(self, sites: Collection[str] = ()) -> bool:
+        """Whether the jobs of these portals have ended, or all."""
+        return all(one.finished for site, one in self.progress().items() if not sites or site in sites)
 
-    def wait(self, seconds: float) -> None:
-        """Until every job has ended."""
+    def wait(self, seconds: float, sites: Collection[str] = ()) -> None:
+        """Until the jobs of these portals have ended, or all."""
         deadline = time.monotonic() + seconds
-        while not self.finished():
+        while not self.finished(sites):
             assert time.monotonic() < deadline, f"not finished in {seconds} s: {self.progress()}{self.tail()}"
             self.supervise()
             time.sleep(0.2)
@@ -113,19 +122,6 @@ class Party:
         with connect(self.redis.url) as client:
             client.flushall()
 
-    def requests(self) -> list[Row]:
-        """What the portals were asked for, when the last is surely written down."""
-        time.sleep(0.5)
-        assert self.simulator.log is not None
-        return requests(self.simulator.log)
-
-    def fetched_again(self) -> int:
-        """Answers of an advert's page beyond the first of each."""
-        asked = Counter(
-            (row["site"], row["path"]) for row in self.requests() if row["status"] == 200 and is_advert(row)
-        )
-        return sum(asked.values()) - len(asked)
-
     def tail(self) -> str:
         """The last words of every process, for the message of a failure."""
         logs = sorted(self.folder.glob("*.log"))
@@ -138,7 +134,8 @@ class Party:
 
     def _start(self, name: str, command: list[str]) -> subprocess.Popen[bytes]:
         self._started += 1
-        with (self.folder / f"{name}{self._started}.log").open("wb") as log:
+        self._names.append(f"{name}{self._started}")
+        with (self.folder / f"{self._names[-1]}.log").open("wb") as log:
             return subprocess.Popen(
                 command, env=self.environment, stdout=log, stderr=log, start_new_session=True
             )
@@ -148,6 +145,34 @@ class Party:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+@dataclass(slots=True)
+class Party(Team):
+    """A team and the simulated portals that it crawls."""
+
+    simulator: RunningSimulator = field(kw_only=True)
+
+    def dispatch(self) -> None:
+        """See `dispatch_plans`."""
+        simulator = self.simulator
+        self.dispatch_plans(
+            JobPlan(get_scraper(site), tuple(simulator.start_urls(site)), limit=None, fresh=False)
+            for site in simulator.config.sites
+        )
+
+    def requests(self) -> list[Row]:
+        """What the portals were asked for, when the last is surely written down."""
+        time.sleep(0.5)
+        assert self.simulator.log is not None
+        return requests(self.simulator.log)
+
+    def fetched_again(self) -> int:
+        """Answers of an advert's page beyond the first of each."""
+        asked = Counter(
+            (row["site"], row["path"]) for row in self.requests() if row["status"] == 200 and is_advert(row)
+        )
+        return sum(asked.values()) - len(asked)
 
 
 def is_advert(row: Row) -> bool:
@@ -162,30 +187,55 @@ def children(pid: int) -> list[int]:
         return []
 
 
+Made = TypeVar("Made", bound=Team)
+
+
 @contextmanager
 def party(folder: Path, config: SimulatorConfig, processes: int, **more: str) -> Iterator[Party]:
     """All of it but the workers and the beat; gone without a trace at the end."""
-    folder.mkdir(parents=True, exist_ok=True)
     assert config.log is not None
+    config.log.parent.mkdir(parents=True, exist_ok=True)
     config.log.touch()
-    with RedisServer.start(folder / "redis") as redis, start_in_process(config) as simulator:
+    with (
+        start_in_process(config) as simulator,
+        _closing(folder, processes, more, partial(Party, simulator=simulator)) as made,
+    ):
+        yield made
+
+
+@contextmanager
+def team(folder: Path, processes: int, **more: str) -> Iterator[Team]:
+    """Redis and a database, for portals of the caller's own; gone without a trace at the end."""
+    with _closing(folder, processes, more, Team) as made:
+        yield made
+
+
+@contextmanager
+def _closing(
+    folder: Path, processes: int, more: Mapping[str, str], make: Callable[..., Made]
+) -> Iterator[Made]:
+    folder.mkdir(parents=True, exist_ok=True)
+    with RedisServer.start(folder / "redis") as redis:
         variables = {"REDIS_URL": redis.url, "PARALLEL_SCRAPING": "true", "WORKER_PROCESSES": str(processes)}
         environ = environment(folder / "data", {**variables, **more})
-        settings = _settings(environ)
+        with surroundings(environ):
+            settings = load_settings()
         database = open_database(settings)
         initialize_database(database)
-        made = Party(folder, simulator, redis, settings, database, environ)
+        made = make(folder, redis, settings, database, environ)
         try:
             yield made
         finally:
             made.close()
 
 
-def _settings(environ: Mapping[str, str]) -> Settings:
+@contextmanager
+def surroundings(environ: Mapping[str, str]) -> Iterator[None]:
+    """Inside, the environment of this process is `environ`."""
     before = dict(os.environ)
     os.environ.update(environ)
     try:
-        return load_settings()
+        yield
     finally:
         os.environ.clear()
         os.environ.update(before)

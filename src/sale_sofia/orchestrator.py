@@ -1,13 +1,11 @@
 """The parallel mode: starts the services, hands them jobs, waits for their end, stops what it started."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from types import TracebackType
 from typing import Self
 
-from sale_sofia.config.services import SUPERVISE_SECONDS
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.errors import DatabaseError
 from sale_sofia.data.job_model import CELERY
@@ -19,16 +17,13 @@ from sale_sofia.scraping.planning import JobPlan, check_plans, plan_for_workers,
 from sale_sofia.scraping.progress import Progress, read_progress
 from sale_sofia.scraping.runners import let_go
 from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.waiting import JobsStillOpen, Look, wait_for_jobs
 from sale_sofia.services.fleet import Fleet
 from sale_sofia.services.ownership import ServicesBusy
-from sale_sofia.services.stop_signals import StopSignals
+from sale_sofia.services.stop_signals import Interrupted, StopSignals
 from sale_sofia.websites.registry import get_scraper
 
-Look = Callable[[Sequence[Progress]], None]
-
-
-class JobsStillOpen(TimeoutError):
-    """Jobs had not ended when the time was up; they go on."""
+__all__ = ["Interrupted", "JobsStillOpen", "Orchestrator"]
 
 
 def _ignore(_: object) -> None:
@@ -166,32 +161,19 @@ class Orchestrator:
 
     def wait_for_scraping_completion(
         self, job_ids: Sequence[str], timeout: float, look: Look = _ignore
-    ) -> dict[str, Progress]:
+    ) -> Mapping[str, Progress]:
         """The jobs' last numbers, when all have ended; services that die meanwhile are started again.
-
-        An announced end is heard at once, another within a second. `look` is shown the numbers each time.
 
         Raises:
             JobsStillOpen: the time was up; it names the jobs.
             Interrupted: a signal asked for an end.
             ServiceDied: a service dies all the time.
         """
-        end = time.monotonic() + timeout
         with JobEvents(self.start_redis) as events:
-            while True:
-                found = {job_id: self.get_scraping_progress(job_id) for job_id in job_ids}
-                look(list(found.values()))
-                if all(one.finished for one in found.values()):
-                    return found
-                self._check_time(found, end, timeout)
-                self.supervise()
-                events.wait(min(SUPERVISE_SECONDS, max(0.0, end - time.monotonic())))
+            return wait_for_jobs(partial(self._read, job_ids), events, timeout, look, self.supervise)
 
-    @staticmethod
-    def _check_time(found: dict[str, Progress], end: float, timeout: float) -> None:
-        if time.monotonic() >= end:
-            left = [f"{one.job_id} ({one.status})" for one in found.values() if not one.finished]
-            raise JobsStillOpen(f"Not ended after {timeout:g} s: {', '.join(left)}.")
+    def _read(self, job_ids: Sequence[str]) -> dict[str, Progress]:
+        return {job_id: self.get_scraping_progress(job_id) for job_id in job_ids}
 
     def supervise(self) -> None:
         """One look at the services; what died is started again.

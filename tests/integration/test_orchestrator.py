@@ -1,6 +1,7 @@
 """The orchestrator: what it starts runs, what dies is started again, and a foreign Redis stays as it was."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -70,6 +71,7 @@ def test_what_dies_is_started_again_and_nothing_is_lost(
         assert server is not None
         for process in (fleet.worker.process, fleet.beat.process, server.process):
             kill(process)
+        shutil.rmtree(settings.data_dir / "redis" / "appendonlydir")  # and Redis forgets everything
         ended = services.wait_for_scraping_completion([job_id], 120)
         assert services.start_redis() == url
         assert ended[job_id].status == "COMPLETE"

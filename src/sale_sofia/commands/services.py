@@ -67,7 +67,7 @@ def worker() -> None:
 def beat() -> None:
     """Be the Celery beat, which wakes waiting jobs and begins scheduled crawls, until Ctrl-C."""
     settings = load_settings()
-    become(beat_command(settings.data_dir / RUN_FOLDER), _environment(settings))
+    become(beat_command(settings.data_dir / RUN_FOLDER / "beat-schedule-by-hand"), _environment(settings))
 
 
 def _environment(settings: Settings) -> dict[str, str]:

@@ -31,12 +31,12 @@ RESET_TIMEOUT_MAX_SECONDS: Final = 3600.0
 """No circuit stays open longer than this, unless its first timeout already is longer."""
 RESET_JITTER: Final = 0.2
 """Largest share that chance adds to a repeated timeout, so that domains do not wake together."""
-PROBE_LEASE_SECONDS: Final = 60.0
+PROBE_LEASE_SECONDS: Final = 15.0
 """A test request not heard of for so long counts as lost; a living one renews its lease."""
 PROBE_BUSY_SECONDS: Final = 5.0
 """When to ask again while all test requests of a half-open circuit are under way."""
 
-PLACE_LEASE_SECONDS: Final = 60.0
+PLACE_LEASE_SECONDS: Final = 15.0
 """A place not heard of for so long is free again; a living holder renews its lease."""
 PLACE_BUSY_SECONDS: Final = 2.0
 """When to ask again while all places of a domain are taken."""

@@ -21,13 +21,14 @@ BEAT_STEPS: Final = ((TERMINATE, BEAT_STOP_SECONDS),)
 
 
 def worker_command() -> list[str]:
-    """A worker; it talks to no other worker, which would only cost time."""
-    return [*_CELERY, "worker", "-Q", APP_NAME, "--without-gossip", "--without-mingle", *_LOG_LEVEL]
+    """A worker; it talks to no other worker, which would only cost time, and has a name of its own."""
+    name = ("--hostname", f"{APP_NAME}-{os.getpid()}@%h")
+    return [*_CELERY, "worker", "-Q", APP_NAME, "--without-gossip", "--without-mingle", *name, *_LOG_LEVEL]
 
 
-def beat_command(folder: Path) -> list[str]:
-    """The clock; it remembers in the folder when it struck last."""
-    return [*_CELERY, "beat", "--schedule", str((folder / "beat-schedule").absolute()), *_LOG_LEVEL]
+def beat_command(memory: Path) -> list[str]:
+    """The clock; it remembers in this file when it struck last, so no two may have the same."""
+    return [*_CELERY, "beat", "--schedule", str(memory.absolute()), *_LOG_LEVEL]
 
 
 def flower_command(address: str, port: int) -> list[str]:

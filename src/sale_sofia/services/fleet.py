@@ -100,7 +100,7 @@ class Fleet:
     def _start_children(self, url: str) -> None:
         environ = program_environment(self.settings, url)
         self.worker.start(worker_command(), environ)
-        self.beat.start(beat_command(self.settings.data_dir / RUN_FOLDER), environ)
+        self.beat.start(beat_command(self.settings.data_dir / RUN_FOLDER / "beat-schedule"), environ)
 
     def _wait_until_ready(self, child: Child, end: float, seconds: float) -> None:
         while not child.ready:

@@ -1,11 +1,11 @@
-"""SIGINT and SIGTERM: the first asks for an orderly end, the second for an end at once."""
+"""SIGINT, SIGTERM and SIGHUP: the first asks for an orderly end, the second for an end at once."""
 
 import signal
 import threading
 from types import FrameType, TracebackType
 from typing import Any, Final, Self
 
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Step = tuple[signal.Signals, float]
 """A signal, and how many seconds of patience follow it."""
 
@@ -42,7 +42,9 @@ class StopSignals:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._note) for number in _SIGNALS}
+            self._before = {
+                number: signal.signal(number, self._note) for number in _SIGNALS if _wanted(number)
+            }
         return self
 
     def __exit__(
@@ -54,3 +56,8 @@ class StopSignals:
 
     def _note(self, _number: int, _frame: FrameType | None) -> None:
         self._count += 1
+
+
+def _wanted(number: signal.Signals) -> bool:
+    """Whoever was started with `nohup` is to outlive its terminal."""
+    return number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN

@@ -92,6 +92,19 @@ def test_the_first_signal_asks_and_the_second_forces() -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_a_closed_terminal_asks_too_unless_it_is_to_be_outlived() -> None:
+    before = signal.getsignal(signal.SIGHUP)
+    try:
+        for handler, asked in ((signal.SIG_DFL, True), (signal.SIG_IGN, False)):
+            signal.signal(signal.SIGHUP, handler)
+            with StopSignals() as signals:
+                signal.raise_signal(signal.SIGHUP)
+                assert signals.asked is asked
+            assert signal.getsignal(signal.SIGHUP) is handler
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_in_another_thread_signals_are_left_alone() -> None:
     before = signal.getsignal(signal.SIGINT)
     seen = []
@@ -132,3 +145,15 @@ def test_a_program_sees_the_settings_we_have(tmp_path: Path, monkeypatch: pytest
         assert load_settings() == one
         monkeypatch.undo()
         monkeypatch.setenv("PATH", "/bin")
+
+
+def test_two_signals_take_the_patience_of_all_services(tmp_path: Path) -> None:
+    settings = load_settings().model_copy(update={"data_dir": tmp_path})
+    with Orchestrator(settings) as services:
+        signal.raise_signal(signal.SIGINT)
+        assert not services.fleet.worker.forced()
+        with pytest.raises(Interrupted):
+            services.supervise()
+        signal.raise_signal(signal.SIGINT)
+        assert services.fleet.worker.forced()
+        assert services.fleet.beat.forced()
