@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sale_sofia.commands import crawl, demo, errors, operations, overview, pages, report, simulate
+from sale_sofia.commands import crawl, demo, errors, gates, operations, overview, pages, report, simulate
 from sale_sofia.commands import services as service_commands
 from sale_sofia.commands.console import BAD_INPUT, log, out
 from sale_sofia.data.errors import DatabaseError
@@ -44,6 +44,8 @@ app.command()(overview.jobs)
 app.command()(overview.status)
 app.command()(report.report)
 app.command()(errors.errors)
+app.command()(gates.rate)
+app.command()(gates.circuits)
 app.command()(service_commands.up)
 app.command()(service_commands.down)
 app.command()(service_commands.worker)

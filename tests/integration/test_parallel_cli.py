@@ -115,7 +115,7 @@ def test_all_pages_failing_are_counted_by_reason(up: Path) -> None:
 
 
 def test_one_job_of_a_portal_at_a_time(up: Path, tmp_path: Path) -> None:
-    with simulated(tmp_path, 300) as simulator:
+    with simulated(tmp_path, 3000) as simulator:  # more than can be read before it is cancelled
         crawl = crawl_arguments(simulator, "imot.bg")
         first = start(up, *crawl, "--parallel", **QUICK, RETRY_MAX_ATTEMPTS="1")
         until(lambda: requests(tmp_path / "log"), "the first request")

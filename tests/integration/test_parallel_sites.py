@@ -1,4 +1,4 @@
-"""Portals crawled at once: each at its own rate, and none waits for another that is slow, silent or hostile."""
+"""Portals crawled at once: each at its own rate, and none waits for another that is slow or hostile."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
