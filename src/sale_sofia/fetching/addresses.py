@@ -44,8 +44,9 @@ class AddressGuard:
         self._seconds = dns_cache_seconds
         self._clock = clock
         self._known: dict[tuple[str, int], tuple[float, tuple[str, ...]]] = {}
+        self._allowed: dict[tuple[str, str, frozenset[str]], tuple[str, int, bool]] = {}
 
-    async def check(self, url: str, hosts: Collection[str]) -> Target:
+    async def check(self, url: str, hosts: frozenset[str]) -> Target:
         """The target behind an address.
 
         Raises:
@@ -54,12 +55,13 @@ class AddressGuard:
             NetworkDns: the name is unknown.
         """
         parts = _split(url)
-        host = (parts.hostname or "").lower()
-        port = parts.port or PORTS[parts.scheme]
-        _check_host(host, _names(host, parts, port), hosts)
-        if _is_local(host) or _literal(host):
+        place = (parts.scheme, parts.netloc, hosts)
+        if place not in self._allowed:  # the few that are, are asked for again and again
+            self._allowed[place] = _allowed(parts, hosts)
+        host, port, needs_look_up = self._allowed[place]
+        if not needs_look_up:
             return Target(url, host, port, ())
-        return await self._resolved(url, _ascii(host), port)
+        return await self._resolved(url, host, port)
 
     async def _resolved(self, url: str, host: str, port: int) -> Target:
         addresses = await self._look_up(host, port)
@@ -92,6 +94,16 @@ def _split(url: str) -> SplitResult:
     if parts.scheme not in PORTS or not parts.hostname or "@" in parts.netloc or UNSAFE.search(url):
         raise ForeignAddress(f"not a plain http(s) address: {url!r}")
     return parts
+
+
+def _allowed(parts: SplitResult, hosts: Collection[str]) -> tuple[str, int, bool]:
+    """Host, port, and whether the host is a name that has to be looked up."""
+    host = (parts.hostname or "").lower()
+    port = parts.port or PORTS[parts.scheme]
+    _check_host(host, _names(host, parts, port), hosts)
+    if _is_local(host) or _literal(host):
+        return host, port, False
+    return _ascii(host), port, True
 
 
 def _names(host: str, parts: SplitResult, port: int) -> set[str]:

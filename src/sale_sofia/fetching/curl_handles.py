@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 from curl_cffi import AsyncCurl, Curl, CurlHttpVersion, CurlInfo, CurlOpt
 from curl_cffi.requests.impersonate import resolve_latest_browser_type
 
+from sale_sofia.config.fetching import READ_BYTES
 from sale_sofia.fetching.body import Body
 from sale_sofia.fetching.cookies import CookieJar
 
@@ -14,6 +15,7 @@ MILLISECONDS: Final = 1000
 LANGUAGES: Final = "bg-BG,bg;q=0.9,en;q=0.5"
 OPTIONS: Final[Mapping[CurlOpt, Any]] = {
     CurlOpt.FOLLOWLOCATION: 0,
+    CurlOpt.BUFFERSIZE: READ_BYTES,
     CurlOpt.COOKIEFILE: "",  # switches cookies on
     # curl reads http_proxy and its kin unless told of no proxy.
     CurlOpt.PROXY: "",

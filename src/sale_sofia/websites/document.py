@@ -15,6 +15,7 @@ Texts = tuple[str, ...]
 Rows = Mapping[str, str]
 
 _AMBIGUOUS = ""
+_JSON = json.JSONDecoder(strict=False)
 
 
 class Document:
@@ -127,7 +128,7 @@ def _label(text: str) -> str:
 
 def _json(text: str) -> Any:  # noqa: ANN401 - whatever the page holds
     try:
-        return json.loads(text, strict=False)
+        return _JSON.decode(text)
     except ValueError:
         return None
 

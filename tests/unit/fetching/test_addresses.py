@@ -33,7 +33,7 @@ def names(monkeypatch: pytest.MonkeyPatch, asked: list[str]) -> Names:
 
 
 def check(url: str, *hosts: str) -> Target:
-    return asyncio.run(AddressGuard(0).check(url, hosts))
+    return asyncio.run(AddressGuard(0).check(url, frozenset(hosts)))
 
 
 def test_a_portal_is_looked_up_and_pinned(names: Names) -> None:
@@ -120,9 +120,9 @@ def test_a_look_up_holds_for_its_time(names: Names, asked: list[str], later: flo
 
     async def run() -> None:
         guard = AddressGuard(10, clock=lambda: now[0])
-        await guard.check("https://www.imot.bg/1", {"www.imot.bg"})
+        await guard.check("https://www.imot.bg/1", frozenset({"www.imot.bg"}))
         now[0] = later
-        await guard.check("https://www.imot.bg/2", {"www.imot.bg"})
+        await guard.check("https://www.imot.bg/2", frozenset({"www.imot.bg"}))
 
     asyncio.run(run())
     assert len(asked) == look_ups
