@@ -22,6 +22,7 @@ from sale_sofia.scraping.dispatching import send_jobs
 from sale_sofia.scraping.jobs import known_job
 from sale_sofia.scraping.planning import JobPlan, plan_for_workers
 from sale_sofia.scraping.progress import Progress, read_progress
+from sale_sofia.scraping.redis_keys import result_url
 from sale_sofia.scraping.store import open_database
 from sale_sofia.services.redis_client import connect
 from sale_sofia.services.redis_server import RedisServer
@@ -30,6 +31,7 @@ from sale_sofia.simulator.simulator_config import SimulatorConfig
 from sale_sofia.websites.registry import get_scraper
 
 CELERY = [sys.executable, "-m", "celery", "-A", "sale_sofia.celery_app"]
+OUR_KEYS = ("circuit:", "ratelimit:", "bulkhead:", "scraping:")
 WORKER = [*CELERY, "worker", "-Q", "sale_sofia", "--without-gossip", "--without-mingle", "-l", "info"]
 
 
@@ -121,6 +123,20 @@ class Team:
         """Everything in Redis is gone: messages, limits, circuits."""
         with connect(self.redis.url) as client:
             client.flushall()
+
+    def redis_bytes(self) -> int:
+        """The memory that Redis uses now."""
+        with connect(self.redis.url) as client:
+            return int(client.info("memory")["used_memory"])
+
+    def keys_of_ours(self) -> dict[str, int]:
+        """The seconds that each key of ours has still to live, -1 for ever; Celery's own are not counted."""
+        found: dict[str, int] = {}
+        for url in (self.redis.url, result_url(self.redis.url)):
+            with connect(url) as client:
+                names = {key.decode() if isinstance(key, bytes) else key for key in client.scan_iter()}
+                found |= {name: int(client.ttl(name)) for name in names if name.startswith(OUR_KEYS)}
+        return found
 
     def tail(self) -> str:
         """The last words of every process, for the message of a failure."""

@@ -11,6 +11,8 @@ LANE_SECONDS: Final = 45.0
 """A lane begins no page after so long and makes room; long enough that a message costs nothing per page."""
 LANE_IDLE_SECONDS: Final = 2.0
 """A lane with nothing to do for so long ends: waiting happens in the frontier, not in a worker's slot."""
+LANE_LOOK_SECONDS: Final = 0.5
+"""How often a lane without work looks whether another has found some: a search page lists work for all."""
 LANE_PAGES_PER_MINUTE: Final = 600.0
 """What one lane is trusted to keep up with; a faster portal gets more lanes."""
 

@@ -11,7 +11,7 @@ from secrets import token_hex
 from sale_sofia.config.resilience import RENEWALS_PER_LEASE
 from sale_sofia.resilience.bulkhead import Place
 from sale_sofia.resilience.gate import Admission, Refusal
-from sale_sofia.resilience.leases import renewing
+from sale_sofia.resilience.leases import Renewal
 from sale_sofia.resilience.outcome import Outcome
 
 _TOKEN_BYTES = 16
@@ -48,13 +48,16 @@ class Requests(ABC):
         if isinstance(entry, Refusal):
             yield entry
             return
-        async with renewing(self.lease_seconds / RENEWALS_PER_LEASE, partial(self.keep, entry.place)):
+        renewal = Renewal(self.lease_seconds / RENEWALS_PER_LEASE, partial(self.keep, entry.place))
+        try:
+            entry = await self.wait(entry)
+            yield entry
+        finally:
             try:
-                entry = await self.wait(entry)
-                yield entry
-            finally:
                 if isinstance(entry, Admission):
                     await self.report(entry, Outcome.neutral())
+            finally:
+                await renewal.stop()
 
 
 def new_token() -> str:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from redis.exceptions import RedisError
 
 
-class _Renewal:
+class Renewal:
     """Renews again and again, beginning after the first `every` seconds: who is done before costs nothing."""
 
     def __init__(self, every: float, renew: Callable[[], Awaitable[bool]]) -> None:
@@ -30,6 +30,7 @@ class _Renewal:
         return True
 
     async def stop(self) -> None:
+        """Renew no more; what is under way is cancelled."""
         self._timer.cancel()
         if self._task:
             self._task.cancel()
@@ -39,7 +40,7 @@ class _Renewal:
 @asynccontextmanager
 async def renewing(every: float, renew: Callable[[], Awaitable[bool]]) -> AsyncIterator[None]:
     """Inside, `renew` is called every so many seconds until it says that there is nothing to renew."""
-    renewal = _Renewal(every, renew)
+    renewal = Renewal(every, renew)
     try:
         yield
     finally:

@@ -5,7 +5,12 @@ import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
-from sale_sofia.config.parallel import LANE_IDLE_SECONDS, LANE_PAGES_PER_MINUTE, LANE_SECONDS
+from sale_sofia.config.parallel import (
+    LANE_IDLE_SECONDS,
+    LANE_LOOK_SECONDS,
+    LANE_PAGES_PER_MINUTE,
+    LANE_SECONDS,
+)
 from sale_sofia.config.settings import Settings
 from sale_sofia.config.site_config import load_site_config
 from sale_sofia.data.database import Database
@@ -44,6 +49,11 @@ def lanes_for(settings: Settings, site: str) -> int:
     config = load_site_config(site)
     wanted = -(-rate_per_minute(settings, config) // LANE_PAGES_PER_MINUTE)
     return max(1, min(int(wanted), config.politeness.concurrency))
+
+
+def visitors_for(settings: Settings, site: str) -> int:
+    """A lane's share of the portal's places: with more, lanes put pages back for want of each other's."""
+    return -(-load_site_config(site).politeness.concurrency // lanes_for(settings, site))
 
 
 async def run_lane(
@@ -88,6 +98,8 @@ async def _crawl(
     visitor = await make_visitor(settings, config, job, tools, metrics.collector)
     stack.push_async_callback(visitor.gate.close)
 
+    visitors = visitors_for(settings, job.site)
+
     def count(_: Claim) -> None:
         summary.pages += 1
 
@@ -96,12 +108,12 @@ async def _crawl(
         owner=this_owner(),
         database=database,
         visitor=visitor,
-        writer=make_writer(settings, database, job, config.politeness.concurrency, metrics.collector),
+        writer=make_writer(settings, database, job, visitors, metrics.collector),
         metrics=metrics,
-        concurrency=config.politeness.concurrency,
+        concurrency=visitors,
         lease_seconds=settings.lease_seconds,
         clock=time.time,
         stop=asyncio.Event(),
         progress=count,
-        shift=Shift(LANE_SECONDS, LANE_IDLE_SECONDS),
+        shift=Shift(LANE_SECONDS, LANE_IDLE_SECONDS, LANE_LOOK_SECONDS),
     )

@@ -30,6 +30,8 @@ class Shift:
     """After so long no further page is begun."""
     idle_seconds: float = math.inf
     """It ends when nothing becomes due for so long."""
+    look_seconds: float = math.inf
+    """How often it looks meanwhile for what others find."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,13 +59,16 @@ class SiteCrawl:
     _over: bool = False
     """Somebody ended the job: nothing of it is claimed any more."""
     _until: float = math.inf
+    _had_work: float = 0.0
+    """When we last got a row, or began."""
 
     async def run(self) -> bool:
         """Work until all rows are at their end, or the shift is (True), or until told to stop (False).
 
         What is in hand and not finished is handed back at once.
         """
-        self._until = self.clock() + self.shift.seconds
+        self._had_work = self.clock()
+        self._until = self._had_work + self.shift.seconds
         helpers = [asyncio.create_task(self._renew()), asyncio.create_task(self._stopped())]
         working = asyncio.create_task(self._work_together())
         try:
@@ -111,6 +116,9 @@ class SiteCrawl:
         claims = await self.database.run_write_async(self._lease)
         self._claims.extend(claims)
         self._held.update((claim.id, claim) for claim in claims)
+        if claims:
+            self._had_work = self.clock()
+            self._moved.set()
 
     def _lease(self, connection: Connection) -> list[Claim]:
         now = self.clock()
@@ -140,13 +148,21 @@ class SiteCrawl:
 
         False, at once, when that is further away than this shift waits for work.
         """
-        due = self.lease_seconds if counts.next_due is None else counts.next_due - self.clock()
+        due = self._seconds_to_next_look(counts)
         if due > self.shift.idle_seconds and not self._held:
             return False
         with suppress(TimeoutError):
             async with asyncio.timeout(min(max(0.0, due), self.lease_seconds)):
                 await self._moved.wait()
         return True
+
+    def _seconds_to_next_look(self, counts: Counts) -> float:
+        """Rows that wait say when; those in other hands may bring new ones, or come back by their lease."""
+        if counts.next_due is not None:
+            return counts.next_due - self.clock()
+        if self._held or self.clock() > self._had_work + self.shift.idle_seconds:
+            return self.lease_seconds
+        return self.shift.look_seconds
 
     async def _renew(self) -> None:
         while True:

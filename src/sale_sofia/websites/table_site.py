@@ -21,7 +21,7 @@ from sale_sofia.listings.page_errors import (
 from sale_sofia.listings.parsers import PARSERS
 from sale_sofia.listings.raw import RawField, RawListing
 from sale_sofia.websites.base import Card, PageKind, SearchPage
-from sale_sofia.websites.document import Document, node_text
+from sale_sofia.websites.document import Document, Texts, node_text
 
 _OWN_ADDRESS = (
     Link(css='link[rel="canonical"]', attr="href"),
@@ -162,8 +162,11 @@ def _patterns(config: SiteConfig) -> Mapping[PageKind, re.Pattern[str]]:
 def _read_fields(
     document: Document, tables: Mapping[str, FieldTable], scope: LexborNode | None = None
 ) -> dict[str, RawField]:
-    read = ((name, _read_field(document, table, scope)) for name, table in tables.items())
-    return {name: field for name, field in read if field}
+    fields: dict[str, RawField] = {}
+    for name, table in tables.items():
+        if field := _read_field(document, table, scope):
+            fields[name] = field
+    return fields
 
 
 def _card_facts(document: Document, tables: Mapping[str, FieldTable], node: LexborNode) -> dict[str, Any]:
@@ -174,9 +177,14 @@ def _card_facts(document: Document, tables: Mapping[str, FieldTable], node: Lexb
 def _read_field(document: Document, table: FieldTable, scope: LexborNode | None) -> RawField | None:
     for number, link in enumerate(table.links):
         if texts := document.texts(link, scope):
-            confirmations = (document.texts(other, scope) for other in table.agree)
-            return RawField(texts, number, *table.parser, tuple(filter(None, confirmations)))
+            return RawField(texts, number, *table.parser, _confirmations(document, table, scope))
     return None
+
+
+def _confirmations(document: Document, table: FieldTable, scope: LexborNode | None) -> tuple[Texts, ...]:
+    if not table.agree:
+        return ()
+    return tuple(filter(None, (document.texts(other, scope) for other in table.agree)))
 
 
 def _first(document: Document, links: tuple[Link, ...]) -> str | None:
