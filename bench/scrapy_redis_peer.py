@@ -4,58 +4,30 @@ Started with the same folder and Redis again, it goes on with what is in the que
 """
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from scrapy import Request
 from scrapy.crawler import Crawler, CrawlerProcess
-from scrapy.http import Response
 from scrapy_redis.spiders import RedisSpider
 
-import crawler
-import peers
+from scrapy_parts import ImotPages, Keeping
 
 FOLDER = Path(os.environ["PEER_FOLDER"])
 IDLE_SECONDS = 3
 
 
-class ImotSpider(RedisSpider):  # type: ignore[misc]
+class ImotSpider(ImotPages, RedisSpider):  # type: ignore[misc]
     """Search pages lead to adverts and to the next search page."""
 
     name = "imot"
 
-    def parse(self, response: Response, **_: Any) -> Iterator[Request]:  # noqa: ANN401 - Scrapy's own signature
-        """Follow the cards of a search page, then the next page."""
-        for link in response.css(crawler.CARDS):
-            yield response.follow(link, callback=self.parse_advert)
-        for url in response.css(f"{crawler.NEXT_PAGE}::attr(href)").getall():
-            yield response.follow(url, callback=self.parse)
 
-    def parse_advert(self, response: Response) -> Iterator[dict[str, Any]]:
-        """The item of an advert."""
-        yield peers.only_fields(peers.read_imot(peers.Parsel(response.selector)))
-
-
-class SqlitePipeline:
+class SqlitePipeline(Keeping):
     """Keeps the items; both processes write to one file."""
-
-    def __init__(self) -> None:
-        self._store = crawler.ItemStore(FOLDER)
 
     @classmethod
     def from_crawler(cls, _crawler: Crawler) -> "SqlitePipeline":
         """Scrapy's way of making a pipeline."""
-        return cls()
-
-    def process_item(self, item: dict[str, Any]) -> dict[str, Any]:
-        """Store one."""
-        self._store.save(item)
-        return item
-
-    def close_spider(self) -> None:
-        """The crawl is over."""
-        self._store.close()
+        return cls(FOLDER)
 
 
 def main() -> None:

@@ -20,8 +20,6 @@ RECONCILE_SECONDS: Final = 5.0
 """How often lost wake-ups are looked for: the broker loses about one message in four kills."""
 DISPATCH_GRACE_SECONDS: Final = 10.0
 """A generation that has claimed nothing after so long was lost on its way."""
-STUCK_JOB_SECONDS: Final = 900.0
-"""A job none of whose rows moved for so long, though some are due, is an incident."""
 
 MOST_DEATHS: Final = 5
 """A page whose worker died so often under it is given up: it may be what kills them."""

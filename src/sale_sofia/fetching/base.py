@@ -64,13 +64,3 @@ class Verdict:
     """With `blocked`: how we are kept out."""
     vendor: str | None = None
     """With `blocked`: whose page it is, or the address we were sent to."""
-
-    @property
-    def counts_against_domain(self) -> bool:
-        """Whether the domain's circuit breaker hears of it."""
-        return self.kind in {"rate_limited", "blocked", "server_error", "truncated", "empty"}
-
-    @property
-    def retry(self) -> bool:
-        """Whether the same page may be had later."""
-        return self.kind in {"rate_limited", "blocked", "proxy_fault", "server_error", "truncated", "empty"}
