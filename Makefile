@@ -21,7 +21,7 @@ demo: setup  ## See it work: render portal pages, read them, print what they say
 	@$(BIN)/sale-sofia demo
 
 test: lint  ## Lint, types and all tests
-	$(BIN)/pytest -n 2 --cov --cov-report=term
+	$(BIN)/pytest -n 4 --dist worksteal --cov --cov-report=term
 
 lint: setup  ## ruff and mypy strict
 	$(BIN)/ruff check .

@@ -8,6 +8,11 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_core.core_schema import ValidationInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from sale_sofia.config.settings_descriptions import DescriptionSettings
+from sale_sofia.config.settings_drift import DriftSettings
+from sale_sofia.config.settings_history import HistorySettings
+from sale_sofia.config.settings_postgres import PostgresSettings
+from sale_sofia.config.settings_properties import PropertySettings
 from sale_sofia.config.settings_types import (
     DEFAULT_DOMAIN,
     FOLDER_ALLOWED,
@@ -38,7 +43,9 @@ def _database_in_data_dir(data: dict[str, Any]) -> SecretStr:
     return SecretStr(f"sqlite:///{data['data_dir'] / DATABASE_FILE}")
 
 
-class Settings(BaseSettings):
+class Settings(
+    DriftSettings, DescriptionSettings, PropertySettings, HistorySettings, PostgresSettings, BaseSettings
+):
     """All settings, valid and unchangeable. A field's environment variable is its name in capitals.
 
     An empty variable counts as unset; no file is read.

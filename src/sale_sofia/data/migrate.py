@@ -8,7 +8,7 @@ from sale_sofia.data.database import Database, retry_on_busy
 from sale_sofia.data.errors import DatabaseError, DatabaseMissing, DatabaseTooNew
 from sale_sofia.data.sqlite import faults
 
-HEAD: Final = "0003_monitoring"
+HEAD: Final = "0007_drift"
 """The last step in `migrations/`, named here so that a current database needs no Alembic to be recognised."""
 
 

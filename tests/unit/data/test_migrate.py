@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from sale_sofia.data.all_tables import metadata
 from sale_sofia.data.database import DatabaseBusy, DatabaseTooNew
 from sale_sofia.data.migrate import HEAD, check, current_revision, initialize_database, upgrade
 from sale_sofia.data.migrations import runner
-from sale_sofia.data.schema import metadata
 from sale_sofia.data.sqlite import exclusive
 from unit.data.helpers import database, ready_database
 

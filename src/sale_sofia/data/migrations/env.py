@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from sale_sofia.data.schema import metadata
+from sale_sofia.data.all_tables import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

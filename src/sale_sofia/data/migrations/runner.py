@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy import Connection
 
-from sale_sofia.data.schema import metadata
+from sale_sofia.data.all_tables import metadata
 
 
 def revision(connection: Connection) -> str | None:

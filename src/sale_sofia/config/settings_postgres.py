@@ -1,0 +1,7 @@
+"""Settings of PostgreSQL as the store."""
+
+from pydantic import BaseModel
+
+
+class PostgresSettings(BaseModel):
+    """Settings of PostgreSQL as the store."""

@@ -1,0 +1,7 @@
+"""Settings of matching adverts to properties and of agencies."""
+
+from pydantic import BaseModel
+
+
+class PropertySettings(BaseModel):
+    """Settings of matching adverts to properties and of agencies."""

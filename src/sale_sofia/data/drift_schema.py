@@ -1,0 +1,1 @@
+"""The tables of how pages usually look."""

@@ -1,0 +1,1 @@
+"""The tables of what was seen and what is gone."""

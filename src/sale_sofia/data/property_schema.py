@@ -1,0 +1,1 @@
+"""The tables of properties and agencies."""
