@@ -1,14 +1,11 @@
-"""Commands about pages and portals: parse, sites list."""
+"""Reading saved pages: parse."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from sale_sofia.commands.console import NOT_ALL_RIGHT, AsJson, log, out, print_json, refuse
-from sale_sofia.config.site_config import load_site_config, load_start_urls
+from sale_sofia.commands.console import NOT_ALL_RIGHT, log, print_json, refuse
 from sale_sofia.scraping.saved_pages import read_file, read_manifest
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 
@@ -42,29 +39,3 @@ def parse(
     answer = print_json(read_file(get_scraper(site), file, url))
     if answer["kind"] == "error":
         raise typer.Exit(NOT_ALL_RIGHT)
-
-
-def list_sites(as_json: AsJson = False) -> None:
-    """List the portals, how gently each is read and where a crawl of it begins."""
-    rows = list(_site_rows())
-    if as_json:
-        print_json({"sites": rows})
-        return
-    table = Table("site", "hosts", "a request every", "at once", "start URLs")
-    for row in rows:
-        cells = (
-            ", ".join(row["hosts"]),
-            f"{row['delay_seconds']:g} s",
-            row["concurrency"],
-            len(row["start_urls"]),
-        )
-        table.add_row(row["site"], *map(str, cells))
-    out.print(table)
-
-
-def _site_rows() -> Iterator[dict[str, Any]]:
-    for name in AVAILABLE_SITES:
-        config = load_site_config(name)
-        politeness = config.politeness.model_dump(include={"delay_seconds", "concurrency"})
-        start_urls = list(config.start_urls or load_start_urls().get(name, ()))
-        yield {"site": name, "hosts": list(config.hosts), **politeness, "start_urls": start_urls}

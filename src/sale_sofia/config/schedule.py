@@ -20,7 +20,8 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from sale_sofia.config.settings import TIME_ZONE
-from sale_sofia.config.site_config import SiteConfigError, Table, available_sites, load_yaml, sentences
+from sale_sofia.config.site_config import SiteConfigError, available_sites, load_yaml, sentences
+from sale_sofia.config.site_links import Table
 
 SCHEDULE_FILE: Final = "schedule.yaml"
 _HOURS_PER_DAY: Final = 24

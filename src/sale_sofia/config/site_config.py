@@ -5,17 +5,28 @@ loaded, and what is wrong is named by file and key.
 """
 
 import os
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from sale_sofia.config.fetching import PROOF_MIN_LENGTH
+from sale_sofia.config.site_history import DelistingTable, HistoryTable
+from sale_sofia.config.site_links import (
+    CARD,
+    FieldTable,
+    JsonTable,
+    Link,
+    PagingTable,
+    Pattern,
+    RowsTable,
+    Table,
+)
+from sale_sofia.config.site_proxies import ProxyTable
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 CONFIG_FOLDER = Path(str(files("sale_sofia.config")))
@@ -24,31 +35,6 @@ SITES_VARIABLE = "SITES_DIR"
 
 class SiteConfigError(ValueError):
     """A site file that cannot be used, said in one sentence per mistake: file, key, what is allowed."""
-
-
-class Table(BaseModel):
-    """A section of a site file. An unknown key is an error that lists the known ones."""
-
-    model_config = ConfigDict(frozen=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _know_every_key(cls, data: Any) -> Any:  # noqa: ANN401 - whatever the file holds
-        known = {field.alias or name for name, field in cls.model_fields.items()}
-        if isinstance(data, Mapping) and (unknown := sorted(data.keys() - known)):
-            raise ValueError(f"unknown key {', '.join(unknown)}; allowed: {', '.join(sorted(known))}")
-        return data
-
-
-def _compile(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"not a regular expression: {error}") from None
-    return pattern
-
-
-Pattern = Annotated[str, AfterValidator(_compile)]
 
 
 def _ascii(mark: bytes) -> bytes:
@@ -76,55 +62,14 @@ class Urls(Table):
     listing: Pattern
     search: Pattern
     project: Pattern | None = None
+    digits: Annotated[str | None, Field(min_length=2)] = None
+    """Where the id in an address is the advert's number written in other digits: those digits, from zero."""
 
 
-class Link(Table):
-    """One place where a text may stand: exactly one of css, row, jsonld and page says which."""
-
-    css: str | None = None
-    row: str | None = None
-    jsonld: str | None = None
-    page: Literal["id", "url"] | None = None
-    rows: str = "params"
-    """With `row`: in which set of labelled rows."""
-    path: tuple[str, ...] = ()
-    """With `jsonld`: the keys whose values are joined, each a dotted path."""
-    attr: str | None = None
-    own_text: bool = False
-    """Leave out the text of inner elements."""
-    glue: bool = False
-    """Join the pieces of text without a line break, as the portal's own plain text does."""
-    match: Pattern | None = None
-    """Only what the first group finds in the text counts; a text without it does not."""
-    all: bool = False
-    """Every element counts, not the first alone."""
-
-    @model_validator(mode="after")
-    def _one_source(self) -> "Link":
-        if sum(source is not None for source in (self.css, self.row, self.jsonld, self.page)) != 1:
-            raise ValueError("a link has exactly one of css, row, jsonld, page")
-        return self
-
-
-class FieldTable(Table):
-    """One field: links (the first with a text wins), its parser, and what must agree with it."""
-
-    links: Annotated[tuple[Link, ...], Field(alias="from", min_length=1)]
-    parse: str | dict[str, dict[str, Any]]
-    agree: tuple[Link, ...] = ()
-
-    @property
-    def parser(self) -> tuple[str, Mapping[str, Any]]:
-        """The parser's name and its arguments."""
-        return (self.parse, {}) if isinstance(self.parse, str) else next(iter(self.parse.items()))
-
-
-class RowsTable(Table):
-    """Labelled rows: label and value are elements of the row, or its text before and after a colon."""
-
-    css: str
-    label: str | None = None
-    value: str | None = None
+OWN_ADDRESS = (
+    Link(css='link[rel="canonical"]', attr="href"),
+    Link(css='meta[property="og:url"]', attr="content"),
+)
 
 
 class ListingTable(Table):
@@ -133,31 +78,60 @@ class ListingTable(Table):
     skip: tuple[tuple[str, str], ...] = ()
     """Marks between which nothing of the advert stands: that is cut out before parsing, to save its cost."""
     ids: Annotated[tuple[Link, ...], Field(min_length=1)]
-    rows: dict[str, RowsTable] = {}
+    gone: tuple[Link, ...] = ()
+    """A text here says that the advert is not offered any more."""
+    rows: dict[str, RowsTable] = Field(default_factory=dict)
     fields: Annotated[dict[str, FieldTable], Field(min_length=1)]
 
 
 class SearchTable(Table):
-    """How a page of results is read."""
+    """How a page of results is read, in one of the layouts the portal has."""
 
     cards: str
+    """A selector; with `json`, the dotted path of a list."""
+    json_: Annotated[str | None, Field(alias="json")] = None
     hidden: str | None = None
     """Elements among the cards that are templates or advertising."""
     card_id: Link
     card_url: Link
-    fields: dict[str, FieldTable] = {}
+    rows: dict[str, RowsTable] = Field(default_factory=dict)
+    fields: dict[str, FieldTable] = Field(default_factory=dict)
     total: tuple[Link, ...]
     capped: Link | None = None
-    next: tuple[Link, ...]
-    empty: Annotated[tuple[str, ...], Field(min_length=1)]
+    most: Annotated[int | None, Field(ge=1)] = None
+    """The portal shows no more results than this, whatever their total."""
+    next: tuple[Link, ...] = ()
+    paging: PagingTable | None = None
+    empty: tuple[str, ...] = ()
     """The portal's own words for "nothing found"."""
+    none_found: Link | None = None
+    """The same where no words say it: a text here means that nothing was found."""
+
+    @model_validator(mode="after")
+    def _says_when_empty(self) -> "SearchTable":
+        if not self.empty and self.none_found is None:
+            raise ValueError("a search needs empty or none_found: how the portal says that nothing was found")
+        return self
 
 
 class SplitTable(Table):
-    """How a capped search is cut into smaller ones: by neighbourhood of the city, then by type."""
+    """How a capped search is cut into smaller ones: by neighbourhood of the city and type, or by price."""
 
-    city: str
-    types: Annotated[tuple[str, ...], Field(min_length=1)]
+    root: str = ""
+    """What stands in the path before the kind of deal."""
+    city: str | None = None
+    types: tuple[str, ...] = ()
+    price_from: str | None = None
+    price_to: str | None = None
+    steps: tuple[int, ...] = ()
+    """Prices at which a search without any is cut; between two of them it is cut in halves."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "SplitTable":
+        by_place = bool(self.city and self.types)
+        if by_place == bool(self.price_from and self.price_to and self.steps):
+            raise ValueError("a search is cut by city and types, or by price_from, price_to and steps")
+        return self
 
 
 class Inventory(Table):
@@ -179,9 +153,34 @@ class SiteConfig(Table):
     """Markup of which every page we can read holds one and no challenge any; no words, no addresses."""
     start_urls: tuple[str, ...] = ()
     """Where a crawl begins, unless `start_urls.yaml` says so."""
+    json_: dict[str, JsonTable] = Field(default_factory=dict, alias="json")
+    """JSON that pages hold, by the name under which links read it."""
+    address: Annotated[tuple[Link, ...], Field(min_length=1)] = OWN_ADDRESS
+    """Where a page gives its own address."""
     listing: ListingTable
     search: SearchTable
+    other_searches: tuple[SearchTable, ...] = ()
+    """Further layouts of the pages of results, tried in this order after `search`."""
     split: SplitTable | None = None
+    history: HistoryTable
+    delisting: DelistingTable
+    proxies: ProxyTable = ProxyTable()
+
+    @model_validator(mode="after")
+    def _know_every_json(self) -> "SiteConfig":
+        unknown = sorted(set(_json_names(self.model_dump(by_alias=True))) - {CARD, *self.json_})
+        if unknown:
+            raise ValueError(f"no json named {', '.join(unknown)}; allowed: {', '.join([CARD, *self.json_])}")
+        return self
+
+
+def _json_names(section: Any) -> Iterator[str]:  # noqa: ANN401 - any part of a file
+    if isinstance(section, Mapping):
+        if isinstance(section.get("json"), str):
+            yield section["json"]
+        yield from (name for part in section.values() for name in _json_names(part))
+    elif isinstance(section, list | tuple):
+        yield from (name for part in section for name in _json_names(part))
 
 
 def load_site_config(site: str, folder: Path = CONFIG_FOLDER) -> SiteConfig:

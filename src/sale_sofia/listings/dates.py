@@ -45,15 +45,22 @@ def _moment(found: re.Match[str]) -> datetime | None:
         return None
 
 
+def parse_iso(text: str) -> datetime | None:
+    """A moment as machines write it, in Sofia; one without its offset is none."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        return moment.astimezone(SOFIA) if moment.tzinfo else None
+    except (ValueError, OverflowError):
+        return None
+
+
 def before_expiry(text: str, days: int) -> datetime | None:
     """The moment `days` before a printed expiry, on the wall clock: portals count in calendar days."""
+    expiry = parse_iso(text)
     try:
-        expiry = datetime.fromisoformat(text.strip())
-    except ValueError:
+        return expiry - timedelta(days=days) if expiry else None
+    except OverflowError:
         return None
-    if expiry.tzinfo is None:
-        return None
-    return expiry.astimezone(SOFIA) - timedelta(days=days)
 
 
 def family_created(family_id: str) -> datetime | None:

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import ValidationError
+
 from sale_sofia.listings.dates import family_created
+from sale_sofia.listings.elsewhere import told_elsewhere
 from sale_sofia.listings.model import Listing
 from sale_sofia.listings.money import same_sum
 from sale_sofia.listings.parsers import PARSERS, Facts
@@ -20,7 +23,22 @@ def normalise(raw: RawListing) -> Listing:
     """The listing this page states. A value that the page contradicts is None and named in `flags`."""
     facts = read_facts(raw.fields)
     _settle(facts)
+    try:
+        return _listing(raw, facts)
+    except ValidationError as error:
+        return _listing(raw, _possible(facts, error))
+
+
+def _listing(raw: RawListing, facts: Facts) -> Listing:
     return Listing(site=raw.site, url=raw.url, external_id=raw.external_id, **facts)
+
+
+def _possible(facts: Facts, error: ValidationError) -> Facts:
+    """The facts without those that cannot be, such as a building of no storeys."""
+    wrong = {str(one["loc"][0]) for one in error.errors()}
+    flags = (f"{name}_impossible" for name in sorted(wrong))
+    kept = {name: value for name, value in facts.items() if name not in wrong}
+    return {**kept, "flags": (*kept.get("flags", ()), *flags)}
 
 
 def read_facts(fields: Mapping[str, RawField]) -> Facts:
@@ -74,6 +92,7 @@ def _settle(facts: Facts) -> None:
     _settle_storeys(facts)
     _settle_rooms(facts)
     _settle_heating(facts)
+    _settle_place(facts)
     if not {"lat", "lon"} <= facts.keys():
         facts.pop("lat", None), facts.pop("lon", None)
     if family_id := facts.get("family_id"):
@@ -98,3 +117,10 @@ def _settle_rooms(facts: Facts) -> None:
 def _settle_heating(facts: Facts) -> None:
     if heating := facts.get("heating"):
         facts["heating"] = tuple(sorted(heating, key=vocabulary()["heating_order"].index))
+
+
+def _settle_place(facts: Facts) -> None:
+    """An advert that its seller filed under another town keeps the portal's, and says so."""
+    city = facts.get("city")
+    if city and told_elsewhere(city, facts.get("title"), facts.get("description")):
+        _add(facts, "flags", ("place_conflict",))

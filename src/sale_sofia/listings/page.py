@@ -13,6 +13,7 @@ from sale_sofia.listings.page_errors import (
 
 _DECLARED_CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
 _HEAD_BYTES = 2048  # HTML: the declaration stands in the first 1024 bytes; portals put the title first
+_BEGINNING = 64  # bytes: a byte order mark and some white space
 _TAIL_CHARACTERS = 4096  # analytics snippets may follow the closing tag
 # Cyrillic of UTF-8 read as Latin is full of "Ð"; read as windows-1251 its vowels become pairs like "Рѕ".
 # Neither stands in a Bulgarian text, and to look for a rare sign first costs next to nothing.
@@ -44,21 +45,34 @@ class Page:
     body: bytes
     content_type: str | None = None
 
+    @property
+    def is_json(self) -> bool:
+        """Whether the body can only be JSON."""
+        return self.body[:_BEGINNING].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
+
+    def json_text(self, limits: PageLimits) -> str:
+        """The text of a body that is JSON, or an `UnreadablePage`; whether it is whole, its parser sees."""
+        self._refuse_size(limits)
+        return decode_json(self.body, self.content_type).strip()
+
     def text(self, limits: PageLimits, skipped: Spans = ()) -> str:
         """The text without what stands between the marks of `skipped`, or an `UnreadablePage`.
 
         Never a page that was cut short, never a replaced character. Marks are ASCII, as tags are.
         """
-        if len(self.body) > limits.max_bytes:
-            raise PageTooLarge(f"the page has {len(self.body)} bytes; at most {limits.max_bytes} are read")
-        if not self.body.strip():
-            raise EmptyPage("the page is empty")
+        self._refuse_size(limits)
         body = _without(self.body, skipped)
         text = decode(body, self.content_type)
         _refuse_hostile(body, limits)
         if "</html" not in text[-_TAIL_CHARACTERS:].lower():
             raise TruncatedPage("the page does not end: </html> is missing")
         return text
+
+    def _refuse_size(self, limits: PageLimits) -> None:
+        if len(self.body) > limits.max_bytes:
+            raise PageTooLarge(f"the page has {len(self.body)} bytes; at most {limits.max_bytes} are read")
+        if not self.body.strip():
+            raise EmptyPage("the page is empty")
 
 
 def _without(body: bytes, spans: Spans) -> bytes:
@@ -73,6 +87,14 @@ def _without(body: bytes, spans: Spans) -> bytes:
 
 def decode(body: bytes, content_type: str | None = None) -> str:
     """Bytes that are valid UTF-8 are UTF-8, otherwise the declared charset (header, then meta) must fit."""
+    text = decode_json(body, content_type)
+    if not _CYRILLIC.search(text):
+        raise UndecodablePage("the page holds no Cyrillic letter: it is not a page of a Bulgarian portal")
+    return text
+
+
+def decode_json(body: bytes, content_type: str | None = None) -> str:
+    """As `decode`, for text that may spell its Cyrillic letters as escapes."""
     if b"\0" in body:
         raise UndecodablePage("the page holds a NUL byte: it is not text")
     text = _as_utf8(body)
@@ -80,7 +102,8 @@ def decode(body: bytes, content_type: str | None = None) -> str:
         text = _as_declared(body, content_type)
     else:
         _refuse_replaced_letters(text)
-    _refuse_foreign_text(text)
+    if _reads_as_cp1251(text):
+        raise UndecodablePage(_MIXED)
     return text
 
 
@@ -118,13 +141,6 @@ def _refuse_replaced_letters(text: str) -> None:
         raise UndecodablePage("the page holds U+FFFD: its text was lost before it was saved")
     if _reads_as_latin(text):
         raise UndecodablePage(_MIXED)
-
-
-def _refuse_foreign_text(text: str) -> None:
-    if _reads_as_cp1251(text):
-        raise UndecodablePage(_MIXED)
-    if not _CYRILLIC.search(text):
-        raise UndecodablePage("the page holds no Cyrillic letter: it is not a page of a Bulgarian portal")
 
 
 def _reads_as_cp1251(text: str) -> bool:

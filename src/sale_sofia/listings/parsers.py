@@ -8,22 +8,24 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sale_sofia.listings.dates import before_expiry, parse_moment
+from sale_sofia.listings.dates import before_expiry, parse_iso, parse_moment
 from sale_sofia.listings.measures import parse_area, parse_floor
 from sale_sofia.listings.money import Money, parse_money, says_no_price
+from sale_sofia.listings.offers import deal, offer, offer_code, offer_slug, property_type
 from sale_sofia.listings.phones import parse_phones
 from sale_sofia.listings.places import parse_place
-from sale_sofia.listings.text import match_key, squeeze
-from sale_sofia.listings.vocabulary import meaning, meanings
+from sale_sofia.listings.text import squeeze
+from sale_sofia.listings.vocabulary import meaning
 
 Facts = dict[str, Any]
 Texts = tuple[str, ...]
 Parser = Callable[..., Facts]
 
-_ROOM_COUNT = re.compile(r"(\d) ?-? ?ста(?:ен|йни)")
 _BUILDING_STATE = re.compile(r"(?P<state>[^\d]*?)(?: ?(?P<years>\d{4}(?: ?- ?\d{4})?)(?: ?г(?:од)?\.?)?)?")
 _YEAR = re.compile(r"(\d{4})(?: ?г(?:од)?\.?)?")
 _YEARS_OF_SOFIA = range(1850, 2101)
+_HALF_CIRCLE = 180.0
+_MOST_DEGREES = {"lat": 90.0}
 _FAMILY_ID = re.compile(r"(?:^|/)([12][a-z]\d{15})(?:_|$)")
 
 
@@ -48,31 +50,20 @@ def number(name: str, texts: Texts) -> Facts:
     return {name: int(digits)} if digits.isdecimal() else {}
 
 
-def coordinate(name: str, texts: Texts) -> Facts:
-    """A latitude or longitude in decimal degrees."""
-    found = re.fullmatch(r"-?\d{1,3}\.\d+", texts[0].strip())
-    return {name: float(found[0])} if found else {}
+def coordinate(name: str, texts: Texts, *, unless: tuple[float, ...] = ()) -> Facts:
+    """A latitude or longitude in decimal degrees; `unless` names those by which a portal says nothing."""
+    found = re.fullmatch(r"-?\d{1,3}\.\d{1,30}", texts[0].strip())
+    degrees = float(found[0]) if found else None
+    within = degrees is not None and abs(degrees) <= _MOST_DEGREES.get(name, _HALF_CIRCLE)
+    return {name: degrees} if within and degrees not in unless else {}
 
 
-def urls(name: str, texts: Texts) -> Facts:
-    """Absolute addresses; a portal leaves out the scheme and means https."""
-    absolute = (f"https:{one}" if one.startswith("//") else one for one in texts)
+def urls(name: str, texts: Texts, *, base: str = "") -> Facts:
+    """Absolute addresses; a portal leaves out the scheme and means https, or its own host: `base`."""
+    absolute = (
+        f"https:{one}" if one.startswith("//") else base + one if one[0] == "/" else one for one in texts
+    )
     return {name: tuple(dict.fromkeys(one for one in absolute if one.startswith("https://")))}
-
-
-def offer(_name: str, texts: Texts) -> Facts:
-    """Deal, type and rooms from words like "Продава 2-СТАЕН"."""
-    key = match_key(texts[0])
-    for phrase, deal in meanings("deals").items():
-        if key.startswith(phrase + " ") and (facts := property_type(_name, (key[len(phrase) + 1 :],))):
-            return {"deal": deal, **facts}
-    return {}
-
-
-def property_type(_name: str, texts: Texts) -> Facts:
-    """Type and rooms from words like "3-стаен" or "Мезонет"."""
-    found = meaning("types", _ROOM_COUNT.sub(r"\1-стаен", match_key(texts[0])))
-    return {"property_type": found[0], "rooms": found[1]} if found else {}
 
 
 def price(_name: str, texts: Texts) -> Facts:
@@ -127,6 +118,8 @@ def building(_name: str, texts: Texts) -> Facts:
 def _building_part(part: str) -> Facts:
     if construction := meaning("construction", part):
         return {"construction": construction}
+    if known := meaning("building_states", part):
+        return {"under_construction": known[0], "act_status": known[1]}
     found = _BUILDING_STATE.fullmatch(part)
     state = meaning("building_states", found["state"]) if found else None
     if not found or not (state or not found["state"]):
@@ -149,9 +142,23 @@ def heating(_name: str, texts: Texts, *, yes: str) -> Facts:
     return {"heating": (yes if found == "yes" else found,)}
 
 
-def features(name: str, texts: Texts) -> Facts:
-    """The portal's list of features as printed, and what it says of the flat."""
-    facts: Facts = names(name, texts)
+def heating_words(_name: str, texts: Texts) -> Facts:
+    """Kinds of heating by their names."""
+    whole = meaning("heating_words", texts[0])
+    words = [whole] if whole else [meaning("heating_words", word) for word in texts[0].split(",")]
+    return {"heating": tuple(word for word in words if word)}
+
+
+def furnishing(name: str, texts: Texts) -> Facts:
+    """How much furniture comes with it."""
+    return {name: meaning("furnishing", texts[0])}
+
+
+def features(name: str, texts: Texts, *, between: str | None = None) -> Facts:
+    """The portal's list of features as printed, and what it says of the flat; `between` parts one text."""
+    facts: Facts = names(
+        name, tuple(part for one in texts for part in one.split(between)) if between else texts
+    )
     for one in facts[name]:
         facts.update(meaning("features", one) or {})
     return facts
@@ -165,10 +172,12 @@ def place(_name: str, texts: Texts) -> Facts:
     return {"city": found.city, "district": found.district, "neighbourhood": found.neighbourhood}
 
 
-def seller_kind(_name: str, texts: Texts) -> Facts:
-    """Who sells, from the first word that says it."""
-    words = (word for one in texts for word in re.split(r"[,:]", one))
-    return {"seller_kind": next((kind for word in words if (kind := meaning("seller_kinds", word))), None)}
+def seller_kind(_name: str, texts: Texts, *, words: Mapping[str, str] | None = None) -> Facts:
+    """Who sells, from the first word that says it; `words` are a portal's own instead of the usual ones."""
+    if words is not None:
+        return {"seller_kind": words.get(texts[0])}
+    said = (word for one in texts for word in re.split(r"[,:]", one))
+    return {"seller_kind": next((kind for word in said if (kind := meaning("seller_kinds", word))), None)}
 
 
 def phones(_name: str, texts: Texts) -> Facts:
@@ -179,6 +188,11 @@ def phones(_name: str, texts: Texts) -> Facts:
 def moment(name: str, texts: Texts) -> Facts:
     """A date and time in Sofia."""
     return {name: parse_moment(texts[0])}
+
+
+def iso(name: str, texts: Texts) -> Facts:
+    """A date and time with its offset, as machines write it."""
+    return {name: parse_iso(texts[0])}
 
 
 def expiry(name: str, texts: Texts, *, days: int) -> Facts:
@@ -195,7 +209,8 @@ def family_id(name: str, texts: Texts) -> Facts:
 PARSERS: Mapping[str, Parser] = {
     parser.__name__: parser
     for parser in (
-        area, building, coordinate, expiry, family_id, features, floor, heating, lines, moment, names, number,
-        offer, phones, place, previous_price, price, property_type, seller_kind, text, urls, vat, year,
+        area, building, coordinate, deal, expiry, family_id, features, floor, furnishing, heating,
+        heating_words, iso, lines, moment, names, number, offer, offer_code, offer_slug, phones, place,
+        previous_price, price, property_type, seller_kind, text, urls, vat, year,
     )
 }  # fmt: skip

@@ -1,19 +1,27 @@
 """Telephone numbers in one form, E.164, as a buyer can dial them from anywhere."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 import phonenumbers
 
 _REGION = "BG"
-_BETWEEN_NUMBERS = re.compile(r"[,;/\n]|\sи\s")
+_BETWEEN_NUMBERS = re.compile(r"[,;\n]|\sи\s")
 _REMEMBERED = 4096  # brokers repeat from advert to advert
 
 
 def parse_phones(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Every valid number in the texts once, in the order printed; masked and broken ones are left out."""
     parts = (part for text in texts for part in _BETWEEN_NUMBERS.split(text))
-    return tuple(dict.fromkeys(number for part in parts if (number := parse_phone(part.strip()))))
+    return tuple(dict.fromkeys(number for part in parts for number in _numbers(part)))
+
+
+def _numbers(part: str) -> Iterator[str]:
+    """One number, in which a slash may follow the code of the town, or several with slashes between."""
+    whole = parse_phone(part.strip())
+    pieces = (whole,) if whole else (parse_phone(piece.strip()) for piece in part.split("/"))
+    yield from filter(None, pieces)
 
 
 @lru_cache(_REMEMBERED)

@@ -8,7 +8,7 @@ from random import Random
 from sale_sofia.simulator import prose
 from sale_sofia.simulator.clock import NOW
 from sale_sofia.simulator.homes import chance
-from sale_sofia.simulator.model import BazarAdvert, ImotAdvert, Money, Property, World
+from sale_sofia.simulator.model import Away, BazarAdvert, ImotAdvert, Money, Property, World
 from sale_sofia.simulator.world import Slot, make_slot, make_world
 
 SHARE_NEW = 0.015
@@ -16,6 +16,11 @@ SHARE_GONE = 0.016
 SHARE_PRICE = 0.007
 SHARE_VAT = 0.001
 SHARE_REUSED = 0.001
+SHARE_EDITED = 0.004
+SHARE_BACK = 0.01
+"""Of what went, so much comes back on each of the next days."""
+DAYS_AWAY = 10
+"""What has not come back by then never does."""
 _PRICE_STEPS = (0.88, 0.92, 0.95, 0.97, 0.98, 1.02, 1.04, 1.07)
 _VATS = ("none", "included", "excluded")
 
@@ -36,9 +41,14 @@ def advance(world: World, day: int, seed: int) -> World:
     A slot goes or changes as a whole: an import on bazar.bg always follows its advert on imot.bg.
     """
     now = NOW + timedelta(days=day)
-    slots = [slot for old in _slots(world) if (slot := _fate(old, day, seed, now))]
+    fates = [(old, _fate(old, day, seed, now)) for old in _slots(world)]
+    slots = [slot for _, slot in fates if slot]
+    back = [one for one in world.away if _returns(one, day, seed)]
+    slots += [_slot(one.imot, one.bazar) for one in back]
     coming = _coming(Random(f"{seed}:{day}"), len(world.imot))
     slots += [_new(world.made + number, day, seed, now) for number in range(coming)]
+    away = [one for one in world.away if one not in back and day - one.since < DAYS_AWAY]
+    away += [Away(old.imot, old.bazar, day) for old, slot in fates if slot is None]
     return World(
         seed=world.seed,
         now=now,
@@ -47,6 +57,7 @@ def advance(world: World, day: int, seed: int) -> World:
         bazar=tuple(slot.bazar for slot in slots),
         day=day,
         made=world.made + coming,
+        away=tuple(away),
     )
 
 
@@ -58,6 +69,10 @@ def _slots(world: World) -> Iterator[Slot]:
 def _slot(imot: ImotAdvert, bazar: BazarAdvert) -> Slot:
     homes = (imot.home,) if bazar.home.number == imot.home.number else (imot.home, bazar.home)
     return Slot(homes, imot, bazar)
+
+
+def _returns(one: Away, day: int, seed: int) -> bool:
+    return chance(Random(f"{seed}:{day}:back:{one.imot.external_id}"), SHARE_BACK)
 
 
 def _coming(rng: Random, adverts: int) -> int:
@@ -83,6 +98,7 @@ def _fate(slot: Slot, day: int, seed: int, now: datetime) -> Slot | None:
         (SHARE_PRICE, _reprice),
         (SHARE_VAT, _change_vat),
         (SHARE_REUSED, _reuse),
+        (SHARE_EDITED, _edit),
     )
     for share, change in changes:
         draw -= share
@@ -144,6 +160,16 @@ def _reuse(rng: Random, slot: Slot, moment: datetime) -> Slot:
         money=Money(bazar.money.layout, home.price_eur),
     )
     return _edited(imot, bazar, moment)
+
+
+def _edit(rng: Random, slot: Slot, moment: datetime) -> Slot:
+    """Another text, which no card shows; an advert of bazar.bg's own keeps its text."""
+    imot, bazar = slot.imot, slot.bazar
+    words = prose.describe(rng, imot.home.place, imot.home.area_sqm, imot.home.age)
+    imot = replace(imot, prose=words)
+    if bazar.native or not bazar.prose.html:
+        return _slot(_corrected(imot, moment), bazar)
+    return _edited(imot, replace(bazar, prose=words), moment)
 
 
 def _other_flat(rng: Random, home: Property, floor: int, floors_total: int) -> Property:

@@ -1,6 +1,7 @@
 """HTTP around a portal: faults on purpose, the request log, and the simulator's own endpoints."""
 
 import asyncio
+import hashlib
 import socket
 import struct
 from http import HTTPStatus
@@ -30,9 +31,17 @@ class HttpFront:
     """Answers the requests of one site."""
 
     def __init__(
-        self, simulation: Simulation, site: str, *, faults: FaultPlan, slow_seconds: float, log: RequestLog
+        self,
+        simulation: Simulation,
+        site: str,
+        *,
+        faults: FaultPlan,
+        slow_seconds: float,
+        log: RequestLog,
+        etag: bool = False,
     ) -> None:
         self._simulation = simulation
+        self._etag = etag
         self._portal: AnyPortal = simulation.portals[site]
         self._faults = faults
         self._slow_seconds = slow_seconds
@@ -61,8 +70,19 @@ class HttpFront:
         if fault and fault.name == "slow":
             await asyncio.sleep(self._slow_seconds)
         if fault is None or fault.name == "slow":
-            return _whole(self._portal.answer(request.path, request.query_string))
+            answer = self._portal.answer(request.path, request.query_string)
+            return self._tagged(request, answer) if self._etag and answer.status == OK else _whole(answer)
         return await self._fail(request, fault)
+
+    def _tagged(self, request: web.BaseRequest, answer: Answer) -> _Sent:
+        """The page with its tag, or, to whoever has it already, only the word that it is the same."""
+        tag = f'"{hashlib.sha256(answer.body).hexdigest()[:32]}"'
+        if request.headers.get("If-None-Match") == tag:
+            response = web.Response(status=HTTPStatus.NOT_MODIFIED, headers={"ETag": tag})
+            return _Sent(response, HTTPStatus.NOT_MODIFIED.value, 0)
+        sent = _whole(answer)
+        sent.response.headers["ETag"] = tag
+        return sent
 
     async def _fail(self, request: web.BaseRequest, fault: Fault) -> _Sent:
         if fault.name in _STATUSES:

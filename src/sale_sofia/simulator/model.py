@@ -181,3 +181,14 @@ class World:
     day: int = 0
     made: int = 0
     """How many slots were ever filled, those that are gone included."""
+    away: tuple["Away", ...] = ()
+    """What is gone but may still come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Away:
+    """A slot's adverts as they were when they went, and since which day they are not there."""
+
+    imot: ImotAdvert
+    bazar: BazarAdvert
+    since: int

@@ -6,7 +6,15 @@ from typing import Final
 
 from sale_sofia.simulator.truth import Truth
 
-REAL: Final = {"imot.bg": "https://www.imot.bg", "bazar.bg": "https://bazar.bg"}
+REAL: Final = {
+    "imot.bg": "https://www.imot.bg",
+    "bazar.bg": "https://bazar.bg",
+    "alo.bg": "https://www.alo.bg",
+    "homes.bg": "https://www.homes.bg",
+    "imoti.com": "https://www.imoti.com",
+    "imoti.net": "https://www.imoti.net",
+    "olx.bg": "https://www.olx.bg",
+}
 _LEAD = re.compile(rb"(?:https?:)?(\\?/)\1(?:www\.|m\.)?\Z")
 _LONGEST_LEAD = 16
 _NAME_GOES_ON = re.compile(rb"[\w.-]")

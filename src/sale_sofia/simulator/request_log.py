@@ -1,12 +1,11 @@
 """The simulator's own record of who asked for what and when: one JSON object a line."""
 
-import asyncio
 import json
 import time
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
-FLUSH_SECONDS = 0.2
 _EPOCH = time.time() - time.monotonic()
 
 
@@ -16,33 +15,24 @@ def now() -> float:
 
 
 class RequestLog:
-    """Appends; a line is on disk `FLUSH_SECONDS` after its request at the latest while `run` runs."""
+    """Appends. A line is in the file when `add` returns, so whoever has an answer finds its request there."""
 
     def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._lines: list[str] = []
         if path:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
+        # Unbuffered: a line is in the file at once, and the lines of two writers do not mix.
+        self._file = path.open("ab", buffering=0) if path else None
 
     def add(self, **fields: Any) -> None:  # noqa: ANN401 - any JSON
-        """Notes one request."""
-        if self._path:
-            self._lines.append(json.dumps(fields, ensure_ascii=False))
+        """Write down one request."""
+        if self._file:
+            self._file.write((json.dumps(fields, ensure_ascii=False) + "\n").encode())
 
-    def flush(self) -> None:
-        """Writes what is noted."""
-        if not self._path or not self._lines:
-            return
-        text, self._lines = "\n".join(self._lines) + "\n", []
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(text)
+    def __enter__(self) -> Self:
+        return self
 
-    async def run(self) -> None:
-        """Flushes until cancelled, and once more then."""
-        try:
-            while True:
-                await asyncio.sleep(FLUSH_SECONDS / 2)
-                self.flush()
-        finally:
-            self.flush()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file:
+            self._file.close()

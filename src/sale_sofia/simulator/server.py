@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 
 from aiohttp import web
 
@@ -46,7 +46,7 @@ async def _serving(config: SimulatorConfig) -> AsyncIterator[dict[str, str]]:
             site: f"http://{config.host}:{bound.getsockname()[1]}" for site, bound in sockets.items()
         }
         simulation = Simulation(config, addresses)
-        log = await stack.enter_async_context(_open_log(config))
+        log = stack.enter_context(RequestLog(config.log))
         for site, bound in sockets.items():
             await stack.enter_async_context(_listening(_front(config, simulation, site, log), bound))
         yield addresses
@@ -63,19 +63,9 @@ def _bind(config: SimulatorConfig, place: int) -> socket.socket:
 def _front(config: SimulatorConfig, simulation: Simulation, site: str, log: RequestLog) -> HttpFront:
     retry_after = RetryAfter(config.retry_after_seconds, config.retry_after_as_date)
     faults = FaultPlan(parse_faults(config.faults), f"{config.seed}:{site}", retry_after)
-    return HttpFront(simulation, site, faults=faults, slow_seconds=config.slow_seconds, log=log)
-
-
-@asynccontextmanager
-async def _open_log(config: SimulatorConfig) -> AsyncIterator[RequestLog]:
-    log = RequestLog(config.log)
-    writing = asyncio.create_task(log.run())
-    try:
-        yield log
-    finally:
-        writing.cancel()
-        with suppress(asyncio.CancelledError):
-            await writing
+    return HttpFront(
+        simulation, site, faults=faults, slow_seconds=config.slow_seconds, log=log, etag=config.etag
+    )
 
 
 @asynccontextmanager

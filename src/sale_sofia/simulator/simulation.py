@@ -15,6 +15,8 @@ from sale_sofia.simulator.page_cache import PageCache
 from sale_sofia.simulator.portal import Portal
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 from sale_sofia.simulator.stock import Stock
+from sale_sofia.simulator.twin_portals import TWIN_PORTALS
+from sale_sofia.simulator.twins import twin_adverts
 
 AnyPortal = Portal[Any]
 _MEGABYTE = 1024 * 1024
@@ -55,10 +57,14 @@ def _portal(config: SimulatorConfig, site: str, base_url: str) -> AnyPortal:
     cache = PageCache(config.cache_megabytes * _MEGABYTE // len(config.sites))
     if site == "imot.bg":
         return ImotPortal(base_url, robots, cache, config.most_results)
+    if site in TWIN_PORTALS:
+        return TWIN_PORTALS[site](base_url, robots, cache)
     return BazarPortal(base_url, robots, cache)
 
 
 def _stock(config: SimulatorConfig, world: World, site: str) -> Stock[Any]:
+    if site in TWIN_PORTALS:
+        return Stock(twin_adverts(world, site))
     total = config.properties if config.copies else None
     return Stock(world.imot, total) if site == "imot.bg" else Stock(world.bazar, total)
 

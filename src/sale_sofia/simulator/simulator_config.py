@@ -8,6 +8,8 @@ from sale_sofia.simulator.faults import parse_faults
 from sale_sofia.simulator.origin import REAL
 
 SITES = tuple(REAL)
+FAMILY = ("imot.bg", "bazar.bg")
+"""The portals of which there may be many copies, and which are served unless others are named."""
 ADMIN = "/__simulator__/"
 MOST_DIFFERENT = 10_000
 _FEW = 500
@@ -18,7 +20,7 @@ _HIGHEST_PORT = 65_535
 class SimulatorConfig:
     """Refuses values that make no sense with a `ValueError` of one sentence."""
 
-    sites: tuple[str, ...] = SITES
+    sites: tuple[str, ...] = FAMILY
     properties: int = 100
     """How many adverts each portal has on its first day."""
     seed: int = 1
@@ -38,6 +40,8 @@ class SimulatorConfig:
     robots_status: int = 200
     most_results: int = 1000
     """The cap of imot.bg."""
+    etag: bool = False
+    """Whether pages carry an ETag, and one that is named in a request is not sent again."""
     cache_megabytes: int = 256
     log: Path | None = None
     truth: Path | None = None
@@ -51,6 +55,10 @@ class SimulatorConfig:
             self.port > 0 and self.port + len(self.sites) - 1 > _HIGHEST_PORT, "the port is too high"
         )
         self._refuse(self.distinct is not None and self.distinct < 1, "distinct is at least 1")
+        self._refuse(
+            self.copies and not set(self.sites) <= set(FAMILY),
+            f"only {' and '.join(FAMILY)} have copies; of other portals ask for {MOST_DIFFERENT} at most",
+        )
         self._refuse(self.copies and self.day > 0, "a world of copies has no days after its first")
         self._refuse(self.retry_after_seconds < 0, "retry_after_seconds is not negative")
         self._refuse(self.most_results < 1, "most_results is at least 1")

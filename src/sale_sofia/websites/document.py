@@ -3,45 +3,74 @@
 import json
 import re
 from collections.abc import Mapping
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from sale_sofia.config.site_config import Link, RowsTable
-from sale_sofia.listings.text import match_key
+from sale_sofia.config.site_links import CARD, JsonTable, Link, RowsTable
+from sale_sofia.websites.json_data import json_texts, read_json, squeezed_lines
+from sale_sofia.websites.markup import Rows, markup_text, node_value, read_json_rows, read_rows, row_label
 
 Texts = tuple[str, ...]
-Rows = Mapping[str, str]
+RowsTables = Mapping[str, RowsTable]
 
-_AMBIGUOUS = ""
 _JSON = json.JSONDecoder(strict=False)
+_NOTHING = "<html></html>"
+
+
+@dataclass(slots=True)
+class Card:
+    """One element of a page of results: a piece of markup, or of JSON. Links may read it alone."""
+
+    rows_tables: RowsTables
+    node: LexborNode | None = None
+    data: Any = None
+    rows: dict[str, Rows] = field(default_factory=dict)
 
 
 class Document:
-    """One page, read many times: rows and JSON-LD are found once."""
+    """One page, read many times: the tree, rows and JSON are made when first needed, and once."""
 
-    def __init__(self, text: str, *, url: str, rows: Mapping[str, RowsTable]) -> None:
-        self.tree = LexborHTMLParser(text)
+    def __init__(
+        self, text: str, *, url: str, rows: RowsTables, sources: Mapping[str, JsonTable] | None = None
+    ) -> None:
+        self.text = text
         self.url = url
         self.id = ""
-        self._rows_tables = rows
-        self._rows: dict[str, Rows] = {}
+        self.is_json = text.startswith(("{", "["))
+        self._page = Card(rows)
+        self._sources = sources or {}
+        self._json: dict[str, Any] = {}
         self._firsts: dict[str, LexborNode | None] = {}
         self._jsonld: tuple[Mapping[str, Any], ...] | None = None
 
-    def texts(self, link: Link, scope: LexborNode | None = None) -> Texts:
-        """What the link finds in the whole page or in one element of it; nothing found is empty."""
+    @cached_property
+    def tree(self) -> LexborHTMLParser:
+        """The markup; a page that is JSON has none."""
+        return LexborHTMLParser(_NOTHING if self.is_json else self.text)
+
+    def texts(self, link: Link, card: Card | None = None) -> Texts:
+        """What the link finds in the whole page or in one card of it; nothing found is empty."""
         if link.css is None:
-            found = [self._lone_text(link)]
-        elif link.all:
-            found = [_node_value(node, link) for node in (scope or self.tree).css(link.css)]
-        else:  # the first alone is several times cheaper than all
-            node = scope.css_first(link.css) if scope else self._first(link.css)
-            found = [] if node is None else [_node_value(node, link)]
+            found = (
+                self._json_texts(link, card) if link.json_ else [self._lone_text(link, card or self._page)]
+            )
+        else:
+            found = self._css_texts(link, link.css, card)
         if link.match is not None:
             return _matching(found, link.match)
         return tuple(filter(None, found))
+
+    def _css_texts(self, link: Link, css: str, card: Card | None) -> list[str]:
+        if card is not None and card.node is None:
+            return []
+        scope = card.node if card else None
+        if link.all:
+            return [node_value(node, link) for node in (scope or self.tree).css(css)]
+        node = scope.css_first(css) if scope else self._first(css)  # several times cheaper than all
+        return [] if node is None else [node_value(node, link)]
 
     def _first(self, css: str) -> LexborNode | None:
         """The first element; several fields are read from the same one."""
@@ -49,25 +78,41 @@ class Document:
             self._firsts[css] = self.tree.css_first(css)
         return self._firsts[css]
 
-    def _lone_text(self, link: Link) -> str:
+    def _json_texts(self, link: Link, card: Card | None) -> list[str]:
+        data = (card and card.data) if link.json_ == CARD else self.json(link.json_ or "")
+        read = markup_text if link.markup else squeezed_lines
+        return [] if data is None else [read(text) for text in json_texts(data, link)]
+
+    def json(self, name: str) -> Any:  # noqa: ANN401 - whatever the page holds
+        """The JSON of this name; None where the page has none."""
+        if name not in self._json:
+            table = self._sources[name]
+            self._json[name] = read_json(self.text, table) if table.body == self.is_json else None
+        return self._json[name]
+
+    def _lone_text(self, link: Link, card: Card) -> str:
         if link.row is not None:
-            return self.rows(link.rows).get(_label(link.row), "")
+            return self.rows(link.rows, card).get(row_label(link.row), "")
         if link.jsonld is not None:
-            return self._jsonld_text(link.jsonld, link.path)
-        return self.id if link.page == "id" else self.url
+            return self._jsonld_text(link)
+        return {"id": self.id, "url": self.url, "source": self.text}[link.page or "url"]
 
-    def rows(self, name: str) -> Rows:
-        """Label → value of a set of rows. A label that stands twice with two values says nothing."""
-        if name not in self._rows:
-            self._rows[name] = _read_rows(self.tree, self._rows_tables[name])
-        return self._rows[name]
+    def rows(self, name: str, card: Card | None = None) -> Rows:
+        """Label → value of a set of rows, of the page or of one card."""
+        card = card or self._page
+        if name not in card.rows:
+            card.rows[name] = self._read_rows(card.rows_tables[name], card)
+        return card.rows[name]
 
-    def _jsonld_text(self, kind: str, paths: Texts) -> str:
-        for thing in self.jsonld():
-            if thing.get("@type") == kind:
-                values = [_follow(thing, path) for path in paths]
-                return "" if None in values else " ".join(map(str, values))
-        return ""
+    def _read_rows(self, table: RowsTable, card: Card) -> Rows:
+        if table.json_ is None:
+            return read_rows(card.node or self.tree, table)
+        return read_json_rows(card.data if table.json_ == CARD else self.json(table.json_), table)
+
+    def _jsonld_text(self, link: Link) -> str:
+        things = (thing for thing in self.jsonld() if thing.get("@type") == link.jsonld)
+        thing = next(things, None)
+        return "" if thing is None else "".join(json_texts(thing, link))
 
     def jsonld(self) -> tuple[Mapping[str, Any], ...]:
         """The page's JSON-LD objects; a broken one is left out."""
@@ -79,21 +124,9 @@ class Document:
         return self._jsonld
 
 
-def node_text(node: LexborNode, *, own: bool = False, glue: bool = False) -> str:
-    """An element's text: white space squeezed, a line for each piece between tags."""
-    pieces = node.text(deep=not own, separator="" if glue else "\n").split("\n")
-    return "\n".join(squeezed for piece in pieces if (squeezed := " ".join(piece.split())))
-
-
-def _node_value(node: LexborNode, link: Link) -> str:
-    if link.attr is None:
-        return node_text(node, own=link.own_text, glue=link.glue)
-    return (node.attributes.get(link.attr) or "").strip()
-
-
 def _matching(found: list[str], match: str) -> Texts:
     pattern = _compiled(match)
-    groups = (hit[1].strip() for text in found if (hit := pattern.search(text)))
+    groups = (hit[1].strip() for text in found if (hit := pattern.search(text)) and hit[1])
     return tuple(filter(None, groups))
 
 
@@ -102,40 +135,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.DOTALL)
 
 
-def _read_rows(tree: LexborHTMLParser, table: RowsTable) -> Rows:
-    rows: dict[str, str] = {}
-    for node in tree.css(table.css):
-        label, value = _row(node, table)
-        key = _label(label)
-        rows[key] = value if rows.get(key, value) == value else _AMBIGUOUS
-    return rows
-
-
-def _row(node: LexborNode, table: RowsTable) -> tuple[str, str]:
-    if table.label is None or table.value is None:
-        label, _, value = node_text(node).partition(":")
-        return label, value.strip()
-    label_node, value_node = node.css_first(table.label), node.css_first(table.value)
-    if label_node is None or value_node is None:
-        return "", ""
-    return node_text(label_node), node_text(value_node)
-
-
-@cache
-def _label(text: str) -> str:
-    return match_key(text).rstrip(": ")
-
-
 def _json(text: str) -> Any:  # noqa: ANN401 - whatever the page holds
     try:
         return _JSON.decode(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-
-
-def _follow(thing: Any, path: str) -> Any:  # noqa: ANN401 - whatever the page holds
-    for key in path.split("."):
-        if not isinstance(thing, dict) or key not in thing:
-            return None
-        thing = thing[key]
-    return thing

@@ -1,11 +1,12 @@
 """One page, of whatever kind, as the JSON of `sale-sofia parse`."""
 
+from datetime import datetime
 from typing import Any
 
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page
 from sale_sofia.listings.page_errors import PageError, ProjectPage, RemovedListing
-from sale_sofia.websites.base import SearchPage, Site
+from sale_sofia.websites.base import Card, SearchPage, Site
 
 Answer = dict[str, Any]
 
@@ -48,8 +49,16 @@ def search_answer(found: SearchPage) -> Answer:
         "total": found.total,
         "capped": found.capped,
         "next_url": found.next_url,
-        "cards": [{"external_id": card.external_id, "url": card.url, **card.facts} for card in found.cards],
+        "cards": [_card_answer(card) for card in found.cards],
     }
+
+
+def _card_answer(card: Card) -> Answer:
+    facts = {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in card.facts.items()
+    }
+    return {"external_id": card.external_id, "url": card.url, **facts}
 
 
 def _plain(site: Site, page: Page, kind: str) -> Answer:

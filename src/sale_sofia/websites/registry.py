@@ -5,13 +5,9 @@ from functools import cache
 from sale_sofia.config.settings import get_settings
 from sale_sofia.config.site_config import available_sites, load_site_config
 from sale_sofia.listings.page import PageLimits
-from sale_sofia.websites.base import Site
-from sale_sofia.websites.imot_bg import ImotBg
 from sale_sofia.websites.table_site import TableSite
 
 AVAILABLE_SITES = available_sites()
-
-_OF_THEIR_OWN: dict[str, type[TableSite]] = {"imot.bg": ImotBg}
 
 
 class UnknownSite(ValueError):
@@ -19,11 +15,11 @@ class UnknownSite(ValueError):
 
 
 @cache
-def get_scraper(name: str) -> Site:
+def get_scraper(name: str) -> TableSite:
     """The adapter of one portal."""
     if name not in AVAILABLE_SITES:
         raise UnknownSite(f"no site {name!r}; allowed: {', '.join(AVAILABLE_SITES)}")
-    return _OF_THEIR_OWN.get(name, TableSite)(load_site_config(name), page_limits())
+    return TableSite(load_site_config(name), page_limits())
 
 
 def page_limits() -> PageLimits:

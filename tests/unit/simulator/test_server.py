@@ -239,13 +239,11 @@ def test_other_methods(truths: list[dict[str, Any]]) -> None:
     assert get(truths[0]["url"], "POST").status == 405
 
 
-def test_every_request_is_a_line_of_the_log_within_a_moment(running: RunningSimulator) -> None:
+def test_whoever_has_an_answer_finds_the_request_in_the_log(running: RunningSimulator) -> None:
     assert running.log
-    time.sleep(0.4)
     before, sent = len(running.log.read_text("utf-8").splitlines()), time.time()
     size = len(get(f"{running.urls['bazar.bg']}/obiavi/apartamenti?page=2", **{"User-Agent": "me"}).body)
     get(f"{running.urls['imot.bg']}/nothing")
-    time.sleep(0.4)
     first, second = map(json.loads, running.log.read_text("utf-8").splitlines()[before:])
     assert abs(first.pop("t") - sent) < 2
     assert first == {

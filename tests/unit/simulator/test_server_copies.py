@@ -146,7 +146,14 @@ def test_how_many_adverts_are_different(properties: int, distinct: int | None, o
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"sites": ("imot.bg", "olx.bg")}, "the sites are imot.bg, bazar.bg"),
+        (
+            {"sites": ("imot.bg", "holmes.bg")},
+            "the sites are imot.bg, bazar.bg, alo.bg, homes.bg, imoti.com, imoti.net, olx.bg",
+        ),
+        (
+            {"sites": ("imot.bg", "olx.bg"), "properties": 10_001},
+            "only imot.bg and bazar.bg have copies; of other portals ask for 10000 at most",
+        ),
         ({"sites": ()}, "name each site once"),
         ({"sites": ("imot.bg", "imot.bg")}, "name each site once"),
         ({"properties": -1}, "properties and day are not negative"),

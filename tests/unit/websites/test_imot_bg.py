@@ -42,6 +42,16 @@ def test_every_part_is_a_search() -> None:
 
 
 def test_an_unknown_portal_is_refused_with_those_we_know() -> None:
-    assert AVAILABLE_SITES == ("bazar.bg", "imot.bg")
-    with pytest.raises(UnknownSite, match=r"no site 'imot'; allowed: bazar\.bg, imot\.bg"):
+    assert AVAILABLE_SITES == (
+        "alo.bg",
+        "bazar.bg",
+        "homes.bg",
+        "imot.bg",
+        "imoti.com",
+        "imoti.net",
+        "olx.bg",
+    )
+    with pytest.raises(
+        UnknownSite, match=r"no site 'imot'; allowed: alo\.bg, bazar\.bg, homes\.bg, imot\.bg, "
+    ):
         get_scraper("imot")

@@ -1,10 +1,11 @@
 """The engine: a portal from a table alone, and what it refuses to believe."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from sale_sofia.config.site_config import SiteConfigError, load_site_config
+from sale_sofia.config.site_config import CONFIG_FOLDER, SiteConfigError, load_site_config
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page, PageLimits
 from sale_sofia.listings.page_errors import LayoutChanged, RemovedListing, WrongListing
@@ -50,7 +51,7 @@ def site(tmp_path: Path) -> TableSite:
 
 def make_site(folder: Path, text: str) -> TableSite:
     (folder / "sites").mkdir()
-    (folder / "defaults.yaml").write_text("{}", "utf-8")
+    shutil.copy(CONFIG_FOLDER / "defaults.yaml", folder)
     (folder / "sites" / "pazar.example.yaml").write_text(text, "utf-8")
     return TableSite(load_site_config("pazar.example", folder), LIMITS)
 
@@ -117,6 +118,13 @@ def test_results_in_place_of_an_advert_mean_it_is_gone(site: TableSite) -> None:
     with pytest.raises(RemovedListing):
         site.listing(page(canonical))
     with pytest.raises(RemovedListing):
+        site.listing(
+            page('<p class=total>1 обяви</p><div class=card data-id=9><a href="/imot/9">x</a></div>')
+        )
+
+
+def test_other_adverts_on_a_page_without_its_own_id_do_not_make_it_gone(site: TableSite) -> None:
+    with pytest.raises(LayoutChanged, match="does not give its advert's id"):
         site.listing(page('<div class=card data-id=9><a href="/imot/9">x</a></div>'))
 
 

@@ -1,0 +1,8 @@
+"""What reading a page may cost; no environment variable sets it."""
+
+from typing import Final
+
+JSON_MOST_CHARACTERS: Final = 4_000_000
+"""Characters of a page whose JSON is read: the largest seen has 1.2 million; in memory it is tenfold."""
+JSON_MOST_STRINGS: Final = 3
+"""How many strings may hold each other before the JSON in them: portals use one."""

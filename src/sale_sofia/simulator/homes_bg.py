@@ -1,0 +1,214 @@
+"""homes.bg: results as JSON, adverts as pages that hold their data as JSON, in UTF-8."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from sale_sofia.simulator.answers import Search
+from sale_sofia.simulator.pieces import ballast, fill
+from sale_sofia.simulator.text import ordinal, slug, spaced
+from sale_sofia.simulator.truth import Truth
+from sale_sofia.simulator.twin_portal import TwinPortal, found, whole
+from sale_sofia.simulator.twins import TwinAdvert, blank_truth, construction, photo_names, sofia_phones
+
+PAGE_SIZE = 20
+_TYPES = {"sale": "ApartmentSell", "rent": "ApartmentRent"}
+_DEALS = {"sale": "za-prodazhba", "rent": "pod-naem"}
+_KINDS = {
+    "apartment": "apartament", "house": "kyshta", "villa": "vila", "office": "ofis", "shop": "magazin",
+    "plot": "parcel", "land": "zemya", "garage": "garaj", "maisonette": "mezonet", "hotel": "hotel",
+    "industrial": "sklad", "other": "zavedenie", "studio": "atelie", "house_floor": "etazh-ot-kyshta",
+}  # fmt: skip
+_WORDS = {1: "Едностаен", 2: "Двустаен", 3: "Тристаен", 4: "Четиристаен", 5: "Многостаен"}
+_HEATING = {"ДА": ("ТЕЦ", "district"), "Лок.отопл.": ("Локално отопление", "local")}
+_PLACEHOLDER = (42.6977, 23.3219)
+_EXTRAS = {"Асансьор": "Асансьор", "С гараж": "Гараж", "Саниран": "Саниран", "С паркинг": "Паркомясто"}
+
+
+def path_of(advert: TwinAdvert) -> str:
+    """An advert's address: its words may be any."""
+    kind = f"{_KINDS[advert.home.kind.property_type]}-{_DEALS[advert.home.deal]}"
+    place = advert.home.place
+    words = slug(f"{title_of(advert).replace('m²', 'm2')} {place.city} {place.neighbourhood}")
+    return f"/offer/{kind}/{words}/{advert.external_id}"
+
+
+def title_of(advert: TwinAdvert) -> str:
+    """Двустаен, 68m²; the area stands nowhere else."""
+    home = advert.home
+    word = _WORDS.get(home.kind.rooms or 0, home.kind.label.capitalize().replace(",", " или"))
+    return f"{word}, {home.area_sqm}m²"
+
+
+class HomesPortal(TwinPortal):
+    """homes.bg pages by the first and the last result wanted."""
+
+    site = "homes.bg"
+    forbidden = "/notepad"
+    page_size = PAGE_SIZE
+    search_type = "application/json"
+
+    def listing_id(self, path: str) -> str | None:
+        """The last word of the path."""
+        return path.rstrip("/").rpartition("/")[2] if path.startswith("/offer/") else None
+
+    def asked(self, path: str, query: dict[str, list[str]]) -> Search | None:
+        """`/api/offers?typeId=…&startIndex=…`."""
+        if path.rstrip("/") != "/api/offers":
+            return None
+        deal = "rent" if query.get("typeId") == [_TYPES["rent"]] else "sale"
+        return found(deal, whole(query, "startIndex", 0) // PAGE_SIZE + 1, path)
+
+    def search_path(self, deal: str, page: int) -> str:
+        """The interface's address."""
+        first = (page - 1) * PAGE_SIZE
+        place = f"startIndex={first}&stopIndex={first + PAGE_SIZE - 1}"
+        return f"/api/offers?currencyId=1&filterOrderBy=0&locationId=1&typeId={_TYPES[deal]}&{place}"
+
+    def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
+        """JSON."""
+        answer = {
+            "result": [_card(advert) for advert in shown],
+            "hasMoreItems": page < self.pages(total),
+            "offersCount": total,
+            "searchHistoryCount": None,
+            "searchCriteria": {_TYPES[deal]: "Апартаменти", "locationId": "София"},
+        }
+        return json.dumps(answer, ensure_ascii=False).encode()
+
+    def render(self, advert: TwinAdvert) -> bytes:
+        """The page of an advert."""
+        return listing_page(advert, self.base)
+
+    def truth_at(self, advert: TwinAdvert, base: str) -> Truth:
+        """No year, no coordinates where the middle of the city stands for them."""
+        home = advert.home
+        lat, lon = advert.position or (None, None)
+        heating = _HEATING.get(home.district_heating or "")
+        extras = _extras(advert)
+        return blank_truth(advert, base + path_of(advert)) | {
+            "title": title_of(advert),
+            "description": advert.prose.text,
+            "floor": home.floor,
+            "floors_total": home.floors_total,
+            "construction": construction(advert),
+            "heating": [heating[1]] if heating else [],
+            "elevator": True if "Асансьор" in extras else None,
+            "parking": ["garage"] if "Гараж" in extras else [],
+            "features": extras,
+            "street": home.place.street,
+            "lat": lat,
+            "lon": lon,
+            "seller_kind": advert.seller.kind if advert.seller.name else None,
+            "seller_name": advert.seller.name,
+            "phones": sofia_phones(advert) if advert.seller.name else [],
+            "views": advert.views,
+            "photo_urls": [f"https://g1.homes.bg/{_FOLDER}{name}o.jpg" for name in photo_names(advert, 10)],
+        }
+
+    def card_truth(self, advert: TwinAdvert, base: str) -> Truth:
+        """Id, address, price, area."""
+        return {
+            "external_id": advert.external_id,
+            "url": base + path_of(advert),
+            "price_eur": advert.money.eur,
+            "area_sqm": advert.home.area_sqm,
+        }
+
+
+_FOLDER = "2026-04-08_2/"
+_SELLERS = {"agency": "Агенция", "developer": "Строителна фирма"}
+
+
+def _extras(advert: TwinAdvert) -> list[str]:
+    return [_EXTRAS[name] for name in advert.home.features if name in _EXTRAS]
+
+
+def _price(advert: TwinAdvert) -> dict[str, Any]:
+    if not advert.money.shown:
+        return {"currency": "", "value": "при запитване"}
+    each = spaced(round(advert.money.amount_eur / advert.home.area_sqm)).replace(" ", ",")
+    value = spaced(round(advert.money.amount_eur)).replace(" ", ",")
+    return {"currency": "EUR", "value": value, "price_per_square_meter": f"{each} EUR/m²"}
+
+
+def _photos(advert: TwinAdvert) -> list[dict[str, Any]]:
+    names = photo_names(advert, 10)
+    return [{"name": name, "path": _FOLDER, "width": 448, "height": 336} for name in names]
+
+
+def _card(advert: TwinAdvert) -> dict[str, Any]:
+    return {
+        "id": str(advert.number),
+        "type": advert.external_id[:2],
+        "viewHref": path_of(advert),
+        "time": "днес",
+        "location": location_of(advert),
+        "title": title_of(advert),
+        "description": advert.home.construction or "",
+        "status": 1,
+        "photos": _photos(advert),
+        "price": {**_price(advert), "period": None},
+        "isFav": False,
+    }
+
+
+def location_of(advert: TwinAdvert) -> str:
+    """жк. Изток, София."""
+    place = advert.home.place
+    return f"{place.neighbourhood}, {place.city}"
+
+
+def listing_page(advert: TwinAdvert, base: str) -> bytes:
+    """The page of one advert."""
+    state = json.dumps({"session": {"id": "0" * 32}, "data": {"offer": _offer(advert)}}, ensure_ascii=False)
+    state = state.replace("</", "<\\u002F")
+    head = f"{title_of(advert)} - {location_of(advert)} | Homes.bg"
+    page = fill("homes_page", head=head, url=base + path_of(advert), state=state, weight=ballast(16, "homes"))
+    return page.encode()
+
+
+def _offer(advert: TwinAdvert) -> dict[str, Any]:
+    home = advert.home
+    return {
+        "id": advert.number,
+        "status": 1,
+        "title": title_of(advert),
+        "type": advert.external_id[:2],
+        "address": {
+            "city": location_of(advert),
+            "address": home.place.street or "",
+            "coordinates": list(advert.position or _PLACEHOLDER),
+            "is_exact_address": 1,
+        },
+        "published_at": "днес",
+        "price": _price(advert),
+        "attributes": _attributes(advert),
+        "photos": _photos(advert),
+        "extras": [{"id": place, "name": name} for place, name in enumerate(_extras(advert))],
+        "contacts": _contacts(advert),
+        "count_view": advert.views,
+        "url": path_of(advert),
+    }
+
+
+def _attributes(advert: TwinAdvert) -> list[dict[str, Any]]:
+    home = advert.home
+    floor = {None: None, 0: "Партер", -1: "Сутерен"}.get(home.floor, ordinal(home.floor or 1))
+    heating = _HEATING.get(home.district_heating or "")
+    values = {
+        "floor": floor,
+        "total_floors": str(home.floors_total) if home.floors_total else None,
+        "heating": heating[0] if heating else None,
+        "build_type": home.construction,
+        "notes": advert.prose.text,
+    }
+    return [{"key": key, "label": "", **({"value": value} if value else {})} for key, value in values.items()]
+
+
+def _contacts(advert: TwinAdvert) -> dict[str, Any]:
+    seller = advert.seller
+    if seller.name is None:
+        return {}
+    phone = {"number": ",".join(seller.phones), "is_valid": True}
+    return {"agency": {"name": seller.name, "type": _SELLERS[seller.kind], "phone": phone}}

@@ -1,0 +1,196 @@
+"""imoti.com: an application whose pages hold their data as JSON; until February 2026 plain HTML."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from sale_sofia.simulator.answers import Search
+from sale_sofia.simulator.imot_words import VAT_TEXTS, floor_in_line
+from sale_sofia.simulator.kinds import DEAL_WORDS, RUBRICS
+from sale_sofia.simulator.pieces import ballast, fill
+from sale_sofia.simulator.text import decimals, slug, spaced
+from sale_sofia.simulator.truth import Truth
+from sale_sofia.simulator.twin_portal import TwinPortal, found
+from sale_sofia.simulator.twins import TwinAdvert, blank_truth, construction, sofia_phones
+
+PAGE_SIZE = 20
+_SEARCH = re.compile(r"/(?P<rubric>prodazhbi|naemi)(?:/grad-sofiya)?(?:/page-(?P<page>\d+))?/?")
+_LISTING = re.compile(r"/obiava/(\d+)(?:/[^/]*)?/?")
+
+
+def path_of(advert: TwinAdvert) -> str:
+    """An advert's address; only the number matters."""
+    return f"/obiava/{advert.external_id}/{slug(_heading(advert))}"
+
+
+def _heading(advert: TwinAdvert) -> str:
+    place = advert.home.place
+    return f"{DEAL_WORDS[advert.home.deal]}  {_kind(advert)} град {place.city}, {place.neighbourhood}"
+
+
+def _kind(advert: TwinAdvert) -> str:
+    return advert.home.kind.label.lower()
+
+
+class ImotiComPortal(TwinPortal):
+    """imoti.com numbers its pages in the path."""
+
+    site = "imoti.com"
+    forbidden = "/login"
+    page_size = PAGE_SIZE
+
+    def listing_id(self, path: str) -> str | None:
+        """The number."""
+        match = _LISTING.fullmatch(path)
+        return match[1] if match else None
+
+    def asked(self, path: str, query: dict[str, list[str]]) -> Search | None:  # noqa: ARG002 - no filters here
+        """`/prodazhbi/grad-sofiya[/page-N]`."""
+        match = _SEARCH.fullmatch(path)
+        if not match:
+            return None
+        deal = next(deal for deal, rubric in RUBRICS.items() if rubric == match["rubric"])
+        return found(deal, int(match["page"] or 1), path)
+
+    def search_path(self, deal: str, page: int) -> str:
+        """The first page has no number."""
+        return f"/{RUBRICS[deal]}/grad-sofiya" + (f"/page-{page}" if page > 1 else "")
+
+    def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
+        """The application's page."""
+        data = {
+            "adverts": [_data(advert) for advert in shown],
+            "page": str(page),
+            "advfind": total,
+            "lastpage": self.pages(total),
+            "advmaximum": 2000,
+            "canonical": self.base + self.search_path(deal, page),
+        }
+        asked = f"http_GET_https://www.imoti.com/api/results?pn={RUBRICS[deal]}_"
+        return _page(f"Имоти в град София, {RUBRICS[deal]}", {asked: data}, links(shown))
+
+    def old_results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
+        """The same as it was served until February 2026."""
+        following = self.next_url(deal, page, total, self.base)
+        return fill(
+            "imoti_com_old",
+            canonical=self.base + self.search_path(deal, page),
+            more=f'<link rel="next" href="{following}">' if following else "",
+            total=spaced(total),
+            cards="".join(_old_card(advert, self.base) for advert in shown) or "Няма намерени обяви",
+            weight=ballast(40, "old"),
+        ).encode()
+
+    def render(self, advert: TwinAdvert) -> bytes:
+        """The page of an advert."""
+        asked = f"http_GET_https://www.imoti.com/api/advert?id={advert.external_id}_"
+        data = {**_data(advert), "canonical": self.base + path_of(advert)}
+        return _page(_heading(advert), {asked: data}, f"<h1>{_heading(advert)}</h1>")
+
+    def truth_at(self, advert: TwinAdvert, base: str) -> Truth:
+        """What a card prints; the storeys of a house are its only number."""
+        home = advert.home
+        return blank_truth(advert, base + path_of(advert)) | {
+            "title": " ".join(_heading(advert).split()),
+            "family_id": advert.imot_id,
+            "vat": home.vat if advert.money.shown else None,
+            "floor": home.floor,
+            "floors_total": home.floors_total if home.floor is not None else None,
+            "construction": construction(advert),
+            "phones": sofia_phones(advert)[:1],
+            "posted_at": advert.posted.isoformat(),
+            "updated_at": advert.updated.replace(second=0).isoformat(),
+        }
+
+    def card_truth(self, advert: TwinAdvert, base: str) -> Truth:
+        """Id, address, price, area and the id of the family."""
+        return {
+            "external_id": advert.external_id,
+            "family_id": advert.imot_id,
+            "url": base + path_of(advert),
+            "price_eur": advert.money.eur,
+            "area_sqm": advert.home.area_sqm,
+        }
+
+
+def _prices(advert: TwinAdvert) -> dict[str, str]:
+    money = advert.money
+    if not money.shown:
+        return {"price": "при запитване"}
+    euro = {"price": f" {spaced(round(money.amount_eur))} €", "currency": "€"}
+    return {**euro, "price2": decimals(money.bgn, ","), "currency2": "лв."} if money.bgn else euro
+
+
+def _data(advert: TwinAdvert) -> dict[str, Any]:
+    home = advert.home
+    floor = floor_in_line(home) if home.floor is not None else ""
+    known = {
+        "floor": floor,
+        "tbuild": home.construction,
+        "price_dds": VAT_TEXTS[home.vat if advert.money.shown else None],
+    }
+    return {
+        "ida": advert.imot_id,
+        "url": path_of(advert),
+        "sell_type": f"{DEAL_WORDS[home.deal]} ",
+        "pubtype": _kind(advert),
+        "raions": f"град {home.place.city}",
+        "city": f" {home.place.neighbourhood}",
+        "area": f"{home.area_sqm} кв. м",
+        "title": _heading(advert),
+        "phone": advert.seller.phones[0],
+        "pubtime": _moment(advert),
+        **_prices(advert),
+        **{key: value for key, value in known.items() if value},
+    }
+
+
+def _page(title: str, requests: dict[str, dict[str, Any]], body: str) -> bytes:
+    state: dict[str, Any] = {
+        "523200034": {"b": {"data": {"nraion": _REGIONS}, "status": "success"}, "s": 200}
+    }
+    for asked, data in requests.items():
+        state[asked] = {
+            "body": {"data": data, "status": "success"},
+            "headers": {},
+            "status": 200,
+            "url": asked,
+        }
+    spelled = json.dumps(state, ensure_ascii=False).replace("<", "\\u003C")
+    return fill(
+        "imoti_com_page", title=title, weight=ballast(30, "imoti.com"), body=body, state=spelled
+    ).encode()
+
+
+_REGIONS = [{"optsel": 0, "opttext": f"Област {number}", "optval": str(number)} for number in range(2500)]
+
+
+def links(shown: Sequence[TwinAdvert]) -> str:
+    """The cards that a reader sees."""
+    cards = (f'<a class="ad" href="{path_of(advert)}">{_heading(advert)}</a>' for advert in shown)
+    return "".join(f"<advertl>{card}</advertl>" for card in cards)
+
+
+def _old_card(advert: TwinAdvert, base: str) -> str:
+    home, prices = advert.home, _prices(advert)
+    lev = f"\n      <br/>{prices['price2']} лв." if "price2" in prices else ""
+    return fill(
+        "imoti_com_old_card",
+        moment=_moment(advert),
+        offer=f"{DEAL_WORDS[home.deal]}  {_kind(advert)}",
+        price=prices["price"].strip() + lev,
+        vat=VAT_TEXTS[home.vat],
+        url=base + path_of(advert),
+        city=home.place.city,
+        hood=home.place.neighbourhood,
+        area=home.area_sqm,
+        floor=f"{floor_in_line(home)}, " if home.floor is not None else "",
+        text=advert.prose.text[:60],
+        phone=advert.seller.phones[0],
+        family=advert.imot_id,
+    )
+
+
+def _moment(advert: TwinAdvert) -> str:
+    return f"{advert.updated:%H:%M} часа от {advert.updated:%d.%m.%Y}"

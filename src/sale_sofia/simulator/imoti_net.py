@@ -1,0 +1,182 @@
+"""imoti.net: plain HTML in UTF-8; links carry a session, prices in leva are rounded."""
+
+import re
+from collections.abc import Sequence
+
+from sale_sofia.simulator.answers import Search
+from sale_sofia.simulator.pieces import ballast, fill
+from sale_sofia.simulator.text import slug, spaced
+from sale_sofia.simulator.truth import Truth
+from sale_sofia.simulator.twin_portal import TwinPortal, found, whole
+from sale_sofia.simulator.twins import TwinAdvert, blank_truth, photo_names, sofia_phones
+
+PAGE_SIZE = 30
+_DEALS = {"sale": ("prodava", "продава"), "rent": ("dava-pod-naem", "дава под наем")}
+_KINDS = {
+    "maisonette": "mezonet", "studio": "atelie-tavan", "house_floor": "etaj-ot-kyshta", "house": "kyshta",
+    "villa": "vila", "office": "ofis", "shop": "magazin", "other": "zavedenie", "industrial": "sklad",
+    "hotel": "hotel", "garage": "garaj", "plot": "parcel", "land": "zemedelska-zemya",
+}  # fmt: skip
+_ROOMS = {1: ("ednostaen", "Едностаен апартамент"), 2: ("dvustaen", "Двустаен апартамент"),
+          3: ("tristaen", "Тристаен апартамент"), 4: ("chetiristaen", "Четиристаен апартамент"),
+          5: ("mnogostaen", "Многостаен апартамент")}  # fmt: skip
+_LISTING = re.compile(r"/bg/obiava/(?:[^/]+/)*(\d{6,8})/?")
+_SEARCH = re.compile(r"/bg/obiavi/r/(prodava|dava-pod-naem)/sofia/?")
+
+
+def path_of(advert: TwinAdvert) -> str:
+    """An advert's address in imoti.net's own transliteration."""
+    home = advert.home
+    kind = _ROOMS[home.kind.rooms][0] if home.kind.rooms else _KINDS[home.kind.property_type]
+    place = f"{slug(home.place.city)}/{home.place.slug}"
+    return f"/bg/obiava/{_DEALS[home.deal][0]}/{place}/{kind}/{advert.external_id}/"
+
+
+class ImotiNetPortal(TwinPortal):
+    """imoti.net pages by a number in the query."""
+
+    site = "imoti.net"
+    forbidden = "/bg/obiava-print/"
+    page_size = PAGE_SIZE
+
+    def listing_id(self, path: str) -> str | None:
+        """The number; the words before it may be any, or none."""
+        match = _LISTING.fullmatch(path)
+        return match[1] if match else None
+
+    def asked(self, path: str, query: dict[str, list[str]]) -> Search | None:
+        """`/bg/obiavi/r/prodava/sofia/?page=N`."""
+        match = _SEARCH.fullmatch(path)
+        deal = "rent" if match and match[1] == _DEALS["rent"][0] else "sale"
+        return found(deal, whole(query, "page", 1), path) if match else None
+
+    def search_path(self, deal: str, page: int) -> str:
+        """The first page needs no number."""
+        return f"/bg/obiavi/r/{_DEALS[deal][0]}/sofia/" + (f"?page={page}" if page > 1 else "")
+
+    def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
+        """Cards in a list; some adverts stand above it once more."""
+        following = self.next_url(deal, page, total, self.base)
+        button = f'<a href="{following}" title="Следваща" class="next-page-btn"></a>' if following else ""
+        cards = "".join(map(_card, shown)) or "<p>Няма намерени имоти.</p>"
+        count = "999+" if total > 999 else str(total)  # noqa: PLR2004
+        return _page(
+            f"Недвижими имоти - {deal}",
+            self.base + self.search_path(deal, page),
+            f'<div class="selected-real-estates">{"".join(map(_promoted, shown[:2]))}</div>'
+            f'<h2>Резултати <span id="number-of-estates">/{count} имота/</span></h2>'
+            f'<ul class="list-view real-estates">{cards}</ul><nav class="paginator">{button}</nav>',
+        )
+
+    def render(self, advert: TwinAdvert) -> bytes:
+        """The page of an advert."""
+        home = advert.home
+        photos = "".join(f'<img src="{_photo(advert, name)}">' for name in photo_names(advert, 12))
+        lat, lon = advert.position or ("0.0", "0.0")
+        body = (
+            f'<section id="js-ad-container" class="real-estate-offer"><h1>{_heading(advert)}</h1>'
+            f'<span class="location">{_place(advert)}</span>{_price(advert)}'
+            f'<ul class="parameters">{_floor(advert)}</ul>'
+            f'<div class="text">{advert.prose.html}</div></section>'
+            f'<div class="gallery-slider-pics">{photos}</div>{_contact(advert)}'
+            f'<iframe src="https://www.google.com/maps?q={lat},{lon}&z=15"></iframe>'
+        )
+        return _page(f"Имот {home.kind.label}", self.base + path_of(advert), body)
+
+    def truth_at(self, advert: TwinAdvert, base: str) -> Truth:
+        """What is known of its pages."""
+        home, money = advert.home, advert.money
+        lat, lon = advert.position or (None, None)
+        return blank_truth(advert, base + path_of(advert)) | {
+            "title": _title(advert),
+            "description": advert.prose.text,
+            "price_bgn": round(money.bgn) if money.bgn else None,
+            "floor": home.floor if home.floor is None or home.floor >= 0 else None,
+            "floors_total": home.floors_total if home.floor is not None and home.floor >= 0 else None,
+            "lat": lat,
+            "lon": lon,
+            "seller_name": advert.seller.name,
+            "phones": sofia_phones(advert) if advert.seller.name else [],
+            "photo_urls": [
+                f"https://www.imoti.net{_photo(advert, name)}" for name in photo_names(advert, 12)
+            ],
+        }
+
+    def card_truth(self, advert: TwinAdvert, base: str) -> Truth:
+        """Id, address, price, area."""
+        return {
+            "external_id": advert.external_id,
+            "url": base + path_of(advert),
+            "price_eur": advert.money.eur,
+            "area_sqm": advert.home.area_sqm,
+        }
+
+
+def _words(advert: TwinAdvert) -> str:
+    home = advert.home
+    return _ROOMS[home.kind.rooms][1] if home.kind.rooms else home.kind.label.capitalize()
+
+
+def _heading(advert: TwinAdvert) -> str:
+    deal = f'<span class="re-offer-type">{_DEALS[advert.home.deal][1]}</span>'
+    return f"{deal} {_words(advert)}, <span>{advert.home.area_sqm} м<sup>2</sup></span>"
+
+
+def _title(advert: TwinAdvert) -> str:
+    return f"{_DEALS[advert.home.deal][1]} {_words(advert)}, {advert.home.area_sqm} м 2"
+
+
+def _place(advert: TwinAdvert) -> str:
+    return f"{advert.home.place.city}, {advert.home.place.neighbourhood}"
+
+
+def _photo(advert: TwinAdvert, name: str) -> str:
+    return f"/web/files/obiavi/{advert.external_id}/images/thumb_880x0_{name}.jpg"
+
+
+def _price(advert: TwinAdvert) -> str:
+    money = advert.money
+    if not money.shown:
+        return '<strong class="price">Цена при запитване</strong>'
+    lev = f"<br/> {spaced(round(money.bgn))} <small>BGN </small>" if money.bgn else ""
+    return f'<strong class="price">\n   {spaced(round(money.amount_eur))} <small>€</small>\n {lev}\n</strong>'
+
+
+def _floor(advert: TwinAdvert) -> str:
+    home = advert.home
+    if home.floor is None or home.floor < 0:
+        return "<li>Етаж:  </li>"
+    return f"<li>\n Етаж: {home.floor} от {home.floors_total}   </li>"
+
+
+def _contact(advert: TwinAdvert) -> str:
+    if advert.seller.name is None:
+        return ""
+    phones = "".join(f'<a class="hidden-phone">{phone}</a>' for phone in advert.seller.phones)
+    return f'<h6 class="contact-agency-name">{advert.seller.name}</h6>{phones}'
+
+
+def _card(advert: TwinAdvert) -> str:
+    return fill(
+        "imoti_net_card",
+        link=f"{path_of(advert)}?sid=aBcDeF&amp;page=1",
+        photo=_photo(advert, "main"),
+        heading=_heading(advert),
+        place=_place(advert),
+        price=_price(advert),
+        floor=_floor(advert),
+        each=spaced(round(advert.money.amount_eur / advert.home.area_sqm)),
+        by=advert.seller.name or "",
+        text=advert.prose.text[:80],
+    )
+
+
+def _promoted(advert: TwinAdvert) -> str:
+    return (
+        f'<a href="{path_of(advert)}"><header><strong class="price">1 €</strong>{_words(advert)}</header></a>'
+    )
+
+
+def _page(title: str, canonical: str, body: str) -> bytes:
+    weight = ballast(60, "imoti.net")
+    return fill("imoti_net_page", title=title, canonical=canonical, body=body, weight=weight).encode()

@@ -1,0 +1,155 @@
+"""Adverts of the portals beside imot.bg and bazar.bg: each is the same property as an advert of imot.bg."""
+
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any, Final
+
+from sale_sofia.simulator.homes import chance
+from sale_sofia.simulator.kinds import CONSTRUCTIONS
+from sale_sofia.simulator.model import Advert, ImotAdvert, Money, Place, World
+from sale_sofia.simulator.text import slug
+from sale_sofia.simulator.truth import Truth
+
+TWINS: Final = {
+    "alo.bg": 10_000_000,
+    "homes.bg": 1_000_000,
+    "imoti.com": 20_000_000,
+    "imoti.net": 6_000_000,
+    "olx.bg": 140_000_000,
+}
+"""Each portal and the number its adverts begin with; every property has a number of its own."""
+_HOME = "София"
+_MISFILED = "Надежда 1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwinAdvert(Advert):
+    """The same advert as another portal shows it."""
+
+    number: int
+    imot_id: str
+    position: tuple[float, float] | None
+    misfiled: bool
+    """Whether the seller filed it under Sofia although it is elsewhere."""
+
+
+def twin_adverts(world: World, site: str) -> tuple[TwinAdvert, ...]:
+    """What this portal shows of the world: an advert for each on imot.bg."""
+    return tuple(make_twin(site, advert) for advert in world.imot)
+
+
+def make_twin(site: str, source: ImotAdvert) -> TwinAdvert:
+    """The same world always gives the same advert."""
+    rng = Random(f"{site}:{source.external_id}")
+    number = TWINS[site] + source.home.number
+    misfiled = site == "olx.bg" and source.home.place.city != _HOME
+    home = replace(source.home, place=_filed(source.home.place)) if misfiled else source.home
+    return TwinAdvert(
+        site=site,
+        external_id=_external_id(site, number, source),
+        url="",
+        title=f"{source.title} в {source.home.place.city}" if misfiled else _title(source),
+        home=home,
+        money=_money(rng, source, site),
+        prose=source.prose,
+        seller=source.seller,
+        posted=source.posted,
+        updated=source.updated,
+        views=source.views,
+        photos=(),
+        tier=source.tier,
+        number=number,
+        imot_id=source.external_id,
+        position=_position(rng, home.place),
+        misfiled=misfiled,
+    )
+
+
+def _external_id(site: str, number: int, source: ImotAdvert) -> str:
+    if site != "homes.bg":
+        return str(number)
+    kind = "h" if source.home.kind.property_type in {"house", "villa"} else "a"
+    return f"{kind}{'r' if source.home.deal == 'rent' else 's'}{number}"
+
+
+def _title(source: ImotAdvert) -> str:
+    return f"{source.title.capitalize()}, {source.home.place.neighbourhood}"
+
+
+def _filed(place: Place) -> Place:
+    return replace(
+        place,
+        city=_HOME,
+        city_slug="grad-sofiya",
+        neighbourhood=_MISFILED,
+        slug="nadezhda-1",
+        district="Надежда",
+        street=None,
+    )
+
+
+def _money(rng: Random, source: ImotAdvert, site: str) -> Money:
+    if not source.money.shown:
+        return Money("ask", source.home.price_eur)
+    both = site != "homes.bg" and chance(rng, 0.7)
+    return Money("both" if both else "eur", source.home.price_eur)
+
+
+def _position(rng: Random, place: Place) -> tuple[float, float] | None:
+    if place.lat is None or place.lon is None or not chance(rng, 0.5):
+        return None
+    return round(place.lat + rng.uniform(-0.004, 0.004), 5), round(place.lon + rng.uniform(-0.004, 0.004), 5)
+
+
+def photo_names(advert: TwinAdvert, most: int) -> list[str]:
+    """Names of its photos, made from its number."""
+    rng = Random(f"photos:{advert.site}:{advert.number}")
+    return [f"{rng.getrandbits(40):010x}" for _ in range(rng.randint(0, most))]
+
+
+def words_slug(advert: TwinAdvert) -> str:
+    """The title in Latin letters."""
+    return slug(advert.title)
+
+
+def blank_truth(advert: TwinAdvert, url: str) -> Truth:
+    """What every portal prints of an advert; the rest is null until the portal's own truth says more."""
+    home, money = advert.home, advert.money
+    facts: dict[str, Any] = dict.fromkeys(
+        (
+            "family_id", "description", "vat", "yard_sqm", "floor", "floors_total", "construction",
+            "year_built", "under_construction", "act_status", "elevator", "furnishing", "condition", "street",
+            "lat", "lon", "seller_kind", "seller_name", "posted_at", "updated_at", "views",
+            "previous_price_eur", "area_net_sqm", "metro_station", "metro_distance_m",
+        )
+    )  # fmt: skip
+    lists: dict[str, Any] = {
+        name: [] for name in ("heating", "parking", "phones", "features", "photo_urls", "orientation")
+    }
+    return facts | lists | {
+        "site": advert.site,
+        "kind": "listing",
+        "url": url,
+        "external_id": advert.external_id,
+        "deal": home.deal,
+        "property_type": home.kind.property_type,
+        "rooms": home.kind.rooms,
+        "title": advert.title,
+        "price_eur": money.eur,
+        "price_bgn": money.bgn,
+        "area_sqm": home.area_sqm,
+        "city": home.place.city,
+        "district": home.place.district,
+        "neighbourhood": home.place.neighbourhood,
+        "flags": ["place_conflict"] if advert.misfiled else [],
+    }  # fmt: skip
+
+
+def construction(advert: TwinAdvert) -> str | None:
+    """What the printed construction means."""
+    return CONSTRUCTIONS.get(advert.home.construction or "")
+
+
+def sofia_phones(advert: TwinAdvert) -> list[str]:
+    """The seller's numbers as a listing names them."""
+    return [f"+359{phone[1:]}" for phone in advert.seller.phones]

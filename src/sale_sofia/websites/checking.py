@@ -1,0 +1,119 @@
+"""How a page is read, field by field: which link of each chain found a text, and what became of it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sale_sofia.config.site_links import FieldTable, Link
+from sale_sofia.listings.normalise import normalise, read_facts
+from sale_sofia.listings.page import Page
+from sale_sofia.listings.page_errors import RemovedListing
+from sale_sofia.listings.raw import RawField
+from sale_sofia.websites.fields import read_fields
+from sale_sofia.websites.reading import Answer, search_answer
+from sale_sofia.websites.table_site import TableSite
+
+_SHOWN_CHARACTERS = 70
+
+
+def check_page(site: TableSite, page: Page) -> Answer:
+    """What is read of the page, and how.
+
+    Raises:
+        PageError: the page cannot be read at all.
+    """
+    kind = site.kind_of(page.url)
+    if kind == "search":
+        return _check_search(site, page)
+    try:
+        return _check_listing(site, page)
+    except RemovedListing:
+        if kind is not None:
+            raise
+        return _check_search(site, page)
+
+
+def _check_listing(site: TableSite, page: Page) -> Answer:
+    raw = site.listing(page)
+    tables = site.config.listing.fields
+    rows = [_field_row(name, table, raw.fields.get(name)) for name, table in tables.items()]
+    listing = normalise(raw)
+    return {
+        "site": site.name,
+        "kind": "listing",
+        "url": page.url,
+        "external_id": raw.external_id,
+        "fields": rows,
+        "missing": [row["field"] for row in rows if row["link"] is None],
+        "unread": [row["field"] for row in rows if row["link"] is not None and not row["value"]],
+        "flags": list(listing.flags),
+    }
+
+
+def _field_row(name: str, table: FieldTable, found: RawField | None) -> Answer:
+    row: Answer = {
+        "field": name,
+        "links": len(table.links),
+        "link": None,
+        "selector": None,
+        "text": None,
+        "value": {},
+    }
+    if found is None:
+        return row
+    return row | {
+        "link": found.link + 1,
+        "selector": selector(table.links[found.link]),
+        "text": _short(" | ".join(found.texts)),
+        "value": _values(read_facts({name: found})),
+    }
+
+
+def _values(facts: Mapping[str, Any]) -> dict[str, str]:
+    return {name: _short(str(value)) for name, value in facts.items() if value not in (None, ())}
+
+
+def _check_search(site: TableSite, page: Page) -> Answer:
+    found = site.search(page)
+    document = site.open(page)
+    layout = site.layout_of(document)
+    fields = [read_fields(document, layout.table.fields, card) for card in layout.elements(document)]
+    rows = list(_search_rows(layout.table.fields, fields)) if found.cards else []
+    answer = search_answer(found)
+    return {
+        **{key: answer[key] for key in ("site", "kind", "url", "total", "capped", "next_url")},
+        "layout": site.layouts.index(layout) + 1,
+        "cards": len(found.cards),
+        "fields": rows,
+        "missing": [row["field"] for row in rows if not row["filled"]],
+    }
+
+
+def _search_rows(
+    tables: Mapping[str, FieldTable], cards: Sequence[Mapping[str, RawField]]
+) -> Iterator[Answer]:
+    for name, table in tables.items():
+        found = [card[name] for card in cards if name in card]
+        example = found[0] if found else None
+        yield {
+            **_field_row(name, table, example),
+            "filled": len(found),
+            "matched": {
+                str(link + 1): count for link, count in sorted(Counter(one.link for one in found).items())
+            },
+        }
+
+
+def selector(link: Link) -> str:
+    """A link as the site file writes it, on one line."""
+    given = link.model_dump(by_alias=True, exclude_defaults=True)
+    return ", ".join(f"{key}: {_written(value)}" for key, value in given.items())
+
+
+def _written(value: object) -> str:
+    return "[" + ", ".join(map(str, value)) + "]" if isinstance(value, tuple) else str(value)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN_CHARACTERS else line[: _SHOWN_CHARACTERS - 1] + "…"

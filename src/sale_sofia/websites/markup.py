@@ -1,0 +1,84 @@
+"""HTML elements as texts and labelled rows."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from sale_sofia.config.site_links import Link, RowsTable
+from sale_sofia.listings.text import match_key
+from sale_sofia.websites.json_data import find_at, find_first, keys_of, scalar_text, squeezed_lines
+
+Rows = Mapping[str, str]
+
+_AMBIGUOUS = ""
+
+
+def node_text(node: LexborNode, *, own: bool = False, glue: bool = False) -> str:
+    """An element's text: white space squeezed, a line for each piece between tags."""
+    return squeezed_lines(node.text(deep=not own, separator="" if glue else "\n"))
+
+
+def node_value(node: LexborNode, link: Link) -> str:
+    """What a link reads of an element: its text, or one of its attributes."""
+    if link.attr is None:
+        return node_text(node, own=link.own_text, glue=link.glue)
+    return (node.attributes.get(link.attr) or "").strip()
+
+
+def markup_text(html: str) -> str:
+    """The text of a piece of HTML."""
+    if "<" not in html and "&" not in html:
+        return squeezed_lines(html)
+    body = LexborHTMLParser(html).body
+    return "" if body is None else node_text(body)
+
+
+def read_rows(root: LexborHTMLParser | LexborNode, table: RowsTable) -> Rows:
+    """Label → value. A label that stands twice with two values says nothing."""
+    nodes = root.css(table.css or "")
+    if table.outside is not None:
+        strange = {node.mem_id for box in root.css(table.outside) for node in box.css(table.css or "")}
+        nodes = [node for node in nodes if node.mem_id not in strange]
+    return _joined(_row(node, table) for node in nodes)
+
+
+def read_json_rows(thing: Any, table: RowsTable) -> Rows:  # noqa: ANN401 - whatever the page holds
+    """The same from the elements of a JSON list."""
+    elements = (one for found in find_at(thing, table.path) if isinstance(found, list) for one in found)
+    return _joined(
+        (_value(element, table.label), squeezed_lines(_value(element, table.value))) for element in elements
+    )
+
+
+def row_label(text: str) -> str:
+    """The key under which a row is found."""
+    return _label(text)
+
+
+def _joined(pairs: Iterable[tuple[str, str]]) -> Rows:
+    rows: dict[str, str] = {}
+    for label, value in pairs:
+        key = _label(label)
+        rows[key] = value if rows.get(key, value) == value else _AMBIGUOUS
+    return rows
+
+
+def _row(node: LexborNode, table: RowsTable) -> tuple[str, str]:
+    if table.label is None or table.value is None:
+        label, _, value = node_text(node).partition(":")
+        return label, value.strip()
+    label_node, value_node = node.css_first(table.label), node.css_first(table.value)
+    if label_node is None or value_node is None:
+        return "", ""
+    return node_text(label_node), node_text(value_node)
+
+
+def _value(element: Any, key: str | None) -> str:  # noqa: ANN401 - whatever the page holds
+    return scalar_text(find_first(element, keys_of(key or "")))
+
+
+@cache
+def _label(text: str) -> str:
+    return match_key(text).rstrip(": ")

@@ -1,0 +1,34 @@
+"""Every portal crawled as a person does it, from its simulated twin: each advert once, as it really is."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crawls import crawl_arguments, differences, run, stored, truth
+from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.simulator.twin_portals import TWIN_PORTALS
+
+ADVERTS = 45
+QUICK = {"DOMAIN_RATE_LIMITS": json.dumps(dict.fromkeys(TWIN_PORTALS, 60_000)), "ARCHIVE_ENABLED": "false"}
+
+
+@pytest.fixture(scope="module")
+def simulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSimulator]:
+    folder = tmp_path_factory.mktemp("twins")
+    config = SimulatorConfig(
+        sites=tuple(TWIN_PORTALS), properties=ADVERTS, seed=7, port=0, truth=folder / "truth.jsonl"
+    )
+    with start_in_process(config) as running:
+        yield running
+
+
+@pytest.mark.parametrize("site", TWIN_PORTALS)
+def test_a_crawl_stores_every_advert_as_it_is(simulator: RunningSimulator, tmp_path: Path, site: str) -> None:
+    done = run(tmp_path, *crawl_arguments(simulator, site), **QUICK)
+    assert done.returncode == 0, done.stderr[-2000:]
+    true = {key: row for key, row in truth(simulator).items() if key[0] == site}
+    assert len(true) == ADVERTS
+    assert differences(stored(tmp_path), true) == {}

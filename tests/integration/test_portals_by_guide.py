@@ -1,0 +1,132 @@
+"""docs/adding-a-portal.md, followed to the letter: its pages, its commands, its crawl."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-portal.md"
+BLOCK = re.compile(r"```(?P<kind>\w+)(?: (?P<name>[\w.-]+))?\n(?P<text>.*?)```", re.DOTALL)
+PORT = "8799"
+START_SECONDS = 20
+
+
+def blocks(kind: str, name: str | None = None) -> list[re.Match[str]]:
+    found = [block for block in BLOCK.finditer(GUIDE.read_text("utf-8")) if block["kind"] == kind]
+    return [block for block in found if name is None or block["name"] == name]
+
+
+def script(blocks_of_commands: list[re.Match[str]], port: int) -> str:
+    text = "\n".join(block["text"] for block in blocks_of_commands)
+    lines = [line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ ")]
+    return "\n".join(["set -e", *lines]).replace(PORT, str(port))
+
+
+def environment() -> dict[str, str]:
+    path = f"{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "COLUMNS": "150", "PYTEST_ADDOPTS": "-p no:cacheprovider"}
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        return int(bound.getsockname()[1])
+
+
+@contextmanager
+def in_background(commands: str, folder: Path, port: int) -> Iterator[None]:
+    """A server the guide starts in another window."""
+    with subprocess.Popen(
+        ["bash", "-c", f"exec {commands.splitlines()[-1]}"],  # noqa: S607 - the user's own shell
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            wait_for(port)
+            yield
+        finally:
+            process.kill()
+
+
+def wait_for(port: int) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    pytest.fail("the guide's server did not start")
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder and the output after every step of the guide."""
+    folder, port = tmp_path_factory.mktemp("guide"), free_port()
+    for block in blocks("html"):
+        (folder / block["name"]).write_text(block["text"], "utf-8")
+    commands = [block for block in blocks("console") if block["name"] is None]
+    with in_background(script(blocks("console", "background"), port), folder, port):
+        done = subprocess.run(
+            ["bash", "-c", script(commands, port)],  # noqa: S607 - the user's own shell
+            cwd=folder, env=environment(), capture_output=True, text=True, check=False, timeout=200,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return folder, done.stdout
+
+
+def test_the_check_shows_which_link_found_what(followed: tuple[Path, str]) -> None:
+    assert "advert 7; missing: nothing" in followed[1]
+    assert "layout 1, 2 cards, total 2, next None; missing: nothing" in followed[1]
+    assert "1 of 1" in followed[1]
+
+
+def test_the_test_it_wrote_passes(followed: tuple[Path, str]) -> None:
+    assert "2 passed" in followed[1]
+
+
+def test_the_crawl_stored_both_adverts(followed: tuple[Path, str]) -> None:
+    rows = [json.loads(line) for line in (followed[0] / "flats.jsonl").read_text("utf-8").splitlines()]
+    told = {row["external_id"]: facts(row) for row in rows}
+    assert told == {
+        "7": ("flats.example", "sale", 2, 99000.0, 70.0, 2, 6, 2008, "София", "Лозенец", ["+359888000123"]),
+        "8": ("flats.example", "sale", 3, None, 95.0, 4, 8, None, "София", "Борово", []),
+    }
+
+
+def facts(row: dict[str, Any]) -> tuple[Any, ...]:
+    names = ("site", "deal", "rooms", "price_eur", "area_sqm", "floor", "floors_total", "year_built", "city")
+    return (*(row[name] for name in names), row["neighbourhood"], row["phones"])
+
+
+def test_the_yaml_of_the_guide_is_what_site_files_understand(tmp_path: Path) -> None:
+    """The piece about JSON, put into the file that `sites new` writes."""
+    piece = blocks("yaml")[0]["text"]
+    code = (
+        "import sys, yaml; from pathlib import Path\n"
+        "from sale_sofia.commands.new_site import write_site\n"
+        "from sale_sofia.config.site_config import load_site_config, merge\n"
+        "path = write_site('json.example', Path(sys.argv[1]))[0]\n"
+        "begun = yaml.safe_load(path.read_text('utf-8'))\n"
+        "begun['listing']['rows'], begun['search']['card_id'] = {}, {}\n"
+        "whole = merge(begun, yaml.safe_load(sys.stdin.read()))\n"
+        "path.write_text(yaml.safe_dump(whole, allow_unicode=True), 'utf-8')\n"
+        "print(sorted(load_site_config('json.example').json_))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        input=piece, capture_output=True, text=True, check=False,
+        env={**environment(), "SITES_DIR": str(tmp_path)},
+    )  # fmt: skip
+    assert done.stdout == "['answer', 'state']\n", done.stderr

@@ -1,0 +1,54 @@
+"""Adverts filed under one town that tell of another keep the portal's town and say so."""
+
+import pytest
+
+from sale_sofia.listings.elsewhere import told_elsewhere
+from sale_sofia.listings.normalise import normalise
+from sale_sofia.listings.raw import RawField, RawListing
+
+
+@pytest.mark.parametrize(
+    ("title", "description"),
+    [
+        ("Мезонет до морето, нов комплекс в Ставрос, Гърция", None),
+        ("Двустаен апартамент в Бургас", "Светъл и просторен."),
+        ("Апартамент гр.Варна", None),
+        ("Слънчев бряг, студио с басейн", None),
+        ("Студио", "Предлагаме студио в к.к. Слънчев бряг, на първа линия."),
+        ("Apartment in Sunny Beach", None),
+        ("Вила край Созопол", None),
+    ],
+)
+def test_another_place_is_seen(title: str, description: str | None) -> None:
+    assert told_elsewhere("София", title, description)
+
+
+@pytest.mark.parametrize(
+    ("title", "description"),
+    [
+        ("Двустаен до ул. Бургас", None),
+        ("Тристаен апартамент в Лозенец", "Агенция с офиси в София и гр. Варна."),
+        ("Офис до посолството на Гърция", None),
+        ("Двустаен в София, замяна с апартамент в Бургас", None),
+        ("Апартамент в бяла сграда", "Бял апартамент в нова сграда."),
+        ("Тристаен, Разлогско шосе", None),
+        (None, None),
+        ("", ""),
+    ],
+)
+def test_what_only_sounds_like_one_is_not(title: str | None, description: str | None) -> None:
+    assert not told_elsewhere("София", title, description)
+
+
+def test_a_road_between_towns_is_no_other_town() -> None:
+    assert not told_elsewhere("Русе", "Нива на главен път Варна-Русе", None)
+    assert told_elsewhere("Бургас", "Двустаен в София", None)
+
+
+def test_the_portals_town_stays_and_the_flag_tells() -> None:
+    fields = {
+        "title": RawField(("Двустаен в Бургас",), 0, "text", {}),
+        "place": RawField(("гр. София, Дружба 1",), 0, "place", {}),
+    }
+    listing = normalise(RawListing("olx.bg", "https://www.olx.bg/", "1", fields))
+    assert (listing.city, listing.neighbourhood, listing.flags) == ("София", "Дружба 1", ("place_conflict",))

@@ -1,0 +1,116 @@
+"""Addresses as portals write them: the next page, the advert's number, smaller searches."""
+
+from itertools import pairwise
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from sale_sofia.config.site_links import PagingTable
+from sale_sofia.websites.addresses import absolute, following, is_of
+from sale_sofia.websites.registry import get_scraper
+
+MORE = {"css": "x"}
+
+
+@pytest.mark.parametrize(
+    ("base", "address", "expected"),
+    [
+        ("https://x.bg/a/b?c", "/d/e", "https://x.bg/d/e"),
+        ("https://x.bg/a", "//y.bg/z", "https://y.bg/z"),
+        ("https://x.bg/a/b", "c", "https://x.bg/a/c"),
+        ("https://x.bg/a", "/a/../b", "https://x.bg/b"),
+        ("http://127.0.0.1:81/a", "/q?x=1", "http://127.0.0.1:81/q?x=1"),
+        ("https://x.bg/", "https://www.x.bg:443/bg/?page=2", "https://www.x.bg/bg/?page=2"),
+        ("https://x.bg/", "http://[", ""),
+    ],
+)
+def test_an_address_as_a_browser_follows_it(base: str, address: str, expected: str) -> None:
+    assert absolute(base, address) == expected
+
+
+def test_whose_host_it_is() -> None:
+    hosts = ("www.imot.bg", "imot.bg")
+    assert [
+        is_of(host, hosts, "imot.bg") for host in ("imot.bg", "firma.imot.bg", "127.0.0.1", "localhost")
+    ] == [
+        True,
+        True,
+        True,
+        True,
+    ]
+    assert [is_of(host, hosts, "imot.bg") for host in ("bazar.bg", "notimot.bg", "imot.bg.evil.com")] == [
+        False
+    ] * 3
+
+
+@pytest.mark.parametrize(
+    ("paging", "url", "last", "expected"),
+    [
+        ({"last": MORE, "path": "/page-"}, "https://x.bg/a?s=1~", 3, "https://x.bg/a/page-2?s=1~"),
+        ({"last": MORE, "path": "/page-"}, "https://x.bg/a/page-2", 3, "https://x.bg/a/page-3"),
+        ({"last": MORE, "path": "/page-"}, "https://x.bg/a/page-3", 3, None),
+        (
+            {"last": MORE, "query": {"page": [1, 1]}},
+            "https://x.bg/a?q=2&page=2",
+            3,
+            "https://x.bg/a?q=2&page=3",
+        ),
+        ({"last": MORE, "query": {"page": [1, 1]}}, "https://x.bg/a", 1, None),
+        (
+            {"more": MORE, "query": {"startIndex": [0, 20], "stopIndex": [19, 20]}},
+            "https://x.bg/api?n[]=487",
+            None,
+            "https://x.bg/api?n[]=487&startIndex=20&stopIndex=39",
+        ),
+    ],
+)
+def test_the_next_page(paging: dict[str, object], url: str, last: int | None, expected: str | None) -> None:
+    assert following(url, PagingTable.model_validate(paging), last) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "number"),
+    [("9TEbg", "146249522"), ("9Y603", "147309771"), ("9iudW", "137393111"), ("9Z5Ks", "147547132")],
+)
+def test_the_number_in_an_olx_address(code: str, number: str) -> None:
+    site = get_scraper("olx.bg")
+    assert site.listing_id(f"https://www.olx.bg/d/ad/apartament-CID368-ID{code}.html") == number
+    assert site.listing_id(f"https://www.olx.bg/d/ad/ID{code}.html?x=1") == number
+    assert site.listing_id("https://www.olx.bg/d/ad/apartament.html") is None
+
+
+def test_imoti_com_is_cut_by_neighbourhood_and_type() -> None:
+    site, base = get_scraper("imoti.com"), "https://www.imoti.com/prodazhbi/grad-sofiya"
+    parts = site.split(f"{base}/dvustaini/page-2")
+    assert len(parts) == 193
+    assert f"{base}/lozenets/dvustaini" in parts
+    assert len(site.split(f"{base}/lozenets")) == 19
+    assert site.split(f"{base}/lozenets/dvustaini") == ()
+    assert {site.kind_of(part) for part in parts} == {"search"}
+
+
+def test_olx_is_cut_by_price_until_nothing_is_left_to_cut() -> None:
+    site, start = (
+        get_scraper("olx.bg"),
+        "https://www.olx.bg/api/v1/offers/?offset=40&limit=40&category_id=524",
+    )
+    parts = site.split(start)
+    ranges = [price_range(part) for part in parts]
+    assert ranges[0] == (0, 49_999)
+    assert ranges[-1] == (600_000, None)
+    assert all(one[1] + 1 == other[0] for one, other in pairwise(ranges) if one[1])
+    assert {parse_qs(urlsplit(part).query)["offset"][0] for part in parts} == {"0"}
+    assert [price_range(part) for part in site.split(parts[0])] == [(0, 24_999), (25_000, 49_999)]
+    assert [price_range(part) for part in site.split(parts[-1])] == [(600_000, 1_199_999), (1_200_000, None)]
+    assert site.split(parts[0].replace("to=49999", "to=1")) == ()
+
+
+def price_range(url: str) -> tuple[int, int | None]:
+    query = parse_qs(urlsplit(url).query)
+    high = query.get("filter_float_price:to")
+    return int(query["filter_float_price:from"][0]), int(high[0]) if high else None
+
+
+@pytest.mark.parametrize("site", ["alo.bg", "homes.bg", "imoti.net", "bazar.bg"])
+def test_portals_without_a_cap_are_not_cut(site: str) -> None:
+    assert get_scraper(site).split(f"https://{site}/obiavi/x") == ()

@@ -1,0 +1,54 @@
+"""A page of one portal given to the adapter of another is refused, for every pair."""
+
+import json
+from functools import cache
+from itertools import permutations
+
+import pytest
+
+from sale_sofia.listings.page import Page
+from sale_sofia.simulator.origin import REAL
+from sale_sofia.simulator.render import render_world
+from sale_sofia.simulator.twin_portals import TWIN_PORTALS, render_twin
+from sale_sofia.simulator.world import make_world
+from sale_sofia.websites.reading import read_page
+from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
+from shared import SHARED, needs_real_pages
+
+PAIRS = list(permutations(AVAILABLE_SITES, 2))
+LOCAL = "http://127.0.0.1:8701"
+
+
+@cache
+def rendered(site: str) -> list[Page]:
+    """One page of each kind."""
+    world = make_world(12, 5)
+    pages = render_twin(world, site) if site in TWIN_PORTALS else render_world(world)
+    kinds = {page.path.partition("__")[0]: Page(page.url, page.body) for page in pages if page.site == site}
+    return list(kinds.values())
+
+
+@cache
+def real(site: str) -> list[Page]:
+    truth = json.loads((SHARED / "pages" / "truth.json").read_text("utf-8"))
+    told = [(path, one["url"]) for path, one in truth.items() if one["site"] == site]
+    return [Page(url, (SHARED / "pages" / path).read_bytes()) for path, url in told][:3]
+
+
+def addresses(page: Page, wanted: str) -> list[str]:
+    """The page's own address, and each kind of address the other portal has: real, and of a local copy."""
+    theirs = [one.url for one in rendered(wanted)]
+    return [page.url, *theirs, *(url.replace(REAL[wanted], LOCAL) for url in theirs)]
+
+
+@pytest.mark.parametrize("pages", [rendered, pytest.param(real, marks=needs_real_pages)])
+@pytest.mark.parametrize(("given", "wanted"), PAIRS)
+def test_a_page_of_one_portal_is_none_of_another(pages: object, given: str, wanted: str) -> None:
+    found = pages(given)  # type: ignore[operator]
+    assert found
+    answers = {
+        (url, read_page(get_scraper(wanted), Page(url, page.body))["kind"])
+        for page in found
+        for url in addresses(page, wanted)
+    }
+    assert {kind for _, kind in answers} == {"error"}, answers
