@@ -1,0 +1,114 @@
+"""Which answers of a model count."""
+
+from typing import Any
+
+import pytest
+
+from sale_sofia.llm.answers import judge, judge_text
+from sale_sofia.llm.asking import AnswerKey, merged
+from sale_sofia.llm.attributes import ATTRIBUTE_FIELDS, Attribute
+from sale_sofia.llm.comparing import COLUMNS, combined, find_disagreements
+from sale_sofia.llm.questions import open_fields
+from sale_sofia.llm.values import check_value, json_schema
+
+TEXT = "Слънчево  жилище на пети етаж, тухла. Ремонтът е правен скоро."
+
+
+def answer(field: str, value: object, quote: str) -> dict[str, Any]:
+    return {field: {"value": value, "quote": quote}}
+
+
+def test_a_value_with_its_words_counts_in_the_spelling_of_the_text() -> None:
+    found = judge(answer("condition", "renovated", "ремонтът Е правен"), ["condition"], TEXT)
+    assert found.attributes == {"condition": Attribute("renovated", "stated", "Ремонтът е правен", "model")}
+    assert (
+        judge(answer("floor", "5", "слънчево жилище на пети етаж"), ["floor"], TEXT).attributes["floor"].value
+        == 5
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "quote", "problem"),
+    [
+        ("condition", "lovely", "Ремонтът", "condition: 'lovely' is none of new, turnkey"),
+        ("condition", "renovated", "прясно боядисано", "condition: the quote is not in the text"),
+        ("condition", "renovated", "", "condition: the quote is not in the text"),
+        ("condition", "renovated", "Слънчево жилище", "condition: the quote does not say 'renovated'"),
+        ("floor", "7", "пети етаж", "floor: the quote does not say 7"),
+        ("floor", "99", "пети етаж", "floor: '99' is not from -1 to 45"),
+        ("floor", "пети", "пети етаж", "floor: 'пети' is no number"),
+        ("floor", "4.5", "пети етаж", "floor: '4.5' is no whole number"),
+        ("construction", "panel", "тухла", "construction: the quote does not say 'panel'"),
+        ("heating", "gas", "тухла", "heating: a list is needed"),
+        ("elevator", "maybe", "тухла", "elevator: 'maybe' is none of yes, no"),
+        ("year_range", "1979-1970", "тухла", "year_range: '1979-1970' is no span such as 1970-1979"),
+    ],
+)
+def test_anything_else_does_not(field: str, value: object, quote: str, problem: str) -> None:
+    found = judge(answer(field, value, quote), [field], TEXT)
+    assert found.attributes == {}
+    assert found.problems[0].startswith(problem)
+
+
+@pytest.mark.parametrize("words", ["", "{", "[]", '"x"', "null", "[" * 100_000, '{"condition": 5}', "{}"])
+def test_no_answer_upsets_the_judge(words: str) -> None:
+    found = judge_text(words, ["condition"], TEXT)
+    assert (found.attributes, len(found.problems)) == ({}, 1)
+
+
+def test_unknown_is_no_problem() -> None:
+    assert judge(answer("condition", "unknown", ""), ["condition"], TEXT).problems == []
+    assert judge(answer("heating", [], ""), ["heating"], TEXT).problems == []
+
+
+def test_one_bad_field_spoils_no_other() -> None:
+    both = {**answer("floor", "5", "пети етаж"), **answer("condition", "bad", "Ремонтът")}
+    assert set(judge(both, ["floor", "condition"], TEXT).attributes) == {"floor"}
+
+
+@pytest.mark.parametrize("field", ATTRIBUTE_FIELDS)
+def test_every_field_has_a_flat_schema_and_takes_unknown(field: str) -> None:
+    shape = json_schema([field])["properties"][field]["properties"]["value"]
+    assert set(shape) <= {"type", "enum", "items"}
+    assert check_value(field, "unknown") is None
+
+
+def test_the_key_holds_text_schema_rules_and_model() -> None:
+    key = AnswerKey.of(TEXT, ["floor"], "m1")
+    assert key.digest == AnswerKey.of(TEXT.replace("  ", " ").upper(), ["floor"], "m1").digest
+    others = [
+        AnswerKey.of(TEXT + "!", ["floor"], "m1"),
+        AnswerKey.of(TEXT, ["floor", "year"], "m1"),
+        AnswerKey.of(TEXT, ["floor"], "m2"),
+        AnswerKey(key.text_hash, key.schema_hash, "other rules", key.model),
+    ]
+    assert len({key.digest, *(one.digest for one in others)}) == 5
+
+
+def test_the_model_never_overrules_the_rules() -> None:
+    rules = {"floor": Attribute(5, "stated", "пети етаж"), "year": Attribute(1990, "conflict", "1990")}
+    said = {"floor": Attribute(7, "stated", "x", "model"), "year": Attribute(1991, "stated", "1991", "model")}
+    assert {name: one.value for name, one in merged(rules, said).items()} == {"floor": 5, "year": 1991}
+
+
+def test_what_is_open() -> None:
+    assert open_fields("Ремонтът се обсъжда.", {}) == ("condition",)
+    assert open_fields(TEXT, {"floor": Attribute(5, "conflict", "пети етаж")}) == ("floor", "condition")
+    assert open_fields("Слънчево жилище.", {}) == ()
+
+
+def test_the_portal_is_believed_first() -> None:
+    columns = tuple(COLUMNS.values())
+    listing: dict[str, Any] = dict.fromkeys(columns) | {"floor": 4, "area_sqm": 80.4, "heating": ["gas"]}
+    said = {
+        "floor": Attribute(3, "stated", "трети етаж"),
+        "area": Attribute(80, "stated", "80 кв.м"),
+        "heating": Attribute(["gas", "floor"], "stated", "газ"),
+        "rooms": Attribute(2, "conflict", "двустаен"),
+        "elevator": Attribute(value=False, status="negated", quote="асансьор"),
+    }
+    assert [(one.field, one.portal, one.text) for one in find_disagreements(listing, said)] == [
+        ("floor", 4, 3)
+    ]
+    best = combined(listing, said)
+    assert (best["floor"], best["elevator"], best["rooms"], best["heating"]) == (4, False, None, ["gas"])

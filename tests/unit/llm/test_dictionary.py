@@ -1,0 +1,144 @@
+"""What the rules make of whole descriptions, in words of our own; and that no text at all upsets them."""
+
+import time
+import unicodedata
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sale_sofia.llm.attributes import FIELDS
+from sale_sofia.llm.dictionary import read_description
+
+NOISE = """
+две спални баня с тоалетна 80 кв.м. етаж 5 от 8 без асансьор възможност за гараж юг изток 1970-1979 акт 16
+пред ( ) / - , . ! ? … тераса площ на и от 12,5 метростанция минути ремонт нов няма не мазе таван 2-ри 70-те
+тухла панел тец газ климатик обзаведен подземно паркомясто в цената евро юго- СградаБез oхрана
+"""
+WORDS = NOISE.split()
+SIGNS = " \n.,!?;:-–()/\"'„“•🛏✓*№%²\u00a0\u200b\u0306абвгдеийкмнопрстуюя0123456789ABCEHMOPTXabc"
+
+
+def values(text: str) -> dict[str, object]:
+    return {name: one.value for name, one in read_description(text).items()}
+
+
+def test_a_whole_description() -> None:
+    text = (
+        "Агенция продава слънчев тристаен апартамент (ЗП 82,40 кв.м, РЗП 95 кв.м) на 3-ти етаж от 6 в "
+        "тухлена кооперация от 1999 г. без асансьор. Състои се от хол с кухня 30 кв.м, две спални, баня с "
+        "тоалетна, тоалетна за гости и две тераси. Изложение юг/запад. ТЕЦ и климатик. Към него има мазе "
+        "4 кв.м. Може да се закупи подземен гараж за 40 000 евро. На 5 минути пеша от метростанция."
+    )
+    assert values(text) == {
+        "deal": "sale", "rooms": 3, "bedrooms": 2, "bathrooms": 1, "wc_separate": 1, "floor": 3,
+        "total_floors": 6, "area": 95, "area_built": 82.4, "heating": ["district", "air_conditioner"],
+        "orientation": ["S", "W"], "elevator": False, "parking_type": ["underground_garage"],
+        "parking_status": "optional_purchase", "balconies": 2, "has_balcony": True, "storage": ["basement"],
+        "year": 1999, "construction": "brick", "metro_near": True, "metro_minutes": 5,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value", "status", "quote"),
+    [
+        ("В блока НЯМА работещ асансьор.", "elevator", False, "negated", "асансьор"),
+        ("Има Асансьор.", "elevator", True, "stated", "Асансьор"),
+        ("Без мазе.", "storage", None, "negated", "мазе"),
+        ("Възможност за обзаведен вариант.", "furnishing", "optional", "optional", "обзаведен"),
+        ("На втори етаж. На четвърти етаж.", "floor", 2, "conflict", "втори етаж"),
+        ("Голяма тераса.", "has_balcony", True, "derived", "тераса"),
+        ("Двустайни, тристайни жилища.", "rooms", None, "conflict", "Двустайни"),
+    ],
+)
+def test_status_and_words(text: str, field: str, value: object, status: str, quote: str) -> None:
+    found = read_description(text)[field]
+    assert (found.value, found.status, found.quote) == (value, status, quote)
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("Кварталът е на изток от центъра.", "orientation"),
+        ("Голям магазин за мебели наблизо.", "heating"),
+        ("Централното местоположение е предимство.", "heating"),
+        ("Разположен под тавани в стара къща.", "storage"),
+        ("Не се нуждае от ремонт.", "condition"),
+        ("В близост до планирана метростанция.", "metro_near"),
+        ("Ремонтирани общи части.", "condition"),
+        ("Подходящ за отдаване под наем.", "deal"),
+        ("Обзаведен е чрез изкуствен интелект.", "furnishing"),
+        ("Дневна 34 кв.м, спалня 12 кв.м.", "area"),
+    ],
+)
+def test_traps(text: str, field: str) -> None:
+    assert values(text).get(field) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Тристаен апартамент без асансьор.",
+        unicodedata.normalize("NFD", "Тристайни? Тристаен апартамент без асансьор, й и ѝ."),
+        "Три\u00adстаен апар\u200bтамент без асан\u00adсьор.",
+        "Тpиcтaeн aпapтaмeнт бeз acaнcьop.",
+        "ТРИСТАЕН АПАРТАМЕНТ БЕЗ АСАНСЬОР",
+        "Тристаен апартамент в сградабез асансьор.",
+        "Тристаен апартаментБез асансьор.",
+    ],
+)
+def test_spellings_make_no_difference(text: str) -> None:
+    found = read_description(text)
+    assert (found["rooms"].value, found["elevator"].value) == (3, False)
+    assert found["elevator"].quote in text
+
+
+noise = st.one_of(
+    st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join),
+    st.text(st.sampled_from(SIGNS), max_size=200),
+    st.text(max_size=80),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(noise)
+def test_no_text_upsets_it_and_every_quote_is_in_the_text(text: str) -> None:
+    found = read_description(text)
+    assert set(found) <= set(FIELDS)
+    for one in found.values():
+        assert one.quote in text
+        assert one.value is None or one.quote
+
+
+SHAPES: dict[str, Callable[[int], str]] = {
+    "noise": lambda size: (" ".join(WORDS) + " ") * (size // 430),
+    "one letter": lambda size: "а" * size,
+    "brackets": lambda size: "(" * size,
+    "denials": lambda size: "без " * (size // 4),
+    "spans": lambda size: "тухла 1970-1979 " * (size // 16),
+    "acts": lambda size: "пред акт 16 " * (size // 12),
+    "rooms": lambda size: "две спални, баня, тоалетна, " * (size // 28),
+    "marks": lambda size: "и\u0306\u0306" * (size // 3),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_time_grows_with_the_text_and_not_faster(shape: str) -> None:
+    """Eight times the text takes eight times the time; if each word looked at all others, sixty-four."""
+    small, large = (cpu_seconds(SHAPES[shape](size)) for size in (12_000, 96_000))
+    assert large < max(small, 0.001) * 32
+
+
+def cpu_seconds(text: str) -> float:
+    read_description(text[:500])
+    begin = time.process_time()
+    read_description(text)
+    return time.process_time() - begin
+
+
+def test_a_megabyte_of_text_is_read() -> None:
+    text = SHAPES["noise"](1_000_000)
+    found = read_description(text)
+    assert found["elevator"].value is False
+    assert all(one.quote in text for one in found.values())
