@@ -1,0 +1,118 @@
+"""Properties as lists: what there is, and which pairs wait for the buyer."""
+
+from typing import Any, Literal, NamedTuple
+
+from sqlalchemy import Connection, Select, and_, case, func, select
+
+from sale_sofia.data.property_schema import listing_sources, match_decisions, match_links
+from sale_sofia.data.schema import listings
+
+Order = Literal["newest", "cheapest", "adverts", "discrepancy"]
+
+
+class PropertyLine(NamedTuple):
+    """One property in a list. Prices are of what is still offered."""
+
+    id: int
+    adverts: int
+    offered: int
+    portals: int
+    lowest_eur: float | None
+    highest_eur: float | None
+    area_sqm: float | None
+    rooms: int | None
+    floor: int | None
+    neighbourhood: str | None
+    first_seen_at: float
+    last_seen_at: float
+
+
+class ReviewLine(NamedTuple):
+    """Two properties that may be one, by their likeliest pair of adverts."""
+
+    probability: float
+    one: int
+    two: int
+    low: int
+    high: int
+
+
+def list_properties(connection: Connection, *, order: Order, limit: int) -> list[PropertyLine]:
+    """The properties, each with what its oldest advert says of it."""
+    numbers = _numbers().subquery()
+    oldest = listings.alias("oldest")
+    columns = [oldest.c[name] for name in ("area_sqm", "rooms", "floor", "neighbourhood")]
+    chosen = select(
+        *(numbers.c[name] for name in ("id", "adverts", "offered", "portals", "lowest_eur", "highest_eur")),
+        *columns,
+        numbers.c.first_seen_at,
+        numbers.c.last_seen_at,
+    ).join(oldest, oldest.c.id == numbers.c.id)
+    ordered = {
+        "newest": (numbers.c.first_seen_at.desc(),),
+        "cheapest": (numbers.c.lowest_eur.is_(None), numbers.c.lowest_eur),
+        "adverts": (numbers.c.adverts.desc(),),
+        "discrepancy": (
+            numbers.c.lowest_eur.is_(None),
+            (numbers.c.highest_eur - numbers.c.lowest_eur).desc(),
+        ),
+    }[order]
+    return [
+        PropertyLine._make(row)
+        for row in connection.execute(chosen.order_by(*ordered, numbers.c.id).limit(limit))
+    ]
+
+
+def count_properties(connection: Connection) -> tuple[int, int]:
+    """How many properties there are, and how many adverts they have."""
+    count = select(func.count(listing_sources.c.property_id.distinct()), func.count())
+    row = connection.execute(count.select_from(listing_sources)).one()
+    return row[0], row[1]
+
+
+def review_queue(connection: Connection, *, limit: int) -> list[ReviewLine]:
+    """Pairs of properties that may be one and on which the buyer has said nothing, the likeliest first.
+
+    Among them such as score high but hold a contradiction between them.
+    """
+    one, two = listing_sources.alias("one"), listing_sources.alias("two")
+    spoken = and_(match_decisions.c.low == match_links.c.low, match_decisions.c.high == match_links.c.high)
+    waiting = (
+        select(
+            match_links.c.probability,
+            one.c.property_id,
+            two.c.property_id,
+            match_links.c.low,
+            match_links.c.high,
+        )
+        .join(one, one.c.listing_id == match_links.c.low)
+        .join(two, two.c.listing_id == match_links.c.high)
+        .outerjoin(match_decisions, spoken)
+        .where(one.c.property_id != two.c.property_id, match_decisions.c.same.is_(None))
+        .order_by(match_links.c.probability.desc(), match_links.c.low, match_links.c.high)
+    )
+    best: dict[frozenset[int], ReviewLine] = {}
+    for row in connection.execute(waiting):
+        best.setdefault(frozenset(row[1:3]), ReviewLine(*row))
+        if len(best) == limit:
+            break
+    return list(best.values())
+
+
+def _numbers() -> Select[Any]:
+    there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
+    price = case((there, listings.c.price_eur))
+    return (
+        select(
+            listing_sources.c.property_id.label("id"),
+            func.count().label("adverts"),
+            func.sum(case((there, 1), else_=0)).label("offered"),
+            func.count(listings.c.site.distinct()).label("portals"),
+            func.min(price).label("lowest_eur"),
+            func.max(price).label("highest_eur"),
+            func.min(listings.c.first_seen_at).label("first_seen_at"),
+            func.max(listings.c.last_seen_at).label("last_seen_at"),
+        )
+        .join(listings, listings.c.id == listing_sources.c.listing_id)
+        .group_by(listing_sources.c.property_id)
+    )

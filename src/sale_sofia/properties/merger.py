@@ -1,0 +1,114 @@
+"""One property out of its adverts: for each fact who says so and since when, and who says otherwise."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+Row = Mapping[Any, Any]
+View = dict[str, Any]
+
+MERGED: Final = (
+    "deal", "property_type", "rooms", "area_sqm", "area_net_sqm", "yard_sqm", "floor", "floors_total",
+    "construction", "year_built", "under_construction", "act_status", "heating", "elevator", "furnishing",
+    "condition", "orientation", "parking", "city", "district", "neighbourhood", "street", "metro_station",
+    "metro_distance_m",
+)  # fmt: skip
+"""The facts of a flat. What belongs to an advert (its price, words, photos and seller) stays with it."""
+
+
+class PropertyMerger:
+    """Merges the adverts of one property. Nothing is averaged: every value is one that somebody printed."""
+
+    def merge(self, property_id: int, adverts: Sequence[Row]) -> View:
+        """The property: its facts, its offers from the cheapest on, and how far their prices are apart."""
+        offers = self.offers(adverts)
+        return {
+            "id": property_id,
+            "fields": {name: told for name in MERGED if (told := self.field(name, adverts))},
+            "offers": offers,
+            "price": self.discrepancy(offers),
+            "portals": sorted({row["site"] for row in adverts}),
+            "first_seen_at": min(row["first_seen_at"] for row in adverts),
+            "last_seen_at": max(row["last_seen_at"] for row in adverts),
+        }
+
+    def field(self, name: str, adverts: Sequence[Row]) -> View | None:
+        """The value that most adverts print, of equally many the one seen last; with all others beside it."""
+        said: dict[str, list[Row]] = defaultdict(list)
+        for row in adverts:
+            if row[name] not in (None, [], ()):
+                said[repr(row[name])].append(row)
+        if not said:
+            return None
+        chosen, *others = sorted(said.values(), key=_weight, reverse=True)
+        return _told(name, chosen) | {"others": [_told(name, rows) for rows in others]}
+
+    def offers(self, adverts: Sequence[Row]) -> list[View]:
+        """Each advert with its price, the cheapest first; last those without one and those that are gone."""
+        ordered = sorted(adverts, key=_offer_order)
+        prices = [row["price_eur"] for row in ordered if row["price_eur"] and is_offered(row)]
+        return [_offer(row, min(prices, default=None)) for row in ordered]
+
+    def discrepancy(self, offers: Sequence[View]) -> View | None:
+        """How far the prices of what is still offered are apart, in EUR and per cent of the lowest."""
+        prices = [offer["price_eur"] for offer in offers if offer["price_eur"] and offer["offered"]]
+        if not prices:
+            return None
+        lowest, highest = min(prices), max(prices)
+        return {
+            "lowest_eur": lowest,
+            "highest_eur": highest,
+            "difference_eur": round(highest - lowest, 2),
+            "difference_percent": _percent(highest, lowest),
+        }
+
+
+def is_offered(row: Row) -> bool:
+    """Whether an advert is still there, as far as is known."""
+    return row["gone_at"] is None and row["closed_at"] is None
+
+
+def _weight(rows: Sequence[Row]) -> tuple[int, float, int]:
+    newest = max(rows, key=lambda row: (row["last_seen_at"], row["id"]))
+    return len(rows), newest["last_seen_at"], newest["id"]
+
+
+def _told(name: str, rows: Iterable[Row]) -> View:
+    newest = max(rows, key=lambda row: (row["last_seen_at"], row["id"]))
+    return {
+        "value": newest[name],
+        "site": newest["site"],
+        "listing_id": newest["id"],
+        "seen_at": newest["last_seen_at"],
+        "adverts": sorted(row["id"] for row in rows),
+    }
+
+
+def _offer_order(row: Row) -> tuple[bool, bool, float, int]:
+    return not is_offered(row), row["price_eur"] is None, row["price_eur"] or 0.0, row["id"]
+
+
+def _offer(row: Row, lowest: float | None) -> View:
+    price = row["price_eur"]
+    above = None if price is None or lowest is None or not is_offered(row) else round(price - lowest, 2)
+    return {
+        "listing_id": row["id"],
+        "site": row["site"],
+        "external_id": row["external_id"],
+        "url": row["url"],
+        "title": row["title"],
+        "price_eur": price,
+        "vat": row["vat"],
+        "above_lowest_eur": above,
+        "above_lowest_percent": None if above is None or lowest is None else _percent(price, lowest),
+        "offered": is_offered(row),
+        "seller_kind": row["seller_kind"],
+        "seller_name": row["seller_name"],
+        "phones": list(row["phones"]),
+        "first_seen_at": row["first_seen_at"],
+        "last_seen_at": row["last_seen_at"],
+    }
+
+
+def _percent(price: float, lowest: float) -> float:
+    return round((price - lowest) / lowest * 100, 2)

@@ -1,0 +1,138 @@
+"""Properties as a person sees them, and crawls whose adverts are matched by themselves."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawls import FAST, crawl_arguments, run
+from property_worlds import OWN_WORDS, advert, ids_of, save
+from sale_sofia.config.settings import Settings
+from sale_sofia.properties.runs import PropertyMatching
+from sale_sofia.simulator.running import start_in_process
+from sale_sofia.simulator.simulator_config import SimulatorConfig
+from unit.data.helpers import ready_database
+
+ROUND = {"price_eur": 480_000.0, "area_sqm": 85.0}
+"""Numbers that many flats have: without its floor such an advert is for a person to judge."""
+TWINS = [
+    advert("a1", **ROUND, description=OWN_WORDS),
+    advert("a2", **ROUND | {"price_eur": 455_700.0}, site="bazar.bg", description=OWN_WORDS, rooms=4),
+    advert("a3", **ROUND, site="bazar.bg", floor=None, seller_name="СИНЯ ЖАБА"),
+]
+ALONE = advert("b1", price_eur=99_000.0, area_sqm=51.0, neighbourhood="Люлин 8")
+A1, A2, A3, B1 = "1", "2", "3", "4"
+"""Our ids of them."""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    database = ready_database(folder / "sale_sofia.db")
+    save(database, [*TWINS, ALONE])
+    assert ids_of(database) == {"a1": 1, "a2": 2, "a3": 3, "b1": 4}
+    PropertyMatching(Settings(data_dir=folder), database).match_new()
+    database.dispose()
+    return folder
+
+
+def answer(told: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert told.returncode == 0, told.stderr
+    found: dict[str, Any] = json.loads(told.stdout)
+    return found
+
+
+def test_the_list_counts_adverts_portals_and_prices(data: Path) -> None:
+    found = answer(run(data, "properties", "--sort", "cheapest", "--json"))
+    assert (found["total"], found["adverts"]) == (3, 4)
+    lines = [(one["id"], one["adverts"], one["portals"], one["lowest_eur"]) for one in found["properties"]]
+    assert lines == [(4, 1, 1, 99_000.0), (1, 2, 2, 455_700.0), (3, 1, 1, 480_000.0)]
+    told = run(data, "properties", "--limit", "1", "--sort", "adverts")
+    assert "455 700  480 000" in told.stdout
+    assert told.stderr.strip() == "1 of 3 properties shown; they have 4 adverts"
+
+
+def test_one_property_is_shown_with_its_sources_prices_and_reasons(data: Path) -> None:
+    view = answer(run(data, "properties", "show", A2, "--json"))
+    assert view["id"] == 1
+    assert [one["listing_id"] for one in view["offers"]] == [2, 1]
+    assert (view["price"]["difference_eur"], view["price"]["difference_percent"]) == (24_300.0, 5.33)
+    assert (view["fields"]["rooms"]["value"], view["fields"]["rooms"]["others"][0]["value"]) == (4, 3)
+    assert {one["decided_by"] for one in view["links"]} == {"score"}
+    assert view["links"][0]["evidence"]["with"] == 2
+    assert view["links"][0]["evidence"]["text"][0] == "same"
+    told = run(data, "properties", "show", A1, COLUMNS="200").stdout
+    assert "From 455 700 to 480 000 €: 24 300 € or 5.3 % apart." in told
+    assert "3 (imot.bg)" in told
+
+
+def test_the_buyer_reviews_links_and_splits(data: Path) -> None:
+    [waiting] = answer(run(data, "properties", "review", "--json"))["review"]
+    assert (waiting["properties"], [one["site"] for one in waiting["adverts"]]) == (
+        [1, 3],
+        ["imot.bg", "bazar.bg"],
+    )
+    linked = run(data, "properties", "link", A3, A1)
+    assert linked.stderr.strip() == "3 and 1 are one property now: 1"
+    assert answer(run(data, "match", "--full", "--json"))["moved"] == 0
+    assert answer(run(data, "properties", "split", A1, A3, "--json")) == {"property": 3}
+    assert answer(run(data, "match", "--json"))["looked_at"] == 0
+    assert answer(run(data, "properties", "review", "--json"))["review"] == []
+
+
+def test_agencies_are_listed(data: Path) -> None:
+    found = answer(run(data, "agencies", "--json"))
+    assert [(one["name"], one["adverts"], one["reposts"]) for one in found["agencies"]] == [
+        ("СЕДЕМ КЛЮЧА", 3, 1),
+        ("СИНЯ ЖАБА", 1, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("properties", "show", "999"), "no property 999; `sale-sofia properties` lists them"),
+        (("properties", "split", A1, "999"), "property 1 has no advert 999; it has 1, 2"),
+        (("match", "--pairs", "x.csv"), "--adverts and --pairs go together"),
+    ],
+)
+def test_wrong_input_is_one_sentence(data: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    told = run(data, *arguments)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert sentence in " ".join(told.stderr.replace("│", " ").split())
+    assert "Traceback" not in told.stderr
+
+
+def test_an_empty_database_says_where_properties_come_from(tmp_path: Path) -> None:
+    told = run(tmp_path, "properties")
+    assert told.returncode == 0
+    assert "no property yet" in told.stderr
+
+
+def test_a_crawl_matches_what_it_brought(tmp_path: Path) -> None:
+    with start_in_process(SimulatorConfig(properties=12, seed=4, port=0)) as simulator:
+        for site in ("imot.bg", "bazar.bg"):
+            told = run(tmp_path, *crawl_arguments(simulator, site), **FAST)
+            assert told.returncode == 0, told.stderr
+    found = answer(run(tmp_path, "properties", "--json", "--limit", "100"))
+    assert found["adverts"] == 24
+    together = [one for one in found["properties"] if one["portals"] == 2]
+    assert len(together) >= 8
+    view = answer(run(tmp_path, "properties", "show", str(together[0]["id"]), "--json"))
+    assert view["links"][0]["evidence"]["family_id"] == "same"
+    assert view["links"][0]["decided_by"] == "evidence"
+
+
+def test_a_crawl_goes_well_though_matching_fails(tmp_path: Path) -> None:
+    (tmp_path / "phone_secret").write_bytes(b"broken")
+    with start_in_process(SimulatorConfig(properties=2, seed=4, port=0)) as simulator:
+        told = run(tmp_path, *crawl_arguments(simulator, "imot.bg"), **FAST)
+    assert told.returncode == 0, told.stderr
+    incidents = answer(run(tmp_path, "status", "--json"))["incidents"]
+    assert [(one["kind"], one["site"]) for one in incidents] == [("matching_failed", "properties")]
+    (tmp_path / "phone_secret").unlink()
+    with start_in_process(SimulatorConfig(properties=2, seed=4, port=0)) as simulator:
+        run(tmp_path, *crawl_arguments(simulator, "imot.bg"), **FAST)
+    assert answer(run(tmp_path, "status", "--json"))["incidents"] == []
