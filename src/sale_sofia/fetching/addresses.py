@@ -46,8 +46,8 @@ class AddressGuard:
         self._known: dict[tuple[str, int], tuple[float, tuple[str, ...]]] = {}
         self._allowed: dict[tuple[str, str, frozenset[str]], tuple[str, int, bool]] = {}
 
-    async def check(self, url: str, hosts: frozenset[str]) -> Target:
-        """The target behind an address.
+    async def check(self, url: str, hosts: frozenset[str], *, looked_up_elsewhere: bool = False) -> Target:
+        """The target behind an address; behind a proxy its name is looked up there, and nothing is pinned.
 
         Raises:
             ForeignAddress: no http(s) address, or its host is not among `hosts`.
@@ -59,7 +59,7 @@ class AddressGuard:
         if place not in self._allowed:  # the few that are, are asked for again and again
             self._allowed[place] = _allowed(parts, hosts)
         host, port, needs_look_up = self._allowed[place]
-        if not needs_look_up:
+        if not needs_look_up or looked_up_elsewhere:
             return Target(url, host, port, ())
         return await self._resolved(url, host, port)
 

@@ -17,6 +17,24 @@ login; legal: a 451; redirect: sent to the home page."""
 
 
 @dataclass(frozen=True, slots=True)
+class Route:
+    """The way out through a proxy, as one visitor: its cookies, its profile and the proxy belong together."""
+
+    proxy: str
+    """`scheme://host:port`; never empty, as curl would take that for no proxy at all."""
+    session: str
+    """Whose cookies are sent and kept."""
+    profile: str | None = None
+    """The browser it speaks like; None: as all do."""
+    user: str = ""
+    password: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        if "://" not in self.proxy:
+            raise ValueError("a route needs a proxy")
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One page to ask for. `hosts` are all it may ever talk to, redirects included."""
 
@@ -27,6 +45,8 @@ class Request:
     timeout_seconds: float
     max_bytes: int
     headers: Mapping[str, str] = field(default_factory=dict)
+    route: Route | None = None
+    """None: directly."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from typing import Final
 from urllib.parse import quote, urldefrag, urljoin
 
@@ -30,11 +31,15 @@ class CurlFetcher:
     Names are looked up anew for every hop unless `dns_cache_seconds` says how long they hold.
     """
 
-    def __init__(self, profile: str, max_redirects: int, dns_cache_seconds: float = 0.0) -> None:
+    def __init__(
+        self, profile: str, max_redirects: int, dns_cache_seconds: float = 0.0, *, ca_file: str = ""
+    ) -> None:
         self._profile = profile
         self._max_redirects = max_redirects
+        self._ca_file = ca_file
         self._guard = AddressGuard(dns_cache_seconds)
         self._pool: CurlPool | None = None
+        self._closing: list[Callable[[], Awaitable[None]]] = []
 
     async def fetch(self, request: Request) -> Response:
         """The answer to one request, redirects followed within its hosts and its time.
@@ -55,13 +60,26 @@ class CurlFetcher:
         pool, self._pool = self._pool, None
         if pool is not None:
             await pool.close()
+        while self._closing:
+            await self._closing.pop()()
+
+    def also_close(self, close: Callable[[], Awaitable[None]]) -> None:
+        """Let go of something else too when this fetcher is closed."""
+        self._closing.append(close)
+
+    def forget_sessions(self) -> None:
+        """Drop all cookies: the next requests are another visitor's."""
+        if self._pool is not None:
+            self._pool.forget_sessions()
 
     async def _follow(self, request: Request) -> tuple[str, Answer]:
         url = request.url
         seen: set[str] = set()
         while len(seen) <= self._max_redirects:
             seen.add(url)
-            answer = await self._hop(await self._guard.check(url, request.hosts), request)
+            through_proxy = request.route is not None
+            target = await self._guard.check(url, request.hosts, looked_up_elsewhere=through_proxy)
+            answer = await self._hop(target, request)
             following = _redirect(answer, url)
             if following is None:
                 return url, answer
@@ -72,12 +90,13 @@ class CurlFetcher:
 
     async def _hop(self, target: Target, request: Request) -> Answer:
         pool = self._pool = self._pool or CurlPool()
-        setup = Setup(self._profile, target.pin, request.max_bytes, tuple(request.headers.items()))
+        headers = tuple(request.headers.items())
+        setup = Setup(self._profile, target.pin, request.max_bytes, headers, request.route, self._ca_file)
         patience = Patience(request.connect_timeout_seconds, request.timeout_seconds)
         try:
             answer = await pool.get(quote(target.url, safe=PRINTABLE), setup, patience)
         except CurlError as error:
-            raise crawl_error(error, target.url) from error
+            raise crawl_error(error, target.url, through_proxy=request.route is not None) from error
         if pool.closed:
             # Closing ends open requests as if they were complete.
             raise NetworkConnection(f"{target.url}: the client was closed")

@@ -46,7 +46,13 @@ MEANING: Final[Mapping[int, type[CrawlError]]] = {
 }
 
 
-def crawl_error(error: CurlError, url: str) -> CrawlError:
+THROUGH_PROXY: Final = frozenset({CurlECode.COULDNT_CONNECT, CurlECode.RECV_ERROR, CurlECode.SEND_ERROR})
+"""With a proxy these are its connection, or its refusal to lead on."""
+
+
+def crawl_error(error: CurlError, url: str, *, through_proxy: bool = False) -> CrawlError:
     """The error of our tree for one of curl's; what is not known otherwise is a failed connection."""
     sentence = str(error).partition(". See http")[0]
+    if through_proxy and error.code in THROUGH_PROXY:
+        return ServiceProxy(f"{url}: {sentence}")
     return MEANING.get(int(error.code), NetworkConnection)(f"{url}: {sentence}")

@@ -8,6 +8,7 @@ from curl_cffi import AsyncCurl, Curl, CurlHttpVersion, CurlInfo, CurlOpt
 from curl_cffi.requests.impersonate import resolve_latest_browser_type
 
 from sale_sofia.config.fetching import READ_BYTES
+from sale_sofia.fetching.base import Route
 from sale_sofia.fetching.body import Body
 from sale_sofia.fetching.cookies import CookieJar
 
@@ -34,6 +35,10 @@ class Setup:
     """Where the host's name was found to lead; curl connects there alone."""
     max_bytes: int
     headers: tuple[tuple[str, str], ...] = ()
+    route: Route | None = None
+    """The proxy to go through; None: directly."""
+    ca_file: str = ""
+    """Whom to trust instead of those everybody does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +119,30 @@ def _curl(setup: Setup) -> Curl:
     lines = [f"{name}: {value}".encode() for name, value in (("Accept-Language", LANGUAGES), *setup.headers)]
     curl.setopt(CurlOpt.HTTPHEADER, lines)
     curl.setopt(CurlOpt.ACCEPT_ENCODING, "")  # unpack all that curl can; the profile says which it names
-    if curl.impersonate(resolve_latest_browser_type(setup.profile)):  # type: ignore[no-untyped-call]
-        raise ValueError(f"FETCH_PROFILE: curl cannot speak like {setup.profile!r}; try chrome or firefox")
+    profile = (setup.route and setup.route.profile) or setup.profile
+    if curl.impersonate(resolve_latest_browser_type(profile)):  # type: ignore[no-untyped-call]
+        raise ValueError(f"FETCH_PROFILE: curl cannot speak like {profile!r}; try chrome or firefox")
     for option, value in OPTIONS.items():
         curl.setopt(option, value)
     curl.setopt(CurlOpt.MAXFILESIZE_LARGE, setup.max_bytes)
     if setup.pin:
         curl.setopt(CurlOpt.RESOLVE, [setup.pin])
+    if setup.route:
+        _lead_through(curl, setup.route)
+    if setup.ca_file:
+        curl.setopt(CurlOpt.CAINFO, setup.ca_file)
     return curl
+
+
+def _lead_through(curl: Curl, route: Route) -> None:
+    """Everything goes through the proxy's tunnel, which looks names up; curl never goes round it."""
+    curl.setopt(CurlOpt.NOPROXY, "")
+    curl.setopt(CurlOpt.PROXY, route.proxy.replace("socks5://", "socks5h://", 1))
+    curl.setopt(CurlOpt.HTTPPROXYTUNNEL, 1)
+    if route.user:
+        # Apart from the address, which curl repeats in its messages.
+        curl.setopt(CurlOpt.PROXYUSERNAME, route.user)
+        curl.setopt(CurlOpt.PROXYPASSWORD, route.password)
 
 
 def _read_headers(lines: list[bytes]) -> Mapping[str, str]:

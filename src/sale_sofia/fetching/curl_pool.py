@@ -1,8 +1,10 @@
 """The handles of one client: connections and cookies are theirs together."""
 
+from collections import OrderedDict
+
 from curl_cffi import AsyncCurl
 
-from sale_sofia.config.fetching import MOST_IDLE_HANDLES
+from sale_sofia.config.fetching import MOST_IDLE_HANDLES, MOST_SESSIONS
 from sale_sofia.fetching.cookies import CookieJar
 from sale_sofia.fetching.curl_handles import Answer, Handle, Patience, Setup
 
@@ -15,7 +17,7 @@ class CurlPool:
 
     def __init__(self) -> None:
         self._multi = AsyncCurl()
-        self._cookies = CookieJar()
+        self._cookies: OrderedDict[str, CookieJar] = OrderedDict()
         self._idle: list[Handle] = []
         self.closed = False
 
@@ -23,7 +25,7 @@ class CurlPool:
         """Ask once. A handle that failed or was cancelled is closed, its connection with it."""
         handle = self._take(setup)
         try:
-            answer = await handle.get(url, patience, self._multi, self._cookies)
+            answer = await handle.get(url, patience, self._multi, self._jar(setup))
         except BaseException:
             self._drop(handle)
             raise
@@ -42,6 +44,19 @@ class CurlPool:
         for handle in self._idle:
             handle.curl.close()
         self._idle.clear()
+
+    def forget_sessions(self) -> None:
+        """Begin anew, as other visitors."""
+        self._cookies.clear()
+
+    def _jar(self, setup: Setup) -> CookieJar:
+        """The cookies of the request's session; without a route all requests are one session."""
+        name = setup.route.session if setup.route else ""
+        jar = self._cookies.setdefault(name, CookieJar())
+        self._cookies.move_to_end(name)
+        if len(self._cookies) > MOST_SESSIONS:
+            self._cookies.popitem(last=False)
+        return jar
 
     def _take(self, setup: Setup) -> Handle:
         for number in range(len(self._idle) - 1, -1, -1):

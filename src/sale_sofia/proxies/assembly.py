@@ -1,0 +1,121 @@
+"""A portal's fetcher put together: through the pool where its site file asks for it, as before elsewhere."""
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from sale_sofia.config.proxies import REFRESH_FACTOR, REFRESH_PAUSE_SECONDS
+from sale_sofia.config.settings import Settings
+from sale_sofia.config.site_config import SiteConfig
+from sale_sofia.fetching.base import Fetcher
+from sale_sofia.fetching.client import CurlFetcher
+from sale_sofia.proxies.factory import get_pool, get_refresher
+from sale_sofia.proxies.ladder import Ladder, Rung, budgets_of
+from sale_sofia.proxies.pool import ScoredProxyPool
+from sale_sofia.proxies.proxied_fetcher import ProxiedFetcher, Steps
+from sale_sofia.proxies.refreshing import trigger, trigger_if_needed
+from sale_sofia.proxies.sending import refresh_sender
+from sale_sofia.proxies.source_list import SourceList
+
+log = logging.getLogger(__name__)
+_ladders: dict[tuple[str, tuple[tuple[Rung, int], ...]], Ladder] = {}
+_pools: "WeakKeyDictionary[Fetcher, ScoredProxyPool]" = WeakKeyDictionary()
+
+
+async def through_proxies(
+    settings: Settings, config: SiteConfig, fetcher: Fetcher, redis_url: str | None
+) -> Fetcher:
+    """The fetcher itself, unless the portal's file asks for proxies; then nothing goes round the pool.
+
+    All portals that share a fetcher share a pool; it is closed with the fetcher.
+    """
+    if not config.proxies.use:
+        return fetcher
+    pool = await _pool_of(settings, fetcher, redis_url)
+    can_refresh = settings.parallel_scraping or bool(SourceList(settings.data_dir).sources())
+    return ProxiedFetcher(
+        inner=fetcher,
+        pool=pool,
+        domain=config.site,
+        tiers=config.proxies.tiers,
+        ladder=_ladder_of(config.site, budgets_of(settings, config.proxies, can_refresh=can_refresh)),
+        further_tries=settings.max_proxy_retries,
+        proxy_seconds=settings.proxy_timeout,
+        proof=config.proof,
+        steps=_steps(settings, config.site, pool, fetcher, redis_url),
+    )
+
+
+def _ladder_of(site: str, budgets: dict[Rung, int]) -> Ladder:
+    """The portal's ladder in this process: lanes come and go, but where it stands is remembered."""
+    return _ladders.setdefault((site, tuple(budgets.items())), Ladder(budgets))
+
+
+async def _pool_of(settings: Settings, fetcher: Fetcher, redis_url: str | None) -> ScoredProxyPool:
+    if fetcher not in _pools:
+        pool = _pools[fetcher] = await get_pool(settings, redis_url)
+        if isinstance(fetcher, CurlFetcher):
+            fetcher.also_close(pool.close)
+    return _pools[fetcher]
+
+
+def _steps(
+    settings: Settings, domain: str, pool: ScoredProxyPool, fetcher: Fetcher, redis_url: str | None
+) -> Steps:
+    async def restart() -> None:
+        if isinstance(fetcher, CurlFetcher):
+            fetcher.forget_sessions()
+
+    if settings.parallel_scraping and redis_url is not None:
+        url = redis_url
+
+        async def refresh() -> None:
+            await trigger(url, refresh_sender(url))
+
+        async def refresh_if_needed() -> None:
+            await trigger_if_needed(settings, url, pool, domain, refresh_sender(url))
+
+        return Steps(restart, refresh, refresh_if_needed)
+    local = LocalRefresh(settings, domain, pool, redis_url)
+    if isinstance(fetcher, CurlFetcher):
+        fetcher.also_close(local.stop)
+    return Steps(restart, local.begin, local.begin_if_needed)
+
+
+@dataclass(slots=True)
+class LocalRefresh:
+    """A refresh in the background of this process: one at a time, and not again right after one."""
+
+    settings: Settings
+    domain: str
+    pool: ScoredProxyPool
+    redis_url: str | None
+    _task: "asyncio.Task[None] | None" = None
+    _ended: float = field(default=float("-inf"))
+
+    async def begin(self) -> None:
+        """Begin one, unless one is under way or has just ended."""
+        if self._task is None and time.monotonic() - self._ended >= REFRESH_PAUSE_SECONDS:
+            self._task = asyncio.create_task(self._run())
+
+    async def begin_if_needed(self) -> None:
+        """Begin one, if fewer than twice the least number are ready."""
+        if await self.pool.ready(self.domain) < REFRESH_FACTOR * self.settings.min_proxies_for_scraping:
+            await self.begin()
+
+    async def stop(self) -> None:
+        """End it, if it is under way."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        try:
+            sweep = await get_refresher(self.settings, self.pool, self.redis_url).run()
+            SourceList(self.settings.data_dir).remember_sweep(sweep.usable, whole=not sweep.timed_out)
+        except Exception:
+            log.exception("the proxies could not be refreshed")  # the crawl goes on with those it has
+        finally:
+            self._task, self._ended = None, time.monotonic()

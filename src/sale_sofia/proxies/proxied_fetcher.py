@@ -1,0 +1,227 @@
+"""A fetcher that goes through the pool, or nowhere: the pipeline above it need not know."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Final
+
+from redis.exceptions import RedisError
+
+from sale_sofia.config.proxies import READY_WITHIN_SECONDS, WAIT_FOR_PROXY_SECONDS, WAIT_FOR_PROXY_SHARE
+from sale_sofia.fetching.base import Fetcher, Request, Response
+from sale_sofia.fetching.classify import classify
+from sale_sofia.proxies.errors import NoProxyReady, NoWayOut
+from sale_sofia.proxies.ladder import Ladder, Rung
+from sale_sofia.proxies.memory_pool import new_token
+from sale_sofia.proxies.model import Lease, NoProxy, Tier, Use, Wish
+from sale_sofia.proxies.pool import ScoredProxyPool
+from sale_sofia.proxies.routes import route_of
+from sale_sofia.proxies.uses import use_of_error, use_of_verdict
+from sale_sofia.resilience.errors import CrawlError, NetworkTls, ServiceProxy, ServiceRedis
+
+log = logging.getLogger(__name__)
+_SAFE_TO_REPEAT: Final = (ServiceProxy, NetworkTls)
+"""The request never reached the portal, so that a second try costs it nothing."""
+
+
+async def _nothing() -> None:
+    pass
+
+
+@dataclass(slots=True)
+class Steps:
+    """What the ladder's steps do; each may be called at any time, and again."""
+
+    restart: Callable[[], Awaitable[None]] = _nothing
+    refresh: Callable[[], Awaitable[None]] = _nothing
+    refresh_if_needed: Callable[[], Awaitable[None]] = _nothing
+
+
+@dataclass(slots=True, kw_only=True)
+class ProxiedFetcher:
+    """Guarantee: nothing goes out but through a leased proxy, unless the portal's file allows it at the end.
+
+    One answer of the portal is asked for per fetch: only where a proxy failed before the request could reach
+    the portal is another tried at once. Each request has a session, which keeps proxy, cookies and profile.
+    """
+
+    inner: Fetcher
+    pool: ScoredProxyPool
+    domain: str
+    tiers: tuple[Tier, ...]
+    ladder: Ladder
+    further_tries: int
+    proxy_seconds: float
+    proof: Collection[bytes] = ()
+    steps: Steps = field(default_factory=Steps)
+    clock: Callable[[], float] = time.monotonic
+    _idle: list[str] = field(default_factory=list)
+    """Sessions that nobody uses now."""
+    _names: "count[int]" = field(default_factory=count)
+    _prefix: str = field(default_factory=new_token)
+    _looked_at: float = float("-inf")
+
+    async def fetch(self, request: Request) -> Response:
+        """See `Fetcher`; without a way out, a `ServiceProxy`."""
+        errand = _Errand(self, request, self._idle.pop() if self._idle else self._new_session())
+        try:
+            await self._look_at_supply()
+            return await errand.run()
+        except (RedisError, ServiceRedis, OSError) as error:
+            raise NoProxyReady(f"{request.url}: the pool cannot be asked ({type(error).__name__})") from None
+        finally:
+            self._idle.append(errand.session)
+
+    async def close(self) -> None:
+        """See `Fetcher`."""
+        await self.pool.close()
+        await self.inner.close()
+
+    def permitted(self, level: int) -> tuple[Tier, ...]:
+        """The tiers that may be used now."""
+        return self.tiers[: 1 + level]
+
+    def _new_session(self) -> str:
+        return f"{self._prefix}-{next(self._names)}"
+
+    async def _look_at_supply(self) -> None:
+        if self.clock() - self._looked_at >= READY_WITHIN_SECONDS:
+            self._looked_at = self.clock()
+            await self.steps.refresh_if_needed()
+
+
+@dataclass(slots=True)
+class _Errand:
+    """One request on its way out."""
+
+    owner: ProxiedFetcher
+    request: Request
+    session: str
+    tried: tuple[str, ...] = ()
+    suspects: tuple[str, ...] = ()
+    """Proxies through which the certificate was false."""
+    ends: float = 0.0
+
+    async def run(self) -> Response:
+        self.ends = self.owner.clock() + self.request.timeout_seconds
+        error: CrawlError | None = None
+        for _ in range(1 + self.owner.further_tries):
+            lease = await self._lease()
+            if isinstance(lease, NoProxy) and error is None:
+                raise await self._none_ready(lease)
+            if isinstance(lease, NoProxy):
+                break
+            try:
+                return await self._through(lease)
+            except _SAFE_TO_REPEAT as failure:
+                error = failure
+                if (answer := await self._step(failure)) is not None:
+                    return answer
+        raise ServiceProxy(
+            f"{self.request.url}: {len(self.tried)} proxies failed; the last: {error}"
+        ) from error
+
+    async def _lease(self) -> Lease | NoProxy:
+        """A proxy, waited for if one is ready soon; a tier that holds none at all is passed over."""
+        owner, found = self.owner, NoProxy(None)
+        patience = min(WAIT_FOR_PROXY_SECONDS, self._left() * WAIT_FOR_PROXY_SHARE)
+        level = owner.ladder.level_at(owner.clock())
+        while level < len(owner.tiers):
+            wish = Wish(owner.permitted(level), self.session, self.tried)
+            picked = await owner.pool.pick(owner.domain, wish)
+            if isinstance(picked, Lease):
+                return picked
+            wait, found = picked.retry_after_seconds, picked
+            if wait is None:
+                level += 1
+            elif wait > patience:
+                break
+            else:
+                patience -= wait
+                await asyncio.sleep(wait)
+        return found
+
+    async def _through(self, lease: Lease) -> Response:
+        owner, use = self.owner, Use("neutral")
+        self.tried = (*self.tried, lease.proxy.id)
+        try:
+            response = await owner.inner.fetch(self._routed(lease))
+            verdict = classify(response, self.request.url, proof=owner.proof)
+            use = use_of_verdict(verdict, response.seconds)
+        except CrawlError as error:
+            use = use_of_error(error)
+            if isinstance(error, NetworkTls):
+                self.suspects = (*self.suspects, lease.proxy.id)
+            if use.kind == "transport" and not isinstance(error, _SAFE_TO_REPEAT):
+                await self._step_without_answer()
+                raise ServiceProxy(f"{self.request.url}: {error}") from error
+            raise
+        finally:
+            await asyncio.shield(owner.pool.report(lease, use))
+        await self._learn_from(use)
+        return response
+
+    def _routed(self, lease: Lease) -> Request:
+        seconds = max(0.0, min(self._left(), self.owner.proxy_seconds))
+        return replace(
+            self.request,
+            # Another proxy is another visitor: cookies never follow from one address to the next.
+            route=route_of(lease.proxy.address, f"{self.session}@{lease.proxy.id}"),
+            timeout_seconds=seconds,
+            connect_timeout_seconds=min(seconds, self.request.connect_timeout_seconds),
+        )
+
+    async def _learn_from(self, use: Use) -> None:
+        """The portal answered: whoever showed a false certificate on the way was not the portal."""
+        for suspect in self.suspects:
+            await self.owner.pool.quarantine(
+                suspect, "a false certificate, where another proxy showed a true one"
+            )
+        if use.kind in {"blocked", "transport"}:
+            await self._step_without_answer()
+        else:
+            self.owner.ladder.succeeded()
+
+    async def _step_without_answer(self) -> None:
+        """Take the ladder's next step for the requests that follow."""
+        rung = self.owner.ladder.failed(self.owner.clock())
+        if rung is not Rung.DIRECT:
+            await self._take(rung)
+
+    async def _step(self, failure: CrawlError) -> Response | None:
+        """Take the ladder's next step; the answer, where it is to go directly."""
+        rung = self.owner.ladder.failed(self.owner.clock())
+        if rung is Rung.DIRECT:
+            log.warning("%s: asked directly, as its site file allows", self.owner.domain)
+            return await self.owner.inner.fetch(replace(self.request, timeout_seconds=self._left()))
+        await self._take(rung)
+        if rung is Rung.OPEN_CIRCUIT:
+            raise NoWayOut(f"{self.request.url}: no proxy helps; the last: {failure}") from failure
+        return None
+
+    async def _take(self, rung: Rung) -> None:
+        owner = self.owner
+        await owner.pool.climbed(owner.domain, rung)
+        if rung not in {Rung.OTHER_PROXY, Rung.NEW_SESSION}:
+            log.warning("%s: proxies do not help, next step: %s", owner.domain, rung)
+        if rung in {Rung.NEW_SESSION, Rung.RESTART}:
+            self.session = owner._new_session()  # noqa: SLF001 - an errand is a part of its fetcher
+        if rung is Rung.RESTART:
+            await owner.steps.restart()
+        if rung is Rung.REFRESH:
+            await owner.steps.refresh()
+
+    async def _none_ready(self, found: NoProxy) -> CrawlError:
+        wait = found.retry_after_seconds
+        if wait is None:
+            await self.owner.steps.refresh_if_needed()
+        told = "no proxy is known" if wait is None else f"no proxy is ready for {wait:.0f} s"
+        error = NoProxyReady(f"{self.request.url}: {told}")
+        error.retry_after_seconds = wait
+        return error
+
+    def _left(self) -> float:
+        return max(0.0, self.ends - self.owner.clock())

@@ -1,0 +1,21 @@
+"""The Celery task of the proxies: it may be lost or repeated; one refresh runs at a time."""
+
+import asyncio
+from dataclasses import asdict
+from typing import Any
+
+from celery import shared_task
+
+from sale_sofia.config.settings import load_settings
+from sale_sofia.proxies.factory import new_job_id
+from sale_sofia.proxies.refreshing import run_job
+from sale_sofia.proxies.sending import REFRESH_TASK
+from sale_sofia.services.running_redis import known_redis_url
+
+
+@shared_task(name=REFRESH_TASK, acks_late=False)  # it takes longer than a message may stay unanswered
+def refresh_proxies(job_id: str | None = None) -> dict[str, Any]:
+    """Check all proxies; without a job, as the clock asks for it, one is made."""
+    settings = load_settings()
+    progress = asyncio.run(run_job(settings, known_redis_url(settings), job_id or new_job_id()))
+    return asdict(progress)

@@ -1,0 +1,175 @@
+"""A connection to a host through a proxy: CONNECT or SOCKS5, its name looked up there, and never direct."""
+
+import asyncio
+import ipaddress
+import re
+import ssl
+import struct
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final, Literal
+
+from sale_sofia.config.proxies import TUNNEL_HEAD_BYTES
+from sale_sofia.proxies.address import ProxyAddress
+
+Fault = Literal["unreachable", "silent", "reset", "auth", "refused", "protocol"]
+"""unreachable: no connection; silent: no answer in time; reset: it hung up; auth: it wants another password;
+refused: it will not lead there; protocol: it speaks something else."""
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+_STATUS: Final = re.compile(rb"HTTP/1\.[01] ([0-9]{3})")
+_SOCKS: Final = 5
+_NO_LOGIN, _LOGIN, _CONNECT, _NAME, _IPV4, _IPV6 = 0, 2, 1, 3, 1, 4
+
+
+class TunnelFailed(Exception):
+    """The proxy did not lead there; the sentence holds no password."""
+
+    def __init__(self, fault: Fault, why: str) -> None:
+        super().__init__(why)
+        self.fault = fault
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait for a proxy: for the connection, and for the whole."""
+
+    connect_seconds: float
+    seconds: float
+
+
+@asynccontextmanager
+async def tunnel(proxy: ProxyAddress, host: str, port: int, patience: Patience) -> AsyncIterator[Streams]:
+    """Streams to the host, closed at the end.
+
+    Raises:
+        TunnelFailed: the proxy did not lead there.
+    """
+    async with connected(proxy, patience) as streams:
+        async with _in_time(patience.seconds):
+            await lead(proxy, streams, host, port)
+        yield streams
+
+
+@asynccontextmanager
+async def connected(proxy: ProxyAddress, patience: Patience) -> AsyncIterator[Streams]:
+    """Streams to the proxy itself, closed at the end."""
+    reader, writer = await _connect(proxy, patience.connect_seconds)
+    try:
+        yield reader, writer
+    except (ConnectionError, asyncio.IncompleteReadError):
+        raise TunnelFailed("reset", "it hung up") from None
+    finally:
+        writer.transport.abort()
+        with suppress(Exception):
+            await writer.wait_closed()
+
+
+async def _connect(proxy: ProxyAddress, seconds: float) -> Streams:
+    secure = ssl.create_default_context() if proxy.scheme == "https" else None
+    try:
+        async with asyncio.timeout(seconds):
+            return await asyncio.open_connection(proxy.host, proxy.port, ssl=secure, limit=TUNNEL_HEAD_BYTES)
+    except TimeoutError:
+        raise TunnelFailed("unreachable", f"no connection in {seconds:g} s") from None
+    except ssl.SSLError:
+        raise TunnelFailed("protocol", "its own certificate is not valid") from None
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "no connection"
+        raise TunnelFailed("unreachable", reason) from None
+
+
+@asynccontextmanager
+async def _in_time(seconds: float) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise TunnelFailed("silent", f"no answer in {seconds:g} s") from None
+
+
+async def lead(proxy: ProxyAddress, streams: Streams, host: str, port: int) -> None:
+    """Ask the proxy to lead to the host; from then on the streams are the host's."""
+    ask = _ask_socks if proxy.scheme == "socks5" else _ask_connect
+    try:
+        await ask(proxy, streams, host, port)
+    except (ConnectionError, asyncio.IncompleteReadError):
+        raise TunnelFailed("reset", "it hung up") from None
+
+
+async def _ask_connect(proxy: ProxyAddress, streams: Streams, host: str, port: int) -> None:
+    reader, writer = streams
+    place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    writer.write(f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{login_line(proxy)}\r\n".encode("latin-1"))
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.LimitOverrunError:
+        raise TunnelFailed("protocol", "its answer has no end") from None
+    status = _STATUS.match(head)
+    if status is None:
+        raise TunnelFailed("protocol", "no answer that an HTTP proxy gives")
+    _check_status(int(status[1]))
+
+
+def login_line(proxy: ProxyAddress) -> str:
+    """The header line with which an HTTP proxy is told who asks; nothing without a user."""
+    if not proxy.user:
+        return ""
+    login = b64encode(f"{proxy.user}:{proxy.password}".encode()).decode("ascii")
+    return f"Proxy-Authorization: Basic {login}\r\n"
+
+
+def _check_status(status: int) -> None:
+    if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+        raise TunnelFailed("auth", "HTTP 407: it wants a password, or another one")
+    if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        raise TunnelFailed("refused", f"HTTP {status} to CONNECT")
+
+
+async def _ask_socks(proxy: ProxyAddress, streams: Streams, host: str, port: int) -> None:
+    reader, writer = streams
+    writer.write(bytes([_SOCKS, 1, _LOGIN if proxy.user else _NO_LOGIN]))
+    version, method = await reader.readexactly(2)
+    if version != _SOCKS:
+        raise TunnelFailed("protocol", "no answer that a SOCKS5 proxy gives")
+    if method == _LOGIN and proxy.user:
+        await _log_in(proxy, streams)
+    elif method != _NO_LOGIN:
+        raise TunnelFailed("auth", "SOCKS5: it wants a password, or another one")
+    writer.write(bytes([_SOCKS, _CONNECT, 0]) + _socks_host(host) + struct.pack("!H", port))
+    _, reply, _, kind = await reader.readexactly(4)
+    if reply != 0:
+        raise TunnelFailed("refused", f"SOCKS5 reply {reply}")
+    await reader.readexactly(await _address_length(reader, kind) + 2)
+
+
+async def _log_in(proxy: ProxyAddress, streams: Streams) -> None:
+    reader, writer = streams
+    user, password = proxy.user.encode(), proxy.password.encode()
+    writer.write(bytes([1, len(user)]) + user + bytes([len(password)]) + password)
+    _, refused = await reader.readexactly(2)
+    if refused:
+        raise TunnelFailed("auth", "SOCKS5: it wants another password")
+
+
+def _socks_host(host: str) -> bytes:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        name = host.encode("idna")
+        return bytes([_NAME, len(name)]) + name
+    return bytes([_IPV6 if address.version == _IPV6_VERSION else _IPV4]) + address.packed
+
+
+_IPV6_VERSION: Final = 6
+_LENGTHS: Final = {_IPV4: 4, _IPV6: 16}
+
+
+async def _address_length(reader: asyncio.StreamReader, kind: int) -> int:
+    if kind == _NAME:
+        return (await reader.readexactly(1))[0]
+    if kind not in _LENGTHS:
+        raise TunnelFailed("protocol", "no answer that a SOCKS5 proxy gives")
+    return _LENGTHS[kind]

@@ -1,0 +1,133 @@
+"""The commands about proxies as a person uses them; wrong input is one sentence, and no password is shown."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crawls import COMMAND, environment, run
+from fleet_certificates import make_certificates
+from fleet_thread import fleet_before
+from proxy_fleet import PASSWORD
+from sale_sofia.cli import main
+
+KINDS = {
+    "good": 1,
+    "transparent": 1,
+    "anonymous": 1,
+    "with_password": 1,
+    "injecting": 1,
+    "dead": 2,
+    "http_only": 1,
+}
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> Iterator[tuple[int, int, Path]]:
+    """Our own judge, by its command: its two ports, and who vouches for it."""
+    folder = tmp_path / "certificates"
+    folder.mkdir()
+    certificates = make_certificates(folder)
+    files = ("--certificate", folder / "server.pem", "--key", folder / "server.key")
+    ports = ("--host", "127.0.0.1", "--port", "0", "--http-port", "0")
+    process = subprocess.Popen(
+        [COMMAND, "proxies", "judge", *files, *ports],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(tmp_path / "data", {}),
+    )
+    assert process.stderr is not None
+    told = re.findall(r"127\.0\.0\.1:(\d+)", process.stderr.readline())
+    yield int(told[0]), int(told[1]), certificates.ca
+    process.terminate()
+    process.wait(20)
+    process.stderr.close()
+
+
+def test_a_check_by_our_own_judge(tmp_path: Path, judge: tuple[int, int, Path]) -> None:
+    secure, plain, ca = judge
+    named = {
+        "PROXY_JUDGE_URL": f"https://127.0.0.1:{secure}",
+        "PROXY_JUDGE_HTTP_URL": f"http://127.0.0.1:{plain}",
+        "PROXY_JUDGE_CA": str(ca),
+    }
+    with fleet_before(1, KINDS, others=(secure, plain)) as fleet:
+        (tmp_path / "list").write_text(fleet.lines())
+        kinds = {one.address.masked: one.kind for one in fleet.members}
+        told = run(tmp_path / "data", "proxies", "check", tmp_path / "list", "--json", **named)
+        shown = run(tmp_path / "data", "proxies", "check", tmp_path / "list", **named)
+    found = {
+        kinds[one["address"]]: (one["found"], one["anonymity"]) for one in json.loads(told.stdout)["findings"]
+    }
+    assert found == {
+        "good": ("usable", "elite"),
+        "transparent": ("usable", "transparent"),
+        "anonymous": ("usable", "anonymous"),
+        "with_password": ("usable", "elite"),
+        "injecting": ("injects", "unknown"),
+        "dead": ("dead", "unknown"),
+        "http_only": ("http_only", "unknown"),
+    }
+    assert told.returncode == shown.returncode == 0
+    assert PASSWORD not in told.stdout + told.stderr + shown.stdout + shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("add", "me:topsecret@1.2.3.4:80"), "a password on the command line"),
+        (("add", "1.2.3.4:80:me:topsecret"), "a password on the command line"),
+        (("add", "1.2.3.4:80", "--tier", "best"), "no tier 'best'; allowed: own, free, paid"),
+        (("add", "1.2.3.4:80", "--scheme", "ftp"), "no scheme 'ftp'; allowed: http, https, socks5"),
+        (("add", "/nowhere/list"), "/nowhere/list: cannot be read: No such file or directory"),
+        (("judge", "--certificate", "/nowhere", "--key", "/nowhere"), "no certificate with its key"),
+    ],
+)
+def test_wrong_input_is_one_sentence(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    sentence: str,
+) -> None:
+    monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setattr(sys, "argv", ["sale-sofia", "proxies", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert sentence in " ".join(told.replace("│", " ").split())
+    assert "topsecret" not in told
+    assert not (tmp_path / "data" / "proxies").exists()
+
+
+def test_a_judge_that_is_gone_is_said(tmp_path: Path) -> None:
+    told = run(tmp_path / "data", "proxies", "check", "1.2.3.4:80", PROXY_JUDGE_URL="https://127.0.0.1:9")
+    assert told.returncode == 2
+    assert "The judge at https://127.0.0.1:9 does not answer" in told.stderr
+
+
+def test_passwords_come_by_standard_input(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [COMMAND, "proxies", "add", "-", "--tier", "paid"],
+        input="me:topsecret@127.0.0.1:9\n127.0.0.1:10\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(tmp_path / "data", {}),
+    )
+    assert told.returncode == 0
+    assert "http://me:***@127.0.0.1:9: 1 proxies" in told.stderr
+    listed = run(tmp_path / "data", "proxies", "refresh", "--json")
+    assert (listed.returncode, json.loads(listed.stdout)["found"]) == (1, {"dead": 2})
+    assert "topsecret" not in told.stdout + told.stderr + listed.stdout + listed.stderr
+
+
+def test_the_rotator_without_a_redis_says_so(tmp_path: Path) -> None:
+    told = run(tmp_path / "data", "rotator")
+    assert told.returncode == 2
+    assert "start one with `sale-sofia up`, or set REDIS_URL" in told.stderr

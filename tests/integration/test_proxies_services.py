@@ -1,0 +1,145 @@
+"""Orchestrator, worker, rotator and fleet, all real: refresh, wait, tunnel; and no password anywhere."""
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from crawls import run
+from fleet_thread import RunningFleet, fleet_before
+from proxy_fleet import PASSWORD
+from sale_sofia.celery_app import configuration
+from sale_sofia.config.settings import load_settings
+from sale_sofia.orchestrator import Orchestrator
+from sale_sofia.proxies.source_list import SourceList
+from sale_sofia.proxies.sources import Source
+from sale_sofia.proxies.waiting import ProxiesStillMissing
+from sale_sofia.services.errors import ServiceError
+
+KINDS = {"good": 3, "with_password": 2, "dead": 4}
+
+
+@contextmanager
+def listening() -> Iterator[int]:
+    """A portal that takes connections and answers nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    told = {"DATA_DIR": str(tmp_path / "data"), "WORKER_PROCESSES": "2", "ROTATOR_PORT": str(free_port())}
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    return told
+
+
+def command_lines() -> str:
+    """What the process list shows of every process."""
+    lines = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            lines.append(entry.read_bytes().decode("latin-1"))
+        except OSError:
+            continue
+    return "\n".join(lines)
+
+
+def tunnel_status(port: int, to: str, **headers: str) -> int:
+    """The rotator's answer to CONNECT."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request("CONNECT", to, headers=headers)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def with_sources(data: Path, fleet: RunningFleet) -> None:
+    listed = data.parent / "list"
+    listed.write_text(fleet.lines())
+    SourceList(data).add(Source(str(listed)))
+
+
+def test_refresh_wait_and_rotator(tmp_path: Path, surroundings: dict[str, str]) -> None:
+    data, port = tmp_path / "data", int(surroundings["ROTATOR_PORT"])
+    with listening() as portal, fleet_before(portal, KINDS) as fleet:
+        with_sources(data, fleet)
+        with Orchestrator(load_settings()) as services:
+            services.start_celery()
+            address = services.start_rotator()
+            assert address == f"http://127.0.0.1:{port}"
+            assert tunnel_status(port, f"127.0.0.1:{portal}") == 503
+            with pytest.raises(ProxiesStillMissing, match="0 of 5"):
+                services.proxies.wait_for_proxies(0.5, {"imot.bg": 5})
+            job = services.trigger_proxy_refresh()
+            found = services.proxies.wait_for_proxies(60, {"imot.bg": 5})
+            ended = services.wait_for_refresh_completion(job, 60)
+            assert (found, services.wait_for_proxies(1)) == ({"imot.bg": 5}, {})
+            assert (ended.status, ended.checked, ended.usable) == ("COMPLETE", 9, 5)
+            assert tunnel_status(port, f"127.0.0.1:{portal}") == 200
+            assert services.start_rotator() == address
+            assert PASSWORD not in command_lines()
+            told = [
+                run(data, "proxies", *what, ROTATOR_PORT=str(port))
+                for what in (["list"], ["stats", "--json"])
+            ]
+        with pytest.raises(OSError, match="refused"):
+            tunnel_status(port, f"127.0.0.1:{portal}")
+        assert set(fleet.door.sources) <= {one.host for one in fleet.members}
+    assert [one.returncode for one in told] == [0, 0]
+    assert len(json.loads(told[1].stdout)["stats"]["*"]) == 5
+    logs = "".join(path.read_text("utf-8", errors="replace") for path in (data / "logs").glob("*"))
+    assert PASSWORD not in told[0].stdout + told[1].stdout + logs
+
+
+def test_beat_refreshes_every_six_hours(surroundings: dict[str, str], redis_url: str) -> None:
+    os.environ["REDIS_URL"] = redis_url
+    try:
+        entry = configuration()["beat_schedule"]["refresh-proxies-every-6h"]
+    finally:
+        del os.environ["REDIS_URL"]
+    assert surroundings
+    assert entry["task"] == "sale_sofia.proxies.tasks.refresh_proxies"
+    assert (entry["schedule"].hour, entry["schedule"].minute) == ({0, 6, 12, 18}, {0})
+
+
+def test_a_mubeng_of_the_users_is_called_with_a_file_not_with_passwords(
+    tmp_path: Path, surroundings: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in that listens where it is told to, as mubeng does, and notes how it was called."""
+    program = tmp_path / "mubeng"
+    program.write_text(
+        "#!/usr/bin/env python3\nimport json, os, socket, sys, time\n"
+        "open(os.environ['DATA_DIR'] + '/called', 'w').write(json.dumps(sys.argv[1:]))\n"
+        "host, port = sys.argv[sys.argv.index('-a') + 1].split(':')\n"
+        "server = socket.create_server((host, int(port)))\ntime.sleep(600)\n"
+    )
+    program.chmod(0o700)
+    data = tmp_path / "data"
+    monkeypatch.setenv("MUBENG_PATH", str(program))
+    with (
+        listening() as portal,
+        fleet_before(portal, {"with_password": 1}) as fleet,
+        Orchestrator(load_settings()) as services,
+    ):
+        with pytest.raises(ServiceError, match="The pool is empty"):
+            services.start_rotator()
+        with_sources(data, fleet)
+        assert run(data, "proxies", "refresh").returncode == 0
+        services.start_rotator()
+    called = json.loads((data / "called").read_text())
+    listed = Path(called[called.index("-f") + 1])
+    assert called[:2] == ["-a", f"127.0.0.1:{surroundings['ROTATOR_PORT']}"]
+    assert PASSWORD not in " ".join(called)
+    assert PASSWORD in listed.read_text()
+    assert listed.stat().st_mode & 0o777 == 0o600

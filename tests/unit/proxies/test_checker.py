@@ -1,0 +1,131 @@
+"""Every kind of proxy on a real fleet, called by its right name."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from fleet_certificates import Certificates
+from fleet_world import FleetWorld, fleet_world
+from proxy_fleet import KINDS, OWN, SHARED_EXIT
+from sale_sofia.proxies import judge_client
+from sale_sofia.proxies.checker import Checker, Finding
+from sale_sofia.proxies.judge_client import JudgeClient, JudgeGone, Ourselves
+from sale_sofia.proxies.model import Proxy
+from sale_sofia.proxies.tunnel import Patience
+
+OURSELVES = Ourselves(frozenset({OWN}), frozenset({"host", "accept", "connection"}))
+# kind: label, anonymity
+EXPECTED = {
+    "good": ("usable", "elite"),
+    "dead": ("dead", "unknown"),
+    "reset": ("dead", "unknown"),
+    "hang": ("silent", "unknown"),
+    "slow": ("usable", "elite"),
+    "wants_password": ("wants_password", "unknown"),
+    "transparent": ("usable", "transparent"),
+    "anonymous": ("usable", "anonymous"),
+    "elite": ("usable", "elite"),
+    "self_signed": ("breaks_tls", "unknown"),
+    "injecting": ("injects", "unknown"),
+    "faker": ("fakes", "unknown"),
+    "refusing": ("refuses", "unknown"),
+    "http_only": ("http_only", "unknown"),
+    "socks5": ("usable", "elite"),
+    "socks5_login": ("usable", "elite"),
+    "rate_limited": ("usable", "elite"),
+    "mortal": ("usable", "elite"),
+    "banned": ("usable", "elite"),
+    "own_exit": ("own_address", "unknown"),
+    "shared_exit": ("usable", "elite"),
+    "with_password": ("usable", "elite"),
+    "babbling": ("no_proxy", "unknown"),
+}
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge_client, "PATIENCE", Patience(2.0, 4.0))
+
+
+async def check_fleet(world: FleetWorld, checker: Checker) -> dict[str, list[Finding]]:
+    found: dict[str, list[Finding]] = {}
+    kinds = {one.address.id: one.kind for one in world.fleet.members}
+
+    async def told(finding: Finding) -> None:
+        found.setdefault(kinds[finding.proxy.id], []).append(finding)
+
+    await checker.check_all((Proxy(one.address) for one in world.fleet.members), 256, told)
+    return found
+
+
+def test_every_kind_is_called_by_its_right_name(certificates: Certificates) -> None:
+    async def scenario() -> dict[str, list[Finding]]:
+        kinds = dict.fromkeys([kind for kind in KINDS if kind != "flaky"], 3)
+        async with fleet_world(certificates, kinds, seed=5) as world:
+            return await check_fleet(world, Checker(judge=world.judge(), ourselves=OURSELVES))
+
+    found = asyncio.run(scenario())
+    labels = {kind: {(one.label, one.proxy.anonymity) for one in each} for kind, each in found.items()}
+    assert labels == {kind: {expected} for kind, expected in EXPECTED.items()}
+    assert {len(each) for each in found.values()} == {3}
+
+
+def test_exit_addresses_are_the_ones_portals_see(certificates: Certificates) -> None:
+    async def scenario() -> tuple[list[Finding], dict[str, str]]:
+        async with fleet_world(certificates, {"good": 4, "shared_exit": 3}) as world:
+            found = await check_fleet(world, Checker(judge=world.judge(), ourselves=OURSELVES))
+            hosts = {one.address.id: one.host for one in world.fleet.of("good")}
+            return [*found["good"], *found["shared_exit"]], hosts
+
+    found, hosts = asyncio.run(scenario())
+    assert [one.proxy.exit_address for one in found] == [
+        hosts.get(one.proxy.id, SHARED_EXIT) for one in found
+    ]
+
+
+def test_a_flaky_one_is_dead_or_usable_never_something_else(certificates: Certificates) -> None:
+    async def scenario() -> set[str]:
+        async with fleet_world(certificates, {"flaky": 30}) as world:
+            found = await check_fleet(world, Checker(judge=world.judge(), ourselves=OURSELVES))
+            return {one.label for one in found["flaky"]}
+
+    assert asyncio.run(scenario()) == {"dead", "usable"}
+
+
+def test_a_proxy_in_our_own_network_shows_us(certificates: Certificates) -> None:
+    async def scenario() -> set[str]:
+        async with fleet_world(certificates, {"good": 2}) as world:
+            near = world.fleet.members[0].host.rpartition(".")[0] + ".250"
+            ourselves = replace(OURSELVES, addresses=frozenset({near}))
+            found = await check_fleet(world, Checker(judge=world.judge(), ourselves=ourselves))
+            return {one.label for one in found["good"]}
+
+    assert asyncio.run(scenario()) == {"own_address"}
+
+
+def test_we_look_at_ourselves_first(certificates: Certificates) -> None:
+    async def scenario() -> Ourselves:
+        async with fleet_world(certificates, {}) as world:
+            secure, plain = world.ports["judge"], world.ports["judge_plain"]
+            judge = JudgeClient(f"https://127.0.0.1:{secure}", f"http://127.0.0.1:{plain}", world.ca)
+            return await judge.look_at_ourselves()
+
+    assert asyncio.run(scenario()) == OURSELVES
+
+
+def test_without_its_judge_nothing_is_checked(certificates: Certificates) -> None:
+    judge = JudgeClient("https://127.0.0.1:9", None, certificates.ca)
+    with pytest.raises(JudgeGone, match=r"The judge at https://127.0.0.1:9 does not answer"):
+        asyncio.run(judge.look_at_ourselves())
+
+
+def test_no_password_is_in_what_is_found(certificates: Certificates) -> None:
+    async def scenario() -> str:
+        async with fleet_world(certificates, {"with_password": 1, "socks5_login": 1}) as world:
+            for member in world.fleet.members:
+                member.kind = "wants_password" if member.kind == "with_password" else member.kind
+            return repr(await check_fleet(world, Checker(judge=world.judge(), ourselves=OURSELVES)))
+
+    shown = asyncio.run(scenario())
+    assert "s3cret" not in shown

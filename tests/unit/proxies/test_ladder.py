@@ -1,0 +1,53 @@
+"""The recovery ladder: every step in its order and within its budget, and back to the bottom."""
+
+from sale_sofia.config.settings import Settings
+from sale_sofia.config.site_proxies import ProxyTable
+from sale_sofia.proxies.ladder import Ladder, Rung, budgets_of
+
+
+def ladder(**table: object) -> Ladder:
+    return Ladder(budgets_of(Settings(), ProxyTable(**table), can_refresh=True))
+
+
+def steps(one: Ladder, count: int, now: float = 0.0) -> list[str]:
+    return [one.failed(now).value for _ in range(count)]
+
+
+def test_the_default_budgets_are_six_three_three() -> None:
+    assert steps(ladder(use=True), 20) == [
+        *["other_proxy"] * 6,
+        *["new_session"] * 3,
+        *["restart_rotator"] * 3,
+        *["refresh"] * 3,
+        *["next_tier"] * 2,
+        *["open_circuit"] * 3,
+    ]
+
+
+def test_directly_only_where_the_site_file_allows_it() -> None:
+    assert Rung.DIRECT not in steps(ladder(use=True), 1000)
+    allowed = steps(ladder(use=True, direct_allowed=True, tiers=("paid",)), 20)
+    assert allowed[15:] == [*["direct"] * 3, *["open_circuit"] * 2]
+
+
+def test_nothing_is_refreshed_that_cannot_be() -> None:
+    one = Ladder(budgets_of(Settings(), ProxyTable(use=True), can_refresh=False))
+    assert "refresh" not in steps(one, 100)
+
+
+def test_a_success_leads_back_to_the_bottom_and_the_counters_stay() -> None:
+    one = ladder(use=True)
+    steps(one, 10)
+    one.succeeded()
+    assert steps(one, 1) == ["other_proxy"]
+    assert one.counters == {"other_proxy": 7, "new_session": 3, "restart_rotator": 1}
+
+
+def test_a_tier_that_helped_is_kept_for_a_day() -> None:
+    one = ladder(use=True)
+    steps(one, 16, now=100.0)
+    one.succeeded()
+    assert one.level_at(100.0 + 86_399) == 1
+    assert one.level_at(100.0 + 86_400) == 0
+    steps(one, 17, now=1e6)
+    assert one.level_at(1e6) == 2

@@ -1,0 +1,286 @@
+"""A refresh on a real fleet: proxies come one by one, one refresh at a time, and waiting has an end."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleet_certificates import Certificates
+from fleet_world import FleetWorld, fleet_world
+from proxy_fleet import OWN
+from redis_servers import fresh_database, shared_server
+from sale_sofia.proxies import judge_client
+from sale_sofia.proxies.checker import Checker
+from sale_sofia.proxies.judge_client import Ourselves
+from sale_sofia.proxies.model import NoProxy, Proxy, Use, Wish
+from sale_sofia.proxies.redis_pool import RedisProxyPool
+from sale_sofia.proxies.refresh import Refresher, Sweep, refresh_alone
+from sale_sofia.proxies.refresh_board import RefreshBoard, RefreshProgress
+from sale_sofia.proxies.refreshing import trigger
+from sale_sofia.proxies.sources import Source
+from sale_sofia.proxies.tunnel import Patience
+from sale_sofia.proxies.waiting import (
+    ProxiesStillMissing,
+    RefreshStillOpen,
+    wait_for_ready,
+    wait_for_refresh,
+)
+from sale_sofia.resilience.redis_client import connect
+from unit.proxies.pools import RULES
+
+PORTAL = "imot.bg"
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge_client, "PATIENCE", Patience(2.0, 3.0))
+
+
+@asynccontextmanager
+async def pool_of_redis() -> AsyncIterator[RedisProxyPool]:
+    pool = RedisProxyPool(redis=connect(fresh_database(shared_server())), rules=RULES)
+    yield pool
+    await pool.close()
+
+
+def refresher(world: FleetWorld, pool: RedisProxyPool, folder: Path, **more: Any) -> Refresher:  # noqa: ANN401
+    lines = [one.address.secret_url for one in world.fleet.members]
+    (folder / "list").write_text("\n".join(["# the fleet", *lines, lines[0], "nonsense"]))
+
+    @asynccontextmanager
+    async def open_checker() -> AsyncIterator[Checker]:
+        yield Checker(judge=world.judge(), ourselves=Ourselves(frozenset({OWN}), frozenset()), **more)
+
+    return Refresher(pool=pool, sources=[Source(str(folder / "list"))], open_checker=open_checker, at_once=64)
+
+
+def test_a_refresh_brings_what_is_usable_and_nothing_else(certificates: Certificates, tmp_path: Path) -> None:
+    kinds = {"good": 3, "socks5": 1, "dead": 9, "self_signed": 2, "injecting": 1, "hang": 2}
+
+    async def scenario() -> tuple[Sweep, set[str], set[str]]:
+        async with fleet_world(certificates, kinds) as world, pool_of_redis() as pool:
+            sweep = await refresher(world, pool, tmp_path).run()
+            wanted = {one.address.id for kind in ("good", "socks5") for one in world.fleet.of(kind)}
+            return sweep, {one.id for one in await pool.known()}, wanted
+
+    sweep, known, wanted = asyncio.run(scenario())
+    assert known == wanted
+    assert (sweep.candidates, sweep.checked, len(sweep.usable)) == (18, 18, 4)
+    assert sweep.labels == {"usable": 4, "dead": 9, "breaks_tls": 2, "injects": 1, "silent": 2}
+    (count,) = sweep.counts.values()
+    assert (count.duplicates, count.malformed, count.shown) == (
+        1, 1, ["'nonsense': expected [scheme://][user:password@]host:port"],
+    )  # fmt: skip
+
+
+def test_proxies_can_be_had_one_by_one(certificates: Certificates, tmp_path: Path) -> None:
+    """The good ones are ready long before the silent ones are given up."""
+
+    async def scenario() -> float:
+        async with fleet_world(certificates, {"good": 2, "hang": 3}) as world, pool_of_redis() as pool:
+            started = time.monotonic()
+            task = asyncio.create_task(refresher(world, pool, tmp_path).run())
+            await wait_for_ready(pool.redis, pool, {PORTAL: 2}, 10.0)
+            assert not task.done()
+            await task
+            return time.monotonic() - started
+
+    assert asyncio.run(scenario()) >= 3.0
+
+
+def test_a_proxy_that_turned_hostile_is_out_and_one_that_died_is_forgotten_at_the_third_time(
+    certificates: Certificates, tmp_path: Path
+) -> None:
+    async def scenario() -> tuple[list[int], object]:
+        async with fleet_world(certificates, {"mortal": 1, "good": 1}) as world, pool_of_redis() as pool:
+            (mortal,), (good,) = world.fleet.of("mortal"), world.fleet.of("good")
+            refresh = refresher(world, pool, tmp_path)
+            await refresh.run()
+            mortal.alive, good.kind = False, "self_signed"
+            counts = []
+            for _ in range(3):
+                await refresh.run()
+                counts.append(len(await pool.known()))
+            return counts, await pool.pick(PORTAL, Wish())
+
+    assert asyncio.run(scenario()) == ([2, 2, 1], NoProxy(None))
+
+
+def test_canaries_are_heard_for_their_portal_only(certificates: Certificates, tmp_path: Path) -> None:
+    async def keeps_out(_: Proxy) -> Use:
+        return Use("blocked", why="captcha")
+
+    async def scenario() -> tuple[int, int]:
+        async with fleet_world(certificates, {"good": 2}) as world, pool_of_redis() as pool:
+            await refresher(world, pool, tmp_path, canaries={PORTAL: keeps_out}).run()
+            return await pool.ready(PORTAL), await pool.ready("bazar.bg")
+
+    assert asyncio.run(scenario()) == (0, 2)
+
+
+def test_a_proxy_that_no_portal_can_be_reached_through_is_dead(
+    certificates: Certificates, tmp_path: Path
+) -> None:
+    async def unreachable(_: Proxy) -> Use:
+        return Use("transport", why="NetworkTimeout")
+
+    async def scenario() -> Sweep:
+        async with fleet_world(certificates, {"good": 1}) as world, pool_of_redis() as pool:
+            return await refresher(world, pool, tmp_path, canaries={PORTAL: unreachable}).run()
+
+    assert asyncio.run(scenario()).labels == {"dead": 1}
+
+
+def test_a_refresh_ends_in_time(certificates: Certificates, tmp_path: Path) -> None:
+    async def scenario() -> Sweep:
+        async with fleet_world(certificates, {"hang": 3, "good": 1}) as world, pool_of_redis() as pool:
+            return await replace(refresher(world, pool, tmp_path), seconds=1.0).run()
+
+    sweep = asyncio.run(scenario())
+    assert (sweep.timed_out, len(sweep.usable)) == (True, 1)
+
+
+class SlowRefresher:
+    """Stands for a refresh that takes a while; counts how many run at once."""
+
+    running = most = runs = 0
+
+    async def run(self, told: object = None, sweep: Sweep | None = None) -> Sweep:
+        del told
+        SlowRefresher.runs += 1
+        SlowRefresher.running += 1
+        SlowRefresher.most = max(SlowRefresher.most, SlowRefresher.running)
+        await asyncio.sleep(0.3)
+        SlowRefresher.running -= 1
+        return sweep or Sweep()
+
+
+def with_board(work: Any) -> Any:  # noqa: ANN401
+    async def scenario() -> object:
+        async with connect(fresh_database(shared_server())) as redis:
+            return await work(RefreshBoard(redis))
+
+    return asyncio.run(scenario())
+
+
+def test_one_refresh_at_a_time() -> None:
+    SlowRefresher.runs = SlowRefresher.most = 0
+
+    async def work(board: RefreshBoard) -> list[str]:
+        jobs = [refresh_alone(SlowRefresher(), board, f"job-{n}") for n in range(10)]  # type: ignore[arg-type]
+        return [one.status for one in await asyncio.gather(*jobs)]
+
+    statuses = with_board(work)
+    assert sorted(statuses) == ["COMPLETE", *["REPLACED"] * 9]
+    assert (SlowRefresher.runs, SlowRefresher.most) == (1, 1)
+
+
+def test_a_message_that_comes_twice_is_one_refresh() -> None:
+    SlowRefresher.runs = 0
+
+    async def work(board: RefreshBoard) -> tuple[list[str], RefreshProgress | None]:
+        assert await board.take("job") == "job"
+        jobs = [refresh_alone(SlowRefresher(), board, "job") for _ in range(2)]  # type: ignore[arg-type]
+        statuses = [str(one.status) for one in await asyncio.gather(*jobs)]
+        return statuses, await board.read("job")
+
+    statuses, progress = with_board(work)
+    assert (sorted(statuses), SlowRefresher.runs) == (["COMPLETE", "REPLACED"], 1)
+    assert progress.status == "COMPLETE"
+
+
+def test_of_many_who_ask_one_sends() -> None:
+    async def scenario() -> tuple[set[str], list[str]]:
+        url = fresh_database(shared_server())
+        sent: list[str] = []
+        jobs = await asyncio.gather(*(trigger(url, sent.append) for _ in range(20)))
+        return set(jobs), sent
+
+    jobs, sent = asyncio.run(scenario())
+    assert len(sent) == 1
+    assert jobs == set(sent)
+
+
+def test_a_refresh_that_fails_says_why_and_lets_go() -> None:
+    class Failing:
+        async def run(self, told: object = None, sweep: Sweep | None = None) -> Sweep:
+            raise ValueError(f"no judge {told or sweep!r:.0}")
+
+    async def work(board: RefreshBoard) -> tuple[RefreshProgress | None, str | None]:
+        with pytest.raises(ValueError, match="no judge"):
+            await refresh_alone(Failing(), board, "job")  # type: ignore[arg-type]
+        return await board.read("job"), await board.holder()
+
+    progress, holder = with_board(work)
+    assert (progress.status, progress.error, holder) == ("FAILED", "ValueError: no judge ", None)
+
+
+def test_progress_stands_in_its_keys() -> None:
+    async def work(board: RefreshBoard) -> dict[str, str]:
+        await board.write(RefreshProgress("job", "CHECKING", 10, 4, 2, started_at=5.0))
+        return {
+            str(key): str(await board.redis.get(key)) async for key in board.redis.scan_iter("proxies:job:*")
+        }
+
+    assert with_board(work) == {
+        "proxies:job:status": "CHECKING",
+        "proxies:job:candidates": "10",
+        "proxies:job:checked": "4",
+        "proxies:job:usable": "2",
+        "proxies:job:started_at": "5.0",
+        "proxies:job:error": "",
+    }
+
+
+def waiting(work: Any, *, before: Any = None) -> Any:  # noqa: ANN401
+    async def scenario(board: RefreshBoard) -> object:
+        if before:
+            await before(board)
+        return await work(board)
+
+    return with_board(scenario)
+
+
+def test_the_end_of_a_refresh_is_heard() -> None:
+    async def work(board: RefreshBoard) -> RefreshProgress:
+        task = asyncio.create_task(refresh_alone(SlowRefresher(), board, "job"))  # type: ignore[arg-type]
+        await asyncio.sleep(0.1)
+        found = await wait_for_refresh(board.redis, "job", 10.0)
+        await task
+        return found
+
+    assert waiting(work).status == "COMPLETE"
+
+
+@pytest.mark.parametrize(
+    ("status", "held", "error"),
+    [(None, False, "nobody knows this refresh"), ("CHECKING", False, "it ended without a word")],
+)
+def test_a_refresh_that_died_is_failed(status: Any, held: bool, error: str) -> None:  # noqa: ANN401, FBT001
+    async def work(board: RefreshBoard) -> RefreshProgress:
+        if status:
+            await board.write(RefreshProgress("job", status))
+        if held:
+            await board.take("job")
+        return await wait_for_refresh(board.redis, "job", 10.0)
+
+    found = with_board(work)
+    assert (found.status, found.error) == ("FAILED", error)
+
+
+def test_the_time_out_is_honoured() -> None:
+    async def work(board: RefreshBoard) -> None:
+        await board.take("job")
+        await board.write(RefreshProgress("job", "CHECKING"))
+        pool = RedisProxyPool(redis=board.redis, rules=RULES)
+        with pytest.raises(RefreshStillOpen, match=r"The refresh job had not ended after 0.3 s"):
+            await wait_for_refresh(board.redis, "job", 0.3)
+        with pytest.raises(ProxiesStillMissing, match=r"after 0.3 s \(imot.bg: 0 of 2\)"):
+            await wait_for_ready(board.redis, pool, {PORTAL: 2}, 0.3)
+
+    with_board(work)

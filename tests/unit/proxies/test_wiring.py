@@ -1,0 +1,137 @@
+"""Which fetcher a portal gets, what keeps canaries polite, and a refresh in the background of one process."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sale_sofia.config.settings import Settings, SettingsError, load_settings
+from sale_sofia.config.site_config import SiteConfig, load_site_config
+from sale_sofia.config.site_proxies import ProxyTable
+from sale_sofia.fetching.base import Request, Response
+from sale_sofia.fetching.client import CurlFetcher
+from sale_sofia.proxies import assembly
+from sale_sofia.proxies.assembly import LocalRefresh, through_proxies
+from sale_sofia.proxies.canary import canary_request, make_canary
+from sale_sofia.proxies.memory_pool import MemoryProxyPool
+from sale_sofia.proxies.model import Proxy
+from sale_sofia.proxies.proxied_fetcher import ProxiedFetcher
+from sale_sofia.proxies.refresh import Sweep
+from sale_sofia.proxies.source_list import SourceList
+from sale_sofia.resilience.errors import NetworkTimeout
+from sale_sofia.resilience.memory import memory_gate
+from sale_sofia.resilience.policy import ResilienceConfig
+from unit.proxies.pools import RULES, proxy
+
+
+def site(**table: object) -> SiteConfig:
+    config = load_site_config("imot.bg")
+    return config.model_copy(update={"proxies": ProxyTable.model_validate(table)})
+
+
+def test_no_portal_uses_proxies_unless_its_file_says_so(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        fetcher = CurlFetcher("chrome", 5)
+        settings = Settings(data_dir=tmp_path)
+        assert await through_proxies(settings, load_site_config("imot.bg"), fetcher, None) is fetcher
+        wrapped = await through_proxies(settings, site(use=True, tiers=["paid"]), fetcher, None)
+        assert isinstance(wrapped, ProxiedFetcher)
+        assert wrapped.tiers == ("paid",)
+        other = await through_proxies(settings, site(use=True), fetcher, None)
+        assert isinstance(other, ProxiedFetcher)
+        assert other.pool is wrapped.pool
+        again = await through_proxies(settings, site(use=True), CurlFetcher("chrome", 5), None)
+        assert isinstance(again, ProxiedFetcher)
+        assert again.ladder is other.ladder
+        assert again.ladder is not wrapped.ladder
+        await fetcher.close()
+
+    asyncio.run(scenario())
+
+
+class Portal:
+    """Stands for the client; notes what is asked."""
+
+    def __init__(self, answer: Response | Exception) -> None:
+        self.answer = answer
+        self.asked: list[Request] = []
+
+    async def fetch(self, request: Request) -> Response:
+        self.asked.append(request)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    async def close(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (Response("https://x/robots.txt", 200, {"content-type": "text/plain"}, b"User-agent: *", 0.2), "ok"),
+        (Response("https://x/robots.txt", 403, {}, b"no", 0.2), "blocked"),
+        (Response("https://x/robots.txt", 404, {}, b"none", 0.2), "target"),
+        (NetworkTimeout("late"), "transport"),
+    ],
+)
+def test_a_canary_asks_once_and_within_the_rate(answer: Any, kind: str) -> None:  # noqa: ANN401
+    async def scenario() -> tuple[list[str], list[Request]]:
+        portal = Portal(answer)
+        config = ResilienceConfig.from_settings(Settings())
+        gate = memory_gate(config, lambda _: 1.0, lambda _: 9)
+        ask = make_canary(canary_request(load_site_config("imot.bg"), 1000), portal, gate, "imot.bg")
+        return [(await ask(proxy(number))).kind for number in (1, 2, 3)], portal.asked
+
+    kinds, asked = asyncio.run(scenario())
+    assert kinds == [kind, "neutral", "neutral"]
+    assert [one.route.proxy for one in asked if one.route] == ["http://10.0.0.1:3128"]
+    assert asked[0].url.endswith("/robots.txt")
+
+
+def test_a_refresh_in_the_background_is_one_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = []
+
+    class Refresher:
+        async def run(self) -> Sweep:
+            runs.append(1)
+            await asyncio.sleep(0.05)
+            return Sweep(usable=[proxy(1)])
+
+    monkeypatch.setattr(assembly, "get_refresher", lambda *_: Refresher())
+
+    async def scenario() -> list[Proxy]:
+        pool = MemoryProxyPool(rules=RULES)
+        local = LocalRefresh(Settings(data_dir=tmp_path), "imot.bg", pool, None)
+        for _ in range(3):
+            await local.begin_if_needed()
+        await asyncio.sleep(0.2)
+        await local.begin_if_needed()
+        await local.stop()
+        return SourceList(tmp_path).known()
+
+    assert asyncio.run(scenario()) == [proxy(1)]
+    assert runs == [1]
+
+
+def test_a_site_file_says_nothing_wrong_about_proxies() -> None:
+    assert load_site_config("imot.bg").proxies == ProxyTable(use=False)
+    wrongs: list[dict[str, object]] = [{"us": True}, {"tiers": []}, {"tiers": ["best"]}, {"canary": "x.txt"}]
+    for wrong in wrongs:
+        with pytest.raises(ValueError, match=r"unknown key|tiers|canary"):
+            ProxyTable.model_validate(wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["http://judge", "https://", "https://me:x@judge", "https://judge/path", "judge"]
+)
+def test_a_judge_is_named_by_its_origin(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+    monkeypatch.setenv("PROXY_JUDGE_URL", wrong)
+    with pytest.raises(
+        SettingsError, match=r"PROXY_JUDGE_URL: .* is not allowed; https://host\[:port\] \(URL\)"
+    ):
+        load_settings()
+    monkeypatch.setenv("PROXY_JUDGE_URL", "https://judge.example:8443/")
+    assert load_settings().proxy_judge_url == "https://judge.example:8443"
