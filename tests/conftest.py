@@ -1,9 +1,15 @@
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from postgres_servers import READY, PostgresServer, end_shared_server, server_or_skip
 from redis_servers import fresh_database, session_server
+from sale_sofia.data.database import Database
+from sale_sofia.data.migrate import initialize_database
 from sale_sofia.services.redis_server import RedisServer
+
+STORES = ("sqlite", "postgresql")
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +22,48 @@ def redis_server() -> Iterator[RedisServer]:
 def redis_url(redis_server: RedisServer) -> str:
     """An empty database of that Redis; the next one is empty too."""
     return fresh_database(redis_server)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL of this test process's own; without one the test is skipped."""
+    yield server_or_skip()
+    end_shared_server()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> str:
+    """A database of its own with all tables, empty."""
+    return postgres_server.new_database(READY)
+
+
+@pytest.fixture(params=STORES)
+def empty_store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a database of each kind can be made; there are no tables yet."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'x.db'}"
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    return server.new_database()
+
+
+@pytest.fixture(params=STORES)
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database of each kind, with all tables, empty."""
+    return _ready(request, tmp_path)
+
+
+@pytest.fixture(scope="module", params=STORES)
+def module_store_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """As `store_url`, for all tests of a module together."""
+    return _ready(request, tmp_path_factory.mktemp("store"))
+
+
+def _ready(request: pytest.FixtureRequest, folder: Path) -> str:
+    if request.param == "postgresql":
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        return server.new_database(READY)
+    url = f"sqlite:///{folder / 'x.db'}"
+    database = Database(url, busy_timeout_seconds=30, busy_retries=3)
+    initialize_database(database)
+    database.dispose()
+    return url

@@ -1,8 +1,9 @@
 """URLs of services: which are allowed, and how one is shown without its secrets."""
 
 import re
+from pathlib import Path
 from typing import Annotated, Final
-from urllib.parse import unquote_plus
+from urllib.parse import quote, unquote_plus
 
 from pydantic import AfterValidator, SecretStr
 
@@ -36,6 +37,36 @@ def masked_url(url: str) -> str:
     if parts := _SERVER_URL.fullmatch(url):
         return f"{parts['scheme']}://{_masked_login(parts)}{parts['place']}{_masked_query(parts['query'])}"
     return MASK
+
+
+def with_password(url: str, path: Path) -> str:
+    """The URL of a server with the password that the file holds, in place of any other.
+
+    Raises:
+        ValueError: the file cannot be read, or holds none.
+    """
+    parts = _SERVER_URL.fullmatch(url)
+    if parts is None or _SQLITE_URL.fullmatch(url):
+        return url  # a file of SQLite has no password
+    login = f"{parts['user'] or ''}:{quote(password_in(path), safe='')}@"
+    query = "" if parts["query"] is None else f"?{parts['query']}"
+    return f"{parts['scheme']}://{login}{parts['place']}{query}"
+
+
+def password_in(path: Path) -> str:
+    """The password that the file holds.
+
+    Raises:
+        ValueError: it cannot be read, or holds none.
+    """
+    try:
+        password = path.read_text("utf-8").strip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "no text"
+        raise ValueError(f"the password file {path} cannot be read: {reason}") from None
+    if not password:
+        raise ValueError(f"the password file {path} is empty")
+    return password
 
 
 def _masked_login(parts: re.Match[str]) -> str:

@@ -1,49 +1,60 @@
-"""The database: its transactions, and what happens when somebody else is writing."""
+"""The database: its transactions, and what happens when somebody else is writing or its server is away."""
 
 import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
+from itertools import count
 from typing import Final, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, make_url
 from sqlalchemy.exc import DBAPIError
 
-from sale_sofia.data import sqlite
+from sale_sofia.config.postgres import ServerLimits
+from sale_sofia.data import stores
 from sale_sofia.data.errors import (
     DatabaseBusy,
     DatabaseCorrupt,
+    DatabaseDenied,
     DatabaseError,
     DatabaseMissing,
     DatabaseReadOnly,
     DatabaseTooNew,
+    DatabaseUnreachable,
     DatabaseUnsupported,
     DiskFull,
 )
-from sale_sofia.data.forks import guard_forks
+from sale_sofia.data.outage import Outage
 from sale_sofia.data.own_thread import OwnThread
-from sale_sofia.data.sqlite_errors import explain
 
 __all__ = [
     "Database",
     "DatabaseBusy",
     "DatabaseCorrupt",
+    "DatabaseDenied",
     "DatabaseError",
     "DatabaseMissing",
     "DatabaseReadOnly",
     "DatabaseTooNew",
+    "DatabaseUnreachable",
     "DatabaseUnsupported",
     "DiskFull",
+    "is_server",
     "retry_on_busy",
 ]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# The long wait is SQLite's own; between two of them a short, uneven pause lets others go first.
+# The long wait is the database's own; between two of them a short, uneven pause lets others go first.
 FIRST_PAUSE_SECONDS: Final = 0.05
 LONGEST_PAUSE_SECONDS: Final = 2.0
+
+
+def is_server(url: str) -> bool:
+    """Whether the address is of a database server, which many machines can share, and not of a file."""
+    return stores.is_server(make_url(url))
 
 
 def retry_on_busy(
@@ -75,35 +86,44 @@ class Database:
     Safe to use from many threads, and on both sides of a fork (not by forking inside a transaction).
     """
 
-    def __init__(self, url: str, *, busy_timeout_seconds: float, busy_retries: int) -> None:
-        parsed = make_url(url)
-        self.path = sqlite.file_of(parsed)
-        self.busy_timeout_seconds = busy_timeout_seconds
+    def __init__(
+        self,
+        url: str,
+        *,
+        busy_timeout_seconds: float,
+        busy_retries: int,
+        server: ServerLimits = ServerLimits(),  # noqa: B008 - it cannot be changed
+    ) -> None:
+        self.url = make_url(url)
+        """Where it is; printed, it shows no password."""
         self.busy_retries = busy_retries
-        self._writer = sqlite.make_engine(parsed, busy_timeout_seconds, writes=True)
-        self._reader = sqlite.make_engine(parsed, busy_timeout_seconds, writes=False)
+        self._store = stores.make_store(self.url, busy_timeout_seconds, server)
+        self.name = self._store.name
+        """What it is called before people."""
+        self._outage = Outage(server.outage_seconds)
         self._thread = OwnThread("database")
-        guard_forks(self._writer)
-        guard_forks(self._reader)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """One transaction: all of it is kept, or, after any error or a kill, nothing."""
-        with self._explained(), self._writer.begin() as connection:
+        with self._explained(), self._store.write() as connection:
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """One view of the data, unmoved by writers; writing through it is refused."""
-        with self._explained(), self._reader.connect() as connection:
+        with self._explained(), self._store.read() as connection:
             yield connection
 
     def run_write(self, work: Callable[[Connection], T]) -> T:
-        """`work` in a write transaction; while the database is busy, the whole of it again."""
+        """`work` in a write transaction; while the database is busy or away, the whole of it again.
+
+        Its effect is there once, also when the connection broke at the moment of the commit.
+        """
         return self._persistently(self.write, work)
 
     def run_read(self, work: Callable[[Connection], T]) -> T:
-        """`work` in a read transaction; while the database is busy, the whole of it again."""
+        """`work` in a read transaction; while the database is busy or away, the whole of it again."""
         return self._persistently(self.read, work)
 
     async def run_write_async(self, work: Callable[[Connection], T]) -> T:
@@ -114,19 +134,43 @@ class Database:
         """As `run_read`, in the database's own thread."""
         return await self._thread.run(lambda: self.run_read(work))
 
+    def exists(self) -> bool:
+        """Whether there is a file, or an address of a server, that could be opened."""
+        return self._store.exists()
+
     def prepare(self) -> None:
         """Make the place where the tables will be; nothing is lost if there is one already."""
-        sqlite.prepare(self.path, self.busy_timeout_seconds)
+        with self._explained():
+            self._store.prepare()
 
-    def exclusive(self) -> AbstractContextManager[None]:
-        """Only one process of all is inside. A database server would take an advisory lock here."""
-        return sqlite.exclusive(self.path, self.busy_timeout_seconds)
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Only one process of all, on all machines that use this database, is inside."""
+        with self._explained(), self._store.exclusive():
+            yield
+
+    @contextmanager
+    def portal_lock(self, site: str) -> Iterator[str | None]:
+        """Hold a portal on all machines that use this database; gives who has it when somebody else does."""
+        with self._explained(), self._store.portal_lock(site) as holder:
+            yield holder
+
+    def faults(self) -> list[str]:
+        """What the database itself finds wrong, one line each."""
+        return self.run_read(self._store.faults)
+
+    def give_up_waiting(self) -> None:
+        """Somebody wants an end: from now on a server that is away is not waited for."""
+        self._outage.give_up()
+
+    def explain(self, error: DBAPIError) -> DatabaseError | None:
+        """The one sentence for a failure of the environment; `None` for a caller's mistake."""
+        return self._store.explain(error)
 
     def dispose(self) -> None:
         """Close what is open. The object can still be used: it opens anew."""
         self._thread.close()
-        self._writer.dispose()
-        self._reader.dispose()
+        self._store.dispose()
 
     def _persistently(
         self, transaction: Callable[[], AbstractContextManager[Connection]], work: Callable[[Connection], T]
@@ -136,14 +180,25 @@ class Database:
             with transaction() as connection:
                 return work(connection)
 
-        return attempt()
+        return self._through_outages(attempt)
+
+    def _through_outages(self, attempt: Callable[[], T]) -> T:
+        for tries in count():
+            try:
+                result = attempt()
+            except DatabaseUnreachable as error:
+                self._outage.endure(error, tries)
+            else:
+                self._outage.over()
+                return result
+        raise AssertionError("counting has no end")
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
-            meaning = explain(error.orig, self.path, self.busy_timeout_seconds)
+            meaning = self.explain(error)
             if meaning is None:
                 raise
             raise meaning from error

@@ -2,8 +2,10 @@
 
 DatabaseError
 ├── DatabaseBusy        another process keeps it locked: nothing was written, try again later
+├── DatabaseUnreachable its server does not answer, or went away: nothing was written, try again later
+├── DatabaseDenied      its server does not let us in: a person must correct password, rights or certificates
 ├── DatabaseMissing     there is none yet, or it has no tables: initialise it
-├── DatabaseReadOnly    the file or its folder may not be written to: a person must allow it
+├── DatabaseReadOnly    the file, its folder or the server may not be written to: a person must allow it
 ├── DiskFull            no room left: nothing of the write was kept, a person must make room
 ├── DatabaseCorrupt     not a database, or a damaged one: a person must restore a copy
 ├── DatabaseTooNew      a newer program made it: update this one
@@ -19,20 +21,28 @@ class DatabaseBusy(DatabaseError):
     """Another process keeps it locked. Nothing was written, so the work can be done again as a whole."""
 
 
+class DatabaseUnreachable(DatabaseError):
+    """Its server does not answer. Nothing was written, so the work can be done again as a whole."""
+
+
+class DatabaseDenied(DatabaseError):
+    """Its server does not let us in, or not do this."""
+
+
 class DatabaseMissing(DatabaseError):
     """There is no database there yet, or it has no tables."""
 
 
 class DatabaseReadOnly(DatabaseError):
-    """The file or its folder may not be written to."""
+    """It may not be written to."""
 
 
 class DiskFull(DatabaseError):
-    """The file cannot grow. Nothing of the failed transaction was kept."""
+    """It cannot grow. Nothing of the failed transaction was kept."""
 
 
 class DatabaseCorrupt(DatabaseError):
-    """The file is no database, or a damaged one."""
+    """It is no database, or a damaged one."""
 
 
 class DatabaseTooNew(DatabaseError):

@@ -20,11 +20,15 @@ ROWS_AT_ONCE: Final = 1000
 
 Record = dict[str, Any]
 _KIND: Final = Listing.model_fields["kind"].default
-_STORED: Final = select(*(listings.c[name] for name in FIELDS if name != "kind")).order_by(listings.c.id)
+_STORED: Final = (
+    select(*(listings.c[name] for name in FIELDS if name != "kind"))
+    .where(listings.c.closed_at.is_(None))
+    .order_by(listings.c.id)
+)
 
 
 def export_listings(db: Database, path: Path, *, rows_at_once: int = ROWS_AT_ONCE) -> int:
-    """Write every advert, as it is at this moment, and say how many there are.
+    """Write every advert, as it is at this moment, and say how many there are; also those that are gone.
 
     The file is there whole, or it is as it was before. The suffix chooses the format: `.csv` (lists as JSON,
     nothing for unknown), `.jsonl` or `.parquet`. The columns are the fields of `Listing`, in order.

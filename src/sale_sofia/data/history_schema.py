@@ -1,1 +1,84 @@
 """The tables of what was seen and what is gone."""
+
+from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Index, Integer, String, Table, Text, text
+
+from sale_sofia.data.schema import Id, metadata
+
+# Every page that was asked for. The rows of one advert are its sightings, of which its history is a function.
+scrape_history = Table(
+    "scrape_history",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("site", String(80), nullable=False),
+    Column("url_key", String(500), nullable=False),
+    Column("job_id", ForeignKey("jobs.id")),
+    Column("fetched_at", Float, nullable=False),
+    Column("verdict", String(40), nullable=False),
+    Column("seconds", Float),
+    # Of an advert that was read: its content, its page, the listing it is a sighting of, what came of it.
+    Column("content_hash", String(64)),
+    Column("page_digest", String(64)),
+    Column("listing_id", Id),
+    Column("result", String(12)),
+    # The price fields as the page had them, where they were not believed.
+    Column("odd", JSON(none_as_null=True)),
+    Index(None, "site", "url_key", "fetched_at"),
+)
+
+# When an advert left the market and when it came back: dated by what was seen, noted when it was known.
+market_events = Table(
+    "market_events",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("listing_id", ForeignKey("listings.id"), nullable=False),
+    Column("kind", String(10), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("noted_at", Float, nullable=False),
+    Column("reason", String(40), nullable=False),
+    Index(None, "listing_id", "at"),
+    Index(None, "noted_at"),
+)
+
+# The searches of a crawl: an advert belongs to those that showed it, and only they can miss it.
+scopes = Table(
+    "scopes",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("site", String(80), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("start_urls", JSON, nullable=False),
+)
+Index("uq_scopes_site_digest", scopes.c.site, scopes.c.digest, unique=True)
+
+# One job's way through all pages of a scope; complete, or with the reason why it says nothing of absence.
+sweeps = Table(
+    "sweeps",
+    metadata,
+    Column("job_id", ForeignKey("jobs.id"), primary_key=True),
+    Column("scope_id", ForeignKey("scopes.id"), nullable=False),
+    Column("site", String(80), nullable=False),
+    Column("everything", Boolean, nullable=False, server_default=text("false")),
+    Column("started_at", Float, nullable=False),
+    Column("finished_at", Float),
+    Column("complete", Boolean),
+    Column("reason", Text),
+    Column("adverts", Integer),
+    Column("gone", Integer),
+    Index(None, "scope_id", "started_at"),
+)
+
+# An advert as the searches of a scope showed it last, and how many complete sweeps have missed it since.
+cards = Table(
+    "cards",
+    metadata,
+    Column("scope_id", ForeignKey("scopes.id"), primary_key=True),
+    Column("external_id", String(80), primary_key=True),
+    Column("site", String(80), nullable=False),
+    Column("card_hash", String(64), nullable=False),
+    Column("opened_hash", String(64)),
+    Column("seen_at", Float, nullable=False),
+    Column("missed_at", Float),
+    Column("misses", Integer, nullable=False, server_default=text("0")),
+    Index(None, "site", "external_id"),
+    Index(None, "scope_id", "seen_at"),
+)

@@ -19,6 +19,9 @@ class IncidentKind(StrEnum):
     COLLAPSE = "collapse"
     CIRCUIT_OPEN_LONG = "circuit_open_long"
     STUCK_JOB = "stuck_job"
+    PRICE_MEANING = "price_meaning"
+    LARGE_PROPERTY = "large_property"
+    MATCHING_FAILED = "matching_failed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from typing import Final
 
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
 
 from sale_sofia.data.database import Database, retry_on_busy
 from sale_sofia.data.errors import DatabaseError, DatabaseMissing, DatabaseTooNew
-from sale_sofia.data.sqlite import faults
 
 HEAD: Final = "0007_drift"
 """The last step in `migrations/`, named here so that a current database needs no Alembic to be recognised."""
@@ -29,10 +29,9 @@ def upgrade(db: Database) -> None:
 
 def current_revision(db: Database) -> str | None:
     """The last step done, or `None` where there is no database or no tables yet."""
-    if not db.path.exists():
-        return (
-            None  # looked at first: between a failed opening and its explanation another process may make it
-        )
+    if not db.exists():
+        # Looked at first: between a failed opening and its explanation another process may make it.
+        return None
     try:
         return db.run_read(_revision)
     except DatabaseMissing:
@@ -42,7 +41,7 @@ def current_revision(db: Database) -> str | None:
 def check(db: Database) -> list[str]:
     """What is wrong with the database, one line each; a sound and current one has none."""
     try:
-        return db.run_read(faults) + db.run_read(_differences)
+        return db.faults() + db.run_read(_differences)
     except DatabaseError as error:
         return [str(error)]
 
@@ -62,10 +61,22 @@ def _upgrade(connection: Connection, db: Database) -> None:
     found = runner.revision(connection)
     if found is not None and not runner.is_known(found):
         raise DatabaseTooNew(
-            f"The database {db.path} has revision {found}, and this program knows no newer one than {HEAD}; "
+            f"The database {db.name} has revision {found}, and this program knows no newer one than {HEAD}; "
             "update the program."
         )
-    runner.run(connection)
+    try:
+        runner.run(connection)
+    except runner.StepFailed as failure:
+        raise _failed(failure, found, db) from failure
+
+
+def _failed(failure: Exception, found: str | None, db: Database) -> DatabaseError:
+    """A full disk or a lost connection says so itself; all else is a step that does not fit this database."""
+    known = db.explain(failure.__cause__) if isinstance(failure.__cause__, DBAPIError) else None
+    if known is not None and type(known) is not DatabaseError:
+        return known
+    at = f"revision {found}" if found else "no tables of ours"
+    return DatabaseError(f"The database {db.name} stays at {at}: {failure}.")
 
 
 def _revision(connection: Connection) -> str | None:

@@ -41,7 +41,7 @@ def latest_pages(
     connection: Connection, site: str | None = None, kind: PageKind = "listing"
 ) -> Iterator[PageRecord]:
     """The newest page of every address, by site and address; read piece by piece while the caller goes on."""
-    rows = connection.execution_options(yield_per=_STREAMED_ROWS).execute(_latest(site, kind))
+    rows = connection.execute(_latest(site, kind), execution_options={"yield_per": _STREAMED_ROWS})
     return (PageRecord(*row) for row in rows)
 
 

@@ -26,7 +26,7 @@ metadata = MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
-_Id = BigInteger().with_variant(Integer, "sqlite")
+Id = BigInteger().with_variant(Integer, "sqlite")
 
 # Moments are seconds since 1970 (UTC); the printed ones of an advert are ISO texts with Sofia's offset.
 jobs = Table(
@@ -54,7 +54,7 @@ jobs = Table(
 frontier = Table(
     "frontier",
     metadata,
-    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("id", Id, primary_key=True, autoincrement=True),
     Column("job_id", ForeignKey("jobs.id"), nullable=False),
     Column("kind", String(10), nullable=False),
     Column("url", Text, nullable=False),
@@ -86,7 +86,7 @@ _LISTING_LISTS = ("heating", "orientation", "parking", "phones", "photo_urls", "
 listings = Table(
     "listings",
     metadata,
-    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("id", Id, primary_key=True, autoincrement=True),
     Column("site", String(80), nullable=False),
     Column("external_id", String(80), nullable=False),
     Column("url", Text, nullable=False),
@@ -99,31 +99,60 @@ listings = Table(
     Column("first_seen_at", Float, nullable=False),
     Column("last_seen_at", Float, nullable=False),
     Column("page_digest", String(64)),
-    UniqueConstraint("site", "external_id"),
+    # A portal's advert id may be given to another flat: that is the next generation, a listing of its own.
+    Column("generation", Integer, nullable=False, server_default=text("1")),
+    Column("visited_at", Float, nullable=False),
+    Column("consecutive_unchanged", Integer, nullable=False, server_default=text("0")),
+    Column("revisit_seconds", Float, nullable=False),
+    Column("revisit_at", Float, nullable=False),
+    # A price of another meaning waits here, seen so often in a row, before it is believed.
+    Column("odd_price_eur", Float),
+    Column("odd_visits", Integer, nullable=False, server_default=text("0")),
+    Column("gone_at", Float),
+    Column("closed_at", Float),
+    Column("closed_reason", String(20)),
+    Column("etag", Text),
+    Column("last_modified", Text),
+    UniqueConstraint("site", "external_id", "generation"),
     Index(None, "neighbourhood"),
+    Index(None, "first_seen_at"),
+)
+# At most one generation of an advert is open.
+Index(
+    "uq_listings_open",
+    listings.c.site,
+    listings.c.external_id,
+    unique=True,
+    sqlite_where=listings.c.closed_at.is_(None),
+    postgresql_where=listings.c.closed_at.is_(None),
 )
 
 listing_changes = Table(
     "listing_changes",
     metadata,
-    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("id", Id, primary_key=True, autoincrement=True),
     Column("listing_id", ForeignKey("listings.id"), nullable=False),
-    Column("job_id", ForeignKey("jobs.id")),
+    # The row of scrape_history it was seen in; no foreign key, which would cost an index on every change.
+    Column("visit_id", Id, nullable=False),
     Column("field", String(40), nullable=False),
     Column("old", JSON),
     Column("new", JSON),
     Column("seen_at", Float, nullable=False),
     Index(None, "listing_id", "seen_at"),
+    Index(None, "seen_at"),
 )
 
 price_points = Table(
     "price_points",
     metadata,
-    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("id", Id, primary_key=True, autoincrement=True),
     Column("listing_id", ForeignKey("listings.id"), nullable=False),
     Column("price_eur", Float),
     Column("price_bgn", Float),
     Column("vat", String(20)),
+    # What moved: first, price, vat (not the price), currency (another one is printed, or one fewer).
+    Column("kind", String(10), nullable=False),
+    Column("visit_id", Id, nullable=False),
     Column("seen_at", Float, nullable=False),
     Index(None, "listing_id", "seen_at"),
 )
@@ -132,7 +161,7 @@ price_points = Table(
 pages = Table(
     "pages",
     metadata,
-    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("id", Id, primary_key=True, autoincrement=True),
     Column("site", String(80), nullable=False),
     Column("url", Text, nullable=False),
     Column("kind", String(10), nullable=False),
@@ -166,7 +195,7 @@ run_metrics = Table(
 incidents = Table(
     "incidents",
     metadata,
-    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("id", Id, primary_key=True, autoincrement=True),
     Column("kind", String(40), nullable=False),
     Column("site", String(80), nullable=False),
     Column("job_id", ForeignKey("jobs.id")),

@@ -5,17 +5,79 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Final
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy.exc import DBAPIError
 
-from sale_sofia.data.errors import DatabaseBusy, DatabaseUnsupported
+from sale_sofia.data.errors import DatabaseBusy, DatabaseError, DatabaseUnsupported
+from sale_sofia.data.forks import guard_forks
+from sale_sofia.data.network_shares import network_share
 from sale_sofia.data.sqlite_errors import explain, explain_os_error
 
 _LOCK_POLL_SECONDS: Final = 0.02
 _WITHOUT_LIMIT: Final = -1
+
+
+class SqliteStore:
+    """One file. A write has the whole of it to itself from its first moment; readers never wait."""
+
+    def __init__(self, url: URL, busy_timeout: float) -> None:
+        self.file = file_of(url)
+        self.name = str(self.file)
+        self._busy_timeout = busy_timeout
+        self._writer = make_engine(url, busy_timeout, writes=True)
+        self._reader = make_engine(url, busy_timeout, writes=False)
+        guard_forks(self._writer)
+        guard_forks(self._reader)
+
+    def write(self) -> AbstractContextManager[Connection]:
+        """One transaction, kept as a whole at the end of the block."""
+        return self._writer.begin()
+
+    def read(self) -> AbstractContextManager[Connection]:
+        """One view of the data."""
+        return self._reader.connect()
+
+    def exists(self) -> bool:
+        """Whether there is anything that could be opened."""
+        return self.file.exists()
+
+    def prepare(self) -> None:
+        """Make the file if there is none.
+
+        Raises:
+            DatabaseUnsupported: it would be on a network share, where its locks do not hold.
+        """
+        if kind := network_share(self.file.parent):
+            raise DatabaseUnsupported(
+                f"{self.file} is on a network share ({kind}), where SQLite loses data: put DATA_DIR on a "
+                "disk of this machine, or, for several machines, set DATABASE_URL to a PostgreSQL server."
+            )
+        prepare(self.file, self._busy_timeout)
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """Only one process of all on this machine is inside."""
+        return exclusive(self.file, self._busy_timeout)
+
+    def portal_lock(self, _site: str) -> AbstractContextManager[str | None]:
+        """A file has no crawls on other machines: the lock in DATA_DIR is enough."""
+        return nullcontext()
+
+    def faults(self, connection: Connection) -> list[str]:
+        """What SQLite itself finds wrong."""
+        return faults(connection)
+
+    def explain(self, error: DBAPIError) -> DatabaseError | None:
+        """The one sentence for a failure of the environment; `None` for a caller's mistake."""
+        return explain(error.orig, self.file, self._busy_timeout)
+
+    def dispose(self) -> None:
+        """Close what is open."""
+        self._writer.dispose()
+        self._reader.dispose()
 
 
 def file_of(url: URL) -> Path:
@@ -26,7 +88,10 @@ def file_of(url: URL) -> Path:
     """
     if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
         shown = url.render_as_string(hide_password=True)
-        raise DatabaseUnsupported(f"{shown} is no SQLite file; name one as sqlite:///path.")
+        raise DatabaseUnsupported(
+            f"{shown} is no SQLite file and no PostgreSQL server; name one as sqlite:///path or "
+            "postgresql://user:password@host:port/name."
+        )
     return Path(url.database).absolute()
 
 

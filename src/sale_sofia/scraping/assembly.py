@@ -2,11 +2,11 @@
 
 import random
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from sale_sofia.config.settings import Settings
-from sale_sofia.config.site_config import Politeness, SiteConfig
+from sale_sofia.config.site_config import Politeness, SiteConfig, load_site_config
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import Job
 from sale_sofia.fetching.archive import PageArchive
@@ -14,6 +14,7 @@ from sale_sofia.fetching.base import Fetcher, Request
 from sale_sofia.fetching.client import CurlFetcher
 from sale_sofia.fetching.robots import RobotsGate, Rules
 from sale_sofia.monitoring.meter import NO_METER, Meter
+from sale_sofia.proxies.assembly import through_proxies
 from sale_sofia.resilience.error_log import FILE_NAME as ERROR_LOG
 from sale_sofia.resilience.error_log import ErrorLog
 from sale_sofia.resilience.factory import get_gate
@@ -46,6 +47,8 @@ async def make_visitor(
 ) -> Visitor:
     """A visitor as gentle as the gentlest of: the settings, the site file, the portal's own Crawl-delay."""
     hosts = allowed_hosts(config.hosts, tuple(job.start_urls))
+    fetcher = await through_proxies(settings, config, tools.fetcher, tools.redis_url)
+    tools = replace(tools, fetcher=fetcher)
     request_for = partial(
         page_request,
         hosts=hosts,
@@ -102,7 +105,9 @@ def make_writer(
     settings: Settings, database: Database, job: Job, visitors: int, meter: Meter = NO_METER
 ) -> GroupWriter:
     """Half of the visitors may wait for a commit while the other half goes on."""
-    ledger = Ledger(job.id, job.site, job.listing_limit)
+    history = load_site_config(job.site).history
+    rules = history.rules(settings.odd_price_visits)
+    ledger = Ledger(job.id, job.site, job.listing_limit, rules, history.conditional)
     outcomes = min(settings.checkpoint_batch_size, (visitors + 1) // 2)
     patience = Patience(outcomes, settings.checkpoint_seconds)
     return GroupWriter(database, ledger, patience, time.time, meter)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from redis.exceptions import RedisError
+from sqlalchemy.exc import DBAPIError
 
 from sale_sofia.data.errors import DatabaseBusy, DatabaseError
 from sale_sofia.data.errors import DatabaseCorrupt as CorruptFile
@@ -32,6 +33,7 @@ _EXCEPTIONS: Final[Mapping[type[Exception], type[CrawlError]]] = {
     CorruptFile: tree.DatabaseCorrupt,
     DatabaseError: tree.DatabaseFailure,
     sqlite3.Error: tree.DatabaseFailure,
+    DBAPIError: tree.DatabaseFailure,
     RedisError: tree.ServiceRedis,
     OwnServiceError: tree.ServiceRedis,
     ssl.SSLError: tree.NetworkTls,
@@ -50,7 +52,7 @@ _VERDICTS: Final[Mapping[VerdictKind, type[CrawlError]]] = {
     "truncated": tree.NetworkBroken,
     "empty": tree.NetworkBroken,
     "removed": tree.HttpClient,
-    # We never ask whether something was modified.
+    # Only of adverts we ask whether they were modified; to them it is no error.
     "not_modified": tree.HttpClient,
 }
 _SERVICES: Final[Mapping[str, type[tree.ServiceError]]] = {

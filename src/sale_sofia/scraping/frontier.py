@@ -2,20 +2,29 @@
 
 A claim carries a fence that grows with each lease of its row. What is written for a claim is written only
 while its fence is still the row's: after a crash, or when a lease ran out, a late result changes nothing.
+
+SQLite gives the whole file to one writer. Where rows are locked one by one, a claim passes over rows that
+others are just taking, a batch of results locks its job first, and rows are always locked by their number:
+so nobody waits in a circle, and what a batch has counted stays true until it is committed.
 """
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, case, func, select, true, update
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, case, exists, func, select, true, update
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
-from sale_sofia.data.schema import frontier
+from sale_sofia.config.parallel import SUSPECT_DEATHS
+from sale_sofia.data.schema import frontier, jobs
 from sale_sofia.scraping.urls import Target
 
 # Searches come first: what they list may change while adverts are read.
 _SEARCHES_FIRST = -1.0
+_LONGEST_KEY = 500
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +60,21 @@ class Counts:
         return self.open + self.done + self.failed
 
 
-def add_targets(connection: Connection, job_id: str, targets: Iterable[Target]) -> int:
-    """Add what the job does not have yet, in the given order; returns how many were new."""
+def add_targets(
+    connection: Connection, job_id: str, targets: Iterable[Target], *, done: str | None = None
+) -> int:
+    """Add what the job does not have yet, in the given order; returns how many were new.
+
+    With `done` they are done already, for this reason: they need not be fetched.
+    """
     rows = [
         {
             "job_id": job_id,
             "kind": target.kind,
             "url": target.url,
-            "url_key": target.key,
+            "url_key": _key(target),
+            "state": "pending" if done is None else "done",
+            "reason": done,
             "not_before": _SEARCHES_FIRST if target.kind == "search" else 0.0,
         }
         for target in targets
@@ -66,26 +82,58 @@ def add_targets(connection: Connection, job_id: str, targets: Iterable[Target]) 
     if not rows:
         return 0
     insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
-    return connection.execute(insert(frontier).on_conflict_do_nothing(), rows).rowcount
+    added = connection.execute(
+        insert(frontier).on_conflict_do_nothing(), rows, execution_options={"preserve_rowcount": True}
+    )
+    return added.rowcount
+
+
+def _key(target: Target) -> str:
+    """The page's key, a long one by its digest: what does not fit would be refused."""
+    if len(target.key) <= _LONGEST_KEY:
+        return target.key
+    return f"{target.kind}:sha256:{hashlib.sha256(target.key.encode()).hexdigest()}"
 
 
 def claim(
     connection: Connection, job_id: str, *, owner: str, count: int, now: float, lease_seconds: float
 ) -> list[Claim]:
-    """Lease up to `count` rows that may start now, in one statement: no two owners get the same row."""
-    due = (
+    """Lease up to `count` rows that may start now, in one statement: no two owners get the same row.
+
+    When there is nothing else, a row under which owners died is leased alone, to one with empty hands: should
+    it be what kills them, it takes no other row with it.
+    """
+    due, until = _due(job_id, now), now + lease_seconds
+    innocent = due.where(frontier.c.deaths < SUSPECT_DEATHS).limit(count)
+    if claims := _lease(connection, innocent, owner, until):
+        return claims
+    suspect = due.where(frontier.c.deaths >= SUSPECT_DEATHS, _empty_handed(job_id, owner)).limit(1)
+    return _lease(connection, suspect, owner, until)
+
+
+def _due(job_id: str, now: float) -> Select[Any]:
+    return (
         select(frontier.c.id)
         .where(frontier.c.job_id == job_id, frontier.c.state == "pending", frontier.c.not_before <= now)
         .order_by(frontier.c.not_before, frontier.c.id)
-        .limit(count)
     )
+
+
+def _empty_handed(job_id: str, owner: str) -> ColumnElement[bool]:
+    held = frontier.alias("held")
+    return ~exists().where(held.c.job_id == job_id, held.c.state == "leased", held.c.lease_owner == owner)
+
+
+def _lease(connection: Connection, rows: Select[Any], owner: str, until: float) -> list[Claim]:
+    # Looked for once: as a plain subquery it could be run again, and lock more rows.
+    due = rows.with_for_update(skip_locked=True).cte("due")
     lease = (
         update(frontier)
-        .where(frontier.c.id.in_(due))
+        .where(frontier.c.id.in_(select(due.c.id)))
         .values(
             state="leased",
             lease_owner=owner,
-            lease_until=now + lease_seconds,
+            lease_until=until,
             attempts=frontier.c.attempts + 1,
             fence=frontier.c.fence + 1,
         )
@@ -94,16 +142,31 @@ def claim(
     return sorted((Claim(*row) for row in connection.execute(lease)), key=lambda one: one.id)
 
 
-_LEASED = select(frontier.c.id, frontier.c.fence).where(
-    frontier.c.id.in_(bindparam("row_ids", expanding=True)), frontier.c.state == "leased"
+_THESE = frontier.c.id.in_(bindparam("row_ids", expanding=True))
+_THEIR_JOBS = (
+    select(jobs.c.id)
+    .where(jobs.c.id.in_(select(frontier.c.job_id).where(_THESE)))
+    .order_by(jobs.c.id)
+    .with_for_update(key_share=True)
+)
+_LEASED = (
+    select(frontier.c.id, frontier.c.fence)
+    .where(_THESE, frontier.c.state == "leased")
+    .order_by(frontier.c.id)
+    .with_for_update(key_share=True)
 )
 
 
 def still_ours(connection: Connection, claims: Sequence[Claim]) -> set[int]:
-    """The ids of those claims whose lease nobody else has taken since."""
+    """The ids of those claims whose lease nobody else has taken since, nor can before the transaction ends.
+
+    The jobs are the transaction's alone from now on: no other batch of theirs is written beside it.
+    """
     fences = {one.id: one.fence for one in claims}
-    rows = connection.execute(_LEASED, {"row_ids": list(fences)})
-    return {row.id for row in rows if row.fence == fences[row.id]}
+    ids = {"row_ids": sorted(fences)}
+    if connection.dialect.name != "sqlite":
+        connection.execute(_THEIR_JOBS, ids)
+    return {row.id for row in connection.execute(_LEASED, ids) if row.fence == fences[row.id]}
 
 
 _END = (
@@ -132,7 +195,7 @@ def finish(connection: Connection, ends: Sequence[tuple[Claim, str, str | None]]
             {"row_id": one.id, "row_fence": one.fence, "to_state": state, "why": why}
             for one, state, why in ends
         ]
-        connection.execute(_END, rows)
+        connection.execute(_END, _in_order(rows))
 
 
 def postpone(connection: Connection, later: Sequence[tuple[Claim, float, str, bool]]) -> None:
@@ -142,7 +205,7 @@ def postpone(connection: Connection, later: Sequence[tuple[Claim, float, str, bo
             {"row_id": one.id, "row_fence": one.fence, "due": due, "why": why, "refund": int(refund)}
             for one, due, why, refund in later
         ]
-        connection.execute(_POSTPONE, rows)
+        connection.execute(_POSTPONE, _in_order(rows))
 
 
 _RENEW = (
@@ -160,24 +223,25 @@ def renew(connection: Connection, claims: Sequence[Claim], *, until: float) -> N
     """Keep what is in hand; a row that was lost meanwhile stays lost."""
     if claims:
         rows = [{"row_id": one.id, "row_fence": one.fence, "until": until} for one in claims]
-        connection.execute(_RENEW, rows)
+        connection.execute(_RENEW, _in_order(rows))
 
 
-_RELEASE = (
-    update(frontier)
-    .where(
-        frontier.c.id == bindparam("row_id"),
-        frontier.c.fence == bindparam("row_fence"),
-        frontier.c.state == "leased",
+def release(connection: Connection, job_id: str, owner: str) -> None:
+    """Hand back all that an owner holds of a job: at once, and as if it had not been claimed.
+
+    By owner, not by claim: whoever was called off in the middle of a claim does not know what it got.
+    """
+    held = (frontier.c.job_id == job_id, frontier.c.state == "leased", frontier.c.lease_owner == owner)
+    its = select(frontier.c.id).where(*held).order_by(frontier.c.id).with_for_update().cte("its")
+    connection.execute(
+        update(frontier)
+        .where(frontier.c.id.in_(select(its.c.id)), *held)
+        .values(state="pending", attempts=frontier.c.attempts - 1, lease_owner=None, lease_until=None)
     )
-    .values(state="pending", attempts=frontier.c.attempts - 1, lease_owner=None, lease_until=None)
-)
 
 
-def release(connection: Connection, claims: Sequence[Claim]) -> None:
-    """Hand back what was claimed and not brought to an end: at once, and as if it had not been claimed."""
-    if claims:
-        connection.execute(_RELEASE, [{"row_id": one.id, "row_fence": one.fence} for one in claims])
+def _in_order(rows: list[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: row["row_id"])
 
 
 def owners(connection: Connection, job_id: str) -> set[str]:
@@ -204,9 +268,12 @@ def reclaim_expired(connection: Connection, job_id: str, *, now: float, most_dea
 def _bury(connection: Connection, job_id: str, held: ColumnElement[bool], most_deaths: int) -> int:
     """The owner's death is not the page's try; but a page under which owners keep dying is given up."""
     last = frontier.c.deaths + 1 >= most_deaths
-    leased = update(frontier).where(frontier.c.job_id == job_id, frontier.c.state == "leased", held)
+    leased = (frontier.c.job_id == job_id, frontier.c.state == "leased", held)
+    theirs = select(frontier.c.id).where(*leased).order_by(frontier.c.id).with_for_update()
     return connection.execute(
-        leased.values(
+        update(frontier)
+        .where(frontier.c.id.in_(theirs), *leased)
+        .values(
             state=case((last, "failed"), else_="pending"),
             reason=case((last, f"its worker died {most_deaths} times"), else_=frontier.c.reason),
             deaths=frontier.c.deaths + 1,

@@ -10,7 +10,9 @@ from sqlalchemy import Connection, func, select
 
 from sale_sofia.data.jobs import Job, JobState, UnknownJob, create_job, get_job, set_job_state
 from sale_sofia.data.schema import frontier as rows
+from sale_sofia.data.sweeps import begin_sweep
 from sale_sofia.scraping import frontier
+from sale_sofia.scraping.sweeping import finish_sweep
 from sale_sofia.scraping.urls import check_start_url, target
 from sale_sofia.websites.base import Site
 
@@ -47,15 +49,28 @@ def known_job(connection: Connection, job_id: str) -> Job:
 
 
 def begin_job(
-    connection: Connection, site: Site, start_urls: Sequence[str], *, limit: int | None, now: float
+    connection: Connection,
+    site: Site,
+    start_urls: Sequence[str],
+    *,
+    limit: int | None,
+    now: float,
+    everything: bool = False,
 ) -> str:
-    """The job and its first rows in the caller's transaction: the id is known before anything runs."""
+    """The job and its first rows in the caller's transaction: the id is known before anything runs.
+
+    With `everything` adverts are opened also where their cards say nothing new.
+    """
     targets = [target(site, check_start_url(site, url)) for url in start_urls]
     job_id = new_job_id(site.name)
     create_job(
         connection, job_id=job_id, site=site.name, start_urls=list(start_urls), listing_limit=limit, now=now
     )
     frontier.add_targets(connection, job_id, targets)
+    if searches := [one.key for one in targets if one.kind == "search"]:
+        begin_sweep(
+            connection, job_id=job_id, site=site.name, searches=searches, everything=everything, now=now
+        )
     return job_id
 
 
@@ -64,7 +79,8 @@ def end_job(connection: Connection, job: Job, *, now: float) -> JobState:
     if job.state.finished or frontier.count_rows(connection, job.id).open:
         return job.state
     state, error = _verdict(connection, job.id)
-    set_job_state(connection, job.id, state, now=now, error=error)
+    if set_job_state(connection, job.id, state, now=now, error=error):
+        finish_sweep(connection, job, now=now)
     return state
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from sale_sofia.data.cards import SeenCard, card_hash
 from sale_sofia.fetching.base import Response, Verdict
 from sale_sofia.fetching.classify import classify, disguised_block
 from sale_sofia.listings.normalise import normalise
@@ -11,8 +12,8 @@ from sale_sofia.listings.page_errors import PageError, ProjectPage, RemovedListi
 from sale_sofia.resilience.errors import ParseError
 from sale_sofia.scraping.error_classes import classify_error, error_of
 from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.outcomes import Found, Gone, Read
-from sale_sofia.scraping.urls import Target, target
+from sale_sofia.scraping.outcomes import Found, Gone, NotModified, Read
+from sale_sofia.scraping.urls import target
 from sale_sofia.websites.base import SearchPage, Site
 
 
@@ -23,7 +24,7 @@ class Judge:
     site: Site
     proof: tuple[bytes, ...] = ()
 
-    def outcome(self, claim: Claim, response: Response, now: datetime) -> Found | Read | Gone:
+    def outcome(self, claim: Claim, response: Response, now: datetime) -> Found | Read | NotModified | Gone:
         """What the answer says.
 
         Raises:
@@ -32,10 +33,12 @@ class Judge:
         verdict = classify(response, claim.url, now, proof=self.proof)
         if verdict.kind == "removed":
             return Gone(claim, "removed")
+        if verdict.kind == "not_modified" and claim.kind == "listing":
+            return NotModified(claim)
         if verdict.kind not in {"ok", "redirected"}:
             raise error_of(verdict, response.status)
         try:
-            return self._read(claim, page_of(claim, response))
+            return self._read(claim, page_of(claim, response), response)
         except (ProjectPage, RemovedListing) as what:
             return Gone(claim, what.code)
         except PageError as what:
@@ -44,16 +47,22 @@ class Judge:
             # Our own mistake, on one page of many: a person must look, the others go on.
             raise ParseError(f"{type(what).__name__}: {what}") from what
 
-    def _read(self, claim: Claim, page: Page) -> Found | Read:
+    def _read(self, claim: Claim, page: Page, response: Response) -> Found | Read:
         if claim.kind == "search":
-            return Found(claim, self._targets(self.site.search(page)))
-        return Read(claim, normalise(self.site.listing(page)))
+            return self._found(claim, self.site.search(page))
+        validators = (response.headers.get("etag"), response.headers.get("last-modified"))
+        return Read(claim, normalise(self.site.listing(page)), *validators)
 
-    def _targets(self, found: SearchPage) -> tuple[Target, ...]:
+    def _found(self, claim: Claim, page: SearchPage) -> Found:
         """The adverts of a page, then where to look next: a capped search is cut, another is followed."""
-        smaller = self.site.split(found.url) if found.capped else ()
-        further = smaller or ((found.next_url,) if found.next_url else ())
-        return tuple(target(self.site, url) for url in (*(card.url for card in found.cards), *further))
+        smaller = self.site.split(page.url) if page.capped else ()
+        further = smaller or ((page.next_url,) if page.next_url else ())
+        adverts = tuple(
+            (SeenCard(card.external_id, card_hash(card.facts)), target(self.site, card.url))
+            for card in page.cards
+        )
+        cut_off = page.capped and not smaller
+        return Found(claim, adverts, tuple(target(self.site, url) for url in further), cut_off)
 
     def _unreadable(self, response: Response, what: PageError) -> Exception:
         """A captcha where the advert should be is a block; a page without one is for a person to look at."""

@@ -22,6 +22,7 @@ from sale_sofia.scraping.assembly import Tools, make_fetcher, make_visitor, make
 from sale_sofia.scraping.collector import calm_collector
 from sale_sofia.scraping.estimate import rate_per_minute
 from sale_sofia.scraping.frontier import Claim
+from sale_sofia.scraping.making_room import leave_when_others_wait, soft_limit_calls
 from sale_sofia.scraping.owner import this_owner
 from sale_sofia.scraping.shutdown import stop_at_shutdown
 from sale_sofia.scraping.site_crawl import Shift, SiteCrawl
@@ -42,6 +43,8 @@ class LaneSummary:
     lost: int = 0
     """Pages that somebody else had taken over by the time they were written: nothing of them was."""
     seconds: float = 0.0
+    failed: bool = False
+    """Something of ours broke, such as the database: what it held went back unread."""
 
 
 def lanes_for(settings: Settings, site: str) -> int:
@@ -65,14 +68,17 @@ async def run_lane(
         stack.enter_context(calm_collector())
         stack.callback(_note_time, database, summary, started)
         crawl = await _crawl(settings, database, job, redis_url, stack, summary)
-        watch = asyncio.create_task(stop_at_shutdown(crawl.stop))
-        try:
-            await crawl.run()
-        finally:
-            watch.cancel()
-            written = crawl.writer.written
-            summary.new, summary.changed = written.new, written.changed
-            summary.found, summary.lost = written.found, written.lost
+        stack.callback(_note_written, crawl, summary)
+        stack.enter_context(soft_limit_calls(crawl.stop.set))
+        for watch in (stop_at_shutdown(crawl.stop), leave_when_others_wait(crawl.end_shift)):
+            stack.callback(asyncio.create_task(watch).cancel)
+        await crawl.run()
+
+
+def _note_written(crawl: SiteCrawl, summary: LaneSummary) -> None:
+    written = crawl.writer.written
+    summary.new, summary.changed = written.new, written.changed
+    summary.found, summary.lost = written.found, written.lost
 
 
 def _note_time(database: Database, summary: LaneSummary, started: float) -> None:
@@ -95,6 +101,7 @@ async def _crawl(
     tools = Tools(fetcher, archive, redis_url, _robots_known)
     metrics = MetricsFlusher(database, MetricsCollector(job.id))
     stack.callback(metrics.close)
+    stack.callback(metrics.collector.foretell)  # a lane ends long before an open circuit does
     visitor = await make_visitor(settings, config, job, tools, metrics.collector)
     stack.push_async_callback(visitor.gate.close)
 

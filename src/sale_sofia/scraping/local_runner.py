@@ -32,6 +32,7 @@ from sale_sofia.scraping.error_classes import classify_error
 from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.jobs import SiteReport, end_job, known_job, report
 from sale_sofia.scraping.locks import site_lock
+from sale_sofia.scraping.matching import match_crawled
 from sale_sofia.scraping.owner import this_owner
 from sale_sofia.scraping.runners import let_go, local_runner, take_for_local
 from sale_sofia.scraping.shared_state import shared_redis
@@ -65,6 +66,8 @@ class LocalRunner:
             stack.push_async_callback(fetcher.close)
             tools = Tools(fetcher, archive, redis_url)
             reports = await asyncio.gather(*(self._run_job(job, tools, stop) for job in jobs))
+        if not stop.is_set():
+            await asyncio.to_thread(match_crawled, self.settings, self.database)
         if archive is not None and archive.full:
             await asyncio.to_thread(archive.prune)
         return reports
@@ -72,7 +75,7 @@ class LocalRunner:
     async def _run_job(self, job: Job, tools: Tools, stop: asyncio.Event) -> SiteReport:
         started, error = time.monotonic(), None
         try:
-            with site_lock(self.settings.data_dir / "locks", job.site):
+            with site_lock(self.database, self.settings.data_dir / "locks", job.site):
                 await self._crawl(job, tools, stop)
                 self.database.run_write(partial(let_go, job_id=job.id, runner=local_runner()))
         except Exception as problem:  # noqa: BLE001 - the other portals go on; the report says what happened

@@ -1,4 +1,4 @@
-"""One crawl of a portal at a time on this machine, also after the plug was pulled."""
+"""One crawl of a portal at a time, also after the plug was pulled."""
 
 import fcntl
 import os
@@ -6,14 +6,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-
-class SiteBusy(RuntimeError):
-    """Another crawl of this portal is running."""
+from sale_sofia.data.database import Database
+from sale_sofia.scraping.errors import SiteBusy
 
 
 @contextmanager
-def site_lock(folder: Path, site: str) -> Iterator[None]:
-    """Hold the portal's lock. The system lets go of it when the process ends, however it ends."""
+def site_lock(database: Database, folder: Path, site: str) -> Iterator[None]:
+    """Hold the portal: on this machine, and on all others that use the same database server.
+
+    System and server let go of it when the process ends, however it ends.
+
+    Raises:
+        SiteBusy: it says who has it.
+    """
+    with _on_this_machine(folder, site), database.portal_lock(site) as holder:
+        if holder is not None:
+            raise SiteBusy(f"{site} is being crawled by {holder}; wait for it or stop it there")
+        yield
+
+
+@contextmanager
+def _on_this_machine(folder: Path, site: str) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{site}.lock").open("a+", encoding="ascii") as file:
         try:

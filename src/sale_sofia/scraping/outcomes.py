@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from sale_sofia.data.cards import SeenCard
 from sale_sofia.listings.model import Listing
 from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.urls import Target
@@ -21,14 +22,21 @@ class _Cost:
     """How often the portal was asked for it during this visit."""
     kept: Kept | None = None
     """The page, where it may be read again from the archive."""
+    fetched_at: float | None = None
+    """When the portal was asked last; the writer's moment where nobody says."""
+    seconds: float | None = None
+    """How long it took to answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found(_Cost):
-    """A page of results: its adverts and further searches join the frontier."""
+    """A page of results: its adverts, unless known already, and further searches join the frontier."""
 
     claim: Claim
-    targets: tuple[Target, ...]
+    adverts: tuple[tuple[SeenCard, Target], ...]
+    further: tuple[Target, ...] = ()
+    cut_off: bool = False
+    """The portal shows no more of this search, and it cannot be cut into smaller ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,15 @@ class Read(_Cost):
 
     claim: Claim
     listing: Listing
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotModified(_Cost):
+    """An advert that is, by its portal's word, as it was when it was read last."""
+
+    claim: Claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,4 +82,4 @@ class Later(_Cost):
     refund: bool = False
 
 
-Outcome = Found | Read | Gone | Failed | Later
+Outcome = Found | Read | NotModified | Gone | Failed | Later

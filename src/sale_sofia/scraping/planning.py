@@ -31,10 +31,12 @@ class JobPlan:
     start_urls: tuple[str, ...]
     limit: int | None
     fresh: bool
+    everything: bool = False
+    """Open adverts also where their cards say nothing new."""
 
     def is_the_same(self, job: Job) -> bool:
-        """Whether an unfinished job is this very crawl."""
-        return job.start_urls == self.start_urls and job.listing_limit == self.limit
+        """Whether an unfinished job is this very crawl, or opens more than it would."""
+        return job.start_urls == self.start_urls and job.listing_limit == self.limit and not self.everything
 
 
 def check_plans(plans: Sequence[JobPlan]) -> None:
@@ -47,7 +49,7 @@ def check_plans(plans: Sequence[JobPlan]) -> None:
 def plan_job(settings: Settings, database: Database, plan: JobPlan) -> str:
     """The job for a local runner. Refused, with nothing written, while anybody crawls the portal."""
     check_plans([plan])
-    with site_lock(settings.data_dir / "locks", plan.site.name):
+    with site_lock(database, settings.data_dir / "locks", plan.site.name):
         return database.run_write(partial(_plan_local, plan=plan, now=time.time()))
 
 
@@ -60,7 +62,9 @@ def _same_or_new(connection: Connection, plan: JobPlan, now: float) -> str:
     unfinished = latest_unfinished_job(connection, plan.site.name)
     if unfinished and plan.is_the_same(unfinished) and not plan.fresh:
         return unfinished.id
-    return begin_job(connection, plan.site, plan.start_urls, limit=plan.limit, now=now)
+    return begin_job(
+        connection, plan.site, plan.start_urls, limit=plan.limit, now=now, everything=plan.everything
+    )
 
 
 def plan_for_workers(settings: Settings, database: Database, plan: JobPlan) -> str:
@@ -70,7 +74,7 @@ def plan_for_workers(settings: Settings, database: Database, plan: JobPlan) -> s
         SiteBusy: a local runner, or another crawl of theirs, is at the portal; nothing was written.
     """
     check_plans([plan])
-    with site_lock(settings.data_dir / "locks", plan.site.name):
+    with site_lock(database, settings.data_dir / "locks", plan.site.name):
         return database.run_write(partial(_plan_shared, plan=plan, now=time.time()))
 
 
@@ -92,7 +96,7 @@ def resume_for_workers(settings: Settings, database: Database, job_id: str) -> s
     """
     job_to_resume(database, job_id)
     job = database.run_read(partial(known_job, job_id=job_id))
-    with site_lock(settings.data_dir / "locks", job.site):
+    with site_lock(database, settings.data_dir / "locks", job.site):
         return database.run_write(partial(_resume_shared, job_id=job_id, now=time.time()))
 
 

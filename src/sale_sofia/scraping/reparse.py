@@ -1,13 +1,16 @@
 """Everything extracted again from the archive: no network, the newest page of each advert."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
+from sqlalchemy import Connection
+
+from sale_sofia.config.settings import get_settings
+from sale_sofia.config.site_config import load_site_config
 from sale_sofia.data.database import Database
-from sale_sofia.data.listings import Sighting, save_listings
+from sale_sofia.data.listings import SaveResult, Sighting, save_listings
 from sale_sofia.data.pages import PageRecord, latest_pages
 from sale_sofia.fetching.archive import ArchiveDamaged, PageArchive
 from sale_sofia.listings.normalise import normalise
@@ -35,11 +38,21 @@ def reparse(
     records = list(database.run_read(lambda connection: list(latest_pages(connection, site=site))))
     for records_batch in _batches(iter(records), batch):
         sightings = [one for record in records_batch if (one := _read(archive, record, done))]
-        saved = database.run_write(partial(save_listings, batch=sightings))
+        saved = database.run_write(partial(_save, sightings=sightings))
         done.pages += len(records_batch)
         done.changed += sum(result != "unchanged" for result in saved)
         progress(len(records_batch))
     return done
+
+
+def _save(connection: Connection, sightings: Sequence[Sighting]) -> list[SaveResult]:
+    """Each portal's adverts by its own rules."""
+    saved: list[SaveResult] = []
+    for site in {sighting.listing.site for sighting in sightings}:
+        rules = load_site_config(site).history.rules(get_settings().odd_price_visits)
+        own = [sighting for sighting in sightings if sighting.listing.site == site]
+        saved += save_listings(connection, own, rules)
+    return saved
 
 
 def _batches(records: Iterator[PageRecord], size: int) -> Iterator[list[PageRecord]]:
@@ -57,4 +70,5 @@ def _read(archive: PageArchive, record: PageRecord, done: Reparsed) -> Sighting 
     except PageError:
         done.failed += 1
         return None
-    return Sighting(normalise(raw), seen_at=time.time(), job_id=None, page_digest=record.digest)
+    # The page is as old as it is: what a better reader finds in it was there at that moment.
+    return Sighting(normalise(raw), seen_at=record.fetched_at, job_id=None, page_digest=record.digest)

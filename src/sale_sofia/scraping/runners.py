@@ -1,9 +1,10 @@
 """Who crawls a job: a local runner or the Celery workers, never both; one job of a portal at a time.
 
-On one machine a local runner is known by the portal's lock (`locks.py`): it holds it as long as it lives, and
-without it nobody plans a crawl. The workers have no lock: they come and go, on any machine. They are known by
-the job's row, which says `celery`, and by what they do: lanes were sent out a moment ago, or a row is leased
-to somebody who is not known to be dead. The look and the change of the runner are one transaction.
+A local runner is known by the portal's lock (`locks.py`), on one machine or, with a database server, on all:
+it holds it as long as it lives, and without it nobody plans a crawl. The workers have no lock: they come and
+go, on any machine. They are known by the job's row, which says `celery`, and by what they do: lanes were sent
+out a moment ago, or a row is leased to somebody who is not known to be dead. The look and the change of the
+runner are one transaction.
 """
 
 import socket
@@ -14,8 +15,8 @@ from sale_sofia.config.parallel import DISPATCH_GRACE_SECONDS
 from sale_sofia.data.job_model import CELERY, Job
 from sale_sofia.data.jobs import unfinished_jobs
 from sale_sofia.data.schema import frontier, jobs
+from sale_sofia.scraping.errors import SiteBusy
 from sale_sofia.scraping.jobs import known_job
-from sale_sofia.scraping.locks import SiteBusy
 from sale_sofia.scraping.owner import is_dead
 
 _MOST_CHARACTERS = 80

@@ -15,7 +15,7 @@ from sale_sofia.config.settings import Settings
 from sale_sofia.config.site_config import start_urls_of
 from sale_sofia.data.database import Database
 from sale_sofia.data.schema import schedule_slots
-from sale_sofia.scraping.locks import SiteBusy
+from sale_sofia.scraping.errors import SiteBusy
 from sale_sofia.scraping.planning import JobPlan, plan_for_workers
 from sale_sofia.websites.registry import get_scraper
 
@@ -36,7 +36,8 @@ def take_slot(connection: Connection, crawl: ScheduledCrawl, now: float) -> bool
     """Whether this turn is ours: of many who ask, one gets it."""
     insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
     row = {"name": crawl.name, "slot": crawl.slot(now), "taken_at": now}
-    return bool(connection.execute(insert(schedule_slots).values(row).on_conflict_do_nothing()).rowcount)
+    take = insert(schedule_slots).values(row).on_conflict_do_nothing()
+    return bool(connection.execute(take, execution_options={"preserve_rowcount": True}).rowcount)
 
 
 def _plan(settings: Settings, database: Database, site: str) -> Mapping[str, Any]:

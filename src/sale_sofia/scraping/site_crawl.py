@@ -10,11 +10,12 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from sale_sofia.config.parallel import MOST_DEATHS
-from sale_sofia.data.database import Database, DatabaseBusy
+from sale_sofia.config.parallel import CLAIM_AGAIN_SECONDS, MOST_DEATHS
+from sale_sofia.data.database import Database, DatabaseBusy, DatabaseUnreachable
 from sale_sofia.data.jobs import JobState, get_job, set_job_state
 from sale_sofia.monitoring.metrics_store import MetricsFlusher
 from sale_sofia.scraping import frontier
+from sale_sofia.scraping.conditions import conditions_for
 from sale_sofia.scraping.frontier import Claim, Counts
 from sale_sofia.scraping.visit import Visitor
 from sale_sofia.scraping.writer import GroupWriter
@@ -76,10 +77,16 @@ class SiteCrawl:
             if working.done():
                 working.result()  # what a visitor could not bear is the crawl's failure
                 return True
+            self.database.give_up_waiting()
             return False
         finally:
             await _end(working, *helpers)
             await self._hand_back()
+
+    def end_shift(self) -> None:
+        """Begin no further page; what is in hand is brought to its end."""
+        self._until = self.clock()
+        self._moved.set()
 
     async def _work_together(self) -> None:
         await asyncio.gather(*(self._work() for _ in range(self.concurrency)))
@@ -90,6 +97,7 @@ class SiteCrawl:
     async def _work(self) -> None:
         while (claim := await self._next()) is not None:
             outcome = await self.visitor.visit(claim)
+            self.visitor.conditions.pop(claim.url, None)
             await self.writer.write(outcome)
             if self.metrics is not None:
                 await self.metrics.tick()
@@ -136,7 +144,13 @@ class SiteCrawl:
         )
         if not claims:
             frontier.reclaim_expired(connection, self.job_id, now=now, most_deaths=MOST_DEATHS)
-        elif job.state is not JobState.PROCESSING and any(claim.kind == "listing" for claim in claims):
+        elif self.writer.ledger.conditional:
+            self.visitor.conditions.update(conditions_for(connection, job.site, claims))
+        if (
+            claims
+            and job.state is not JobState.PROCESSING
+            and any(claim.kind == "listing" for claim in claims)
+        ):
             set_job_state(connection, self.job_id, JobState.PROCESSING, now=now)
         return claims
 
@@ -152,7 +166,7 @@ class SiteCrawl:
         if due > self.shift.idle_seconds and not self._held:
             return False
         with suppress(TimeoutError):
-            async with asyncio.timeout(min(max(0.0, due), self.lease_seconds)):
+            async with asyncio.timeout(min(due if due > 0 else CLAIM_AGAIN_SECONDS, self.lease_seconds)):
                 await self._moved.wait()
         return True
 
@@ -168,15 +182,14 @@ class SiteCrawl:
         while True:
             await asyncio.sleep(self.lease_seconds / _RENEWALS_PER_LEASE)
             claims, until = list(self._held.values()), self.clock() + self.lease_seconds
-            with suppress(DatabaseBusy):  # a lease not renewed is lost at worst: its fence guards the rest
+            # A lease not renewed is lost at worst: its fence guards the rest.
+            with suppress(DatabaseBusy, DatabaseUnreachable):
                 await self.database.run_write_async(partial(frontier.renew, claims=claims, until=until))
 
     async def _hand_back(self) -> None:
-        claims = list(self._held.values())
         self._claims.clear()
         self._held.clear()
-        if claims:
-            await self.database.run_write_async(lambda connection: frontier.release(connection, claims))
+        await self.database.run_write_async(partial(frontier.release, job_id=self.job_id, owner=self.owner))
 
 
 async def _end(*tasks: asyncio.Task[None]) -> None:

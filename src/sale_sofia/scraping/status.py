@@ -12,6 +12,7 @@ from sale_sofia.scraping.jobs import known_job
 
 _BEST = 5
 _HOMES = ("apartment", "maisonette", "studio")
+_ON_THE_MARKET = (listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,9 @@ def site_statuses(connection: Connection, sites: Sequence[str]) -> list[SiteStat
 
 
 def _site_status(connection: Connection, site: str) -> SiteStatus:
-    stored = select(func.count(), func.max(listings.c.last_seen_at)).where(listings.c.site == site)
+    stored = select(func.count(), func.max(listings.c.last_seen_at)).where(
+        listings.c.site == site, *_ON_THE_MARKET
+    )
     adverts, last_seen_at = connection.execute(stored).one()
     job = _last_job(connection, site)
     counts = frontier.count_rows(connection, job.id) if job else frontier.Counts()
@@ -73,6 +76,7 @@ def best_offers(connection: Connection) -> list[Offer]:
     per_sqm = (listings.c.price_eur / listings.c.area_sqm).label("price_per_sqm")
     columns = [listings.c[name] for name in Offer.__dataclass_fields__ if name != "price_per_sqm"]
     homes = select(*columns, per_sqm).where(
+        *_ON_THE_MARKET,
         listings.c.deal == "sale",
         listings.c.property_type.in_(_HOMES),
         listings.c.city == "София",

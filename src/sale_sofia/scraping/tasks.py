@@ -1,7 +1,8 @@
 """The Celery tasks. A message is only a hint that there is work: what work, the frontier says.
 
 Every task may be lost, repeated or reordered: each looks at the database first and changes it only where
-that still makes sense. None raises for a page, and none carries pages: they return counts.
+that still makes sense. None raises for a page, and none carries pages: they return counts. Only what a lane
+returns is kept, for its chord; of the others nobody asks, and each would be a key in Redis for an hour.
 """
 
 import asyncio
@@ -17,14 +18,17 @@ from celery.utils.log import get_task_logger
 
 from sale_sofia.config.parallel import TASK_VERSION
 from sale_sofia.data.job_model import CELERY
-from sale_sofia.data.jobs import unfinished_jobs
-from sale_sofia.monitoring.incidents import open_stuck_jobs
+from sale_sofia.data.jobs import Job, unfinished_jobs
+from sale_sofia.monitoring.incidents import open_stuck_jobs, review_run
+from sale_sofia.monitoring.run_facts import read_run
 from sale_sofia.monitoring.session_report import SessionReportGenerator
-from sale_sofia.scraping import generations
+from sale_sofia.scraping import frontier, generations
 from sale_sofia.scraping.generations import Next, Step
 from sale_sofia.scraping.jobs import known_job
 from sale_sofia.scraping.lane import LaneSummary, lanes_for, run_lane
+from sale_sofia.scraping.matching import match_crawled
 from sale_sofia.scraping.messages import check_job, check_jobs, check_version
+from sale_sofia.scraping.owner import is_dead
 from sale_sofia.scraping.scheduled import jobs_of_turn
 from sale_sofia.scraping.shutdown import is_shutting_down
 from sale_sofia.scraping.worker_state import announce_end, database, redis_url, settings, show_progress
@@ -33,7 +37,7 @@ log = get_task_logger(__name__)
 Summary = dict[str, Any]
 
 
-@shared_task(name="sale_sofia.scraping.tasks.scrape_all_sites")
+@shared_task(name="sale_sofia.scraping.tasks.scrape_all_sites", ignore_result=True)
 def scrape_all_sites(jobs: Mapping[str, Mapping[str, Any]], version: int = TASK_VERSION) -> list[str]:
     """Dispatch every job of `{site: {job_id, start_urls}}`; the jobs' rows exist already."""
     check_version(version)
@@ -44,7 +48,7 @@ def scrape_all_sites(jobs: Mapping[str, Mapping[str, Any]], version: int = TASK_
     return [one.job_id for one in wanted]
 
 
-@shared_task(name="sale_sofia.scraping.tasks.dispatch_site_scraping")
+@shared_task(name="sale_sofia.scraping.tasks.dispatch_site_scraping", ignore_result=True)
 def dispatch_site_scraping(site: str, start_urls: list[str], job_id: str, version: int = TASK_VERSION) -> str:
     """Send out the first lanes of a job; a second message for the same job changes nothing."""
     check_version(version)
@@ -60,7 +64,7 @@ def scrape_chunk(job_id: str, site: str, generation: int, version: int = TASK_VE
     check_version(version)
     job = database().run_read(partial(known_job, job_id=job_id))
     summary = LaneSummary(job_id)
-    if job.state.finished or job.runner != CELERY or is_shutting_down():
+    if job.state.finished or job.runner != CELERY or is_shutting_down() or _has_enough_lanes(job):
         return asdict(summary)
     try:
         asyncio.run(run_lane(settings(), database(), job, redis_url(), summary))
@@ -68,30 +72,34 @@ def scrape_chunk(job_id: str, site: str, generation: int, version: int = TASK_VE
         log.warning("%s: a lane of generation %s met its time limit", job_id, generation)
     except Exception:
         # The chord must go on: what this lane held comes back to the frontier, and the log says why.
+        summary.failed = True
         log.exception("%s: a lane of %s failed", job_id, site)
     show_progress(job_id)
     return asdict(summary)
 
 
-@shared_task(name="sale_sofia.scraping.tasks.aggregate_results")
+@shared_task(name="sale_sofia.scraping.tasks.aggregate_results", ignore_result=True)
 def aggregate_results(
     summaries: list[Summary] | None, job_id: str, site: str, version: int = TASK_VERSION
 ) -> Summary:
     """Finish the job if the frontier says so, else send the next lanes; idempotent, whoever calls it."""
     check_version(version)
-    step = database().run_write(partial(generations.after_lanes, job_id=job_id, now=time.time()))
+    # Lanes that all broke would break again on the same pages: the reconciler sends others, a little later.
+    broken = bool(summaries) and all(one.get("failed") for one in summaries or ())
+    decide = generations.repair if broken else generations.after_lanes
+    step = database().run_write(partial(decide, job_id=job_id, now=time.time()))
     _go_on(job_id, site, step)
     return {"job_id": job_id, "lanes": len(summaries or ()), "next": step.what.name}
 
 
-@shared_task(name="sale_sofia.scraping.tasks.lanes_failed")
+@shared_task(name="sale_sofia.scraping.tasks.lanes_failed", ignore_result=True)
 def lanes_failed(job_id: str, site: str, version: int = TASK_VERSION) -> Summary:
     """A lane's message came to grief: look at the frontier, as if the lanes had come back."""
     summary: Summary = aggregate_results.run(None, job_id, site, version)
     return summary
 
 
-@shared_task(name="sale_sofia.scraping.tasks.reconcile")
+@shared_task(name="sale_sofia.scraping.tasks.reconcile", ignore_result=True)
 def reconcile() -> dict[str, str]:
     """Wake every job of ours whose wake-up was lost or whose waiting rows are due; end what is finished.
 
@@ -102,7 +110,7 @@ def reconcile() -> dict[str, str]:
     return {job.id: _reconcile(job.id, job.site) for job in unfinished if job.runner == CELERY}
 
 
-@shared_task(name="sale_sofia.scraping.tasks.begin_scheduled")
+@shared_task(name="sale_sofia.scraping.tasks.begin_scheduled", ignore_result=True)
 def begin_scheduled(name: str) -> list[str]:
     """Begin a crawl of the schedule, unless somebody began this turn already."""
     jobs = jobs_of_turn(settings(), database(), name, time.time())
@@ -111,10 +119,28 @@ def begin_scheduled(name: str) -> list[str]:
     return sorted(jobs)
 
 
+def _has_enough_lanes(job: Job) -> bool:
+    """Whether as many lanes are at work as the portal can feed: one more would only take their places.
+
+    It comes when lanes waited so long for a slot that others were sent.
+    """
+    owners = database().run_read(partial(frontier.owners, job_id=job.id))
+    return sum(not is_dead(owner) for owner in owners) >= lanes_for(settings(), job.site)
+
+
 def _reconcile(job_id: str, site: str) -> str:
+    _watch_circuit(job_id)
     step = database().run_write(partial(generations.repair, job_id=job_id, now=time.time()))
     _go_on(job_id, site, step)
     return step.what.name
+
+
+def _watch_circuit(job_id: str) -> None:
+    """A circuit that is open for long is an incident now, not only when the job ends, perhaps in days."""
+    now = time.time()
+    run = database().run_read(partial(read_run, job_id=job_id, now=now))
+    if run.circuit_open_seconds >= settings().incident_circuit_seconds:
+        database().run_write(partial(review_run, job_id=job_id, settings=settings(), now=now))
 
 
 def _go_on(job_id: str, site: str, step: Step) -> None:
@@ -122,6 +148,7 @@ def _go_on(job_id: str, site: str, step: Step) -> None:
         _send_lanes(job_id, site, step.generation)
     if step.what is Next.OVER:
         SessionReportGenerator(settings(), database()).finish(job_id)
+        match_crawled(settings(), database())
         announce_end(job_id)
     show_progress(job_id)
 

@@ -2,9 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from sale_sofia.config.resilience import QUICK_TRY_DELAY_SECONDS, QUICK_TRY_MAX_WAIT_SECONDS
 from sale_sofia.fetching.archive import PageArchive
@@ -12,6 +13,7 @@ from sale_sofia.fetching.base import Fetcher, Request
 from sale_sofia.fetching.robots import RobotsGate
 from sale_sofia.listings.page import Page
 from sale_sofia.monitoring.meter import NO_METER, Meter, measured
+from sale_sofia.monitoring.verdicts import RequestVerdict
 from sale_sofia.resilience.actions import Action
 from sale_sofia.resilience.error_log import ErrorLog, Failure
 from sale_sofia.resilience.errors import (
@@ -29,7 +31,7 @@ from sale_sofia.resilience.retry_budget import RetryBudget
 from sale_sofia.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.judging import Judge, page_of
-from sale_sofia.scraping.outcomes import Failed, Found, Gone, Kept, Later, Outcome, Read
+from sale_sofia.scraping.outcomes import Failed, Found, Gone, Kept, Later, NotModified, Outcome, Read
 
 _ROBOTS = "robots.txt forbids it, or could not be had"
 _UNPAID = "retry_budget: the domain has had its share of retries"
@@ -46,6 +48,10 @@ class _Errand:
     """Of the last request."""
     page: Page | None = None
     """The last answer."""
+    fetched_at: float | None = None
+    """When the portal was asked last."""
+    seconds: float | None = None
+    """How long it took to answer."""
 
     @property
     def is_retry(self) -> bool:
@@ -71,6 +77,8 @@ class Visitor:
     errors: ErrorLog
     clock: Callable[[], float]
     meter: Meter = NO_METER
+    conditions: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """For addresses whose page we have: headers that ask whether it is still that page."""
 
     @property
     def domain(self) -> str:
@@ -113,7 +121,9 @@ class Visitor:
         return outcome
 
     async def _request(self, errand: _Errand, longest_wait: float) -> Outcome | Refusal:
-        request = self.request_for(errand.claim.url)
+        request = replace(
+            self.request_for(errand.claim.url), headers=self.conditions.get(errand.claim.url, {})
+        )
         room = max(0.0, errand.time.remaining() - request.timeout_seconds)
         async with self.gate.request(self.domain, min(longest_wait, room)) as entry:
             if isinstance(entry, Refusal):
@@ -144,19 +154,21 @@ class Visitor:
         elif not errand.is_retry:
             await self.retry_budget.first_try(self.domain, time.monotonic())
 
-    async def _ask(self, errand: _Errand, request: Request) -> Found | Read | Gone:
+    async def _ask(self, errand: _Errand, request: Request) -> Found | Read | NotModified | Gone:
         within = errand.time.child(request.timeout_seconds)
+        errand.fetched_at, errand.seconds = self.clock(), None
         with measured(self.meter, self.domain) as asked:
             response = await self.fetcher.fetch(replace(request, timeout_seconds=within.remaining()))
             asked.response = response
+            errand.seconds = response.seconds
             errand.page = page_of(errand.claim, response)
             outcome = self.judge.outcome(errand.claim, response, datetime.fromtimestamp(self.clock(), UTC))
-            asked.verdict = "removed" if isinstance(outcome, Gone) else "ok"
+            asked.verdict = _word(outcome)
             return outcome
 
-    async def _good(self, errand: _Errand, outcome: Found | Read | Gone) -> Outcome:
-        kept = None if isinstance(outcome, Gone) else await self._keep(errand)
-        return replace(outcome, requests=errand.requests, kept=kept)
+    async def _good(self, errand: _Errand, outcome: Found | Read | NotModified | Gone) -> Outcome:
+        kept = None if isinstance(outcome, Gone | NotModified) else await self._keep(errand)
+        return replace(outcome, kept=kept, **_cost(errand))
 
     async def _failed(self, errand: _Errand, error: CrawlError) -> Outcome:
         kept = await self._keep_for_review(errand, error)
@@ -164,9 +176,9 @@ class Visitor:
         self._note(errand, error, plan)
         reason = f"{type(error).__name__}: {error}"
         if isinstance(plan, GiveUp):
-            return Failed(errand.claim, f"{reason} ({plan.action})", requests=errand.requests, kept=kept)
+            return Failed(errand.claim, f"{reason} ({plan.action})", kept=kept, **_cost(errand))
         due = self.clock() + plan.delay_seconds
-        return Later(errand.claim, due, reason, requests=errand.requests, kept=kept)
+        return Later(errand.claim, due, reason, kept=kept, **_cost(errand))
 
     def _put_off(self, errand: _Errand, seconds: float, why: str) -> Later:
         """Nothing was asked, so no attempt is used up."""
@@ -203,3 +215,14 @@ class Visitor:
 
     async def _take_back(self) -> None:
         await self.retry_budget.give_back(self.domain, time.monotonic())
+
+
+def _word(outcome: Found | Read | NotModified | Gone) -> RequestVerdict:
+    if isinstance(outcome, Gone):
+        return "removed"
+    return "not_modified" if isinstance(outcome, NotModified) else "ok"
+
+
+def _cost(errand: _Errand) -> dict[str, Any]:
+    """What the visit cost, for any outcome."""
+    return {"requests": errand.requests, "fetched_at": errand.fetched_at, "seconds": errand.seconds}

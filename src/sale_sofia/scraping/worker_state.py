@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import redis
 
-from sale_sofia.config.parallel import EVENTS_CHANNEL
+from sale_sofia.config.parallel import APP_NAME, EVENTS_CHANNEL, LANE_ROOM_PAUSE_SECONDS, ROOM_KEY
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.data.database import Database
 from sale_sofia.scraping.progress import publish, read_progress
@@ -47,11 +47,23 @@ def announce_end(job_id: str) -> None:
     _try_redis(lambda client: client.publish(EVENTS_CHANNEL, job_id))
 
 
-def _try_redis(work: Callable[[redis.Redis], object]) -> None:
+def messages_wait() -> bool:
+    """Whether messages lie in the queue because no worker has a free slot; without Redis nobody knows."""
+    return bool(_try_redis(lambda client: client.llen(APP_NAME)))
+
+
+def may_make_room() -> bool:
+    """Whether it is this lane that gives its slot away: of all that ask within a moment, one is told so."""
+    pause = round(LANE_ROOM_PAUSE_SECONDS * 1000)
+    return bool(_try_redis(lambda client: client.set(ROOM_KEY, os.getpid(), nx=True, px=pause)))
+
+
+def _try_redis(work: Callable[[redis.Redis], object]) -> object:
     try:
-        work(_of_process(_connect))
+        return work(_of_process(_connect))
     except redis.RedisError as error:
-        log.warning("Redis was not told: %s", error)
+        log.warning("Redis does not answer: %s", error)
+        return None
 
 
 def _connect() -> redis.Redis:

@@ -1,19 +1,29 @@
 """The one writer of a crawl: data and the rows' new states go into one transaction, or none of it does."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
+from sale_sofia.config.history import HistoryRules
+from sale_sofia.data.cards import mark_opened
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import add_job_counts
-from sale_sofia.data.listings import Sighting, save_listings
+from sale_sofia.data.listings import DEFAULT_RULES, SaveResult, Sighting, save_listings
 from sale_sofia.data.pages import PageKind, PageRecord, record_pages
+from sale_sofia.data.unmodified import SameAgain, save_unmodified
+from sale_sofia.data.visits import record_visits
 from sale_sofia.monitoring.meter import NO_METER, Meter
 from sale_sofia.scraping import frontier
-from sale_sofia.scraping.outcomes import Failed, Found, Gone, Later, Outcome, Read
+from sale_sofia.scraping.incremental import add_found
+from sale_sofia.scraping.outcomes import Failed, Found, Gone, Later, NotModified, Outcome, Read
+from sale_sofia.scraping.sweeping import CUT_OFF, look_for_missing
+from sale_sofia.scraping.visit_log import moment, removed_adverts, visits_of
+from sale_sofia.websites.registry import get_scraper
+
+Sightings = Mapping[int, Sighting]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,52 +41,83 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Where a crawl writes: its job, its portal, and how many adverts it may have."""
+    """Where a crawl writes: its job, its portal, how many adverts it may have, how their history is kept."""
 
     job_id: str
     site: str
     limit: int | None = None
+    rules: HistoryRules = DEFAULT_RULES
+    conditional: bool = False
+    """Whether the portal is asked for adverts it may call unmodified."""
+
+
+def prepare(ledger: Ledger, outcomes: Sequence[Outcome], now: float) -> Sightings:
+    """What the batch will store, by claim: worked out before the transaction, so that it holds no lock."""
+    return {one.claim.id: _sighting(one, ledger, now).prepared() for one in outcomes if isinstance(one, Read)}
 
 
 def write_batch(
-    connection: Connection, ledger: Ledger, outcomes: Sequence[Outcome], *, now: float
+    connection: Connection,
+    ledger: Ledger,
+    outcomes: Sequence[Outcome],
+    *,
+    now: float,
+    prepared: Sightings | None = None,
 ) -> Written:
     """Write a batch in the caller's transaction: each row's end is committed with its data, never without."""
-    job_id = ledger.job_id
+    sightings = prepare(ledger, outcomes, now) if prepared is None else prepared
     ours = frontier.still_ours(connection, [one.claim for one in outcomes])
     kept = [one for one in outcomes if one.claim.id in ours]
-    read = [one for one in kept if isinstance(one, Read)]
-    saved = save_listings(connection, [_sighting(one, job_id, now) for one in read])
-    found = _add_found(connection, ledger, [one for one in kept if isinstance(one, Found)])
+    saved = _save(connection, ledger, kept, sightings, now)
+    pages = [one for one in kept if isinstance(one, Found)]
+    found = add_found(connection, ledger.job_id, pages, limit=ledger.limit, now=now)
+    record_visits(connection, visits_of(kept, ledger.site, ledger.job_id, now))
     record_pages(connection, _page_records(kept, ledger.site, now))
     _end_rows(connection, kept)
     new, changed = saved.count("new"), saved.count("changed")
     requests = sum(one.requests for one in outcomes)
-    add_job_counts(connection, job_id, requests=requests, new=new, changed=changed)
+    add_job_counts(connection, ledger.job_id, requests=requests, new=new, changed=changed)
+    if any(one.claim.kind == "search" for one in kept):
+        found += look_for_missing(connection, ledger.job_id, now=now)
     lost = len(outcomes) - len(kept)
     failed = sum(isinstance(one, Failed) and one.claim.kind == "listing" for one in kept)
     return Written(new, changed, found, lost, saved.count("unchanged"), failed)
 
 
-def _sighting(one: Read, job_id: str, now: float) -> Sighting:
+def _save(
+    connection: Connection, ledger: Ledger, outcomes: Sequence[Outcome], sightings: Sightings, now: float
+) -> list[SaveResult]:
+    """Store the adverts that were seen; one that was read answers for all that its card showed until then."""
+    read = [one for one in outcomes if isinstance(one, Read)]
+    saved = save_listings(connection, [sightings[one.claim.id] for one in read], ledger.rules)
+    removed_adverts(connection, ledger.site, outcomes, now)
+    same = [_same(one, ledger, now) for one in outcomes if isinstance(one, NotModified)]
+    unmodified = save_unmodified(connection, ledger.site, same, job_id=ledger.job_id, rules=ledger.rules)
+    opened = {one.listing.external_id: moment(one, now) for one in read}
+    mark_opened(connection, ledger.site, opened | {one.external_id: one.at for one in same})
+    return saved + ["unchanged"] * unmodified
+
+
+def _sighting(one: Read, ledger: Ledger, now: float) -> Sighting:
     return Sighting(
-        one.listing, seen_at=now, job_id=job_id, page_digest=one.kept.digest if one.kept else None
+        one.listing,
+        seen_at=moment(one, now),
+        job_id=ledger.job_id,
+        page_digest=one.kept.digest if one.kept else None,
+        seconds=one.seconds,
+        etag=one.etag if ledger.conditional else None,
+        last_modified=one.last_modified if ledger.conditional else None,
     )
 
 
-def _add_found(connection: Connection, ledger: Ledger, pages: Sequence[Found]) -> int:
-    targets = [target for page in pages for target in page.targets]
-    if ledger.limit is not None:
-        room = ledger.limit - frontier.count_rows(connection, ledger.job_id, "listing").total
-        adverts = [target for target in targets if target.kind == "listing"]
-        searches = [target for target in targets if target.kind != "listing"] if len(adverts) < room else []
-        targets = adverts[: max(0, room)] + searches
-    return frontier.add_targets(connection, ledger.job_id, targets)
+def _same(one: NotModified, ledger: Ledger, now: float) -> SameAgain:
+    advert = get_scraper(ledger.site).listing_id(one.claim.url)
+    return SameAgain(advert or "", moment(one, now), one.seconds)
 
 
 def _page_records(outcomes: Sequence[Outcome], site: str, now: float) -> list[PageRecord]:
     return [
-        PageRecord(site, one.claim.url, _kind(one), one.kept.digest, one.kept.content_type, now)
+        PageRecord(site, one.claim.url, _kind(one), one.kept.digest, one.kept.content_type, moment(one, now))
         for one in outcomes
         if one.kept
     ]
@@ -96,6 +137,8 @@ def _end_rows(connection: Connection, outcomes: Sequence[Outcome]) -> None:
 def _end(one: Outcome) -> tuple[str, str | None]:
     if isinstance(one, Failed):
         return "failed", one.reason
+    if isinstance(one, Found):
+        return "done", CUT_OFF if one.cut_off else None
     return "done", one.reason if isinstance(one, Gone) else None
 
 
@@ -124,7 +167,7 @@ class GroupWriter:
     ) -> None:
         self._database = database
         self._meter = meter
-        self._ledger = ledger
+        self.ledger = ledger
         self._patience = patience
         self._clock = clock
         self._waiting: list[tuple[Outcome, asyncio.Future[None]]] = []
@@ -153,8 +196,12 @@ class GroupWriter:
     async def _commit(self) -> None:
         batch, self._waiting = self._waiting, []
         self._enough.clear()
+        outcomes, now = [outcome for outcome, _ in batch], self._clock()
         try:
-            written = await self._database.run_write_async(lambda c: self._write(c, batch))
+            sightings = prepare(self.ledger, outcomes, now)
+            written = await self._database.run_write_async(
+                lambda c: write_batch(c, self.ledger, outcomes, now=now, prepared=sightings)
+            )
         except Exception as error:  # noqa: BLE001 - whoever waits must hear of it, whatever it is
             for _, safe in batch:
                 safe.set_exception(error)
@@ -163,13 +210,9 @@ class GroupWriter:
         for _, safe in batch:
             safe.set_result(None)
 
-    def _write(self, connection: Connection, batch: list[tuple[Outcome, asyncio.Future[None]]]) -> Written:
-        outcomes = [outcome for outcome, _ in batch]
-        return write_batch(connection, self._ledger, outcomes, now=self._clock())
-
     def _add(self, more: Written) -> None:
         self._meter.stored(
-            self._ledger.site,
+            self.ledger.site,
             new=more.new,
             changed=more.changed,
             unchanged=more.unchanged,

@@ -20,14 +20,21 @@ NOBODY = 65534
 _start: Barrier | None = None
 
 
-def database(path: Path, *, timeout: float = 30, retries: int = 3) -> Database:
-    return Database(f"sqlite:///{path}", busy_timeout_seconds=timeout, busy_retries=retries)
+def database(place: Path | str, *, timeout: float = 30, retries: int = 3) -> Database:
+    """The database in a file, or at a URL."""
+    url = place if isinstance(place, str) else f"sqlite:///{place}"
+    return Database(url, busy_timeout_seconds=timeout, busy_retries=retries)
 
 
-def ready_database(path: Path, *, timeout: float = 30, retries: int = 3) -> Database:
-    db = database(path, timeout=timeout, retries=retries)
+def ready_database(place: Path | str, *, timeout: float = 30, retries: int = 3) -> Database:
+    db = database(place, timeout=timeout, retries=retries)
     initialize_database(db)
     return db
+
+
+def url_of(db: Database) -> str:
+    """Its address with the password, for another object or process."""
+    return db.url.render_as_string(hide_password=False)
 
 
 def advert(number: int = 1, **fields: Any) -> Listing:  # noqa: ANN401 - any field

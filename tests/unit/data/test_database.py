@@ -1,6 +1,7 @@
 import os
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,13 @@ def requests(db: Database) -> int:
     job = db.run_read(lambda connection: get_job(connection, "j"))
     assert job is not None
     return job.requests
+
+
+@pytest.fixture
+def db(store_url: str) -> Iterator[Database]:
+    made = database(store_url)
+    yield made
+    made.dispose()
 
 
 def test_making_the_object_makes_nothing_else(tmp_path: Path) -> None:
@@ -61,8 +69,7 @@ def test_the_settings_of_a_connection(tmp_path: Path) -> None:
     assert values == {"journal_mode": "wal", "synchronous": 1, "foreign_keys": 1, "busy_timeout": 7000}
 
 
-def test_a_write_is_whole_or_not_at_all(tmp_path: Path) -> None:
-    db = ready_database(tmp_path / "x.db")
+def test_a_write_is_whole_or_not_at_all(db: Database) -> None:
     with pytest.raises(IntegrityError), db.write() as connection:  # noqa: PT012 - the second fails
         add_job(connection)
         connection.execute(text("INSERT INTO price_points (listing_id, seen_at) VALUES (99, 1)"))
@@ -75,14 +82,12 @@ def rows_of_jobs(connection: Connection) -> int:
     return len(connection.execute(select(jobs)).all())
 
 
-def test_a_reader_may_not_write(tmp_path: Path) -> None:
-    db = ready_database(tmp_path / "x.db")
+def test_a_reader_may_not_write(db: Database) -> None:
     with pytest.raises(DatabaseReadOnly), db.read() as connection:
         add_job(connection)
 
 
-def test_a_reader_sees_one_moment_while_a_writer_goes_on(tmp_path: Path) -> None:
-    db = ready_database(tmp_path / "x.db")
+def test_a_reader_sees_one_moment_while_a_writer_goes_on(db: Database) -> None:
     with db.read() as reader:
         assert rows_of_jobs(reader) == 0
         db.run_write(add_job)
@@ -115,8 +120,7 @@ def test_a_writer_holds_the_lock_from_its_first_moment(tmp_path: Path) -> None:
         idle.execute(select(jobs))
 
 
-def test_many_threads_share_one_database_object(tmp_path: Path) -> None:
-    db = ready_database(tmp_path / "x.db")
+def test_many_threads_share_one_database_object(db: Database) -> None:
     db.run_write(add_job)
     faults: list[BaseException] = []
 
@@ -136,8 +140,7 @@ def test_many_threads_share_one_database_object(tmp_path: Path) -> None:
     assert (faults, requests(db)) == ([], 240)
 
 
-def test_a_forked_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:
-    db = ready_database(tmp_path / "x.db")
+def test_a_forked_child_uses_no_connection_of_its_parent(db: Database) -> None:
     db.run_write(add_job)
     with db.write() as connection:
         parents = connection.connection.driver_connection
@@ -195,8 +198,7 @@ def test_another_error_is_not_tried_again() -> None:
     assert calls == [1]
 
 
-def test_it_works_again_after_dispose(tmp_path: Path) -> None:
-    db = ready_database(tmp_path / "x.db")
+def test_it_works_again_after_dispose(db: Database, tmp_path: Path) -> None:
     with db.write() as connection:
         save_listing(connection, advert(), seen_at=1.0, job_id=None, page_digest=None)
     db.dispose()

@@ -1,5 +1,6 @@
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from sale_sofia.data.export import export_listings
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.schema import listing_changes, listings, price_points
 from sale_sofia.listings.model import Listing
-from unit.data.helpers import database, ready_database
+from unit.data.helpers import database
 from unit.data.strategies import listings as any_listings
 from unit.data.strategies import moments
 
@@ -33,8 +34,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def db(folder: Path) -> Database:
-    return ready_database(folder / "x.db")
+def db(module_store_url: str) -> Iterator[Database]:
+    made = database(module_store_url)
+    yield made
+    made.dispose()
 
 
 def replace_all(db: Database, adverts: list[Listing]) -> None:

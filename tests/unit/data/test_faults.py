@@ -34,7 +34,7 @@ def test_a_file_that_may_not_be_written(open_folder: Path) -> None:
     with without_rights(), pytest.raises(DatabaseReadOnly) as refused:
         save_batch(db, 1)
     assert str(refused.value) == (
-        f"The database {db.path} may only be read here; let this user write to the file and its folder."
+        f"The database {db.name} may only be read here; let this user write to the file and its folder."
     )
     db.dispose()
     open_folder.chmod(0o755)
@@ -76,8 +76,8 @@ def test_a_damaged_page_is_found(tmp_path: Path) -> None:
     for number in range(10):
         save_batch(db, number)
     db.dispose()
-    size = db.path.stat().st_size
-    with db.path.open("r+b") as file:
+    size = Path(db.name).stat().st_size
+    with Path(db.name).open("r+b") as file:
         file.seek(size // 2)
         file.write(os.urandom(size // 4))
     assert check(db) != []

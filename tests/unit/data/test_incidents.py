@@ -1,4 +1,4 @@
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import make_url
@@ -14,18 +14,19 @@ from sale_sofia.data.incidents import (
     open_incidents,
 )
 from sale_sofia.data.schema import incidents
-from unit.data.helpers import at_once, ready_database, rows
+from unit.data.helpers import at_once, database, rows
 from unit.monitoring.monitoring_workers import make_run, open_many
 
 EMPTY = IncidentKind.EMPTY_JOB
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Database:
-    made = ready_database(tmp_path / "x.db")
+def db(store_url: str) -> Iterator[Database]:
+    made = database(store_url)
     make_run(made, "job")
     make_run(made, "later")
-    return made
+    yield made
+    made.dispose()
 
 
 def begin(db: Database, trouble: Trouble, now: float) -> Incident:
@@ -71,8 +72,8 @@ def test_closed_is_closed_once_and_the_next_is_a_new_one(db: Database) -> None:
         assert rows(connection, incidents, "opened_at", "closed_at") == [(1.0, 5.0), (8.0, 9.0)]
 
 
-def test_ten_processes_at_once_open_one(db: Database) -> None:
-    seen = at_once(open_many, [(db.path, worker, 20) for worker in range(10)])
+def test_ten_processes_at_once_open_one(db: Database, store_url: str) -> None:
+    seen = at_once(open_many, [(store_url, worker, 20) for worker in range(10)])
     assert seen == [{1}] * 10
     [one] = db.run_read(open_incidents)
     assert one.message == f"seen by {one.details['by']}"

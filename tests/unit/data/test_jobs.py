@@ -1,5 +1,5 @@
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,12 +15,14 @@ from sale_sofia.data.jobs import (
     list_jobs,
     set_job_state,
 )
-from unit.data.helpers import ready_database
+from unit.data.helpers import database
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Database:
-    return ready_database(tmp_path / "x.db")
+def db(store_url: str) -> Iterator[Database]:
+    made = database(store_url)
+    yield made
+    made.dispose()
 
 
 def make(db: Database, job_id: str, *, site: str = "imot.bg", now: float = 1.0) -> Job:

@@ -1,6 +1,6 @@
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
+from itertools import count
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 
 from sale_sofia.data.database import Database
+from sale_sofia.data.history_schema import market_events, scrape_history
 from sale_sofia.data.listing_rows import content_hash, listing_fields
 from sale_sofia.data.listings import (
     SaveResult,
@@ -22,18 +23,24 @@ from sale_sofia.data.listings import (
 from sale_sofia.data.schema import listing_changes, listings, price_points
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.model import Listing
-from unit.data.helpers import advert, ready_database, rows
+from unit.data.helpers import advert, database, rows
 from unit.data.strategies import listings as any_listings
+
+NUMBERS = count()
 
 
 @pytest.fixture(scope="module")
-def db(tmp_path_factory: pytest.TempPathFactory) -> Database:
-    return ready_database(tmp_path_factory.mktemp("listings") / "x.db")
+def db(module_store_url: str) -> Iterator[Database]:
+    made = database(module_store_url)
+    yield made
+    made.dispose()
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Database:
-    return ready_database(tmp_path / "x.db")
+def fresh(store_url: str) -> Iterator[Database]:
+    made = database(store_url)
+    yield made
+    made.dispose()
 
 
 def save(db: Database, listing: Listing, seen_at: float = 1.0, page_digest: str | None = None) -> SaveResult:
@@ -50,6 +57,7 @@ def history(db: Database) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
 @settings(deadline=None)
 @given(any_listings())
 def test_what_was_saved_is_loaded(db: Database, listing: Listing) -> None:
+    listing = listing.model_copy(update={"external_id": f"saved {next(NUMBERS)}"})
     with db.write() as connection:
         save_listing(connection, listing, seen_at=1.0, job_id=None, page_digest=None)
     with db.read() as connection:
@@ -151,7 +159,7 @@ def test_a_hash_of_an_older_form_is_no_change(fresh: Database) -> None:
     save(fresh, advert(rooms=2))
     with fresh.write() as connection:
         connection.execute(listings.update().values(content_hash="older"))
-    assert save(fresh, advert(rooms=2)) == "unchanged"
+    assert save(fresh, advert(rooms=2), 2.0) == "unchanged"
     with fresh.read() as connection:
         assert rows(connection, listings, "content_hash") == [
             (content_hash(listing_fields(advert(rooms=2))),)
@@ -193,7 +201,7 @@ def test_a_batch_stores_what_one_by_one_stores(db: Database, batches: list[list[
 
 def _outcome(db: Database, batches: Sequence[Sequence[Sighting]]) -> tuple[list[SaveResult], list[Any]]:
     with db.write() as connection, connection.begin_nested() as trial:
-        for table in (price_points, listing_changes, listings):
+        for table in (market_events, price_points, listing_changes, scrape_history, listings):
             connection.execute(table.delete())
         results = [result for batch in batches for result in save_listings(connection, batch)]
         stored = [_stored(connection, external_id) for external_id in ("a", "b", "c")]
@@ -202,18 +210,17 @@ def _outcome(db: Database, batches: Sequence[Sequence[Sighting]]) -> tuple[list[
 
 
 def _stored(connection: Connection, external_id: str) -> list[Any]:
-    whole = select(listings).where(listings.c.external_id == external_id)
-    row = connection.execute(whole).mappings().first()
-    if row is None:
-        return []
+    whole = select(listings).where(listings.c.external_id == external_id).order_by(listings.c.generation)
+    found = connection.execute(whole).mappings().all()
     history = [
         connection.execute(
             select(table).where(table.c.listing_id == row["id"]).order_by(table.c.id)
         ).mappings()
-        for table in (listing_changes, price_points)
+        for row in found
+        for table in (listing_changes, price_points, market_events)
     ]
-    return [_without_ids(one) for one in (row, *(entry for entries in history for entry in entries))]
+    return [_without_ids(one) for one in (*found, *(entry for entries in history for entry in entries))]
 
 
 def _without_ids(row: Any) -> dict[str, Any]:  # noqa: ANN401 - a row of any table
-    return {name: value for name, value in row.items() if name not in ("id", "listing_id")}
+    return {name: value for name, value in row.items() if name not in ("id", "listing_id", "visit_id")}

@@ -1,13 +1,14 @@
 import logging
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import inspect, text
 
 from sale_sofia.data.all_tables import metadata
-from sale_sofia.data.database import DatabaseBusy, DatabaseTooNew
+from sale_sofia.data.database import Database, DatabaseBusy, DatabaseError, DatabaseTooNew
 from sale_sofia.data.migrate import HEAD, check, current_revision, initialize_database, upgrade
 from sale_sofia.data.migrations import runner
 from sale_sofia.data.sqlite import exclusive
@@ -18,9 +19,19 @@ def test_the_head_named_in_the_code_is_the_last_step() -> None:
     assert runner.head() == HEAD
 
 
-def test_the_steps_from_nothing_make_exactly_the_schema(tmp_path: Path) -> None:
-    with ready_database(tmp_path / "x.db").read() as connection:
+@pytest.fixture
+def db(empty_store_url: str) -> Iterator[Database]:
+    made = database(empty_store_url)
+    yield made
+    made.dispose()
+
+
+def test_the_steps_from_nothing_make_exactly_the_schema(db: Database) -> None:
+    assert current_revision(db) is None
+    initialize_database(db)
+    with db.read() as connection:
         assert runner.differences(connection) == []
+    assert check(db) == []
 
 
 def test_the_steps_give_the_same_names_as_the_schema(tmp_path: Path) -> None:
@@ -33,8 +44,8 @@ def test_the_steps_give_the_same_names_as_the_schema(tmp_path: Path) -> None:
         assert first.execute(names).all() == second.execute(names).all()
 
 
-def test_initialising_again_changes_nothing(tmp_path: Path) -> None:
-    db = ready_database(tmp_path / "x.db")
+def test_initialising_again_changes_nothing(db: Database) -> None:
+    initialize_database(db)
     with db.write() as connection:
         connection.execute(text("INSERT INTO pages VALUES (1, 's', 'u', 'listing', 'd', NULL, 1.0)"))
     initialize_database(db)
@@ -55,8 +66,8 @@ def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
     assert check(ready_database(tmp_path / "x.db")) == []
 
 
-def test_a_newer_database_is_left_alone(tmp_path: Path) -> None:
-    db = ready_database(tmp_path / "x.db")
+def test_a_newer_database_is_left_alone(db: Database) -> None:
+    initialize_database(db)
     with db.write() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '0999_later'"))
     with pytest.raises(DatabaseTooNew, match=f"revision 0999_later.*{HEAD}.*update the program"):
@@ -64,20 +75,38 @@ def test_a_newer_database_is_left_alone(tmp_path: Path) -> None:
     assert current_revision(db) == "0999_later"
 
 
-def test_a_step_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    db = database(tmp_path / "x.db")
+def test_a_step_that_fails_leaves_nothing_and_is_named(db: Database) -> None:
     db.prepare()
     with db.write() as connection:
-        connection.execute(text("CREATE TABLE pages (id INTEGER)"))
-    with pytest.raises(Exception, match="pages already exists"):
+        connection.execute(text("CREATE TABLE incidents (id INTEGER)"))
+    failure = r"stays at no tables of ours: step 0003_monitoring failed.*incidents\"? already exists"
+    with pytest.raises(DatabaseError, match=failure):
         initialize_database(db)
     with db.read() as connection:
-        assert connection.execute(text("SELECT name FROM sqlite_master")).all() == [("pages",)]
+        assert set(inspect(connection).get_table_names()) - {"write_marks"} == {"incidents"}
+    assert current_revision(db) is None
+    with db.write() as connection:
+        connection.execute(text("DROP TABLE incidents"))
+    initialize_database(db)
+    assert check(db) == []
+
+
+def test_a_harmed_postgresql_is_found_out(postgres_url: str) -> None:
+    db = database(postgres_url)
+    with db.write() as connection:
+        connection.execute(text("DROP INDEX ix_pages_digest"))
+        connection.execute(text("ALTER TABLE pages ADD COLUMN extra text"))
+        unchecked = "ALTER TABLE pages ADD CONSTRAINT odd FOREIGN KEY (site) REFERENCES jobs (id) NOT VALID"
+        connection.execute(text(unchecked))
+    problems = check(db)
+    wanted = ("constraint odd of pages was never checked", "add_index", "remove_column")
+    assert [any(word in problem for problem in problems) for word in wanted] == [True] * 3
+    db.dispose()
 
 
 def test_one_who_prepares_for_too_long_is_named(tmp_path: Path) -> None:
     db = database(tmp_path / "x.db", timeout=0.05, retries=1)
-    with exclusive(db.path, 0), pytest.raises(DatabaseBusy, match="still preparing"):
+    with exclusive(tmp_path / "x.db", 0), pytest.raises(DatabaseBusy, match="still preparing"):
         initialize_database(db)
 
 
@@ -104,7 +133,10 @@ def test_a_current_database_is_recognised_without_alembic(tmp_path: Path) -> Non
         ("DROP INDEX ix_pages_digest", "add_index"),
         ("ALTER TABLE pages ADD COLUMN extra TEXT", "remove_column"),
         ("DROP TABLE pages", "add_table"),
-        ("INSERT INTO price_points (listing_id, seen_at) VALUES (7, 1)", "row 1 of price_points points to"),
+        (
+            "INSERT INTO price_points (listing_id, kind, visit_id, seen_at) VALUES (7, 'first', 1, 1)",
+            "row 1 of price_points points to",
+        ),
     ],
 )
 def test_check_names_what_is_wrong(tmp_path: Path, harm: str, complaint: str) -> None:

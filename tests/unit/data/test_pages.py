@@ -1,10 +1,10 @@
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
 from sale_sofia.data.database import Database
 from sale_sofia.data.pages import PageKind, PageRecord, known_digests, latest_pages, record_page, record_pages
-from unit.data.helpers import ready_database
+from unit.data.helpers import database
 
 
 def page(
@@ -14,8 +14,10 @@ def page(
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Database:
-    return ready_database(tmp_path / "x.db")
+def db(store_url: str) -> Iterator[Database]:
+    made = database(store_url)
+    yield made
+    made.dispose()
 
 
 OLD, NEWEST, TWIN = page("u1", "d1", 1.0), page("u1", "d2", 3.0), page("u1", "d4", 3.0)

@@ -1,4 +1,4 @@
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,15 +12,16 @@ from sale_sofia.data.migrate import HEAD, check, current_revision, initialize_da
 from sale_sofia.data.migrations import runner
 from sale_sofia.data.run_metrics import Counters, MetricsDelta, add_deltas, read_run_metrics
 from sale_sofia.data.schema import run_metrics
-from unit.data.helpers import database, ready_database
+from unit.data.helpers import database
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Database:
-    made = ready_database(tmp_path / "x.db")
+def db(store_url: str) -> Iterator[Database]:
+    made = database(store_url)
     make_job(made, "job")
     make_job(made, "other")
-    return made
+    yield made
+    made.dispose()
 
 
 def make_job(db: Database, job_id: str) -> None:
@@ -62,7 +63,7 @@ def test_a_delta_that_is_there_already_adds_nothing_and_is_no_news(db: Database)
 
 
 def test_a_run_that_is_no_job_is_refused(db: Database) -> None:
-    with pytest.raises(IntegrityError, match="FOREIGN KEY"):
+    with pytest.raises(IntegrityError, match=r"(?i)foreign key"):
         add(db, ("a", 1, "imot.bg", 1), job_id="none")
 
 
@@ -72,8 +73,8 @@ def upgrade_to(connection: Connection, revision: str) -> None:
     command.upgrade(config, revision)
 
 
-def test_an_older_database_gets_the_tables_and_keeps_what_it_has(tmp_path: Path) -> None:
-    db = database(tmp_path / "old.db")
+def test_an_older_database_gets_the_tables_and_keeps_what_it_has(empty_store_url: str) -> None:
+    db = database(empty_store_url)
     db.prepare()
     with db.write() as connection:
         upgrade_to(connection, "0001_first")
@@ -91,3 +92,4 @@ def test_an_older_database_gets_the_tables_and_keeps_what_it_has(tmp_path: Path)
     assert (job.site, job.state) == ("s", "EMPTY")
     add(db, ("a", 1, "s", 1), job_id="j")
     assert stored(db, "j") == {"s": {"n": 1}}
+    db.dispose()

@@ -8,8 +8,9 @@ from sale_sofia.config.site_config import load_site_config
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import JobState, UnknownJob, set_job_state
 from sale_sofia.scraping.assembly import slowed
+from sale_sofia.scraping.errors import SiteBusy
 from sale_sofia.scraping.estimate import estimate
-from sale_sofia.scraping.locks import SiteBusy, site_lock
+from sale_sofia.scraping.locks import site_lock
 from sale_sofia.scraping.planning import JobEnded, JobPlan, job_to_resume, plan_job, unfinished_jobs
 from sale_sofia.scraping.urls import BadAddress, allowed_hosts, check_start_url, target
 from sale_sofia.websites.registry import get_scraper
@@ -59,16 +60,16 @@ def test_an_ended_job_is_not_resumed(database: Database) -> None:
         job_to_resume(database, "other")
 
 
-def test_one_crawl_of_a_portal_at_a_time(tmp_path: Path) -> None:
-    with site_lock(tmp_path, "imot.bg"):
+def test_one_crawl_of_a_portal_at_a_time(database: Database, tmp_path: Path) -> None:
+    with site_lock(database, tmp_path, "imot.bg"):
         with (
             pytest.raises(SiteBusy, match=r"imot\.bg is being crawled by process \d+"),
-            site_lock(tmp_path, "imot.bg"),
+            site_lock(database, tmp_path, "imot.bg"),
         ):
             pass
-        with site_lock(tmp_path, "bazar.bg"):
+        with site_lock(database, tmp_path, "bazar.bg"):
             pass
-    with site_lock(tmp_path, "imot.bg"):
+    with site_lock(database, tmp_path, "imot.bg"):
         pass
 
 

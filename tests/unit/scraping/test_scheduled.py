@@ -19,7 +19,9 @@ DAY = 86_400.0
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
-    (tmp_path / "schedule.yaml").write_text('crawls: [{name: nightly, at: "03:30"}]', "utf-8")
+    (tmp_path / "schedule.yaml").write_text(
+        'crawls: [{name: nightly, at: "03:30", sites: [bazar.bg, imot.bg]}]', "utf-8"
+    )
     return load_settings()
 
 
@@ -43,5 +45,5 @@ def test_a_crawl_that_is_gone_from_the_file_does_nothing(settings: Settings, dat
 
 
 def test_a_portal_being_crawled_is_left_out(settings: Settings, database: Database) -> None:
-    with site_lock(settings.data_dir / "locks", "imot.bg"):
+    with site_lock(database, settings.data_dir / "locks", "imot.bg"):
         assert list(jobs_of_turn(settings, database, "nightly", NOW)) == ["bazar.bg"]

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from sqlalchemy import Connection, select
 
+from sale_sofia.data.cards import SeenCard
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import get_job
 from sale_sofia.data.pages import latest_pages
@@ -16,6 +17,7 @@ from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.outcomes import Failed, Found, Gone, Kept, Later, Outcome, Read
 from sale_sofia.scraping.urls import Target
 from sale_sofia.scraping.writer import GroupWriter, Ledger, Patience, Written, write_batch
+from unit.data.helpers import url_of
 
 LEDGER = Ledger("job", "imot.bg")
 PATIENCE = Patience(outcomes=10, seconds=0.5)
@@ -111,9 +113,12 @@ def test_an_error_in_the_middle_leaves_nothing_behind(database: Database) -> Non
 
 def test_a_limit_counts_adverts_and_follows_no_search_beyond_it(database: Database) -> None:
     (page,) = claims(database, 1)
-    found = tuple(Target("listing", f"https://x/a{number}", f"listing:a{number}") for number in range(9))
+    found = tuple(
+        (SeenCard(f"a{number}", "hash"), Target("listing", f"https://x/a{number}", f"listing:a{number}"))
+        for number in range(9)
+    )
     further = Target("search", "https://x/p-2", "search:x/p-2")
-    assert write(database, [Found(page, (*found, further))], Ledger("job", "imot.bg", limit=4)).found == 3
+    assert write(database, [Found(page, found, (further,))], Ledger("job", "imot.bg", limit=4)).found == 3
     with database.read() as connection:
         assert frontier.count_rows(connection, "job", "listing").total == 4
         assert frontier.count_rows(connection, "job", "search").total == 0
@@ -133,7 +138,7 @@ def test_what_waits_is_committed_together(database: Database) -> None:
         assert writer.written == Written(new=20)
 
     taken = claims(database, 20)
-    counting = Counting(f"sqlite:///{database.path}", busy_timeout_seconds=5, busy_retries=1)
+    counting = Counting(url_of(database), busy_timeout_seconds=5, busy_retries=1)
     asyncio.run(all_at_once())
     counting.dispose()
     assert len(commits) <= 3
@@ -142,7 +147,7 @@ def test_what_waits_is_committed_together(database: Database) -> None:
 
 def test_whoever_waits_hears_that_the_database_failed(database: Database) -> None:
     taken = claims(database, 1)
-    gone = Database(f"sqlite:///{database.path}.nowhere", busy_timeout_seconds=1, busy_retries=0)
+    gone = Database(f"{url_of(database)}_nowhere", busy_timeout_seconds=1, busy_retries=0)
 
     async def fail() -> None:
         await GroupWriter(gone, LEDGER, PATIENCE, lambda: 50.0).write(Read(taken[0], advert(0)))

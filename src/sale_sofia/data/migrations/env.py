@@ -9,6 +9,7 @@ context.configure(
     target_metadata=metadata,
     transactional_ddl=True,
     render_as_batch=True,  # SQLite changes a column only by making the table anew
+    on_version_apply=context.config.attributes.get("done", ()),
 )
 with context.begin_transaction():
     context.run_migrations()

@@ -1,0 +1,49 @@
+"""The rules of the history: when an advert is looked at again, and what a price may turn into."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+SECONDS_PER_HOUR: Final = 3600.0
+"""Site files speak of hours, the database of seconds."""
+QUIET_FACTOR: Final = 1.5
+"""An advert that did not change is left alone for so many times as long as before."""
+CHANGE_FACTOR: Final = 0.5
+"""One that changed is looked at again after this share of the time."""
+EARLIEST_REVISIT_SHARE: Final = 0.5
+"""An advert's next visit is due somewhere between this share of its interval and all of it, each advert at
+its own place: what was first seen on one day does not come due on one day."""
+
+ODD_RATIOS: Final[Sequence[float]] = (0.1, 10.0, 0.001, 1000.0)
+"""What a digit or three too few or too many do to a price."""
+ODD_RATIO_TOLERANCE: Final = 0.01
+"""Share by which a price may miss such a ratio: a price per m² is printed without cents."""
+VAT_RATE: Final = 0.2
+"""A price without VAT and the same price with it differ by this share."""
+VAT_TOLERANCE: Final = 0.002
+"""Share by which they may miss it: portals print whole euros."""
+
+USUAL_SWEEPS: Final = 7
+"""Complete sweeps whose median of adverts is what is usual: a week of nightly crawls."""
+LEAST_USUAL_ADVERTS: Final = 10
+"""Below so many usual adverts half of them are a few, and no collapse."""
+LOOKS_AT_ONCE: Final = 5000
+"""Most missing adverts that one sweep opens, at imot.bg's pace some four hours of reading."""
+SHOWN_CHANGES: Final = 200
+"""Lines of `changes` for people; JSON has all of them."""
+STREAMED_CHANGES: Final = 1000
+"""Rows of the history read at once."""
+SHOWN_SWEEPS: Final = 30
+"""Sweeps that are listed: a month of nightly crawls."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRules:
+    """How the history of a portal's adverts is kept; the numbers come from its site file and the settings."""
+
+    first_seconds: float = 480 * SECONDS_PER_HOUR
+    """The interval of an advert that was seen once."""
+    least_seconds: float = 24 * SECONDS_PER_HOUR
+    most_seconds: float = 720 * SECONDS_PER_HOUR
+    odd_price_visits: int = 3
+    """With so many visits in a row a price of another meaning is the price."""

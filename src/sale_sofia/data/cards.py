@@ -1,0 +1,140 @@
+"""Adverts as searches show them: what is the same as when the advert was opened need not be opened again."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, RowMapping, bindparam, select, update
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+from sale_sofia.data.history_schema import cards
+from sale_sofia.data.market import set_back
+from sale_sofia.data.schema import listings
+
+_NOT_CONTENT: Final = frozenset(
+    {"price_bgn", "flags", "views", "updated_at", "photo_urls", "previous_price_eur"}
+)
+"""Facts of a card that move without the advert changing, or only with another fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenCard:
+    """One advert on a page of results."""
+
+    external_id: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The searches of a crawl, by number, and since when it has been at them."""
+
+    id: int
+    site: str
+    since: float
+    everything: bool = False
+    """Whether every advert is opened, whatever its card says."""
+
+
+def card_hash(facts: Mapping[str, Any]) -> str:
+    """Moves when, and only when, the card shows something else of its advert."""
+    shown = {name: value for name, value in facts.items() if name not in _NOT_CONTENT}
+    return hashlib.sha256(json.dumps(shown, sort_keys=True, default=str).encode()).hexdigest()
+
+
+_SELECT_OPENED = select(cards.c.external_id, cards.c.opened_hash).where(
+    cards.c.site == bindparam("of_site"), cards.c.external_id.in_(bindparam("ids", expanding=True))
+)
+_SELECT_LISTINGS = (
+    select(listings.c.id, listings.c.external_id, listings.c.revisit_at, listings.c.gone_at)
+    .where(
+        listings.c.site == bindparam("of_site"),
+        listings.c.external_id.in_(bindparam("ids", expanding=True)),
+        listings.c.closed_at.is_(None),
+    )
+    .order_by(listings.c.id)
+    .with_for_update()
+)
+_SEEN = (
+    update(listings)
+    .where(listings.c.id == bindparam("of_id"), listings.c.last_seen_at < bindparam("at"))
+    .values(last_seen_at=bindparam("at"))
+)
+_OPENED = (
+    update(cards)
+    .where(
+        cards.c.site == bindparam("of_site"),
+        cards.c.external_id == bindparam("of_external_id"),
+        cards.c.seen_at <= bindparam("at"),
+    )
+    .values(opened_hash=cards.c.card_hash)
+)
+
+
+def see_cards(connection: Connection, scope: Scope, shown: Sequence[SeenCard], *, at: float) -> set[str]:
+    """Remember the cards of a page, and their adverts as seen; the ids of those that must be opened.
+
+    These are: an advert never seen, or gone until now; one whose card is not what it was when the advert was
+    opened last; one that is due for a visit.
+    """
+    asked = {"of_site": scope.site, "ids": sorted(card.external_id for card in shown)}
+    opened = {(row.external_id, row.opened_hash) for row in connection.execute(_SELECT_OPENED, asked)}
+    known = {row["external_id"]: row for row in connection.execute(_SELECT_LISTINGS, asked).mappings()}
+    _remember(connection, scope, shown, at)
+    _see_listings(connection, known.values(), at)
+    if scope.everything:
+        return {card.external_id for card in shown}
+    return {
+        card.external_id
+        for card in shown
+        if (card.external_id, card.hash) not in opened or _is_due(known.get(card.external_id), at)
+    }
+
+
+def _is_due(row: RowMapping | None, at: float) -> bool:
+    return row is None or row["revisit_at"] <= at or row["gone_at"] is not None
+
+
+def _see_listings(connection: Connection, rows: Iterable[RowMapping], at: float) -> None:
+    seen = list(rows)
+    if seen:
+        connection.execute(_SEEN, [{"of_id": row["id"], "at": at} for row in seen])
+    back = [row["id"] for row in seen if row["gone_at"] is not None and row["gone_at"] < at]
+    set_back(connection, back, at=at)
+
+
+def _remember(connection: Connection, scope: Scope, shown: Sequence[SeenCard], at: float) -> None:
+    if not shown:
+        return
+    insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
+    new = insert(cards)
+    told_anew = {"card_hash": new.excluded.card_hash, "seen_at": new.excluded.seen_at}
+    upsert = new.on_conflict_do_update(
+        index_elements=["scope_id", "external_id"],
+        set_={**told_anew, "missed_at": None, "misses": 0},
+        where=cards.c.seen_at <= new.excluded.seen_at,
+    )
+    rows = [
+        {
+            "scope_id": scope.id,
+            "site": scope.site,
+            "external_id": card.external_id,
+            "card_hash": card.hash,
+            "seen_at": at,
+        }
+        for card in sorted(shown, key=lambda card: card.external_id)
+    ]
+    connection.execute(upsert, rows)
+
+
+def mark_opened(connection: Connection, site: str, opened: Mapping[str, float]) -> None:
+    """These adverts were read at these moments: what their cards showed before is known in full."""
+    rows = [
+        {"of_site": site, "of_external_id": external_id, "at": at}
+        for external_id, at in sorted(opened.items())
+    ]
+    if rows:
+        connection.execute(_OPENED, rows)

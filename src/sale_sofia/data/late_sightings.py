@@ -1,0 +1,216 @@
+"""A sighting that comes after later ones: it is put in its place, and the history is worked out anew.
+
+What each visit saw is not stored whole. It is what the listing says now, with all later changes taken back,
+and with the price that was not believed then, which its visit keeps.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, Table, bindparam, delete, insert, select, update
+
+from sale_sofia.config.history import HistoryRules
+from sale_sofia.data.history_schema import market_events, scrape_history
+from sale_sofia.data.listing_rows import STORED_FIELDS, content_hash
+from sale_sofia.data.market import REUSED, WITHDRAWN, event
+from sale_sofia.data.schema import listing_changes, listings, price_points
+from sale_sofia.data.sightings import Key, Row, Sighting, change_rows, listing_key, price_rows, visit_row
+from sale_sofia.data.timeline import HELD_FIELDS, Generation, Seen, fold, revisit_at
+
+_Rows = Sequence[RowMapping]
+_SET_VISIT = update(scrape_history).where(scrape_history.c.id == bindparam("of_id"))
+
+
+def save_late(connection: Connection, sighting: Sighting, rules: HistoryRules) -> bool:
+    """Store what the advert's sightings, with this one in its place, mean together; whether that is new."""
+    stored = _listings_of(connection, sighting)
+    live = [row for row in stored if row["closed_reason"] != WITHDRAWN]
+    seen = list(_seen_before(connection, sighting, live))
+    if any((one.at, one.hash) == (sighting.seen_at, sighting.content_hash) for one in seen):
+        return False
+    # The same page read by a better reader takes the place of what was read before.
+    kept = [one for one in seen if not _is_same_page(one, sighting)]
+    again = next((one.visit_id for one in seen if _is_same_page(one, sighting)), None)
+    visit_id = _add_visit(connection, sighting, live[-1]["id"]) if again is None else again
+    generations = fold([*kept, sighting.under(visit_id)], rules)
+    _withdraw(connection, stored[len(generations) :])
+    ids = [
+        _store(connection, generation, row, number + 1, sighting)
+        for number, (generation, row) in enumerate(zip(generations, _and_none(stored), strict=False))
+    ]
+    _store_visits(connection, ids, generations)
+    return _store_history(connection, [row["id"] for row in stored], ids, generations, sighting.seen_at)
+
+
+def withdrawn_adverts(connection: Connection, sightings: Sequence[Sighting]) -> set[Key]:
+    """Of these adverts, those with a generation that has no history any more."""
+    if not sightings:
+        return set()
+    ids = {sighting.listing.external_id for sighting in sightings}
+    found = select(listings.c.site, listings.c.external_id).where(
+        listings.c.external_id.in_(sorted(ids)), listings.c.closed_reason == WITHDRAWN
+    )
+    return {(row.site, row.external_id) for row in connection.execute(found)}
+
+
+def _listings_of(connection: Connection, sighting: Sighting) -> _Rows:
+    site, external_id = sighting.key
+    chosen = select(listings).where(listings.c.site == site, listings.c.external_id == external_id)
+    return connection.execute(chosen.order_by(listings.c.generation).with_for_update()).mappings().all()
+
+
+def _seen_before(connection: Connection, sighting: Sighting, rows: _Rows) -> Iterator[Seen]:
+    site, external_id = sighting.key
+    visits = select(scrape_history).where(
+        scrape_history.c.site == site,
+        scrape_history.c.url_key == listing_key(external_id),
+        scrape_history.c.listing_id.is_not(None),
+    )
+    known = sorted(connection.execute(visits).mappings(), key=_moment, reverse=True)
+    changes = _history(connection, listing_changes, [row["id"] for row in rows])
+    for row in rows:
+        own = [visit for visit in known if visit["listing_id"] == row["id"]]
+        yield from _undone(row, own, [change for change in changes if change["listing_id"] == row["id"]])
+
+
+def _moment(visit: RowMapping) -> tuple[float, str]:
+    return visit["fetched_at"], visit["content_hash"] or ""
+
+
+def _undone(row: RowMapping, newest_first: _Rows, changes: _Rows) -> Iterator[Seen]:
+    """What each visit saw, the newest first: the listing with the changes of later visits taken back."""
+    fields = {name: row[name] for name in STORED_FIELDS}
+    for visit in newest_first:
+        saw = fields | (visit["odd"] or {})
+        digest = visit["content_hash"] or content_hash(saw)
+        yield Seen(visit["fetched_at"], digest, saw, visit["id"], visit["page_digest"])
+        back = {change["field"]: change["old"] for change in changes if change["visit_id"] == visit["id"]}
+        fields = fields | back
+
+
+def _is_same_page(one: Seen, sighting: Sighting) -> bool:
+    return one.digest is not None and (one.at, one.digest) == (sighting.seen_at, sighting.page_digest)
+
+
+def _add_visit(connection: Connection, sighting: Sighting, listing_id: int) -> int:
+    added = insert(scrape_history).values(visit_row(sighting, listing_id, "unchanged"))
+    return int(connection.execute(added.returning(scrape_history.c.id)).scalar_one())
+
+
+def _withdraw(connection: Connection, surplus: _Rows) -> None:
+    """A listing's number is never taken back: others may know it. It only has no history any more."""
+    if surplus:
+        ids = [row["id"] for row in surplus]
+        emptied = update(listings).where(listings.c.id.in_(ids))
+        connection.execute(emptied.values(closed_at=listings.c.first_seen_at, closed_reason=WITHDRAWN))
+
+
+def _store(
+    connection: Connection, generation: Generation, row: RowMapping | None, number: int, sighting: Sighting
+) -> int:
+    values = _values(generation, row, sighting)
+    if row is not None:
+        connection.execute(update(listings).where(listings.c.id == row["id"]).values(values))
+        return int(row["id"])
+    added = insert(listings).values(**values, generation=number).returning(listings.c.id)
+    return int(connection.execute(added).scalar_one())
+
+
+def _values(generation: Generation, row: RowMapping | None, sighting: Sighting) -> Row:
+    last, external_id = generation.last, sighting.listing.external_id
+    by_card = row is not None and generation.closed_at is None and row["last_seen_at"] > row["visited_at"]
+    return {
+        **generation.fields,
+        "content_hash": last.hash,
+        "first_seen_at": generation.first_at,
+        "last_seen_at": max(last.at, row["last_seen_at"]) if row is not None and by_card else last.at,
+        "visited_at": last.at,
+        "page_digest": last.digest,
+        "consecutive_unchanged": generation.unchanged,
+        "revisit_seconds": generation.interval,
+        "revisit_at": revisit_at(external_id, last.at, generation.interval, generation.odd),
+        "odd_price_eur": generation.odd.price_eur,
+        "odd_visits": generation.odd.visits,
+        "gone_at": _gone_at(generation, row, sighting),
+        "closed_at": generation.closed_at,
+        "closed_reason": None if generation.closed_at is None else REUSED,
+    }
+
+
+def _gone_at(generation: Generation, row: RowMapping | None, sighting: Sighting) -> float | None:
+    """An open listing may be gone; one that was only now found to be another flat never was."""
+    if row is None or row["closed_reason"] == WITHDRAWN or row["gone_at"] is None:
+        return None
+    gone_at = float(row["gone_at"])
+    there_again = generation.closed_at is None and sighting.seen_at > gone_at
+    return None if there_again else gone_at
+
+
+def _store_visits(connection: Connection, ids: Sequence[int], generations: Sequence[Generation]) -> None:
+    rows = [
+        {
+            "of_id": seen.visit_id,
+            "listing_id": own,
+            "result": step.result,
+            "content_hash": seen.hash,
+            "odd": {name: seen.fields[name] for name in HELD_FIELDS} if step.odd.visits else None,
+        }
+        for own, generation in zip(ids, generations, strict=True)
+        for seen, step in generation.seen
+    ]
+    connection.execute(_SET_VISIT, rows)
+
+
+def _store_history(
+    connection: Connection,
+    before: Sequence[int],
+    ids: Sequence[int],
+    generations: Sequence[Generation],
+    noted_at: float,
+) -> bool:
+    """Rows that are right stay; whether any was not."""
+    steps = [(own, *one) for own, generation in zip(ids, generations, strict=True) for one in generation.seen]
+    ends = [
+        event(own, "gone", generation.closed_at, noted_at, REUSED)
+        for own, generation in zip(ids, generations, strict=True)
+        if generation.closed_at is not None
+    ]
+    wanted = (
+        (listing_changes, [row for one in steps for row in change_rows(*one)], ()),
+        (price_points, [row for one in steps for row in price_rows(*one)], ()),
+        (market_events, ends, ("noted_at",)),
+    )
+    everybody = sorted({*before, *ids})
+    corrected = [_correct(connection, table, everybody, rows, free) for table, rows, free in wanted]
+    return any(corrected)
+
+
+def _correct(
+    connection: Connection, table: Table, ids: Sequence[int], wanted: Sequence[Row], free: Sequence[str]
+) -> bool:
+    there = [row for row in _history(connection, table, ids) if row.get("reason", REUSED) == REUSED]
+    right = [_plain(row, free) for row in wanted]
+    wrong = [row["id"] for row in there if _plain(row, free) not in right]
+    stored = [_plain(row, free) for row in there]
+    missing = [row for row in wanted if _plain(row, free) not in stored]
+    if wrong:
+        connection.execute(delete(table).where(table.c.id.in_(wrong)))
+    if missing:
+        connection.execute(insert(table), missing)
+    return bool(wrong or missing)
+
+
+def _plain(row: Any, free: Sequence[str]) -> Row:  # noqa: ANN401 - a row to be stored, or a stored one
+    return {name: value for name, value in row.items() if name != "id" and name not in free}
+
+
+def _history(connection: Connection, table: Table, ids: Sequence[int]) -> _Rows:
+    chosen = select(table).where(table.c.listing_id.in_(ids)).order_by(table.c.id)
+    return connection.execute(chosen).mappings().all()
+
+
+def _and_none(rows: _Rows) -> Iterable[RowMapping | None]:
+    """The rows there are, then none for ever."""
+    for row, _ in zip_longest(rows, iter(int, 1)):
+        yield row

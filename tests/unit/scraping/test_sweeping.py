@@ -1,0 +1,314 @@
+"""When a sweep is complete, what it says of what it did not show, and what it never says."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from sale_sofia.data.cards import SeenCard, card_hash
+from sale_sofia.data.database import Database
+from sale_sofia.data.history_schema import market_events
+from sale_sofia.data.incidents import IncidentKind, Trouble, open_incident, open_incidents
+from sale_sofia.data.jobs import JobState
+from sale_sofia.data.schema import frontier as rows
+from sale_sofia.data.schema import listings
+from sale_sofia.data.sweeps import Sweep, list_sweeps
+from sale_sofia.listings.model import Listing
+from sale_sofia.scraping import frontier
+from sale_sofia.scraping.frontier import Claim
+from sale_sofia.scraping.jobs import begin_job, end_job, known_job
+from sale_sofia.scraping.outcomes import Failed, Found, Gone, Outcome, Read
+from sale_sofia.scraping.urls import target
+from sale_sofia.scraping.writer import Ledger, write_batch
+from sale_sofia.websites.registry import get_scraper
+
+SOFIA = {
+    "imot.bg": "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya",
+    "bazar.bg": "https://bazar.bg/obiavi/prodazhba-apartamenti/sofia",
+}
+OTHER = "https://www.imot.bg/obiavi/naemi/grad-sofiya"
+DAY = 86_400.0
+
+
+def address(site: str, number: int) -> str:
+    return (
+        f"https://www.imot.bg/obiava-1b{number:015d}"
+        if site == "imot.bg"
+        else f"https://bazar.bg/obiava-{number:08d}"
+    )
+
+
+def identity(site: str, number: int) -> str:
+    return f"1b{number:015d}" if site == "imot.bg" else f"{number:08d}"
+
+
+@dataclass
+class World:
+    """A portal whose searches and adverts a test sets by hand, swept once a day."""
+
+    database: Database
+    site: str = "imot.bg"
+    day: int = 0
+    prices: dict[int, float] = field(default_factory=dict)
+    broken: set[int] = field(default_factory=set)
+    """Adverts whose page cannot be had."""
+    opened: list[int] = field(default_factory=list)
+
+    def sweep(self, shown: Sequence[int], start: str | None = None, **how: Any) -> JobState:  # noqa: ANN401
+        """One crawl of one page of results a day after the last."""
+        self.day += 1
+        self.opened.clear()
+        now = self.day * DAY
+        limit, everything = how.get("limit"), how.get("everything", False)
+        with self.database.write() as connection:
+            begun = begin_job(
+                connection,
+                get_scraper(self.site),
+                [start or SOFIA[self.site]],
+                limit=limit,
+                now=now,
+                everything=everything,
+            )
+        while claims := self._claims(begun, now):
+            outcomes = [self._answer(claim, shown, how) for claim in claims]
+            with self.database.write() as connection:
+                write_batch(connection, Ledger(begun, self.site, limit), outcomes, now=now)
+        with self.database.write() as connection:
+            return end_job(connection, known_job(connection, begun), now=now)
+
+    def _claims(self, job_id: str, now: float) -> list[Claim]:
+        with self.database.write() as connection:
+            return frontier.claim(connection, job_id, owner="me", count=9, now=now, lease_seconds=60)
+
+    def _answer(self, claim: Claim, shown: Sequence[int], how: dict[str, Any]) -> Outcome:
+        if claim.kind == "search":
+            return self._search(claim, shown, how)
+        number = int(str(get_scraper(self.site).listing_id(claim.url))[2:])
+        self.opened.append(number)
+        if number in self.broken:
+            return Failed(claim, "HttpServer: 503 (skip)")
+        if number not in self.prices:
+            return Gone(claim, "removed")
+        listing = Listing(
+            site=self.site,
+            external_id=identity(self.site, number),
+            url=address(self.site, number),
+            price_eur=self.prices[number],
+        )
+        return Read(claim, listing)
+
+    def _search(self, claim: Claim, shown: Sequence[int], how: dict[str, Any]) -> Outcome:
+        if how.get("fails"):
+            return Failed(claim, "HttpBlocked: captcha")
+        if how.get("missing"):
+            return Gone(claim, "removed")
+        adverts = tuple(
+            (
+                SeenCard(identity(self.site, number), card_hash({"price_eur": self.prices[number]})),
+                target(get_scraper(self.site), address(self.site, number)),
+            )
+            for number in shown
+        )
+        return Found(claim, adverts, cut_off=how.get("cut_off", False))
+
+    def last(self) -> Sweep:
+        with self.database.read() as connection:
+            return list_sweeps(connection, limit=1)[0]
+
+    def gone(self) -> dict[int, int]:
+        """The adverts that are gone, and since which day."""
+        found = select(listings.c.external_id, listings.c.gone_at).where(listings.c.gone_at.is_not(None))
+        with self.database.read() as connection:
+            return {int(row[0][2:]): int(row[1] / DAY) for row in connection.execute(found)}
+
+
+def numbered(count: int) -> dict[int, float]:
+    return {number: 100_000.0 + number for number in range(1, count + 1)}
+
+
+@pytest.fixture
+def world(store_url: str) -> Iterator[World]:
+    database = Database(store_url, busy_timeout_seconds=5, busy_retries=2)
+    yield World(database, prices=numbered(12))
+    database.dispose()
+
+
+ALL = tuple(range(1, 13))
+WITHOUT_12 = ALL[:-1]
+
+
+def test_gone_is_what_two_complete_sweeps_and_its_own_page_do_not_show(world: World) -> None:
+    world.sweep(ALL)
+    del world.prices[12]
+    world.sweep(WITHOUT_12)
+    assert world.opened == []
+    assert world.gone() == {}
+    world.sweep(WITHOUT_12)
+    assert world.opened == [12]
+    assert world.gone() == {12: 2}
+    assert (world.last().complete, world.last().adverts, world.last().gone) == (True, 11, 1)
+    world.sweep(WITHOUT_12)
+    assert (world.opened, world.last().gone) == ([], 0)
+
+
+def test_an_advert_whose_page_is_there_is_not_gone(world: World) -> None:
+    world.sweep(ALL)
+    for _ in range(2):
+        world.sweep(WITHOUT_12)
+    assert world.opened == [12]
+    world.sweep(WITHOUT_12)  # its page has been seen, so this is the first sweep without it again
+    assert world.opened == []
+    assert world.gone() == {}
+
+
+def test_an_advert_whose_page_cannot_be_had_is_not_gone_but_asked_again(world: World) -> None:
+    world.sweep(ALL)
+    del world.prices[12]
+    world.broken = {12}
+    for _ in range(3):
+        world.sweep(WITHOUT_12)
+    assert (world.opened, world.gone()) == ([12], {})
+    world.broken = set()
+    world.sweep(WITHOUT_12)
+    assert world.gone() == {12: 2}
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ({"fails": True}, "1 of 1 searches failed"),
+        ({"missing": True}, "1 searches: removed"),
+        ({"limit": 11}, "limited to 11 adverts"),
+        ({"cut_off": True}, "1 searches: capped: the portal shows no more of it, and it cannot be cut"),
+    ],
+)
+def test_a_sweep_that_is_not_complete_says_nothing(world: World, how: dict[str, Any], reason: str) -> None:
+    world.sweep(ALL)
+    del world.prices[12]
+    for _ in range(3):
+        world.sweep(WITHOUT_12, **how)
+        assert world.opened == []
+    assert (world.last().complete, world.last().reason) == (False, reason)
+    world.sweep(WITHOUT_12)
+    assert world.gone() == {}
+    world.sweep(WITHOUT_12)
+    assert world.gone() == {12: 5}
+
+
+def test_a_collapse_stops_delisting_and_is_an_incident(world: World) -> None:
+    for _ in range(2):
+        world.sweep(ALL)
+    world.prices = {1: world.prices[1]}
+    for _ in range(3):
+        assert world.sweep((1,)) is JobState.COMPLETE
+    assert world.gone() == {}
+    assert world.last().reason == "collapsed: 1 adverts, where 12 are usual"
+    with world.database.read() as connection:
+        assert [one.kind for one in open_incidents(connection)] == [IncidentKind.COLLAPSE]
+
+
+def test_an_open_drift_stops_delisting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sale_sofia.scraping.sweeping.DRIFT", "price_meaning")  # any incident of that name
+    world.sweep(ALL)
+    del world.prices[12]
+    with world.database.write() as connection:
+        open_incident(
+            connection, Trouble(IncidentKind.PRICE_MEANING, "imot.bg", "fields are missing"), now=1.0
+        )
+    for _ in range(3):
+        world.sweep(WITHOUT_12)
+    assert world.gone() == {}
+    assert world.last().reason == "price_meaning: fields are missing"
+
+
+def test_a_sweep_of_other_searches_says_nothing(world: World) -> None:
+    world.sweep(ALL)
+    del world.prices[12]
+    for _ in range(3):
+        world.sweep((1, 2), start=OTHER)
+    assert world.gone() == {}
+    world.sweep(WITHOUT_12)
+    world.sweep(WITHOUT_12)
+    assert world.gone() == {12: 5}
+
+
+def test_where_searches_are_a_window_only_the_page_itself_decides(world: World) -> None:
+    world = replace(world, site="bazar.bg")
+    world.sweep(ALL)
+    del world.prices[12]
+    for _ in range(8):
+        world.sweep(WITHOUT_12)
+    assert (world.opened, world.gone()) == ([], {})
+    world.day = 30  # by now every advert is due for a visit
+    world.sweep(ALL[:7])
+    assert sorted(world.opened) == list(ALL)
+    assert world.gone() == {12: 31}
+
+
+def test_what_comes_back_is_opened_and_told(world: World) -> None:
+    world.sweep(ALL)
+    price = world.prices.pop(12)
+    world.sweep(WITHOUT_12)
+    world.sweep(WITHOUT_12)
+    world.prices[12] = price
+    world.sweep(ALL)
+    assert (world.opened, world.gone()) == ([12], {})
+    with world.database.read() as connection:
+        found = select(market_events.c.kind, market_events.c.at).order_by(market_events.c.id)
+        told = [(kind, int(at / DAY)) for kind, at in connection.execute(found)]
+    assert told == [("gone", 2), ("back", 4)]
+
+
+def test_only_what_may_be_new_is_opened(world: World) -> None:
+    world.sweep(ALL)
+    assert sorted(world.opened) == list(ALL)
+    world.sweep(ALL)
+    assert world.opened == []
+    world.prices |= {3: 95_000.0, 13: 1.0}
+    world.sweep((*ALL, 13))
+    assert sorted(world.opened) == [3, 13]
+    world.sweep(ALL, everything=True)
+    assert sorted(world.opened) == list(ALL)
+
+
+def test_an_advert_that_could_not_be_opened_is_opened_the_next_time(world: World) -> None:
+    world.sweep(ALL)
+    world.prices[3] = 95_000.0
+    world.broken = {3}
+    world.sweep(ALL)
+    assert world.opened == [3]
+    world.broken = set()
+    world.sweep(ALL)
+    assert world.opened == [3]
+    world.sweep(ALL)
+    assert world.opened == []
+
+
+def test_an_advert_known_from_other_searches_is_not_opened_again(world: World) -> None:
+    world.sweep(ALL)
+    world.sweep((1, 2), start=OTHER)
+    assert world.opened == []
+
+
+def test_a_quiet_crawl_is_complete_and_counts_what_it_saw(world: World) -> None:
+    world.sweep(ALL)
+    assert world.sweep(ALL) is JobState.COMPLETE
+    with world.database.read() as connection:
+        job_id = world.last().job_id
+        assert frontier.count_rows(connection, job_id, "listing").done == 12
+        reasons = select(rows.c.reason).where(rows.c.job_id == job_id, rows.c.kind == "listing").distinct()
+        assert list(connection.execute(reasons).scalars()) == ["its card is unchanged"]
+
+
+def test_a_sweep_that_found_nothing_at_all_is_empty(world: World) -> None:
+    assert world.sweep(()) is JobState.EMPTY
+
+
+def test_a_card_moves_with_what_it_shows_of_the_advert() -> None:
+    card = {"price_eur": 100.0, "area_sqm": 60.0, "price_bgn": 195.6, "rooms": 2}
+    assert (
+        card_hash(card) == card_hash(dict(reversed(card.items()))) == card_hash({**card, "price_bgn": None})
+    )
+    assert len({card_hash({**card, **more}) for more in ({}, {"price_eur": 90.0}, {"vat": "excluded"})}) == 3
