@@ -39,6 +39,7 @@ lock: $(UV)  ## Renew the pinned, hashed requirements
 	$(COMPILE) --upgrade pyproject.toml -o requirements/base.txt
 	$(COMPILE) --upgrade --extra dev -c requirements/base.txt pyproject.toml -o requirements/dev.txt
 	$(COMPILE) --upgrade --extra bench -c requirements/base.txt pyproject.toml -o requirements/bench.txt
+	$(COMPILE) --upgrade -c requirements/dev.txt requirements/build.in -o requirements/build.txt
 	$(COMPILE) --upgrade requirements/uv.in -o requirements/uv.txt
 
 clean:  ## Remove the environments and caches

@@ -1,0 +1,146 @@
+"""`sale-sofia db copy` as a person runs it: from a file to a server and back, and killed on the way."""
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from any_rows import fill
+from crawls import FAST, crawl_arguments, differences, run, start, truth
+from postgres_servers import PASSWORD, PostgresServer
+from sale_sofia.data.copying_rows import Content, all_tables, batches, content
+from sale_sofia.data.database import Database
+from sale_sofia.data.export import export_listings
+from sale_sofia.data.migrate import check, initialize_database
+from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.simulator_config import SimulatorConfig
+
+SEED = random.SystemRandom().randrange(10**6)
+SITE = "bazar.bg"
+KILLS = 10
+MANY = 4000
+LATER_SECONDS = 3600.0
+"""However slowly the command starts, the workers were woken a moment ago."""
+
+
+def contents(url: str) -> dict[str, Content]:
+    with opened(url) as database, database.read() as connection:
+        return {table.name: content(batches(connection, table)) for table in all_tables()}
+
+
+@contextmanager
+def opened(url: str) -> Iterator[Database]:
+    database = Database(url, busy_timeout_seconds=10, busy_retries=3)
+    try:
+        yield database
+    finally:
+        database.dispose()
+
+
+def exported(url: str, path: Path) -> list[str]:
+    with opened(url) as database:
+        export_listings(database, path)
+    return path.read_text("utf-8").splitlines()
+
+
+@pytest.fixture
+def simulator(tmp_path: Path) -> Iterator[RunningSimulator]:
+    config = SimulatorConfig(sites=(SITE,), properties=40, seed=5, port=0, truth=tmp_path / "truth.jsonl")
+    with start_in_process(config) as running:
+        yield running
+
+
+def test_an_installation_moves_to_a_server_crawls_on_and_moves_back(
+    tmp_path: Path, simulator: RunningSimulator, postgres_server: PostgresServer
+) -> None:
+    file, server = f"sqlite:///{tmp_path}/data/sale_sofia.db", postgres_server.new_database()
+    half = [*crawl_arguments(simulator, SITE), "--limit", "20"]
+    assert run(tmp_path / "data", *half, **FAST).returncode == 0
+
+    told = run(tmp_path / "data", "db", "copy", "--from", file, "--to", server, "--json")
+    assert told.returncode == 0, told.stderr
+    summary = json.loads(told.stdout)
+    assert summary["tables"]["listings"] == 20
+    assert summary["rows"] == sum(summary["tables"].values())
+    assert not summary["resumed"]
+    assert exported(file, tmp_path / "file.jsonl") == exported(server, tmp_path / "server.jsonl")
+
+    whole = [*crawl_arguments(simulator, SITE), "--fresh"]
+    crawled = run(tmp_path / "data", *whole, **FAST, DATABASE_URL=server)
+    assert crawled.returncode == 0, crawled.stderr
+    back = f"sqlite:///{tmp_path}/back/sale_sofia.db"
+    told = run(tmp_path / "data", "db", "copy", "--from", server, "--to", back)
+    assert told.returncode == 0, told.stderr
+    assert PASSWORD not in told.stderr + told.stdout
+    lines = exported(back, tmp_path / "back.jsonl")
+    assert lines == exported(server, tmp_path / "server.jsonl")
+    assert differences([json.loads(line) for line in lines], truth(simulator)) == {}
+    with opened(back) as database:
+        assert check(database) == []
+
+
+def test_kills_at_any_moment_lose_and_double_nothing(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    rng = random.Random(SEED)
+    source, target = f"sqlite:///{tmp_path}/source.db", postgres_server.new_database()
+    with opened(source) as database:
+        initialize_database(database)
+        database.run_write(lambda connection: fill(connection, rng, MANY))
+    command = ["db", "copy", "--from", source, "--to", target, "--json"]
+    killed = [killed_after(tmp_path, command, rng.uniform(0.5, 3.0)) for _ in range(KILLS)]
+    told = run(tmp_path, *command)
+    assert told.returncode == 0, f"seed {SEED}: {told.stderr}"
+    assert contents(source) == contents(target), f"seed {SEED}, killed {killed}"
+    with opened(target) as database:
+        assert check(database) == []
+
+
+def killed_after(data: Path, command: list[str], seconds: float) -> bool:
+    process = start(data, *command)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    return process.returncode == -signal.SIGKILL
+
+
+def made(folder: Path) -> str:
+    url = f"sqlite:///{folder}/sale_sofia.db"
+    with opened(url) as database:
+        initialize_database(database)
+    return url
+
+
+def test_refusals_are_one_sentence(tmp_path: Path) -> None:
+    file = made(tmp_path)
+    same = run(tmp_path, "db", "copy", "--from", file, "--to", file)
+    assert same.returncode == 2
+    assert "are the same database" in same.stderr
+    bad = run(tmp_path, "db", "copy", "--from", "mysql://u:geheim@h/d", "--to", file)
+    assert bad.returncode == 2
+    assert "sqlite:///path" in bad.stderr
+    assert "geheim" not in bad.stderr
+    none = run(tmp_path, "db", "copy", "--from", f"sqlite:///{tmp_path}/none.db", "--to", f"{file}2")
+    assert (none.returncode, none.stderr.count("\n")) == (2, 1)
+    assert "There is nothing to copy" in none.stderr
+    assert not (tmp_path / "sale_sofia.db2").exists()
+
+
+def test_a_source_that_is_being_crawled_is_refused(tmp_path: Path) -> None:
+    source, target = made(tmp_path), f"sqlite:///{tmp_path}/two.db"
+    with closing(sqlite3.connect(tmp_path / "sale_sofia.db")) as file, file:
+        file.execute(
+            "INSERT INTO jobs (id, site, state, start_urls, created_at, runner, woken_at) "
+            "VALUES ('one', 'imot.bg', 'PROCESSING', '[]', 0, 'celery', ?)",
+            (time.time() + LATER_SECONDS,),
+        )
+    told = run(tmp_path, "db", "copy", "--from", source, "--to", target)
+    assert told.returncode == 2
+    assert "is being written to by job one" in told.stderr
+    assert "`sale-sofia cancel one`" in told.stderr
+    assert not os.path.lexists(tmp_path / "two.db")
