@@ -4,8 +4,10 @@ Two simulated portals with faults of their own (429, 503, resets, cut and captch
 beat and a Redis. At random moments one of the workers' processes is killed with -9, fifty times; Redis is
 killed five times and wiped once. The judges are the portals' request log, their truth, and the database:
 never a count of our own. There is no peer: a crawl that loses one advert has failed.
+`--outage SECONDS` and `--soak MINUTES` measure one fault instead: Redis gone for so long, crawls for so long.
 """
 
+import argparse
 import json
 import random
 import sys
@@ -16,6 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import chaos_long
 import measure
 from crawls import IMPATIENT, differences, stored, truth
 from parallel_world import Party, party
@@ -32,7 +35,18 @@ PATIENCE_SECONDS = 900.0
 
 def main() -> None:
     """Crawl under fire and judge."""
-    options = measure.options(__doc__)
+    numbers = {"outage": "only Redis gone for so many seconds", "soak": "only crawls for so many minutes"}
+    options = measure.options(__doc__, numbers)
+    for name, run in (("outage", chaos_long.outage), ("soak", chaos_long.soak)):
+        if (amount := getattr(options, name)) is not None:
+            with tempfile.TemporaryDirectory(prefix="bench-chaos-") as folder:
+                found, met = run(Path(folder), amount)
+            measure.finish({"bench": f"chaos --{name}", **found}, met=met, check=options.check)
+    fire_at_all(options)
+
+
+def fire_at_all(options: argparse.Namespace) -> None:
+    """The crawl of all portals."""
     adverts, kills, redis_kills = (200, 12, 2) if options.quick else (1000, 50, 5)
     seed = random.SystemRandom().randrange(10**6)
     print(f"seed {seed}", flush=True)

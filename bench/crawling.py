@@ -5,7 +5,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -16,7 +15,6 @@ from typing import Any
 import crawler
 import peers
 from sale_sofia.config.settings import DATABASE_FILE
-from sale_sofia.simulator.request_log import FLUSH_SECONDS
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
@@ -61,14 +59,8 @@ class World:
         paths = (json.loads(line)["path"] for line in lines)
         return Counter(path for path in paths if path.startswith(ADVERT_PATH))
 
-    def settled(self) -> Counter[str]:
-        """As `fetched`, when the last requests are surely in the log."""
-        time.sleep(2 * FLUSH_SECONDS)
-        return self.fetched()
-
     def forget(self) -> None:
         """Count anew from here."""
-        time.sleep(2 * FLUSH_SECONDS)
         self._read = self._log.stat().st_size
 
 

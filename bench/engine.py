@@ -78,7 +78,7 @@ def run_checked(name: str, folder: Path, world: World) -> Used:
     world.forget()
     used = run(name, folder, world)
     crawling.check_stored(name, folder, world.truths)
-    fetched = world.settled()
+    fetched = world.fetched()
     if len(fetched) != len(world.truths) or fetched.total() != len(fetched):
         raise SystemExit(
             f"{name} asked {fetched.total()} times for {len(fetched)} of {len(world.truths)} adverts"
@@ -129,7 +129,7 @@ def _peak(adverts: int, folder: Path) -> float:
     folder.mkdir()
     with crawling.world(adverts, folder / "world", truth=False) as world:
         used = run(OURS, folder / "crawl", world)
-        fetched = world.settled()
+        fetched = world.fetched()
     found = len(crawling.stored(OURS, folder / "crawl"))
     if not fetched.total() == len(fetched) == found == adverts:
         raise SystemExit(

@@ -99,7 +99,7 @@ def run_trial(who: str, system: System, folder: Path, world: World, chance: rand
     killed_at, killed = world.fetched().total(), time.monotonic()
     starts = 1 + finish(who, system, folder, world)
     seconds = time.monotonic() - killed
-    fetched = world.settled()
+    fetched = world.fetched()
     lost = count_lost(system.program, folder, world.truths)
     return Trial(killed_at, lost, fetched.total() - len(fetched), starts, seconds)
 

@@ -10,16 +10,20 @@ from typing import Any
 Work = Callable[[], object]
 
 
-def options(description: str | None, **switches: str) -> argparse.Namespace:
+def options(
+    description: str | None, numbers: Mapping[str, str] | None = None, **switches: str
+) -> argparse.Namespace:
     """`--quick` for a short run with a goal of its own, `--check` to fail when the goal is missed.
 
-    A benchmark's own switches come as name=help.
+    A benchmark's own switches come as name=help, and options that take a number in `numbers`.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="under a minute, with a wider goal")
     parser.add_argument("--check", action="store_true", help="exit 1 when the goal is missed")
     for name, sentence in switches.items():
         parser.add_argument(f"--{name}", action="store_true", help=sentence)
+    for name, sentence in (numbers or {}).items():
+        parser.add_argument(f"--{name}", type=float, help=sentence)
     return parser.parse_args()
 
 

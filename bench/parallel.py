@@ -4,7 +4,8 @@ Four simulated portals at 60 to 480 requests a minute are crawled one after the 
 process, and all at once on Celery workers. No crawler can be faster than the rates allow: the bound is
 (requests - 1) * 60 / rate of the portal that takes longest. The goal is 1.05 of it, 1.15 with --quick.
 Then two processes crawl one portal and one of them is killed, by sale-sofia and by scrapy-redis.
-`--frontier` measures memory with 100 000 pages to read instead.
+`--frontier` measures memory with 100 000 pages to read instead, `--company` how much longer healthy portals
+take beside a silent, a hostile and a ten times slower one (goal: 1.10).
 """
 
 import tempfile
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import measure
+import parallel_company
 import parallel_frontier
 import parallel_modes
 import parallel_peers
@@ -25,10 +27,13 @@ def main() -> None:
         __doc__,
         frontier="memory with 100 000 pages in the frontier",
         peers="only the two processes on one portal",
+        company="only healthy portals alone and beside bad ones",
     )
     with tempfile.TemporaryDirectory(prefix="bench-parallel-") as name:
         if options.frontier:
             result, met = parallel_frontier.run(Path(name), quick=options.quick)
+        elif options.company:
+            result, met = parallel_company.run(Path(name), quick=options.quick)
         else:
             result, met = run(Path(name), quick=options.quick, modes=not options.peers)
     measure.finish({"bench": "parallel", **result}, met=met, check=options.check)

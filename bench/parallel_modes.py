@@ -16,7 +16,6 @@ from windows import excess
 COMMAND = str(Path(sys.executable).with_name("sale-sofia"))
 SURROUNDINGS = {"ARCHIVE_ENABLED": "false"}
 PATIENCE_SECONDS = 900.0
-SETTLE_SECONDS = 0.5
 PROCESSES = 8
 
 Crawl = Callable[[Path, Sequence[str]], None]

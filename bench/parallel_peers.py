@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import crawler
-from parallel_modes import PATIENCE_SECONDS, SETTLE_SECONDS, SURROUNDINGS
+from parallel_modes import PATIENCE_SECONDS, SURROUNDINGS
 from parallel_portals import Portal, RunningPortal, plan_of, portals
 from parallel_world import children, team
 from sale_sofia.config.settings import DATABASE_FILE
@@ -40,7 +40,6 @@ def _measure(folder: Path, portal: Portal, crawl: Crawl) -> dict[str, Any]:
     with portals(folder, [portal]) as running:
         one = running[portal.name]
         database = crawl(folder, one)
-        time.sleep(SETTLE_SECONDS)
         found = {"adverts": portal.adverts, **_speed(one), "lost": len(one.adverts() - _stored(database))}
     print(f"{folder.name:14}{found}", flush=True)
     return found

@@ -68,8 +68,13 @@ def truth(simulator: RunningSimulator) -> dict[tuple[str, str], Row]:
 
 def stored(data: Path) -> list[Row]:
     """Every stored advert."""
-    database = Database(f"sqlite:///{data / 'sale_sofia.db'}", busy_timeout_seconds=10, busy_retries=3)
-    path = data / "stored.jsonl"
+    return stored_at(f"sqlite:///{data / 'sale_sofia.db'}", data)
+
+
+def stored_at(url: str, folder: Path) -> list[Row]:
+    """Every advert stored in a database; the folder is for a file in between."""
+    database = Database(url, busy_timeout_seconds=10, busy_retries=3)
+    path = folder / "stored.jsonl"
     export_listings(database, path)
     database.dispose()
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
@@ -88,5 +93,5 @@ def differences(rows: list[Row], true: dict[tuple[str, str], Row]) -> dict[Any, 
 
 
 def requests(log: Path) -> list[Row]:
-    """The simulator's own record of what it was asked."""
-    return [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    """The simulator's own record of what it was asked; a line that is just being written is left out."""
+    return [json.loads(line) for line in log.read_text("utf-8").rpartition("\n")[0].splitlines()]

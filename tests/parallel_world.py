@@ -14,10 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from crawls import Row, environment, requests
+from sqlalchemy import select
+
+from crawls import Row, differences, environment, requests, stored, truth
+from parallel_guard import guarded
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.migrate import initialize_database
+from sale_sofia.data.schema import listing_changes, price_points
 from sale_sofia.scraping.dispatching import send_jobs
 from sale_sofia.scraping.jobs import known_job
 from sale_sofia.scraping.planning import JobPlan, plan_for_workers
@@ -54,7 +58,8 @@ class Team:
         self.workers.append(self._start("worker", [*WORKER, "-n", f"w{self._started}@%h"]))
 
     def start_beat(self) -> None:
-        self.beats.append(self._start("beat", [*CELERY, "beat", "-s", str(self.folder / "beat")]))
+        memory = str(self.folder / f"beat{self._started}")
+        self.beats.append(self._start("beat", [*CELERY, "beat", "-s", memory]))
 
     def wait_until_ready(self, seconds: float = 60.0) -> None:
         """Until every worker takes messages."""
@@ -178,10 +183,25 @@ class Party(Team):
         )
 
     def requests(self) -> list[Row]:
-        """What the portals were asked for, when the last is surely written down."""
-        time.sleep(0.5)
+        """What the portals were asked for and have answered."""
         assert self.simulator.log is not None
         return requests(self.simulator.log)
+
+    def wrong(self) -> dict[object, object]:
+        """Where the database and the portals' truth differ, or what is there twice; empty is right."""
+        found: dict[object, object] = {
+            site: one.status for site, one in self.progress().items() if one.status != "COMPLETE"
+        }
+        found |= differences(stored(self.folder / "data"), truth(self.simulator))
+        return found | self._doubled()
+
+    def _doubled(self) -> dict[object, object]:
+        """Adverts with more history than one sight of an unchanged portal gives."""
+        with self.database.read() as connection:
+            points = connection.execute(select(price_points.c.listing_id)).scalars()
+            changes = connection.execute(select(listing_changes.c.listing_id)).scalars()
+            rows = Counter([*points, *(one for change in changes for one in (change, change))])
+        return {f"listing {one}": f"{count} rows of history" for one, count in rows.items() if count > 1}
 
     def fetched_again(self) -> int:
         """Answers of an advert's page beyond the first of each."""
@@ -231,8 +251,13 @@ def _closing(
     folder: Path, processes: int, more: Mapping[str, str], make: Callable[..., Made]
 ) -> Iterator[Made]:
     folder.mkdir(parents=True, exist_ok=True)
-    with RedisServer.start(folder / "redis") as redis:
-        variables = {"REDIS_URL": redis.url, "PARALLEL_SCRAPING": "true", "WORKER_PROCESSES": str(processes)}
+    with guarded(folder / "data", folder / "redis"), RedisServer.start(folder / "redis") as redis:
+        variables = {
+            "REDIS_URL": redis.url,
+            "PARALLEL_SCRAPING": "true",
+            "WORKER_PROCESSES": str(processes),
+            "SPT_NOENV": "1",  # a process's title is not written over its environment, by which it is found
+        }
         environ = environment(folder / "data", {**variables, **more})
         with surroundings(environ):
             settings = load_settings()

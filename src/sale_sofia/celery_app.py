@@ -7,14 +7,17 @@ from celery.schedules import crontab
 from kombu import Queue
 
 from sale_sofia.config import parallel
+from sale_sofia.config.llm import ENRICH_BEAT_SECONDS, ENRICH_GRACE_SECONDS, LLM_QUEUE
+from sale_sofia.config.proxies import REFRESH_HOURS
 from sale_sofia.config.schedule import ScheduledCrawl, load_schedule
 from sale_sofia.config.settings import TIME_ZONE, Settings, load_settings
+from sale_sofia.proxies.sending import REFRESH_TASK
 from sale_sofia.scraping.redis_keys import result_url
 from sale_sofia.scraping.shutdown import shut_down
-from sale_sofia.services.child_record import tell_ready
+from sale_sofia.services.child_record import tell_alive, tell_ready
 from sale_sofia.services.running_redis import known_redis_url
 
-_TASKS = ("sale_sofia.scraping.tasks",)
+_TASKS = ("sale_sofia.scraping.tasks", "sale_sofia.scraping.enrichment", "sale_sofia.proxies.tasks")
 _ROUTE = "sale_sofia.*"
 
 
@@ -34,8 +37,8 @@ def configuration() -> dict[str, Any]:
         "result_serializer": "json",
         "timezone": TIME_ZONE,
         "task_default_queue": parallel.APP_NAME,
-        "task_queues": (Queue(parallel.APP_NAME),),
-        "task_routes": {_ROUTE: {"queue": parallel.APP_NAME}},
+        "task_queues": (Queue(parallel.APP_NAME), Queue(LLM_QUEUE)),
+        "task_routes": {f"{_TASKS[1]}.*": {"queue": LLM_QUEUE}, _ROUTE: {"queue": parallel.APP_NAME}},
         "task_acks_late": True,
         "task_reject_on_worker_lost": True,
         "task_time_limit": parallel.GENERAL_TIME_LIMIT,
@@ -50,6 +53,7 @@ def configuration() -> dict[str, Any]:
         "worker_enable_soft_shutdown_on_idle": True,
         "worker_hijack_root_logger": False,
         "beat_schedule": _beat_schedule(settings),
+        "beat_scheduler": "sale_sofia.services.beat_clock:BeatClock",
     }
 
 
@@ -70,7 +74,12 @@ def _lane_limits(settings: Settings) -> dict[str, dict[str, int]]:
         "soft_time_limit": settings.scraping_soft_time_limit,
         "time_limit": settings.scraping_hard_time_limit,
     }
-    return {f"{_TASKS[0]}.scrape_chunk": limits}
+    return {f"{_TASKS[0]}.scrape_chunk": limits, f"{_TASKS[1]}.enrich_descriptions": _enrich_limits(settings)}
+
+
+def _enrich_limits(settings: Settings) -> dict[str, int]:
+    longest = round(settings.llm_run_seconds + ENRICH_GRACE_SECONDS)
+    return {"soft_time_limit": longest, "time_limit": longest + round(ENRICH_GRACE_SECONDS)}
 
 
 def _beat_schedule(settings: Settings) -> dict[str, dict[str, Any]]:
@@ -81,7 +90,25 @@ def _beat_schedule(settings: Settings) -> dict[str, dict[str, Any]]:
         "options": {"expires": 2 * parallel.RECONCILE_SECONDS},
     }
     crawls = load_schedule(settings.data_dir).crawls
-    return {"reconcile": reconcile, **{f"crawl: {one.name}": _beat_entry(one) for one in crawls}}
+    return {
+        "reconcile": reconcile,
+        "refresh-proxies-every-6h": _refresh_entry(),
+        **_enrich_entry(settings),
+        **{f"crawl: {one.name}": _beat_entry(one) for one in crawls},
+    }
+
+
+def _enrich_entry(settings: Settings) -> dict[str, dict[str, Any]]:
+    if not settings.llm_enabled:
+        return {}
+    look = {"task": f"{_TASKS[1]}.enrich_descriptions", "schedule": ENRICH_BEAT_SECONDS}
+    return {"enrich": {**look, "options": {"expires": ENRICH_BEAT_SECONDS}}}
+
+
+def _refresh_entry() -> dict[str, Any]:
+    """On the hour; one that nobody had time for is done by the next."""
+    hours = crontab(minute=0, hour=f"*/{REFRESH_HOURS}")
+    return {"task": REFRESH_TASK, "schedule": hours, "options": {"expires": REFRESH_HOURS * 3600}}
 
 
 def _beat_entry(crawl: ScheduledCrawl) -> dict[str, Any]:
@@ -105,7 +132,7 @@ def _check_routes(**_: object) -> None:
     app.loader.import_default_modules()
     for name in app.tasks:
         queue = app.amqp.router.route({}, name)["queue"].name
-        if name.startswith("sale_sofia.") and queue != parallel.APP_NAME:
+        if name.startswith("sale_sofia.") and queue not in {parallel.APP_NAME, LLM_QUEUE}:
             raise SystemExit(f"task {name} goes to the queue {queue}, which nobody reads")
 
 
@@ -114,6 +141,12 @@ def _check_routes(**_: object) -> None:
 def _ready(**_: object) -> None:
     """Tell whoever started this program that it is at work."""
     tell_ready()
+
+
+@signals.heartbeat_sent.connect
+def _alive(**_: object) -> None:
+    """The worker's own process goes round: it neither hangs nor waits for ever."""
+    tell_alive()
 
 
 @signals.worker_shutting_down.connect

@@ -10,6 +10,9 @@ from sale_sofia.config.settings import Settings
 from sale_sofia.data.errors import DatabaseError
 from sale_sofia.data.job_model import CELERY
 from sale_sofia.data.migrate import initialize_database
+from sale_sofia.proxies.control import ProxyControl
+from sale_sofia.proxies.refresh_board import RefreshProgress
+from sale_sofia.proxies.rotator_service import RotatorService
 from sale_sofia.scraping.dispatching import send_jobs
 from sale_sofia.scraping.events import JobEvents
 from sale_sofia.scraping.jobs import known_job
@@ -45,6 +48,8 @@ class Orchestrator:
         self.database = open_database(self.settings)
         self.signals = StopSignals()
         self.fleet = Fleet(self.settings, self.signals, say)
+        rotator = RotatorService(self.settings, lambda: self.signals.forced)
+        self.proxies = ProxyControl(self.settings, self.start_redis, self.signals.check, rotator)
         self._say = say
         self._shared = shared
         self._ownership = self.fleet.ownership
@@ -86,6 +91,8 @@ class Orchestrator:
     def cleanup_stale_processes(self) -> list[int]:
         """Kill what a dead orchestrator left behind in this data folder; the numbers of those killed."""
         killed = self.fleet.cleanup_stale_processes()
+        if not self.fleet.joined:
+            killed += self.proxies.rotator.child.end_leftovers()
         if killed:
             self._say(f"ended what an earlier run left behind: processes {', '.join(map(str, killed))}")
         return killed
@@ -100,9 +107,36 @@ class Orchestrator:
         initialize_database(self.database)
         self.fleet.start_worker_and_beat()
 
+    def start_rotator(self) -> str:
+        """The address of a rotator at work, for tools that can use only one proxy; before it Redis."""
+        return self.proxies.start_rotator()
+
+    def trigger_proxy_refresh(self) -> str:
+        """Have all proxies checked by the workers; the job of that, or of the refresh that is under way."""
+        return self.proxies.trigger_refresh()
+
+    def wait_for_refresh_completion(self, job_id: str, timeout: float) -> RefreshProgress:
+        """The last numbers of a refresh, when it has ended.
+
+        Raises:
+            RefreshStillOpen: the time was up; it goes on.
+        """
+        return self.proxies.wait_for_refresh(job_id, timeout)
+
+    def wait_for_proxies(self, timeout: float) -> dict[str, int]:
+        """How many proxies are ready for each portal that uses them, when each has MIN_PROXIES_TO_START.
+
+        Raises:
+            ProxiesStillMissing: the time was up.
+        """
+        return self.proxies.wait_for_proxies(timeout)
+
     def stop_all(self) -> None:
-        """Stop what was started here: beat, worker, Redis. Jobs not at their end are nobody's then."""
-        self.fleet.stop_all(self._let_go)
+        """Stop what was started here: rotator, beat, worker, Redis. Jobs that have not ended are nobody's."""
+        with ExitStack() as stack:
+            stack.callback(self.fleet.stop_all, self._let_go)
+            if not self.fleet.joined:
+                stack.callback(self.proxies.rotator.stop)
 
     def _let_go(self) -> None:
         try:

@@ -115,7 +115,10 @@ def test_an_error_in_a_manifest_is_a_line_and_the_run_goes_on(world: Path, tmp_p
         ("nonsense", "line 1: not JSON"),
         ("[1]", "line 1: must have the texts site, file, url"),
         ('{"site": "imot.bg", "file": "x"}', "line 1: must have the texts site, file, url"),
-        ('{"site": "imot", "file": "x", "url": "y"}', "line 1: no site 'imot'; allowed: bazar.bg, imot.bg"),
+        (
+            '{"site": "imot", "file": "x", "url": "y"}',
+            "line 1: no site 'imot'; allowed: alo.bg, bazar.bg, homes.bg, imot.bg",
+        ),
     ],
 )
 def test_a_wrong_manifest_is_refused_before_anything_is_printed(
@@ -149,7 +152,10 @@ def test_a_manifest_that_is_not_text(tmp_path: Path) -> None:
     [
         (("parse", "imot.bg"), "give SITE, FILE and --url, or --manifest"),
         (("parse", "imot.bg", "/nowhere.html", "--url", "x"), "file '/nowhere.html' does not exist"),
-        (("parse", "imot", __file__, "--url", "x"), "sale-sofia: no site 'imot'; allowed: bazar.bg, imot.bg"),
+        (
+            ("parse", "imot", __file__, "--url", "x"),
+            "sale-sofia: no site 'imot'; allowed: alo.bg, bazar.bg, homes.bg, imot.bg",
+        ),
         (("parse", "imot.bg", "--manifest", __file__), "with --manifest give no SITE, FILE or --url"),
         (("simulate", "render", "new", "--properties", "0"), "Input should be greater than or equal to 1"),
         (("nonsense",), "No such command 'nonsense'"),
@@ -165,7 +171,7 @@ def test_wrong_input_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...],
 def test_sites_list() -> None:
     told = run("sites", "list", "--json")
     sites = {row["site"]: row for row in json.loads(told.stdout)["sites"]}
-    assert set(sites) == {"imot.bg", "bazar.bg"}
+    assert {"imot.bg", "bazar.bg", "homes.bg", "olx.bg", "imoti.com", "imoti.net", "alo.bg"} == set(sites)
     assert (sites["imot.bg"]["delay_seconds"], sites["imot.bg"]["concurrency"]) == (3.0, 2)
     assert sites["bazar.bg"]["start_urls"] == ["https://bazar.bg/obiavi/prodazhba-apartamenti/sofia"]
     assert "www.imot.bg, imot.bg" in run("sites", "list").stdout

@@ -497,7 +497,7 @@ def test_a_page_that_could_not_be_read_is_read_again_from_the_archive(tmp_path: 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--site", "nowhere.bg"), "no site 'nowhere.bg'; allowed: bazar.bg, imot.bg"),
+        (("--site", "nowhere.bg"), "no site 'nowhere.bg'; allowed: alo.bg, bazar.bg, homes.bg, imot.bg"),
         (("--class", "Nonsense"), "no class 'Nonsense'; allowed: AddressRefused, BodyTooLarge"),
         (("--limit", "-1"), "Invalid value for '--limit'"),
     ],

@@ -107,6 +107,36 @@ def test_a_foreign_redis_a_lost_message_and_a_signal(
     client.close()
 
 
+def seen_to(services: Orchestrator, said: list[str]) -> int:
+    """How many different things it has said after one more look."""
+    services.supervise()
+    return len(set(said))
+
+
+def test_what_hangs_is_killed_and_started_again_and_nothing_is_lost(
+    settings: Settings, simulator: RunningSimulator
+) -> None:
+    said: list[str] = []
+    with Orchestrator(settings, say=said.append) as services:
+        services.fleet.liveness.silent_seconds = 8.0
+        job_id = services.start_site_scraping("imot.bg", simulator.start_urls("imot.bg"))
+        until(lambda: services.get_scraping_progress(job_id).result_count > 20, "some pages")
+        hanging = [services.fleet.worker.process, services.fleet.beat.process]
+        for process in hanging:
+            assert process is not None
+            os.kill(process.pid, signal.SIGSTOP)
+        ended = services.wait_for_scraping_completion([job_id], 120)
+        until(lambda: seen_to(services, said) == 4, f"both are replaced: {said}")
+        assert not any(process and process.alive for process in hanging)
+        assert ended[job_id].status == "COMPLETE"
+    sentences = {
+        f"the {name} {what}" for name in ("worker", "beat") for what in ("hangs", "died; started again")
+    }
+    assert set(said) == sentences
+    assert others(settings) == {}
+    assert differences(stored(settings.data_dir), truth(simulator)) == {}
+
+
 KILLED = """
 from sale_sofia.config.settings import load_settings
 from sale_sofia.orchestrator import Orchestrator

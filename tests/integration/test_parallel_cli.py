@@ -1,9 +1,9 @@
 """`crawl --parallel`, `up`, `down`, `cancel`, `resume`: whole commands against simulated portals."""
 
 import base64
-import fcntl
 import http.client
 import json
+import os
 import shutil
 import signal
 import socket
@@ -17,7 +17,9 @@ import pytest
 from crawls import COMMAND, crawl_arguments, differences, environment, requests, run, start, stored, truth
 from integration.test_bad_input import SEARCH, portal
 from parallel_crawls import PATIENCE_SECONDS, QUICK, SLOW, kill_everything, running_in, services_up, until
+from sale_sofia.data.database import Database
 from sale_sofia.scraping.dispatching import sender
+from sale_sofia.scraping.locks import site_lock
 from sale_sofia.services.redis_server import RedisServer
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
@@ -28,7 +30,7 @@ TASK = "sale_sofia.scraping.tasks."
 
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A data folder on which `sale-sofia up` runs; the last test stops it."""
+    """A data folder on which `sale-sofia up` runs; its tests come in any order, and none may stop it."""
     data = tmp_path_factory.mktemp("up")
     with services_up(data):
         yield data
@@ -80,16 +82,21 @@ def test_a_wrong_message_is_refused_in_the_log(
     assert f"WrongMessage({sentence[:9]!r}"[:-1] in worker_log(up).replace('"', "'")
 
 
-def test_two_portals_at_once_store_exactly_the_truth(up: Path, tmp_path: Path) -> None:
-    with simulated(tmp_path, 60) as simulator:
-        crawls = [start(up, *crawl_arguments(simulator, site), "--parallel", **QUICK) for site in SITES]
+def test_two_portals_at_once_store_exactly_the_truth_and_down_stops_all(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with simulated(tmp_path, 60) as simulator, services_up(data):
+        crawls = [start(data, *crawl_arguments(simulator, site), "--parallel", **QUICK) for site in SITES]
         told = [crawl.communicate(timeout=PATIENCE_SECONDS) for crawl in crawls]
-    assert [crawl.returncode for crawl in crawls] == [0, 0], told
-    assert [job_of(one)["state"] for one in told] == ["COMPLETE", "COMPLETE"]
-    assert differences(stored(up), truth(simulator)) == {}
-    asked = [row["path"] for row in requests(tmp_path / "log") if "/obiava-" in row["path"]]
-    assert len(asked) == len(set(asked)) == 120
-    assert json.loads(run(up, "jobs", "--json").stdout)["jobs"][0]["runner"] == "celery"
+        assert [crawl.returncode for crawl in crawls] == [0, 0], told
+        assert [job_of(one)["state"] for one in told] == ["COMPLETE", "COMPLETE"]
+        assert differences(stored(data), truth(simulator)) == {}
+        asked = [row["path"] for row in requests(tmp_path / "log") if "/obiava-" in row["path"]]
+        assert len(asked) == len(set(asked)) == 120
+        assert json.loads(run(data, "jobs", "--json").stdout)["jobs"][0]["runner"] == "celery"
+        assert len(running_in(data)) >= 4
+        assert run(data, "down").stderr == "stopped\n"
+        assert running_in(data) == {}
+        assert run(data, "down").stderr == "nothing of `sale-sofia up` is left running\n"
 
 
 def test_a_portal_without_adverts(up: Path, tmp_path: Path) -> None:
@@ -140,17 +147,20 @@ def test_one_job_of_a_portal_at_a_time(up: Path, tmp_path: Path) -> None:
 
 
 def test_a_local_crawl_keeps_the_workers_away(up: Path, tmp_path: Path) -> None:
-    with simulated(tmp_path, 1) as simulator, (up / "locks" / "bazar.bg.lock").open("a+") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    database = Database(f"sqlite:///{tmp_path / 'none.db'}", busy_timeout_seconds=1, busy_retries=0)
+    with simulated(tmp_path, 1) as simulator, site_lock(database, up / "locks", "bazar.bg"):
         told = run(up, *crawl_arguments(simulator, "bazar.bg"), "--parallel", **QUICK)
     assert told.returncode == 2
-    assert told.stderr.startswith("sale-sofia: bazar.bg is being crawled by process ")
+    assert told.stderr.startswith(f"sale-sofia: bazar.bg is being crawled by process {os.getpid()};")
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("crawl", "nowhere.bg", "--parallel"), "no site 'nowhere.bg'; allowed: bazar.bg, imot.bg"),
+        (
+            ("crawl", "nowhere.bg", "--parallel"),
+            "no site 'nowhere.bg'; allowed: alo.bg, bazar.bg, homes.bg, imot.bg",
+        ),
         (("crawl", "imot.bg", "--parallel", "--start-url", "x"), "'x' is not an address; allowed: http://"),
         (("resume", "nothing", "--parallel"), "no job nothing; `sale-sofia jobs` lists them"),
         (("cancel", "nothing"), "no job nothing; `sale-sofia jobs` lists them"),
@@ -205,13 +215,6 @@ def answer(port: int, login: str) -> int | None:
         return None
     finally:
         connection.close()
-
-
-def test_down_stops_what_up_started(up: Path) -> None:
-    assert len(running_in(up)) >= 4
-    assert run(up, "down").stderr == "stopped\n"
-    assert running_in(up) == {}
-    assert run(up, "down").stderr == "nothing of `sale-sofia up` is left running\n"
 
 
 def test_stopped_then_killed_then_resumed(tmp_path: Path) -> None:

@@ -16,5 +16,7 @@ PROOF_MIN_LENGTH: Final = 6
 """Characters below which a portal's own mark could stand on anybody's page."""
 MOST_IDLE_HANDLES: Final = 64
 """curl handles kept ready beyond those in use; more than any portal's requests at once."""
+MOST_SESSIONS: Final = 256
+"""Sessions whose cookies are kept; the longest unused are forgotten first."""
 READ_BYTES: Final = 262_144
 """What is read of an answer at once: a page of a portal comes in one or two pieces instead of ten."""

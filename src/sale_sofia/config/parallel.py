@@ -13,6 +13,12 @@ LANE_IDLE_SECONDS: Final = 2.0
 """A lane with nothing to do for so long ends: waiting happens in the frontier, not in a worker's slot."""
 LANE_LOOK_SECONDS: Final = 0.5
 """How often a lane without work looks whether another has found some: a search page lists work for all."""
+LANE_TURN_SECONDS: Final = 5.0
+"""A lane keeps its slot for so long even when messages wait for one: a turn has to be worth its start."""
+LANE_ROOM_LOOK_SECONDS: Final = 1.0
+"""How often a lane then looks whether messages wait; one that waits for two looks has found no free slot."""
+LANE_ROOM_PAUSE_SECONDS: Final = 2.0
+"""For so long after one lane made room no other does: one free slot is enough for all short tasks."""
 LANE_PAGES_PER_MINUTE: Final = 600.0
 """What one lane is trusted to keep up with; a faster portal gets more lanes."""
 
@@ -23,6 +29,10 @@ DISPATCH_GRACE_SECONDS: Final = 10.0
 
 MOST_DEATHS: Final = 5
 """A page whose worker died so often under it is given up: it may be what kills them."""
+SUSPECT_DEATHS: Final = 2
+"""A page whose worker died so often is read alone: else it takes those in hand beside it along each time."""
+CLAIM_AGAIN_SECONDS: Final = 0.1
+"""How soon a page that is due, and was not to be had, is asked for again."""
 
 GENERAL_TIME_LIMIT: Final = 1800
 GENERAL_SOFT_TIME_LIMIT: Final = 1740
@@ -41,6 +51,8 @@ TASKS_PER_CHILD: Final = 500
 """A worker process is replaced after so many tasks: no leak of a library grows for ever."""
 PROGRESS_TTL_SECONDS: Final = 86_400
 """Of every key about a job; longer than any job. The database remembers for ever."""
+ROOM_KEY: Final = "scraping:room"
+"""Held for a moment by the lane that makes room."""
 EVENTS_CHANNEL: Final = "scraping:events"
 """Where the end of a job is announced."""
 SHUTDOWN_LOOK_SECONDS: Final = 0.2

@@ -44,6 +44,8 @@ SERVICE_POLL_SECONDS: Final = 0.05
 """Time between two looks at a service that starts or stops."""
 SUPERVISE_SECONDS: Final = 1.0
 """How often services and jobs are looked at while nothing is announced."""
+SERVICE_SILENT_SECONDS: Final = 60.0
+"""A service gives a sign of life every few seconds; one silent for so long, with Redis there, hangs."""
 MOST_RESTARTS: Final = 20
 RESTARTS_WITHIN_SECONDS: Final = 600.0
 """A service that died more often than this within this time is not started again: somebody must look."""

@@ -11,8 +11,10 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sale_sofia.config.settings_descriptions import DescriptionSettings
 from sale_sofia.config.settings_drift import DriftSettings
 from sale_sofia.config.settings_history import HistorySettings
+from sale_sofia.config.settings_monitoring import MonitoringSettings
 from sale_sofia.config.settings_postgres import PostgresSettings
 from sale_sofia.config.settings_properties import PropertySettings
+from sale_sofia.config.settings_proxies import ProxySettings
 from sale_sofia.config.settings_types import (
     DEFAULT_DOMAIN,
     FOLDER_ALLOWED,
@@ -22,11 +24,18 @@ from sale_sofia.config.settings_types import (
     decimal,
     mode_switch,
     notes,
+    password_file,
     switch,
     whole,
     wrong_value,
 )
-from sale_sofia.config.settings_urls import DATABASE_ALLOWED, REDIS_ALLOWED, DatabaseUrl, RedisUrl
+from sale_sofia.config.settings_urls import (
+    DATABASE_ALLOWED,
+    REDIS_ALLOWED,
+    DatabaseUrl,
+    RedisUrl,
+    password_in,
+)
 
 MIN_PYTHON: Final = (3, 11)
 TIME_ZONE: Final = "Europe/Sofia"
@@ -44,7 +53,14 @@ def _database_in_data_dir(data: dict[str, Any]) -> SecretStr:
 
 
 class Settings(
-    DriftSettings, DescriptionSettings, PropertySettings, HistorySettings, PostgresSettings, BaseSettings
+    ProxySettings,
+    DriftSettings,
+    DescriptionSettings,
+    PropertySettings,
+    HistorySettings,
+    MonitoringSettings,
+    PostgresSettings,
+    BaseSettings,
 ):
     """All settings, valid and unchangeable. A field's environment variable is its name in capitals.
 
@@ -110,13 +126,6 @@ class Settings(
         json_schema_extra=notes(RATES_ALLOWED, "requests per minute"),
     )
 
-    min_proxies_to_start: int = whole(5, 0, 10_000, "proxies", "Live proxies to wait for before a crawl.")
-    min_proxies_for_scraping: int = whole(
-        10, 0, 10_000, "proxies", "Live proxies below which the pool is refreshed."
-    )
-    max_proxy_retries: int = whole(3, 0, 100, "retries", "Further proxies tried for one request.")
-    proxy_timeout: float = decimal(15.0, 0.1, 300, "seconds", "Longest wait for an answer through a proxy.")
-
     data_dir: Folder = Field(
         default=Path("data"),
         description="Folder of everything the system keeps.",
@@ -138,8 +147,10 @@ class Settings(
         "unset: a server of our own, started when one is needed.",
         json_schema_extra=notes(REDIS_ALLOWED, "URL"),
     )
+    flower_password_file: Path | None = password_file("FLOWER_PASSWORD")
     flower_password: SecretStr | None = Field(
         default=None,
+        validate_default=True,
         min_length=8,
         description="Password of the task viewer; without one `sale-sofia flower` does not start.",
         json_schema_extra=notes("8 characters or more, without a comma", "password"),
@@ -189,34 +200,6 @@ class Settings(
     archive_enabled: bool = switch(default=True, sentence="Keep the bytes of good pages, for `reparse`.")
     archive_max_mb: int = whole(2000, 1, 10_000_000, "MB", "Size of the page archive after `prune`.")
 
-    health_failure_degraded: float = decimal(
-        0.05, 0, 1, "share", "A run is degraded from this share of failed pages on."
-    )
-    health_failure_critical: float = decimal(
-        0.3, 0, 1, "share", "A run is critical from this share of failed pages on."
-    )
-    health_block_degraded: float = decimal(
-        0.02, 0, 1, "share", "A run is degraded from this share of blocked or rate-limited requests on."
-    )
-    health_block_critical: float = decimal(
-        0.2, 0, 1, "share", "A run is critical from this share of blocked or rate-limited requests on."
-    )
-    health_circuit_degraded: float = decimal(
-        0.05, 0, 1, "share", "A run is degraded when its circuit was open for this share of its time."
-    )
-    health_circuit_critical: float = decimal(
-        0.5, 0, 1, "share", "A run is critical when its circuit was open for this share of its time."
-    )
-    health_collapse_share: float = decimal(
-        0.5, 0, 1, "share", "Fewer adverts than this share of the median of the last runs are an incident."
-    )
-    incident_circuit_seconds: float = decimal(
-        1800, 1, 604_800, "seconds", "A circuit open for so long during one run is an incident."
-    )
-    incident_stuck_seconds: float = decimal(
-        3600, 60, 604_800, "seconds", "An unfinished job in which nothing moves for so long is an incident."
-    )
-
     @field_validator("scraping_hard_time_limit")
     @classmethod
     def _above_soft_limit(cls, hard: int, info: ValidationInfo) -> int:
@@ -233,20 +216,18 @@ class Settings(
             raise ValueError(f"not less than RETRY_BASE_DELAY, which is {base}")
         return most
 
+    @field_validator("flower_password", mode="before")
+    @classmethod
+    def _flower_password_from_file(cls, given: object, info: ValidationInfo) -> object:
+        path: Path | None = info.data.get("flower_password_file")
+        return given if path is None else password_in(path)
+
     @field_validator("flower_password")
     @classmethod
     def _without_comma(cls, password: SecretStr | None) -> SecretStr | None:
         if password is not None and "," in password.get_secret_value():  # Flower takes it for two passwords
             raise ValueError("8 characters or more, without a comma")
         return password
-
-    @field_validator("health_failure_critical", "health_block_critical", "health_circuit_critical")
-    @classmethod
-    def _not_below_degraded(cls, critical: float, info: ValidationInfo) -> float:
-        name = (info.field_name or "").replace("critical", "degraded")
-        if critical < (degraded := info.data.get(name, 0.0)):
-            raise ValueError(f"not less than {name.upper()}, which is {degraded}")
-        return critical
 
     @property
     def circuit_breaker_in_redis(self) -> bool:

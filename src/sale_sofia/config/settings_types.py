@@ -16,6 +16,7 @@ DEFAULT_RATE: Final = 10.0
 MAX_RATE: Final = 60_000
 RATES_ALLOWED: Final = f"a JSON object of lower-case domain: number above 0, up to {MAX_RATE}"
 FOLDER_ALLOWED: Final = "a folder's path, without '?'"
+FILE_ALLOWED: Final = "the path of a file that can be read, with the password alone in it"
 _SHOWN_CHARACTERS: Final = 80
 
 
@@ -39,6 +40,12 @@ def switch(*, default: bool, sentence: str) -> bool:
 def mode_switch(sentence: str) -> bool | None:
     """True or false; None, when unset, stands for "as the mode says"."""
     return Field(default=None, description=sentence, json_schema_extra=notes("true or false", "switch"))
+
+
+def password_file(url: str) -> Path | None:
+    """A file with the password of a URL, so that it stands in no environment."""
+    sentence = f"File with the password of {url}; unset: it stands there, or none is needed."
+    return Field(default=None, description=sentence, json_schema_extra=notes(FILE_ALLOWED, "file"))
 
 
 def notes(allowed: str, unit: str) -> JsonDict:

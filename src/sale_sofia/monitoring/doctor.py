@@ -14,6 +14,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sale_sofia.config.settings import MIN_PYTHON, TIME_ZONE, Settings, SettingsError, load_settings
+from sale_sofia.monitoring.doctor_database import look_at_database
 from sale_sofia.services.errors import NoRedisServer, RedisUnreachable
 from sale_sofia.services.redis_binary import find_server_binary
 from sale_sofia.services.redis_client import check_reachable
@@ -113,6 +114,11 @@ def free_disk(settings: Settings) -> Check:
     return _check("free disk", f"{free} MB", advice)
 
 
+def database(settings: Settings) -> Check:
+    """Whether the database can be used, or could be made."""
+    return _check("database", *look_at_database(settings))
+
+
 def redis_server(settings: Settings) -> Check:
     """Whether the server of REDIS_URL can be used or, without one, our own could be started; none is."""
     try:
@@ -142,6 +148,7 @@ SETTINGS_CHECKS: Final[tuple[Callable[[Settings], Check], ...]] = (
     settings_valid,
     data_dir_writable,
     free_disk,
+    database,
     redis_server,
 )
 

@@ -15,6 +15,9 @@ from sale_sofia.data.errors import DatabaseError
 from sale_sofia.data.run_metrics import Counters, MetricsDelta, add_deltas, read_run_metrics
 from sale_sofia.monitoring.metrics import DomainMetrics, MetricsCollector
 
+_TURNS = 2
+"""What failed before, and what was counted since; while a circuit is open there is always something left."""
+
 
 def merged(known: Counters, more: Counters) -> Counters:
     """Both counters as one."""
@@ -51,15 +54,17 @@ class MetricsFlusher:
         Raises:
             DatabaseError: it could not; nothing is lost, the next flush brings it.
         """
-        while self._seal():
-            self.database.run_write(self._add)
-            self._stored()
+        for _ in range(_TURNS):
+            if self._seal():
+                self.database.run_write(self._add)
+                self._stored()
 
     async def flush_async(self) -> None:
         """As `flush`, in the database's own thread."""
-        while self._seal():
-            await self.database.run_write_async(self._add)
-            self._stored()
+        for _ in range(_TURNS):
+            if self._seal():
+                await self.database.run_write_async(self._add)
+                self._stored()
 
     async def tick(self) -> None:
         """Flush when it is time to. A database that cannot take it stops no crawl: it is tried again."""

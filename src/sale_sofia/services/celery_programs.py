@@ -8,6 +8,7 @@ from typing import Final, NoReturn
 
 from pydantic import SecretStr
 
+from sale_sofia.config.llm import LLM_QUEUE
 from sale_sofia.config.parallel import APP_NAME
 from sale_sofia.config.services import BEAT_STOP_SECONDS, WORKER_QUIT_SECONDS, WORKER_STOP_SECONDS
 from sale_sofia.config.settings import Settings
@@ -24,6 +25,12 @@ def worker_command() -> list[str]:
     """A worker; it talks to no other worker, which would only cost time, and has a name of its own."""
     name = ("--hostname", f"{APP_NAME}-{os.getpid()}@%h")
     return [*_CELERY, "worker", "-Q", APP_NAME, "--without-gossip", "--without-mingle", *name, *_LOG_LEVEL]
+
+
+def enricher_command() -> list[str]:
+    """A worker of one process that reads descriptions and does nothing else."""
+    name = ("--hostname", f"{LLM_QUEUE}-{os.getpid()}@%h", "--concurrency", "1")
+    return [*_CELERY, "worker", "-Q", LLM_QUEUE, "--without-gossip", "--without-mingle", *name, *_LOG_LEVEL]
 
 
 def beat_command(memory: Path) -> list[str]:

@@ -63,6 +63,13 @@ class Child:
         except (OSError, UnicodeDecodeError):
             return False
 
+    @property
+    def last_sign(self) -> float | None:
+        """When the program last said that it is at work, only good for comparing; None before it is."""
+        with suppress(OSError):
+            return self.ready_file.stat().st_mtime if self.ready else None
+        return None
+
     def start(self, command: Sequence[str], environ: Mapping[str, str]) -> None:
         """Start the program in a session of its own; nothing when it runs already."""
         if self.alive:

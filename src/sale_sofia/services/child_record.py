@@ -70,6 +70,13 @@ def _has_nonce(pid: int, nonce: str) -> bool:
     return False
 
 
+def tell_alive() -> None:
+    """Called by the program now and then, once it is at work: it still is."""
+    if path := os.environ.get(READY_FILE):
+        with suppress(OSError):  # it is not at work yet, or the disk is full
+            os.utime(path)
+
+
 def tell_ready() -> None:
     """Called by the program: it is at work."""
     if path := os.environ.get(READY_FILE):

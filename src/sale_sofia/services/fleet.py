@@ -20,12 +20,16 @@ from sale_sofia.services.celery_programs import (
     BEAT_STEPS,
     WORKER_STEPS,
     beat_command,
+    enricher_command,
     program_environment,
     worker_command,
 )
 from sale_sofia.services.child import Child
 from sale_sofia.services.errors import RedisUnreachable, ServiceError
+from sale_sofia.services.liveness import Liveness
+from sale_sofia.services.ollama_service import OllamaService
 from sale_sofia.services.ownership import Ownership, ServicesBusy
+from sale_sofia.services.redis_client import is_ready
 from sale_sofia.services.restarts import Restarts
 from sale_sofia.services.running_redis import known_redis_url, own_redis_died, running_redis
 from sale_sofia.services.stop_signals import StopSignals
@@ -40,6 +44,7 @@ class Fleet:
     say: Callable[[str], None]
     joined: bool = False
     """Whether another process runs the services for us."""
+    liveness: Liveness = field(default_factory=Liveness)
     _url: str | None = None
     _redis: ExitStack = field(default_factory=ExitStack)
     _restarts: Restarts = field(default_factory=Restarts)
@@ -55,6 +60,22 @@ class Fleet:
         return self._child("beat")
 
     @property
+    def enricher(self) -> Child:
+        """The worker that reads descriptions; it runs only where LLM_ENABLED."""
+        return self._child("enricher")
+
+    @property
+    def ollama(self) -> OllamaService:
+        """The language model; started only where OLLAMA_START, and only if nobody else runs it."""
+        return OllamaService(self.settings, self._child("ollama"), self.say)
+
+    @property
+    def children(self) -> tuple[Child, ...]:
+        """The programs that run when all is well."""
+        both = (self.worker, self.beat)
+        return (*both, self.enricher) if self.settings.llm_enabled and not self.joined else both
+
+    @property
     def ownership(self) -> Ownership:
         """Who runs the services of this folder."""
         return Ownership(self.settings.data_dir / RUN_FOLDER)
@@ -65,8 +86,11 @@ class Fleet:
         return Child(name, folder / RUN_FOLDER, log, lambda: self.signals.forced)
 
     def cleanup_stale_processes(self) -> list[int]:
-        """Kill what a dead owner left of its worker and beat: by number, birth and nonce, never by name."""
-        return [] if self.joined else self.beat.end_leftovers() + self.worker.end_leftovers()
+        """Kill what a dead owner left of its programs: by number, birth and nonce, never by name."""
+        if self.joined:
+            return []
+        programs = (self.beat, self.worker, self.enricher, self.ollama.child)
+        return [pid for program in programs for pid in program.end_leftovers()]
 
     def start_redis(self) -> str:
         """The URL of a Redis that answers: that of REDIS_URL, or our own, started if it does not run."""
@@ -91,15 +115,19 @@ class Fleet:
         """Both at work, on the Redis that was started before."""
         url = self.start_redis()
         if not self.joined:
+            if self.settings.ollama_start:
+                self.ollama.start()
             self._start_children(url)
         seconds = SERVICE_JOIN_SECONDS if self.joined else SERVICE_START_SECONDS
         end = time.monotonic() + seconds
-        for child in (self.worker, self.beat):
+        for child in self.children:
             self._wait_until_ready(child, end, seconds)
 
     def _start_children(self, url: str) -> None:
         environ = program_environment(self.settings, url)
         self.worker.start(worker_command(), environ)
+        if self.settings.llm_enabled:
+            self.enricher.start(enricher_command(), environ)
         self.beat.start(beat_command(self.settings.data_dir / RUN_FOLDER / "beat-schedule"), environ)
 
     def _wait_until_ready(self, child: Child, end: float, seconds: float) -> None:
@@ -129,7 +157,7 @@ class Fleet:
             )
 
     def supervise(self) -> None:
-        """Start again what died, and keep the logs small.
+        """Start again what died or hangs, and keep the logs small.
 
         Raises:
             ServiceDied: one dies all the time.
@@ -141,7 +169,10 @@ class Fleet:
         before, url = self._url, self._revived_redis()
         if before != url:  # its old port was taken meanwhile, and the others look for it there
             self._stop_children()
-        for child in (self.worker, self.beat):
+        if not is_ready(url):  # without Redis worker and beat can do nothing but wait, in silence
+            self.liveness.excuse_all()
+        for child in self.children:
+            self._end_hanging(child)
             self._note_death(child)
             child.put_log_aside()
         self._start_children(url)
@@ -151,6 +182,12 @@ class Fleet:
             self._restarts.note("Redis")
             self.say("Redis died; started again")
         return self.start_redis()
+
+    def _end_hanging(self, child: Child) -> None:
+        """Kill one that lives and does nothing: it would not hear a request to leave either."""
+        if child.alive and self.liveness.hangs(child.name, (child.process, child.last_sign)):
+            self.say(f"the {child.name} hangs")
+            child.end_leftovers()
 
     def _note_death(self, child: Child) -> None:
         if not child.alive:
@@ -164,11 +201,13 @@ class Fleet:
         with ExitStack() as stack:
             stack.callback(self._forget_redis)
             stack.callback(before_redis)
+            stack.callback(self.ollama.stop)
             stack.callback(self._stop_children)
 
     def _stop_children(self) -> None:
         with ExitStack() as stack:
             stack.callback(self.worker.stop, WORKER_STEPS)
+            stack.callback(self.enricher.stop, WORKER_STEPS)
             stack.callback(self.beat.stop, BEAT_STEPS)
 
     def _forget_redis(self) -> None:

@@ -13,6 +13,8 @@ from sale_sofia.config.site_config import (
     start_urls_of,
 )
 
+INSTALLED = ("alo.bg", "bazar.bg", "homes.bg", "imot.bg", "imoti.com", "imoti.net", "olx.bg")
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -31,7 +33,7 @@ def spoil(folder: Path, site: str, old: str, new: str) -> Path:
 
 
 def test_the_portals_with_a_file_are_available() -> None:
-    assert available_sites() == ("bazar.bg", "imot.bg")
+    assert available_sites() == INSTALLED
 
 
 def test_a_site_file_lies_over_the_defaults() -> None:
@@ -43,7 +45,7 @@ def test_a_site_file_lies_over_the_defaults() -> None:
 
 def test_start_urls_are_real_searches_of_their_portals() -> None:
     start_urls = load_start_urls()
-    assert set(start_urls) == {"imot.bg", "bazar.bg"}
+    assert set(start_urls) == set(INSTALLED)
     assert "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya/dvustaen" in start_urls["imot.bg"]
     assert start_urls["bazar.bg"] == ("https://bazar.bg/obiavi/prodazhba-apartamenti/sofia",)
 
@@ -61,7 +63,7 @@ def test_start_urls_are_real_searches_of_their_portals() -> None:
             "delai: 3.0",
             "politeness: unknown key delai; allowed: concurrency, connect_timeout_seconds, ",
         ),
-        ("{row: Площ}", "{row: Площ, css: div}", "a link has exactly one of css, row, jsonld, page"),
+        ("{row: Площ}", "{row: Площ, css: div}", "a link has exactly one of css, row, jsonld, json, page"),
         (r"'^/obiavi/'", "'^/obiavi/('", "urls.search: not a regular expression: missing )"),
         ("parse: vat", "parse: 7", "listing.fields.vat.parse"),
         ("hosts: [www.imot.bg, imot.bg, m.imot.bg]", "", "hosts: Field required"),
@@ -93,7 +95,7 @@ def test_a_missing_file_and_a_file_that_is_no_mapping(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("nowhere.bg: []", "nowhere.bg: no such site; allowed: bazar.bg, imot.bg"),
+        ("nowhere.bg: []", "nowhere.bg: no such site; allowed: alo.bg, bazar.bg, homes.bg, imot.bg, "),
         ("imot.bg: [ftp://x]", "imot.bg: must be a list of https:// addresses"),
         ("imot.bg: https://x", "imot.bg: must be a list of https:// addresses"),
     ],
@@ -125,7 +127,7 @@ def test_a_site_file_of_ones_own_is_a_portal_like_any_other(
     monkeypatch.setenv("SITES_DIR", str(tmp_path))
     available_sites.cache_clear()
     try:
-        assert available_sites() == ("bazar.bg", "flats.test", "imot.bg", "silent.test")
+        assert available_sites() == tuple(sorted((*INSTALLED, "flats.test", "silent.test")))
     finally:
         available_sites.cache_clear()
     assert start_urls_of("flats.test") == ("http://127.0.0.1:1/obiavi",)

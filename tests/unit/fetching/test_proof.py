@@ -20,6 +20,8 @@ from sale_sofia.fetching.classify import classify, disguised_block
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page
 from sale_sofia.simulator.render import RenderedPage, render_world
+from sale_sofia.simulator.simulator_config import FAMILY
+from sale_sofia.simulator.twin_portals import TWIN_PORTALS, render_twin
 from sale_sofia.simulator.world import make_world
 from sale_sofia.websites.registry import get_scraper
 from shared import SHARED, needs_real_pages
@@ -75,8 +77,21 @@ def test_rendered_pages_of_every_kind_are_good_and_proven() -> None:
         assert disguised_block(response(page.url, page.body, BEHIND_CLOUDFLARE)) is None, page.path
         assert is_proven(response(page.url, page.body, BARE), proof), page.path
         seen[page.site, page.truth["kind"]] += 1
-    assert min(seen[site, "listing"] for site in PROOF) >= 1000
-    assert min(seen[site, "search"] for site in PROOF) >= 15
+    assert min(seen[site, "listing"] for site in FAMILY) >= 1000
+    assert min(seen[site, "search"] for site in FAMILY) >= 15
+
+
+@pytest.mark.parametrize("site", TWIN_PORTALS)
+def test_pages_of_the_other_portals_are_good_and_proven(site: str) -> None:
+    pages = list(render_twin(make_world(30, SEED), site))
+    assert len(pages) > 30
+    for page in pages:
+        kind = "application/json" if page.body.startswith(b"{") else "text/html"
+        bare = response(page.url, page.body, {"content-type": kind})
+        assert {classify(bare, page.url, proof=marks).kind for marks in ((), PROOF[site])} == {"ok"}, (
+            page.path
+        )
+        assert is_proven(bare, PROOF[site]), page.path
 
 
 @pytest.mark.parametrize("site", PROOF)

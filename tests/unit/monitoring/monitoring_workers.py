@@ -1,7 +1,6 @@
 """What the processes of these tests do, and the runs they need."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from sqlalchemy import insert, update
 
@@ -59,9 +58,9 @@ def count_pages(collector: MetricsCollector, worker: int) -> None:
         collector.domains["imot.bg"].circuit_open.add(5000.0 + 20 * worker, 30)
 
 
-def flush_many(path: Path, worker: int, flushes: int) -> None:
+def flush_many(url: str, worker: int, flushes: int) -> None:
     """Count and flush again and again; every flush is sent twice, as after a lost answer."""
-    flusher = MetricsFlusher(database(path), MetricsCollector("job", clock=lambda: 5000.0))
+    flusher = MetricsFlusher(database(url), MetricsCollector("job", clock=lambda: 5000.0))
     for _ in range(flushes):
         count_pages(flusher.collector, worker)
         flusher._seal()  # noqa: SLF001 - to send the same delta twice
@@ -69,7 +68,7 @@ def flush_many(path: Path, worker: int, flushes: int) -> None:
         flusher.flush()
 
 
-def open_many(path: Path, worker: int, times: int) -> set[int]:
-    db = database(path)
+def open_many(url: str, worker: int, times: int) -> set[int]:
+    db = database(url)
     trouble = Trouble(IncidentKind.COLLAPSE, "imot.bg", f"seen by {worker}", details={"by": worker})
     return {db.run_write(lambda c: open_incident(c, trouble, now=float(worker))).id for _ in range(times)}

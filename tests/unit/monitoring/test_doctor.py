@@ -50,7 +50,7 @@ def test_a_ready_machine_passes_every_check_once(settings: Settings) -> None:
     checks = run_checks(settings)
     assert [check for check in checks if not check.ok or check.advice] == []
     assert len(by_name(checks)) == len(checks)
-    named = {"python", "sale-sofia", "time zone", "settings", "data folder", "free disk", "redis server"}
+    named = {"python", "sale-sofia", "time zone", "settings", "data folder", "free disk", "database"}
     assert named <= set(by_name(checks))
 
 

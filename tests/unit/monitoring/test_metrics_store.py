@@ -1,5 +1,6 @@
 import asyncio
-from pathlib import Path
+import itertools
+from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import select
@@ -9,15 +10,16 @@ from sale_sofia.data.database import Database, DatabaseBusy
 from sale_sofia.data.schema import run_metrics
 from sale_sofia.monitoring.metrics import DomainMetrics, MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher, read_metrics
-from unit.data.helpers import at_once, database, ready_database
+from unit.data.helpers import at_once, database
 from unit.monitoring.monitoring_workers import PAGES, count_pages, flush_many, make_run
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Database:
-    made = ready_database(tmp_path / "x.db")
+def db(store_url: str) -> Iterator[Database]:
+    made = database(store_url)
     make_run(made, "job", state=None)
-    return made
+    yield made
+    made.dispose()
 
 
 def stored(db: Database) -> dict[str, DomainMetrics]:
@@ -48,6 +50,17 @@ def test_nothing_counted_is_nothing_written(db: Database) -> None:
     assert stored(db) == {}
 
 
+def test_a_flush_ends_though_a_circuit_stays_open(db: Database) -> None:
+    moments = itertools.count(100)
+    one = MetricsFlusher(db, MetricsCollector("job", clock=lambda: float(next(moments))), writer="w")
+    one.collector.circuit_open("imot.bg", 9e9)  # time passes with every look
+    one.flush()
+    asyncio.run(one.flush_async())
+    assert next(moments) < 110
+    (opened, _), *_ = stored(db)["imot.bg"].circuit_open.spans
+    assert opened == 100_000
+
+
 def test_a_flush_whose_answer_was_lost_counts_once(db: Database) -> None:
     one = flusher(db)
     one.collector.retried("imot.bg")
@@ -59,8 +72,8 @@ def test_a_flush_whose_answer_was_lost_counts_once(db: Database) -> None:
     assert stored(db)["imot.bg"].retries == 2
 
 
-def test_a_flush_that_failed_is_brought_by_the_next(tmp_path: Path, db: Database) -> None:
-    impatient = flusher(database(tmp_path / "x.db", timeout=0.01, retries=0))
+def test_a_flush_that_failed_is_brought_by_the_next(store_url: str, db: Database) -> None:
+    impatient = flusher(database(store_url, timeout=0.01, retries=0))
     impatient.collector.retried("imot.bg")
     with db.write():
         with pytest.raises(DatabaseBusy):
@@ -72,9 +85,9 @@ def test_a_flush_that_failed_is_brought_by_the_next(tmp_path: Path, db: Database
     assert stored(db)["imot.bg"].retries == 2
 
 
-def test_a_tick_flushes_when_it_is_time_and_forgives_the_database(tmp_path: Path, db: Database) -> None:
+def test_a_tick_flushes_when_it_is_time_and_forgives_the_database(store_url: str, db: Database) -> None:
     now = [100.0]
-    one = flusher(database(tmp_path / "x.db", timeout=0.01, retries=0))
+    one = flusher(database(store_url, timeout=0.01, retries=0))
     one.clock = lambda: now[0]
 
     async def ticks() -> list[int]:
@@ -95,9 +108,9 @@ def test_a_tick_flushes_when_it_is_time_and_forgives_the_database(tmp_path: Path
     one.database.dispose()
 
 
-def test_eight_processes_at_once_lose_nothing_and_count_nothing_twice(db: Database) -> None:
+def test_eight_processes_at_once_lose_nothing_and_count_nothing_twice(db: Database, store_url: str) -> None:
     workers, flushes = 8, 6
-    at_once(flush_many, [(db.path, worker, flushes) for worker in range(workers)])
+    at_once(flush_many, [(store_url, worker, flushes) for worker in range(workers)])
     expected = MetricsCollector("job", clock=lambda: 5000.0)
     for worker in range(workers):
         for _ in range(flushes):

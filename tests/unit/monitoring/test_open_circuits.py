@@ -76,3 +76,12 @@ def test_the_wait_for_the_limiter_is_not_the_circuits() -> None:
     watched.refuse(600, 60)
     watched.let_through(601, waited=6)
     assert watched.spans(900) == ()
+
+
+def test_whoever_leaves_counts_what_is_foretold_and_only_once() -> None:
+    watched = Watched()
+    watched.refuse(100, 60)
+    watched.now = 110
+    watched.meter.foretell()
+    assert watched.spans(110) == ((100_000, 160_000),)
+    assert watched.spans(500) == ()

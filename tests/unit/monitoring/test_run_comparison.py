@@ -1,4 +1,4 @@
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
@@ -6,13 +6,15 @@ from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import JobState
 from sale_sofia.monitoring.comparison import Comparison, compare
 from sale_sofia.monitoring.run_facts import read_run
-from unit.data.helpers import ready_database
+from unit.data.helpers import database
 from unit.monitoring.monitoring_workers import make_run
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Database:
-    return ready_database(tmp_path / "x.db")
+def db(store_url: str) -> Iterator[Database]:
+    made = database(store_url)
+    yield made
+    made.dispose()
 
 
 def compared(db: Database, job_id: str = "now") -> Comparison | None:

@@ -1,4 +1,4 @@
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import update
@@ -11,13 +11,15 @@ from sale_sofia.data.schema import frontier
 from sale_sofia.monitoring.incidents import open_stuck_jobs, review_run
 from sale_sofia.monitoring.metrics import MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher
-from unit.data.helpers import ready_database
+from unit.data.helpers import database
 from unit.monitoring.monitoring_workers import make_run
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Database:
-    return ready_database(tmp_path / "x.db")
+def db(store_url: str) -> Iterator[Database]:
+    made = database(store_url)
+    yield made
+    made.dispose()
 
 
 def review(db: Database, job_id: str, now: float = 9000.0, **limits: float) -> None:

@@ -1,4 +1,5 @@
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,17 @@ from sale_sofia.monitoring.session_report import SessionReportGenerator
 from sale_sofia.resilience.actions import Action
 from sale_sofia.resilience.error_log import ErrorLog, Failure
 from sale_sofia.resilience.errors import CrawlError, HttpBlocked, NetworkTimeout
-from unit.data.helpers import ready_database
+from unit.data.helpers import database
 from unit.monitoring.monitoring_workers import make_run
 
 NOW = 9000.0
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Database:
-    return ready_database(tmp_path / "sale_sofia.db")
+def db(store_url: str) -> Iterator[Database]:
+    made = database(store_url)
+    yield made
+    made.dispose()
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.job_model import CELERY
 from sale_sofia.data.jobs import Job, JobState, UnknownJob
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.scraping import frontier, generations, tasks
 from sale_sofia.scraping.cancelling import cancel_job
+from sale_sofia.scraping.errors import SiteBusy
 from sale_sofia.scraping.generations import Next
 from sale_sofia.scraping.jobs import known_job
 from sale_sofia.scraping.local_runner import LocalRunner
-from sale_sofia.scraping.locks import SiteBusy, site_lock
+from sale_sofia.scraping.locks import site_lock
 from sale_sofia.scraping.owner import this_owner
 from sale_sofia.scraping.planning import (
     JobEnded,
@@ -43,9 +43,8 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    made = Database(f"sqlite:///{tmp_path / 'x.db'}", busy_timeout_seconds=5, busy_retries=2)
-    initialize_database(made)
+def database(store_url: str) -> Iterator[Database]:
+    made = Database(store_url, busy_timeout_seconds=5, busy_retries=2)
     yield made
     made.dispose()
 
@@ -108,7 +107,7 @@ def test_leases_of_the_dead_hold_nobody_up(settings: Settings, database: Databas
 
 def test_a_local_runner_keeps_the_workers_away(settings: Settings, database: Database) -> None:
     job_id = plan_job(settings, database, PLAN)
-    with site_lock(settings.data_dir / "locks", "imot.bg"):
+    with site_lock(database, settings.data_dir / "locks", "imot.bg"):
         for refused in (
             partial(plan_for_workers, settings, database, PLAN),
             partial(resume_for_workers, settings, database, job_id),

@@ -1,0 +1,191 @@
+"""Faults of workers and messages, one by one: the portal's log and the database are the judges."""
+
+import json
+import os
+import random
+import signal
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+
+from parallel_crawls import until
+from parallel_faults import (
+    IN_FLIGHT,
+    PER_MINUTE,
+    SEED,
+    SITE,
+    SURROUNDINGS,
+    answered,
+    begin,
+    busy_process,
+    holders,
+    kill,
+    said,
+    send,
+    small_portal,
+    worker_at_work,
+)
+from parallel_world import Party, party
+from sale_sofia.config.parallel import MOST_DEATHS, TASK_VERSION
+from sale_sofia.config.services import WORKER_QUIT_SECONDS, WORKER_STOP_SECONDS
+from sale_sofia.data.schema import frontier, jobs
+from sale_sofia.scraping.dispatching import jobs_message
+from sale_sofia.scraping.jobs import known_job
+from windows import excess
+
+PATIENCE_SECONDS = 120
+
+
+@pytest.mark.parametrize(
+    ("number", "budget"), [(signal.SIGTERM, WORKER_STOP_SECONDS), (signal.SIGQUIT, WORKER_QUIT_SECONDS)]
+)
+def test_a_worker_told_to_go_hands_back_its_pages_and_another_goes_on(
+    tmp_path: Path, number: signal.Signals, budget: float
+) -> None:
+    with party(tmp_path / "p", small_portal(tmp_path, 200), processes=2, **SURROUNDINGS) as crawl:
+        begin(crawl, workers=2)
+        answered(crawl, 20)
+        leaver = worker_at_work(crawl)
+        leaver.send_signal(number)
+        leaver.wait(budget)
+        if number is signal.SIGTERM:  # one told to quit stays a while, for tasks that do not listen
+            assert not crawl.finished(), "it left its lanes' work to others"
+        crawl.wait(PATIENCE_SECONDS)
+        assert crawl.wrong() == {}, f"seed {SEED}"
+        assert crawl.fetched_again() <= IN_FLIGHT, f"seed {SEED}"
+
+
+def test_late_writes_of_a_process_that_slept_longer_than_its_lease_change_nothing(tmp_path: Path) -> None:
+    more = {**SURROUNDINGS, "LEASE_SECONDS": "5"}
+    with party(tmp_path / "p", small_portal(tmp_path, 120), processes=3, **more) as crawl:
+        begin(crawl)
+        answered(crawl, 20)
+        sleeper = busy_process(crawl)
+        os.kill(sleeper, signal.SIGSTOP)
+        held = [url for url, pid in holders(crawl).items() if pid == sleeper]
+        until(lambda: all(state == "done" for state in states(crawl, held).values()), "others read its pages")
+        os.kill(sleeper, signal.SIGCONT)
+        crawl.wait(PATIENCE_SECONDS)
+        until(lambda: "'lost': " in said(crawl).replace("'lost': 0", ""), f"its end{crawl.tail()}")
+        assert len(held) > 0
+        assert crawl.wrong() == {}, f"seed {SEED}"
+        assert crawl.fetched_again() <= IN_FLIGHT, f"seed {SEED}"
+
+
+def states(crawl: Party, urls: list[str]) -> dict[str, str]:
+    with crawl.database.read() as connection:
+        rows = connection.execute(select(frontier.c.url, frontier.c.state).where(frontier.c.url.in_(urls)))
+        return {row.url: row.state for row in rows}
+
+
+def test_messages_delivered_twice_and_in_another_order_change_nothing(tmp_path: Path) -> None:
+    rng = random.Random(SEED)
+    with party(tmp_path / "p", small_portal(tmp_path, 90), processes=4, **SURROUNDINGS) as crawl:
+        begin(crawl)
+        job = crawl.database.run_read(partial(known_job, job_id=crawl.jobs[SITE]))
+        every = [
+            ("scrape_all_sites", (jobs_message([job]), TASK_VERSION)),
+            ("dispatch_site_scraping", (SITE, list(job.start_urls), job.id, TASK_VERSION)),
+            *(("scrape_chunk", (job.id, SITE, generation, TASK_VERSION)) for generation in (1, 2)),
+            ("aggregate_results", (None, job.id, SITE, TASK_VERSION)),
+            ("lanes_failed", (job.id, SITE, TASK_VERSION)),
+            ("reconcile", ()),
+        ]
+        twice = every * 2
+        rng.shuffle(twice)
+        for place, (task, arguments) in enumerate(twice):
+            answered(crawl, 4 * place)
+            send(crawl, task, *arguments)
+        crawl.wait(PATIENCE_SECONDS)
+        for task, arguments in twice:  # and once more, when the job has ended long since
+            send(crawl, task, *arguments)
+        done = "Task sale_sofia.scraping.tasks.lanes_failed"
+        until(lambda: said(crawl).count(f"{done}[") >= 8, f"all messages were read{crawl.tail()}")
+        with crawl.database.read() as connection:
+            assert connection.execute(select(jobs.c.id)).scalars().all() == [job.id]
+        assert crawl.wrong() == {}, f"seed {SEED}"
+        assert crawl.fetched_again() == 0, f"seed {SEED}"
+        times = [row["t"] for row in crawl.requests() if row["path"] != "/robots.txt"]
+        assert excess(times, PER_MINUTE, 1 + IN_FLIGHT) == {}, f"seed {SEED}"
+
+
+def test_a_page_that_kills_its_worker_is_given_up_and_all_others_are_read(tmp_path: Path) -> None:
+    config = small_portal(tmp_path, 16, faults="slow:1.0", slow_seconds=0.8)
+    one_lane = {**SURROUNDINGS, "DOMAIN_RATE_LIMITS": json.dumps({SITE: 600})}  # of several pages at once
+    with party(tmp_path / "p", config, processes=2, **one_lane) as crawl:
+        begin(crawl)
+        answered(crawl, 6)
+        poison = next(url for url, state in adverts(crawl).items() if state == "pending")
+        job = crawl.database.run_read(partial(known_job, job_id=crawl.jobs[SITE]))
+        killed = 0
+        while states(crawl, [poison])[poison] in {"pending", "leased"}:
+            if pid := holders(crawl).get(poison):
+                with suppress(ProcessLookupError):
+                    kill(pid)
+                    killed += 1
+                # The reconciler would see it within seconds.
+                send(crawl, "dispatch_site_scraping", SITE, list(job.start_urls), job.id, TASK_VERSION)
+                until(lambda: holders(crawl).get(poison) != pid, "the dead lets go of it")
+        crawl.wait(PATIENCE_SECONDS)
+        assert killed == MOST_DEATHS
+        assert crawl.progress()[SITE].status == "COMPLETE"
+        assert crawl.progress()[SITE].error_count == 1
+        (wrong,) = crawl.wrong().items()
+        assert wrong == ((SITE, external_id(poison)), "missing"), f"seed {SEED}"
+        assert reasons(crawl) == {f"its worker died {MOST_DEATHS} times"}
+
+
+def deaths(crawl: Party) -> int:
+    with crawl.database.read() as connection:
+        return int(connection.execute(select(func.sum(frontier.c.deaths))).scalar_one())
+
+
+def adverts(crawl: Party) -> dict[str, str]:
+    with crawl.database.read() as connection:
+        rows = connection.execute(
+            select(frontier.c.url, frontier.c.state)
+            .where(frontier.c.kind == "listing")
+            .order_by(frontier.c.id)
+        )
+        return {row.url: row.state for row in rows}
+
+
+def external_id(url: str) -> str:
+    """Of an advert of imot.bg: /obiava-ID-words."""
+    return url.partition("/obiava-")[2].partition("-")[0]
+
+
+def reasons(crawl: Party) -> set[str]:
+    with crawl.database.read() as connection:
+        failed = select(frontier.c.reason).where(frontier.c.state == "failed")
+        return set(connection.execute(failed).scalars())
+
+
+def test_a_lane_that_meets_its_time_limit_keeps_what_it_has_and_hands_back_the_rest(tmp_path: Path) -> None:
+    limits = {"SCRAPING_SOFT_TIME_LIMIT": "2", "SCRAPING_HARD_TIME_LIMIT": "60"}
+    with party(tmp_path / "p", small_portal(tmp_path, 90), processes=2, **SURROUNDINGS, **limits) as crawl:
+        begin(crawl)
+        crawl.wait(PATIENCE_SECONDS)
+        cut = said(crawl).count("a lane met its time limit")
+        job = crawl.database.run_read(partial(known_job, job_id=crawl.jobs[SITE]))
+        assert job.generation > 2, "lanes were cut and followed by others"
+        assert deaths(crawl) == 0, "what was handed back was no death"
+        assert crawl.wrong() == {}, f"seed {SEED}"
+        assert crawl.fetched_again() <= cut * IN_FLIGHT, f"seed {SEED}"
+
+
+def test_a_lane_that_does_not_hear_its_time_limit_is_killed_and_others_read_its_pages(tmp_path: Path) -> None:
+    limits = {"SCRAPING_SOFT_TIME_LIMIT": "3", "SCRAPING_HARD_TIME_LIMIT": "4"}
+    with party(tmp_path / "p", small_portal(tmp_path, 60), processes=2, **SURROUNDINGS, **limits) as crawl:
+        begin(crawl)
+        answered(crawl, 10)
+        deaf = busy_process(crawl)
+        os.kill(deaf, signal.SIGSTOP)
+        until(lambda: not Path(f"/proc/{deaf}").exists(), f"its end{crawl.tail()}")
+        crawl.wait(PATIENCE_SECONDS)
+        cut = said(crawl).count("a lane met its time limit") + 1
+        assert crawl.wrong() == {}, f"seed {SEED}"
+        assert crawl.fetched_again() <= cut * IN_FLIGHT, f"seed {SEED}"

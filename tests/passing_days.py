@@ -1,0 +1,95 @@
+"""Real crawls of a simulated portal, day after day, in this process and on a clock that the test moves."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from crawls import requests
+from sale_sofia.config.settings import Settings
+from sale_sofia.config.site_config import SiteConfig
+from sale_sofia.data.database import Database
+from sale_sofia.data.migrate import initialize_database
+from sale_sofia.scraping.jobs import SiteReport, begin_job
+from sale_sofia.scraping.local_runner import LocalRunner
+from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.websites.registry import get_scraper
+
+DAY = 86_400.0
+Row = dict[str, Any]
+
+
+@dataclass
+class PassingDays:
+    """A portal, a store, and a clock that is so many days ahead."""
+
+    site: str
+    simulator: RunningSimulator
+    settings: Settings
+    database: Database
+    start_urls: list[str]
+    config: SiteConfig | None = None
+    day: int = 0
+    asked: int = field(default=0)
+
+    def crawl(self, *, everything: bool = False, limit: int | None = None) -> tuple[SiteReport, list[Row]]:
+        """One crawl to its end: its report, and what the portal was asked for."""
+        site = get_scraper(self.site)
+        job_id = self.database.run_write(
+            partial(
+                begin_job,
+                site=site,
+                start_urls=self.start_urls,
+                limit=limit,
+                now=time.time(),
+                everything=everything,
+            )
+        )
+        configs = {self.site: self.config} if self.config else {}
+        runner = LocalRunner(self.settings, self.database, configs=configs)
+        (report,) = asyncio.run(runner.run([job_id], asyncio.Event()))
+        return report, self._new_requests()
+
+    def _new_requests(self) -> list[Row]:
+        assert self.simulator.log is not None
+        everything = requests(self.simulator.log)
+        new, self.asked = everything[self.asked :], len(everything)
+        return [row for row in new if row["path"] != "/robots.txt"]
+
+    def next_day(self) -> None:
+        """The portal's next day; the clock goes with it."""
+        self.simulator.advance()
+        self.day += 1
+
+
+@contextmanager
+def passing_days(
+    folder: Path, site: str, *, properties: int, seed: int, etag: bool = False
+) -> Iterator[PassingDays]:
+    """A portal of its own process, and an empty store; inside, the clock of this process is moved."""
+    config = SimulatorConfig(
+        sites=(site,),
+        properties=properties,
+        seed=seed,
+        port=0,
+        log=folder / "log",
+        truth=folder / "truth.json",
+        etag=etag,
+    )
+    settings = Settings(data_dir=folder / "data", domain_rate_limits={site: 60_000}, archive_enabled=False)
+    database = Database(f"sqlite:///{folder / 'x.db'}", busy_timeout_seconds=10, busy_retries=3)
+    initialize_database(database)
+    real = time.time
+    with start_in_process(config) as simulator:
+        days = PassingDays(site, simulator, settings, database, simulator.start_urls(site))
+        time.time = lambda: real() + days.day * DAY
+        try:
+            yield days
+        finally:
+            time.time = real
+    database.dispose()
