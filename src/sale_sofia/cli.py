@@ -3,17 +3,16 @@
 import sqlite3
 import sys
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
-from sale_sofia.commands import crawl, demo, errors, gates, operations, overview, pages, report, simulate
-from sale_sofia.commands import services as service_commands
 from sale_sofia.commands.console import BAD_INPUT, log, out
+from sale_sofia.commands.lazy_group import LazyGroup
 from sale_sofia.data.errors import DatabaseError
-from sale_sofia.data.jobs import UnknownJob
+from sale_sofia.data.job_model import UnknownJob
 from sale_sofia.resilience.errors import ServiceRedis
-from sale_sofia.scraping.locks import SiteBusy
+from sale_sofia.scraping.errors import SiteBusy
 from sale_sofia.services.errors import ServiceError
 
 _ONE_SENTENCE = (
@@ -28,39 +27,53 @@ _ONE_SENTENCE = (
 )
 """What is wrong with the input or the machine, and says so itself."""
 
+
+class _Commands(LazyGroup):
+    table: ClassVar = {
+        "demo": "demo:demo",
+        "crawl": "crawl:crawl",
+        "resume": "crawl:resume",
+        "cancel": "overview:cancel",
+        "jobs": "overview:jobs",
+        "status": "overview:status",
+        "report": "report:report",
+        "changes": "changes:changes",
+        "price-history": "changes:price_history_command",
+        "sweeps": "changes:sweeps",
+        "properties": "properties:app",
+        "match": "properties:match",
+        "agencies": "properties:agencies",
+        "extract": "extract:extract",
+        "enrich": "extract:enrich",
+        "errors": "errors:errors",
+        "rate": "gates:rate",
+        "circuits": "gates:circuits",
+        "proxies": "proxies:app",
+        "rotator": "proxy_services:rotator",
+        "up": "services:up",
+        "down": "services:down",
+        "worker": "services:worker",
+        "beat": "services:beat",
+        "flower": "services:flower",
+        "export": "operations:export",
+        "reparse": "operations:reparse",
+        "prune": "operations:prune",
+        "parse": "pages:parse",
+        "sites": "sites:app",
+        "db": "operations:db_app",
+        "settings": "operations:settings",
+        "doctor": "operations:doctor",
+        "simulate": "simulate:app",
+    }
+
+
 app = typer.Typer(
+    cls=_Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Find the right flat in Sofia. Start with `sale-sofia demo`.",
     epilog="Exit codes: 0 done, 1 not all right (a page, a portal, the machine), 2 wrong input, 130 stopped.",
 )
-sites_app = typer.Typer(no_args_is_help=True, help="The portals sale-sofia can read.")
-
-app.command()(demo.demo)
-app.command()(crawl.crawl)
-app.command()(crawl.resume)
-app.command()(overview.cancel)
-app.command()(overview.jobs)
-app.command()(overview.status)
-app.command()(report.report)
-app.command()(errors.errors)
-app.command()(gates.rate)
-app.command()(gates.circuits)
-app.command()(service_commands.up)
-app.command()(service_commands.down)
-app.command()(service_commands.worker)
-app.command()(service_commands.beat)
-app.command()(service_commands.flower)
-app.command()(operations.export)
-app.command()(operations.reparse)
-app.command()(operations.prune)
-app.command()(pages.parse)
-sites_app.command("list")(pages.list_sites)
-app.add_typer(sites_app, name="sites")
-app.add_typer(operations.db_app, name="db")
-app.command()(operations.settings)
-app.command()(operations.doctor)
-app.add_typer(simulate.app, name="simulate")
 
 
 def main() -> None:

@@ -43,7 +43,7 @@ def _print_summary(database: Database, reports: Sequence[SiteReport]) -> None:
         offers = best_offers(connection)
     if offers:
         out.print(best_table(offers))
-    out.print(f"database: {database.path}", highlight=False, soft_wrap=True)
+    out.print(f"database: {database.name}", highlight=False, soft_wrap=True)
 
 
 def _remarks(report: SiteReport) -> list[str]:

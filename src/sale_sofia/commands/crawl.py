@@ -47,6 +47,9 @@ def crawl(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Begin anew even if the same crawl was not finished.")
     ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Open every advert, also where its card says nothing new.")
+    ] = False,
     parallel: Parallel = None,
     as_json: AsJson = False,
 ) -> None:
@@ -55,7 +58,7 @@ def crawl(
     names = sites or list(AVAILABLE_SITES)
     if start_url and len(names) != 1:
         raise typer.BadParameter("--start-url needs exactly one SITE: its name decides how pages are read")
-    plans = [JobPlan(get_scraper(name), _start_urls(name, start_url), limit, fresh) for name in names]
+    plans = [JobPlan(get_scraper(name), _start_urls(name, start_url), limit, fresh, full) for name in names]
     if settings.parallel_scraping and not estimate:
         crawl_in_parallel(settings, plans, as_json=as_json)
         return

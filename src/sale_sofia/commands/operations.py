@@ -2,7 +2,10 @@
 
 import os
 import sys
+import time
 from dataclasses import asdict
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,17 +14,20 @@ from rich.progress import Progress
 from rich.table import Table
 
 from sale_sofia.commands.console import NOT_ALL_RIGHT, AsJson, log, out, print_json
+from sale_sofia.commands.copying import copy
 from sale_sofia.config.settings import load_settings
 from sale_sofia.config.settings_report import effective_settings, settings_as_json, settings_table
 from sale_sofia.data.export import export_listings
 from sale_sofia.data.migrate import check as check_database
 from sale_sofia.data.migrate import current_revision, initialize_database
+from sale_sofia.data.visits import prune_visits
 from sale_sofia.monitoring.doctor import run_checks
 from sale_sofia.scraping.assembly import open_archive
 from sale_sofia.scraping.reparse import reparse as reparse_archive
 from sale_sofia.scraping.store import open_database
 
-db_app = typer.Typer(no_args_is_help=True, help="The database: bring it up to date, check it.")
+db_app = typer.Typer(no_args_is_help=True, help="The database: bring it up to date, check it, copy it.")
+db_app.command()(copy)
 
 
 def settings(as_json: AsJson = False) -> None:
@@ -52,7 +58,7 @@ def upgrade() -> None:
     """Make the database, or bring it to the newest version; safe to run at any time."""
     database = open_database(load_settings())
     initialize_database(database)
-    out.print(f"{database.path}: version {current_revision(database)}", highlight=False)
+    out.print(f"{database.name}: version {current_revision(database)}", highlight=False)
 
 
 @db_app.command()
@@ -64,7 +70,7 @@ def check() -> None:
         out.print(problem, highlight=False)
     if problems:
         raise typer.Exit(NOT_ALL_RIGHT)
-    out.print(f"{database.path}: sound", highlight=False)
+    out.print(f"{database.name}: sound", highlight=False)
 
 
 def export(
@@ -77,9 +83,15 @@ def export(
 
 
 def prune() -> None:
-    """Remove the oldest pages of the archive until it fits ARCHIVE_MAX_MB."""
-    removed = open_archive(load_settings()).prune()
+    """Remove the oldest pages until the archive fits ARCHIVE_MAX_MB, and old visits that changed nothing."""
+    settings = load_settings()
+    removed = open_archive(settings).prune()
     log.print(f"{removed.files} pages removed, {removed.bytes / 1_000_000:.1f} MB freed")
+    database = open_database(settings)
+    initialize_database(database)
+    before = time.time() - timedelta(days=settings.scrape_history_days).total_seconds()
+    forgotten = database.run_write(partial(prune_visits, before=before))
+    log.print(f"{forgotten} visits forgotten that are older than {settings.scrape_history_days} days")
 
 
 def reparse(
