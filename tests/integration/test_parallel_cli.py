@@ -179,7 +179,7 @@ def test_status_is_shown_until_ctrl_c(up: Path) -> None:
     with start(up, "status", "--watch") as watching:
         assert watching.stdout is not None
         assert watching.stderr is not None
-        lines = [watching.stdout.readline() for _ in range(12)]  # more than one picture has
+        lines = [watching.stdout.readline() for _ in range(24)]  # more than one picture has
         watching.send_signal(signal.SIGINT)
         assert watching.wait(PATIENCE_SECONDS) == 0
         assert watching.stderr.read() == ""

@@ -37,7 +37,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "none of 1" in done.stdout
     assert "found but not understood: place" in done.stdout.replace("\n", " ")
-    assert "price, area_sqm, floor" in done.stdout.replace("\n", " ")
+    assert "price, vat, area_sqm, floor" in done.stdout.replace("\n", " ")
 
 
 def test_the_portal_itself_is_asked_only_when_its_address_is_given(tmp_path: Path) -> None:

@@ -105,6 +105,11 @@ def reconcile() -> dict[str, str]:
 
     A job of a local runner, or one that was stopped, is nobody's business here.
     """
+    return reconcile_jobs()
+
+
+def reconcile_jobs() -> dict[str, str]:
+    """What became of each unfinished job of the workers, by its id."""
     unfinished = database().run_read(unfinished_jobs)
     database().run_write(partial(open_stuck_jobs, settings=settings(), now=time.time()))
     return {job.id: _reconcile(job.id, job.site) for job in unfinished if job.runner == CELERY}

@@ -52,8 +52,7 @@ def _numbers(seeds: Numbers, length: int) -> Numbers:
         state = _mixed(seeds.astype(np.uint64)[:, None], 0, 0x9E3779B97F4A7C15)
         state = np.asarray(state + np.arange(length, dtype=np.uint64), dtype=np.uint64)
         state = _mixed(_mixed(state, 30, 0xBF58476D1CE4E5B9), 27, 0x94D049BB133111EB)
-        spread = np.asarray(_folded(state, 31) % np.uint64(len(_WORDS)), dtype=np.int64)
-    return spread
+        return np.asarray(_folded(state, 31) % np.uint64(len(_WORDS)), dtype=np.int64)
 
 
 def _mixed(state: _Bits, shift: int, factor: int) -> _Bits:

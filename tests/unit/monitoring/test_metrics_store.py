@@ -1,9 +1,10 @@
 import asyncio
 import itertools
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from sale_sofia.config.monitoring import METRICS_FLUSH_SECONDS, METRICS_WRITERS_MAX
 from sale_sofia.data.database import Database, DatabaseBusy
@@ -28,6 +29,15 @@ def stored(db: Database) -> dict[str, DomainMetrics]:
 
 def flusher(db: Database, writer: str = "w") -> MetricsFlusher:
     return MetricsFlusher(db, MetricsCollector("job", clock=lambda: 5000.0), writer=writer)
+
+
+@contextmanager
+def busy(db: Database) -> Iterator[None]:
+    """Somebody else writes the counters."""
+    with db.write() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("LOCK TABLE run_metrics"))
+        yield
 
 
 def test_flushes_add_up_by_domain(db: Database) -> None:
@@ -75,7 +85,7 @@ def test_a_flush_whose_answer_was_lost_counts_once(db: Database) -> None:
 def test_a_flush_that_failed_is_brought_by_the_next(store_url: str, db: Database) -> None:
     impatient = flusher(database(store_url, timeout=0.01, retries=0))
     impatient.collector.retried("imot.bg")
-    with db.write():
+    with busy(db):
         with pytest.raises(DatabaseBusy):
             impatient.flush()
         impatient.close()
@@ -83,6 +93,7 @@ def test_a_flush_that_failed_is_brought_by_the_next(store_url: str, db: Database
     assert stored(db) == {}
     impatient.close()
     assert stored(db)["imot.bg"].retries == 2
+    impatient.database.dispose()
 
 
 def test_a_tick_flushes_when_it_is_time_and_forgives_the_database(store_url: str, db: Database) -> None:
@@ -96,7 +107,7 @@ def test_a_tick_flushes_when_it_is_time_and_forgives_the_database(store_url: str
             now[0] = moment
             one.collector.retried("imot.bg")
             if locked:
-                with db.write():
+                with busy(db):
                     await one.tick()
             else:
                 await one.tick()

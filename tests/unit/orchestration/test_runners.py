@@ -150,7 +150,7 @@ def test_the_reconciler_wakes_only_jobs_of_the_workers(
     ours = plan_for_workers(settings, database, PLAN)
     monkeypatch.setattr(tasks, "database", lambda: database)
     monkeypatch.setattr(tasks, "_reconcile", lambda _job_id, site: f"woken: {site}")
-    assert tasks.reconcile.run() == {ours: "woken: imot.bg"}
+    assert tasks.reconcile_jobs() == {ours: "woken: imot.bg"}
 
 
 def test_cancelling(settings: Settings, database: Database) -> None:
