@@ -17,8 +17,8 @@ log: Final = logging.getLogger(__name__)
 def match_new(settings: Settings, database: Database) -> bool:
     """Match what the crawl brought, forget phones that may not be kept; never raises, `False` if it failed.
 
-    A failure is logged and, where the database can be written, opens an incident; what is left undone, the next
-    call does.
+    A failure is logged and, where the database can be written, opens an incident; the next call does what is
+    left undone.
     """
     if not settings.match_after_crawl:
         return True
