@@ -2,8 +2,9 @@
 
 Two simulated portals with faults of their own (429, 503, resets, cut and captcha pages), Celery workers, a
 beat and a Redis. At random moments one of the workers' processes is killed with -9, fifty times; Redis is
-killed five times and wiped once. The judges are the portals' request log, their truth, and the database:
-never a count of our own. There is no peer: a crawl that loses one advert has failed.
+killed five times and wiped once; with `--postgres` the store is a PostgreSQL that is killed three times.
+The judges are the portals' request log, their truth, and the database: never a count of our own. There is no
+peer: a crawl that loses one advert has failed.
 `--outage SECONDS` and `--soak MINUTES` measure one fault instead: Redis gone for so long, crawls for so long.
 """
 
@@ -13,15 +14,18 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import chaos_long
 import measure
-from crawls import IMPATIENT, differences, stored, truth
+from crawls import IMPATIENT, differences, truth
 from parallel_world import Party, party
+from postgres_servers import PostgresServer, end_server, start_server
 from sale_sofia.config.site_config import load_site_config
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 from windows import excess
@@ -36,7 +40,7 @@ PATIENCE_SECONDS = 900.0
 def main() -> None:
     """Crawl under fire and judge."""
     numbers = {"outage": "only Redis gone for so many seconds", "soak": "only crawls for so many minutes"}
-    options = measure.options(__doc__, numbers)
+    options = measure.options(__doc__, numbers, postgres="store in PostgreSQL, and kill that too")
     for name, run in (("outage", chaos_long.outage), ("soak", chaos_long.soak)):
         if (amount := getattr(options, name)) is not None:
             with tempfile.TemporaryDirectory(prefix="bench-chaos-") as folder:
@@ -57,9 +61,12 @@ def fire_at_all(options: argparse.Namespace) -> None:
             log=folder / "requests.jsonl", truth=folder / "truth.jsonl",
         )  # fmt: skip
         more = {**IMPATIENT, "DOMAIN_RATE_LIMITS": json.dumps(dict.fromkeys(SITES, PER_MINUTE))}
-        with party(folder / "p", config, PROCESSES, **more) as crawl:
-            fire(crawl, random.Random(seed), kills, redis_kills)
-            found = judge(crawl, kills)
+        with store(wanted=options.postgres) as server:
+            if server:
+                more["DATABASE_URL"] = server.new_database()
+            with party(folder / "p", config, PROCESSES, **more) as crawl:
+                fire(crawl, random.Random(seed), Shots(kills, redis_kills), server)
+                found = judge(crawl, kills)
     good = not (found["wrong"] or found["stuck"] or found["over_the_rate"]) and found["again_within_bound"]
     measure.finish(
         {"bench": "chaos", "seed": seed, "adverts": 2 * adverts, "kills": kills, **found},
@@ -68,20 +75,46 @@ def fire_at_all(options: argparse.Namespace) -> None:
     )
 
 
-def fire(crawl: Party, rng: random.Random, kills: int, redis_kills: int) -> None:
+class Shots(NamedTuple):
+    """How often what is killed; the store only where it is a server."""
+
+    workers: int
+    redis: int
+    store: int = 3
+
+
+@contextmanager
+def store(*, wanted: bool) -> Iterator[PostgresServer | None]:
+    """A PostgreSQL whose plug may be pulled, or none."""
+    if not wanted:
+        yield None
+        return
+    server = start_server(durable=True)
+    try:
+        yield server
+    finally:
+        end_server(server)
+
+
+def fire(crawl: Party, rng: random.Random, shots: Shots, server: PostgresServer | None) -> None:
     """Kill at random moments until all shots are spent, then let it finish."""
     crawl.start_worker()
     crawl.start_beat()
     crawl.dispatch()
-    redis_turns = set(rng.sample(range(2, kills), redis_kills))
-    wipe = rng.randrange(2, kills)
-    for number in range(kills):
+    redis_turns = set(rng.sample(range(2, shots.workers), shots.redis))
+    store_turns = set(rng.sample(range(2, shots.workers), shots.store))
+    wipe = rng.randrange(2, shots.workers)
+    for number in range(shots.workers):
         time.sleep(rng.uniform(0.1, 1.5))
         crawl.kill_one(rng)
         if number in redis_turns:
             crawl.redis.kill()
             time.sleep(rng.uniform(0, 2))
             crawl.redis.restart()
+        if server and number in store_turns:
+            server.kill()
+            time.sleep(rng.uniform(0, 2))
+            server.start()
         if number == wipe:
             crawl.wipe_redis()
     crawl.wait(PATIENCE_SECONDS)
@@ -96,7 +129,7 @@ def judge(crawl: Party, kills: int) -> dict[str, Any]:
     over = {site: excess([row["t"] for row in asked if row["site"] == site and row["path"] != "/robots.txt"],
                          PER_MINUTE, 1 + PROCESSES + in_flight) for site in SITES}  # fmt: skip
     return {
-        "wrong": len(differences(stored(crawl.folder / "data"), truth(crawl.simulator))),
+        "wrong": len(differences(crawl.stored(), truth(crawl.simulator))),
         "stuck": [site for site, one in crawl.progress().items() if one.status != "COMPLETE"],
         "requests": len(asked),
         "faults": faults,

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from sqlalchemy import select
 
-from crawls import Row, differences, environment, requests, stored, truth
+from crawls import Row, differences, environment, requests, stored_at, truth
 from parallel_guard import guarded
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.data.database import Database
@@ -187,12 +187,16 @@ class Party(Team):
         assert self.simulator.log is not None
         return requests(self.simulator.log)
 
+    def stored(self) -> list[Row]:
+        """Every advert in the database, whichever it is."""
+        return stored_at(self.settings.database_url.get_secret_value(), self.folder)
+
     def wrong(self) -> dict[object, object]:
         """Where the database and the portals' truth differ, or what is there twice; empty is right."""
         found: dict[object, object] = {
             site: one.status for site, one in self.progress().items() if one.status != "COMPLETE"
         }
-        found |= differences(stored(self.folder / "data"), truth(self.simulator))
+        found |= differences(self.stored(), truth(self.simulator))
         return found | self._doubled()
 
     def _doubled(self) -> dict[object, object]:

@@ -3,10 +3,14 @@
 import json
 import random
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from crawls import IMPATIENT, differences, stored, truth
+import pytest
+
+from crawls import IMPATIENT
 from parallel_world import Party, party
+from postgres_servers import PostgresServer, end_server, server_or_skip
 from sale_sofia.config.site_config import load_site_config
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
@@ -29,11 +33,17 @@ def simulated(folder: Path, adverts: int, faults: str = "") -> SimulatorConfig:
     )
 
 
+@pytest.fixture
+def postgres() -> Iterator[PostgresServer]:
+    """One whose plug may be pulled."""
+    made = server_or_skip(durable=True)
+    yield made
+    end_server(made)
+
+
 def check(crawl: Party) -> None:
     """Every advert as it is, once, and every job complete."""
-    states = {site: one.status for site, one in crawl.progress().items()}
-    assert states == dict.fromkeys(SITES, "COMPLETE"), f"seed {SEED}{crawl.tail()}"
-    assert differences(stored(crawl.folder / "data"), truth(crawl.simulator)) == {}, f"seed {SEED}"
+    assert crawl.wrong() == {}, f"seed {SEED}{crawl.tail()}"
 
 
 def most_in_flight() -> int:
@@ -51,6 +61,29 @@ def test_kills_of_workers_and_redis_lose_and_double_nothing(tmp_path: Path) -> N
             time.sleep(rng.uniform(0.2, 1.5))
             crawl.kill_one(rng)
             if number == KILLS // 2:
+                crawl.redis.kill()
+                crawl.redis.restart()
+        crawl.wait(150)
+        check(crawl)
+
+
+def test_kills_of_workers_redis_and_postgresql_lose_and_double_nothing(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    rng = random.Random(SEED)
+    more = {**IMPATIENT, **RATES, "DATABASE_URL": postgres.new_database()}
+    with party(tmp_path / "p", simulated(tmp_path, 100, FAULTS), processes=3, **more) as crawl:
+        crawl.start_worker()
+        crawl.start_beat()
+        crawl.dispatch()
+        for number in range(9):
+            time.sleep(rng.uniform(0.2, 1.5))
+            crawl.kill_one(rng)
+            if number % 3 == 1:
+                postgres.kill()
+                time.sleep(rng.uniform(0, 2))
+                postgres.start()
+            if number == 5:
                 crawl.redis.kill()
                 crawl.redis.restart()
         crawl.wait(150)

@@ -111,8 +111,8 @@ class RowsTable(Table):
     path: str = ""
     label: str | None = None
     value: str | None = None
-    outside: str | None = None
-    """With `css`: rows inside such an element belong to other adverts."""
+    before: str | None = None
+    """With `css`: from the first such element on, rows belong to other adverts, whatever encloses them."""
 
     @model_validator(mode="after")
     def _one_source(self) -> "RowsTable":

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import takewhile
 from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -37,10 +38,11 @@ def markup_text(html: str) -> str:
 
 def read_rows(root: LexborHTMLParser | LexborNode, table: RowsTable) -> Rows:
     """Label → value. A label that stands twice with two values says nothing."""
-    nodes = root.css(table.css or "")
-    if table.outside is not None:
-        strange = {node.mem_id for box in root.css(table.outside) for node in box.css(table.css or "")}
-        nodes = [node for node in nodes if node.mem_id not in strange]
+    nodes: Iterable[LexborNode] = root.css(table.css or "")
+    if table.before is not None:
+        strange = {node.mem_id for node in root.css(table.before)}
+        both = root.css(f"{table.css}, {table.before}")
+        nodes = takewhile(lambda node: node.mem_id not in strange, both)
     return _joined(_row(node, table) for node in nodes)
 
 
