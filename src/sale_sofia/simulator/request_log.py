@@ -24,8 +24,8 @@ class RequestLog:
         self._file = path.open("ab", buffering=0) if path else None
 
     def add(self, **fields: Any) -> None:  # noqa: ANN401 - any JSON
-        """Write down one request."""
-        if self._file:
+        """Write down one request; one that is cut off by the portal's own end is nobody's any more."""
+        if self._file and not self._file.closed:
             self._file.write((json.dumps(fields, ensure_ascii=False) + "\n").encode())
 
     def __enter__(self) -> Self:
