@@ -24,7 +24,7 @@ def begin(crawl: ThreeHosts) -> None:
 
 
 def cut_off(crawl: ThreeHosts, seconds: float) -> dict[int, int]:
-    """Cut `b` off while it has pages in hand; gives those, with their fences."""
+    """Cut `b` off while it has pages in hand, until others took them; gives those, with their fences."""
     held: dict[int, int] = {}
     while not held:
         crawl.network.mend("b")
@@ -33,8 +33,15 @@ def cut_off(crawl: ThreeHosts, seconds: float) -> dict[int, int]:
         time.sleep(SETTLE_SECONDS)
         held = crawl.held_by("b")
     time.sleep(seconds)
+    crawl.until(lambda: not not_taken(crawl, held), PATIENCE_SECONDS, "other host that took what b held")
     crawl.network.mend("b")
     return held
+
+
+def not_taken(crawl: ThreeHosts, held: dict[int, int]) -> list[int]:
+    """Rows of these that nobody was given since."""
+    fences = {row.id: row.fence for row in crawl.rows()}
+    return [row for row, fence in held.items() if fences[row] <= fence]
 
 
 def kill_and_restart(crawl: ThreeHosts) -> None:
@@ -54,7 +61,7 @@ def findings(crawl: ThreeHosts, held: dict[int, int]) -> dict[str, Any]:
         "wrong adverts": crawl.wrong(),
         "rows that are not done": [row for row in rows.values() if row.state != "done"],
         # What a host had in hand when it was cut off was given to another: its own late word did not count.
-        "not fenced": [row for row in held if rows[row].fence <= held[row]],
+        "not fenced": not_taken(crawl, held),
         "over the rate": excess([row["t"] for row in crawl.pages()], PER_MINUTE, allowed),
     }
     return {name: what for name, what in found.items() if what}

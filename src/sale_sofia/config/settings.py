@@ -8,9 +8,11 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_core.core_schema import ValidationInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from sale_sofia.config.settings_alerts import AlertSettings
 from sale_sofia.config.settings_descriptions import DescriptionSettings
 from sale_sofia.config.settings_drift import DriftSettings
 from sale_sofia.config.settings_history import HistorySettings
+from sale_sofia.config.settings_insights import InsightSettings
 from sale_sofia.config.settings_monitoring import MonitoringSettings
 from sale_sofia.config.settings_postgres import PostgresSettings
 from sale_sofia.config.settings_properties import PropertySettings
@@ -53,6 +55,8 @@ def _database_in_data_dir(data: dict[str, Any]) -> SecretStr:
 
 
 class Settings(
+    AlertSettings,
+    InsightSettings,
     ProxySettings,
     DriftSettings,
     DescriptionSettings,

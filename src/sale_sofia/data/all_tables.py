@@ -1,6 +1,23 @@
 """All tables of all rooms, known to one `metadata` once this module is imported."""
 
-from sale_sofia.data import description_schema, drift_schema, history_schema, property_schema
+from sale_sofia.data import (
+    alert_schema,
+    description_schema,
+    drift_schema,
+    evaluation_schema,
+    history_schema,
+    insight_schema,
+    property_schema,
+)
 from sale_sofia.data.schema import metadata
 
-__all__ = ["description_schema", "drift_schema", "history_schema", "metadata", "property_schema"]
+__all__ = [
+    "alert_schema",
+    "description_schema",
+    "drift_schema",
+    "evaluation_schema",
+    "history_schema",
+    "insight_schema",
+    "metadata",
+    "property_schema",
+]

@@ -1,0 +1,1 @@
+"""The tables of alerts: rules, the outbox, and what was sent."""

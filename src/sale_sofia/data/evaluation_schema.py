@@ -1,0 +1,1 @@
+"""The tables of what the buyer decided, noted and planned."""

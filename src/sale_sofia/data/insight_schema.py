@@ -1,0 +1,1 @@
+"""The tables of scores and of the fair-price model."""
