@@ -1,0 +1,95 @@
+"""A flat as scores, market, fair prices, searches and alerts see it: one property, its adverts merged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Advert:
+    """One advert of a flat."""
+
+    listing_id: int
+    site: str
+    external_id: str
+    url: str
+    title: str | None
+    price_eur: float | None
+    vat: str | None
+    seller_kind: str | None
+    seller_name: str | None
+    first_seen_at: float
+    last_seen_at: float
+    offered: bool
+    """Still there, as far as is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trap:
+    """A legal trap that the description tells of, in its own words."""
+
+    value: object
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """One property. Unknown is None (or an empty tuple), never a guess.
+
+    Facts are those that most adverts print (`PropertyMerger`); where no portal prints one, what a description
+    says. The price is the lowest of the adverts still offered (of all, when none is), with that advert's VAT.
+    """
+
+    property_id: int
+    adverts: tuple[Advert, ...]
+    """The cheapest first; those gone or without a price last."""
+    offered: bool
+    price_eur: float | None
+    vat: str | None
+    first_seen_at: float
+    last_seen_at: float
+    title: str | None = None
+    photo_urls: tuple[str, ...] = ()
+    flags: frozenset[str] = frozenset()
+    features: frozenset[str] = frozenset()
+    deal: str | None = None
+    property_type: str | None = None
+    rooms: int | None = None
+    area_sqm: float | None = None
+    area_net_sqm: float | None = None
+    yard_sqm: float | None = None
+    floor: int | None = None
+    floors_total: int | None = None
+    construction: str | None = None
+    year_built: int | None = None
+    under_construction: bool | None = None
+    act_status: str | None = None
+    heating: tuple[str, ...] = ()
+    elevator: bool | None = None
+    furnishing: str | None = None
+    condition: str | None = None
+    orientation: tuple[str, ...] = ()
+    parking: tuple[str, ...] = ()
+    city: str | None = None
+    district: str | None = None
+    neighbourhood: str | None = None
+    street: str | None = None
+    lat: float | None = None
+    lon: float | None = None
+    metro_station: str | None = None
+    metro_distance_m: int | None = None
+    metro_minutes: int | None = None
+    bedrooms: int | None = None
+    bathrooms: int | None = None
+    wc_separate: bool | None = None
+    has_balcony: bool | None = None
+    balconies: int | None = None
+    storage: tuple[str, ...] = ()
+    traps: Mapping[str, Trap] = field(default_factory=dict)
+    """By the names of `llm.attributes.TRAP_FIELDS`; only what a description really says."""
+
+    @property
+    def price_per_sqm_eur(self) -> float | None:
+        """Always of the price as it is now."""
+        if self.price_eur is None or not self.area_sqm:
+            return None
+        return self.price_eur / self.area_sqm
