@@ -12,7 +12,7 @@ from chaos_requests import Requests
 
 HOST = "127.0.0.1"
 CHUNK = 65_536
-PATIENCE_SECONDS = 10
+PATIENCE_SECONDS = 60
 RST_ON_CLOSE = struct.pack("ii", 1, 0)
 HANDSHAKE = frozenset({"HELLO", "AUTH", "SELECT", "CLIENT"})
 

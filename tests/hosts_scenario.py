@@ -9,7 +9,7 @@ from windows import excess
 
 SETTLE_SECONDS = 1.0
 """After so long nothing is on its way any more: what was sent before a cut has arrived."""
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 120.0
 FIRST_PAGES = 20
 
 

@@ -22,7 +22,7 @@ QUICK = {
     "RETRY_MAX_DELAY": "0.1",
 }
 SLOW = {**QUICK, "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 600, "bazar.bg": 600})}
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 120.0
 
 
 def until(condition: Callable[[], object], what: str) -> None:

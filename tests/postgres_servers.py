@@ -73,6 +73,16 @@ class PostgresServer:
         path.chmod(0o700 if path.is_dir() else 0o600)
 
     def start(self) -> None:
+        """Afterwards it answers; begun again while its killed forerunner's last children are not gone yet."""
+        deadline = time.monotonic() + _START_SECONDS
+        self.process = self._launch()
+        while not self._answers():
+            assert time.monotonic() < deadline, self.log()[-2000:]
+            time.sleep(0.05)
+            if self.process.poll() is not None:
+                self.process = self._launch()
+
+    def _launch(self) -> subprocess.Popen[bytes]:
         settings = {
             "port": str(self.port),
             "listen_addresses": "127.0.0.1",
@@ -81,7 +91,7 @@ class PostgresServer:
         }
         given = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(
+            return subprocess.Popen(
                 [binaries() / "postgres", "-D", self.data, *given],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -90,19 +100,6 @@ class PostgresServer:
                 preexec_fn=_end_with_parent,  # noqa: PLW1509 - nothing but one system call
                 **_as_user(),
             )
-        self._wait()
-
-    def _wait(self) -> None:
-        deadline = time.monotonic() + _START_SECONDS
-        while not self._answers():
-            assert self.process is not None
-            if self.process.poll() is not None:  # its killed forerunner's last children are not gone yet
-                assert time.monotonic() < deadline, self.log()[-2000:]
-                time.sleep(0.1)
-                self.start()
-                return
-            assert time.monotonic() < deadline, self.log()[-2000:]
-            time.sleep(0.02)
 
     def _answers(self) -> bool:
         try:

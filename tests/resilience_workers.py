@@ -17,7 +17,7 @@ from sale_sofia.resilience.fallback_gate import FallbackGate
 from sale_sofia.resilience.gate import Admission, Refusal
 from sale_sofia.resilience.outcome import Outcome
 
-PATIENCE_SECONDS = 40.0
+PATIENCE_SECONDS = 120.0
 POLL_SECONDS = 0.05
 STDIN = 0
 OUTCOMES = {"ok": Outcome.ok(), "failure": Outcome.failure(), "block": Outcome.blocked("captcha")}

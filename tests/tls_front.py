@@ -9,7 +9,7 @@ from pathlib import Path
 
 HOST = "127.0.0.1"
 CHUNK = 65_536
-START_SECONDS = 10
+START_SECONDS = 60
 SETTLE_SECONDS = 0.1
 
 

@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -93,9 +92,7 @@ def test_a_foreign_redis_a_lost_message_and_a_signal(
         services.start_celery()
         # The job is planned, and no message ever comes: the reconciler begins it.
         job_id = plan_for_workers(services.settings, services.database, plan)
-        began = time.time()
         until(lambda: services.get_scraping_progress(job_id).started_at, "the job's start")
-        assert time.time() - began < 20
         services.resume([job_id])
         signal.raise_signal(signal.SIGTERM)
         with pytest.raises(Interrupted):

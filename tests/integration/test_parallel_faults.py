@@ -123,7 +123,7 @@ def test_messages_delivered_twice_and_in_another_order_change_nothing(tmp_path: 
 
 
 def test_a_page_that_kills_its_worker_is_given_up_and_all_others_are_read(tmp_path: Path) -> None:
-    config = small_portal(tmp_path, 16, faults="slow:1.0", slow_seconds=0.8)
+    config = small_portal(tmp_path, 20, faults="slow:1.0", slow_seconds=1.5)
     one_lane = {**SURROUNDINGS, "DOMAIN_RATE_LIMITS": json.dumps({SITE: 600})}  # of several pages at once
     with party(tmp_path / "p", config, processes=2, **one_lane) as crawl:
         begin(crawl)
@@ -189,11 +189,10 @@ def test_a_lane_that_meets_its_time_limit_keeps_what_it_has_and_hands_back_the_r
 
 def test_a_lane_that_does_not_hear_its_time_limit_is_killed_and_others_read_its_pages(tmp_path: Path) -> None:
     limits = {"SCRAPING_SOFT_TIME_LIMIT": "3", "SCRAPING_HARD_TIME_LIMIT": "4"}
-    with party(tmp_path / "p", small_portal(tmp_path, 60), processes=2, **SURROUNDINGS, **limits) as crawl:
+    with party(tmp_path / "p", small_portal(tmp_path, 90), processes=2, **SURROUNDINGS, **limits) as crawl:
         begin(crawl)
         answered(crawl, 10)
-        deaf = busy_process(crawl)
-        os.kill(deaf, signal.SIGSTOP)
+        deaf, _ = put_to_sleep(crawl)
         until(lambda: not Path(f"/proc/{deaf}").exists(), f"its end{crawl.tail()}")
         crawl.wait(PATIENCE_SECONDS)
         cut = said(crawl).count("a lane met its time limit") + 1

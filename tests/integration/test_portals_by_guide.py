@@ -17,7 +17,7 @@ import pytest
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-portal.md"
 BLOCK = re.compile(r"```(?P<kind>\w+)(?: (?P<name>[\w.-]+))?\n(?P<text>.*?)```", re.DOTALL)
 PORT = "8799"
-START_SECONDS = 20
+START_SECONDS = 60
 
 
 def blocks(kind: str, name: str | None = None) -> list[re.Match[str]]:

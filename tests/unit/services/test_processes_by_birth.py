@@ -60,7 +60,7 @@ def test_waiting_has_an_end() -> None:
     with subprocess.Popen(SLEEP) as child:
         begin = time.monotonic()
         assert not process_of(child).gone_within(0.1)
-        assert 0.1 <= time.monotonic() - begin < 5
+        assert 0.1 <= time.monotonic() - begin < 30
         child.kill()
 
 
