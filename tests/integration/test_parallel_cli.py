@@ -93,6 +93,9 @@ def test_two_portals_at_once_store_exactly_the_truth_and_down_stops_all(tmp_path
         asked = [row["path"] for row in requests(tmp_path / "log") if "/obiava-" in row["path"]]
         assert len(asked) == len(set(asked)) == 120
         assert json.loads(run(data, "jobs", "--json").stdout)["jobs"][0]["runner"] == "celery"
+        matched = json.loads(run(data, "properties", "--json").stdout)
+        assert matched["adverts"] == 120, "the crawl's end matched its adverts"
+        assert matched["total"] < 120
         assert len(running_in(data)) >= 4
         assert run(data, "down").stderr == "stopped\n"
         assert running_in(data) == {}
