@@ -6,12 +6,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-import yaml
 
-from crawls import FAST, crawl_arguments, differences, requests, run, stored, truth
+from crawls import FAST, crawl_arguments, differences, requests, run, site_folder, stored, truth
 from fleet_thread import fleet_before
 from proxy_fleet import PASSWORD
-from sale_sofia.config.site_config import CONFIG_FOLDER
 from sale_sofia.proxies.model import Proxy
 from sale_sofia.proxies.source_list import SourceList
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
@@ -42,16 +40,6 @@ def port_of(simulator: RunningSimulator) -> int:
     return urlsplit(simulator.urls[SITE]).port or 0
 
 
-def site_folder(folder: Path, **table: object) -> Path:
-    """The portal's file with a word on proxies."""
-    content = yaml.safe_load((CONFIG_FOLDER / "sites" / f"{SITE}.yaml").read_text("utf-8"))
-    folder.mkdir(exist_ok=True)
-    (folder / f"{SITE}.yaml").write_text(
-        yaml.safe_dump({**content, "proxies": table}, allow_unicode=True), "utf-8"
-    )
-    return folder
-
-
 def everything_written(data: Path) -> str:
     """All files of the data folder but the two that are for their owner alone."""
     secret = {data / "proxies" / "sources.json", data / "proxies" / "known.json"}
@@ -62,7 +50,7 @@ def everything_written(data: Path) -> str:
 def test_a_crawl_goes_through_the_pool_and_never_round_it(
     tmp_path: Path, simulator: RunningSimulator
 ) -> None:
-    data, sites = tmp_path / "data", str(site_folder(tmp_path / "sites", use=True))
+    data, sites = tmp_path / "data", str(site_folder(tmp_path / "sites", SITE, proxies={"use": True}))
     with fleet_before(port_of(simulator), KINDS) as fleet:
         (tmp_path / "list").write_text(fleet.lines() + "\nnonsense\n")
         added = run(data, "proxies", "add", tmp_path / "list")
@@ -89,7 +77,7 @@ def test_a_crawl_goes_through_the_pool_and_never_round_it(
 def test_without_a_usable_proxy_nothing_goes_out(
     tmp_path: Path, simulator: RunningSimulator, kinds: dict[str, int]
 ) -> None:
-    data, sites = tmp_path / "data", str(site_folder(tmp_path / "sites", use=True))
+    data, sites = tmp_path / "data", str(site_folder(tmp_path / "sites", SITE, proxies={"use": True}))
     with fleet_before(port_of(simulator), kinds) as fleet:
         SourceList(data).remember([Proxy(one.address) for one in fleet.members])
         more = {**QUICK, "RETRY_MAX_ATTEMPTS": "1", "SITES_DIR": sites}

@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from sale_sofia.config.settings import load_settings
 from sale_sofia.orchestrator import Orchestrator
 from sale_sofia.proxies.source_list import SourceList
 from sale_sofia.proxies.sources import Source
-from sale_sofia.proxies.waiting import ProxiesStillMissing
+from sale_sofia.proxies.waiting import ProxiesStillMissing, Wait
 from sale_sofia.services.errors import ServiceError
 
 KINDS = {"good": 3, "with_password": 2, "dead": 4}
@@ -86,6 +87,11 @@ def test_refresh_wait_and_rotator(tmp_path: Path, surroundings: dict[str, str]) 
             ended = services.wait_for_refresh_completion(job, 60)
             assert (found, services.wait_for_proxies(1)) == ({"imot.bg": 5}, {})
             assert (ended.status, ended.checked, ended.usable) == ("COMPLETE", 9, 5)
+            # With enough nothing is waited for; with fewer than are wanted, until the refresh has ended.
+            enough = services.proxies.supply(["imot.bg"], Wait(60, services.supervise))
+            more = services.settings.model_copy(update={"min_proxies_to_start": 6})
+            few = replace(services.proxies, settings=more).supply(["imot.bg"], Wait(600, services.supervise))
+            assert enough == few == {"imot.bg": 5}
             assert tunnel_status(port, f"127.0.0.1:{portal}") == 200
             assert services.start_rotator() == address
             assert PASSWORD not in command_lines()

@@ -1,6 +1,6 @@
 """What a fetch is: a request with its limits, an answer as it came, a verdict before anything is parsed."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -34,6 +34,16 @@ class Route:
             raise ValueError("a route needs a proxy")
 
 
+class Escort(Protocol):
+    """Goes along with a page that may have to be opened in a browser, where it asks for more by itself."""
+
+    async def may_ask(self, url: str) -> bool:
+        """Wait for the portal's next turn; False where robots.txt forbids it or no turn comes in time."""
+
+    def seconds_left(self) -> float:
+        """What the page as a whole may still take."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One page to ask for. `hosts` are all it may ever talk to, redirects included."""
@@ -47,6 +57,14 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     route: Route | None = None
     """None: directly."""
+    profile: str | None = None
+    """The browser a direct request speaks like; None: as all do."""
+    escort: Escort | None = field(default=None, compare=False, repr=False)
+    """None: never in a browser."""
+
+
+async def _nobody(_why: str) -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +78,8 @@ class Response:
     """Names in lower case."""
     body: bytes
     seconds: float
+    disprove: Callable[[str], Awaitable[None]] = field(default=_nobody, compare=False, repr=False)
+    """To be told when what looked like a page turns out to be a block; who led us there learns from it."""
 
 
 class Fetcher(Protocol):

@@ -42,6 +42,7 @@ PERIMETERX: Final = Mark("PerimeterX", "captcha")
 IMPERVA: Final = Mark("Imperva", "challenge")
 AKAMAI: Final = Mark("Akamai", "ip_ban")
 AWS: Final = Mark("AWS WAF", "challenge")
+AWS_CAPTCHA: Final = Mark("AWS WAF", "captcha")
 KASADA: Final = Mark("Kasada", "challenge")
 WIDGET: Final = Mark("captcha widget", "captcha")
 
@@ -64,9 +65,12 @@ DECISIVE_BODY: Final[BodyMarks] = {
 WIDGETS: Final[BodyMarks] = {b"g-recaptcha": WIDGET, b"h-captcha": WIDGET, b"cf-turnstile": WIDGET}
 TINY_BODY: Final[BodyMarks] = {b"_incapsula_resource": IMPERVA, **WIDGETS}
 """Decisive where the page has no room for anything else; a login form's widget on a full page is none."""
-AWS_BODY: Final[BodyMarks] = {b"gokuprops": AWS, b"awswaf.com": AWS}
-STATUS_BODY: Final[Mapping[int, BodyMarks]] = {202: AWS_BODY, 405: AWS_BODY, 429: {b"ips.js": KASADA}}
-"""Decisive with this status only."""
+STATUS_BODY: Final[Mapping[int, BodyMarks]] = {
+    202: {b"gokuprops": AWS, b"awswaf.com": AWS},
+    405: {b"gokuprops": AWS_CAPTCHA, b"awswaf.com": AWS_CAPTCHA},
+    429: {b"ips.js": KASADA},
+}
+"""Decisive with this status only. AWS challenges with 202, and asks for a person with 405."""
 DECISIVE_TITLES: Final[Mapping[bytes, tuple[tuple[bytes, ...], Mark]]] = {
     b"just a moment...": ((b"",), CLOUDFLARE),
     b"access denied": (
@@ -117,7 +121,8 @@ DECISIVE_HEADERS: Final[HeaderMarks] = (
     ("cf-mitigated", _is("challenge"), CLOUDFLARE),
     ("x-datadome", _is_not("protected"), DATADOME),
     ("x-dd-b", _any, DATADOME),
-    ("x-amzn-waf-action", _is("captcha", "challenge"), AWS),
+    ("x-amzn-waf-action", _is("challenge"), AWS),
+    ("x-amzn-waf-action", _is("captcha"), AWS_CAPTCHA),
     ("x-kasada-challenge", _any, KASADA),
     ("x-vercel-mitigated", _is("challenge"), Mark("Vercel", "challenge")),
 )

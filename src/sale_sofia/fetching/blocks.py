@@ -40,6 +40,12 @@ def decisive_mark(response: Response, *, moved: bool, proof: Collection[bytes]) 
     )
 
 
+def asks_for_browser(response: Response, proof: Collection[bytes]) -> bool:
+    """Whether the answer is a challenge that a browser's JavaScript may pass; one for a person is none."""
+    mark = decisive_mark(response, moved=False, proof=proof)
+    return mark is not None and mark.kind in {"cloudflare", "challenge"}
+
+
 def is_proven(response: Response, proof: Collection[bytes]) -> bool:
     """Whether the answer holds one of the portal's own marks, which no page but its good ones has.
 

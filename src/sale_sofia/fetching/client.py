@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 from urllib.parse import quote, urldefrag, urljoin
 
@@ -72,6 +72,18 @@ class CurlFetcher:
         if self._pool is not None:
             self._pool.forget_sessions()
 
+    def cookies_of(self, session: str) -> tuple[bytes, ...]:
+        """A session's cookies, as curl's own lines; without a route all requests are the nameless session."""
+        return tuple(self._open().cookies_of(session).lines.values())
+
+    def give_cookies(self, session: str, lines: Iterable[bytes]) -> None:
+        """Add cookies that a session got elsewhere."""
+        self._open().cookies_of(session).take({}, lines)
+
+    def _open(self) -> CurlPool:
+        self._pool = self._pool or CurlPool()
+        return self._pool
+
     async def _follow(self, request: Request) -> tuple[str, Answer]:
         url = request.url
         seen: set[str] = set()
@@ -89,9 +101,9 @@ class CurlFetcher:
         raise RedirectLoop(f"{request.url}: more than {self._max_redirects} redirects")
 
     async def _hop(self, target: Target, request: Request) -> Answer:
-        pool = self._pool = self._pool or CurlPool()
-        headers = tuple(request.headers.items())
-        setup = Setup(self._profile, target.pin, request.max_bytes, headers, request.route, self._ca_file)
+        pool, headers = self._open(), tuple(request.headers.items())
+        profile = request.profile or self._profile
+        setup = Setup(profile, target.pin, request.max_bytes, headers, request.route, self._ca_file)
         patience = Patience(request.connect_timeout_seconds, request.timeout_seconds)
         try:
             answer = await pool.get(quote(target.url, safe=PRINTABLE), setup, patience)

@@ -131,6 +131,7 @@ def _curl(setup: Setup) -> Curl:
         _lead_through(curl, setup.route)
     if setup.ca_file:
         curl.setopt(CurlOpt.CAINFO, setup.ca_file)
+        curl.setopt(CurlOpt.PROXY_CAINFO, setup.ca_file)
     return curl
 
 

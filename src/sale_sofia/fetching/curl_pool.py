@@ -25,7 +25,8 @@ class CurlPool:
         """Ask once. A handle that failed or was cancelled is closed, its connection with it."""
         handle = self._take(setup)
         try:
-            answer = await handle.get(url, patience, self._multi, self._jar(setup))
+            session = setup.route.session if setup.route else ""
+            answer = await handle.get(url, patience, self._multi, self.cookies_of(session))
         except BaseException:
             self._drop(handle)
             raise
@@ -49,11 +50,10 @@ class CurlPool:
         """Begin anew, as other visitors."""
         self._cookies.clear()
 
-    def _jar(self, setup: Setup) -> CookieJar:
-        """The cookies of the request's session; without a route all requests are one session."""
-        name = setup.route.session if setup.route else ""
-        jar = self._cookies.setdefault(name, CookieJar())
-        self._cookies.move_to_end(name)
+    def cookies_of(self, session: str) -> CookieJar:
+        """The cookies of a session; without a route all requests are the nameless one."""
+        jar = self._cookies.setdefault(session, CookieJar())
+        self._cookies.move_to_end(session)
         if len(self._cookies) > MOST_SESSIONS:
             self._cookies.popitem(last=False)
         return jar

@@ -11,6 +11,8 @@ from sale_sofia.config.settings import Settings
 from sale_sofia.config.site_config import SiteConfig
 from sale_sofia.fetching.base import Fetcher
 from sale_sofia.fetching.client import CurlFetcher
+from sale_sofia.proxies.browser_lane import ChallengedFetcher
+from sale_sofia.proxies.browser_setup import browser_lane
 from sale_sofia.proxies.factory import get_pool, get_refresher
 from sale_sofia.proxies.ladder import Ladder, Rung, budgets_of
 from sale_sofia.proxies.pool import ScoredProxyPool
@@ -27,23 +29,27 @@ _pools: "WeakKeyDictionary[Fetcher, ScoredProxyPool]" = WeakKeyDictionary()
 async def through_proxies(
     settings: Settings, config: SiteConfig, fetcher: Fetcher, redis_url: str | None
 ) -> Fetcher:
-    """The fetcher itself, unless the portal's file asks for proxies; then nothing goes round the pool.
+    """The fetcher itself, unless the portal's file asks for proxies or allows the browser.
 
-    All portals that share a fetcher share a pool; it is closed with the fetcher.
+    With proxies nothing goes round the pool. All portals that share a fetcher share a pool, which is closed
+    with it.
     """
+    lane = browser_lane(settings, config, fetcher, redis_url)
     if not config.proxies.use:
-        return fetcher
+        return ChallengedFetcher(lane) if lane else fetcher
     pool = await _pool_of(settings, fetcher, redis_url)
     can_refresh = settings.parallel_scraping or bool(SourceList(settings.data_dir).sources())
+    budgets = budgets_of(settings, config.proxies, can_refresh=can_refresh, browser=lane is not None)
     return ProxiedFetcher(
         inner=fetcher,
         pool=pool,
         domain=config.site,
         tiers=config.proxies.tiers,
-        ladder=_ladder_of(config.site, budgets_of(settings, config.proxies, can_refresh=can_refresh)),
+        ladder=_ladder_of(config.site, budgets),
         further_tries=settings.max_proxy_retries,
         proxy_seconds=settings.proxy_timeout,
         proof=config.proof,
+        lane=lane,
         steps=_steps(settings, config.site, pool, fetcher, redis_url),
     )
 

@@ -24,6 +24,11 @@ def sites_with_proxies() -> list[SiteConfig]:
     return [config for site in available_sites() if (config := load_site_config(site)).proxies.use]
 
 
+def needs_proxies(site: str) -> bool:
+    """Whether the portal's file asks for proxies."""
+    return load_site_config(site).proxies.use
+
+
 def canary_request(config: SiteConfig, max_bytes: int) -> Request:
     """The small page of a portal."""
     url = f"https://{config.hosts[0]}{config.proxies.canary}"

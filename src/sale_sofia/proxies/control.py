@@ -1,7 +1,7 @@
 """What the orchestrator can do about proxies: ask for a refresh, wait, and run the rotator."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from sale_sofia.config.settings import Settings
@@ -12,7 +12,8 @@ from sale_sofia.proxies.refresh_board import RefreshProgress
 from sale_sofia.proxies.refreshing import trigger
 from sale_sofia.proxies.rotator_service import RotatorService
 from sale_sofia.proxies.sending import refresh_sender
-from sale_sofia.proxies.waiting import wait_for_ready, wait_for_refresh
+from sale_sofia.proxies.source_list import SourceList
+from sale_sofia.proxies.waiting import Wait, wait_for_ready, wait_for_refresh, wait_for_some
 from sale_sofia.resilience.redis_client import connect
 
 
@@ -58,6 +59,24 @@ class ProxyControl:
                 await pool.close()
 
         return asyncio.run(wait(self.start_redis()))
+
+    def supply(self, sites: Collection[str], wait: Wait) -> dict[str, int]:
+        """How many are ready for each portal; with too few a refresh is begun and waited for."""
+        wanted = dict.fromkeys(sites, self.settings.min_proxies_to_start)
+        return asyncio.run(self._supply(self.start_redis(), wanted, wait))
+
+    async def _supply(self, url: str, wanted: dict[str, int], wait: Wait) -> dict[str, int]:
+        pool = await get_pool(self.settings, url)
+        try:
+            found = {domain: await pool.ready(domain) for domain in wanted}
+            listed = SourceList(self.settings.data_dir).sources()
+            if not listed or all(found[domain] >= least for domain, least in wanted.items()):
+                return found
+            job_id = await trigger(url, refresh_sender(url))
+            async with connect(url) as redis:
+                return await wait_for_some(redis, pool, wanted, job_id, wait)
+        finally:
+            await pool.close()
 
     def start_rotator(self) -> str:
         """The address of a rotator at work."""

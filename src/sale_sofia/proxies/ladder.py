@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from sale_sofia.config.browser import LADDER_BUDGET
 from sale_sofia.config.proxies import DIRECT_BUDGET, LANE_MEMORY_SECONDS, NEW_SESSION_BUDGET
 from sale_sofia.config.settings import Settings
 from sale_sofia.config.site_proxies import ProxyTable
@@ -43,9 +44,12 @@ class Ladder:
     _used: int = 0
     _down_at: float = 0.0
 
-    def failed(self, now: float) -> Rung:
-        """The next step: the budget of a rung is used up before the next one is tried."""
-        while self._used >= self.budgets.get(_ORDER[self._rung], 0) and _ORDER[self._rung] is not _ORDER[-1]:
+    def failed(self, now: float, *, challenged: bool = False) -> Rung:
+        """The next step: the budget of a rung is used up before the next one is tried.
+
+        The browser is one only for a page that was `challenged`: against a bare refusal it does not help.
+        """
+        while self._is_used_up(_ORDER[self._rung], challenged=challenged):
             self._rung, self._used = self._rung + 1, 0
         step = _ORDER[self._rung]
         self._used += 1
@@ -54,6 +58,11 @@ class Ladder:
             self.level += 1
             self._down_at = now + LANE_MEMORY_SECONDS
         return step
+
+    def _is_used_up(self, rung: Rung, *, challenged: bool) -> bool:
+        if rung is _ORDER[-1]:
+            return False
+        return self._used >= self.budgets.get(rung, 0) or (rung is Rung.BROWSER and not challenged)
 
     def succeeded(self) -> None:
         """Back to the bottom."""
@@ -66,7 +75,9 @@ class Ladder:
         return self.level
 
 
-def budgets_of(settings: Settings, table: ProxyTable, *, can_refresh: bool) -> dict[Rung, int]:
+def budgets_of(
+    settings: Settings, table: ProxyTable, *, can_refresh: bool, browser: bool = False
+) -> dict[Rung, int]:
     """The rungs that a portal has."""
     return {
         Rung.OTHER_PROXY: settings.proxy_rotate_budget,
@@ -74,5 +85,6 @@ def budgets_of(settings: Settings, table: ProxyTable, *, can_refresh: bool) -> d
         Rung.RESTART: settings.proxy_restart_budget,
         Rung.REFRESH: settings.proxy_refresh_budget if can_refresh else 0,
         Rung.NEXT_TIER: len(table.tiers) - 1,
+        Rung.BROWSER: LADDER_BUDGET if browser else 0,
         Rung.DIRECT: DIRECT_BUDGET if table.direct_allowed else 0,
     }

@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from typing import Final
 
@@ -13,6 +14,7 @@ from redis.exceptions import RedisError
 from sale_sofia.config.proxies import READY_WITHIN_SECONDS, WAIT_FOR_PROXY_SECONDS, WAIT_FOR_PROXY_SHARE
 from sale_sofia.fetching.base import Fetcher, Request, Response
 from sale_sofia.fetching.classify import classify
+from sale_sofia.proxies.browser_lane import BrowserLane
 from sale_sofia.proxies.errors import NoProxyReady, NoWayOut
 from sale_sofia.proxies.ladder import Ladder, Rung
 from sale_sofia.proxies.memory_pool import new_token
@@ -21,6 +23,7 @@ from sale_sofia.proxies.pool import ScoredProxyPool
 from sale_sofia.proxies.routes import route_of
 from sale_sofia.proxies.uses import use_of_error, use_of_verdict
 from sale_sofia.resilience.errors import CrawlError, NetworkTls, ServiceProxy, ServiceRedis
+from sale_sofia.resilience.leases import renewing
 
 log = logging.getLogger(__name__)
 _SAFE_TO_REPEAT: Final = (ServiceProxy, NetworkTls)
@@ -56,6 +59,8 @@ class ProxiedFetcher:
     further_tries: int
     proxy_seconds: float
     proof: Collection[bytes] = ()
+    lane: BrowserLane | None = None
+    """For challenges, where the portal's file allows it."""
     steps: Steps = field(default_factory=Steps)
     clock: Callable[[], float] = time.monotonic
     _idle: list[str] = field(default_factory=list)
@@ -87,6 +92,15 @@ class ProxiedFetcher:
     def _new_session(self) -> str:
         return f"{self._prefix}-{next(self._names)}"
 
+    async def through(
+        self, request: Request, lease: Lease, may_climb: Callable[[], Awaitable[bool]]
+    ) -> Response:
+        """The answer by way of a leased proxy, which stays leased as long as it takes."""
+        if self.lane is None:
+            return await self.inner.fetch(request)
+        async with renewing(request.timeout_seconds, partial(self.pool.renew, lease)):
+            return await self.lane.fetch(request, lease.proxy.id, may_climb)
+
     async def _look_at_supply(self) -> None:
         if self.clock() - self._looked_at >= READY_WITHIN_SECONDS:
             self._looked_at = self.clock()
@@ -104,6 +118,8 @@ class _Errand:
     suspects: tuple[str, ...] = ()
     """Proxies through which the certificate was false."""
     ends: float = 0.0
+    has_climbed: bool = False
+    """Whether this answer has had its step of the ladder."""
 
     async def run(self) -> Response:
         self.ends = self.owner.clock() + self.request.timeout_seconds
@@ -148,7 +164,7 @@ class _Errand:
         owner, use = self.owner, Use("neutral")
         self.tried = (*self.tried, lease.proxy.id)
         try:
-            response = await owner.inner.fetch(self._routed(lease))
+            response = await owner.through(self._routed(lease), lease, self._may_use_browser)
             verdict = classify(response, self.request.url, proof=owner.proof)
             use = use_of_verdict(verdict, response.seconds)
         except CrawlError as error:
@@ -162,7 +178,17 @@ class _Errand:
         finally:
             await asyncio.shield(owner.pool.report(lease, use))
         await self._learn_from(use)
-        return response
+        return replace(response, disprove=partial(self._disproved, lease)) if use.kind == "ok" else response
+
+    async def _may_use_browser(self) -> bool:
+        """Take the ladder's next step for a challenge; whether it is the browser."""
+        self.has_climbed = True
+        return await self._step_without_answer(challenged=True) is Rung.BROWSER
+
+    async def _disproved(self, lease: Lease, why: str) -> None:
+        """It was a block after all, seen only when the page was read."""
+        await self.owner.pool.note(lease.proxy.id, lease.domain, Use("blocked", why=why))
+        await self._step_without_answer()
 
     def _routed(self, lease: Lease) -> Request:
         seconds = max(0.0, min(self._left(), self.owner.proxy_seconds))
@@ -180,16 +206,17 @@ class _Errand:
             await self.owner.pool.quarantine(
                 suspect, "a false certificate, where another proxy showed a true one"
             )
-        if use.kind in {"blocked", "transport"}:
-            await self._step_without_answer()
-        else:
+        if use.kind not in {"blocked", "transport"}:
             self.owner.ladder.succeeded()
+        elif not self.has_climbed:
+            await self._step_without_answer()
 
-    async def _step_without_answer(self) -> None:
+    async def _step_without_answer(self, *, challenged: bool = False) -> Rung:
         """Take the ladder's next step for the requests that follow."""
-        rung = self.owner.ladder.failed(self.owner.clock())
+        rung = self.owner.ladder.failed(self.owner.clock(), challenged=challenged)
         if rung is not Rung.DIRECT:
             await self._take(rung)
+        return rung
 
     async def _step(self, failure: CrawlError) -> Response | None:
         """Take the ladder's next step; the answer, where it is to go directly."""

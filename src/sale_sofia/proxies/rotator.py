@@ -16,6 +16,7 @@ from redis.exceptions import RedisError
 from sale_sofia.config import proxies as fixed
 from sale_sofia.config.resilience import RENEWALS_PER_LEASE
 from sale_sofia.config.site_config import available_sites, load_site_config
+from sale_sofia.proxies.carrying import carry_both
 from sale_sofia.proxies.model import Lease, NoProxy, Use, Wish
 from sale_sofia.proxies.pool import EVERYWHERE, ScoredProxyPool
 from sale_sofia.proxies.rotator_request import BadRequest, TunnelRequest, read_request
@@ -103,7 +104,7 @@ class Rotator:
             ):
                 seconds = time.monotonic() - started
                 near[1].write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                answered = await _carry_both(near, far)
+                answered = await carry_both(near, far)
                 use = Use("ok", seconds) if answered else Use("neutral", why="nothing came back")
                 return True
         except TunnelFailed as error:
@@ -152,34 +153,6 @@ async def _refuse(near: Streams, status: int, why: str, retry_after: float | Non
     with suppress(OSError):
         await near[1].drain()
         near[1].write_eof()
-
-
-async def _carry_both(near: Streams, far: Streams) -> bool:
-    """Carry bytes both ways until one side ends; whether any came back."""
-    came = asyncio.create_task(_carry(far[0], near[1]))
-    went = asyncio.create_task(_carry(near[0], far[1]))
-    try:
-        await went
-        return await came > 0
-    finally:
-        came.cancel()
-        went.cancel()
-
-
-async def _carry(source: asyncio.StreamReader, to: asyncio.StreamWriter) -> int:
-    carried = 0
-    with suppress(OSError, TimeoutError):
-        while True:
-            async with asyncio.timeout(fixed.ROTATOR_IDLE_SECONDS):
-                piece = await source.read(fixed.ROTATOR_PIECE_BYTES)
-            if not piece:
-                break
-            carried += len(piece)
-            to.write(piece)
-            await to.drain()
-    with suppress(OSError):
-        to.write_eof()
-    return carried
 
 
 def domain_of(host: str) -> str:

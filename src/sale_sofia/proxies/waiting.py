@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TypeVar
 
 from redis.asyncio import Redis
@@ -15,6 +16,14 @@ from sale_sofia.proxies.pool import ScoredProxyPool
 from sale_sofia.proxies.refresh_board import RefreshBoard, RefreshProgress
 
 Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How long, and what is done between two looks."""
+
+    seconds: float
+    between: Callable[[], None]
 
 
 class ProxiesStillMissing(TimeoutError):
@@ -84,6 +93,21 @@ async def wait_for_ready(
         told = ", ".join(f"{domain}: {ready[domain]} of {least}" for domain, least in wanted.items())
         raise ProxiesStillMissing(f"Not enough proxies after {seconds:g} s ({told}).")
     return found
+
+
+async def wait_for_some(
+    redis: Redis, pool: ScoredProxyPool, wanted: dict[str, int], job_id: str, wait: Wait
+) -> dict[str, int]:
+    """How many are ready for each portal: when they are enough, the refresh has ended, or the time is up."""
+    board = RefreshBoard(redis)
+
+    async def look() -> dict[str, int] | None:
+        over = await board.holder() != job_id
+        found = {domain: await pool.ready(domain) for domain in wanted}
+        return found if over or all(found[domain] >= least for domain, least in wanted.items()) else None
+
+    found = await wait_until(redis, look, wait.seconds, wait.between)
+    return found or {domain: await pool.ready(domain) for domain in wanted}
 
 
 async def wait_until(

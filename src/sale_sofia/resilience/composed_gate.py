@@ -38,6 +38,10 @@ class ComposedGate(GateSteps):
         if self.closing:
             await self.closing()
 
+    async def further(self, admission: Admission, max_wait: float) -> bool:
+        """See `Gate`."""
+        return await self.limiter.acquire_async(admission.domain, max_wait=max_wait)
+
     async def penalise(self, domain: str, retry_after: float, seen_epoch: int | None = None) -> None:
         """Pause the domain for everybody; see `RateLimiter`."""
         await self.limiter.penalise(domain, retry_after, self.clock(), seen_epoch=seen_epoch)

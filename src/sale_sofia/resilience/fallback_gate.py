@@ -93,6 +93,16 @@ class FallbackGate(Requests):
             self._lose(error)
             return Refusal(self.retry_seconds, "shared_gone")
 
+    async def further(self, admission: Admission, max_wait: float) -> bool:
+        """See `Gate`. Without Redis nobody can say when its turn is."""
+        if admission.place in self._local_places:
+            return await self.local.gate.further(admission, max_wait)
+        try:
+            return await self.shared.further(admission, max_wait)
+        except _GONE as error:
+            self._lose(error)
+            return False
+
     async def report(self, admission: Admission, outcome: Outcome) -> None:
         """See `Gate`. What cannot be told to Redis ends with its lease; a pause is not lost."""
         if admission.place in self._local_places:

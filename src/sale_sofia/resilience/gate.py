@@ -42,6 +42,9 @@ class Gate(Protocol):
         Refused, cancelled or failed, it holds nothing any more. Report the admission returned here.
         """
 
+    async def further(self, admission: Admission, max_wait: float) -> bool:
+        """Wait for another instant for a request that asks again; False where none comes in time."""
+
     async def report(self, admission: Admission, outcome: Outcome) -> None:
         """Give the place back and tell breaker and limiter. Only the first report of an admission counts."""
 

@@ -93,6 +93,10 @@ class RedisGate(GateSteps):
         """See `Gate`."""
         await self.redis.aclose()
 
+    async def further(self, admission: Admission, max_wait: float) -> bool:
+        """See `Gate`."""
+        return await self.limiter.acquire_async(admission.domain, max_wait=max_wait)
+
     async def penalise(self, domain: str, retry_after: float, seen_epoch: int | None = None) -> None:
         """Pause the domain for everybody; see `RateLimiter`."""
         await self.limiter.penalise(domain, retry_after, self.clock(), seen_epoch=seen_epoch)

@@ -7,6 +7,7 @@ import pytest
 from sale_sofia.config.fetching import LOOKED_AT_BYTES, TINY_BYTES
 from sale_sofia.fetching.base import BlockKind, Response, Verdict
 from sale_sofia.fetching.block_marks import DECISIVE_BODY
+from sale_sofia.fetching.blocks import asks_for_browser
 from sale_sofia.fetching.classify import classify, disguised_block
 from unit.fetching.challenges import ADVERT, ASKED, CHALLENGES, RECAPTCHA, Case, answer, html
 from unit.fetching.good_pages import GOOD
@@ -126,3 +127,17 @@ def test_a_new_layout_is_no_block_unless_something_says_so(case: Case, vendor: s
 
 def _page(body: bytes) -> Verdict:
     return classify(Response(ASKED, 200, {"content-type": "text/html"}, body + b"</html>", 0.1), ASKED)
+
+
+FOR_NOBODY = {
+    "attention", "attention, tiny 200", "error details, 503", "server", "imperva header", "imperva cdn, 503",
+    "imperva header, tiny 200", "aws cookie",
+}  # fmt: skip
+"""Of these kinds, but refused outright or told only by what good pages have too."""
+
+
+@pytest.mark.parametrize("case", CHALLENGES, ids=of)
+def test_only_challenges_of_a_script_are_for_a_browser(case: Case) -> None:
+    """A captcha is for a person, and a bare refusal for nobody."""
+    by_script = case.kind in {"cloudflare", "challenge"} and case.name not in FOR_NOBODY
+    assert asks_for_browser(answer(case), PROOF) == by_script

@@ -51,3 +51,17 @@ def test_a_tier_that_helped_is_kept_for_a_day() -> None:
     assert one.level_at(100.0 + 86_400) == 0
     steps(one, 17, now=1e6)
     assert one.level_at(1e6) == 2
+
+
+def test_the_browser_is_for_challenges_and_comes_before_going_directly() -> None:
+    table = ProxyTable(use=True, direct_allowed=True, tiers=("paid",))
+    budgets = budgets_of(Settings(), table, can_refresh=False, browser=True)
+    challenged, refused = Ladder(budgets), Ladder(budgets)
+    climbed = [challenged.failed(0.0, challenged=True).value for _ in range(18)]
+    assert climbed[12:] == [*["browser"] * 3, *["direct"] * 3]
+    assert steps(refused, 15)[12:] == ["direct"] * 3
+
+
+def test_without_the_browser_a_challenge_climbs_like_any_block() -> None:
+    one = ladder(use=True)
+    assert "browser" not in [one.failed(0.0, challenged=True).value for _ in range(100)]

@@ -3,25 +3,32 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from browsers import chromium_or_skip
 from fleet_certificates import Certificates
 from fleet_origins import HOSTS
 from fleet_world import FleetWorld, fleet_world
-from proxy_fleet import KINDS, OWN, PASSWORD
+from proxy_fleet import KINDS, OWN, PASSWORD, TLS
 from sale_sofia.fetching.base import Response, Route
 from sale_sofia.fetching.client import CurlFetcher
+from sale_sofia.proxies.browser import BrowserProgram
+from sale_sofia.proxies.browser_lane import BrowserLane
 from sale_sofia.proxies.errors import NoProxyReady, NoWayOut
 from sale_sofia.proxies.ladder import Ladder, Rung
+from sale_sofia.proxies.lane_memory import Clearance, LaneMemory
+from sale_sofia.proxies.lane_notes import FileNotes
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
 from sale_sofia.proxies.model import DomainStats, Proxy
 from sale_sofia.proxies.proxied_fetcher import ProxiedFetcher, Steps
 from sale_sofia.proxies.rules import PoolRules
 from sale_sofia.resilience.errors import CrawlError, ForeignAddress, ServiceProxy, ServiceRedis
 from sale_sofia.resilience.outcome import Outcome
+from unit.proxies.challenging import Escorted
 
 RULES = PoolRules(spacing_seconds=0.0, lease_seconds=30.0)
 BUDGETS = {Rung.OTHER_PROXY: 6, Rung.NEW_SESSION: 3, Rung.RESTART: 3, Rung.REFRESH: 3, Rung.NEXT_TIER: 2}
@@ -64,7 +71,9 @@ async def made(
             await fetcher.close()
 
 
-@pytest.mark.parametrize("kind", ["good", "socks5", "with_password", "socks5_login", "slow", "transparent"])
+@pytest.mark.parametrize(
+    "kind", ["good", "socks5", "with_password", "socks5_login", "slow", "transparent", TLS]
+)
 def test_a_page_comes_through_its_proxy(certificates: Certificates, kind: str) -> None:
     async def scenario() -> tuple[Response, set[str], set[str], list[DomainStats]]:
         async with made(certificates, {kind: 1}) as one:
@@ -76,6 +85,46 @@ def test_a_page_comes_through_its_proxy(certificates: Certificates, kind: str) -
     assert (answer.status, answer.url) == (200, URL)
     assert sources == hosts
     assert (row.successes, row.uses, row.leased) == (1, 1, False)
+
+
+def test_a_proxy_over_tls_whose_own_certificate_is_false_is_not_spoken_to(certificates: Certificates) -> None:
+    async def scenario() -> tuple[set[str], int]:
+        async with made(certificates, {TLS: 1}) as one:
+            one.fetcher.inner = CurlFetcher("chrome", 5)  # trusts whom everybody trusts
+            with pytest.raises(ServiceProxy):
+                await one.fetch()
+            return one.world.origins.sources(), (await one.stats(TLS))[0].failures_in_a_row
+
+    assert asyncio.run(scenario()) == (set(), 1)
+
+
+def test_a_block_that_is_seen_when_the_page_is_read_is_told_to_the_pool(certificates: Certificates) -> None:
+    async def scenario() -> tuple[DomainStats, DomainStats, list[str], dict[str, int]]:
+        async with made(certificates, {"good": 2}) as one:
+            answer = await one.fetch()
+            await answer.disprove("captcha")
+            await one.fetch()
+            first = next(row for row in await one.stats("good") if row.last_reason)
+            there = next(row for row in await one.stats("good", HOSTS[1]) if row.id == first.id)
+            sources = [asked.source for asked in one.world.origins.log]
+            return first, there, sources, await one.pool.climbs(HOSTS[0])
+
+    here, there, sources, climbs = asyncio.run(scenario())
+    assert (here.failures_in_a_row, here.last_reason, here.leased) == (1, "captcha", False)
+    assert here.ready_in_seconds > 100
+    assert (there.failures_in_a_row, there.ready_in_seconds) == (0, 0.0)
+    assert sources[0] != sources[1]
+    assert climbs == {"other_proxy": 1}
+
+
+def test_a_block_that_was_known_is_not_told_twice(certificates: Certificates) -> None:
+    async def scenario() -> DomainStats:
+        async with made(certificates, {"banned": 1}) as one:
+            await (await one.fetch()).disprove("forbidden")
+            return (await one.stats("banned"))[0]
+
+    row = asyncio.run(scenario())
+    assert (row.uses, row.failures_in_a_row) == (1, 1)
 
 
 def test_a_dead_one_is_replaced_within_the_same_request(certificates: Certificates) -> None:
@@ -146,6 +195,21 @@ def test_with_an_empty_pool_nothing_goes_out(certificates: Certificates) -> None
 
     assert asyncio.run(scenario()) == set()
     assert asked
+
+
+def test_with_an_empty_pool_the_browser_goes_nowhere(certificates: Certificates, tmp_path: Path) -> None:
+    async def scenario() -> set[str]:
+        async with made(certificates, {}) as one:
+            inner = one.fetcher.inner
+            assert isinstance(inner, CurlFetcher)
+            memory = LaneMemory(FileNotes(tmp_path / "lane"), 9)
+            await memory.browser_helped("elsewhere", Clearance((), {}))
+            one.fetcher.lane = BrowserLane(HOSTS[0], inner, BrowserProgram(chromium_or_skip(), 60.0), memory)
+            with pytest.raises(NoProxyReady):
+                await one.fetcher.fetch(replace(one.world.request(URL), escort=Escorted()))
+            return one.world.origins.sources()
+
+    assert asyncio.run(scenario()) == set()
 
 
 def test_without_the_pool_nothing_goes_out(certificates: Certificates) -> None:

@@ -6,16 +6,23 @@ from typing import Any
 
 import pytest
 
+from browsers import chromium_or_skip
 from sale_sofia.config.settings import Settings, SettingsError, load_settings
 from sale_sofia.config.site_config import SiteConfig, load_site_config
 from sale_sofia.config.site_proxies import ProxyTable
 from sale_sofia.fetching.base import Request, Response
 from sale_sofia.fetching.client import CurlFetcher
 from sale_sofia.proxies import assembly
+from sale_sofia.proxies.address import ProxyAddress
 from sale_sofia.proxies.assembly import LocalRefresh, through_proxies
+from sale_sofia.proxies.browser_lane import ChallengedFetcher
+from sale_sofia.proxies.browser_setup import browser_lane
 from sale_sofia.proxies.canary import canary_request, make_canary
+from sale_sofia.proxies.factory import get_pool
+from sale_sofia.proxies.ladder import Rung
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
-from sale_sofia.proxies.model import Proxy
+from sale_sofia.proxies.model import Proxy, Use
+from sale_sofia.proxies.overview import DomainTable, domain_tables
 from sale_sofia.proxies.proxied_fetcher import ProxiedFetcher
 from sale_sofia.proxies.refresh import Sweep
 from sale_sofia.proxies.source_list import SourceList
@@ -135,3 +142,64 @@ def test_a_judge_is_named_by_its_origin(monkeypatch: pytest.MonkeyPatch, wrong: 
         load_settings()
     monkeypatch.setenv("PROXY_JUDGE_URL", "https://judge.example:8443/")
     assert load_settings().proxy_judge_url == "https://judge.example:8443"
+
+
+@pytest.mark.parametrize("proxies", [True, False])
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("allowed", [True, False])
+def test_the_browser_needs_the_setting_and_the_portals_file(
+    tmp_path: Path,
+    proxies: bool,  # noqa: FBT001
+    enabled: bool,  # noqa: FBT001
+    allowed: bool,  # noqa: FBT001
+) -> None:
+    chromium_or_skip()
+
+    async def scenario() -> bool:
+        fetcher = CurlFetcher("chrome", 5)
+        settings = Settings(data_dir=tmp_path, browser_enabled=enabled)
+        config = site(use=proxies).model_copy(update={"browser_allowed": allowed})
+        found = await through_proxies(settings, config, fetcher, None)
+        await fetcher.close()
+        assert isinstance(found, ProxiedFetcher) == proxies
+        lane = found.lane if isinstance(found, ProxiedFetcher | ChallengedFetcher) else None
+        if isinstance(found, ProxiedFetcher):
+            assert (found.ladder.budgets[Rung.BROWSER] > 0) == (enabled and allowed)
+        return lane is not None
+
+    assert asyncio.run(scenario()) == (enabled and allowed)
+
+
+def test_without_a_browser_the_crawl_goes_on_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = Settings(data_dir=tmp_path, browser_enabled=True, browser_path=tmp_path / "none")
+    config = load_site_config("imot.bg").model_copy(update={"browser_allowed": True})
+    assert browser_lane(settings, config, CurlFetcher("chrome", 5), None) is None
+    assert "BROWSER_PATH" in caplog.text
+
+
+def test_tables_of_all_portals_with_masked_passwords_the_best_first(tmp_path: Path, redis_url: str) -> None:
+    settings = Settings(data_dir=tmp_path)
+    good, bad = (Proxy(ProxyAddress("http", "10.0.0.1", port, "me", "s3cret")) for port in (1, 2))
+
+    async def scenario() -> list[DomainTable]:
+        pool = await get_pool(settings, redis_url)
+        for one in (good, bad):
+            await pool.put(one)
+        await pool.note(good.id, "imot.bg", Use("ok", 0.25))
+        await pool.note(bad.id, "imot.bg", Use("blocked", why="captcha"))
+        await pool.climbed("imot.bg", Rung.NEW_SESSION)
+        await pool.close()
+        return await domain_tables(settings, redis_url)
+
+    portal, everywhere = asyncio.run(scenario())
+    assert [(row.id, row.latency_seconds, row.last_reason) for row in portal.rows] == [
+        (good.id, 0.25, ""),
+        (bad.id, None, "captcha"),
+    ]
+    assert portal.rows[1].ready_in_seconds > 100
+    assert (portal.domain, portal.recovery) == ("imot.bg", {"new_session": 1})
+    assert (everywhere.domain, len(everywhere.rows)) == ("*", 2)
+    assert "s3cret" not in repr([portal, everywhere])
+    assert portal.rows[0].address == "http://me:***@10.0.0.1:1"

@@ -141,3 +141,20 @@ def test_real_tasks_together_keep_the_pace_and_the_places() -> None:
     asyncio.run(crowd())
     assert len(went) == 3
     assert 2 * INTERVAL - 0.001 <= went[2] - start < 5.0
+
+
+def test_who_asks_again_waits_for_another_turn_and_needs_no_second_place(
+    gate: AnyGate, gate_backend: Backend
+) -> None:
+    async def scenario() -> tuple[list[bool], float]:
+        async with gate.request(IMOT, 10.0) as admission:
+            assert isinstance(admission, Admission)
+            started = time.monotonic()
+            turns = [await gate.further(admission, 10.0) for _ in range(5)]
+            seconds = time.monotonic() - started
+            turns.append(await gate.further(admission, 0.0))
+            return turns, seconds
+
+    turns, seconds = gate_backend.run(scenario())
+    assert turns[:5] == [True] * 5
+    assert seconds >= 3 * INTERVAL

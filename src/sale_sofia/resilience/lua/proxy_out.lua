@@ -14,7 +14,7 @@ end
 
 local function quarantine(id)
   local everywhere = belief_of(EVERYWHERE, id)
-  everywhere[WHY] = ask.why
+  everywhere[WHY] = plain(ask.why)
   save_belief(EVERYWHERE, id, everywhere)
   redis.call('SADD', OUT, id)
   for _, domain in ipairs(redis.call('SMEMBERS', DOMAINS)) do drop(domain, id) end

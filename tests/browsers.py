@@ -1,0 +1,55 @@
+"""A real Chromium for tests: the system's, installed where that is possible; else the test is skipped."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from sale_sofia.fetching.chromium import BrowserMissing, find_browser
+
+OFF = "TESTS_INSTALL_NOTHING"
+"""A variable by which a machine's owner keeps it as it is."""
+_PATIENCE_SECONDS = 600
+
+
+@cache
+def chromium_or_skip() -> Path:
+    try:
+        return find_browser(None)
+    except BrowserMissing:
+        _install()
+    try:
+        return find_browser(None)
+    except BrowserMissing as reason:
+        pytest.skip(str(reason))
+
+
+def _install() -> None:
+    """By one test process at a time, and tried once on this machine."""
+    if os.geteuid() != 0 or shutil.which("apt-get") is None or os.environ.get(OFF):
+        return
+    tried = Path(tempfile.gettempdir()) / "sale-sofia-tests-chromium"
+    with tried.open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if lock.tell() == 0 and shutil.which("chromium") is None:
+            lock.write("tried\n")
+            lock.flush()
+            _apt("update")
+            _apt("install", "-y", "--no-install-recommends", "chromium")
+
+
+def _apt(*words: str) -> None:
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    subprocess.run(
+        ["apt-get", *words],  # noqa: S607 - wherever it is
+        env=quiet,
+        capture_output=True,
+        check=False,
+        timeout=_PATIENCE_SECONDS,
+        stdin=subprocess.DEVNULL,
+    )

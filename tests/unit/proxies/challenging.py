@@ -1,0 +1,71 @@
+"""A portal that lets only browsers through, and somebody who goes along and notes what is asked for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from sale_sofia.fetching.base import Request
+from sale_sofia.simulator.challenge import CHALLENGE_PAGE, CHALLENGE_SCRIPT, SCRIPT_PATH, has_passed
+from unit.fetching.portal import Portal
+
+ADVERT = f"<!doctype html><html><body>{'Обява като всяка друга. ' * 400}</body></html>".encode("cp1251")
+CAPTCHA = b"<!doctype html><html><body><div class='g-recaptcha' data-sitekey='0'></div></body></html>"
+FOR_EVER = (
+    b"<html><head><script id='anubis_challenge'></script><script>location.reload()</script></html>".replace(
+        b"'", b'"'
+    )
+)
+
+
+@dataclass
+class Escorted:
+    """Permits everything, unless told otherwise."""
+
+    seconds: float = 300.0
+    forbidden: str = ""
+    asked: list[str] = field(default_factory=list)
+
+    async def may_ask(self, url: str) -> bool:
+        self.asked.append(url)
+        return not self.forbidden or self.forbidden not in url
+
+    def seconds_left(self) -> float:
+        return self.seconds
+
+
+@dataclass
+class Challenger:
+    """Answers like a portal whose pages want a browser; `pages` are told as they are."""
+
+    page: bytes = ADVERT
+    closed: bool = True
+    pages: Mapping[str, Callable[[], web.StreamResponse]] = field(default_factory=dict)
+    seen: list[tuple[str, str, str]] = field(default_factory=list)
+    """Path, cookies and browser of every request."""
+
+    async def answer(self, asked: web.BaseRequest) -> web.StreamResponse:
+        headers = asked.headers
+        self.seen.append((asked.path, headers.get("Cookie", ""), headers.get("User-Agent", "")))
+        if asked.path in self.pages:
+            return self.pages[asked.path]()
+        if asked.path == SCRIPT_PATH:
+            return web.Response(body=CHALLENGE_SCRIPT, content_type="text/javascript")
+        if self.closed and not has_passed(headers):
+            return html(CHALLENGE_PAGE, status=403)
+        return html(self.page, charset="windows-1251")
+
+    def paths(self) -> list[str]:
+        return [path for path, _, _ in self.seen]
+
+
+def html(body: bytes, status: int = 200, charset: str = "utf-8", **headers: str) -> web.Response:
+    kind = {"Content-Type": f"text/html; charset={charset}"}
+    return web.Response(status=status, body=body, headers=kind | headers)
+
+
+def asking(
+    log: Portal, escort: Escorted | None, path: str = "/advert", max_bytes: int = 1_000_000
+) -> Request:
+    host = f"127.0.0.1:{log.port}"
+    return Request(f"http://{host}{path}", frozenset({host}), 60.0, 60.0, max_bytes, escort=escort)

@@ -1,0 +1,187 @@
+"""One visit with a real Chromium: what it asks for, what it brings back, and how it ends."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from aiohttp import web
+
+from browsers import chromium_or_skip
+from fleet_certificates import Certificates
+from fleet_world import fleet_world
+from proxy_fleet import OWN
+from sale_sofia.fetching.base import Route
+from sale_sofia.proxies.browser import BrowserProgram, Visit
+from sale_sofia.proxies.browser_cookies import browser_cookies, curl_line
+from sale_sofia.resilience.errors import (
+    BodyTooLarge,
+    CrawlError,
+    NetworkTimeout,
+    PrivateAddress,
+    ServiceBrowser,
+    ServiceProxy,
+)
+from sale_sofia.simulator.challenge import CHALLENGE_PAGE, CHALLENGE_SCRIPT, SCRIPT_PATH
+from unit.fetching.portal import portal
+from unit.proxies.challenging import ADVERT, CAPTCHA, FOR_EVER, Challenger, Escorted, asking, html
+
+GO_ON = b"<script>location = '/advert'</script>"
+INLINE = (
+    b'<html><head><script id="anubis_challenge"></script><script>'
+    + CHALLENGE_SCRIPT.replace(b"location.reload()", b"location = '/advert'")
+    + b"</script></html>"
+)
+HAS = b"127.0.0.1\tFALSE\t/\tFALSE\t0\tvisitor\tseven"
+
+
+@pytest.fixture
+def program() -> BrowserProgram:
+    return BrowserProgram(chromium_or_skip(), 300.0)
+
+
+def visit(
+    program: BrowserProgram, challenger: Challenger, escort: Escorted, *, paid: bool = True, **more: object
+) -> Visit:
+    async def run() -> Visit:
+        async with portal(challenger.answer) as log:
+            return await program.visit(asking(log, escort, **more), [HAS], paid=paid)  # type: ignore[arg-type]
+
+    return asyncio.run(run())
+
+
+def test_a_challenge_is_passed_with_nothing_asked_for_but_page_and_script(program: BrowserProgram) -> None:
+    challenger, escort = Challenger(), Escorted()
+    found = visit(program, challenger, escort)
+    assert (found.response.status, found.response.body.decode()) == (200, ADVERT.decode("cp1251"))
+    assert challenger.paths() == ["/advert", SCRIPT_PATH, "/advert"]
+    # The first request had its turn; each further one waited for its own.
+    assert [urlsplit(url).path for url in escort.asked] == [SCRIPT_PATH, "/advert"]
+    assert all(cookie.startswith("visitor=seven") for _, cookie, _ in challenger.seen)
+    assert HAS in found.cookies
+    assert any(b"\tpassed\t" in line for line in found.cookies)
+    assert {found.headers["user-agent"]} == {agent for _, _, agent in challenger.seen}
+    assert "Headless" not in found.headers["user-agent"]
+
+
+def test_what_robots_txt_forbids_is_not_asked_for(program: BrowserProgram) -> None:
+    challenger = Challenger(pages={"/first": lambda: html(CHALLENGE_PAGE + GO_ON)}, closed=False)
+    escort = Escorted(forbidden=SCRIPT_PATH)
+    found = visit(program, challenger, escort, paid=False, path="/first")
+    assert (found.response.status, challenger.paths()) == (200, ["/first", "/advert"])
+    assert [urlsplit(url).path for url in escort.asked] == ["/first", SCRIPT_PATH, "/advert"]
+
+
+def test_a_captcha_is_the_end(program: BrowserProgram) -> None:
+    challenger = Challenger(page=CAPTCHA)
+    found = visit(program, challenger, Escorted())
+    assert found.response.body == CAPTCHA
+    assert challenger.paths() == ["/advert", SCRIPT_PATH, "/advert"]
+
+
+def test_a_challenge_without_end_is_given_up(program: BrowserProgram) -> None:
+    challenger = Challenger(pages={"/advert": lambda: html(FOR_EVER)})
+    with suppress(NetworkTimeout):  # whether one of them can be read before it gives way is chance
+        assert visit(program, challenger, Escorted()).response.body == FOR_EVER
+    assert len(challenger.seen) == 6
+
+
+def test_a_page_that_gives_way_before_it_can_be_read_is_passed_too(program: BrowserProgram) -> None:
+    challenger = Challenger(pages={"/first": lambda: html(INLINE)})
+    found = visit(program, challenger, Escorted(), path="/first")
+    assert found.response.url.endswith("/advert")
+    assert found.response.body.decode() == ADVERT.decode("cp1251")
+    assert challenger.paths() == ["/first", "/advert"]
+
+
+def elsewhere(port: int) -> Mapping[str, object]:
+    return {"/advert": lambda: html(b"", 302, Location=f"http://127.0.0.1:{port}/taken")}
+
+
+def test_more_than_a_page_has_ends_the_visit_at_once(program: BrowserProgram) -> None:
+    sent = 0
+
+    async def huge(asked: web.BaseRequest) -> web.StreamResponse:
+        nonlocal sent
+        response = web.StreamResponse(headers={"Content-Type": "text/html"})
+        await response.prepare(asked)
+        while sent < 300_000_000:
+            await response.write(b"x" * 100_000)
+            sent += 100_000
+        return response
+
+    async def run() -> None:
+        async with portal(huge) as log:
+            # So much time that only the size can end it.
+            await replace(program, seconds=3600.0).visit(asking(log, Escorted(3600.0)), [], paid=True)
+
+    with pytest.raises(BodyTooLarge):
+        asyncio.run(run())
+    assert sent < 100_000_000
+
+
+def test_a_redirect_to_another_host_leads_nowhere(program: BrowserProgram) -> None:
+    other = Challenger()
+
+    async def run() -> None:
+        async with portal(other.answer) as foreign:
+            challenger = Challenger(pages=elsewhere(foreign.port))  # type: ignore[arg-type]
+            async with portal(challenger.answer) as log:
+                with pytest.raises(PrivateAddress):
+                    await program.visit(asking(log, Escorted()), [], paid=True)
+
+    asyncio.run(run())
+    assert other.seen == []
+
+
+def test_a_silent_portal_ends_with_the_time_of_the_page(program: BrowserProgram) -> None:
+    async def silent(_: web.BaseRequest) -> web.StreamResponse:
+        await asyncio.sleep(600)
+        return html(b"")
+
+    async def run() -> None:
+        async with portal(silent) as log:
+            await program.visit(asking(log, Escorted(seconds=2.0)), [], paid=True)
+
+    with pytest.raises(NetworkTimeout):
+        asyncio.run(run())
+
+
+@pytest.mark.parametrize("kind", ["dead", "refusing", "wants_password"])
+def test_without_its_proxy_nothing_goes_out(
+    certificates: Certificates, program: BrowserProgram, kind: str
+) -> None:
+    async def run() -> tuple[CrawlError, set[str]]:
+        async with fleet_world(certificates, {kind: 1}) as world:
+            proxy = world.fleet.members[0].address
+            route = Route(f"{proxy.scheme}://{proxy.place}", "s")
+            request = replace(world.request(world.url()), route=route, escort=Escorted())
+            with pytest.raises(ServiceProxy) as told:
+                await program.visit(request, [], paid=True)
+            return told.value, world.origins.sources()
+
+    _, sources = asyncio.run(run())
+    assert sources == set()
+    assert OWN not in sources
+
+
+def test_a_program_that_is_no_browser_is_named(tmp_path: Path) -> None:
+    chromium_or_skip()
+    path = tmp_path / "browser"
+    path.write_text("#!/bin/sh\nexit 1\n")
+    path.chmod(0o700)
+    with pytest.raises(ServiceBrowser, match="browser does not start"):
+        visit(BrowserProgram(path, 30.0), Challenger(), Escorted())
+
+
+def test_cookies_are_the_same_in_curl_and_in_the_browser() -> None:
+    lines = [
+        HAS,
+        b"#HttpOnly_.imot.bg\tTRUE\t/\tTRUE\t1900000000\tcf_clearance\ta=b; c",
+        b".imot.bg\tTRUE\t/obiavi\tFALSE\t0\tempty\t",
+    ]
+    assert [curl_line(one) for one in browser_cookies(lines)] == lines
+    assert browser_cookies([b"no cookie"]) == []
