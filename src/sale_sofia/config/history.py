@@ -1,6 +1,6 @@
 """The rules of the history: when an advert is looked at again, and what a price may turn into."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,23 @@ ODD_RATIOS: Final[Sequence[float]] = (0.1, 10.0, 0.001, 1000.0)
 """What a digit or three too few or too many do to a price."""
 ODD_RATIO_TOLERANCE: Final = 0.01
 """Share by which a price may miss such a ratio: a price per m² is printed without cents."""
+BUILT_TYPES: Final = frozenset(
+    {
+        "apartment",
+        "maisonette",
+        "studio",
+        "house",
+        "house_floor",
+        "villa",
+        "office",
+        "shop",
+        "hotel",
+        "industrial",
+    }
+)
+"""Property of which a whole one is never sold or let for what a square metre of it costs."""
+LEAST_PRICE_EUR: Final[Mapping[str, float]] = {"sale": 10_000.0, "rent": 60.0}
+"""A built property seen for less, for the first time, is taken for one whose price is another number."""
 VAT_RATE: Final = 0.2
 """A price without VAT and the same price with it differ by this share."""
 VAT_TOLERANCE: Final = 0.002

@@ -2,6 +2,7 @@
 
 from sale_sofia.data import (
     alert_schema,
+    dashboard_schema,
     description_schema,
     drift_schema,
     evaluation_schema,
@@ -13,6 +14,7 @@ from sale_sofia.data.schema import metadata
 
 __all__ = [
     "alert_schema",
+    "dashboard_schema",
     "description_schema",
     "drift_schema",
     "evaluation_schema",

@@ -74,11 +74,13 @@ _OPENED = (
 )
 
 
-def see_cards(connection: Connection, scope: Scope, shown: Sequence[SeenCard], *, at: float) -> set[str]:
+def see_cards(
+    connection: Connection, scope: Scope, shown: Sequence[SeenCard], *, at: float, least: int = 0
+) -> set[str]:
     """Remember the cards of a page, and their adverts as seen; the ids of those that must be opened.
 
     These are: an advert never seen, or gone until now; one whose card is not what it was when the advert was
-    opened last; one that is due for a visit.
+    opened last; one that is due for a visit. When they are fewer than `least`, those due soonest join them.
     """
     asked = {"of_site": scope.site, "ids": sorted(card.external_id for card in shown)}
     opened = {(row.external_id, row.opened_hash) for row in connection.execute(_SELECT_OPENED, asked)}
@@ -87,11 +89,13 @@ def see_cards(connection: Connection, scope: Scope, shown: Sequence[SeenCard], *
     _see_listings(connection, known.values(), at)
     if scope.everything:
         return {card.external_id for card in shown}
-    return {
+    wanted = {
         card.external_id
         for card in shown
         if (card.external_id, card.hash) not in opened or _is_due(known.get(card.external_id), at)
     }
+    others = sorted(known.keys() - wanted, key=lambda one: (known[one]["revisit_at"], one))
+    return wanted.union(others[: max(0, least - len(wanted))])
 
 
 def _is_due(row: RowMapping | None, at: float) -> bool:

@@ -37,7 +37,7 @@ def export_listings(db: Database, path: Path, *, rows_at_once: int = ROWS_AT_ONC
         ValueError: a suffix of no known format.
     """
     write = _writer(path)
-    with _whole_or_not_at_all(path) as unfinished:
+    with whole_or_not_at_all(path) as unfinished:
         return write(unfinished, _batches(db, rows_at_once))
 
 
@@ -65,7 +65,8 @@ def _record(row: Mapping[Any, Any]) -> Record:
 
 
 @contextmanager
-def _whole_or_not_at_all(path: Path) -> Iterator[Path]:
+def whole_or_not_at_all(path: Path) -> Iterator[Path]:
+    """A path to write to; what was written is there under the real one at the end, or nothing of it is."""
     unfinished = path.with_name(f".{path.name}.{token_hex(8)}.part")
     try:
         yield unfinished

@@ -22,7 +22,17 @@ scrape_history = Table(
     Column("result", String(12)),
     # The price fields as the page had them, where they were not believed.
     Column("odd", JSON(none_as_null=True)),
+    # Whether its price, or its type, says nothing: the pages of its run were not read as they are.
+    Column("held", Boolean, nullable=False, server_default=text("false")),
+    Column("held_type", Boolean, nullable=False, server_default=text("false")),
     Index(None, "site", "url_key", "fetched_at"),
+)
+# Visits that are held back are few, and looked for at the end of every run.
+Index(
+    "ix_scrape_history_held",
+    scrape_history.c.job_id,
+    sqlite_where=scrape_history.c.held.is_(True),
+    postgresql_where=scrape_history.c.held.is_(True),
 )
 
 # When an advert left the market and when it came back: dated by what was seen, noted when it was known.

@@ -22,6 +22,17 @@ class IncidentKind(StrEnum):
     PRICE_MEANING = "price_meaning"
     LARGE_PROPERTY = "large_property"
     MATCHING_FAILED = "matching_failed"
+    SCORING_FAILED = "scoring_failed"
+    NO_CRAWL = "no_crawl"
+    DISK_LOW = "disk_low"
+    ALERTS_FAILED = "alerts_failed"
+    CHANNEL_SILENT = "channel_silent"
+    DRIFT_CARDS = "drift_cards"
+    DRIFT_UNREADABLE = "drift_unreadable"
+    DRIFT_FILL = "drift_fill"
+    DRIFT_SELECTOR = "drift_selector"
+    DRIFT_PRICE = "drift_price"
+    DRIFT_PRICE_PER_SQM = "drift_price_per_sqm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +97,13 @@ def open_incidents(connection: Connection, site: str | None = None) -> list[Inci
         chosen = chosen.where(incidents.c.site == site)
     rows = connection.execute(chosen.order_by(incidents.c.opened_at, incidents.c.id)).mappings()
     return [_incident(row) for row in rows]
+
+
+def newest_incidents(connection: Connection, limit: int) -> list[Incident]:
+    """Those that are open first, then those that are over; the newest first."""
+    is_over = incidents.c.closed_at.is_not(None)
+    ordered = select(incidents).order_by(is_over, incidents.c.opened_at.desc(), incidents.c.id.desc())
+    return [_incident(row) for row in connection.execute(ordered.limit(limit)).mappings()]
 
 
 def _incident(row: RowMapping) -> Incident:

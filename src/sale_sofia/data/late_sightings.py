@@ -4,7 +4,7 @@ What each visit saw is not stored whole. It is what the listing says now, with a
 and with the price that was not believed then, which its visit keeps.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -16,17 +16,19 @@ from sale_sofia.data.listing_rows import STORED_FIELDS, content_hash
 from sale_sofia.data.market import REUSED, WITHDRAWN, event
 from sale_sofia.data.schema import listing_changes, listings, price_points
 from sale_sofia.data.sightings import Key, Row, Sighting, change_rows, listing_key, price_rows, visit_row
-from sale_sofia.data.timeline import HELD_FIELDS, Generation, Seen, fold, revisit_at
+from sale_sofia.data.timeline import Generation, Seen, fold, revisit_at, said_otherwise
 
 _Rows = Sequence[RowMapping]
+Marks = Mapping[str, Any]
+"""What of a visit is held back: `held`, `held_type`."""
 _SET_VISIT = update(scrape_history).where(scrape_history.c.id == bindparam("of_id"))
 
 
 def save_late(connection: Connection, sighting: Sighting, rules: HistoryRules) -> bool:
     """Store what the advert's sightings, with this one in its place, mean together; whether that is new."""
-    stored = _listings_of(connection, sighting)
+    stored = _listings_of(connection, sighting.key)
     live = [row for row in stored if row["closed_reason"] != WITHDRAWN]
-    seen = list(_seen_before(connection, sighting, live))
+    seen = list(_seen_before(connection, sighting.key, live))
     if any((one.at, one.hash) == (sighting.seen_at, sighting.content_hash) for one in seen):
         return False
     # The same page read by a better reader takes the place of what was read before.
@@ -34,13 +36,31 @@ def save_late(connection: Connection, sighting: Sighting, rules: HistoryRules) -
     again = next((one.visit_id for one in seen if _is_same_page(one, sighting)), None)
     visit_id = _add_visit(connection, sighting, live[-1]["id"]) if again is None else again
     generations = fold([*kept, sighting.under(visit_id)], rules)
+    return _store_all(connection, stored, generations, at=sighting.seen_at)
+
+
+def work_out_anew(
+    connection: Connection, key: Key, rules: HistoryRules, marks: Mapping[int, Marks], *, now: float
+) -> bool:
+    """Store what the advert's sightings mean when these visits are held back, or no longer are."""
+    stored = _listings_of(connection, key)
+    live = [row for row in stored if row["closed_reason"] != WITHDRAWN]
+    before = _seen_before(connection, key, live)
+    seen = [one._replace(**marks.get(one.visit_id, {})) for one in before]
+    return _store_all(connection, stored, fold(seen, rules), at=now)
+
+
+def _store_all(
+    connection: Connection, stored: _Rows, generations: Sequence[Generation], *, at: float
+) -> bool:
+    """Bring the rows of an advert to what its sightings mean; whether that is new."""
     _withdraw(connection, stored[len(generations) :])
     ids = [
-        _store(connection, generation, row, number + 1, sighting)
+        _store(connection, generation, row, number + 1, at)
         for number, (generation, row) in enumerate(zip(generations, _and_none(stored), strict=False))
     ]
     _store_visits(connection, ids, generations)
-    return _store_history(connection, [row["id"] for row in stored], ids, generations, sighting.seen_at)
+    return _store_history(connection, [row["id"] for row in stored], ids, generations, at)
 
 
 def withdrawn_adverts(connection: Connection, sightings: Sequence[Sighting]) -> set[Key]:
@@ -54,14 +74,14 @@ def withdrawn_adverts(connection: Connection, sightings: Sequence[Sighting]) -> 
     return {(row.site, row.external_id) for row in connection.execute(found)}
 
 
-def _listings_of(connection: Connection, sighting: Sighting) -> _Rows:
-    site, external_id = sighting.key
+def _listings_of(connection: Connection, key: Key) -> _Rows:
+    site, external_id = key
     chosen = select(listings).where(listings.c.site == site, listings.c.external_id == external_id)
     return connection.execute(chosen.order_by(listings.c.generation).with_for_update()).mappings().all()
 
 
-def _seen_before(connection: Connection, sighting: Sighting, rows: _Rows) -> Iterator[Seen]:
-    site, external_id = sighting.key
+def _seen_before(connection: Connection, key: Key, rows: _Rows) -> Iterator[Seen]:
+    site, external_id = key
     visits = select(scrape_history).where(
         scrape_history.c.site == site,
         scrape_history.c.url_key == listing_key(external_id),
@@ -84,7 +104,8 @@ def _undone(row: RowMapping, newest_first: _Rows, changes: _Rows) -> Iterator[Se
     for visit in newest_first:
         saw = fields | (visit["odd"] or {})
         digest = visit["content_hash"] or content_hash(saw)
-        yield Seen(visit["fetched_at"], digest, saw, visit["id"], visit["page_digest"])
+        held = {name: visit[name] for name in ("held", "held_type")}
+        yield Seen(visit["fetched_at"], digest, saw, visit["id"], visit["page_digest"], **held)
         back = {change["field"]: change["old"] for change in changes if change["visit_id"] == visit["id"]}
         fields = fields | back
 
@@ -107,9 +128,9 @@ def _withdraw(connection: Connection, surplus: _Rows) -> None:
 
 
 def _store(
-    connection: Connection, generation: Generation, row: RowMapping | None, number: int, sighting: Sighting
+    connection: Connection, generation: Generation, row: RowMapping | None, number: int, at: float
 ) -> int:
-    values = _values(generation, row, sighting)
+    values = _values(generation, row, at)
     if row is not None:
         connection.execute(update(listings).where(listings.c.id == row["id"]).values(values))
         return int(row["id"])
@@ -117,8 +138,8 @@ def _store(
     return int(connection.execute(added).scalar_one())
 
 
-def _values(generation: Generation, row: RowMapping | None, sighting: Sighting) -> Row:
-    last, external_id = generation.last, sighting.listing.external_id
+def _values(generation: Generation, row: RowMapping | None, at: float) -> Row:
+    last, external_id = generation.last, generation.fields["external_id"]
     by_card = row is not None and generation.closed_at is None and row["last_seen_at"] > row["visited_at"]
     return {
         **generation.fields,
@@ -132,18 +153,18 @@ def _values(generation: Generation, row: RowMapping | None, sighting: Sighting) 
         "revisit_at": revisit_at(external_id, last.at, generation.interval, generation.odd),
         "odd_price_eur": generation.odd.price_eur,
         "odd_visits": generation.odd.visits,
-        "gone_at": _gone_at(generation, row, sighting),
+        "gone_at": _gone_at(generation, row, at),
         "closed_at": generation.closed_at,
         "closed_reason": None if generation.closed_at is None else REUSED,
     }
 
 
-def _gone_at(generation: Generation, row: RowMapping | None, sighting: Sighting) -> float | None:
+def _gone_at(generation: Generation, row: RowMapping | None, at: float) -> float | None:
     """An open listing may be gone; one that was only now found to be another flat never was."""
     if row is None or row["closed_reason"] == WITHDRAWN or row["gone_at"] is None:
         return None
     gone_at = float(row["gone_at"])
-    there_again = generation.closed_at is None and sighting.seen_at > gone_at
+    there_again = generation.closed_at is None and min(at, generation.last.at) > gone_at
     return None if there_again else gone_at
 
 
@@ -154,7 +175,9 @@ def _store_visits(connection: Connection, ids: Sequence[int], generations: Seque
             "listing_id": own,
             "result": step.result,
             "content_hash": seen.hash,
-            "odd": {name: seen.fields[name] for name in HELD_FIELDS} if step.odd.visits else None,
+            "odd": said_otherwise(seen, step),
+            "held": seen.held,
+            "held_type": seen.held_type,
         }
         for own, generation in zip(ids, generations, strict=True)
         for seen, step in generation.seen

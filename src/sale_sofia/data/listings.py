@@ -28,7 +28,7 @@ from sale_sofia.data.sightings import (
     visit_row,
     whole_update,
 )
-from sale_sofia.data.timeline import HELD_FIELDS, Odd, Step, begin, is_another_flat, step
+from sale_sofia.data.timeline import HELD_FIELDS, Odd, Step, first_step, is_another_flat, step
 from sale_sofia.listings.model import Listing
 
 __all__ = [
@@ -150,17 +150,19 @@ def _touch(connection: Connection, still: Sequence[_Pair], rules: HistoryRules) 
 
 def _insert(connection: Connection, new: Sequence[tuple[Sighting, int]], rules: HistoryRules) -> None:
     """Flats never seen before, each under the generation of its advert's id."""
-    ids = _inserted(
-        connection, _INSERT_LISTINGS, [new_row(sighting, number, rules) for sighting, number in new]
-    )
-    sightings = [sighting for sighting, _ in new]
-    rows = [visit_row(sighting, own, "new") for sighting, own in zip(sightings, ids, strict=True)]
-    visits = _inserted(connection, _INSERT_VISITS, rows)
+    firsts = [first_step(sighting.fields, rules, held=sighting.held) for sighting, _ in new]
+    taken = [(sighting, number, first) for (sighting, number), first in zip(new, firsts, strict=True)]
+    rows = [new_row(sighting, number, first, rules) for sighting, number, first in taken]
+    ids = _inserted(connection, _INSERT_LISTINGS, rows)
+    seen = [
+        visit_row(sighting, own, "new", _odd(sighting, first))
+        for (sighting, _, first), own in zip(taken, ids, strict=True)
+    ]
+    visits = _inserted(connection, _INSERT_VISITS, seen)
     points = [
         price
-        for sighting, own, visit in zip(sightings, ids, visits, strict=True)
-        for seen, first in begin(sighting.under(visit), rules).seen
-        for price in price_rows(own, seen, first)
+        for (sighting, _, first), own, visit in zip(taken, ids, visits, strict=True)
+        for price in price_rows(own, sighting.under(visit), first)
     ]
     _run(connection, _INSERT_PRICES, points)
 
@@ -183,8 +185,7 @@ def _update(connection: Connection, moved: Sequence[_Pair], rules: HistoryRules)
 
 def _step(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -> _Results:
     steps = [
-        step(old, Odd(old["odd_price_eur"], old["odd_visits"]), sighting.fields, rules)
-        for sighting, old in pairs
+        step(old, _odd_before(old), sighting.fields, rules, held=sighting.held) for sighting, old in pairs
     ]
     taken = list(zip(pairs, steps, strict=True))
     rows = [visit_row(sighting, old["id"], one.result, _odd(sighting, one)) for (sighting, old), one in taken]
@@ -199,6 +200,10 @@ def _step(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -
     for sighting in settled:
         close_if_settled(connection, {sighting.listing.site}, now=sighting.seen_at)
     return {sighting.key: "changed" if one.changes else "unchanged" for (sighting, _), one in taken}
+
+
+def _odd_before(old: RowMapping) -> Odd:
+    return Odd(old["odd_price_eur"], old["odd_visits"])
 
 
 def _odd(sighting: Sighting, taken: Step) -> Row | None:

@@ -1,13 +1,21 @@
 """What moved in a price: its amount, its VAT, its currency, or what the number means."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from sale_sofia.config.history import ODD_RATIO_TOLERANCE, ODD_RATIOS, VAT_RATE, VAT_TOLERANCE
+from sale_sofia.config.history import (
+    BUILT_TYPES,
+    LEAST_PRICE_EUR,
+    ODD_RATIO_TOLERANCE,
+    ODD_RATIOS,
+    VAT_RATE,
+    VAT_TOLERANCE,
+)
 from sale_sofia.data.listing_rows import PRICE_FIELDS
 
 Fields = Mapping[Any, Any]
 PointKind = Literal["first", "price", "vat", "currency"]
+PER_SQM: Final = "the price per m²"
 _WITH_VAT = frozenset({"none", "included"})
 
 
@@ -43,9 +51,20 @@ def another_meaning(old: Fields, new: Fields) -> str | None:
         return None
     area = new["area_sqm"] or old["area_sqm"]
     if area and _near(after * area / before, 1.0, ODD_RATIO_TOLERANCE):
-        return "the price per m²"
+        return PER_SQM
     ratio = next((one for one in ODD_RATIOS if _near(after / before, one, ODD_RATIO_TOLERANCE)), None)
     return f"{ratio:g} of the price" if ratio else None
+
+
+def is_doubtful(old: Fields, new: Fields) -> bool:
+    """Whether a price is not believed at once: of another meaning, or at first sight too little."""
+    return another_meaning(old, new) is not None or (old["price_eur"] is None and is_too_little(new))
+
+
+def is_too_little(fields: Fields) -> bool:
+    """Whether nobody sells, or lets, a property of this kind for so little: the number is another one."""
+    price, least = fields["price_eur"], LEAST_PRICE_EUR.get(fields["deal"] or "")
+    return bool(price and least and price < least and fields["property_type"] in BUILT_TYPES)
 
 
 def price_per_sqm(fields: Fields) -> float | None:

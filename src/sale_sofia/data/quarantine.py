@@ -11,8 +11,12 @@ from sale_sofia.data.sightings import Sighting, Stored
 
 
 def report_odd(connection: Connection, doubted: Sequence[tuple[Sighting, Stored]]) -> None:
-    """Open the incident of each portal of these adverts, with one of them as an example."""
-    examples = {sighting.listing.site: (sighting, old) for sighting, old in doubted}
+    """Open the incident of each portal of these adverts, with one of them as an example.
+
+    Only prices that turned into something else: of others nothing better was known.
+    """
+    turned = [pair for pair in doubted if another_meaning(pair[1], pair[0].fields)]
+    examples = {sighting.listing.site: (sighting, old) for sighting, old in turned}
     for site, (sighting, old) in examples.items():
         details = {
             "url": sighting.listing.url,
@@ -30,8 +34,14 @@ def report_odd(connection: Connection, doubted: Sequence[tuple[Sighting, Stored]
 
 
 def close_if_settled(connection: Connection, sites: set[str], *, now: float) -> None:
-    """Close the incident of each portal that has no such advert any more."""
+    """Close the incident of each portal that has no such advert any more; what is gone is in no doubt."""
     for site in sites:
-        left = select(listings.c.id).where(listings.c.site == site, listings.c.odd_visits > 0).limit(1)
-        if connection.execute(left).first() is None:
+        left = select(listings.c.id).where(
+            listings.c.site == site,
+            listings.c.odd_visits > 0,
+            listings.c.price_eur.is_not(None),
+            listings.c.gone_at.is_(None),
+            listings.c.closed_at.is_(None),
+        )
+        if connection.execute(left.limit(1)).first() is None:
             close_incident(connection, IncidentKind.PRICE_MEANING, site, now=now)

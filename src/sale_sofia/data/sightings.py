@@ -7,7 +7,7 @@ from typing import Any
 
 from sale_sofia.config.history import HistoryRules
 from sale_sofia.data.listing_rows import PRICE_FIELDS, VOLATILE_FIELDS, content_hash, listing_fields
-from sale_sofia.data.timeline import NOTHING_ODD, Seen, Step, VisitResult, next_interval, revisit_at
+from sale_sofia.data.timeline import Seen, Step, VisitResult, next_interval, revisit_at
 from sale_sofia.listings.model import Listing
 
 Key = tuple[str, str]
@@ -29,6 +29,8 @@ class Sighting:
     """How long the portal took to answer."""
     etag: str | None = None
     last_modified: str | None = None
+    held: bool = False
+    """Whether its price says nothing: the portal's pages are not read as they are."""
 
     @property
     def key(self) -> Key:
@@ -52,7 +54,7 @@ class Sighting:
 
     def under(self, visit_id: int) -> Seen:
         """The same for the advert's timeline."""
-        return Seen(self.seen_at, self.content_hash, self.fields, visit_id, self.page_digest)
+        return Seen(self.seen_at, self.content_hash, self.fields, visit_id, self.page_digest, held=self.held)
 
 
 def listing_key(external_id: str) -> str:
@@ -76,14 +78,15 @@ def visit_row(
         "listing_id": listing_id,
         "result": result,
         "odd": odd,
+        "held": sighting.held,
     }
 
 
-def new_row(sighting: Sighting, generation: int, rules: HistoryRules) -> Row:
+def new_row(sighting: Sighting, generation: int, first: Step, rules: HistoryRules) -> Row:
     """The row of a flat that was never seen before."""
     interval = rules.first_seconds
     return {
-        **sighting.fields,
+        **first.fields,
         "generation": generation,
         "content_hash": sighting.content_hash,
         "first_seen_at": sighting.seen_at,
@@ -91,7 +94,9 @@ def new_row(sighting: Sighting, generation: int, rules: HistoryRules) -> Row:
         "visited_at": sighting.seen_at,
         "page_digest": sighting.page_digest,
         "revisit_seconds": interval,
-        "revisit_at": revisit_at(sighting.listing.external_id, sighting.seen_at, interval, NOTHING_ODD),
+        "revisit_at": revisit_at(sighting.listing.external_id, sighting.seen_at, interval, first.odd),
+        "odd_price_eur": first.odd.price_eur,
+        "odd_visits": first.odd.visits,
         "etag": sighting.etag,
         "last_modified": sighting.last_modified,
     }

@@ -3,17 +3,21 @@
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from sale_sofia.config.history import CHANGE_FACTOR, EARLIEST_REVISIT_SHARE, QUIET_FACTOR, HistoryRules
 from sale_sofia.data.listing_rows import PRICE_FIELDS, Change, detect_all_changes
-from sale_sofia.data.price_meaning import PointKind, another_meaning, point_kind
+from sale_sofia.data.price_meaning import PointKind, is_doubtful, point_kind
 
 Row = dict[str, Any]
 VisitResult = Literal["new", "changed", "unchanged", "quarantined"]
 _PLACE_BYTES = 4
 HELD_FIELDS = (*PRICE_FIELDS, "previous_price_eur")
-"""What stays as it was while a price of another meaning is not believed."""
+"""What stays as it was while a price is not believed."""
+TYPE_FIELDS = ("property_type", "rooms")
+"""What a page tells in several ways, of which the rougher is left where the better one is lost."""
+_NO_PRICE: Final = dict.fromkeys((*HELD_FIELDS, "area_sqm"))
+"""What is known of the price of a flat that was never seen."""
 
 
 class Seen(NamedTuple):
@@ -24,6 +28,10 @@ class Seen(NamedTuple):
     fields: Row
     visit_id: int
     digest: str | None = None
+    held: bool = False
+    """Whether the price says nothing: the pages of its run were not read as they are."""
+    held_type: bool = False
+    """The same of what kind of property it is."""
 
 
 class Odd(NamedTuple):
@@ -55,22 +63,42 @@ def is_another_flat(old: Mapping[Any, Any], new: Mapping[Any, Any]) -> bool:
     )
 
 
-def step(old: Mapping[Any, Any], odd: Odd, new: Row, rules: HistoryRules) -> Step:
+def step(old: Mapping[Any, Any], odd: Odd, new: Row, rules: HistoryRules, *, held: bool = False) -> Step:
     """What a sighting means after what was believed before it.
 
-    A price of another meaning is believed when it was seen often enough in a row, from that visit on.
+    A doubtful price is believed when it was seen often enough in a row, from that visit on; one that is held
+    back never, however often it is seen.
     """
-    now_odd = _odd(old, odd, new)
-    doubted = 0 < now_odd.visits < rules.odd_price_visits
-    believed = new | {name: old[name] for name in HELD_FIELDS} if doubted else new
+    doubt, believed = _believed(old, odd, new, rules, held=held)
     changes = detect_all_changes(old, believed)
-    if doubted:
-        return Step("quarantined", believed, changes, None, now_odd)
+    if doubt.visits:
+        return Step("quarantined", believed, changes, None, doubt)
     return Step("changed" if changes else "unchanged", believed, changes, point_kind(old, believed))
 
 
+def first_step(new: Row, rules: HistoryRules, *, held: bool = False) -> Step:
+    """What the first sight of a flat means: a price, or none where it is doubtful, and no change."""
+    doubt, believed = _believed(_NO_PRICE, NOTHING_ODD, new, rules, held=held)
+    return Step("new", believed, [], "first", doubt)
+
+
+def _believed(
+    old: Mapping[Any, Any], odd: Odd, new: Row, rules: HistoryRules, *, held: bool
+) -> tuple[Odd, Row]:
+    """What is doubted of the price, and what is believed of the whole."""
+    doubt = _held(old, new) if held else _odd(old, odd, new)
+    if held or doubt.visits < rules.odd_price_visits:
+        return doubt, new | {name: old[name] for name in HELD_FIELDS} if doubt.visits else new
+    return NOTHING_ODD, new
+
+
+def _held(old: Mapping[Any, Any], new: Row) -> Odd:
+    same = all(old[name] == new[name] for name in HELD_FIELDS)
+    return NOTHING_ODD if same else Odd(new["price_eur"], 1)
+
+
 def _odd(old: Mapping[Any, Any], odd: Odd, new: Row) -> Odd:
-    if another_meaning(old, new) is None:
+    if not is_doubtful(old, new):
         return NOTHING_ODD
     price = new["price_eur"]
     return Odd(price, odd.visits + 1 if price == odd.price_eur else 1)
@@ -117,6 +145,20 @@ class Generation:
         return self.seen[-1][0]
 
 
+def with_type_held(taken: Step, old: Mapping[Any, Any]) -> Step:
+    """The step without what the page says of the kind of property: what was known stays."""
+    believed = taken.fields | {name: old.get(name) for name in TYPE_FIELDS}
+    changes = [one for one in taken.changes if one.field not in TYPE_FIELDS]
+    quiet = taken.result == "changed" and not changes
+    return taken._replace(fields=believed, changes=changes, result="unchanged" if quiet else taken.result)
+
+
+def said_otherwise(seen: Seen, taken: Step) -> Row | None:
+    """What a page said that is not believed: its visit keeps it."""
+    names = (*(HELD_FIELDS if taken.odd.visits else ()), *(TYPE_FIELDS if seen.held_type else ()))
+    return {name: seen.fields[name] for name in names} or None
+
+
 def fold(sightings: Iterable[Seen], rules: HistoryRules) -> list[Generation]:
     """All generations of an advert, the oldest first, from its sightings in any order."""
     generations: list[Generation] = []
@@ -131,13 +173,15 @@ def fold(sightings: Iterable[Seen], rules: HistoryRules) -> list[Generation]:
 
 
 def begin(seen: Seen, rules: HistoryRules) -> Generation:
-    """The first sight of a flat: a price, and no change."""
-    first = Step("new", seen.fields, [], "first")
-    return Generation([(seen, first)], seen.fields, rules.first_seconds)
+    """The first sight of a flat."""
+    first = first_step(seen.fields, rules, held=seen.held)
+    first = with_type_held(first, {}) if seen.held_type else first
+    return Generation([(seen, first)], first.fields, rules.first_seconds, first.odd)
 
 
 def _go_on(generation: Generation, seen: Seen, rules: HistoryRules) -> None:
-    taken = step(generation.fields, generation.odd, seen.fields, rules)
+    taken = step(generation.fields, generation.odd, seen.fields, rules, held=seen.held)
+    taken = with_type_held(taken, generation.fields) if seen.held_type else taken
     generation.seen.append((seen, taken))
     generation.fields = generation.fields | taken.fields
     generation.odd = taken.odd

@@ -10,23 +10,30 @@ from sale_sofia.listings.elsewhere import told_elsewhere
 from sale_sofia.listings.model import Listing
 from sale_sofia.listings.money import same_sum
 from sale_sofia.listings.parsers import PARSERS, Facts
-from sale_sofia.listings.raw import RawField, RawListing
+from sale_sofia.listings.raw import FieldSeen, RawField, RawListing
 from sale_sofia.listings.vocabulary import vocabulary
 
 _COLLECTED = frozenset({"flags", "heating", "parking", "phones", "photo_urls"})
 _CONTESTED = frozenset({"deal", "rooms"})
 _MANY_ROOMS = 5
+_NOTHING = (None, ())
+SeenFields = Mapping[str, FieldSeen]
 _WITH_STOREYS = frozenset({"house", "villa", "hotel", "industrial"})
 
 
 def normalise(raw: RawListing) -> Listing:
     """The listing this page states. A value that the page contradicts is None and named in `flags`."""
-    facts = read_facts(raw.fields)
+    return normalise_seen(raw)[0]
+
+
+def normalise_seen(raw: RawListing) -> tuple[Listing, SeenFields]:
+    """The listing this page states, and how each of its fields was found."""
+    facts, seen = read_seen(raw.fields)
     _settle(facts)
     try:
-        return _listing(raw, facts)
+        return _listing(raw, facts), seen
     except ValidationError as error:
-        return _listing(raw, _possible(facts, error))
+        return _listing(raw, _possible(facts, error)), seen
 
 
 def _listing(raw: RawListing, facts: Facts) -> Listing:
@@ -43,11 +50,23 @@ def _possible(facts: Facts, error: ValidationError) -> Facts:
 
 def read_facts(fields: Mapping[str, RawField]) -> Facts:
     """All facts of the fields; the first field to state a fact wins, contested ones must agree."""
+    return read_seen(fields)[0]
+
+
+def read_seen(fields: Mapping[str, RawField]) -> tuple[Facts, SeenFields]:
+    """All facts of the fields, and how each field was found."""
     facts: Facts = {}
+    seen: dict[str, FieldSeen] = {}
     for name, field in fields.items():
-        for key, value in _confirmed(name, field).items():
+        said = _confirmed(name, field)
+        seen[name] = FieldSeen(field.link, _says_something(said))
+        for key, value in said.items():
             _add(facts, key, value)
-    return facts
+    return facts, seen
+
+
+def _says_something(said: Facts) -> bool:
+    return any(value not in _NOTHING for key, value in said.items() if key != "flags")
 
 
 def _confirmed(name: str, field: RawField) -> Facts:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +15,13 @@ class RawField:
     arguments: Mapping[str, Any]
     confirmations: tuple[tuple[str, ...], ...] = ()
     """The same fact from other places of the page: where one disagrees, the value is not believed."""
+
+
+class FieldSeen(NamedTuple):
+    """How one field was found: by which link of its chain, and whether its parser made a value of it."""
+
+    link: int
+    read: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sale_sofia.config.settings import MIN_PYTHON, TIME_ZONE, Settings, SettingsError, load_settings
+from sale_sofia.fetching.chromium import BrowserMissing, find_browser
 from sale_sofia.monitoring.doctor_database import look_at_database
 from sale_sofia.services.errors import NoRedisServer, RedisUnreachable
 from sale_sofia.services.redis_binary import find_server_binary
@@ -136,6 +137,18 @@ def redis_server(settings: Settings) -> Check:
         )
 
 
+def browser(settings: Settings) -> Check:
+    """Whether the browser lane, if it is switched on, has a browser; none is started."""
+    if not settings.browser_enabled:
+        return _check("browser", "off (BROWSER_ENABLED)")
+    try:
+        found = find_browser(settings.browser_path)
+    except BrowserMissing as missing:
+        return _check("browser", str(missing), "Or set BROWSER_ENABLED=false.")
+    unsafe = ", without its sandbox, as this is root" if os.geteuid() == 0 else ""
+    return _check("browser", f"{found}{unsafe}")
+
+
 # A new check is one line here: a function that needs no settings and yields verdicts, …
 MACHINE_CHECKS: Final[tuple[Callable[[], Iterator[Check]], ...]] = (
     python_version,
@@ -150,6 +163,7 @@ SETTINGS_CHECKS: Final[tuple[Callable[[Settings], Check], ...]] = (
     free_disk,
     database,
     redis_server,
+    browser,
 )
 
 

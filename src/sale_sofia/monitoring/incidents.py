@@ -45,7 +45,7 @@ def open_stuck_jobs(connection: Connection, settings: Settings, *, now: float) -
 
     A job moves when a page of it is leased or waits for its moment, or when counters of it come in.
     """
-    stuck = _stuck(connection, now - settings.incident_stuck_seconds)
+    stuck = unmoved_jobs(connection, now - settings.incident_stuck_seconds)
     for site in {*connection.scalars(select(jobs.c.site).distinct())} - stuck.keys():
         close_incident(connection, IncidentKind.STUCK_JOB, site, now=now)
     sentence = f"nothing has moved for {settings.incident_stuck_seconds:g} seconds"
@@ -100,7 +100,7 @@ def _is_newest(connection: Connection, run: RunFacts) -> bool:
     return connection.execute(newer.limit(1)).first() is None
 
 
-def _stuck(connection: Connection, since: float) -> dict[str, str]:
+def unmoved_jobs(connection: Connection, since: float) -> dict[str, str]:
     """The newest job of each portal, by portal, if somebody should be at it and it has not moved since."""
     newer = jobs.alias("newer")
     leased = select(func.max(frontier.c.lease_until)).where(frontier.c.job_id == jobs.c.id)

@@ -8,13 +8,17 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, func, select
 
+from sale_sofia.config.settings import get_settings
 from sale_sofia.data.jobs import Job, JobState, UnknownJob, create_job, get_job, set_job_state
+from sale_sofia.data.quarantine import close_if_settled
 from sale_sofia.data.schema import frontier as rows
 from sale_sofia.data.sweeps import begin_sweep
+from sale_sofia.monitoring.drift import review_drift
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.sweeping import finish_sweep
 from sale_sofia.scraping.urls import check_start_url, target
 from sale_sofia.websites.base import Site
+from sale_sofia.websites.registry import get_scraper
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,10 @@ def end_job(connection: Connection, job: Job, *, now: float) -> JobState:
         return job.state
     state, error = _verdict(connection, job.id)
     if set_job_state(connection, job.id, state, now=now, error=error):
-        finish_sweep(connection, job, now=now)
+        config = get_scraper(job.site).config
+        review_drift(connection, job, state, config, get_settings(), now=now)
+        finish_sweep(connection, job, now=now)  # after it: what has drifted makes nothing gone
+        close_if_settled(connection, {job.site}, now=now)  # what was in doubt may be gone
     return state
 
 

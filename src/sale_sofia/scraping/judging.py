@@ -6,7 +6,7 @@ from datetime import datetime
 from sale_sofia.data.cards import SeenCard, card_hash
 from sale_sofia.fetching.base import Response, Verdict
 from sale_sofia.fetching.classify import classify, disguised_block
-from sale_sofia.listings.normalise import normalise
+from sale_sofia.listings.normalise import normalise_seen
 from sale_sofia.listings.page import Page
 from sale_sofia.listings.page_errors import PageError, ProjectPage, RemovedListing, WrongListing
 from sale_sofia.resilience.errors import ParseError
@@ -50,8 +50,9 @@ class Judge:
     def _read(self, claim: Claim, page: Page, response: Response) -> Found | Read:
         if claim.kind == "search":
             return self._found(claim, self.site.search(page))
-        validators = (response.headers.get("etag"), response.headers.get("last-modified"))
-        return Read(claim, normalise(self.site.listing(page)), *validators)
+        listing, seen = normalise_seen(self.site.listing(page))
+        etag, last_modified = response.headers.get("etag"), response.headers.get("last-modified")
+        return Read(claim, listing, etag, last_modified, seen)
 
     def _found(self, claim: Claim, page: SearchPage) -> Found:
         """The adverts of a page, then where to look next: a capped search is cut, another is followed."""
@@ -62,7 +63,9 @@ class Judge:
             for card in page.cards
         )
         cut_off = page.capped and not smaller
-        return Found(claim, adverts, tuple(target(self.site, url) for url in further), cut_off)
+        found = tuple(target(self.site, url) for url in further)
+        cards = tuple(card.reading for card in page.cards)
+        return Found(claim, adverts, found, cut_off, cards, page.section, page.total)
 
     def _unreadable(self, response: Response, what: PageError) -> Exception:
         """A captcha where the advert should be is a block; a page without one is for a person to look at."""

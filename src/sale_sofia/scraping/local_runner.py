@@ -19,6 +19,7 @@ from sale_sofia.monitoring.metrics_store import MetricsFlusher
 from sale_sofia.monitoring.session_report import SessionReportGenerator
 from sale_sofia.resilience.error_log import Failure
 from sale_sofia.scraping import frontier
+from sale_sofia.scraping.alerting import alert_crawled
 from sale_sofia.scraping.assembly import (
     Tools,
     make_fetcher,
@@ -68,6 +69,7 @@ class LocalRunner:
             reports = await asyncio.gather(*(self._run_job(job, tools, stop) for job in jobs))
         if not stop.is_set():
             await asyncio.to_thread(match_crawled, self.settings, self.database)
+            await asyncio.to_thread(alert_crawled, self.settings, self.database)
         if archive is not None and archive.full:
             await asyncio.to_thread(archive.prune)
         return reports

@@ -1,11 +1,14 @@
 """What came of one claimed page: the only thing a visit hands to the writer."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sale_sofia.data.cards import SeenCard
 from sale_sofia.listings.model import Listing
+from sale_sofia.listings.raw import FieldSeen
 from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.urls import Target
+from sale_sofia.websites.base import CardReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,12 @@ class Found(_Cost):
     further: tuple[Target, ...] = ()
     cut_off: bool = False
     """The portal shows no more of this search, and it cannot be cut into smaller ones."""
+    cards: tuple[CardReading, ...] = ()
+    """What its cards say, in the order of `adverts`."""
+    section: str = "search"
+    """Which of the site file's sections its layout is."""
+    total: int | None = None
+    """How many adverts the portal says the search has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +56,8 @@ class Read(_Cost):
     listing: Listing
     etag: str | None = None
     last_modified: str | None = None
+    seen: Mapping[str, FieldSeen] = field(default_factory=dict)
+    """How its fields were found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +81,8 @@ class Failed(_Cost):
 
     claim: Claim
     reason: str
+    page_digest: str | None = None
+    """The archived bytes of an answer that could not be read."""
 
 
 @dataclass(frozen=True, slots=True)

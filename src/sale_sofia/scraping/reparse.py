@@ -34,8 +34,20 @@ def reparse(
     database: Database, archive: PageArchive, *, site: str | None, batch: int, progress: Callable[[int], None]
 ) -> Reparsed:
     """Read the newest archived page of every advert again and store what it says now."""
-    done = Reparsed()
     records = list(database.run_read(lambda connection: list(latest_pages(connection, site=site))))
+    return reparse_pages(database, archive, records, batch=batch, progress=progress)
+
+
+def reparse_pages(
+    database: Database,
+    archive: PageArchive,
+    records: Sequence[PageRecord],
+    *,
+    batch: int = 1,
+    progress: Callable[[int], None] = lambda _count: None,
+) -> Reparsed:
+    """The same for these pages of adverts."""
+    done = Reparsed()
     for records_batch in _batches(iter(records), batch):
         sightings = [one for record in records_batch if (one := _read(archive, record, done))]
         saved = database.run_write(partial(_save, sightings=sightings))

@@ -14,7 +14,8 @@ from sale_sofia.config.settings import get_settings
 from sale_sofia.config.site_config import load_site_config
 from sale_sofia.data.cards import Scope
 from sale_sofia.data.delisting import count_misses, delist, to_look_at
-from sale_sofia.data.incidents import IncidentKind, Trouble, open_incident, open_incidents
+from sale_sofia.data.drift import open_drift
+from sale_sofia.data.incidents import IncidentKind, Trouble, open_incident
 from sale_sofia.data.job_model import Job
 from sale_sofia.data.jobs import get_job
 from sale_sofia.data.schema import frontier as rows
@@ -25,8 +26,6 @@ from sale_sofia.websites.registry import get_scraper
 
 CUT_OFF: Final = "capped: the portal shows no more of it, and it cannot be cut"
 """Why a search that was read does not stand for all its adverts."""
-DRIFT: Final = "drift"
-"""Incidents with this in their kind say that a portal's pages are no longer read as they are."""
 
 
 def look_for_missing(connection: Connection, job_id: str, *, now: float) -> int:
@@ -76,9 +75,8 @@ def _shortcomings(connection: Connection, job: Job, scope: Scope) -> Iterator[st
         yield f"limited to {job.listing_limit} adverts"
     if collapsed := _collapse(connection, scope):
         yield collapsed
-    for incident in open_incidents(connection, job.site):
-        if DRIFT in incident.kind:
-            yield f"{incident.kind}: {incident.message}"
+    for incident in open_drift(connection, job.site):
+        yield f"{incident.kind}: {incident.message}"
 
 
 def _read_in_part(connection: Connection, job_id: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sale_sofia.config.resilience import QUICK_TRY_DELAY_SECONDS, QUICK_TRY_MAX_WAIT_SECONDS
 from sale_sofia.fetching.archive import PageArchive
-from sale_sofia.fetching.base import Fetcher, Request
+from sale_sofia.fetching.base import Fetcher, Request, Response
 from sale_sofia.fetching.robots import RobotsGate
 from sale_sofia.listings.page import Page
 from sale_sofia.monitoring.meter import NO_METER, Meter, measured
@@ -18,12 +18,13 @@ from sale_sofia.resilience.actions import Action
 from sale_sofia.resilience.error_log import ErrorLog, Failure
 from sale_sofia.resilience.errors import (
     CrawlError,
+    HttpBlocked,
     ParseError,
     ParseOtherPage,
     ParseSelector,
     RobotsDisallowed,
 )
-from sale_sofia.resilience.gate import Gate, Refusal
+from sale_sofia.resilience.gate import Admission, Gate, Refusal
 from sale_sofia.resilience.outcome import Outcome as DomainOutcome
 from sale_sofia.resilience.quick_try import with_quick_try
 from sale_sofia.resilience.retry import GiveUp, RetryAt, RetryPolicy
@@ -56,6 +57,24 @@ class _Errand:
     @property
     def is_retry(self) -> bool:
         return self.claim.attempts > 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Escort:
+    """Lets a page that has to be opened in a browser ask for more, as politely as for itself."""
+
+    gate: Gate
+    robots: RobotsGate | None
+    admission: Admission
+    time: TimeoutBudget
+
+    async def may_ask(self, url: str) -> bool:
+        if self.robots is not None and not await self.robots.allowed(url):
+            return False
+        return await self.gate.further(self.admission, self.time.remaining())
+
+    def seconds_left(self) -> float:
+        return self.time.remaining()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +150,9 @@ class Visitor:
                 return entry
             self.meter.waited(self.domain, entry.wait_seconds)
             await self._count(errand)
+            escort = _Escort(self.gate, self.robots, entry, errand.time)
             try:
-                outcome = await self._ask(errand, request)
+                outcome = await self._ask(errand, replace(request, escort=escort))
             except CrawlError as error:
                 errand.error = error
                 await self.gate.report(entry, DomainOutcome.of(error))
@@ -162,9 +182,17 @@ class Visitor:
             asked.response = response
             errand.seconds = response.seconds
             errand.page = page_of(errand.claim, response)
-            outcome = self.judge.outcome(errand.claim, response, datetime.fromtimestamp(self.clock(), UTC))
+            outcome = await self._judged(errand.claim, response)
             asked.verdict = _word(outcome)
             return outcome
+
+    async def _judged(self, claim: Claim, response: Response) -> Found | Read | NotModified | Gone:
+        try:
+            return self.judge.outcome(claim, response, datetime.fromtimestamp(self.clock(), UTC))
+        except HttpBlocked as block:
+            # Perhaps seen only now, by what is missing on the page: the way it came by was not good.
+            await response.disprove(block.block_kind or "blocked")
+            raise
 
     async def _good(self, errand: _Errand, outcome: Found | Read | NotModified | Gone) -> Outcome:
         kept = None if isinstance(outcome, Gone | NotModified) else await self._keep(errand)
@@ -176,7 +204,8 @@ class Visitor:
         self._note(errand, error, plan)
         reason = f"{type(error).__name__}: {error}"
         if isinstance(plan, GiveUp):
-            return Failed(errand.claim, f"{reason} ({plan.action})", kept=kept, **_cost(errand))
+            said = f"{reason} ({plan.action})"
+            return Failed(errand.claim, said, error.page_digest, kept=kept, **_cost(errand))
         due = self.clock() + plan.delay_seconds
         return Later(errand.claim, due, reason, kept=kept, **_cost(errand))
 

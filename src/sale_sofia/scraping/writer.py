@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
 from sale_sofia.config.history import HistoryRules
+from sale_sofia.config.settings import get_settings
 from sale_sofia.data.cards import mark_opened
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import add_job_counts
@@ -15,9 +16,11 @@ from sale_sofia.data.listings import DEFAULT_RULES, SaveResult, Sighting, save_l
 from sale_sofia.data.pages import PageKind, PageRecord, record_pages
 from sale_sofia.data.unmodified import SameAgain, save_unmodified
 from sale_sofia.data.visits import record_visits
+from sale_sofia.monitoring.drift_prices import prices_are_doubtful
 from sale_sofia.monitoring.meter import NO_METER, Meter
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.incremental import add_found
+from sale_sofia.scraping.observing import count_pages
 from sale_sofia.scraping.outcomes import Failed, Found, Gone, Later, NotModified, Outcome, Read
 from sale_sofia.scraping.sweeping import CUT_OFF, look_for_missing
 from sale_sofia.scraping.visit_log import moment, removed_adverts, visits_of
@@ -68,6 +71,9 @@ def write_batch(
     sightings = prepare(ledger, outcomes, now) if prepared is None else prepared
     ours = frontier.still_ours(connection, [one.claim for one in outcomes])
     kept = [one for one in outcomes if one.claim.id in ours]
+    counted = count_pages(connection, ledger.job_id, ledger.site, kept)
+    if prices_are_doubtful(counted, get_settings()):
+        sightings = {claim: replace(one, held=True) for claim, one in sightings.items()}
     saved = _save(connection, ledger, kept, sightings, now)
     pages = [one for one in kept if isinstance(one, Found)]
     found = add_found(connection, ledger.job_id, pages, limit=ledger.limit, now=now)

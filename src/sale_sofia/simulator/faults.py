@@ -7,7 +7,7 @@ from email.utils import formatdate
 from random import Random
 from typing import NamedTuple
 
-FAULTS = ("429", "503", "slow", "reset", "captcha", "truncate", "cut")
+FAULTS = ("429", "503", "slow", "reset", "captcha", "challenge", "truncate", "cut")
 
 _CHALLENGE = """<!DOCTYPE html><html lang="en-US"><head><title>Just a moment...</title>
 <meta http-equiv="Content-Type" content="text/html; charset=UTF-8">

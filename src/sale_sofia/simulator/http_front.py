@@ -10,6 +10,7 @@ from typing import NamedTuple
 from aiohttp import web
 
 from sale_sofia.simulator.answers import OK, Answer
+from sale_sofia.simulator.challenge import CHALLENGE_PAGE, CHALLENGE_SCRIPT, SCRIPT_PATH, has_passed
 from sale_sofia.simulator.faults import CAPTCHA_PAGES, Fault, FaultPlan
 from sale_sofia.simulator.request_log import RequestLog, now
 from sale_sofia.simulator.simulation import AnyPortal, Simulation
@@ -62,17 +63,25 @@ class HttpFront:
         return sent.response
 
     def _fault(self, request: web.BaseRequest) -> Fault | None:
-        return None if request.path == "/robots.txt" else self._faults.next(request.path_qs)
+        if request.path in {"/robots.txt", SCRIPT_PATH}:
+            return None
+        fault = self._faults.next(request.path_qs)
+        return None if fault and fault.name == "challenge" and has_passed(request.headers) else fault
 
     async def _send(self, request: web.BaseRequest, fault: Fault | None) -> _Sent:
         if request.method not in {"GET", "HEAD"}:
             return _plain(HTTPStatus.METHOD_NOT_ALLOWED)
         if fault and fault.name == "slow":
             await asyncio.sleep(self._slow_seconds)
+        if request.path == SCRIPT_PATH:
+            return _whole(Answer(OK, CHALLENGE_SCRIPT, "text/javascript"))
         if fault is None or fault.name == "slow":
-            answer = self._portal.answer(request.path, request.query_string)
+            answer = self._answer(request)
             return self._tagged(request, answer) if self._etag and answer.status == OK else _whole(answer)
         return await self._fail(request, fault)
+
+    def _answer(self, request: web.BaseRequest) -> Answer:
+        return self._simulation.answer(self._portal.site, request.path, request.query_string)
 
     def _tagged(self, request: web.BaseRequest, answer: Answer) -> _Sent:
         """The page with its tag, or, to whoever has it already, only the word that it is the same."""
@@ -91,10 +100,12 @@ class HttpFront:
             return _reset(request)
         if fault.name == "captcha":
             return _whole(Answer(OK, CAPTCHA_PAGES[fault.variant], "text/html; charset=UTF-8"))
+        if fault.name == "challenge":
+            return _whole(Answer(HTTPStatus.FORBIDDEN.value, CHALLENGE_PAGE, "text/html; charset=UTF-8"))
         return await self._half(request, fault.name)
 
     async def _half(self, request: web.BaseRequest, fault: str) -> _Sent:
-        answer = self._portal.answer(request.path, request.query_string)
+        answer = self._answer(request)
         half = answer._replace(body=answer.body[: len(answer.body) // 2])
         return _whole(half) if fault == "cut" else await _truncated(request, half, len(answer.body))
 
@@ -111,17 +122,27 @@ class HttpFront:
             open=opened,
             host=request.headers.get("Host"),
             user_agent=request.headers.get("User-Agent"),
+            cookie=request.headers.get("Cookie"),
         )
 
     def _admin(self, request: web.BaseRequest) -> web.StreamResponse:
         asked = f"{request.method} {request.path.removeprefix(ADMIN)}"
         if asked == "POST advance":
             return self._advance()
+        if asked == "POST layouts":
+            return self._wear(request.query.getall("name", []))
         if asked == "GET start-urls":
             split = request.query.get("split") == "1"
             portals = self._simulation.portals.items()
             return web.json_response({site: portal.start_urls(split=split) for site, portal in portals})
         return web.Response(status=HTTPStatus.NOT_FOUND)
+
+    def _wear(self, names: list[str]) -> web.StreamResponse:
+        try:
+            self._simulation.wear(names)
+        except ValueError as error:
+            return web.json_response({"error": str(error)}, status=HTTPStatus.CONFLICT)
+        return web.json_response({"layouts": names})
 
     def _advance(self) -> web.StreamResponse:
         try:

@@ -8,6 +8,7 @@ from pathlib import Path
 from select import select
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 from sale_sofia.simulator.simulator_config import ADMIN, SimulatorConfig
@@ -51,6 +52,10 @@ class RunningSimulator:
     def advance(self) -> int:
         """Moves all portals to the next day and returns its number."""
         return int(self._ask("advance", method="POST")["day"])
+
+    def wear(self, *layouts: str) -> None:
+        """From now on portals have these layouts, and the usual one where none is named."""
+        self._ask(f"layouts?{urlencode({'name': layouts}, doseq=True)}", method="POST")
 
     def stop(self) -> int:
         """Ends the process, by force if it does not listen, and returns its exit code."""

@@ -1,19 +1,20 @@
 """The world behind the portals of one process, and the passing of its days."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from sale_sofia.simulator.answers import Robots
+from sale_sofia.simulator.answers import OK, Answer, Robots
 from sale_sofia.simulator.bazar_portal import BazarPortal
 from sale_sofia.simulator.days import advance, world_on_day
 from sale_sofia.simulator.imot_portal import ImotPortal
+from sale_sofia.simulator.layouts import LAYOUTS, changed
 from sale_sofia.simulator.model import World
 from sale_sofia.simulator.page_cache import PageCache
 from sale_sofia.simulator.portal import Portal
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.simulator.simulator_config import SimulatorConfig, check_layouts
 from sale_sofia.simulator.stock import Stock
 from sale_sofia.simulator.twin_portals import TWIN_PORTALS
 from sale_sofia.simulator.twins import twin_adverts
@@ -29,12 +30,26 @@ class Simulation:
         self._config = config
         self._world = world_on_day(config.originals, config.seed, config.day)
         self.portals = {site: _portal(config, site, url) for site, url in addresses.items()}
+        self._layouts = {LAYOUTS[name].site: LAYOUTS[name] for name in config.layouts}
         self._show()
 
     @property
     def day(self) -> int:
         """How many days have passed."""
         return self._world.day
+
+    def answer(self, site: str, path: str, query: str) -> Answer:
+        """What the portal answers to a GET, in the layout it has now."""
+        portal, layout = self.portals[site], self._layouts.get(site)
+        answer = portal.answer(path, query)
+        if layout is None or answer.status != OK or path == "/robots.txt":
+            return answer
+        is_listing = portal.listing_id(path) is not None
+        return answer._replace(body=changed(layout, answer.body, portal.charset, path, is_listing=is_listing))
+
+    def wear(self, names: Sequence[str]) -> None:
+        """From now on portals have these layouts, and the usual one where none is named."""
+        self._layouts = {LAYOUTS[name].site: LAYOUTS[name] for name in check_layouts(names)}
 
     def advance(self) -> None:
         """Moves every portal to the next day; the truth file follows."""

@@ -1,10 +1,12 @@
 """What a running simulator is told: the adverts, the ports, and what goes wrong."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sale_sofia.simulator.faults import parse_faults
+from sale_sofia.simulator.layouts import LAYOUTS
 from sale_sofia.simulator.origin import REAL
 
 SITES = tuple(REAL)
@@ -14,6 +16,16 @@ ADMIN = "/__simulator__/"
 MOST_DIFFERENT = 10_000
 _FEW = 500
 _HIGHEST_PORT = 65_535
+
+
+def check_layouts(names: Sequence[str]) -> Sequence[str]:
+    """The names of layouts, no two of one site; anything else is a `ValueError` of one sentence."""
+    for name in names:
+        if name not in LAYOUTS:
+            raise ValueError(f"no layout {name!r}; allowed: {', '.join(LAYOUTS)}")
+    if len({LAYOUTS[name].site for name in names}) < len(names):
+        raise ValueError("a site has one layout at a time")
+    return names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +52,8 @@ class SimulatorConfig:
     robots_status: int = 200
     most_results: int = 1000
     """The cap of imot.bg."""
+    layouts: tuple[str, ...] = ()
+    """Changed layouts by their names, at most one for each site: pages as portals may serve them one day."""
     etag: bool = False
     """Whether pages carry an ETag, and one that is named in a request is not sent again."""
     cache_megabytes: int = 256
@@ -48,6 +62,7 @@ class SimulatorConfig:
 
     def __post_init__(self) -> None:
         parse_faults(self.faults)
+        check_layouts(self.layouts)
         self._refuse(not set(self.sites) <= set(SITES), f"the sites are {', '.join(SITES)}")
         self._refuse(not self.sites or len(set(self.sites)) < len(self.sites), "name each site once")
         self._refuse(self.properties < 0 or self.day < 0, "properties and day are not negative")
@@ -89,4 +104,5 @@ class SimulatorConfig:
         values = json.loads(text)
         for name in ("log", "truth"):
             values[name] = Path(values[name]) if values[name] else None
-        return cls(**values | {"sites": tuple(values["sites"])})
+        lists = {name: tuple(values[name]) for name in ("sites", "layouts")}
+        return cls(**values | lists)

@@ -6,9 +6,17 @@ from functools import cached_property
 from typing import Any, Literal, Protocol
 
 from sale_sofia.listings.page import Page
-from sale_sofia.listings.raw import RawListing
+from sale_sofia.listings.raw import FieldSeen, RawListing
 
 PageKind = Literal["listing", "search", "project"]
+
+
+@dataclass(frozen=True, slots=True)
+class CardReading:
+    """What a card says under the names of `Listing`, and how each of its fields was found."""
+
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    seen: Mapping[str, FieldSeen] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -17,12 +25,17 @@ class Card:
 
     external_id: str
     url: str
-    read: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False, compare=False)
+    read: Callable[[], CardReading] = field(default=CardReading, repr=False, compare=False)
 
     @cached_property
-    def facts(self) -> Mapping[str, Any]:
-        """Under the names of `Listing`; only what the card says. Read when first asked for."""
+    def reading(self) -> CardReading:
+        """What the card says, read when first asked for."""
         return self.read()
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Under the names of `Listing`; only what the card says."""
+        return self.reading.facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +50,8 @@ class SearchPage:
     capped: bool
     """The portal has more results than it lets one page through."""
     verified_empty: bool
+    section: str = "search"
+    """Which of the site file's sections its layout is."""
 
 
 class Site(Protocol):

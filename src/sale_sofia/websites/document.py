@@ -59,6 +59,11 @@ class Document:
             )
         else:
             found = self._css_texts(link, link.css, card)
+        return self.matched(found, link)
+
+    @staticmethod
+    def matched(found: list[str], link: Link) -> Texts:
+        """Of the texts found, what the link lets count."""
         if link.match is not None:
             return _matching(found, link.match)
         return tuple(filter(None, found))
@@ -96,6 +101,14 @@ class Document:
         if link.jsonld is not None:
             return self._jsonld_text(link)
         return {"id": self.id, "url": self.url, "source": self.text}[link.page or "url"]
+
+    def rows_table(self, name: str) -> RowsTable:
+        """How a set of rows of the page is found."""
+        return self._page.rows_tables[name]
+
+    def texts_with(self, link: Link, table: RowsTable | None) -> Texts:
+        """As `texts`, with the link's set of rows found as this table says."""
+        return self.texts(link, Card({link.rows: table}) if table else None)
 
     def rows(self, name: str, card: Card | None = None) -> Rows:
         """Label → value of a set of rows, of the page or of one card."""

@@ -1,11 +1,11 @@
 """The fields of a table, read from a page or from one card of it."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from sale_sofia.config.site_links import FieldTable, Link
-from sale_sofia.listings.normalise import read_facts
+from sale_sofia.listings.normalise import read_seen
 from sale_sofia.listings.raw import RawField
+from sale_sofia.websites.base import CardReading
 from sale_sofia.websites.document import Card, Document, Texts
 
 
@@ -20,10 +20,10 @@ def read_fields(
     return fields
 
 
-def card_facts(document: Document, tables: Mapping[str, FieldTable], card: Card) -> dict[str, Any]:
-    """What a card says, under the names of `Listing`."""
-    facts = read_facts(read_fields(document, tables, card))
-    return {name: value for name, value in facts.items() if value is not None}
+def read_card(document: Document, tables: Mapping[str, FieldTable], card: Card) -> CardReading:
+    """What a card says, and how its fields were found."""
+    facts, seen = read_seen(read_fields(document, tables, card))
+    return CardReading({name: value for name, value in facts.items() if value is not None}, seen)
 
 
 def first_text(document: Document, links: tuple[Link, ...]) -> str | None:

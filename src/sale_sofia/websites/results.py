@@ -9,7 +9,7 @@ from sale_sofia.websites.addresses import absolute, following
 from sale_sofia.websites.base import Card, SearchPage
 from sale_sofia.websites.document import Card as CardElement
 from sale_sofia.websites.document import Document
-from sale_sofia.websites.fields import card_facts, first_text
+from sale_sofia.websites.fields import first_text, read_card
 from sale_sofia.websites.json_data import find_at
 from sale_sofia.websites.markup import node_text
 
@@ -19,7 +19,10 @@ IdOf = Callable[[str], str | None]
 class Results:
     """One layout of a portal's results. `id_of` says which advert an address names."""
 
-    def __init__(self, table: SearchTable, id_of: IdOf, is_search: Callable[[str], bool]) -> None:
+    def __init__(
+        self, section: str, table: SearchTable, id_of: IdOf, is_search: Callable[[str], bool]
+    ) -> None:
+        self.section = section
         self.table = table
         self._id_of = id_of
         self._is_search = is_search
@@ -73,7 +76,7 @@ class Results:
         url = absolute(document.url, address[0])
         if self._id_of(url) != own[0]:
             raise LayoutChanged(f"the card of advert {own[0]} leads to {url}")
-        return Card(own[0], url, partial(card_facts, document, table.fields, element))
+        return Card(own[0], url, partial(read_card, document, table.fields, element))
 
     def says_empty(self, document: Document) -> bool:
         """Whether the portal itself says that nothing was found."""
@@ -97,6 +100,7 @@ class Results:
             total=total,
             capped=capped or bool(table.most and total and total >= table.most),
             verified_empty=not cards,
+            section=self.section,
         )
 
     def _next_url(self, document: Document) -> str | None:

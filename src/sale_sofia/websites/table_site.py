@@ -36,8 +36,8 @@ class TableSite:
         self._proof = tuple(mark.decode("ascii") for mark in config.proof)
         self._answers_json = any(table.body for table in config.json_.values())
         self.layouts = tuple(
-            Results(table, self.listing_id, self._is_search)
-            for table in (config.search, *config.other_searches)
+            Results(section, table, self.listing_id, self._is_search)
+            for section, table in config.searches.items()
         )
 
     def kind_of(self, url: str) -> PageKind | None:
@@ -156,9 +156,7 @@ def _number(text: str, digits: str) -> str | None:
 
 
 def _refuse_unknown_parsers(config: SiteConfig) -> None:
-    tables = {"listing": config.listing.fields, "search": config.search.fields}
-    tables |= {f"other_searches.{place}": one.fields for place, one in enumerate(config.other_searches)}
-    for section, fields in tables.items():
+    for section, fields in config.field_tables.items():
         for name, field in fields.items():
             if field.parser[0] not in PARSERS:
                 allowed = ", ".join(sorted(PARSERS))

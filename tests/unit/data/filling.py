@@ -38,7 +38,7 @@ def counts(db: Database) -> tuple[int, int, int]:
 def fill_to_limit(path: Path) -> tuple[int, tuple[int, int, int], list[str], int]:
     db = ready_database(path)
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_200_000, hard))
     saved = fill(db, 0)
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     after = counts(db), check(db)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from history_rows import empty_history, whole_history
 from sale_sofia.data.database import Database
 from sale_sofia.data.listings import Sighting, save_listings
+from sale_sofia.listings.model import Listing
 from unit.data.helpers import advert, database
 
 # 1500 are for whoever changes the timeline: EXAMPLES=1500.
@@ -24,6 +25,8 @@ CONTENTS = st.fixed_dictionaries(
         "price_eur": st.sampled_from([None, 120_000.0, 110_000.0, 12_000.0, 2000.0]),
         "vat": st.sampled_from([None, "excluded"]),
         "title": st.sampled_from(["а", "б"]),
+        "deal": st.just("sale"),
+        "property_type": st.sampled_from(["apartment", "plot"]),
     }
 )
 
@@ -33,9 +36,17 @@ def orders(draw: st.DrawFn) -> tuple[list[Sighting], list[Sighting]]:
     """The same sightings in the order of time and in any other, some of them twice."""
     contents: list[dict[str, Any]] = draw(st.lists(CONTENTS, min_size=1, max_size=9))
     seen = [Sighting(advert(**one), float(draw(st.integers(0, 6)))) for one in contents]
-    seen = [Sighting(one.listing, one.seen_at, page_digest=one.content_hash) for one in seen]
+    seen = [
+        Sighting(one.listing, one.seen_at, page_digest=one.content_hash, held=_is_held(one.listing))
+        for one in seen
+    ]
     mixed = draw(st.permutations([*seen, *draw(st.lists(st.sampled_from(seen), max_size=3))]))
     return sorted(seen, key=lambda one: one.seen_at), list(mixed)
+
+
+def _is_held(listing: Listing) -> bool:
+    """Some prices are held back, always the same ones."""
+    return listing.price_eur == 110_000.0 and listing.title == "б"
 
 
 @pytest.fixture(scope="module")

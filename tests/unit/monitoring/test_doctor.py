@@ -10,6 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from sale_sofia.config.settings import Settings
+from sale_sofia.fetching import chromium
 from sale_sofia.monitoring import doctor
 from sale_sofia.monitoring.doctor import Check, run_checks
 from sale_sofia.services.errors import NoRedisServer
@@ -229,3 +230,25 @@ def test_a_redis_that_cannot_be_used_fails_without_its_password() -> None:
         detail="REDIS_URL: 127.0.0.1:1 cannot be reached (Connection refused).",
         advice="Correct REDIS_URL, or unset it to use a server of our own.",
     )
+
+
+def test_the_browser_matters_only_when_it_is_switched_on(tmp_path: Path) -> None:
+    assert doctor.browser(Settings()) == Check("browser", ok=True, detail="off (BROWSER_ENABLED)")
+    missing = tmp_path / "chromium"
+    assert doctor.browser(Settings(browser_enabled=True, browser_path=missing)) == Check(
+        "browser",
+        ok=False,
+        detail=f"BROWSER_PATH: {missing} is no program; a Chromium is wanted.",
+        advice="Or set BROWSER_ENABLED=false.",
+    )
+    missing.write_text("#!/bin/sh")
+    missing.chmod(0o700)
+    found = doctor.browser(Settings(browser_enabled=True, browser_path=missing))
+    assert (found.ok, found.detail.partition(",")[0]) == (True, str(missing))
+
+
+def test_a_missing_browser_says_how_it_is_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    assert "apt-get install chromium" in doctor.browser(Settings(browser_enabled=True)).detail
+    monkeypatch.setattr(chromium, "find_spec", lambda _: None)
+    assert "`sale-sofia[browser]`" in doctor.browser(Settings(browser_enabled=True)).detail

@@ -209,18 +209,17 @@ def test_a_collapse_stops_delisting_and_is_an_incident(world: World) -> None:
         assert [one.kind for one in open_incidents(connection)] == [IncidentKind.COLLAPSE]
 
 
-def test_an_open_drift_stops_delisting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sale_sofia.scraping.sweeping.DRIFT", "price_meaning")  # any incident of that name
+def test_an_open_drift_stops_delisting(world: World) -> None:
     world.sweep(ALL)
     del world.prices[12]
     with world.database.write() as connection:
-        open_incident(
-            connection, Trouble(IncidentKind.PRICE_MEANING, "imot.bg", "fields are missing"), now=1.0
-        )
+        details = {"findings": [{"field": "listing.floor", "selector": "row: Етаж"}]}
+        drift = Trouble(IncidentKind.DRIFT_FILL, "imot.bg", "fields are missing", details=details)
+        open_incident(connection, drift, now=1.0)
     for _ in range(3):
         world.sweep(WITHOUT_12)
     assert world.gone() == {}
-    assert world.last().reason == "price_meaning: fields are missing"
+    assert world.last().reason == "drift_fill: fields are missing"
 
 
 def test_a_sweep_of_other_searches_says_nothing(world: World) -> None:

@@ -2,11 +2,14 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sale_sofia.fetching.archive import PageArchive
+from sale_sofia.fetching.base import Request, Response
+from sale_sofia.fetching.client import CurlFetcher
 from sale_sofia.resilience.policy import RetryBudgetRules
 from sale_sofia.scraping.outcomes import Failed, Gone, Later, Outcome, Read
 from visiting import NOW, RESET, SILENCE, Mistaken, Step, Visiting, good, html, listing, scripted
@@ -197,3 +200,30 @@ def test_a_mistake_of_ours_ends_one_page_and_not_the_crawl(tmp_path: Path) -> No
     assert outcome.reason.endswith("(manual_review)")
     [(page,)] = visiting.lines("page")
     assert page is not None
+
+
+class Told(CurlFetcher):
+    """Hears of pages that were blocks after all."""
+
+    def __init__(self) -> None:
+        super().__init__("chrome", 5)
+        self.blocks: list[str] = []
+
+    async def fetch(self, request: Request) -> Response:
+        async def hear(why: str) -> None:
+            self.blocks.append(why)
+
+        return replace(await super().fetch(request), disprove=hear)
+
+
+def test_whoever_led_to_a_captcha_hears_of_it_though_it_looked_like_a_page(tmp_path: Path) -> None:
+    async def run() -> list[str]:
+        async with scripted(html(CAPTCHA), html(OTHER_LAYOUT), good()) as log:
+            fetcher = Told()
+            visitor = Visiting(tmp_path).visitor([log.host], fetcher)
+            for _ in range(3):
+                await visitor.visit(listing(log.url("").rstrip("/")))
+            await fetcher.close()
+            return fetcher.blocks
+
+    assert asyncio.run(run()) == ["captcha"]

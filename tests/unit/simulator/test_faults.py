@@ -153,7 +153,7 @@ def test_reading_the_shares() -> None:
         ("429:x", "'429:x' is no fault: write name:share"),
         ("429:nan", "'429:nan' is no fault: write name:share"),
         ("429:1.5", "'429:1.5' is no fault: write name:share"),
-        ("404:0.1", "a name of 429, 503, slow, reset, captcha, truncate, cut$"),
+        ("404:0.1", "a name of 429, 503, slow, reset, captcha, challenge, truncate, cut$"),
         ("429:0.1,429:0.2", "the fault 429 is given twice in '429:0.1,429:0.2'"),
         ("429:0.6,503:0.6", "add up to more than 1"),
     ],

@@ -255,6 +255,7 @@ def test_whoever_has_an_answer_finds_the_request_in_the_log(running: RunningSimu
         "open": 1,
         "host": running.urls["bazar.bg"].removeprefix("http://"),
         "user_agent": "me",
+        "cookie": None,
     }
     assert (second["site"], second["status"], second["user_agent"]) == ("imot.bg", 404, None)
 

@@ -1,0 +1,74 @@
+"""Calendar files (RFC 5545): what every calendar program imports."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from sale_sofia.config.evaluation import CALENDAR_LINE_OCTETS
+from sale_sofia.data.export import whole_or_not_at_all
+
+_ESCAPED: Final = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n", "\r": None})
+_HEAD: Final = ("BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//sale-sofia//viewings//EN", "METHOD:PUBLISH")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry. Moments are seconds since 1970; empty texts are left out."""
+
+    uid: str
+    revision: int
+    starts_at: float
+    ends_at: float
+    changed_at: float
+    cancelled: bool
+    summary: str
+    place: str = ""
+    description: str = ""
+    url: str = ""
+
+
+def write_calendar(path: Path, events: Iterable[Event]) -> None:
+    """Write the events; the file is there whole, or it is as it was before."""
+    with whole_or_not_at_all(path) as unfinished:
+        unfinished.write_bytes(calendar_bytes(events))
+
+
+def calendar_bytes(events: Iterable[Event]) -> bytes:
+    """The whole file: the same events always give the same bytes."""
+    lines = (*_HEAD, *(line for event in events for line in _event_lines(event)), "END:VCALENDAR")
+    return b"".join(_folded(line) + b"\r\n" for line in lines)
+
+
+def _event_lines(event: Event) -> Iterator[str]:
+    """Moments are written in UTC, which no calendar can misread in spring or autumn."""
+    yield "BEGIN:VEVENT"
+    yield f"UID:{event.uid}@sale-sofia"
+    yield f"DTSTAMP:{_utc(event.changed_at)}"
+    yield f"LAST-MODIFIED:{_utc(event.changed_at)}"
+    yield f"SEQUENCE:{event.revision}"
+    yield f"DTSTART:{_utc(event.starts_at)}"
+    yield f"DTEND:{_utc(event.ends_at)}"
+    yield f"STATUS:{'CANCELLED' if event.cancelled else 'CONFIRMED'}"
+    texts = {"SUMMARY": event.summary, "LOCATION": event.place, "DESCRIPTION": event.description}
+    yield from (f"{name}:{text.translate(_ESCAPED)}" for name, text in texts.items() if text)
+    if event.url.isprintable() and event.url:
+        yield f"URL:{event.url}"
+    yield "END:VEVENT"
+
+
+def _utc(moment: float) -> str:
+    return f"{datetime.fromtimestamp(moment, UTC):%Y%m%dT%H%M%SZ}"
+
+
+def _folded(line: str) -> bytes:
+    """The line in pieces of so many octets at most, no letter cut in two; each next begins with a space."""
+    pieces, piece = [], b""
+    for letter in line:
+        octets = letter.encode()
+        if len(piece) + len(octets) > CALENDAR_LINE_OCTETS:
+            pieces.append(piece)
+            piece = b" "
+        piece += octets
+    return b"\r\n".join([*pieces, piece])

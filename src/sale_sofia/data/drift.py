@@ -1,0 +1,124 @@
+"""How the pages of each run were, and whether a portal's data is held back because they are not as usual."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, RowMapping, bindparam, select, update
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+from sale_sofia.data.drift_schema import drift_runs
+from sale_sofia.data.incidents import Incident, IncidentKind, open_incidents
+
+Counters = dict[str, Any]
+DRIFT: Final = "drift"
+DRIFT_KINDS: Final = tuple(kind for kind in IncidentKind if DRIFT in kind)
+"""Incidents that say that a portal's pages are no longer read as they are."""
+
+
+# Made once: they are run with every commit of a crawl.
+_COUNTED = select(drift_runs.c.counters).where(drift_runs.c.job_id == bindparam("of_job")).with_for_update()
+_STORE = (
+    update(drift_runs)
+    .where(drift_runs.c.job_id == bindparam("of_job"))
+    .values(counters=bindparam("counted", type_=drift_runs.c.counters.type))
+)
+
+
+def is_held_back(connection: Connection, site: str) -> bool:
+    """Whether nothing may follow from what the portal's last runs saw: no removal, no alert.
+
+    To be asked when a run has ended: its end, not its pages, says whether the portal's pages changed.
+    """
+    return bool(open_drift(connection, site))
+
+
+def open_drift(connection: Connection, site: str | None = None) -> list[Incident]:
+    """The open incidents of pages that changed."""
+    return [one for one in open_incidents(connection, site) if one.kind in DRIFT_KINDS]
+
+
+@dataclass(frozen=True, slots=True)
+class DriftRun:
+    """How the pages of one run were. Moments are seconds since 1970."""
+
+    job_id: str
+    site: str
+    counters: Counters
+    scope_id: int | None = None
+    listing_limit: int | None = None
+    firsts: Mapping[str, str] | None = None
+    """The first selector of each field, by its name."""
+    findings: Sequence[Mapping[str, Any]] | None = None
+    sound: bool | None = None
+    judged_at: float | None = None
+
+
+def lock_counters(connection: Connection, job_id: str, site: str) -> Counters:
+    """What a run has counted so far; nobody else adds to it before this transaction ends."""
+    row = connection.execute(_COUNTED, {"of_job": job_id}).first()
+    if row is None:
+        _make_row(connection, job_id, site)
+        row = connection.execute(_COUNTED, {"of_job": job_id}).one()
+    counters: Counters = row.counters
+    return counters
+
+
+def store_counters(connection: Connection, job_id: str, counters: Counters) -> None:
+    """Keep what a run has counted, in the transaction that stores its pages."""
+    connection.execute(_STORE, {"of_job": job_id, "counted": counters})
+
+
+def _make_row(connection: Connection, job_id: str, site: str) -> None:
+    insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
+    row = {"job_id": job_id, "site": site, "counters": {}}
+    connection.execute(insert(drift_runs).values(row).on_conflict_do_nothing())
+
+
+def get_drift_run(connection: Connection, job_id: str) -> DriftRun | None:
+    """What a run has counted; None where no page of it was read."""
+    found = connection.execute(select(drift_runs).where(drift_runs.c.job_id == job_id)).mappings().first()
+    return None if found is None else _run(found)
+
+
+def sound_runs(connection: Connection, run: DriftRun, most: int) -> list[DriftRun]:
+    """The last runs of the same searches that say what is usual, the newest first, without this one."""
+    alike = (
+        drift_runs.c.site == run.site,
+        drift_runs.c.scope_id.is_not_distinct_from(run.scope_id),
+        drift_runs.c.listing_limit.is_not_distinct_from(run.listing_limit),
+        drift_runs.c.job_id != run.job_id,
+        drift_runs.c.sound.is_(True),
+    )
+    newest = select(drift_runs).where(*alike).order_by(drift_runs.c.judged_at.desc()).limit(most)
+    return [_run(row) for row in connection.execute(newest).mappings()]
+
+
+def last_run(connection: Connection, site: str) -> DriftRun | None:
+    """The run of the portal that was judged last."""
+    newest = select(drift_runs).where(drift_runs.c.site == site, drift_runs.c.judged_at.is_not(None))
+    found = connection.execute(newest.order_by(drift_runs.c.judged_at.desc()).limit(1)).mappings().first()
+    return None if found is None else _run(found)
+
+
+def judge_run(connection: Connection, run: DriftRun) -> None:
+    """Keep what was found of a run."""
+    kept = ("scope_id", "listing_limit", "firsts", "findings", "sound", "judged_at")
+    values = {name: getattr(run, name) for name in kept}
+    connection.execute(update(drift_runs).where(drift_runs.c.job_id == run.job_id).values(values))
+
+
+def accept_last(connection: Connection, site: str) -> DriftRun | None:
+    """From now on the portal's last run, and no earlier one, says what is usual; None where there is none."""
+    newest = last_run(connection, site)
+    if newest is not None:
+        earlier = update(drift_runs).where(drift_runs.c.site == site, drift_runs.c.job_id != newest.job_id)
+        connection.execute(earlier.values(sound=False))
+        own = update(drift_runs).where(drift_runs.c.job_id == newest.job_id)
+        connection.execute(own.values(sound=True, findings=[]))
+    return newest
+
+
+def _run(row: RowMapping) -> DriftRun:
+    return DriftRun(**row)

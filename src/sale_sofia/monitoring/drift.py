@@ -1,0 +1,164 @@
+"""The end of a run: are the portal's pages still the ones we know? Incidents, and prices held back."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection
+
+from sale_sofia.config.monitoring import DRIFT_NAMED
+from sale_sofia.config.settings import Settings
+from sale_sofia.config.site_config import SiteConfig
+from sale_sofia.data.drift import (
+    DRIFT_KINDS,
+    DriftRun,
+    accept_last,
+    get_drift_run,
+    judge_run,
+    open_drift,
+    sound_runs,
+)
+from sale_sofia.data.holding import held_jobs, hold_prices, hold_types, release_prices, release_types
+from sale_sofia.data.incidents import Incident, IncidentKind, Trouble, close_incident, open_incident
+from sale_sofia.data.job_model import Job, JobState
+from sale_sofia.data.sweeps import scope_of
+from sale_sofia.monitoring.drift_checks import Check, Evidence, PastRun, Verdict
+from sale_sofia.monitoring.drift_counts import LISTING, sections_of
+from sale_sofia.monitoring.drift_judging import CARDS, IDS, checks
+from sale_sofia.websites.checking import selector
+
+_READING_KINDS = frozenset({IncidentKind.DRIFT_CARDS, IncidentKind.DRIFT_UNREADABLE})
+"""Which of them it is, the reason says why pages cannot be read; where all can, neither."""
+_TYPE_PARSERS = frozenset({"property_type", "offer", "offer_slug", "offer_code"})
+_PRICE_KINDS = frozenset({IncidentKind.DRIFT_PRICE, IncidentKind.DRIFT_PRICE_PER_SQM})
+
+
+def review_drift(
+    connection: Connection, job: Job, state: JobState, config: SiteConfig, settings: Settings, *, now: float
+) -> list[Check]:
+    """Judge a run that ends in this state, and open and close the incidents of its portal; what has drifted.
+
+    An incident is over when a run shows that all it named is as usual again: too few pages to say so are not
+    enough. Only a run without any says from now on what is usual.
+    """
+    run = get_drift_run(connection, job.id)
+    scope = scope_of(connection, job.id)
+    if run is None or scope is None:
+        return []
+    run = replace(
+        run, scope_id=scope.id, listing_limit=job.listing_limit, firsts=first_selectors(config), judged_at=now
+    )
+    found = checks(evidence_of(connection, run, settings))
+    drifted = [one for one in found if one.verdict is Verdict.DRIFTED]
+    _update_incidents(connection, job, found, run.firsts or {}, now=now)
+    left = open_drift(connection, job.site)
+    sound = state is JobState.COMPLETE and not left
+    judge_run(connection, replace(run, sound=sound, findings=[one.details() for one in drifted]))
+    _settle(connection, job.id, config, settings, left, now=now)
+    return drifted
+
+
+def evidence_of(connection: Connection, run: DriftRun, settings: Settings) -> Evidence:
+    """The run, and the sound runs before it."""
+    past = [
+        PastRun(sections_of(one.counters), one.firsts or {})
+        for one in sound_runs(connection, run, settings.drift_runs)
+    ]
+    return Evidence(sections_of(run.counters), past, run.firsts or {}, settings)
+
+
+def first_selectors(config: SiteConfig) -> dict[str, str]:
+    """The first selector of each field, of the cards and of an advert's id, by section and name."""
+    firsts = {
+        f"{section}.{name}": selector(table.links[0])
+        for section, fields in config.field_tables.items()
+        for name, table in fields.items()
+    }
+    cards = {f"{section}.{CARDS}": table.cards for section, table in config.searches.items()}
+    return firsts | cards | {f"listing.{IDS}": selector(config.listing.ids[0])}
+
+
+def accept_drift(
+    connection: Connection, site: str, config: SiteConfig, settings: Settings, *, now: float
+) -> DriftRun | None:
+    """A person says that the portal's pages are as they should be: its last run is what is usual from now on.
+
+    All its incidents of drift are closed, and prices that were held back are believed.
+    """
+    accepted = accept_last(connection, site)
+    for kind in DRIFT_KINDS:
+        close_incident(connection, kind, site, now=now)
+    rules = config.history.rules(settings.odd_price_visits)
+    for job_id in held_jobs(connection, site):
+        release_prices(connection, job_id, rules, now=now)
+    release_types(connection, site, rules, now=now)
+    return accepted
+
+
+def _settle(
+    connection: Connection,
+    job_id: str,
+    config: SiteConfig,
+    settings: Settings,
+    left: Sequence[Incident],
+    *,
+    now: float,
+) -> None:
+    """While prices have drifted, those of the run say nothing; else what was held back too early does.
+
+    Of types the same, where what tells them has drifted: what is left to tell them is rougher.
+    """
+    rules = config.history.rules(settings.odd_price_visits)
+    if any(one.kind in _PRICE_KINDS for one in left):
+        hold_prices(connection, job_id, rules, now=now)
+    else:
+        release_prices(connection, job_id, rules, now=now)
+    if any(_tells_types(config, one["field"]) for incident in left for one in _findings(incident)):
+        hold_types(connection, job_id, rules, now=now)
+
+
+def _tells_types(config: SiteConfig, name: str) -> bool:
+    table = config.listing.fields.get(name.removeprefix(f"{LISTING}."))
+    return table is not None and table.parser[0] in _TYPE_PARSERS
+
+
+def _findings(incident: Incident) -> Sequence[Mapping[str, Any]]:
+    found: Sequence[Mapping[str, Any]] = incident.details.get("findings", ())
+    return found
+
+
+def _update_incidents(
+    connection: Connection, job: Job, found: Sequence[Check], firsts: Mapping[str, str], *, now: float
+) -> None:
+    before = {one.kind: one for one in open_drift(connection, job.site)}
+    for kind in DRIFT_KINDS:
+        own = [one for one in found if one.kind is kind or {one.kind, kind} <= _READING_KINDS]
+        drifted = [one for one in own if one.verdict is Verdict.DRIFTED and one.kind is kind]
+        if drifted:
+            open_incident(connection, _trouble(kind, job, drifted), now=now)
+        elif kind in before and _is_over(before[kind], own, firsts):
+            close_incident(connection, kind, job.site, now=now)
+
+
+def _is_over(incident: Incident, own: Iterable[Check], firsts: Mapping[str, str]) -> bool:
+    """Whether all that it named is as usual, or was given another selector, or is not read any more."""
+    verdicts = {one.name: one.verdict for one in own}
+    return all(
+        verdicts.get(one["field"], Verdict.UNSURE) is Verdict.USUAL
+        or firsts.get(one["field"], one["selector"]) != one["selector"]
+        for one in _findings(incident)
+    )
+
+
+def _trouble(kind: IncidentKind, job: Job, drifted: Sequence[Check]) -> Trouble:
+    worst = sorted(drifted, key=lambda one: (one.now or 0.0) - (one.usual or 0.0))
+    named = "; ".join(_named(one) for one in worst[:DRIFT_NAMED])
+    more = f"; and {len(worst) - DRIFT_NAMED} more" if len(worst) > DRIFT_NAMED else ""
+    details = {"findings": [one.details() for one in worst]}
+    return Trouble(kind, job.site, f"{named}{more}; nothing is delisted", job.id, details)
+
+
+def _named(check: Check) -> str:
+    where = f" ({check.selector})" if check.selector else ""
+    page = f", for example {check.example.url}" if check.example else ""
+    return f"{check.sentence}{where}{page}"

@@ -1,0 +1,91 @@
+"""What the workers share at this moment: who is at work, what waits, each portal's circuit and limiter."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import redis
+
+from sale_sofia.config.monitoring import WORKER_ANSWER_SECONDS
+from sale_sofia.config.parallel import APP_NAME
+from sale_sofia.config.settings import Settings
+from sale_sofia.config.site_config import load_site_config
+from sale_sofia.proxies.model import DomainStats
+from sale_sofia.proxies.overview import domain_tables
+from sale_sofia.proxies.pool import EVERYWHERE
+from sale_sofia.resilience.circuit_breaker import CircuitStatus
+from sale_sofia.resilience.errors import ServiceRedis
+from sale_sofia.resilience.factory import get_circuit_breaker, get_rate_limiter
+from sale_sofia.resilience.redis_client import connect
+from sale_sofia.scraping.dispatching import sender
+from sale_sofia.scraping.estimate import rate_per_minute
+from sale_sofia.services import redis_client
+from sale_sofia.services.errors import ServiceError
+from sale_sofia.services.running_redis import known_redis_url
+
+_SHARED = {"redis_rate_limiter_enabled": True, "redis_circuit_breaker_enabled": True}
+
+
+@dataclass(frozen=True, slots=True)
+class LiveState:
+    """Nothing of it is known where there is no Redis: a crawl in one process keeps this to itself."""
+
+    redis: bool = False
+    workers: tuple[str, ...] = ()
+    """Those that answered."""
+    waiting: int | None = None
+    """Messages that no worker has taken yet."""
+    circuits: Mapping[str, CircuitStatus] = field(default_factory=dict)
+    waits: Mapping[str, float] = field(default_factory=dict)
+    """Seconds until each portal may be asked again."""
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """Requests per minute, as configured."""
+
+
+def read_live_state(settings: Settings, sites: Sequence[str]) -> LiveState:
+    """All of it, within some seconds; a Redis that does not answer is none."""
+    rates = {site: _rate(settings, site) for site in sites}
+    try:
+        url = known_redis_url(settings)
+        with redis_client.connect(url) as client:
+            waiting = int(client.llen(APP_NAME))
+        circuits, waits = asyncio.run(_gates(settings.model_copy(update=_SHARED), url, sites))
+        return LiveState(
+            redis=True, workers=_workers(url), waiting=waiting, circuits=circuits, waits=waits, rates=rates
+        )
+    except (ServiceError, ServiceRedis, redis.RedisError, OSError):
+        return LiveState(rates=rates)
+
+
+def proxy_rows(settings: Settings) -> Sequence[DomainStats]:
+    """How each proxy does everywhere, its address masked; the most promising first."""
+    try:
+        url: str | None = known_redis_url(settings)
+    except ServiceError:
+        url = None
+    try:
+        tables = asyncio.run(domain_tables(settings, url, EVERYWHERE))
+    except (ServiceError, ServiceRedis, redis.RedisError, OSError):
+        return ()
+    return tables[0].rows if tables else ()
+
+
+def _rate(settings: Settings, site: str) -> float:
+    return rate_per_minute(settings, load_site_config(site))
+
+
+def _workers(url: str) -> tuple[str, ...]:
+    with sender(url) as app:
+        answers = app.control.ping(timeout=WORKER_ANSWER_SECONDS) or []
+    return tuple(sorted(name for answer in answers for name in answer))
+
+
+async def _gates(
+    settings: Settings, url: str, sites: Sequence[str]
+) -> tuple[Mapping[str, CircuitStatus], dict[str, float]]:
+    async with connect(url) as client:
+        limiter = get_rate_limiter(settings, partial(_rate, settings), client)
+        waits = {site: await limiter.peek(site, time.monotonic()) for site in sites}
+        return await get_circuit_breaker(settings, client).get_all_states(), waits

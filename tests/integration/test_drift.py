@@ -1,0 +1,132 @@
+"""Portals that change their layout overnight: found at once, named right, nothing wrong stored or gone."""
+
+from pathlib import Path
+
+import pytest
+
+from crawls import truth
+from drift_days import DriftDays, drift_days
+from sale_sofia.data.drift import is_held_back, last_run
+from sale_sofia.data.sweeps import list_sweeps
+from sale_sofia.monitoring.drift import accept_drift
+from sale_sofia.scraping.assembly import open_archive
+from sale_sofia.websites.registry import get_scraper
+
+# Each change, and what must be found of it: the kind, and the field.
+CHANGES: dict[str, dict[str, set[tuple[str, str]]]] = {
+    "imot.bg": {
+        "renamed-class": {("drift_selector", "listing.price")},
+        "half-template": {("drift_selector", "listing.area_sqm"), ("drift_selector", "listing.floor")},
+        "half-cards": {("drift_cards", "search.cards_of_total")},
+        "charset": {("drift_unreadable", "search.cards")},
+    },
+    "bazar.bg": {
+        "renamed-rows": {("drift_fill", "listing.area_sqm"), ("drift_fill", "listing.floor")},
+        "translated": {("drift_fill", "listing.area_sqm"), ("drift_fill", "listing.building")},
+    },
+    "imoti.net": {
+        "moved-block": {("drift_fill", "listing.price")},
+        "per-sqm": {("drift_price_per_sqm", "listing.price"), ("drift_price_per_sqm", "search.price")},
+        "moved-currency": {("drift_fill", "listing.price"), ("drift_fill", "search.price")},
+    },
+    "alo.bg": {
+        "dropped-field": {("drift_fill", "listing.area_sqm"), ("drift_fill", "search.area_sqm")},
+        "renamed-cards": {("drift_cards", "search.cards")},
+    },
+    "homes.bg": {
+        "json-key": {("drift_fill", "listing.price"), ("drift_fill", "search.price")},
+        "dearer": {("drift_price", "listing.price"), ("drift_price", "search.price")},
+    },
+    "olx.bg": {"json-params": {("drift_fill", "listing.area_sqm"), ("drift_fill", "search.area_sqm")}},
+    "imoti.com": {"json-adverts": {("drift_cards", "search.cards")}},
+}
+
+
+@pytest.mark.parametrize("site", CHANGES)
+def test_every_change_of_layout_is_found_in_the_first_run_after_it(tmp_path: Path, site: str) -> None:
+    with drift_days(tmp_path, site) as portal:
+        assert portal.drift() == []
+        for layout, expected in CHANGES[site].items():
+            portal.restore()
+            check_change(portal, layout, expected)
+        portal.crawl()  # the old layout is back
+        assert portal.drift() == []
+        assert portal.wrong({}) == []
+
+
+def check_change(portal: DriftDays, layout: str, expected: set[tuple[str, str]]) -> None:
+    before, gone = portal.values(), portal.gone()
+    portal.crawl(layout)
+    found = portal.findings()
+    assert expected <= found, layout
+    assert portal.wrong(before) == [], layout
+    assert portal.gone() == gone, layout
+    check_incidents(portal)
+    with portal.days.database.read() as connection:
+        assert is_held_back(connection, portal.site)
+        assert not list_sweeps(connection, 1)[0].complete
+        run = last_run(connection, portal.site)
+    assert run is not None
+    assert run.sound is False
+
+
+def check_incidents(portal: DriftDays) -> None:
+    """Each names the field, its selector and a page that is in the archive."""
+    archive = open_archive(portal.days.settings)
+    for incident in portal.drift():
+        for found in incident.details["findings"]:
+            assert found["selector"]
+            assert found["url"].startswith("http://127.0.0.1")
+            assert archive.get(found["page_digest"])
+        first = incident.details["findings"][0]
+        assert first["selector"] in incident.message
+        assert first["url"] in incident.message
+
+
+def test_prices_of_a_square_metre_are_never_believed_while_they_last(tmp_path: Path) -> None:
+    """However often they are seen in a row; when prices are back, they are stored on that day."""
+    with drift_days(tmp_path, "imoti.net") as portal:
+        before = portal.values()
+        for _ in range(4):
+            portal.crawl("per-sqm")
+            assert portal.wrong(before) == []
+            portal.days.next_day()
+        portal.crawl()
+        assert portal.drift() == []
+        assert portal.wrong({}) == []
+
+
+def test_a_shift_of_all_prices_is_held_back_until_a_person_accepts_it(tmp_path: Path) -> None:
+    with drift_days(tmp_path, "homes.bg") as portal:
+        there = {key for _, key in truth(portal.days.simulator)}
+        before = {key: one for key, one in portal.values().items() if one["price_eur"] and key in there}
+        known = {key: one["price_eur"] for key, one in before.items()}
+        for _ in range(2):
+            portal.crawl("dearer")
+            now = portal.values()
+            assert {key: now[key]["price_eur"] for key in known} == known
+        accept(portal)
+        assert portal.drift() == []
+        now = portal.values()
+        dearer = [now[key]["price_eur"] / price for key, price in known.items()]
+        assert all(abs(one - 1.3) < 0.01 for one in dearer)
+        portal.crawl("dearer")
+        assert portal.drift() == []
+
+
+def accept(portal: DriftDays) -> None:
+    config = get_scraper(portal.site).config
+    with portal.days.database.write() as connection:
+        assert accept_drift(connection, portal.site, config, portal.days.settings, now=1e12) is not None
+
+
+def test_thirty_quiet_runs_raise_nothing(tmp_path: Path) -> None:
+    """With the churn of thirty days, each crawled as usual: only what may be new is opened."""
+    with drift_days(tmp_path, "imoti.net", archive_enabled=False) as portal:
+        for _ in range(30):
+            portal.crawl(everything=False)
+            with portal.days.database.read() as connection:
+                run = last_run(connection, portal.site)
+            assert run is not None
+            assert (run.sound, run.findings) == (True, [])
+            portal.days.next_day()
