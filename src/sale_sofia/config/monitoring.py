@@ -16,6 +16,23 @@ METRICS_FLUSH_SECONDS: Final = 5.0
 METRICS_WRITERS_MAX: Final = 256
 """Processes whose last flush a run remembers; one is repeated within seconds, not after so many others."""
 
+DRIFT_CERTAINTY: Final = 3.29
+"""Standard deviations by which a share counted on few pages may be off: sure in 1999 of 2000 cases."""
+DRIFT_FEWEST_PAGES: Final = 3
+"""On fewer pages nothing is said to be as usual again."""
+DRIFT_SAMPLE_SHARE: Final = 0.02
+"""Most of a crawl's adverts that are opened only to see whether their pages are as they were."""
+DRIFT_NAMED: Final = 3
+"""Findings that an incident's sentence names; its details have all."""
+REPAIR_PAGES: Final = 40
+"""Archived pages, of adverts whose values are known, on which a new selector is tried."""
+REPAIR_LEAST_PAGES: Final = 3
+"""On fewer right answers nothing is proposed."""
+REPAIR_RIGHT_FOR_WRONG: Final = 10
+"""Right answers that outweigh one other: an advert in a hundred is edited between two crawls."""
+REPAIR_PROPOSALS: Final = 3
+"""Selectors that are proposed for a field, the best first."""
+
 REPORTS_FOLDER: Final = "reports"
 """Folder of the runs' reports, in DATA_DIR."""
 TOP_ERRORS: Final = 10
@@ -32,3 +49,21 @@ STATUS_WATCH_SECONDS: Final = 2.0
 """How often `status --watch` looks again."""
 LIVE_RATE_SECONDS: Final = 60.0
 """Over how long the rate beside a progress bar is counted."""
+
+SECONDS_OF_AN_HOUR: Final = 3600.0
+DATA_LATE_SECONDS: Final = 26 * SECONDS_OF_AN_HOUR
+"""A portal whose newest advert was seen longer ago is late: a day, and two hours for a slow crawl."""
+QUIET_RUNS: Final = 3
+"""So many runs in a row without anything new or changed are no chance any more."""
+LIVELY_CHANGES: Final = 5
+"""New and changed adverts of a usual run from which on such a silence means something."""
+HEALTH_RUNS: Final = 14
+"""Ended runs of a portal that are looked at: two weeks of nightly crawls."""
+FAILED_PAGES_SHOWN: Final = 100
+"""Pages that could not be read that are listed, the newest."""
+ARCHIVED_TEXT_MAX: Final = 200_000
+"""Characters of an archived page that are shown; the largest honest ones have 150 000."""
+INCIDENTS_SHOWN: Final = 50
+"""Incidents that are listed, the open ones first."""
+WORKER_ANSWER_SECONDS: Final = 0.7
+"""How long workers have to say that they are there: one that is at work answers within a tenth of it."""

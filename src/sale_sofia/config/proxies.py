@@ -100,6 +100,8 @@ REFRESH_LOCK_SECONDS: Final = 60.0
 """A refresh that was not heard of for so long is dead; a living one renews its lock."""
 REFRESH_SHOW_SECONDS: Final = 1.0
 """How often a refresh shows its numbers and renews its lock."""
+START_WAIT_SECONDS: Final = 300.0
+"""How long a crawl on workers waits for its proxies; then it begins, and its pages wait."""
 REFRESH_POLL_SECONDS: Final = 1.0
 """How often those who wait look, when nothing is announced."""
 REFRESH_HOURS: Final = 6

@@ -6,3 +6,7 @@ JSON_MOST_CHARACTERS: Final = 4_000_000
 """Characters of a page whose JSON is read: the largest seen has 1.2 million; in memory it is tenfold."""
 JSON_MOST_STRINGS: Final = 3
 """How many strings may hold each other before the JSON in them: portals use one."""
+REPAIR_MOST_PLACES: Final = 20_000
+"""Places of one page that are tried for a field that drifted: a page of 2 000 elements has some 10 000."""
+REPAIR_SEARCHED_PAGES: Final = 3
+"""Pages that are searched for places; those found are tried on all."""

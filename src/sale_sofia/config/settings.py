@@ -9,6 +9,8 @@ from pydantic_core.core_schema import ValidationInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sale_sofia.config.settings_alerts import AlertSettings
+from sale_sofia.config.settings_browser import BrowserSettings
+from sale_sofia.config.settings_dashboard import DashboardSettings
 from sale_sofia.config.settings_descriptions import DescriptionSettings
 from sale_sofia.config.settings_drift import DriftSettings
 from sale_sofia.config.settings_history import HistorySettings
@@ -55,9 +57,11 @@ def _database_in_data_dir(data: dict[str, Any]) -> SecretStr:
 
 
 class Settings(
+    DashboardSettings,
     AlertSettings,
     InsightSettings,
     ProxySettings,
+    BrowserSettings,
     DriftSettings,
     DescriptionSettings,
     PropertySettings,

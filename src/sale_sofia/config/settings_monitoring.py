@@ -31,7 +31,7 @@ class MonitoringSettings(BaseModel):
         0.5, 0, 1, "share", "Fewer adverts than this share of the median of the last runs are an incident."
     )
     incident_circuit_seconds: float = decimal(
-        1800, 1, 604_800, "seconds", "A circuit open for so long during one run is an incident."
+        900, 1, 604_800, "seconds", "A circuit open for so long during one run is an incident."
     )
     incident_stuck_seconds: float = decimal(
         3600, 60, 604_800, "seconds", "An unfinished job in which nothing moves for so long is an incident."

@@ -165,6 +165,20 @@ class SiteConfig(Table):
     history: HistoryTable
     delisting: DelistingTable
     proxies: ProxyTable = ProxyTable()
+    browser_allowed: bool = False
+    """Whether a page that answers with a JavaScript challenge may be taken to a browser (BROWSER_ENABLED)."""
+
+    @property
+    def searches(self) -> dict[str, SearchTable]:
+        """Every layout of the pages of results, by its section of the file."""
+        others = {f"other_searches.{place}": table for place, table in enumerate(self.other_searches)}
+        return {"search": self.search, **others}
+
+    @property
+    def field_tables(self) -> dict[str, dict[str, FieldTable]]:
+        """The fields of each section that has any."""
+        cards = {section: table.fields for section, table in self.searches.items()}
+        return {"listing": self.listing.fields, **cards}
 
     @model_validator(mode="after")
     def _know_every_json(self) -> "SiteConfig":

@@ -1,10 +1,14 @@
-"""A flat as scores, market, fair prices, searches and alerts see it: one property, its adverts merged."""
+"""A flat as scores, market, fair prices, searches and alerts see it: one property, its adverts merged.
+
+Nobody changes one that is made. They are not frozen only because making frozen ones takes several times as
+long, and there are a hundred thousand.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Advert:
     """One advert of a flat."""
 
@@ -31,7 +35,7 @@ class Trap:
     quote: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Flat:
     """One property. Unknown is None (or an empty tuple), never a guess.
 
@@ -69,6 +73,8 @@ class Flat:
     condition: str | None = None
     orientation: tuple[str, ...] = ()
     parking: tuple[str, ...] = ()
+    parking_status: str | None = None
+    """Whether a place is in the price: `included`, `free`, `optional_purchase`, `optional_rent`."""
     city: str | None = None
     district: str | None = None
     neighbourhood: str | None = None
@@ -84,6 +90,8 @@ class Flat:
     has_balcony: bool | None = None
     balconies: int | None = None
     storage: tuple[str, ...] = ()
+    described: bool = False
+    """Whether a description was read; only then does it mean something that no trap is known."""
     traps: Mapping[str, Trap] = field(default_factory=dict)
     """By the names of `llm.attributes.TRAP_FIELDS`; only what a description really says."""
 

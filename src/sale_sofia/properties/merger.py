@@ -45,7 +45,7 @@ class PropertyMerger:
 
     def offers(self, adverts: Sequence[Row]) -> list[View]:
         """Each advert with its price, the cheapest first; last those without one and those that are gone."""
-        ordered = sorted(adverts, key=_offer_order)
+        ordered = sorted(adverts, key=offer_order)
         prices = [row["price_eur"] for row in ordered if row["price_eur"] and is_offered(row)]
         return [_offer(row, min(prices, default=None)) for row in ordered]
 
@@ -84,7 +84,8 @@ def _told(name: str, rows: Iterable[Row]) -> View:
     }
 
 
-def _offer_order(row: Row) -> tuple[bool, bool, float, int]:
+def offer_order(row: Row) -> tuple[bool, bool, float, int]:
+    """The cheapest first; last those without a price and those that are gone."""
     return not is_offered(row), row["price_eur"] is None, row["price_eur"] or 0.0, row["id"]
 
 

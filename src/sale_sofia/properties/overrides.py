@@ -30,6 +30,21 @@ def split(matching: PropertyMatching, property_id: int, listing_ids: Sequence[in
     return matching.database.run_read(partial(resolve, property_id=min(listing_ids)))
 
 
+def part(matching: PropertyMatching, one: int, two: int) -> None:
+    """The two properties are two flats, however alike their adverts are."""
+    members = matching.database.run_write(partial(_part, one=one, two=two, now=matching.clock()))
+    matching.match_new(also=members)
+
+
+def _part(connection: Connection, one: int, two: int, now: float) -> list[int]:
+    first, second = resolve(connection, one), resolve(connection, two)
+    if first == second:
+        raise WrongDecision(f"{one} and {two} are one property: {first}; split it by its adverts")
+    ours, theirs = _members(connection, first), _members(connection, second)
+    save_decisions(connection, product(ours, theirs), same=False, now=now)
+    return [*ours, *theirs]
+
+
 def _link(connection: Connection, one: int, two: int, now: float) -> list[int]:
     first, second = sorted((resolve(connection, one), resolve(connection, two)))
     if first == second:

@@ -1,0 +1,60 @@
+"""Limits of alerts that nobody has to set; each says its unit and why."""
+
+from typing import Final
+
+ALERTS_FILE: Final = "alerts.yaml"
+"""The file of rules and channels, in DATA_DIR."""
+CHANNEL_SCHEMES: Final = frozenset(
+    {
+        "mailto", "mailtos", "json", "jsons", "xml", "xmls", "form", "forms", "tgram", "ntfy", "ntfys",
+        "discord", "slack", "gotify", "gotifys", "pover", "pbul", "signal", "signals", "matrix", "matrixs",
+        "mmost", "mmosts", "rocket", "rockets", "workflows", "gchat", "zulip", "viber", "whatsapp", "twilio",
+        "vonage", "hassio", "hassios", "mailgun", "sendgrid", "postmark", "brevo", "ses", "sns", "mqtt",
+        "mqtts", "pagerduty", "opsgenie", "webex", "threema", "line", "bark", "barks", "nctalk", "nctalks",
+    }
+)  # fmt: skip
+"""Services in the network that Apprise may be asked for; none that shows windows or runs programs here."""
+WAYS_AROUND: Final = frozenset(
+    {"cc", "bcc", "pgp", "pgppub", "pgpprv", "wkd", "retry", "wait", "optional", "template"}
+)
+"""Options of a channel that are refused: several readers, keys of this machine, tries that nobody counts."""
+MOST_RULES: Final = 200
+"""Rules in one file; more is a mistake of a program that wrote it."""
+LONGEST_NAME: Final = 60
+"""Characters of the name of a rule or channel."""
+
+FLATS_AT_ONCE: Final = 2_000
+"""Flats that are read and judged in one go."""
+PRICE_ROUNDING_EUR: Final = 0.5
+"""Prices are whole euros: a share of one is met to within half of it."""
+LOOKS_MOST: Final = 5
+"""How often a look begins anew when another process has looked meanwhile; then that one has seen it all."""
+ROWS_WRITTEN_AT_ONCE: Final = 5_000
+"""Rows of one statement: what a look has seen may be every flat there is."""
+DUE_AT_ONCE: Final = 50
+"""Messages that are due and looked through for one to take."""
+LEASE_FACTOR: Final = 2.0
+"""A message in hand is given to another after so many times the longest sending; then its holder is dead."""
+POSTMAN_GRACE_SECONDS: Final = 20.0
+"""How long beyond its time the sending process is waited for: it loads Apprise, which takes seconds."""
+BEAT_SECONDS: Final = 60.0
+"""How often workers look whether anything is to be told or sent."""
+LIFELINE_LOOK_SECONDS: Final = 0.0
+"""Looking whether the starter still lives never waits."""
+
+LONGEST_SUBJECT: Final = 120
+"""Characters of a subject: what mail programs show in a line."""
+LONGEST_WORD: Final = 80
+"""Characters of anything a portal wrote."""
+LONGEST_URL: Final = 500
+"""Characters of an address of an advert; a longer one is left out."""
+LONGEST_ERROR: Final = 300
+"""Characters that are kept of why a message could not be sent."""
+MOST_IN_MESSAGE: Final = 40
+"""Facts told in full in one message; of the others it says how many they are and where to see them."""
+LONGEST_BODY: Final = 30_000
+"""Characters of a message."""
+SHOWN_MESSAGES: Final = 30
+"""Messages that `alerts log` shows when not told otherwise."""
+OWN_SITE: Final = "sale-sofia"
+"""Where an incident is that belongs to no portal."""

@@ -1,0 +1,54 @@
+"""Limits of what the pages show; each says its unit and why."""
+
+from typing import Final
+
+LONGEST_TITLE: Final = 160
+"""Characters of a title on a card: two lines of a telephone."""
+LONGEST_TEXT: Final = 20_000
+"""Characters of a description that are shown; the longest honest ones have 6 000."""
+LONGEST_ADDRESS: Final = 2_000
+"""Characters of an address of a portal or a photo: longer ones are refused by browsers and proxies."""
+LONGEST_CELL: Final = 1_000
+"""Characters of a text in a table or an exported file."""
+CARDS_PER_PAGE: Final = 24
+"""Cards that are drawn at once: four rows of a wide screen; the rest is a page further."""
+TABLE_ROWS: Final = 500
+"""Rows of a table that are sent to the browser at once; how many there are is always said."""
+MAP_POINTS: Final = 5_000
+"""Points of a map: more than that nobody can tell apart, and a telephone cannot move."""
+CHOICES_KEPT: Final = 50
+"""Places of a list that one chooses from when nothing is typed."""
+VISIT_PAUSE_SECONDS: Final = 30 * 60.0
+"""Who comes back sooner has not been away: what was new stays new for this long."""
+FIRST_VISIT_SECONDS: Final = 7 * 24 * 3600.0
+"""How far back the first visit looks: a week of adverts."""
+COMPARED_MOST: Final = 4
+"""Flats side by side: a fifth column cannot be read."""
+COMPARED_LEAST: Final = 2
+"""One flat is not compared with anything."""
+LATE_SECONDS: Final = 26 * 3600.0
+"""Data of a portal older than this is late: a day, and two hours for a slow crawl."""
+VISIT_NOTED_SECONDS: Final = 60.0
+"""How exactly the end of a visit is known: looks closer together are not written down."""
+VISIT_OVERLAP_SECONDS: Final = 300.0
+"""A visit looks back so much further: what was fetched before the last one may be stored after it."""
+CARDS_PER_ROW: Final = 4
+"""Cards beside each other on a wide screen; a narrow one puts them beneath each other."""
+MAP_HEIGHT: Final = 560
+"""Pixels: a map that leaves room for a headline on a laptop."""
+NEAR_DIGITS: Final = 4
+"""Decimals of a degree within which adverts count as at one point: about ten metres."""
+LEAST_MEDIAN_FLATS: Final = 5
+"""Flats of a neighbourhood from which on its median is shown on the map."""
+LOAN_OWN_PERCENT: Final = 20
+"""Per cent of all costs that the buyer has: banks lend up to 80."""
+LOAN_PERCENT: Final = 2.8
+"""Per cent of interest a year: what Bulgarian banks ask for a mortgage in euros in 2026."""
+LOAN_YEARS: Final = 25
+"""Years of a usual mortgage."""
+PHOTOS_SHOWN: Final = 30
+"""Photos of a flat that are shown: portals allow so many."""
+WEIGHT_MOST: Final = 100
+"""The most that a weight can be tried at; only their shares count."""
+MAP_NAMES: Final = 30
+"""Neighbourhoods that are named on a map: more names cover each other."""

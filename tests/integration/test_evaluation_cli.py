@@ -1,0 +1,189 @@
+"""A buyer's way: search, shortlist, note, view, decide; and one sentence for what makes no sense."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from crawls import run
+from property_worlds import advert, ids_of, save
+from sale_sofia.cli import main
+from sale_sofia.config.settings import Settings
+from sale_sofia.properties.runs import PropertyMatching
+from unit.data.helpers import ready_database
+
+FLATS = [
+    advert("a1", floors_total=8, construction="brick"),
+    advert("a2", site="bazar.bg", price_eur=179_900.0, floors_total=8, construction="brick"),
+    advert("b1", price_eur=99_000.0, area_sqm=51.0, neighbourhood="Младост 1", rooms=2, floor=0),
+    advert("c1", price_eur=None, area_sqm=60.0, neighbourhood="Изток", rooms=2, floor=2),
+    advert("d1", price_eur=120_000.0, area_sqm=70.0, city="Варна", neighbourhood="Левски", rooms=3),
+    advert("e1", price_eur=120_500.0, area_sqm=71.0, flags=["place_conflict"], rooms=3),
+    advert("f1", price_eur=600.0, area_sqm=65.0, deal="rent", rooms=2),
+]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    database = ready_database(folder / "sale_sofia.db")
+    save(database, FLATS)
+    assert list(ids_of(database).values()) == [1, 2, 3, 4, 5, 6, 7]
+    PropertyMatching(Settings(data_dir=folder), database).match_new()
+    database.dispose()
+    return folder
+
+
+class Told(NamedTuple):
+    """How a command ended, and what it said; the error stream without its line breaks."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> dict[str, Any]:
+        assert self.code == 0, self.err
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+
+Command = Callable[..., Told]
+
+
+@pytest.fixture
+def say(data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Gives the program a command, in this process: a new one takes a second to start."""
+
+    def command(*arguments: str | Path) -> Told:
+        monkeypatch.setenv("DATA_DIR", str(data))
+        monkeypatch.setattr(sys, "argv", ["sale-sofia", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr()
+        assert "Traceback" not in told.err
+        return Told(int(ended.value.code or 0), told.out, " ".join(told.err.replace("│", " ").split()))
+
+    return command
+
+
+def numbers(flats: list[dict[str, Any]]) -> list[int]:
+    return [flat["property_id"] for flat in flats]
+
+
+def test_a_search_says_how_many_there_are_and_what_is_not_known(data: Path) -> None:
+    conditions = ("search", "--price-max", "200000", "--sort", "price", "--limit", "1")
+    found = json.loads(run(data, *conditions, "--json").stdout)
+    assert (found["total"], numbers(found["flats"])) == (2, [3])
+    assert (found["unknown_total"], numbers(found["unknown"])) == (1, [4])
+    assert found["unknown"][0]["unknown"] == ["price"]
+    flat = found["flats"][0]
+    assert (flat["price_eur"], flat["eur_sqm"], flat["neighbourhood"]) == (99_000.0, 1941.18, "Младост 1")
+    assert (flat["status"], flat["portals"], flat["adverts"]) == ("new", ["imot.bg"], 1)
+    told = run(data, *conditions)
+    counted, unknown = told.stderr.splitlines()
+    assert counted == "1 of 2 flats shown"
+    assert unknown.startswith("1 more where something is unknown, 1 shown; `--unknown ok` counts them in")
+    assert "Младост 1" in told.stdout
+
+
+def test_a_search_is_saved_run_and_forgotten(say: Command) -> None:
+    conditions = ("--neighbourhood", "lozenets, Изток", "--not-ground", "--unknown", "no")
+    saved = say("search", *conditions, "--save", "за нас")
+    assert saved.err.startswith("saved; `sale-sofia search run 'за нас'` runs it again")
+    found = say("search", "run", "за нас", "--json").json()
+    assert sorted(numbers(found["flats"])) == [1, 4]
+    assert next(flat for flat in found["flats"] if flat["property_id"] == 1)["price_eur"] == 179_900.0
+    [kept] = say("search", "saved", "--json").json()["searches"]
+    assert (kept["name"], kept["query"]["neighbourhood"]) == ("за нас", ["Лозенец", "Изток"])
+    listed = " ".join(say("search", "saved").out.split())
+    assert listed.startswith("за нас: neighbourhood Лозенец, Изток; not_ground true; unknown no (saved 20")
+    other = say("search", "--save", "за нас")
+    assert (other.code, other.out) == (2, "")
+    assert other.err == "sale-sofia: there is another search 'за нас'; replace it with --replace"
+    assert say("search", "--save", "за нас", "--replace").code == 0
+    assert say("search", "forget", "за нас").err == "the search 'за нас' is forgotten"
+    gone = say("search", "run", "за нас")
+    assert (gone.code, gone.out) == (2, "")
+    assert gone.err.startswith("sale-sofia: no saved search 'за нас'; none is saved yet")
+
+
+def test_what_is_elsewhere_or_for_rent_is_shown_when_asked_for(say: Command) -> None:
+    everything = ("--city", "any", "--deal", "any", "--place-conflict", "--unknown", "ok", "--status", "any")
+    assert sorted(numbers(say("search", *everything, "--json").json()["flats"])) == [1, 3, 4, 5, 6, 7]
+
+
+def test_a_flat_is_shortlisted_noted_viewed_and_decided_on(say: Command, tmp_path: Path) -> None:
+    said = say("shortlist", "2", "--reason", "светло", "--json").json()
+    assert (said["property_id"], said["status"], said["reason"]) == (1, "shortlist", "светло")
+    assert say("note", "1", "питай за мазето").err == "1 notes on property 1"
+    assert say("renovation", "1", "9000", "--json").json()["renovation_eur"] == 9000
+    plan = ("1", "2026-11-20 15:30", "--agent", "Иванова", "--place", "пред входа")
+    planned = say("viewing", "add", *plan, "--json").json()
+    assert (planned["property_id"], planned["starts_at"], planned["state"]) == (1, 1795181400.0, "planned")
+    done = ("viewing", "done", "1", "--plus", "тихо", "--minus", "стара дограма", "--outcome", "оферта")
+    assert say(*done, "--json").json()["negatives"] == ["стара дограма"]
+    assert say("decide", "1", "buy").err.startswith("property 1: shortlist; decision buy; reason светло")
+    told = say("evaluation", "1", "--json").json()
+    assert (told["status"], told["decision"], told["reason"]) == ("shortlist", "buy", "светло")
+    assert [one["text"] for one in told["notes"]] == ["питай за мазето"]
+    assert [one["outcome"] for one in told["viewings"]] == ["оферта"]
+    assert len(told["history"]) == 13
+    assert f"viewing {planned['id']} state: planned → done" in say("evaluation", "1").out
+    [listed] = say("shortlist", "--json").json()["shortlist"]
+    assert (listed["property_id"], listed["price_eur"]) == (1, 179_900.0)
+    path = tmp_path / "viewings.ics"
+    assert say("viewing", "export", path, "2").code == 0
+    calendar = path.read_bytes().replace(b"\r\n ", b"").decode().split("\r\n")
+    assert {"DTSTART:20261120T133000Z", "DTEND:20261120T140000Z", "LOCATION:пред входа"} <= set(calendar)
+    assert r"SUMMARY:Оглед: 3-стаен\, 87 m²\, Лозенец\, € 179 900\, № 1" in calendar
+
+
+def test_of_several_viewings_one_is_named(say: Command) -> None:
+    first = say("viewing", "add", "5", "2026-11-21 10:00", "--json").json()["id"]
+    second = say("viewing", "add", "5", "2026-11-22 10:00", "--json").json()["id"]
+    told = say("viewing", "cancel", "5")
+    assert told.code == 2
+    assert f"property 5 has several; name one with --viewing: it has {first} (2026-11-21 10:00" in told.err
+    assert say("viewing", "cancel", "5", "--viewing", str(first), "--reason", "продаден").code == 0
+    moved = say("viewing", "move", "5", "2026-11-23 09:00", "--json").json()
+    assert (moved["id"], moved["starts_at"], moved["revision"]) == (second, 1795417200.0, 1)
+    states = {one["id"]: one["state"] for one in say("viewing", "list", "5", "--json").json()["viewings"]}
+    assert states == {first: "cancelled", second: "planned"}
+    assert (
+        f"property 5 has no viewing 99; it has {first}" in say("viewing", "done", "5", "--viewing", "99").err
+    )
+
+
+def test_what_is_rejected_is_not_found_again(say: Command) -> None:
+    told = say("reject", "3", "--reason", "партер")
+    assert told.err == "property 3: rejected; decision no; reason партер"
+    assert 3 not in numbers(say("search", "--json").json()["flats"])
+    assert numbers(say("search", "--status", "rejected", "--json").json()["flats"]) == [3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("mark", "1", "sold"), "no status 'sold'; allowed: new, contacted, viewing, shortlist, offer,"),
+        (("decide", "1", "perhaps"), "no decision 'perhaps'; allowed: buy, maybe, no"),
+        (("reject", "1"), "Missing option '--reason'"),
+        (("renovation", "1", "inf"), "renovation_eur must be a number of euros, not inf"),
+        (("shortlist", "--reason", "x"), "--reason needs a property"),
+        (("note", "999", "x"), "no property 999; `sale-sofia properties` lists them"),
+        (("viewing", "add", "1", "31.11.2026"), "'31.11.2026' is no date with a time; write it like"),
+        (("viewing", "add", "1", "2026-03-29 03:30"), "there is no 03:30 on 2026-03-29"),
+        (("viewing", "cancel", "7"), "property 7 has no planned viewing; it has none"),
+        (("viewing", "export", "x.csv"), "x.csv does not end in .ics"),
+        (("search", "--neighbourhood", "Люлин"), "'Люлин': no neighbourhood of Sofia is called so;"),
+        (("search", "--price-max", "5", "run", "x"), "conditions do not go with `search run`"),
+        (("search", "--profile", "nobody"), "no profile 'nobody'; there are default"),
+        (("search", "--new-since", "soon"), "'soon' is no moment; allowed: today, yesterday, a date like"),
+    ],
+)
+def test_wrong_input_is_one_sentence(say: Command, arguments: tuple[str, ...], sentence: str) -> None:
+    told = say(*arguments)
+    assert (told.code, told.out) == (2, "")
+    assert sentence in told.err

@@ -1,0 +1,279 @@
+"""Every condition of a search on one flat: what passes, what fails, what is not known."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from sale_sofia.config.scoring import ACTS
+from sale_sofia.insights.flats import Advert, Flat, Trap
+from sale_sofia.insights.judging import State
+from sale_sofia.insights.searching import SearchQuery
+from sale_sofia.insights.searching_around import Around, Scored
+from sale_sofia.insights.searching_checks import checks_of
+from sale_sofia.insights.searching_run import judge, matches
+
+DAY = 86_400.0
+NOW = datetime(2026, 11, 15, tzinfo=UTC).timestamp()
+AROUND = Around(NOW, texts={})
+
+
+def advert(number: int = 1, **fields: Any) -> Advert:  # noqa: ANN401 - any field
+    plain = Advert(
+        number, "imot.bg", f"id{number}", f"https://imot.bg/{number}", None, 100_000.0, None, "agency", None,
+        NOW - 10 * DAY, NOW, offered=True,
+    )  # fmt: skip
+    return replace(plain, **fields)
+
+
+def flat(**fields: Any) -> Flat:  # noqa: ANN401 - any field
+    """A flat of which only what a search asks by itself is known."""
+    plain = Flat(
+        7, (advert(),), offered=True, price_eur=100_000.0, vat=None, first_seen_at=NOW - 10 * DAY,
+        last_seen_at=NOW, deal="sale", property_type="apartment", city="София",
+    )  # fmt: skip
+    return replace(plain, **fields)
+
+
+NOTHING = flat(price_eur=None)
+CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    # condition, facts of the flat, what it comes to
+    ({}, {}, "pass"),
+    ({}, {"deal": "rent"}, "fail"),
+    ({}, {"deal": None}, "unknown"),
+    ({"deal": "rent"}, {"deal": "rent"}, "pass"),
+    ({"deal": None}, {"deal": "rent"}, "pass"),
+    ({}, {"city": "Варна"}, "fail"),
+    ({}, {"city": None}, "unknown"),
+    ({"city": None}, {"city": "Варна"}, "pass"),
+    ({}, {"property_type": "garage"}, "fail"),
+    ({}, {"property_type": "studio"}, "pass"),
+    ({"property_type": ()}, {"property_type": "garage"}, "pass"),
+    ({}, {"offered": False}, "fail"),
+    ({"gone": True}, {"offered": False}, "pass"),
+    ({}, {"flags": frozenset({"place_conflict"})}, "fail"),
+    ({"place_conflict": True}, {"flags": frozenset({"place_conflict"})}, "pass"),
+    ({"neighbourhood": ("Лозенец",)}, {"neighbourhood": "Лозенец"}, "pass"),
+    ({"neighbourhood": ("Лозенец", "Изток")}, {"neighbourhood": "Младост 1"}, "fail"),
+    ({"neighbourhood": ("Лозенец",)}, {}, "unknown"),
+    ({"not_neighbourhood": ("Лозенец",)}, {"neighbourhood": "Лозенец"}, "fail"),
+    ({"not_neighbourhood": ("Лозенец",)}, {"neighbourhood": "Изток"}, "pass"),
+    ({"not_neighbourhood": ("Лозенец",)}, {}, "unknown"),
+    ({"district": ("Изгрев",)}, {"district": "Изгрев"}, "pass"),
+    ({"district": ("Изгрев",)}, {"district": "Младост"}, "fail"),
+    ({"district": ("Изгрев",)}, {"neighbourhood": "Изгрев"}, "unknown"),
+    ({"price_max": 100_000}, {}, "pass"),
+    ({"price_max": 99_999}, {}, "fail"),
+    ({"price_min": 100_001}, {}, "fail"),
+    ({"price_min": 1, "price_max": 200_000}, {"price_eur": None}, "unknown"),
+    # VAT that comes on top counts; where a new flat does not say, it is not known.
+    ({"price_max": 119_999}, {"vat": "excluded"}, "fail"),
+    ({"price_max": 120_000}, {"vat": "excluded"}, "pass"),
+    ({"price_min": 110_000}, {"vat": "excluded"}, "pass"),
+    ({"price_max": 110_000}, {"under_construction": True}, "unknown"),
+    ({"price_max": 120_000}, {"under_construction": True}, "pass"),
+    ({"price_max": 99_000}, {"under_construction": True}, "fail"),
+    ({"price_max": 110_000}, {"under_construction": True, "vat": "included"}, "pass"),
+    ({"price_max": 150_000}, {"traps": {"price_from": Trap(value=True, quote="цени от")}}, "unknown"),
+    ({"eur_sqm_max": 2000}, {"area_sqm": 50.0}, "pass"),
+    ({"eur_sqm_max": 1999}, {"area_sqm": 50.0}, "fail"),
+    ({"eur_sqm_min": 2001}, {"area_sqm": 50.0}, "fail"),
+    ({"eur_sqm_max": 2000}, {}, "unknown"),
+    ({"eur_sqm_max": 2000}, {"area_sqm": 50.0, "price_eur": None}, "unknown"),
+    ({"area_min": 60, "area_max": 80}, {"area_sqm": 60.0}, "pass"),
+    ({"area_min": 60, "area_max": 80}, {"area_sqm": 80.5}, "fail"),
+    ({"area_min": 60}, {"area_net_sqm": 70.0}, "unknown"),
+    ({"net_area_min": 60}, {"area_net_sqm": 59.0, "area_sqm": 70.0}, "fail"),
+    ({"net_area_max": 60}, {"area_net_sqm": 59.0, "area_sqm": 70.0}, "pass"),
+    ({"net_area_min": 60}, {"area_sqm": 70.0}, "unknown"),
+    ({"rooms": (2, 3)}, {"rooms": 3}, "pass"),
+    ({"rooms": (2, 3)}, {"rooms": 4}, "fail"),
+    ({"rooms": (5,)}, {"rooms": 7}, "pass"),
+    ({"rooms": (4,)}, {"rooms": 7}, "fail"),
+    ({"rooms": (2,)}, {}, "unknown"),
+    ({"bathrooms_min": 2}, {"bathrooms": 2}, "pass"),
+    ({"bathrooms_min": 2}, {"bathrooms": 1}, "fail"),
+    ({"bathrooms_min": 2}, {}, "unknown"),
+    ({"floor_min": 2, "floor_max": 4}, {"floor": 4}, "pass"),
+    ({"floor_min": 2, "floor_max": 4}, {"floor": 5}, "fail"),
+    ({"floor_max": 0}, {"floor": 0}, "pass"),
+    ({"floor_min": 2}, {}, "unknown"),
+    ({"not_ground": True}, {"floor": 0}, "fail"),
+    ({"not_ground": True}, {"floor": -1}, "fail"),
+    ({"not_ground": True}, {"floor": 1}, "pass"),
+    ({"not_ground": True}, {}, "unknown"),
+    ({"not_last": True}, {"floor": 5, "floors_total": 5}, "fail"),
+    ({"not_last": True}, {"floor": 4, "floors_total": 5}, "pass"),
+    ({"not_last": True}, {"floor": 4}, "unknown"),
+    ({"construction": ("brick", "monolith")}, {"construction": "brick"}, "pass"),
+    ({"construction": ("brick",)}, {"construction": "epk"}, "fail"),
+    ({"no_panel": True}, {"construction": "panel"}, "fail"),
+    ({"no_panel": True}, {"construction": "epk"}, "pass"),
+    ({"no_panel": True}, {}, "unknown"),
+    ({"year_min": 2000}, {"year_built": 2000}, "pass"),
+    ({"year_min": 2000}, {"year_built": 1999}, "fail"),
+    ({"year_max": 1970}, {}, "unknown"),
+    # "Before act 15" has not got act 15.
+    ({"act": "act15"}, {"act_status": "before_act15"}, "fail"),
+    ({"act": "act15"}, {"act_status": "act15"}, "pass"),
+    ({"act": "act15"}, {"act_status": "commissioned"}, "pass"),
+    ({"act": "act16"}, {"act_status": "before_act16"}, "fail"),
+    ({"act": "act15"}, {}, "unknown"),
+    ({"act": "act15"}, {"year_built": 1985}, "pass"),
+    ({"act": "act16"}, {"construction": "panel"}, "pass"),
+    ({"act": "act15"}, {"year_built": 1985, "under_construction": True}, "unknown"),
+    ({"condition": ("renovated", "new")}, {"condition": "new"}, "pass"),
+    ({"condition": ("renovated",)}, {"condition": "bare"}, "fail"),
+    ({"furnishing": ("furnished",)}, {"furnishing": "partially"}, "fail"),
+    ({"furnishing": ("furnished",)}, {}, "unknown"),
+    ({"heating": ("gas", "district")}, {"heating": ("local", "gas")}, "pass"),
+    ({"heating": ("gas",)}, {"heating": ("district",)}, "fail"),
+    ({"heating": ("gas",)}, {}, "unknown"),
+    # A side is compared whole: "west" is in no "east or south".
+    ({"orientation": ("E", "S")}, {"orientation": ("W", "SE")}, "fail"),
+    ({"orientation": ("E", "S")}, {"orientation": ("W", "S")}, "pass"),
+    ({"orientation": ("E",)}, {}, "unknown"),
+    ({"metro_m": 500}, {"metro_distance_m": 500}, "pass"),
+    ({"metro_m": 500}, {"metro_distance_m": 501}, "fail"),
+    ({"metro_m": 500}, {"metro_minutes": 6}, "pass"),
+    ({"metro_m": 500}, {"metro_minutes": 7}, "fail"),
+    ({"metro_m": 500}, {"metro_station": "Опълченска"}, "unknown"),
+    ({"metro_minutes": 10}, {"metro_minutes": 10}, "pass"),
+    ({"metro_minutes": 10}, {"metro_distance_m": 801}, "fail"),
+    ({"metro_minutes": 10}, {}, "unknown"),
+    ({"balcony": True}, {"has_balcony": True}, "pass"),
+    ({"balcony": True}, {"balconies": 2}, "pass"),
+    ({"balcony": True}, {"has_balcony": False}, "fail"),
+    ({"balcony": True}, {}, "unknown"),
+    ({"parking": True}, {"parking": ("garage",)}, "pass"),
+    ({"parking": True}, {"parking": ("street",)}, "fail"),
+    ({"parking": True}, {}, "unknown"),
+    ({"elevator": True}, {"elevator": True}, "pass"),
+    ({"elevator": True}, {"elevator": False}, "fail"),
+    ({"elevator": True}, {}, "unknown"),
+    ({"seller": ("private",)}, {"adverts": (advert(1), advert(2, seller_kind="private"))}, "pass"),
+    ({"seller": ("private",)}, {"adverts": (advert(1), advert(2, seller_kind=None))}, "unknown"),
+    ({"seller": ("private",)}, {"adverts": (advert(1),)}, "fail"),
+    (
+        {"seller": ("private",)},
+        {"adverts": (advert(1), advert(2, seller_kind="private", offered=False))},
+        "fail",
+    ),
+    ({"portal": ("alo.bg",)}, {"adverts": (advert(1), advert(2, site="alo.bg"))}, "pass"),
+    ({"portal": ("alo.bg",)}, {"adverts": (advert(1), advert(2, site="alo.bg", offered=False))}, "fail"),
+    ({"days_max": 10}, {}, "pass"),
+    ({"days_max": 9.9}, {}, "fail"),
+    ({"days_min": 10.1}, {}, "fail"),
+    ({"new_since": datetime(2026, 11, 5, tzinfo=UTC)}, {}, "pass"),
+    ({"new_since": datetime(2026, 11, 5, 0, 1, tzinfo=UTC)}, {}, "fail"),
+    ({"status": ("shortlist",)}, {}, "fail"),
+    ({"status": ("new",)}, {}, "pass"),
+]
+
+
+@pytest.mark.parametrize(("conditions", "facts", "expected"), CASES)
+def test_a_condition(conditions: dict[str, Any], facts: dict[str, Any], expected: str) -> None:
+    assert matches(flat(**facts), SearchQuery.of(conditions), AROUND) == State(expected)
+
+
+def test_every_condition_has_a_case() -> None:
+    asked = {field for conditions, _, _ in CASES for field in conditions}
+    elsewhere = {"cut_days", "cut_percent", "word", "not_word", "profile", "passing", "unknown", "sort"}
+    assert set(SearchQuery.model_fields) - asked == elsewhere
+
+
+def test_acts_are_in_one_order() -> None:
+    reached = [
+        matches(flat(act_status=has), SearchQuery.of({"act": wants}), AROUND) == State.PASS
+        for has in ACTS
+        for wants in ACTS
+    ]
+    assert reached == [has >= wants for has in range(len(ACTS)) for wants in range(len(ACTS))]
+
+
+def test_one_failure_outweighs_what_is_not_known_and_that_outweighs_a_pass() -> None:
+    query = SearchQuery.of({"price_max": 100_000, "rooms": (3,), "elevator": True})
+    assert matches(flat(rooms=3, elevator=True), query, AROUND) == State.PASS
+    assert matches(flat(elevator=True), query, AROUND) == State.UNKNOWN
+    assert matches(flat(rooms=2), query, AROUND) == State.FAIL
+    judged = judge(flat(), query, AROUND)
+    assert judged is not None
+    assert judged.unknown == ("rooms", "elevator")
+
+
+@pytest.mark.parametrize(("unknown", "expected"), [("apart", "unknown"), ("ok", "pass"), ("no", "fail")])
+def test_what_is_not_known_is_what_the_buyer_says(unknown: str, expected: str) -> None:
+    query = SearchQuery.of({"rooms": (3,), "unknown": unknown})
+    assert matches(flat(), query, AROUND) == State(expected)
+    assert matches(flat(rooms=3), query, AROUND) == State.PASS
+    assert matches(flat(rooms=2), query, AROUND) == State.FAIL
+
+
+def test_nothing_known_passes_no_condition() -> None:
+    """An empty advert must not come out on top."""
+    plain = {
+        "price_max": 1,
+        "eur_sqm_max": 1,
+        "area_min": 1,
+        "rooms": (3,),
+        "year_min": 2000,
+        "no_panel": True,
+    }
+    for field, value in plain.items():
+        assert matches(NOTHING, SearchQuery.of({field: value}), AROUND) == State.UNKNOWN, field
+
+
+def test_the_buyers_statuses_count_by_property() -> None:
+    rejected = replace(AROUND, statuses={7: "rejected"})
+    assert matches(flat(), SearchQuery(), rejected) == State.FAIL
+    assert matches(flat(), SearchQuery.of({"status": ("rejected",)}), rejected) == State.PASS
+    assert matches(flat(), SearchQuery.of({"status": ()}), rejected) == State.PASS
+
+
+def test_a_price_cut_is_of_an_advert_that_is_still_there() -> None:
+    query = SearchQuery.of({"cut_days": 30, "cut_percent": 5})
+    two = flat(adverts=(advert(1), advert(2), advert(3, offered=False)))
+    for cuts, expected in (({2: 5.0}, "pass"), ({2: 4.9}, "fail"), ({3: 50.0}, "fail"), ({}, "fail")):
+        assert matches(two, query, replace(AROUND, cuts=cuts)) == State(expected)
+    assert matches(two, query, AROUND) == State.UNKNOWN
+
+
+def test_a_profile_passes_as_it_was_scored() -> None:
+    query = SearchQuery.of({"profile": "default", "passing": True})
+    for verdict in State:
+        scored = replace(AROUND, scores={7: Scored(verdict, 3.0, 4.0, 0.75)})
+        assert matches(flat(), query, scored) == verdict
+    assert matches(flat(), query, replace(AROUND, scores={})) == State.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "found"),
+    [
+        (["юг"], "изложение юг", True),
+        (["юг"], "добър друг", False),
+        (["терас*"], "две тераси", True),
+        (["тераса"], "две тераси", False),
+        (["тераса"], "тераса.", True),
+        (["до метрото"], "на 3 минути, до метрото!", True),
+        (["парк", "гараж"], "до парк", False),
+        (["парк", "гараж"], "гараж и парк", True),
+        (["е-8"], "блок е-8", True),
+        (["(a"], "план (a)", True),
+    ],
+)
+def test_words_are_whole_words(words: list[str], text: str, *, found: bool) -> None:
+    around = replace(AROUND, texts={1: text})
+    assert matches(flat(), SearchQuery.of({"word": words}), around) == State("pass" if found else "fail")
+    for one in words if len(words) == 1 else ():
+        without = SearchQuery.of({"not_word": [one]})
+        assert matches(flat(), without, around) == State("fail" if found else "pass")
+
+
+def test_words_that_were_not_read_are_not_known() -> None:
+    assert matches(flat(), SearchQuery.of({"word": ["юг"]}), Around(NOW)) == State.UNKNOWN
+
+
+def test_only_what_is_asked_is_looked_at() -> None:
+    names = [name for name, _ in checks_of(SearchQuery())]
+    assert names == ["gone", "place_conflict", "status", "city", "deal", "property_type"]
