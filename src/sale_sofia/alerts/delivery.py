@@ -1,0 +1,110 @@
+"""From the outbox to the channels: one message after the other, each in one hand only."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import partial
+
+from sqlalchemy import Connection
+
+from sale_sofia.alerts.channels import Channel
+from sale_sofia.alerts.sending import NotSent, Sender
+from sale_sofia.alerts.timing import is_quiet, not_quiet
+from sale_sofia.alerts.wording import word_message
+from sale_sofia.config.alert_file import AlertsError, QuietHours
+from sale_sofia.config.alerts import LEASE_FACTOR
+from sale_sofia.config.settings import Settings
+from sale_sofia.data.alert_outbox import (
+    Due,
+    due_messages,
+    items_of,
+    note_failed,
+    note_sent,
+    put_off,
+    take,
+    uid_of,
+)
+from sale_sofia.data.alerts import Item
+from sale_sofia.data.database import Database
+
+
+@dataclass(slots=True)
+class Delivered:
+    """What came of one round."""
+
+    sent: int = 0
+    failed: int = 0
+    errors: dict[str, str] = field(default_factory=dict)
+    """The last error of each channel."""
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """Sends what is due. May run in any number of processes at once, and die anywhere.
+
+    A message is taken in hand by a commit, then sent, then noted as sent by a commit. Who dies before sending
+    leaves it to the next; who dies after the channel took it and before that was noted leaves a message of
+    which nobody knows: it is sent again under the same id, and the log says so.
+    """
+
+    settings: Settings
+    database: Database
+    channels: Mapping[str, Channel]
+    quiet: QuietHours | None = None
+    clock: Callable[[], float] = time.time
+    go_on: Callable[[], bool] = lambda: True
+    """Asked before each message: whether another may be begun."""
+
+    def run(self) -> Delivered:
+        """Send until nothing is due, or until told to end. A channel that failed waits for the next round."""
+        done, sender = Delivered(), Sender(self.settings.alert_send_seconds)
+        while self.go_on() and (taken := self._take_next(list(done.errors))) is not None:
+            self._send(*taken, sender, done)
+        return done
+
+    def _take_next(self, failed: list[str]) -> tuple[Due, str] | None:
+        return self.database.run_write(partial(self._take_first, failed=failed))
+
+    def _take_first(self, connection: Connection, failed: list[str]) -> tuple[Due, str] | None:
+        now = self.clock()
+        lease = now + LEASE_FACTOR * self.settings.alert_send_seconds
+        for due in due_messages(connection, now=now, without=failed):
+            if not due.urgent and is_quiet(now, self.quiet):
+                put_off(connection, [due.id], not_before=not_quiet(now, self.quiet))
+            elif token := take(connection, due, now=now, lease_until=lease):
+                return due, token
+        return None
+
+    def _send(self, due: Due, token: str, sender: Sender, done: Delivered) -> None:
+        try:
+            channel = self._channel(due.channel)
+            items, answers = self.database.run_read(partial(_content, due=due))
+            sender.send(channel, word_message(items, self.settings.alert_language), due.uid, answers)
+        except (NotSent, AlertsError) as error:
+            done.failed += 1
+            done.errors[due.channel] = str(error)
+            self.database.run_write(partial(self._note_failed, due=due, token=token, error=str(error)))
+        else:
+            done.sent += 1
+            self.database.run_write(partial(note_sent, message_id=due.id, token=token, now=self.clock()))
+
+    def _channel(self, name: str) -> Channel:
+        if name not in self.channels:
+            there = ", ".join(self.channels) or "none"
+            raise NotSent(f"alerts.yaml has no channel {name}; there are: {there}")
+        return self.channels[name]
+
+    def _note_failed(self, connection: Connection, due: Due, token: str, error: str) -> None:
+        doubled = self.settings.alert_retry_seconds * 2.0 ** min(due.attempts, 30)  # beyond it: far too long
+        later = self.clock() + min(doubled, self.settings.alert_retry_most_seconds)
+        when = later if due.urgent else not_quiet(later, self.quiet)
+        note_failed(connection, due.id, token, error=error, not_before=when)
+
+
+def _content(connection: Connection, due: Due) -> tuple[tuple[Item, ...], str | None]:
+    items = items_of(connection, [due.id])[due.id]
+    return items, None if due.after_id is None else uid_of(connection, due.after_id)

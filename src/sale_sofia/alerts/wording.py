@@ -1,0 +1,168 @@
+"""The words of a message: a subject of one line and a plain text, in Bulgarian or English."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from sale_sofia.alerts.cleaning import harmless, one_line, safe_url
+from sale_sofia.config.alerts import LONGEST_BODY, LONGEST_ERROR, LONGEST_SUBJECT, MOST_IN_MESSAGE
+from sale_sofia.config.site_config import load_yaml
+from sale_sofia.data.alerts import Item
+from sale_sofia.listings.dates import SOFIA
+
+_SECONDS_PER_MINUTE = 60
+_KINDS = ("new", "cut", "cheaper", "back", "gone", "incident", "incident_end")
+"""In this order a message of many things tells them."""
+_SIGNATURE = "sale-sofia"
+
+
+class Text(NamedTuple):
+    """What is sent."""
+
+    subject: str
+    body: str
+
+
+@cache
+def _words(language: str) -> Mapping[str, Any]:
+    path = files("sale_sofia.alerts") / "words.yaml"
+    return dict(load_yaml(path)[language])  # type: ignore[arg-type]  # a file of our own is a path
+
+
+def word_message(items: Sequence[Item], language: str) -> Text:
+    """The message that tells these; the same for the same items, whenever it is made."""
+    words = _words(language)
+    if len(items) == 1:
+        subject, body = _subject(items[0], words), "\n".join(_lines(items[0], words))
+    else:
+        subject = words["subject"]["many"].format(count=len(items)) + f": {_counted(items, words)}"
+        body = "\n".join(_groups(items, words))
+    return Text(one_line(f"{_SIGNATURE}: {subject}", LONGEST_SUBJECT), body[:LONGEST_BODY])
+
+
+def word_test(language: str) -> Text:
+    """A message that says only that it has come."""
+    words = _words(language)
+    return Text(f"{_SIGNATURE}: {words['subject']['test']}", words["line"]["test"])
+
+
+def _counted(items: Sequence[Item], words: Mapping[str, Any]) -> str:
+    counts = {kind: sum(item.kind == kind for item in items) for kind in _KINDS}
+    return ", ".join(f"{words['kind'][kind]} {count}" for kind, count in counts.items() if count)
+
+
+def _groups(items: Sequence[Item], words: Mapping[str, Any]) -> Iterator[str]:
+    shown = sorted(items, key=lambda item: (_KINDS.index(item.kind), -(item.facts.get("points") or 0.0)))
+    for kind in _KINDS:
+        some = [item for item in shown[:MOST_IN_MESSAGE] if item.kind == kind]
+        if some:
+            yield f"== {words['kind'][kind]} ({sum(item.kind == kind for item in items)}) =="
+        for item in some:
+            yield from ("", _subject(item, words), *_lines(item, words))
+        if some:
+            yield ""
+    if (more := len(items) - MOST_IN_MESSAGE) > 0:
+        yield words["line"]["more"].format(count=more)
+
+
+def _subject(item: Item, words: Mapping[str, Any]) -> str:
+    facts = item.facts
+    if item.incident_id is not None:
+        family = words["incident"].get(facts["kind"].partition("_")[0], facts["kind"])
+        kind = words["incident"].get(facts["kind"], family)
+        return str(words["subject"][item.kind].format(kind=kind, site=harmless(facts["site"])))
+    price = [_money(facts["price_eur"])] if facts["price_eur"] else []
+    what = ", ".join([_flat(facts, words), *price])
+    return str(words["subject"][item.kind].format(what=what))
+
+
+def _flat(facts: Mapping[str, Any], words: Mapping[str, Any]) -> str:
+    kind = words["type"].get(facts["property_type"] or "other", words["type"]["other"])
+    if facts["rooms"] in words["rooms"] and facts["property_type"] in {None, "apartment"}:
+        kind = words["rooms"][facts["rooms"]]
+    area = [words["line"]["area"].format(area=_number(facts["area_sqm"]))] if facts["area_sqm"] else []
+    place = [harmless(facts["neighbourhood"])] if facts["neighbourhood"] else []
+    return ", ".join([kind, *place, *area])
+
+
+def _lines(item: Item, words: Mapping[str, Any]) -> Iterator[str]:
+    lines = _incident_lines if item.incident_id is not None else _flat_lines
+    yield from lines(item, words)
+    yield words["line"]["why"].format(rules=", ".join(map(harmless, item.rules)))
+
+
+def _flat_lines(item: Item, words: Mapping[str, Any]) -> Iterator[str]:
+    facts, line = item.facts, words["line"]
+    yield _price(item, words)
+    if about := [*_about(facts, words)]:
+        yield ", ".join(about)
+    if facts["points"] is not None:
+        yield _score(facts, line)
+    if facts["unknown"]:
+        names = (words["condition"].get(name, name) for name in facts["unknown"])
+        yield line["unknown"].format(names=", ".join(map(harmless, names)))
+    if facts["portals"]:
+        yield line["portals"].format(names=", ".join(map(harmless, facts["portals"])))
+    if url := safe_url(facts["url"]):
+        yield url
+
+
+def _score(facts: Mapping[str, Any], line: Mapping[str, str]) -> str:
+    points, score = (f"{facts[name] or 0.0:.1f}".replace(".", ",") for name in ("points", "score"))
+    return line["score"].format(points=points, score=score, known=f"{facts['known'] or 0.0:.0%}")
+
+
+def _price(item: Item, words: Mapping[str, Any]) -> str:
+    facts, line = item.facts, words["line"]
+    vat = words["vat"].get(facts["vat"] or "none", "")
+    new = " ".join(filter(None, [_money(facts["price_eur"]), vat]))
+    old = facts.get("old_eur")
+    if not old or not facts["price_eur"]:
+        return str(line["price"].format(price=new))
+    percent = f"{facts['price_eur'] / old - 1:+.1%}".replace(".", ",").replace("-", "−")
+    if item.kind == "cheaper":
+        place = {"site": harmless(facts["site"]), "other": harmless(facts["other_site"])}
+        return str(line["cheaper"].format(new=new, old=_money(old), percent=percent, **place))
+    return str(line["change"].format(old=_money(old), new=new, percent=percent))
+
+
+def _about(facts: Mapping[str, Any], words: Mapping[str, Any]) -> Iterator[str]:
+    line = words["line"]
+    if facts["price_eur"] and facts["area_sqm"]:
+        yield line["per_sqm"].format(price=_money(facts["price_eur"] / facts["area_sqm"]))
+    if facts["area_sqm"]:
+        yield line["area"].format(area=_number(facts["area_sqm"]))
+    if facts["floor"] is not None:
+        floor = line["ground"] if facts["floor"] == 0 else line["floor"].format(floor=facts["floor"])
+        above = facts["floor"] and facts["floors_total"]
+        yield line["floor_of"].format(floor=facts["floor"], total=facts["floors_total"]) if above else floor
+    if facts["neighbourhood"]:
+        yield harmless(facts["neighbourhood"])
+
+
+def _incident_lines(item: Item, words: Mapping[str, Any]) -> Iterator[str]:
+    facts, line = item.facts, words["line"]
+    yield harmless(facts["message"], LONGEST_ERROR)
+    yield line["since"].format(moment=_moment(facts["opened_at"]))
+    if facts["closed_at"] is not None:
+        minutes = round((facts["closed_at"] - facts["opened_at"]) / _SECONDS_PER_MINUTE)
+        yield line["until"].format(moment=_moment(facts["closed_at"]), minutes=minutes)
+    if facts["job_id"]:
+        yield line["job"].format(job=harmless(facts["job_id"]))
+
+
+def _money(amount: float | None) -> str:
+    return "?" if amount is None else f"€ {_number(amount)}"
+
+
+def _number(amount: float) -> str:
+    """Thousands apart by a space, a decimal only where there is one."""
+    whole = round(amount) if abs(amount) >= 1000 else round(amount, 1)  # noqa: PLR2004 - as people write
+    text = f"{whole:,.0f}" if float(whole).is_integer() else f"{whole:,.1f}"
+    return text.replace(",", " ").replace(".", ",")
+
+
+def _moment(moment: float) -> str:
+    return f"{datetime.fromtimestamp(moment, UTC).astimezone(SOFIA):%d.%m.%Y %H:%M}"

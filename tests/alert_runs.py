@@ -1,0 +1,81 @@
+"""Real `sale-sofia alerts run` processes, some of them killed while they work."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from alert_servers import PATIENCE, AlertServers
+from sale_sofia.data.alert_outbox import SENT, count_messages
+from sale_sofia.data.database import Database
+
+COMMAND = (sys.executable, "-m", "sale_sofia.cli_main", "alerts", "run")
+
+
+def start_run(folder: Path, **settings: str) -> "subprocess.Popen[bytes]":
+    """One round in a process of its own."""
+    code = "from sale_sofia.cli import main; main()"
+    environment = {**os.environ, "DATA_DIR": str(folder), "COLUMNS": "200", **settings}
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "alerts", "run"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def unsent(database: Database) -> int:
+    counts = database.run_read(count_messages)
+    return sum(counts.values()) - counts[SENT]
+
+
+def kill_while_sending(
+    run: "subprocess.Popen[bytes]",
+    servers: AlertServers,
+    chance: random.Random,
+    victims: Callable[[int], list[int]] = lambda pid: [pid],
+) -> bool:
+    """Kill it a moment after some more messages have come; `False` if it had ended by itself."""
+    wanted = len(servers.came) + chance.randint(0, 3)
+    wait_for(lambda: len(servers.came) >= wanted or run.poll() is not None)
+    time.sleep(chance.uniform(0, 2 * servers.answer_seconds))
+    killed = victims(run.pid) if run.poll() is None else []
+    for pid in killed:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    with run:
+        run.communicate(timeout=2 * PATIENCE)
+    return bool(killed)
+
+
+def children(pid: int) -> list[int]:
+    """The processes that this one started."""
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def send_all(folder: Path, database: Database, **settings: str) -> None:
+    """Round after round, until nothing waits; messages in the hand of a dead sender are waited for."""
+    end = time.monotonic() + 2 * PATIENCE
+    while unsent(database) and time.monotonic() < end:
+        with start_run(folder, **settings) as run:
+            said, complaint = run.communicate(timeout=PATIENCE)
+        assert b"Traceback" not in complaint, (said, complaint)
+    assert unsent(database) == 0
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it did not come to pass"
+        time.sleep(0.005)
+
+
+def settled(database: Database) -> bool:
+    """Nobody has a message in hand."""
+    return database.run_read(partial(count_messages))["sending"] == 0

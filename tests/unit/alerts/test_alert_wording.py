@@ -1,0 +1,183 @@
+"""The words of messages: both languages whole, every number right, nothing from a portal obeyed."""
+
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any, get_args
+
+import pytest
+import yaml
+
+from sale_sofia.alerts.cleaning import safe_url
+from sale_sofia.alerts.wording import word_message
+from sale_sofia.config.alert_file import BUYER_KINDS
+from sale_sofia.data.alerts import Item
+from sale_sofia.data.incidents import IncidentKind
+from sale_sofia.insights.profile import BREAKERS
+from sale_sofia.listings.model import PropertyType
+
+WORDS = yaml.safe_load((files("sale_sofia.alerts") / "words.yaml").read_text("utf-8"))
+FLAT: dict[str, Any] = {
+    "property_type": "apartment",
+    "rooms": 3,
+    "area_sqm": 87.5,
+    "floor": 4,
+    "floors_total": 8,
+    "neighbourhood": "Лозенец",
+    "under_construction": None,
+    "site": "imot.bg",
+    "url": "https://www.imot.bg/obiava-1b2",
+    "price_eur": 182_000.0,
+    "vat": "excluded",
+    "points": 2.94,
+    "score": 4.2,
+    "known": 0.7,
+    "unknown": ["act15", "elevator"],
+    "portals": ["alo.bg", "imot.bg"],
+}
+INCIDENT = {
+    "kind": "empty_job",
+    "site": "imot.bg",
+    "job_id": "j1",
+    "opened_at": 1_794_640_000.0,
+    "closed_at": None,
+    "message": "the portal showed no advert",
+}
+
+
+def item(kind: str = "new", **fields: Any) -> Item:  # noqa: ANN401 - any fact
+    return Item(f"{kind}|1", kind, ("Моят дом",), {**FLAT, **fields}, property_id=1)
+
+
+def paths(words: Any, above: str = "") -> Iterator[str]:  # noqa: ANN401 - any part of the file
+    for key, value in words.items():
+        yield from paths(value, f"{above}{key}.") if isinstance(value, dict) else [f"{above}{key}"]
+
+
+def test_both_languages_have_the_same_words() -> None:
+    assert set(paths(WORDS["bg"])) == set(paths(WORDS["en"]))
+
+
+@pytest.mark.parametrize("language", ["bg", "en"])
+def test_there_is_a_word_for_everything(language: str) -> None:
+    words = WORDS[language]
+    assert set(words["type"]) == set(get_args(PropertyType))
+    assert set(BREAKERS) <= set(words["condition"])
+    assert {*BUYER_KINDS, "incident", "incident_end"} == set(words["kind"]) <= set(words["subject"])
+    assert {kind for kind in IncidentKind if not kind.startswith("drift_")} | {"drift"} == set(
+        words["incident"]
+    )
+
+
+def test_a_new_flat() -> None:
+    assert word_message([item()], "bg") == (
+        "sale-sofia: Ново: тристаен, Лозенец, 87,5 m², € 182 000",
+        (
+            "Цена: € 182 000 без ДДС\n"
+            "€ 2 080/m², 87,5 m², етаж 4 от 8, Лозенец\n"
+            "Оценка: 2,9 от 5; 4,2 върху известното, което е 70%\n"
+            "Неизвестно: акт 15, асансьор\n"
+            "Портали: alo.bg, imot.bg\n"
+            "https://www.imot.bg/obiava-1b2\n"
+            "Защо: Моят дом"
+        ),
+    )
+
+
+def test_a_cut() -> None:
+    text = word_message([item("cut", old_eur=200_000.0, vat=None, points=None, unknown=[])], "en")
+    assert text == (
+        "sale-sofia: Cheaper: three-room, Лозенец, 87,5 m², € 182 000",
+        (
+            "Price: € 200 000 → € 182 000 (−9,0%)\n"
+            "€ 2 080/m², 87,5 m², floor 4 of 8, Лозенец\n"
+            "Portals: alo.bg, imot.bg\n"
+            "https://www.imot.bg/obiava-1b2\n"
+            "Why: Моят дом"
+        ),
+    )
+
+
+def test_cheaper_elsewhere() -> None:
+    text = word_message([item("cheaper", old_eur=200_000.0, other_site="bazar.bg", vat=None)], "bg")
+    assert text.body.splitlines()[0] == "Цена: € 182 000 в imot.bg вместо € 200 000 в bazar.bg (−9,0%)"
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    nothing = dict.fromkeys(FLAT) | {"unknown": [], "portals": [], "site": "imot.bg", "url": "https://a.bg/1"}
+    text = word_message([Item("new|1", "new", ("R",), nothing, property_id=1)], "bg")
+    assert text == ("sale-sofia: Ново: имот", "Цена: ?\nhttps://a.bg/1\nЗащо: R")
+
+
+def test_an_incident_with_its_beginning_and_its_end() -> None:
+    begun = Item("incident|1", "incident", ("Ops",), INCIDENT, incident_id=1)
+    over = Item(
+        "incident_end|1", "incident_end", ("Ops",), {**INCIDENT, "closed_at": 1_794_641_800.0}, incident_id=1
+    )
+    assert word_message([begun], "bg") == (
+        "sale-sofia: Проблем: обхождане без обяви – imot.bg",
+        "the portal showed no advert\nОт: 14.11.2026 09:06\nОбхождане: j1\nЗащо: Ops",
+    )
+    assert word_message([over], "bg") == (
+        "sale-sofia: Край: обхождане без обяви – imot.bg",
+        (
+            "the portal showed no advert\nОт: 14.11.2026 09:06\nДо: 14.11.2026 09:36 (30 мин)\n"
+            "Обхождане: j1\nЗащо: Ops"
+        ),
+    )
+    drift = Item(
+        "incident|2", "incident", ("Ops",), {**INCIDENT, "kind": "drift_price_per_sqm"}, incident_id=2
+    )
+    assert "страниците на портала са променени" in word_message([drift], "bg").subject
+
+
+def test_a_message_of_many_things_groups_them_the_best_first() -> None:
+    items = [item(points=float(number % 5), url=f"https://a.bg/{number}") for number in range(45)]
+    text = word_message([*items, item("cut", old_eur=300_000.0)], "bg")
+    assert text.subject == "sale-sofia: 46 новини: нови 45, по-евтини 1"
+    assert text.body.count("Ново:") == 40
+    assert "https://a.bg/4\n" in text.body
+    assert text.body.endswith("И още 6; всички: sale-sofia alerts log")
+
+
+HOSTILE = (
+    "Лозенец\r\nBcc: all@example.com\n\n<script>x</script> @everyone `rm` [a](http://x) \u202e\x00"
+    + "я" * 500
+)
+
+
+@pytest.mark.parametrize("language", ["bg", "en"])
+def test_nothing_from_a_portal_is_obeyed(language: str) -> None:
+    hostile = item(neighbourhood=HOSTILE, site=HOSTILE, portals=[HOSTILE], url=f"javascript:{HOSTILE}")
+    told = Item(
+        "incident|1", "incident", (HOSTILE,), {**INCIDENT, "message": HOSTILE, "site": HOSTILE}, incident_id=1
+    )
+    for text in (
+        word_message([hostile], language),
+        word_message([told], language),
+        word_message([hostile, told], language),
+    ):
+        assert "\n" not in text.subject
+        assert "\r" not in text.subject + text.body
+        assert len(text.subject) <= 120
+        assert max(map(len, text.body.splitlines())) <= 400
+        assert not any(sign in text.subject + text.body for sign in "<>@`\x00\u202e")
+        assert "javascript" not in text.body
+        assert not any(line.startswith("Bcc:") for line in text.body.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("url", "kept"),
+    [
+        ("https://www.imot.bg/obiava-1b2?x=1&y=%D1%8F", True),
+        ("http://127.0.0.1:8080/a", True),
+        ("javascript:alert(1)", False),
+        ("https://good.bg@evil.example/", False),
+        ("https://a.bg/\nBcc: x", False),
+        ("https://a.bg/<b>", False),
+        ("https:///x", False),
+        ("https://a.bg/" + "x" * 500, False),
+        ("", False),
+    ],
+)
+def test_only_plain_addresses_of_the_web_are_told(url: str, *, kept: bool) -> None:
+    assert (safe_url(url) == url) is kept
