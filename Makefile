@@ -10,14 +10,14 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 export UV_PYTHON_DOWNLOADS := never
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage lint format lock clean
+.PHONY: help setup demo test coverage lint format lock clean screenshots
 
 help:  ## Show what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/ready  ## Make the environment in .venv (demo and test call it)
 
-demo: setup  ## See it work: render portal pages, read them, print what they say
+demo: setup  ## See it work: two weeks of two simulated portals, then the dashboard on them
 	@$(BIN)/sale-sofia demo
 
 # Many tests kill real processes at random moments, four at a time on what cores there are. One that fails is named,
@@ -36,6 +36,9 @@ lint: setup  ## ruff and mypy strict
 format: setup  ## Let ruff format and fix what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+screenshots: setup  ## Pictures of the dashboard for docs/images; needs Chromium
+	$(BIN)/python bench/screenshots.py
 
 bench-%: .venv-bench/ready  ## Run bench/NAME.py beside its peers: make bench-parse ARGS="--quick --check"
 	.venv-bench/bin/python bench/$*.py $(ARGS)

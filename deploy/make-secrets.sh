@@ -1,6 +1,6 @@
 #!/bin/sh
 # Make the passwords of this installation, each in a file of deploy/secrets; what is there stays as it is.
-#   deploy/make-secrets.sh             passwords of PostgreSQL, Redis and Flower
+#   deploy/make-secrets.sh             passwords of PostgreSQL, Redis, Flower and the dashboard
 #   deploy/make-secrets.sh --tls NAME  and certificates for the machine that the others call NAME
 set -eu
 umask 077
@@ -20,6 +20,7 @@ password() {
 password database_password
 password redis_password
 password flower_password
+password dashboard_password
 
 # Redis knows a digest of the password. Its user may do all that a crawl does, and not empty or reconfigure it.
 digest=$(sha256sum < "$folder/redis_password" | cut -d ' ' -f 1)

@@ -1,8 +1,10 @@
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from demo_worlds import copied, demo_data
 from postgres_servers import READY, PostgresServer, end_shared_server, server_or_skip
 from redis_servers import fresh_database, session_server
 from sale_sofia.data.database import Database
@@ -10,6 +12,10 @@ from sale_sofia.data.migrate import initialize_database
 from sale_sofia.services.redis_server import RedisServer
 
 STORES = ("sqlite", "postgresql")
+
+# A shell ignores these for what it runs in the background, and programs that a test starts would inherit it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +41,18 @@ def postgres_server() -> Iterator[PostgresServer]:
 def postgres_url(postgres_server: PostgresServer) -> str:
     """A database of its own with all tables, empty."""
     return postgres_server.new_database(READY)
+
+
+@pytest.fixture(scope="session")
+def demo_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The DATA_DIR of the demo, for reading only."""
+    return demo_data(tmp_path_factory)
+
+
+@pytest.fixture
+def demo_copy(demo_world: Path, tmp_path: Path) -> Path:
+    """A DATA_DIR with the demo's world that a test may write to."""
+    return copied(demo_world, tmp_path / "demo")
 
 
 @pytest.fixture(params=STORES)

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from sale_sofia.config.site_config import CONFIG_FOLDER
 from sale_sofia.data.database import Database
 from sale_sofia.data.export import export_listings
 from sale_sofia.simulator.running import RunningSimulator
@@ -57,6 +60,16 @@ def crawl_arguments(simulator: RunningSimulator, site: str) -> list[str]:
     """`crawl SITE` from every search that leads to the simulated adverts."""
     urls = [part for url in simulator.start_urls(site) for part in ("--start-url", url)]
     return ["crawl", site, *urls, "--json"]
+
+
+def site_folder(folder: Path, site: str, *, one_visitor: bool = False, **more: object) -> Path:
+    """A folder with the portal's file, in which these keys are said."""
+    content = yaml.safe_load((CONFIG_FOLDER / "sites" / f"{site}.yaml").read_text("utf-8"))
+    content["politeness"]["concurrency"] = 1 if one_visitor else content["politeness"]["concurrency"]
+    folder.mkdir(exist_ok=True)
+    told = yaml.safe_dump({**content, **more}, allow_unicode=True)
+    (folder / f"{site}.yaml").write_text(told, "utf-8")
+    return folder
 
 
 def truth(simulator: RunningSimulator) -> dict[tuple[str, str], Row]:

@@ -29,7 +29,8 @@ def make_certificates(folder: Path) -> Certificates:
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
     run("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=fleet authority",
         "-addext", "keyUsage=critical,keyCertSign,cRLSign")  # fmt: skip
-    names = ",".join(["IP:127.0.0.1", *(f"DNS:{name}" for name in NAMES)])
+    addresses = ["IP:127.0.0.1", *(f"IP:127.10.0.{number}" for number in range(1, 9))]  # the fleet's first
+    names = ",".join([*addresses, *(f"DNS:{name}" for name in NAMES)])
     run("req", *key[:5], "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=portal-a.test")
     (folder / "extension").write_text(f"subjectAltName={names}\n")
     run("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",

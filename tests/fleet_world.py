@@ -42,7 +42,7 @@ async def fleet_world(
     judge_secure, judge_plain = await judge.start("127.0.0.1", 0, 0, certificates.server)
     names = {(host, port): to for host in HOSTS for port, to in ((443, secure), (80, plain))}
     names |= {(JUDGE, 443): judge_secure, (JUDGE, 80): judge_plain}
-    fleet = Fleet(members(kinds, seed), names, certificates.impostor, seed)
+    fleet = Fleet(members(kinds, seed), names, certificates.impostor, certificates.server, seed)
     await fleet.start()
     for member in fleet.of("banned"):
         origins.banned[HOSTS[0]].add(member.host)

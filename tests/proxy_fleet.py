@@ -23,6 +23,8 @@ KINDS: Final = (
     "self_signed", "injecting", "faker", "refusing", "http_only", "socks5", "socks5_login", "rate_limited",
     "mortal", "banned", "own_exit", "shared_exit", "with_password", "babbling",
 )  # fmt: skip
+TLS = "https"
+"""A good one that is itself spoken to over TLS; it needs a certificate for its address."""
 USER, PASSWORD = "fleet", "s3cret-of-the-fleet"
 OWN: Final = "127.0.0.1"
 SHARED_EXIT: Final = "127.200.0.1"
@@ -51,6 +53,8 @@ class Member:
     @property
     def address(self) -> ProxyAddress:
         scheme: Scheme = "socks5" if self.kind.startswith("socks5") else "http"
+        if self.kind == TLS:
+            scheme = "https"
         login = (USER, PASSWORD) if self.kind in {"with_password", "socks5_login"} else ("", "")
         return ProxyAddress(scheme, self.host, self.port, *login)
 
@@ -63,6 +67,8 @@ class Fleet:
     names: Mapping[tuple[str, int], int]
     """Port on 127.0.0.1 of each host and port."""
     impostor: ssl.SSLContext | None = None
+    certificate: ssl.SSLContext | None = None
+    """Of those that are spoken to over TLS."""
     seed: int = 0
     slow_seconds: float = 0.8
     flaky_share: float = 0.5
@@ -109,7 +115,8 @@ class Fleet:
                 await self._serve(member, (reader, writer))
             writer.close()
 
-        return await asyncio.start_server(serve, member.host, 0)
+        secure = self.certificate if member.kind == TLS else None
+        return await asyncio.start_server(serve, member.host, 0, ssl=secure)
 
     async def _serve(self, member: Member, streams: Streams) -> None:
         reader, writer = streams

@@ -7,6 +7,7 @@ from celery.schedules import crontab
 from kombu import Queue
 
 from sale_sofia.config import parallel
+from sale_sofia.config.alerts import BEAT_SECONDS
 from sale_sofia.config.llm import ENRICH_BEAT_SECONDS, ENRICH_GRACE_SECONDS, LLM_QUEUE
 from sale_sofia.config.proxies import REFRESH_HOURS
 from sale_sofia.config.schedule import ScheduledCrawl, load_schedule
@@ -17,7 +18,12 @@ from sale_sofia.scraping.shutdown import shut_down
 from sale_sofia.services.child_record import tell_alive, tell_ready
 from sale_sofia.services.running_redis import known_redis_url
 
-_TASKS = ("sale_sofia.scraping.tasks", "sale_sofia.scraping.enrichment", "sale_sofia.proxies.tasks")
+_TASKS = (
+    "sale_sofia.scraping.tasks",
+    "sale_sofia.scraping.enrichment",
+    "sale_sofia.proxies.tasks",
+    "sale_sofia.scraping.alert_tasks",
+)
 _ROUTE = "sale_sofia.*"
 
 
@@ -93,9 +99,16 @@ def _beat_schedule(settings: Settings) -> dict[str, dict[str, Any]]:
     return {
         "reconcile": reconcile,
         "refresh-proxies-every-6h": _refresh_entry(),
+        "tell": _alerts_entry(),
         **_enrich_entry(settings),
         **{f"crawl: {one.name}": _beat_entry(one) for one in crawls},
     }
+
+
+def _alerts_entry() -> dict[str, Any]:
+    """One that nobody had time for is done by the next."""
+    expires = {"expires": BEAT_SECONDS}
+    return {"task": f"{_TASKS[3]}.run_alerts", "schedule": BEAT_SECONDS, "options": expires}
 
 
 def _enrich_entry(settings: Settings) -> dict[str, dict[str, Any]]:

@@ -6,13 +6,16 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
+from sale_sofia.config.proxies import START_WAIT_SECONDS
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.errors import DatabaseError
 from sale_sofia.data.job_model import CELERY
 from sale_sofia.data.migrate import initialize_database
+from sale_sofia.proxies.canary import needs_proxies
 from sale_sofia.proxies.control import ProxyControl
 from sale_sofia.proxies.refresh_board import RefreshProgress
 from sale_sofia.proxies.rotator_service import RotatorService
+from sale_sofia.proxies.waiting import Wait
 from sale_sofia.scraping.dispatching import send_jobs
 from sale_sofia.scraping.events import JobEvents
 from sale_sofia.scraping.jobs import known_job
@@ -161,14 +164,34 @@ class Orchestrator:
         check_plans(plans)
         self.start_redis()
         initialize_database(self.database)
+        later = [plan for plan in plans if needs_proxies(plan.site.name)]
+        jobs = self._begin([plan for plan in plans if plan not in later])
+        self._wait_for_supply([plan.site.name for plan in later])
+        jobs |= self._begin(later)
+        return {plan.site.name: jobs[plan.site.name] for plan in plans}
+
+    def _begin(self, plans: Sequence[JobPlan]) -> dict[str, str]:
         jobs = {plan.site.name: self._keep(plan_for_workers, plan) for plan in plans}
-        self._dispatch(list(jobs.values()))
+        if jobs:
+            self._dispatch(list(jobs.values()))
         return jobs
+
+    def _wait_for_supply(self, sites: Sequence[str]) -> None:
+        """Until portals that need proxies have them; with too few their pages wait, and nothing goes out."""
+        if not sites:
+            return
+        self.start_celery()
+        least = self.settings.min_proxies_to_start
+        for site, ready in self.proxies.supply(sites, Wait(START_WAIT_SECONDS, self.supervise)).items():
+            if ready < least:
+                self._say(f"{site}: {ready} of {least} proxies are ready; its pages wait for proxies")
 
     def resume(self, job_ids: Sequence[str]) -> None:
         """Go on with unfinished jobs."""
         self.start_redis()
         initialize_database(self.database)
+        sites = [self.database.run_read(partial(known_job, job_id=job_id)).site for job_id in job_ids]
+        self._wait_for_supply([site for site in sites if needs_proxies(site)])
         for job_id in job_ids:
             self._keep(resume_for_workers, job_id)
         self._dispatch(job_ids)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -222,17 +223,24 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
     assert "Traceback" not in told.stderr
 
 
-def test_demo_crawls_two_portals_and_sums_up(tmp_path: Path) -> None:
-    told = run("demo", "--properties", "4", DATA_DIR=str(tmp_path))
+def test_demo_crawls_two_portals_day_by_day_and_sums_up(tmp_path: Path) -> None:
+    told = run("demo", "--properties", "4", "--days", "2", DATA_DIR=str(tmp_path))
     assert told.returncode == 0, told.stderr
+    assert "day 0 of 2: imot.bg 4 new, 0 changed; bazar.bg 4 new, 0 changed" in told.stderr
+    assert "day 1 of 2: " in told.stderr
     rows = [line.split() for line in told.stdout.splitlines() if "COMPLETE" in line]
-    assert [(row[0], row[1], row[2], row[3]) for row in rows] == [
-        ("imot.bg", "COMPLETE", "4", "4"),
-        ("bazar.bg", "COMPLETE", "4", "4"),
-    ]
+    assert [(row[0], row[1]) for row in rows] == [("imot.bg", "COMPLETE"), ("bazar.bg", "COMPLETE")]
     assert "Lowest price per m²" in told.stdout
     assert f"database: {tmp_path}/demo/sale_sofia.db" in told.stdout
-    again = run("demo", "--properties", "4", DATA_DIR=str(tmp_path))
-    assert [line.split()[2:5] for line in again.stdout.splitlines() if "COMPLETE" in line] == [
-        ["4", "0", "0"]
-    ] * 2
+    # Nobody sits before it, so it names the dashboard and does not serve on.
+    last = (
+        f"dashboard: http://127.0.0.1:8501 once it is started: DATA_DIR={tmp_path}/demo sale-sofia dashboard"
+    )
+    assert told.stdout.splitlines()[-1] == last
+    with sqlite3.connect(tmp_path / "demo" / "sale_sofia.db") as database:
+        begun = [row[0] for row in database.execute("select created_at from jobs where site = 'imot.bg'")]
+    database.close()
+    assert [round((max(begun) - at) / 86_400) for at in sorted(begun)] == [2, 1, 0]
+    again = run("demo", "--properties", "4", "--days", "2", DATA_DIR=str(tmp_path))
+    assert "day " not in again.stderr
+    assert [line.split()[3:5] for line in again.stdout.splitlines() if "COMPLETE" in line] == [["0", "0"]] * 2

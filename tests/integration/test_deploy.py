@@ -17,6 +17,7 @@ from command_lines import fault
 from compose_files import DEPLOY, MISSING, Tree, compose, faults, variables_of
 from crawls import COMMAND
 from parallel_world import surroundings
+from sale_sofia.config.dashboard_server import DASHBOARD_PORT
 from sale_sofia.config.parallel import SOFT_SHUTDOWN_SECONDS
 from sale_sofia.config.services import FLOWER_PORT, WORKER_QUIT_SECONDS, WORKER_STOP_SECONDS
 from sale_sofia.config.settings import Settings, load_settings
@@ -37,7 +38,7 @@ for words in (["sites", "list"], ["db", "upgrade"], ["db", "check"]):
     app(words, standalone_mode=False)
 print(sale_sofia.__file__)
 """
-OUR_PROGRAMS = ("worker", "beat", "flower")
+OUR_PROGRAMS = ("worker", "beat", "flower", "dashboard")
 
 
 @pytest.fixture(params=list(WAYS.values()), ids=list(WAYS))
@@ -105,7 +106,10 @@ def test_nothing_is_open_to_other_machines_unless_asked_for() -> None:
         for name, service in compose("compose.yaml")["services"].items()
         if "ports" in service
     }
-    assert published == {"flower": [f"127.0.0.1:5555:{FLOWER_PORT}"]}
+    assert published == {
+        "flower": [f"127.0.0.1:5555:{FLOWER_PORT}"],
+        "dashboard": [f"127.0.0.1:8501:{DASHBOARD_PORT}"],
+    }
     shared = compose("compose.yaml", "compose.serve.yaml", variables=VARIABLES)["services"]
     assert shared["redis"]["ports"] == ["10.0.0.1:6379:6379"]
     assert shared["postgres"]["ports"] == ["10.0.0.1:5432:5432"]
@@ -120,6 +124,14 @@ def test_no_file_of_deploy_holds_a_secret() -> None:
 def test_commands_of_the_services_are_ours(tree: Tree) -> None:
     lines = [f"sale-sofia {shlex.join(service['command'])}" for service in ours(tree).values()]
     assert [found for line in lines if (found := fault(line))] == []
+
+
+def test_the_dashboard_asks_for_a_password_and_is_asked_itself() -> None:
+    service = compose("compose.yaml")["services"]["dashboard"]
+    assert "dashboard_password" in service["secrets"]
+    secret = "/run/secrets/dashboard_password"  # noqa: S105 - where it is, not what it is
+    assert service["environment"]["DASHBOARD_PASSWORD_FILE"] == secret
+    assert f"127.0.0.1:{DASHBOARD_PORT}/_stcore/health" in service["healthcheck"]["test"][-1]
 
 
 def test_programs_have_the_time_they_need_to_stop(tree: Tree) -> None:

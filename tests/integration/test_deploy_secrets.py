@@ -15,7 +15,7 @@ from sale_sofia.services.redis_client import check_reachable
 from sale_sofia.services.redis_server import RedisServer
 from tls_front import tls_front
 
-PASSWORDS = ("database_password", "redis_password", "flower_password")
+PASSWORDS = ("database_password", "redis_password", "flower_password", "dashboard_password")
 ASK_BOTH = """
 from sale_sofia.celery_app import app
 with app.connection_for_write() as connection:
@@ -60,7 +60,7 @@ def test_passwords_are_long_different_and_kept(tmp_path: Path) -> None:
     first = {name: (folder / name).read_text("ascii") for name in PASSWORDS}
     make_secrets(folder)
     assert {name: (folder / name).read_text("ascii") for name in PASSWORDS} == first
-    assert len(set(first.values())) == 3
+    assert len(set(first.values())) == len(PASSWORDS)
     assert {len(text) for text in first.values()} == {48}
     assert folder.stat().st_mode & 0o777 == 0o700
 

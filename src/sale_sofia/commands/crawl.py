@@ -16,6 +16,7 @@ from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.config.site_config import load_site_config, start_urls_of
 from sale_sofia.data.database import Database
 from sale_sofia.data.migrate import initialize_database
+from sale_sofia.proxies.browser_setup import check_browser
 from sale_sofia.scraping.estimate import estimate as estimate_site
 from sale_sofia.scraping.jobs import SiteReport
 from sale_sofia.scraping.local_runner import LocalRunner
@@ -59,6 +60,7 @@ def crawl(
     if start_url and len(names) != 1:
         raise typer.BadParameter("--start-url needs exactly one SITE: its name decides how pages are read")
     plans = [JobPlan(get_scraper(name), _start_urls(name, start_url), limit, fresh, full) for name in names]
+    check_browser(settings, names)
     if settings.parallel_scraping and not estimate:
         crawl_in_parallel(settings, plans, as_json=as_json)
         return
@@ -106,13 +108,14 @@ def resume(
 
 def finish(settings: Settings, database: Database, job_ids: Sequence[str], *, as_json: bool) -> None:
     """Run the jobs in this process, show how it goes, and end with the right exit code."""
-    reports, stopped = asyncio.run(_run(settings, database, job_ids))
+    reports, stopped = asyncio.run(run_jobs(settings, database, job_ids))
     conclude(database, reports, stopped=stopped, as_json=as_json)
 
 
-async def _run(
+async def run_jobs(
     settings: Settings, database: Database, job_ids: Sequence[str]
 ) -> tuple[list[SiteReport], bool]:
+    """The jobs' reports when all have ended or a signal asked for an end; and whether one did."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):

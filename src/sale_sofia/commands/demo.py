@@ -1,44 +1,101 @@
-"""`sale-sofia demo`: two portals that exist only here, crawled, stored and summarised."""
+"""`sale-sofia demo`: two portals that exist only here, crawled for two weeks, and shown."""
 
+import asyncio
+import shlex
 import socket
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from pydantic import SecretStr
 
-from sale_sofia.commands.console import log
-from sale_sofia.commands.crawl import finish
+from sale_sofia.commands.conclusion import conclude
+from sale_sofia.commands.console import log, out
+from sale_sofia.commands.crawl import run_jobs
+from sale_sofia.commands.dashboard import has_terminal, serve_dashboard
+from sale_sofia.commands.demo_days import DemoDays, as_if_it_were
+from sale_sofia.config.dashboard_server import DASHBOARD_HOST, DASHBOARD_PORT, DEMO_DAYS
 from sale_sofia.config.settings import DATABASE_FILE, Settings, load_settings
+from sale_sofia.data.database import Database
+from sale_sofia.data.job_model import JobState
 from sale_sofia.data.migrate import initialize_database
+from sale_sofia.llm.enrichment import Summary, read_all
+from sale_sofia.scraping.jobs import SiteReport
 from sale_sofia.scraping.planning import JobPlan, plan_job
 from sale_sofia.scraping.store import open_database
-from sale_sofia.simulator.running import start_in_process
+from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SITES, SimulatorConfig
 from sale_sofia.websites.registry import get_scraper
 
-_REQUESTS_PER_MINUTE = 900.0  # the simulated portals ask for no patience; slow enough to pull the plug
+_REQUESTS_PER_MINUTE = 3000.0  # the simulated portals ask for no patience; slow enough to pull the plug
+_GO_ON = "stopped; go on with: sale-sofia demo"
 
 
 def demo(
     properties: Annotated[
         int, typer.Option(min=1, max=10_000, help="How many adverts each portal has.")
-    ] = 60,
+    ] = 300,
     seed: Annotated[int, typer.Option(help="Another seed, another city.")] = 1,
+    days: Annotated[
+        int, typer.Option(min=0, max=60, help="How many days have passed when it is first shown.")
+    ] = DEMO_DAYS,
 ) -> None:
-    """Crawl two simulated portals. Stop it or kill it in the middle and run it again: nothing is missing."""
+    """Crawl two simulated portals, day after day, and show them. Stopped or killed, it goes on from there."""
     settings = _demo_settings(load_settings())
     database = open_database(settings)
     initialize_database(database)
+    passed = DemoDays.remembered(settings.data_dir / "began", days, time.time())
     config = SimulatorConfig(properties=properties, seed=seed, port=_port(settings.data_dir))
+    _crawl_days(settings, database, config, passed)
+    read_all(database, Summary())  # what descriptions say counts in scores
+    _show(settings)
+
+
+def _crawl_days(settings: Settings, database: Database, config: SimulatorConfig, passed: DemoDays) -> None:
+    to_crawl = passed.to_crawl(database, list(config.sites))
     with start_in_process(config) as simulator:
         addresses = ", ".join(f"{site} at {address}" for site, address in simulator.urls.items())
         log.print(f"simulated portals: {addresses}", highlight=False, soft_wrap=True)
-        plans = [
-            JobPlan(get_scraper(site), tuple(simulator.start_urls(site)), None, fresh=False)
-            for site in simulator.urls
-        ]
-        finish(settings, database, [plan_job(settings, database, plan) for plan in plans], as_json=False)
+        for _ in range(to_crawl[0]):
+            simulator.advance()
+        for day in to_crawl[:-1]:
+            with as_if_it_were(passed.moment(day)):
+                _crawl_past_day(settings, database, simulator, f"day {day} of {passed.today}")
+            simulator.advance()
+        reports, stopped = asyncio.run(run_jobs(settings, database, _jobs(settings, database, simulator)))
+    conclude(database, reports, stopped=stopped, as_json=False, advice=_GO_ON)
+
+
+def _crawl_past_day(settings: Settings, database: Database, simulator: RunningSimulator, name: str) -> None:
+    """A line for a day that went well; one that did not ends the demo as today's would."""
+    reports, stopped = asyncio.run(run_jobs(settings, database, _jobs(settings, database, simulator)))
+    if stopped or any(one.state != JobState.COMPLETE.value for one in reports):
+        conclude(database, reports, stopped=stopped, as_json=False, advice=_GO_ON)
+    log.print(f"{name}: {_told(reports)}", highlight=False)
+
+
+def _jobs(settings: Settings, database: Database, simulator: RunningSimulator) -> list[str]:
+    plans = [
+        JobPlan(get_scraper(site), tuple(simulator.start_urls(site)), None, fresh=False)
+        for site in simulator.urls
+    ]
+    return [plan_job(settings, database, plan) for plan in plans]
+
+
+def _told(reports: Sequence[SiteReport]) -> str:
+    return "; ".join(f"{one.site} {one.new} new, {one.changed} changed" for one in reports)
+
+
+def _show(settings: Settings) -> None:
+    """On the demo's data; without a terminal nobody would stop it, so it is only told how."""
+    if has_terminal():
+        serve_dashboard(settings)
+        return
+    command = f"DATA_DIR={shlex.quote(str(settings.data_dir))} sale-sofia dashboard"
+    address = f"http://{DASHBOARD_HOST}:{DASHBOARD_PORT}"
+    out.print(f"dashboard: {address} once it is started: {command}", highlight=False, soft_wrap=True)
 
 
 def _demo_settings(settings: Settings) -> Settings:

@@ -11,6 +11,7 @@ from sale_sofia.commands.live_bars import LiveBars
 from sale_sofia.config.parallel import LONGEST_CRAWL_SECONDS
 from sale_sofia.config.settings import Settings
 from sale_sofia.orchestrator import Orchestrator
+from sale_sofia.scraping.alerting import alert_crawled
 from sale_sofia.scraping.jobs import SiteReport, known_job, report
 from sale_sofia.scraping.planning import JobPlan
 from sale_sofia.services.stop_signals import Interrupted
@@ -50,6 +51,8 @@ def _run(settings: Settings, begin: Begin, *, as_json: bool) -> None:
             stopped = True
             if not joined:
                 say("stopping the services; a second signal stops them at once")
+    if not joined and not stopped:  # else the services that go on do it
+        alert_crawled(settings, services.database)
     reports = [services.database.run_read(partial(_report, job_id=job_id)) for job_id in job_ids]
     advice = (
         "no longer waiting; the services of `sale-sofia up` go on with it, `sale-sofia cancel JOB` ends it"

@@ -78,6 +78,13 @@ def link(one: PropertyId, two: PropertyId, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def part(one: PropertyId, two: PropertyId, as_json: AsJson = False) -> None:
+    """Say that two properties are two flats. This wins over every score, until you link them."""
+    overrides.part(_matching(), one, two)
+    _tell({"properties": [one, two]}, f"{one} and {two} stay two properties", as_json=as_json)
+
+
+@app.command()
 def split(
     property_id: PropertyId,
     adverts: Annotated[list[int], typer.Argument(help="Adverts of it that are another flat, together.")],
@@ -98,7 +105,7 @@ def review(limit: Limit = LISTED, as_json: AsJson = False) -> None:
         return
     out.print(review_table(found))
     if found:
-        log.print("join two with `sale-sofia properties link ID ID`", highlight=False)
+        log.print("decide with `sale-sofia properties link ID ID` or `… part ID ID`", highlight=False)
 
 
 def match(

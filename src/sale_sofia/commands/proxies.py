@@ -27,8 +27,8 @@ from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.proxies.checker import Finding
 from sale_sofia.proxies.factory import get_pool, get_refresher, new_job_id, open_checker
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
-from sale_sofia.proxies.model import DomainStats, Proxy
-from sale_sofia.proxies.pool import EVERYWHERE
+from sale_sofia.proxies.model import Proxy
+from sale_sofia.proxies.overview import domain_tables
 from sale_sofia.proxies.reading import Count
 from sale_sofia.proxies.refresh import Refresher, Sweep
 from sale_sofia.proxies.refresh_board import RefreshProgress
@@ -171,24 +171,16 @@ def stats(
     as_json: AsJson = False,
 ) -> None:
     """Show how proxies do on each portal: success, latency, rest, last reason."""
-    found, climbs = asyncio.run(_stats(load_settings(), site))
+    settings = load_settings()
+    tables = asyncio.run(domain_tables(settings, shared_redis_url(settings), site))
     if as_json:
-        rows = {domain: [asdict(row) for row in each] for domain, each in found.items()}
-        print_json({"stats": rows, "recovery": climbs})
+        rows = {one.domain: [asdict(row) for row in one.rows] for one in tables}
+        print_json({"stats": rows, "recovery": {one.domain: one.recovery for one in tables}})
         return
-    for domain, each in found.items():
-        out.print(stats_table(domain, each))
-        if climbs[domain]:
-            out.print(f"recovery steps: {counts_sentence(climbs[domain])}", highlight=False)
-
-
-async def _stats(
-    settings: Settings, site: str | None
-) -> tuple[dict[str, list[DomainStats]], dict[str, dict[str, int]]]:
-    async with open_pool(settings) as pool:
-        domains = [site] if site else [*await pool.domains(), EVERYWHERE]
-        found = {domain: await pool.get_stats(domain) for domain in domains}
-        return found, {domain: await pool.climbs(domain) for domain in domains}
+    for one in tables:
+        out.print(stats_table(one.domain, one.rows))
+        if one.recovery:
+            out.print(f"recovery steps: {counts_sentence(one.recovery)}", highlight=False)
 
 
 @app.command()

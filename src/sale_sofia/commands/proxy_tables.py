@@ -37,7 +37,7 @@ def findings_table(findings: Sequence[Finding]) -> Table:
 
 
 def stats_table(domain: str, rows: Sequence[DomainStats]) -> Table:
-    """How each proxy does on a portal, the most promising first."""
+    """How each proxy does on a portal."""
     table = Table(
         _folded("proxy"),
         "tier",
@@ -49,7 +49,7 @@ def stats_table(domain: str, rows: Sequence[DomainStats]) -> Table:
         "last reason",
         title=domain,
     )
-    for row in sorted(rows, key=lambda one: (one.quarantined, -one.expected)):
+    for row in rows:
         latency = _NOTHING if row.latency_seconds is None else f"{row.latency_seconds:.2f} s"
         numbers = (f"{row.expected:.0%}", f"{row.score:.2f}", f"{row.successes} of {row.uses}", latency)
         table.add_row(row.address, row.tier, *numbers, _state(row), Text(row.last_reason or _NOTHING))

@@ -7,6 +7,7 @@ import typer
 from rich.progress import Progress
 
 from sale_sofia.commands.console import log, out
+from sale_sofia.simulator.layouts import LAYOUTS
 from sale_sofia.simulator.render import write_world
 from sale_sofia.simulator.simulator_config import SITES, SimulatorConfig
 
@@ -28,6 +29,9 @@ def simulate(
     faults: Annotated[
         str, typer.Option(help='How often what goes wrong, e.g. "429:0.02,503:0.01,slow:0.05,reset:0.01".')
     ] = "",
+    layouts: Annotated[
+        str, typer.Option(help=f"Changed layouts, with commas between: {', '.join(LAYOUTS)}.")
+    ] = "",
     log_file: Annotated[
         Path | None, typer.Option("--log", help="Write each request as a line of JSON.")
     ] = None,
@@ -44,6 +48,7 @@ def simulate(
         day=day,
         port=port,
         faults=faults,
+        layouts=tuple(filter(None, layouts.split(","))),
         log=log_file,
         truth=truth,
     )

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sale_sofia.commands.console import NOT_ALL_RIGHT, AsJson, log, out, print_json
+from sale_sofia.commands.drift import drift, repair
 from sale_sofia.commands.new_site import write_site
 from sale_sofia.commands.one_page import fetch_page, simulated_pages
 from sale_sofia.config.site_config import load_site_config, load_start_urls
@@ -21,6 +22,8 @@ from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 from sale_sofia.websites.table_site import TableSite
 
 app = typer.Typer(no_args_is_help=True, help="The portals sale-sofia can read.")
+app.command()(drift)
+app.command()(repair)
 SiteName = Annotated[str, typer.Argument(help="The portal, as `sale-sofia sites list` names it.")]
 
 

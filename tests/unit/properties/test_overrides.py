@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from property_worlds import OWN_WORDS, advert, ids_of, new_matching, parts, save, stored
-from sale_sofia.properties.overrides import WrongDecision, link, split
+from sale_sofia.data.properties_views import review_queue
+from sale_sofia.properties.overrides import WrongDecision, link, part, split
 from sale_sofia.properties.runs import PropertyMatching
 
 TWINS = [advert("a1"), advert("a2", site="bazar.bg"), advert("a3", site="alo.bg")]
@@ -36,6 +37,19 @@ def test_adverts_that_come_later_go_where_theirs_went(matching: PropertyMatching
     save(matching.database, [advert("b3", site="alo.bg", floor=7)])
     matching.match_new()
     assert parts(matching.database) == {A | B | {"b3/1"}}
+
+
+def test_two_that_were_parted_stay_two_and_are_not_asked_about_again(matching: PropertyMatching) -> None:
+    ids = ids_of(matching.database)
+    part(matching, ids["a1"], ids["b1"])
+    matching.match_all()
+    assert parts(matching.database) == {A, B}
+    with matching.database.read() as connection:
+        asked = {frozenset((line.one, line.two)) for line in review_queue(connection, limit=100)}
+    assert frozenset((ids["a1"], ids["b1"])) not in asked
+    with pytest.raises(WrongDecision, match="are one property"):
+        part(matching, ids["a1"], ids["a2"])
+    assert link(matching, ids["a1"], ids["b1"]) == ids["a1"]
 
 
 def test_a_split_holds_whatever_speaks_against_it(matching: PropertyMatching) -> None:

@@ -1,0 +1,79 @@
+"""Pictures of the dashboard on the demo's world for docs/images: every page, wide and on a telephone.
+
+`make screenshots` runs it in the environment of the tests. It crawls the demo (about a minute), starts the
+dashboard and writes the pictures; look at each of them before you keep it.
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from playwright.sync_api import Route
+from sqlalchemy import func, select
+
+from app_runs import store
+from browser_pages import PAGES, Window, chromium, window
+from crawls import run
+from dashboards import running_dashboard
+from sale_sofia.data.property_schema import listing_sources
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+WIDTHS = {"wide": 1280, "phone": 390}
+TALLEST = {"wide": 1400, "phone": 2200}
+"""Pixels: what lies further down is cut, so that a picture can be looked at."""
+LEAST = 800
+PHOTO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 300">
+<rect width="400" height="300" fill="#dfe7ee"/>
+<path d="M60 230V130L140 80l80 50v100z" fill="#9fb6cc"/><path d="M220 230V100h120v130z" fill="#7f9ab5"/>
+<path d="M0 230h400v70H0z" fill="#b7c9a8"/></svg>"""
+DRAWN_MS = 1500
+"""Charts and maps are drawn after the page says it is done."""
+
+
+def main() -> None:
+    """Crawl, show, and write the pictures."""
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="screenshots-") as folder:
+        data = Path(folder)
+        told = run(data, "demo")
+        if told.returncode:
+            sys.exit(told.stderr)
+        with running_dashboard(data / "demo") as dashboard, chromium() as browser:
+            flats = _twins(data / "demo")
+            for name, width in WIDTHS.items():
+                with window(browser, dashboard.url, width) as opened:
+                    opened.page.route(re.compile(r"\.(jpe?g|png|webp)"), _drawn_photo)
+                    for page in PAGES:
+                        _picture(opened, page, flats, name)
+
+
+def _drawn_photo(route: Route) -> None:
+    """No portal's photo is ours to show; the demo's have none behind their addresses anyway."""
+    route.fulfill(content_type="image/svg+xml", body=PHOTO)
+
+
+def _twins(data: Path) -> list[int]:
+    """Flats with adverts on both portals and some history."""
+    several = select(listing_sources.c.property_id).group_by(listing_sources.c.property_id)
+    with store(data).read() as connection:
+        return list(connection.scalars(several.having(func.count() > 1).limit(3)))
+
+
+def _picture(opened: Window, page: str, flats: list[int], width: str) -> None:
+    two = ",".join(map(str, flats[:2]))
+    asked: dict[str, dict[str, object]] = {"property": {"id": flats[0]}, "compare": {"ids": two}}
+    opened.page.set_viewport_size({"width": WIDTHS[width], "height": LEAST})
+    opened.open(page, **asked.get(page, {}))
+    opened.page.wait_for_timeout(DRAWN_MS)
+    tall = int(opened.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight"))
+    opened.page.set_viewport_size({"width": WIDTHS[width], "height": min(tall, TALLEST[width])})
+    opened.page.wait_for_timeout(DRAWN_MS)
+    opened.page.screenshot(path=IMAGES / f"{page}-{width}.png")
+    print(f"{page} {width}: {opened.wrong() or 'drawn'}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""The dashboard's entry: what all pages share, and which there are. `sale-sofia dashboard` runs it."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from sale_sofia.app.gate import require_password
+from sale_sofia.app.navigation import pages
+from sale_sofia.app.visitor import greet
+from sale_sofia.app.words import LANGUAGES, NAMES, PARAMETER, language, say
+
+STYLE = Path(__file__).with_name("style.css")
+
+
+def main() -> None:
+    """Draw the frame, then the page that was asked for."""
+    st.set_page_config(page_title=say("app.title"), page_icon="🏠", layout="wide")
+    page = st.navigation(pages())
+    st.html(STYLE)
+    _language_switch()
+    greet(language())
+    require_password()
+    page.run()
+
+
+def _language_switch() -> None:
+    with st.sidebar:
+        st.segmented_control(
+            "Език / Language",
+            LANGUAGES,
+            default=LANGUAGES[0],
+            format_func=NAMES.__getitem__,
+            key=PARAMETER,
+            required=True,
+            bind="query-params",
+        )
+
+
+main()

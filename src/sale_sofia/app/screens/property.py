@@ -1,0 +1,112 @@
+"""Property: everything about one flat, and what the buyer makes of it."""
+
+import streamlit as st
+
+from sale_sofia.app import card, facts, formatting, judgements, navigation, safe, state
+from sale_sofia.app.deck import Deck, open_deck
+from sale_sofia.app.property_data import PropertyData, read_property
+from sale_sofia.app.property_diary import show_notes, show_status, show_viewings
+from sale_sofia.app.property_money import comparables_link, show_costs, show_fair_price
+from sale_sofia.app.property_offers import show_offers, show_split
+from sale_sofia.app.words import say
+from sale_sofia.config.screens import PHOTOS_SHOWN
+from sale_sofia.data.properties import UnknownProperty
+
+TABS = ("facts", "offers", "score", "fair", "costs", "diary", "split")
+
+
+def page() -> None:
+    """Draw the page."""
+    deck = open_deck()
+    st.title(say("page.property"))
+    number = state.number_parameter("id")
+    if number is None:
+        _choose()
+        return
+    try:
+        data = state.database().run_read(lambda connection: read_property(connection, number))
+    except UnknownProperty:
+        st.error(say("property.unknown", id=number))
+        _choose()
+        return
+    state.remember("id", data.flat.property_id)
+    _head(deck, data)
+    for tab, name in zip(st.tabs([say(f"property.{name}") for name in TABS]), TABS, strict=True):
+        with tab:
+            _show(name, deck, data)
+
+
+def _choose() -> None:
+    """Without an id: ask for one."""
+    with st.form("choose"):
+        number = st.number_input(say("property.number"), min_value=1, step=1, value=None)
+        if st.form_submit_button(say("card.open")) and number:
+            navigation.go("property", id=number)
+    navigation.link("search", say("page.search"))
+
+
+def _head(deck: Deck, data: PropertyData) -> None:
+    photos = [
+        card.picture(url, data.flat.title or say("card.photo")) for url in data.flat.photo_urls[:PHOTOS_SHOWN]
+    ]
+    left, right = st.columns([2, 1])
+    with left:
+        label = safe.html(say("property.photos", n=len(photos)))
+        strip = "".join(photos) or card.picture(None, "")
+        st.html(f"<div class='ss-strip' tabindex='0' role='group' aria-label='{label}'>{strip}</div>")
+    with right:
+        st.html(card.card_html(deck.card(data.flat, data.steps), deck.now, photo=False))
+        navigation.link("compare", say("property.compare"), ids=data.flat.property_id)
+
+
+def _show(name: str, deck: Deck, data: PropertyData) -> None:
+    match name:
+        case "facts":
+            _facts(data)
+        case "offers":
+            show_offers(data, deck.now)
+        case "score":
+            _score(deck, data)
+        case "fair":
+            show_fair_price(data.flat)
+            comparables_link(data.flat)
+        case "costs":
+            show_costs(data.flat, deck.profile, data.evaluation.renovation_eur)
+        case "diary":
+            _diary(data)
+        case _:
+            show_split(data)
+
+
+def _facts(data: PropertyData) -> None:
+    unknown = facts.unknown_facts(data.flat)
+    st.caption(say("facts.unknown", n=formatting.number(unknown), all=formatting.number(len(facts.FACTS))))
+    st.html(facts.facts_table(data.flat, data.view["fields"]))
+    for number, row in data.adverts.items():
+        if row["description"]:
+            with st.expander(
+                say("facts.words", advert=safe.markdown(f"{row['site']} {row['external_id']}")),
+                key=f"words-{number}",
+            ):
+                st.html(f"<div lang='bg'>{safe.html_paragraphs(row['description'])}</div>")
+
+
+def _score(deck: Deck, data: PropertyData) -> None:
+    score = deck.scores.get(data.flat.property_id)
+    if score is None:
+        st.info(say("score.none", profile=safe.markdown(deck.profile_name)))
+        return
+    judgements.show_score(score, deck.profile)
+    st.subheader(say("score.conditions"))
+    judgements.show_findings(score, frozenset(deck.profile.unknown_ok))
+
+
+def _diary(data: PropertyData) -> None:
+    show_status(data)
+    st.subheader(say("diary.viewings"))
+    show_viewings(data)
+    st.subheader(say("diary.notes"))
+    show_notes(data)
+
+
+page()

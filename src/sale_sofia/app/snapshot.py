@@ -1,0 +1,115 @@
+"""All flats with their scores, kept in memory by the server and never older than the database."""
+
+import gc
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import streamlit as st
+from sqlalchemy import Connection
+
+from sale_sofia.app import state
+from sale_sofia.config.settings import Settings
+from sale_sofia.data.data_version import DataVersion
+from sale_sofia.data.database import Database
+from sale_sofia.insights.flat_book import FlatBook
+from sale_sofia.insights.flats import Flat
+from sale_sofia.insights.profile import Profile
+from sale_sofia.insights.remembering import Seen
+from sale_sofia.insights.score_book import Looks, Ranked, ScoreBook
+from sale_sofia.insights.yardstick_rows import kept_yardsticks
+from sale_sofia.insights.yardsticks import Cell, Yardstick
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All flats as they were at one moment."""
+
+    flats: Mapping[int, Flat]
+    whose: Mapping[int, int]
+    """Advert → property."""
+    looks: Mapping[int, Seen]
+    """Each beside its neighbours, as scores need it."""
+    taken_at: float
+
+    @cached_property
+    def offered(self) -> list[Flat]:
+        """Those that are still on the market."""
+        return [flat for flat in self.flats.values() if flat.offered]
+
+    @cached_property
+    def last_seen(self) -> Mapping[str, float]:
+        """When each portal's newest advert was last seen, by portal."""
+        newest: dict[str, float] = {}
+        for flat in self.flats.values():
+            for advert in flat.adverts:
+                newest[advert.site] = max(newest.get(advert.site, 0.0), advert.last_seen_at)
+        return dict(sorted(newest.items()))
+
+
+class Keeper:
+    """Holds the newest snapshot for all sessions. Whoever asks waits until it is up to date."""
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._version = DataVersion(database)
+        self._seen: str | None = None
+        self._book = FlatBook()
+        self._looks = Looks(settings)
+        self._scores: dict[str, ScoreBook] = {}
+        self._kept: Mapping[Cell, Yardstick] = {}
+        self._snapshot: Snapshot | None = None
+
+    def current(self) -> Snapshot:
+        """All flats as they are now."""
+        with self._lock:
+            return self._current()
+
+    def ranked(self, profile: Profile) -> tuple[Snapshot, Ranked]:
+        """All flats as they are now, and what the profile makes of them."""
+        with self._lock:
+            snapshot = self._current()
+            key = profile.model_dump_json()
+            if key in self._scores:
+                return snapshot, self._scores[key].refresh(snapshot.looks)
+            ranked = self._scores.setdefault(key, ScoreBook(profile)).refresh(snapshot.looks)
+            # Millions of objects that live as long as the server: the collector need not look at them again.
+            gc.freeze()
+            return snapshot, ranked
+
+    def _current(self) -> Snapshot:
+        version = self._version.current()  # asked first: what is committed from here on is seen next time
+        if self._snapshot is None or version != self._seen:
+            self._snapshot, self._seen = self._refreshed(self._snapshot), version
+        return self._snapshot
+
+    def _refreshed(self, before: Snapshot | None) -> Snapshot:
+        kept = self._database.run_read(self._read)
+        flats = self._book.flats
+        if before is not None and before.flats is flats and self._kept == kept:
+            return before
+        self._kept = kept
+        self._looks.refresh(flats, kept)
+        return Snapshot(flats, self._book.whose, self._looks.seen, state.now())
+
+    def _read(self, connection: Connection) -> Mapping[Cell, Yardstick]:
+        self._book.refresh(connection)
+        return kept_yardsticks(connection)
+
+
+def current() -> Snapshot:
+    """All flats as they are now."""
+    return keeper().current()
+
+
+def keeper() -> Keeper:
+    """The one that all sessions of this server share."""
+    database = state.database()
+    return _keeper(database.url.render_as_string(hide_password=False), database, state.settings())
+
+
+@st.cache_resource(show_spinner=False)
+def _keeper(url: str, _database: Database, _settings: Settings) -> Keeper:  # noqa: ARG001 - the key of the cache
+    return Keeper(_database, _settings)

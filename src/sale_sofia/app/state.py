@@ -1,0 +1,62 @@
+"""What every page needs: settings, the database, the clock, and what the address asks for."""
+
+import time
+
+import streamlit as st
+
+from sale_sofia.config.settings import Settings, load_settings
+from sale_sofia.data.database import Database
+from sale_sofia.data.evaluation_fields import By
+from sale_sofia.data.migrate import initialize_database
+from sale_sofia.scraping.store import open_database
+
+WRITER = "dashboard"
+"""The name under which this program writes what the buyer says."""
+
+
+def settings() -> Settings:
+    """The settings of the environment."""
+    return load_settings()
+
+
+def database() -> Database:
+    """The database, current in its form, shared by all sessions of this server."""
+    found = settings()
+    return _opened(found.database_url.get_secret_value(), found)
+
+
+@st.cache_resource(show_spinner=False)
+def _opened(url: str, _settings: Settings) -> Database:  # noqa: ARG001 - the key of the cache
+    opened = open_database(_settings)
+    initialize_database(opened)
+    return opened
+
+
+def now() -> float:
+    """This moment, in seconds since 1970."""
+    return time.time()
+
+
+def by() -> By:
+    """Who writes, now."""
+    return By(WRITER, now())
+
+
+def parameter(name: str) -> str | None:
+    """What the page's address says under this name."""
+    given: str | None = st.query_params.get(name)
+    return given or None
+
+
+def number_parameter(name: str) -> int | None:
+    """The same, as a whole number; None for anything else."""
+    text = parameter(name)
+    return int(text) if text and text.isascii() and text.isdigit() else None
+
+
+def remember(name: str, value: object) -> None:
+    """Write it into the page's address, so that a reload or a friend sees the same; None takes it out."""
+    if value is None or value == "":
+        st.query_params.pop(name, None)
+    elif st.query_params.get(name) != str(value):
+        st.query_params[name] = str(value)

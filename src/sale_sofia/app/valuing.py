@@ -1,0 +1,35 @@
+"""The fair-price model that is stored, kept in memory; fitting one is left to whoever asks for it."""
+
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from sale_sofia.app import state
+from sale_sofia.config.history import SECONDS_PER_HOUR
+from sale_sofia.config.valuation import MODEL_FILE
+from sale_sofia.data.database import Database
+from sale_sofia.insights.flats import Flat
+from sale_sofia.insights.valuation import Valuation, value_flat
+from sale_sofia.insights.valuation_flats import why_not_valued
+from sale_sofia.insights.valuation_store import Current, stored_model
+
+
+def stored_valuation(flat: Flat) -> Valuation | None:
+    """What the stored model says of the flat; None while there is no model, or it is too old."""
+    if reason := why_not_valued(flat):
+        return Valuation(flat, None, "unknown", reason)
+    settings = state.settings()
+    path = settings.data_dir / MODEL_FILE
+    if not path.exists():
+        return None
+    current = _model(str(path), path.stat().st_mtime_ns, state.database())
+    since = state.now() - settings.valuation_model_hours * SECONDS_PER_HOUR
+    if current is None or current.made_at < since:
+        return None
+    return value_flat(state.database(), flat, current)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def _model(path: str, written: int, _database: Database) -> Current | None:  # noqa: ARG001 - a part of the key
+    return _database.run_read(partial(stored_model, data_dir=Path(path).parent, made_since=0.0))

@@ -1,0 +1,80 @@
+"""What you said of properties: for people, and for programs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from sale_sofia.commands.crawl_tables import moment, number
+from sale_sofia.commands.property_tables import plain
+from sale_sofia.data.evaluations import Change, Evaluation
+from sale_sofia.data.viewings import Viewing
+from sale_sofia.insights.flats import Flat
+
+
+def shortlist_table(listed: Sequence[tuple[Flat, Evaluation]]) -> Table:
+    """A line for each property, and why it is there."""
+    table = _table("Shortlist", ("id", "neighbourhood"), ("rooms", "m²", "€", "renovation €"), "why")
+    for flat, said in listed:
+        facts = (flat.rooms, flat.area_sqm, flat.price_eur, said.renovation_eur)
+        why = plain(said.reason or "")
+        offered = why if flat.offered else f"gone; {why}"
+        place = plain(flat.neighbourhood or "?")
+        table.add_row(str(flat.property_id), place, *map(number, facts), offered)
+    return table
+
+
+def viewings_table(found: Sequence[Viewing]) -> Table:
+    """A line for each viewing."""
+    table = _table(
+        "Viewings", ("viewing", "property", "when", "state"), ("minutes",), "agent, place, remarks"
+    )
+    for one in found:
+        texts = (one.agent, one.phone, one.place, one.remarks, *_weighed(one), one.outcome)
+        words = plain("; ".join(text for text in texts if text))
+        table.add_row(
+            str(one.id), str(one.property_id), moment(one.starts_at), one.state, str(one.minutes), words
+        )
+    return table
+
+
+def evaluation_parts(told: Mapping[str, Any]) -> Iterator[str]:
+    """Lines: what is so, then notes, viewings and changes, the oldest first."""
+    yield f"property {told['property_id']}: {told['status']}"
+    for name in ("decision", "reason", "renovation_eur"):
+        if told[name] is not None:
+            yield f"  {name}: {told[name]}"
+    for one in told["notes"]:
+        yield f"  {moment(one['written_at'])} {one['written_by']} notes: {one['text']}"
+    for one in told["viewings"]:
+        yield f"  viewing {one['id']}: {moment(one['starts_at'])}, {one['state']}"
+    for one in told["history"]:
+        what = f"viewing {one['viewing_id']} " if one["viewing_id"] else ""
+        change = f"{what}{one['field']}: {_shown(one, 'old')} → {_shown(one, 'new')}"
+        yield f"  {moment(one['changed_at'])} {one['changed_by']} {change}"
+
+
+def history_record(change: Change) -> dict[str, Any]:
+    """One change for programs."""
+    return asdict(change)
+
+
+def _shown(change: Mapping[str, Any], side: str) -> str:
+    value = change[side]
+    return moment(value) if change["field"] == "starts_at" and value is not None else str(value)
+
+
+def _weighed(one: Viewing) -> list[str]:
+    return [*(f"+ {text}" for text in one.positives), *(f"- {text}" for text in one.negatives)]
+
+
+def _table(title: str, words: Sequence[str], numbers: Sequence[str], last: str) -> Table:
+    table = Table(title=title, box=box.SIMPLE, padding=(0, 1, 0, 0))
+    for heading in words:
+        table.add_column(heading, no_wrap=True)
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column(last)
+    return table

@@ -1,0 +1,30 @@
+"""`python -m sale_sofia.commands.postman SECONDS LIFELINE` sends what is due; `alerts.postman` starts it."""
+
+import json
+import sys
+
+from sale_sofia.alerts.channels import channels_of
+from sale_sofia.alerts.delivery import Delivered, Delivery
+from sale_sofia.alerts.postman import until
+from sale_sofia.config.alert_file import load_alerts
+from sale_sofia.config.settings import load_settings
+from sale_sofia.scraping.store import open_database
+
+
+def main(seconds: str, lifeline: str) -> None:
+    """Send for so long, or until whoever started us is gone; print the counts."""
+    settings = load_settings()
+    file = load_alerts(settings.data_dir)
+    if file is None:
+        done = Delivered()
+    else:
+        database = open_database(settings)
+        go_on = until(float(seconds), int(lifeline))
+        delivery = Delivery(settings, database, channels_of(file), file.quiet_hours, go_on=go_on)
+        done = delivery.run()
+        database.dispose()
+    sys.stdout.write(json.dumps(done.as_json(), ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

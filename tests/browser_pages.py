@@ -1,0 +1,152 @@
+"""The dashboard in a real Chromium: pages opened, waited for, and looked at."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Dialog, Locator, Page, Request, Route, sync_playwright
+
+from browsers import chromium_or_skip
+
+PATIENCE_MS = 120_000
+PAGES = (
+    "today", "search", "map", "compare", "property", "criteria", "alerts", "market", "cross_site", "health",
+)  # fmt: skip
+NOT_OURS = ("list", "listitem")
+"""Streamlit puts the headings of its sidebar between the items of a list."""
+_STILL = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A headless Chromium; without one the test is skipped."""
+    program = chromium_or_skip()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Window:
+    """One window on the dashboard. What it asks of other servers is noted and not let through."""
+
+    page: Page
+    url: str
+    outside: list[str] = field(default_factory=list)
+    """Addresses outside; photos of adverts, which only portals have, are not among them."""
+    errors: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+    """What a script of a hostile advert would show."""
+
+    def refuse(self, dialog: Dialog) -> None:
+        """Note what a script says, and let it go on."""
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    def open(self, name: str, **parameters: object) -> None:
+        """Go to a page by its address and wait until it is drawn."""
+        query = "&".join(f"{key}={value}" for key, value in parameters.items())
+        place = "" if name == PAGES[0] else name  # the first page is at the root
+        self.page.goto(f"{self.url}/{place}" + (f"?{query}" if query else ""))
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until the page's script has run to its end."""
+        self.page.get_by_role("heading", level=1).first.wait_for()
+        self.page.wait_for_selector(_STILL)
+
+    def reload(self) -> None:
+        """As by the browser's button."""
+        self.page.reload()
+        self.settle()
+
+    def press(self, name: str, *, exact: bool = True) -> None:
+        """Press a button by what stands on it, and wait for what it does."""
+        button = self.page.get_by_role("button", name=name, exact=exact).first
+        button.click()
+        self.settle()
+
+    @property
+    def main(self) -> Locator:
+        """The page without its sidebar."""
+        return self.page.get_by_test_id("stMain")
+
+    def text(self) -> str:
+        """All that is to be read on the page, spaces of numbers as plain ones."""
+        return re.sub(r"[\u00a0\u202f]", " ", self.main.inner_text())
+
+    def has(self, words: str) -> None:
+        """Wait until these words stand on the page."""
+        self.main.get_by_text(words).first.wait_for()
+
+    def wrong(self) -> list[str]:
+        """What Streamlit shows when a page broke."""
+        return self.page.get_by_test_id("stException").all_inner_texts()
+
+    def harm(self) -> list[str]:
+        """Elements that would run a script which a portal wrote."""
+        found: list[str] = self.page.evaluate(_HARM)
+        return found
+
+    def serious(self) -> list[tuple[str, str]]:
+        """What keeps people with a screen reader, or weak eyes, from using the page."""
+        rules = {"rules": {name: {"enabled": False} for name in NOT_OURS}}
+        found = Axe().run(self.page, options=rules).response["violations"]
+        bad = [one for one in found if one["impact"] in {"serious", "critical"}]
+        return [(one["id"], one["nodes"][0]["html"][:200]) for one in bad]
+
+    def too_wide(self) -> list[str]:
+        """Elements that stick out of the window at its right, scrolling tables and charts left out."""
+        found: list[str] = self.page.evaluate(_TOO_WIDE)
+        return found
+
+
+@contextmanager
+def window(browser: Browser, url: str, width: int = 1280, height: int = 900) -> Iterator[Window]:
+    """A new window with its own cookies."""
+    context = browser.new_context(viewport={"width": width, "height": height}, locale="bg-BG")
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    opened = Window(page, url)
+
+    def guard(route: Route, request: Request) -> None:
+        if urlsplit(request.url).netloc in {urlsplit(url).netloc, ""}:
+            route.continue_()
+            return
+        if request.resource_type != "image":
+            opened.outside.append(request.url)
+        route.abort()
+
+    page.route("**/*", guard)
+    page.on("pageerror", lambda error: opened.errors.append(str(error)))
+    page.on("dialog", opened.refuse)
+    yield opened
+    context.close()
+
+
+_TOO_WIDE = """() => {
+  const wide = [];
+  const scrolls = (node) => {
+    for (let one = node.parentElement; one; one = one.parentElement) {
+      const style = getComputedStyle(one);
+      if (/(auto|scroll|hidden)/.test(style.overflowX) && one.clientWidth < innerWidth + 1
+          && one.dataset.testid !== "stMain" && one.tagName !== "BODY" && one.tagName !== "HTML") return true;
+    }
+    return false;
+  };
+  for (const node of document.querySelectorAll('[data-testid="stMain"] *')) {
+    const box = node.getBoundingClientRect();
+    if (box.width > 0 && box.height > 0 && box.right > innerWidth + 1 && !scrolls(node))
+      wide.push(node.tagName + "." + node.className + ": " + Math.round(box.right));
+  }
+  return wide;
+}"""
+_HARM = """() => [...document.querySelectorAll('*')].filter((one) =>
+  [...one.attributes].some((attribute) => attribute.name.startsWith('on')
+    || (/^(href|src|action)$/.test(attribute.name) && /^\\s*(javascript|data:text)/i.test(attribute.value)))
+  || (one.tagName === 'SCRIPT' && one.textContent.includes('harm'))
+).map((one) => one.outerHTML.slice(0, 200))"""

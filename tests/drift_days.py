@@ -1,0 +1,107 @@
+"""A simulated portal that is crawled for some days, and then changes its layout; what must come of it."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, select
+
+from crawls import truth
+from passing_days import PassingDays, passing_days
+from sale_sofia.config.settings import Settings
+from sale_sofia.data.drift import open_drift
+from sale_sofia.data.history_schema import market_events
+from sale_sofia.data.incidents import Incident
+from sale_sofia.data.listing_rows import VOLATILE_FIELDS
+from sale_sofia.data.schema import listings
+
+SEED = 3
+ADVERTS = 30
+SOUND_RUNS = 3
+_NOT_COMPARED = VOLATILE_FIELDS | {"kind", "flags"}
+Values = dict[str, dict[str, Any]]
+
+
+@dataclass
+class DriftDays:
+    """The days, and a copy of the store as it was after the last sound one."""
+
+    days: PassingDays
+    copy: Path
+
+    @property
+    def site(self) -> str:
+        return self.days.site
+
+    def crawl(self, layout: str | None = None, *, everything: bool = True) -> None:
+        """One run of the portal, in this layout."""
+        self.days.simulator.wear(*([layout] if layout else []))
+        self.days.crawl(everything=everything)
+
+    def keep(self) -> None:
+        with sqlite3.connect(self._file) as now, sqlite3.connect(self.copy) as copy:
+            now.backup(copy)
+
+    def restore(self) -> None:
+        with sqlite3.connect(self.copy) as copy, sqlite3.connect(self._file) as now:
+            copy.backup(now)
+
+    @property
+    def _file(self) -> Path:
+        return Path(self.days.database.url.database or "")
+
+    def drift(self) -> list[Incident]:
+        with self.days.database.read() as connection:
+            return open_drift(connection, self.site)
+
+    def findings(self) -> set[tuple[str, str]]:
+        """What has drifted: the kind, and the field."""
+        found = [(one.kind.value, row["field"]) for one in self.drift() for row in one.details["findings"]]
+        return set(found)
+
+    def values(self) -> Values:
+        """What is stored of every advert that is on the market."""
+        on_market = select(listings).where(listings.c.closed_at.is_(None), listings.c.gone_at.is_(None))
+        with self.days.database.read() as connection:
+            rows = connection.execute(on_market).mappings().all()
+        return {row["external_id"]: dict(row) for row in rows}
+
+    def wrong(self, before: Values) -> list[tuple[str, str, Any, Any]]:
+        """Values that are neither true now nor were believed before; null is never wrong."""
+        found = []
+        for (_, key), true in truth(self.days.simulator).items():
+            now = self.values().get(key, {})
+            for name in true.keys() & now.keys() - _NOT_COMPARED:
+                told: tuple[Any, ...] = (None, [], true[name], before.get(key, {}).get(name))
+                if now[name] not in told:
+                    found.append((key, name, now[name], true[name]))
+        return found
+
+    def gone(self) -> int:
+        """How many adverts were ever found to be gone."""
+        with self.days.database.read() as connection:
+            return int(connection.execute(select(func.count()).select_from(market_events)).scalar_one())
+
+
+@contextmanager
+def drift_days(folder: Path, site: str, **settings: Any) -> Iterator[DriftDays]:  # noqa: ANN401 - any setting
+    """A portal that was crawled on some sound days; pages that cannot be read are tried once."""
+    with passing_days(folder, site, properties=ADVERTS, seed=SEED) as days:
+        days.settings = Settings(
+            data_dir=folder / "data",
+            domain_rate_limits={site: 60_000},
+            retry_max_attempts=1,
+            retry_base_delay=0.01,
+            retry_max_delay=0.01,
+            match_after_crawl=False,
+            **settings,
+        )
+        made = DriftDays(days, folder / "sound.db")
+        for _ in range(SOUND_RUNS):
+            made.crawl()
+            days.next_day()
+        made.keep()
+        yield made

@@ -1,0 +1,40 @@
+"""One dashboard on a copy of the demo's world, and one browser, for all tests of a module."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from browser_pages import Window, chromium, window
+from dashboards import Dashboard, running_dashboard
+from demo_worlds import copied
+from hostile_adverts import put_hostile_adverts
+
+
+@pytest.fixture(scope="module")
+def data(demo_world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Adverts that mean harm are among the others."""
+    own = copied(demo_world, tmp_path_factory.mktemp("dashboard") / "demo")
+    put_hostile_adverts(own)
+    return own
+
+
+@pytest.fixture(scope="module")
+def dashboard(data: Path) -> Iterator[Dashboard]:
+    with running_dashboard(data) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def buyer(browser: Browser, dashboard: Dashboard) -> Iterator[Window]:
+    """A window; whatever is done in it, nothing breaks and nothing goes out to the internet."""
+    with window(browser, dashboard.url) as opened:
+        yield opened
+        assert (opened.wrong(), opened.errors, opened.outside, opened.dialogs) == ([], [], [], [])

@@ -1,0 +1,76 @@
+"""Nothing from a portal is trusted: texts, addresses and exported cells."""
+
+import pytest
+
+from sale_sofia.app import safe
+from sale_sofia.config.screens import LONGEST_TITLE
+
+RIGHT_TO_LEFT = "\N{RIGHT-TO-LEFT OVERRIDE}"
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
+        ('" onerror="alert(1)', "&quot; onerror=&quot;alert(1)"),
+        ("it's", "it&#x27;s"),
+        (f"a{RIGHT_TO_LEFT}b", "ab"),
+        ("a\u2066b\u2069\u200fc", "abc"),
+        ("два\nреда\tи\x00край", "два реда икрай"),
+        ("а" + "\u0301" * 50 + "б", "а\u0301\u0301б"),
+        ("  много   място ", "много място"),
+    ],
+)
+def test_html_means_nothing(given: str, shown: str) -> None:
+    assert safe.html(given) == shown
+
+
+def test_a_hundred_kilobytes_are_cut() -> None:
+    cut = safe.plain("я" * 100_000)
+    assert (len(cut), cut[-2:]) == (LONGEST_TITLE, "я…")
+    assert len(safe.paragraphs("ред\n" * 50_000)) <= 20_000
+
+
+def test_paragraphs_keep_their_lines_and_escape_the_rest() -> None:
+    assert (
+        safe.html_paragraphs("едно\r\n<b>две</b>\n\n\n\nтри") == "едно<br>&lt;b&gt;две&lt;/b&gt;<br><br>три"
+    )
+
+
+def test_markdown_means_nothing() -> None:
+    assert safe.markdown("**b** [x](http://y) :red[z] $a$ <i>") == (
+        r"\*\*b\*\* \[x\]\(http\:\/\/y\) \:red\[z\] \$a\$ \<i\>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "allowed"),
+    [
+        ("https://www.imot.bg/obiava-1", True),
+        ("http://bazar.bg/x?a=1#b", True),
+        ("javascript:alert(1)", False),
+        ("data:text/html,x", False),
+        ("HTTPS://imot.bg/ ", True),
+        ("//imot.bg/x", False),
+        ("https://", False),
+        ("https://user:secret@imot.bg/", False),
+        ("https://imot.bg/\nx", False),
+        (f"https://imot.bg/{RIGHT_TO_LEFT}gpj.exe", False),
+        ("https://imot.bg\\@evil/", False),
+        ("http://[bad", False),
+        ("https://imot.bg/" + "x" * 3000, False),
+        (None, False),
+    ],
+)
+def test_only_plain_web_addresses_are_links(url: str | None, allowed: bool) -> None:  # noqa: FBT001
+    assert safe.address(url) == (url.strip() if allowed and url else None)
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "|", "%", "＝"])
+def test_no_cell_is_a_formula(sign: str) -> None:
+    assert safe.cell(f"{sign}cmd|'/c calc'!A1") == f"'{sign}cmd|'/c calc'!A1"
+    assert safe.cell(f"\t {sign}1") == f"'{sign}1"
+
+
+def test_numbers_and_plain_texts_stay_as_they_are() -> None:
+    assert [safe.cell(value) for value in (-5.0, 3, None, "дом - 3")] == [-5.0, 3, None, "дом - 3"]
