@@ -11,6 +11,7 @@ from app_runs import store
 from browser_pages import PAGES, PATIENCE_MS, Window, window
 from dashboards import Dashboard
 from hostile_adverts import hostile_ids
+from parallel_crawls import until
 from sale_sofia.data.property_schema import listing_sources
 from sale_sofia.insights.profiles import load_profile
 
@@ -123,6 +124,7 @@ def test_a_match_is_split_for_ever(buyer: Window, data: Path, twins: tuple[int, 
     buyer.page.get_by_role("option").last.click()
     buyer.page.keyboard.press("Escape")
     buyer.press("Не е същият имот")
+    until(lambda: len(adverts_of(data, chosen)) == 1, "the split")
     buyer.reload()
     assert len(adverts_of(data, chosen)) == 1
 
