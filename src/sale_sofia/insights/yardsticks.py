@@ -10,13 +10,13 @@ from typing import Literal, NamedTuple
 
 from sale_sofia.config.scoring import COMPARED_TYPES, PRICE_MARKS, ROOM_GROUPS, YARDSTICK_TOLERANCE
 from sale_sofia.config.settings import Settings
+from sale_sofia.config.valuation import DISTORTED
 from sale_sofia.insights.costs import price_band
 from sale_sofia.insights.flats import Flat
 from sale_sofia.listings.places import SOFIA
 
 Cell = tuple[str, int]
 """A neighbourhood and a number of rooms (0: it is not known)."""
-_DISTORTED = frozenset({"price_from", "share_of_ownership", "compensation_swap", "right_to_build"})
 
 
 class Comparable(NamedTuple):
@@ -158,7 +158,7 @@ def _is_ordinary(flat: Flat) -> bool:
         and flat.city == SOFIA
         and "place_conflict" not in flat.flags
         and flat.property_type in COMPARED_TYPES
-        and _DISTORTED.isdisjoint(flat.traps)
+        and DISTORTED.isdisjoint(flat.traps)
     )
 
 
