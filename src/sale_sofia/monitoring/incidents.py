@@ -103,7 +103,9 @@ def _is_newest(connection: Connection, run: RunFacts) -> bool:
 def unmoved_jobs(connection: Connection, since: float) -> dict[str, str]:
     """The newest job of each portal, by portal, if somebody should be at it and it has not moved since."""
     newer = jobs.alias("newer")
-    leased = select(func.max(frontier.c.lease_until)).where(frontier.c.job_id == jobs.c.id)
+    leased = select(func.max(frontier.c.lease_until)).where(
+        frontier.c.job_id == jobs.c.id, frontier.c.state == "leased"
+    )
     waiting = select(func.max(frontier.c.not_before)).where(
         frontier.c.job_id == jobs.c.id, frontier.c.state == "pending"
     )

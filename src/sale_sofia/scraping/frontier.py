@@ -11,11 +11,25 @@ so nobody waits in a circle, and what a batch has counted stays true until it is
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, bindparam, case, exists, func, select, true, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    bindparam,
+    case,
+    exists,
+    func,
+    select,
+    true,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from sale_sofia.config.parallel import SUSPECT_DEATHS
 from sale_sofia.data.schema import frontier, jobs
@@ -103,43 +117,48 @@ def claim(
     When there is nothing else, a row under which owners died is leased alone, to one with empty hands: should
     it be what kills them, it takes no other row with it.
     """
-    due, until = _due(job_id, now), now + lease_seconds
-    innocent = due.where(frontier.c.deaths < SUSPECT_DEATHS).limit(count)
-    if claims := _lease(connection, innocent, owner, until):
-        return claims
-    suspect = due.where(frontier.c.deaths >= SUSPECT_DEATHS, _empty_handed(job_id, owner)).limit(1)
-    return _lease(connection, suspect, owner, until)
+    asked = {"of_job": job_id, "at": now, "most": count, "to_owner": owner, "until": now + lease_seconds}
+    return _lease(connection, _LEASE_INNOCENT, asked) or _lease(connection, _LEASE_SUSPECT, asked)
 
 
-def _due(job_id: str, now: float) -> Select[Any]:
-    return (
-        select(frontier.c.id)
-        .where(frontier.c.job_id == job_id, frontier.c.state == "pending", frontier.c.not_before <= now)
-        .order_by(frontier.c.not_before, frontier.c.id)
-    )
+def _lease(connection: Connection, lease: ReturningUpdate[Any], asked: Row) -> list[Claim]:
+    return sorted((Claim(*row) for row in connection.execute(lease, asked)), key=lambda one: one.id)
 
 
-def _empty_handed(job_id: str, owner: str) -> ColumnElement[bool]:
-    held = frontier.alias("held")
-    return ~exists().where(held.c.job_id == job_id, held.c.state == "leased", held.c.lease_owner == owner)
-
-
-def _lease(connection: Connection, rows: Select[Any], owner: str, until: float) -> list[Claim]:
+def _leasing(rows: Select[Any]) -> ReturningUpdate[Any]:
     # Looked for once: as a plain subquery it could be run again, and lock more rows.
     due = rows.with_for_update(skip_locked=True).cte("due")
-    lease = (
+    return (
         update(frontier)
         .where(frontier.c.id.in_(select(due.c.id)))
         .values(
             state="leased",
-            lease_owner=owner,
-            lease_until=until,
+            lease_owner=bindparam("to_owner"),
+            lease_until=bindparam("until"),
             attempts=frontier.c.attempts + 1,
             fence=frontier.c.fence + 1,
         )
         .returning(frontier.c.id, frontier.c.kind, frontier.c.url, frontier.c.attempts, frontier.c.fence)
     )
-    return sorted((Claim(*row) for row in connection.execute(lease)), key=lambda one: one.id)
+
+
+# Put together once: that took longer than the database does to run them.
+_OF_JOB = frontier.c.job_id == bindparam("of_job")
+_DUE = (
+    select(frontier.c.id)
+    .where(_OF_JOB, frontier.c.state == "pending", frontier.c.not_before <= bindparam("at"))
+    .order_by(frontier.c.not_before, frontier.c.id)
+)
+_held = frontier.alias("held")
+_EMPTY_HANDED = ~exists().where(
+    _held.c.job_id == bindparam("of_job"),
+    _held.c.state == "leased",
+    _held.c.lease_owner == bindparam("to_owner"),
+)
+_LEASE_INNOCENT = _leasing(
+    _DUE.where(frontier.c.deaths < SUSPECT_DEATHS).limit(bindparam("most", type_=Integer))
+)
+_LEASE_SUSPECT = _leasing(_DUE.where(frontier.c.deaths >= SUSPECT_DEATHS, _EMPTY_HANDED).limit(1))
 
 
 _THESE = frontier.c.id.in_(bindparam("row_ids", expanding=True))
@@ -172,7 +191,7 @@ def still_ours(connection: Connection, claims: Sequence[Claim]) -> set[int]:
 _END = (
     update(frontier)
     .where(frontier.c.id == bindparam("row_id"), frontier.c.fence == bindparam("row_fence"))
-    .values(state=bindparam("to_state"), reason=bindparam("why"), lease_owner=None, lease_until=None)
+    .values(state=bindparam("to_state"), reason=bindparam("why"))
 )
 _POSTPONE = (
     update(frontier)
@@ -182,14 +201,12 @@ _POSTPONE = (
         not_before=bindparam("due"),
         reason=bindparam("why"),
         attempts=frontier.c.attempts - bindparam("refund"),
-        lease_owner=None,
-        lease_until=None,
     )
 )
 
 
 def finish(connection: Connection, ends: Sequence[tuple[Claim, str, str | None]]) -> None:
-    """Bring rows to `done` or `failed`, each with its reason."""
+    """Bring rows to `done` or `failed`, each with its reason; who had them stays written on them."""
     if ends:
         rows = [
             {"row_id": one.id, "row_fence": one.fence, "to_state": state, "why": why}
@@ -244,10 +261,31 @@ def _in_order(rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: row["row_id"])
 
 
-def owners(connection: Connection, job_id: str) -> set[str]:
-    """Who holds rows of the job."""
-    leased = select(frontier.c.lease_owner).where(frontier.c.job_id == job_id, frontier.c.state == "leased")
-    return {owner for owner in connection.execute(leased.distinct()).scalars() if owner}
+def owners(connection: Connection, job_id: str, *, since: float = 0.0) -> set[str]:
+    """Who holds rows of the job, on leases that last until `since` or longer."""
+    return _owners(connection, frontier.c.job_id == job_id, frontier.c.state == "leased", _lasts(since))
+
+
+def last_owners(connection: Connection, job_id: str, *, since: float) -> set[str]:
+    """Who holds rows of the job, or had some, on leases that lasted until `since` or longer."""
+    return _owners(connection, frontier.c.job_id == job_id, _lasts(since))
+
+
+def _lasts(since: float) -> ColumnElement[bool]:
+    return frontier.c.lease_until >= since
+
+
+def _owners(connection: Connection, *which: ColumnElement[bool]) -> set[str]:
+    found = connection.execute(select(frontier.c.lease_owner).where(*which).distinct()).scalars()
+    return {owner for owner in found if owner}
+
+
+def last_owner(connection: Connection, job_id: str) -> str | None:
+    """Who has the lease that lasts longest, or had the last one."""
+    newest = select(frontier.c.lease_owner).where(
+        frontier.c.job_id == job_id, frontier.c.lease_owner.is_not(None)
+    )
+    return connection.execute(newest.order_by(frontier.c.lease_until.desc()).limit(1)).scalar()
 
 
 def release_owner(connection: Connection, job_id: str, owner: str, *, most_deaths: int) -> int:
@@ -286,8 +324,14 @@ def _bury(connection: Connection, job_id: str, held: ColumnElement[bool], most_d
 
 def count_rows(connection: Connection, job_id: str, kind: str | None = None) -> Counts:
     """The job's rows by state, of one kind or of all."""
-    chosen = [frontier.c.job_id == job_id] + ([frontier.c.kind == kind] if kind else [])
+    asked = {"of_job": job_id, "of_kind": kind} if kind else {"of_job": job_id}
+    by_state, next_due = _counting(of_one_kind=bool(kind))
+    states = {row.state: row.rows for row in connection.execute(by_state, asked)}
+    return Counts(**states, next_due=connection.execute(next_due, asked).scalar())
+
+
+@cache
+def _counting(*, of_one_kind: bool) -> tuple[Select[Any], Select[Any]]:
+    chosen = [_OF_JOB] + ([frontier.c.kind == bindparam("of_kind")] if of_one_kind else [])
     by_state = select(frontier.c.state, func.count().label("rows")).where(*chosen).group_by(frontier.c.state)
-    due = select(func.min(frontier.c.not_before)).where(*chosen, frontier.c.state == "pending")
-    states = {row.state: row.rows for row in connection.execute(by_state)}
-    return Counts(**states, next_due=connection.execute(due).scalar())
+    return by_state, select(func.min(frontier.c.not_before)).where(*chosen, frontier.c.state == "pending")

@@ -3,18 +3,19 @@
 A local runner is known by the portal's lock (`locks.py`), on one machine or, with a database server, on all:
 it holds it as long as it lives, and without it nobody plans a crawl. The workers have no lock: they come and
 go, on any machine. They are known by the job's row, which says `celery`, and by what they do: lanes were sent
-out a moment ago, or a row is leased to somebody who is not known to be dead. The look and the change of the
-runner are one transaction.
+out a moment ago; or somebody not known to be dead has a row, or had one a moment ago; or all rows wait for a
+later moment, and the last who had one lives. The look and the change of the runner are one transaction.
 """
 
 import socket
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, update
 
 from sale_sofia.config.parallel import DISPATCH_GRACE_SECONDS
 from sale_sofia.data.job_model import CELERY, Job
 from sale_sofia.data.jobs import unfinished_jobs
-from sale_sofia.data.schema import frontier, jobs
+from sale_sofia.data.schema import jobs
+from sale_sofia.scraping import frontier
 from sale_sofia.scraping.errors import SiteBusy
 from sale_sofia.scraping.jobs import known_job
 from sale_sofia.scraping.owner import is_dead
@@ -36,15 +37,22 @@ def running_job(connection: Connection, site: str, *, now: float) -> Job | None:
 
 
 def _is_run(connection: Connection, job: Job, now: float) -> bool:
-    woken = job.runner == CELERY and job.woken_at is not None and now - job.woken_at < DISPATCH_GRACE_SECONDS
-    return woken or _has_living_lease(connection, job.id, now)
+    if job.runner != CELERY:
+        return any(not is_dead(owner) for owner in frontier.owners(connection, job.id, since=now))
+    woken = job.woken_at is not None and now - job.woken_at < DISPATCH_GRACE_SECONDS
+    return woken or _lanes_are_at_it(connection, job.id, now) or _lanes_will_be_back(connection, job.id, now)
 
 
-def _has_living_lease(connection: Connection, job_id: str, now: float) -> bool:
-    leased = select(frontier.c.lease_owner).where(
-        frontier.c.job_id == job_id, frontier.c.state == "leased", frontier.c.lease_until >= now
-    )
-    return any(owner and not is_dead(owner) for owner in connection.execute(leased.distinct()).scalars())
+def _lanes_are_at_it(connection: Connection, job_id: str, now: float) -> bool:
+    """Between two pages a lane holds none: what it read within the time of a lease shows it as well."""
+    return any(not is_dead(owner) for owner in frontier.last_owners(connection, job_id, since=now))
+
+
+def _lanes_will_be_back(connection: Connection, job_id: str, now: float) -> bool:
+    """No lane waits in a slot for a backoff or an open circuit; the reconciler sends one when it is over."""
+    due = frontier.count_rows(connection, job_id).next_due
+    last = frontier.last_owner(connection, job_id)
+    return due is not None and due > now and last is not None and not is_dead(last)
 
 
 def check_free(connection: Connection, site: str, *, now: float) -> None:

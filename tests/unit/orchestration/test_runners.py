@@ -28,6 +28,7 @@ from sale_sofia.scraping.planning import (
     resume_for_workers,
 )
 from sale_sofia.scraping.runners import let_go, local_runner, running_job, take_for_local
+from sale_sofia.scraping.urls import Target
 from sale_sofia.websites.registry import get_scraper
 
 SEARCH = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya"
@@ -56,6 +57,18 @@ def job(database: Database, job_id: str) -> Job:
 def lease(database: Database, job_id: str, owner: str, now: float) -> None:
     claim = partial(frontier.claim, job_id=job_id, owner=owner, count=1, now=now, lease_seconds=30)
     assert len(database.run_write(claim)) == 1
+
+
+def read_page(database: Database, job_id: str, owner: str, now: float) -> None:
+    """Claim the next page and be done with it at once."""
+    claim = partial(frontier.claim, job_id=job_id, owner=owner, count=1, now=now, lease_seconds=30)
+    (claimed,) = database.run_write(claim)
+    database.run_write(partial(frontier.finish, ends=[(claimed, "done", None)]))
+
+
+def add_adverts(database: Database, job_id: str, count: int) -> None:
+    targets = [Target("listing", f"{SEARCH}/{one}", f"listing:{one}") for one in range(count)]
+    database.run_write(partial(frontier.add_targets, job_id=job_id, targets=targets))
 
 
 def dispatch(database: Database, job_id: str, now: float) -> Next:
@@ -93,6 +106,38 @@ def test_a_job_of_the_workers_is_running_while_woken_or_leased(
     assert running(database, now + 60) == job_id
     assert running(database, now + 62) is None
     assert job(database, job_id).state is JobState.COLLECTING
+
+
+def test_a_lane_between_two_pages_is_at_its_job(settings: Settings, database: Database) -> None:
+    job_id = plan_for_workers(settings, database, PLAN)
+    add_adverts(database, job_id, 3)
+    now = time.time() + 60  # long after the lanes were sent out
+    read_page(database, job_id, this_owner(), now)
+    assert database.run_read(partial(frontier.owners, job_id=job_id)) == set()
+    assert running(database, now + 1) == job_id
+    with pytest.raises(SiteBusy, match=BUSY):
+        database.run_write(partial(take_for_local, job_id=job_id, now=now + 1))
+    assert running(database, now + 31) is None
+    read_page(database, job_id, DEAD, now + 40)
+    assert running(database, now + 41) is None
+
+
+@pytest.mark.parametrize(
+    ("last", "is_run"),
+    [(this_owner(), True), ("elsewhere|1|x", True), (DEAD, False)],
+    ids=("here", "elsewhere", "dead"),
+)
+def test_a_job_that_waits_for_a_later_moment_is_that_of_its_last_lane(
+    settings: Settings, database: Database, last: str, *, is_run: bool
+) -> None:
+    job_id = plan_for_workers(settings, database, PLAN)
+    now = time.time() + 60
+    claim = partial(frontier.claim, job_id=job_id, owner=last, count=1, now=now, lease_seconds=30)
+    (claimed,) = database.run_write(claim)
+    later = [(claimed, now + 600, "its circuit is open", True)]
+    database.run_write(partial(frontier.postpone, later=later))
+    assert (running(database, now + 599) == job_id) is is_run
+    assert running(database, now + 601) is None
 
 
 def test_leases_of_the_dead_hold_nobody_up(settings: Settings, database: Database) -> None:
