@@ -1,8 +1,7 @@
 """Which archived bytes belong to which address, so that everything can be extracted again."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
 from typing import Final, Literal
 
 from sqlalchemy import Connection, Select, and_, exists, insert, or_, select
@@ -11,7 +10,6 @@ from sale_sofia.data.schema import pages
 
 PageKind = Literal["listing", "search"]
 _STREAMED_ROWS: Final = 500
-_ASKED_AT_ONCE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +24,6 @@ class PageRecord:
     fetched_at: float
 
 
-def record_page(connection: Connection, page: PageRecord) -> None:
-    """Remember one page. Needs a write transaction."""
-    record_pages(connection, [page])
-
-
 def record_pages(connection: Connection, batch: Sequence[PageRecord]) -> None:
     """Remember a batch of pages, in this order. Needs a write transaction."""
     if batch:
@@ -43,15 +36,6 @@ def latest_pages(
     """The newest page of every address, by site and address; read piece by piece while the caller goes on."""
     rows = connection.execute(_latest(site, kind), execution_options={"yield_per": _STREAMED_ROWS})
     return (PageRecord(*row) for row in rows)
-
-
-def known_digests(connection: Connection, digests: Iterable[str]) -> set[str]:
-    """Those of the digests that belong to a page."""
-    asked = iter(digests)
-    known: set[str] = set()
-    while some := list(islice(asked, _ASKED_AT_ONCE)):
-        known.update(connection.scalars(select(pages.c.digest).where(pages.c.digest.in_(some))))
-    return known
 
 
 def _latest(site: str | None, kind: PageKind) -> Select[str, str, PageKind, str, str | None, float]:

@@ -94,11 +94,6 @@ def read_digests(connection: Connection, profile: str) -> dict[int, str]:
     return {row[0]: row[1] for row in connection.execute(columns)}
 
 
-def stored_profiles(connection: Connection) -> list[str]:
-    """The profiles that have scores."""
-    return list(connection.scalars(select(scores.c.profile).distinct().order_by(scores.c.profile)))
-
-
 def read_yardsticks(connection: Connection) -> Sequence[RowMapping]:
     """What every neighbourhood was measured by last."""
     return connection.execute(select(score_yardsticks)).mappings().all()

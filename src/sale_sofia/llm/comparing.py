@@ -39,16 +39,6 @@ def find_disagreements(listing: Mapping[Any, Any], attributes: Attributes) -> It
             yield Disagreement(column, portal, said.value, said.quote)
 
 
-def combined(listing: Mapping[Any, Any], attributes: Attributes) -> dict[str, Any]:
-    """The advert's columns that a description can tell: the portal's value, else the description's."""
-    told = {column: attributes[field] for field, column in COLUMNS.items() if field in attributes}
-    sure = {column: one.value for column, one in told.items() if one.status != "conflict"}
-    return {
-        column: sure.get(column) if listing[column] in (None, []) else listing[column]
-        for column in COLUMNS.values()
-    }
-
-
 def _agree(portal: Any, text: Any) -> bool:  # noqa: ANN401 - values of any field
     if isinstance(portal, list) and isinstance(text, list):
         return not set(portal).isdisjoint(text)

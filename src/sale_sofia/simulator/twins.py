@@ -7,7 +7,6 @@ from typing import Any, Final
 from sale_sofia.simulator.homes import chance
 from sale_sofia.simulator.kinds import CONSTRUCTIONS
 from sale_sofia.simulator.model import Advert, ImotAdvert, Money, Place, World
-from sale_sofia.simulator.text import slug
 from sale_sofia.simulator.truth import Truth
 
 TWINS: Final = {
@@ -105,11 +104,6 @@ def photo_names(advert: TwinAdvert, most: int) -> list[str]:
     """Names of its photos, made from its number."""
     rng = Random(f"photos:{advert.site}:{advert.number}")
     return [f"{rng.getrandbits(40):010x}" for _ in range(rng.randint(0, most))]
-
-
-def words_slug(advert: TwinAdvert) -> str:
-    """The title in Latin letters."""
-    return slug(advert.title)
 
 
 def blank_truth(advert: TwinAdvert, url: str) -> Truth:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, insert, select
 
 from app_runs import store
 from sale_sofia.data.failed_pages import archived_page, failed_pages
-from sale_sofia.data.pages import PageRecord, record_page
+from sale_sofia.data.pages import PageRecord, record_pages
 from sale_sofia.data.schema import frontier, jobs, listings
 from sale_sofia.fetching.archive import PageArchive
 from sale_sofia.scraping.reparse import reparse_pages
@@ -35,7 +35,7 @@ def test_the_newest_come_first_each_with_what_was_kept_of_it(tmp_path: Path) -> 
         put_failed(connection, "old", "https://www.imot.bg/a", NOW - 100)
         put_failed(connection, "new", page.url, NOW)
         kept = PageRecord(page.site, page.url, "listing", digest, "text/html; charset=windows-1251", NOW)
-        record_page(connection, kept)
+        record_pages(connection, [kept])
     with database.read() as connection:
         first, second = failed_pages(connection, limit=10)
         assert (first.job_id, first.reason, second.url) == ("new", "no price", "https://www.imot.bg/a")

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from sale_sofia.data.database import Database
-from sale_sofia.data.pages import PageKind, PageRecord, known_digests, latest_pages, record_page, record_pages
+from sale_sofia.data.pages import PageKind, PageRecord, latest_pages, record_pages
 from unit.data.helpers import database
 
 
@@ -43,7 +43,7 @@ def test_of_two_at_the_same_moment_the_one_recorded_last(db: Database) -> None:
 def test_a_page_without_a_content_type(db: Database) -> None:
     plain = PageRecord("imot.bg", "u", "listing", "d", None, 1.0)
     with db.write() as connection:
-        record_page(connection, plain)
+        record_pages(connection, [plain])
         record_pages(connection, [])
         assert list(latest_pages(connection)) == [plain]
 
@@ -54,12 +54,3 @@ def test_more_pages_than_are_read_at_once(db: Database) -> None:
         record_pages(connection, many)
     with db.read() as connection:
         assert list(latest_pages(connection)) == many
-        asked = [one.digest for one in many] + ["strange"]
-        assert known_digests(connection, asked) == {one.digest for one in many}
-
-
-def test_the_digests_that_are_known(db: Database) -> None:
-    with db.write() as connection:
-        record_pages(connection, [OLD, SEARCH, OTHER])
-        assert known_digests(connection, ["d1", "d2", "d3"]) == {"d1", "d3"}
-        assert known_digests(connection, []) == set()

@@ -18,7 +18,7 @@ from sale_sofia.insights.flat_rows import read_flats
 from sale_sofia.insights.searching import SearchQuery, WrongSearch
 from sale_sofia.insights.searching_around import SECONDS_PER_DAY, read_around, with_words
 from sale_sofia.insights.searching_run import Found, judge, search
-from sale_sofia.insights.searching_saved import saved_queries, saved_query
+from sale_sofia.insights.searching_saved import saved_query
 from search_worlds import NOW, fill
 from unit.data.helpers import database
 
@@ -268,5 +268,3 @@ def test_a_stored_search_that_is_none_any_more_is_named(stored: Database) -> Non
             WrongSearch, match="the saved search 'старо' cannot be used: a search has no 'lift'"
         ):
             saved_query(connection, "старо")
-        with pytest.raises(WrongSearch, match="'старо'"):
-            list(saved_queries(connection))

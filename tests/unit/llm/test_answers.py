@@ -7,7 +7,7 @@ import pytest
 from sale_sofia.llm.answers import judge, judge_text
 from sale_sofia.llm.asking import AnswerKey, merged
 from sale_sofia.llm.attributes import ATTRIBUTE_FIELDS, Attribute
-from sale_sofia.llm.comparing import COLUMNS, combined, find_disagreements
+from sale_sofia.llm.comparing import COLUMNS, find_disagreements
 from sale_sofia.llm.questions import open_fields
 from sale_sofia.llm.values import check_value, json_schema
 
@@ -97,7 +97,7 @@ def test_what_is_open() -> None:
     assert open_fields("Слънчево жилище.", {}) == ()
 
 
-def test_the_portal_is_believed_first() -> None:
+def test_where_portal_and_text_differ_it_is_noted() -> None:
     columns = tuple(COLUMNS.values())
     listing: dict[str, Any] = dict.fromkeys(columns) | {"floor": 4, "area_sqm": 80.4, "heating": ["gas"]}
     said = {
@@ -110,5 +110,3 @@ def test_the_portal_is_believed_first() -> None:
     assert [(one.field, one.portal, one.text) for one in find_disagreements(listing, said)] == [
         ("floor", 4, 3)
     ]
-    best = combined(listing, said)
-    assert (best["floor"], best["elevator"], best["rooms"], best["heating"]) == (4, False, None, ["gas"])
