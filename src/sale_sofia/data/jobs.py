@@ -100,8 +100,11 @@ def add_job_counts(
 
 def get_job(connection: Connection, job_id: str) -> Job | None:
     """The job of this id."""
-    row = connection.execute(select(jobs).where(jobs.c.id == job_id)).mappings().first()
+    row = connection.execute(_BY_ID, {"of_id": job_id}).mappings().first()
     return None if row is None else _job(row)
+
+
+_BY_ID = select(jobs).where(jobs.c.id == bindparam("of_id"))
 
 
 def list_jobs(connection: Connection, limit: int) -> list[Job]:

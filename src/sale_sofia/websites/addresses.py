@@ -9,6 +9,7 @@ from sale_sofia.config.site_links import PagingTable
 _ORIGIN = re.compile(r"https?://[\w.:-]+(?=[/?#]|$)")
 _PLAIN = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[\w.~-]+)+/?")
 """A path that needs nothing done to it; most of a portal's links are such."""
+_WHOLE = re.compile(rf"https?://[A-Za-z0-9.-]+{_PLAIN.pattern}")
 _USUAL_PORTS = {"https": ":443", "http": ":80"}
 
 
@@ -19,6 +20,8 @@ def absolute(base: str, address: str) -> str:
     """
     if address.startswith("/") and (origin := _ORIGIN.match(base)) and _PLAIN.fullmatch(address):
         return origin[0] + address
+    if _WHOLE.fullmatch(address):
+        return address
     try:
         parts = urlsplit(f"https:{address}" if address.startswith("//") else urljoin(base, address))
         usual = _USUAL_PORTS.get(parts.scheme, "")
