@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -30,6 +31,7 @@ from sale_sofia.websites.registry import get_scraper
 
 _PRODUCT_TOKEN = "sale-sofia"  # noqa: S105 - the name robots.txt may call us by
 _SECONDS_PER_MINUTE = 60
+RequestFor = Callable[[str], Request]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +48,12 @@ async def make_visitor(
     settings: Settings, config: SiteConfig, job: Job, tools: Tools, meter: Meter = NO_METER
 ) -> Visitor:
     """A visitor as gentle as the gentlest of: the settings, the site file, the portal's own Crawl-delay."""
-    hosts = allowed_hosts(config.hosts, tuple(job.start_urls))
     fetcher = await through_proxies(settings, config, tools.fetcher, tools.redis_url)
     tools = replace(tools, fetcher=fetcher)
-    request_for = partial(
-        page_request,
-        hosts=hosts,
-        politeness=config.politeness,
-        longest=settings.http_timeout,
-        max_bytes=settings.max_page_bytes,
-    )
-    robots = _robots(settings, tools, request_for)
+    request_for = request_maker(settings, config, tuple(job.start_urls))
+    robots = None
+    if settings.robots_obeyed:
+        robots = robots_gate(settings, tools.fetcher, request_for, tools.robots_known)
     crawl_delay = await robots.crawl_delay(job.start_urls[0]) if robots else None
     rate = slowed(rate_per_minute(settings, config), crawl_delay)
     resilience = ResilienceConfig.from_settings(settings)
@@ -75,6 +72,17 @@ async def make_visitor(
         errors=open_error_log(settings),
         clock=time.time,
         meter=meter,
+    )
+
+
+def request_maker(settings: Settings, config: SiteConfig, start_urls: tuple[str, ...]) -> RequestFor:
+    """What makes the requests of a crawl that begins at these addresses; they stay on its hosts."""
+    return partial(
+        page_request,
+        hosts=allowed_hosts(config.hosts, start_urls),
+        politeness=config.politeness,
+        longest=settings.http_timeout,
+        max_bytes=settings.max_page_bytes,
     )
 
 
@@ -123,14 +131,15 @@ def open_error_log(settings: Settings) -> ErrorLog:
     return ErrorLog(settings.data_dir / ERROR_LOG)
 
 
-def _robots(settings: Settings, tools: Tools, request_for: "partial[Request]") -> RobotsGate | None:
-    if not settings.robots_obeyed:
-        return None
+def robots_gate(
+    settings: Settings, fetcher: Fetcher, request_for: RequestFor, known: dict[str, Rules]
+) -> RobotsGate:
+    """What says which addresses of a portal we may ask; `known` keeps the rules of many gates together."""
     return RobotsGate(
-        tools.fetcher,
+        fetcher,
         request_for,
         _PRODUCT_TOKEN,
         settings.robots_cache_seconds,
         settings.robots_error_cache_seconds,
-        known=tools.robots_known,
+        known=known,
     )

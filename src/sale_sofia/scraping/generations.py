@@ -9,7 +9,7 @@ from sale_sofia.config.parallel import DISPATCH_GRACE_SECONDS, MOST_DEATHS
 from sale_sofia.data.job_model import CELERY
 from sale_sofia.data.jobs import Job, JobState, set_job_state
 from sale_sofia.data.schema import jobs
-from sale_sofia.scraping import frontier
+from sale_sofia.scraping import frontier, leases
 from sale_sofia.scraping.jobs import end_job, known_job
 from sale_sofia.scraping.owner import is_dead
 
@@ -64,9 +64,9 @@ def after_lanes(connection: Connection, job_id: str, *, now: float) -> Step:
 
 def repair(connection: Connection, job_id: str, *, now: float) -> Step:
     """What a job needs whose wake-up may have been lost: the rows of the dead come back first."""
-    for owner in filter(is_dead, frontier.owners(connection, job_id)):
-        frontier.release_owner(connection, job_id, owner, most_deaths=MOST_DEATHS)
-    frontier.reclaim_expired(connection, job_id, now=now, most_deaths=MOST_DEATHS)
+    for owner in filter(is_dead, leases.owners(connection, job_id)):
+        leases.release_owner(connection, job_id, owner, most_deaths=MOST_DEATHS)
+    leases.reclaim_expired(connection, job_id, now=now, most_deaths=MOST_DEATHS)
     job = known_job(connection, job_id)
     fresh = job.woken_at is not None and now - job.woken_at < DISPATCH_GRACE_SECONDS
     if fresh and frontier.count_rows(connection, job_id).open:

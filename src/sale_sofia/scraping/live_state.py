@@ -8,8 +8,7 @@ from functools import partial
 
 import redis
 
-from sale_sofia.config.monitoring import WORKER_ANSWER_SECONDS
-from sale_sofia.config.parallel import APP_NAME
+from sale_sofia.config.parallel import APP_NAME, WORKER_CLIENT
 from sale_sofia.config.settings import Settings
 from sale_sofia.config.site_config import load_site_config
 from sale_sofia.proxies.model import DomainStats
@@ -19,7 +18,6 @@ from sale_sofia.resilience.circuit_breaker import CircuitStatus
 from sale_sofia.resilience.errors import ServiceRedis
 from sale_sofia.resilience.factory import get_circuit_breaker, get_rate_limiter
 from sale_sofia.resilience.redis_client import connect
-from sale_sofia.scraping.dispatching import sender
 from sale_sofia.scraping.estimate import rate_per_minute
 from sale_sofia.services import redis_client
 from sale_sofia.services.errors import ServiceError
@@ -33,8 +31,8 @@ class LiveState:
     """Nothing of it is known where there is no Redis: a crawl in one process keeps this to itself."""
 
     redis: bool = False
-    workers: tuple[str, ...] = ()
-    """Those that answered."""
+    workers: tuple[str, ...] | None = ()
+    """Those that are connected; None where Redis does not let us look."""
     waiting: int | None = None
     """Messages that no worker has taken yet."""
     circuits: Mapping[str, CircuitStatus] = field(default_factory=dict)
@@ -50,10 +48,10 @@ def read_live_state(settings: Settings, sites: Sequence[str]) -> LiveState:
     try:
         url = known_redis_url(settings)
         with redis_client.connect(url) as client:
-            waiting = int(client.llen(APP_NAME))
+            waiting, workers = int(client.llen(APP_NAME)), _workers(client)
         circuits, waits = asyncio.run(_gates(settings.model_copy(update=_SHARED), url, sites))
         return LiveState(
-            redis=True, workers=_workers(url), waiting=waiting, circuits=circuits, waits=waits, rates=rates
+            redis=True, workers=workers, waiting=waiting, circuits=circuits, waits=waits, rates=rates
         )
     except (ServiceError, ServiceRedis, redis.RedisError, OSError):
         return LiveState(rates=rates)
@@ -76,10 +74,15 @@ def _rate(settings: Settings, site: str) -> float:
     return rate_per_minute(settings, load_site_config(site))
 
 
-def _workers(url: str) -> tuple[str, ...]:
-    with sender(url) as app:
-        answers = app.control.ping(timeout=WORKER_ANSWER_SECONDS) or []
-    return tuple(sorted(name for answer in answers for name in answer))
+def _workers(client: redis.Redis) -> tuple[str, ...] | None:
+    """By the names of their connections, which end with them."""
+    database = client.connection_pool.connection_kwargs.get("db", 0)
+    try:
+        clients = client.client_list()
+    except redis.ResponseError:  # a user without this right
+        return None
+    names = {one["name"] for one in clients if int(one["db"]) == database}
+    return tuple(sorted(name.removeprefix(WORKER_CLIENT) for name in names if name.startswith(WORKER_CLIENT)))
 
 
 async def _gates(

@@ -1,13 +1,16 @@
 """The local runner: all portals at once in this process, each at its own rate; it needs only the disk."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Final
 
 from sqlalchemy import Connection
+from structlog.contextvars import bound_contextvars
 
 from sale_sofia.config.parallel import MOST_DEATHS
 from sale_sofia.config.settings import Settings
@@ -18,7 +21,7 @@ from sale_sofia.monitoring.metrics import MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher
 from sale_sofia.monitoring.session_report import SessionReportGenerator
 from sale_sofia.resilience.error_log import Failure
-from sale_sofia.scraping import frontier
+from sale_sofia.scraping import leases
 from sale_sofia.scraping.alerting import alert_crawled
 from sale_sofia.scraping.assembly import (
     Tools,
@@ -40,6 +43,7 @@ from sale_sofia.scraping.shared_state import shared_redis
 from sale_sofia.scraping.site_crawl import SiteCrawl
 
 Progress = Callable[[str, Claim], None]
+log: Final = logging.getLogger(__name__)
 
 
 def _ignore(_site: str, _claim: Claim) -> None:
@@ -75,14 +79,22 @@ class LocalRunner:
         return reports
 
     async def _run_job(self, job: Job, tools: Tools, stop: asyncio.Event) -> SiteReport:
+        with bound_contextvars(job=job.id, site=job.site):
+            log.info("crawl begins")
+            done = await self._reported(job, tools, stop)
+            log.info("crawl ended", extra=_told(done))
+        return done
+
+    async def _reported(self, job: Job, tools: Tools, stop: asyncio.Event) -> SiteReport:
         started, error = time.monotonic(), None
         try:
             with site_lock(self.database, self.settings.data_dir / "locks", job.site):
                 await self._crawl(job, tools, stop)
                 self.database.run_write(partial(let_go, job_id=job.id, runner=local_runner()))
-        except Exception as problem:  # noqa: BLE001 - the other portals go on; the report says what happened
+        except Exception as problem:  # the other portals go on; the report says what happened
             error = str(problem) or type(problem).__name__
             self._note(job, problem)
+            log.info("crawl failed", exc_info=True)  # the person hears of it by the report
         return await asyncio.to_thread(self._report, job.id, time.monotonic() - started, error)
 
     def _note(self, job: Job, problem: Exception) -> None:
@@ -131,8 +143,13 @@ class LocalRunner:
         )
 
 
+def _told(done: SiteReport) -> dict[str, object]:
+    names = ("state", "adverts", "new", "changed", "failed", "requests")
+    return {name: getattr(done, name) for name in names}
+
+
 def _begin(connection: Connection, job_id: str) -> None:
     """Whoever leased a row before us is dead, as we hold the portal's lock: its rows are ours at once."""
     take_for_local(connection, job_id, now=time.time())
-    frontier.release_all(connection, job_id, most_deaths=MOST_DEATHS)
+    leases.release_all(connection, job_id, most_deaths=MOST_DEATHS)
     set_job_state(connection, job_id, JobState.COLLECTING, now=time.time())

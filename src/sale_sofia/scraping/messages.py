@@ -1,10 +1,15 @@
 """What a task message must hold. One that holds something else is refused before anything is done."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Final
 
-from sale_sofia.config.parallel import TASK_VERSION
+from sale_sofia.config.parallel import JOB_ID_CHARACTERS, MESSAGE_MOST_URLS, TASK_VERSION
 from sale_sofia.websites.registry import AVAILABLE_SITES
+
+_JOB_ID: Final = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{JOB_ID_CHARACTERS - 1}}}", re.ASCII)
+"""Nothing that could be a path or a pattern of keys."""
 
 
 class WrongMessage(ValueError):
@@ -22,9 +27,9 @@ class JobMessage:
 
 def check_version(version: object) -> None:
     """Refuse a message of another version: its words may mean something else."""
-    if version != TASK_VERSION:
+    if type(version) is not int or version != TASK_VERSION:
         raise WrongMessage(
-            f"the message is of version {version!r}, this worker speaks {TASK_VERSION}: "
+            f"the message is of version {version!r:.40}, this worker speaks {TASK_VERSION}: "
             "run the same release everywhere"
         )
 
@@ -44,10 +49,41 @@ def _job(site: object, what: object) -> JobMessage:
 
 def check_job(site: object, start_urls: object, job_id: object) -> JobMessage:
     """The job that a dispatch names."""
-    if site not in AVAILABLE_SITES:
-        raise WrongMessage(f"site: no portal {site!r:.40}; there are {', '.join(AVAILABLE_SITES)}")
-    if not isinstance(job_id, str) or not job_id:
-        raise WrongMessage(f"job_id: expected a text, not {job_id!r:.40}")
+    known_site, known_id = check_site(site), check_job_id(job_id)
     if not isinstance(start_urls, list) or not all(isinstance(url, str) for url in start_urls):
         raise WrongMessage(f"start_urls: expected a list of addresses, not {start_urls!r:.80}")
-    return JobMessage(str(site), job_id, tuple(start_urls))
+    if len(start_urls) > MESSAGE_MOST_URLS:
+        raise WrongMessage(f"start_urls: {len(start_urls)} of them; at most {MESSAGE_MOST_URLS} are taken")
+    return JobMessage(known_site, known_id, tuple(start_urls))
+
+
+def check_site(site: object) -> str:
+    """The portal that a message names: one of ours, never a path."""
+    if not isinstance(site, str) or site not in AVAILABLE_SITES:
+        raise WrongMessage(f"site: no portal {site!r:.40}; there are {', '.join(AVAILABLE_SITES)}")
+    return site
+
+
+def check_job_id(job_id: object) -> str:
+    """The job that a message names; whether there is one, the database says."""
+    if not isinstance(job_id, str) or not _JOB_ID.fullmatch(job_id):
+        raise WrongMessage(
+            f"job_id: expected 1 to {JOB_ID_CHARACTERS} letters, digits, '.', '_' or '-', not {job_id!r:.40}"
+        )
+    return job_id
+
+
+def check_lane(job_id: object, site: object, version: object) -> None:
+    """Refuse a message about a job's lanes that none of ours can be."""
+    check_version(version)
+    check_job_id(job_id)
+    check_site(site)
+
+
+def check_summaries(summaries: object) -> list[Mapping[str, Any]]:
+    """What lanes returned; nothing where nobody waited for them."""
+    if summaries is None:
+        return []
+    if not isinstance(summaries, list) or not all(isinstance(one, Mapping) for one in summaries):
+        raise WrongMessage(f"summaries: expected what lanes return, not {summaries!r:.80}")
+    return summaries

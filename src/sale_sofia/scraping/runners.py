@@ -15,7 +15,7 @@ from sale_sofia.config.parallel import DISPATCH_GRACE_SECONDS
 from sale_sofia.data.job_model import CELERY, Job
 from sale_sofia.data.jobs import unfinished_jobs
 from sale_sofia.data.schema import jobs
-from sale_sofia.scraping import frontier
+from sale_sofia.scraping import frontier, leases
 from sale_sofia.scraping.errors import SiteBusy
 from sale_sofia.scraping.jobs import known_job
 from sale_sofia.scraping.owner import is_dead
@@ -38,20 +38,20 @@ def running_job(connection: Connection, site: str, *, now: float) -> Job | None:
 
 def _is_run(connection: Connection, job: Job, now: float) -> bool:
     if job.runner != CELERY:
-        return any(not is_dead(owner) for owner in frontier.owners(connection, job.id, since=now))
+        return any(not is_dead(owner) for owner in leases.owners(connection, job.id, since=now))
     woken = job.woken_at is not None and now - job.woken_at < DISPATCH_GRACE_SECONDS
     return woken or _lanes_are_at_it(connection, job.id, now) or _lanes_will_be_back(connection, job.id, now)
 
 
 def _lanes_are_at_it(connection: Connection, job_id: str, now: float) -> bool:
     """Between two pages a lane holds none: what it read within the time of a lease shows it as well."""
-    return any(not is_dead(owner) for owner in frontier.last_owners(connection, job_id, since=now))
+    return any(not is_dead(owner) for owner in leases.last_owners(connection, job_id, since=now))
 
 
 def _lanes_will_be_back(connection: Connection, job_id: str, now: float) -> bool:
     """No lane waits in a slot for a backoff or an open circuit; the reconciler sends one when it is over."""
     due = frontier.count_rows(connection, job_id).next_due
-    last = frontier.last_owner(connection, job_id)
+    last = leases.last_owner(connection, job_id)
     return due is not None and due > now and last is not None and not is_dead(last)
 
 

@@ -6,11 +6,16 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
-from sale_sofia.config.schedule import ScheduledCrawl, load_schedule
+from sale_sofia.config.schedule import (
+    SCHEDULE_NEW_SECONDS,
+    CrawlSchedule,
+    ScheduledCrawl,
+    load_schedule,
+)
 from sale_sofia.config.settings import Settings
 from sale_sofia.config.site_config import start_urls_of
 from sale_sofia.data.database import Database
@@ -23,19 +28,38 @@ log = logging.getLogger(__name__)
 Jobs = Mapping[str, Mapping[str, Any]]
 
 
-def jobs_of_turn(settings: Settings, database: Database, name: str, now: float) -> Jobs:
-    """The jobs of a scheduled crawl's turn, made now; none if the turn was taken or the crawl is gone."""
-    crawl = next((one for one in load_schedule(settings.data_dir).crawls if one.name == name), None)
-    if crawl is None or not database.run_write(partial(take_slot, crawl=crawl, now=now)):
-        return {}
+def jobs_of_turns(settings: Settings, database: Database, now: float) -> list[Jobs]:
+    """The jobs of every scheduled crawl whose turn has come and was not taken, made now."""
+    schedule = load_schedule(settings.data_dir)
+    due = [crawl for crawl in schedule.crawls if _take(database, schedule, crawl, now)]
+    return [jobs for crawl in due if (jobs := _jobs(settings, database, crawl))]
+
+
+def _take(database: Database, schedule: CrawlSchedule, crawl: ScheduledCrawl, now: float) -> bool:
+    quiet = schedule.is_quiet(crawl, now)
+    return database.run_write(partial(take_turn, crawl=crawl, now=now, quiet=quiet))
+
+
+def _jobs(settings: Settings, database: Database, crawl: ScheduledCrawl) -> Jobs:
     planned = {site: _plan(settings, database, site) for site in crawl.sites}
     return {site: job for site, job in planned.items() if job}
 
 
-def take_slot(connection: Connection, crawl: ScheduledCrawl, now: float) -> bool:
-    """Whether this turn is ours: of many who ask, one gets it."""
+def take_turn(connection: Connection, crawl: ScheduledCrawl, now: float, *, quiet: bool) -> bool:
+    """Whether the crawl's last turn is ours: of many who ask, one gets it, and nobody in quiet hours.
+
+    So a turn that falls into quiet hours, or was missed, begins when it can, and several of them as one.
+    A crawl that is new begins with its next turn.
+    """
+    known = select(schedule_slots.c.slot).where(schedule_slots.c.name == crawl.name).limit(1)
+    if connection.execute(known).first() is None:
+        _take_slot(connection, crawl.name, crawl.slot(now - SCHEDULE_NEW_SECONDS), now)
+    return not quiet and _take_slot(connection, crawl.name, crawl.slot(now), now)
+
+
+def _take_slot(connection: Connection, name: str, slot: str, now: float) -> bool:
     insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
-    row = {"name": crawl.name, "slot": crawl.slot(now), "taken_at": now}
+    row = {"name": name, "slot": slot, "taken_at": now}
     take = insert(schedule_slots).values(row).on_conflict_do_nothing()
     return bool(connection.execute(take, execution_options={"preserve_rowcount": True}).rowcount)
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from sqlalchemy import Connection
+from structlog.contextvars import bound_contextvars
 
 from sale_sofia.config.parallel import CLAIM_AGAIN_SECONDS, MOST_DEATHS
 from sale_sofia.data.database import Database, DatabaseBusy, DatabaseUnreachable
 from sale_sofia.data.jobs import JobState, get_job, set_job_state
 from sale_sofia.monitoring.metrics_store import MetricsFlusher
-from sale_sofia.scraping import frontier
+from sale_sofia.scraping import frontier, leases
 from sale_sofia.scraping.conditions import conditions_for
 from sale_sofia.scraping.frontier import Claim, Counts
 from sale_sofia.scraping.visit import Visitor
@@ -96,9 +97,10 @@ class SiteCrawl:
 
     async def _work(self) -> None:
         while (claim := await self._next()) is not None:
-            outcome = await self.visitor.visit(claim)
-            self.visitor.conditions.pop(claim.url, None)
-            await self.writer.write(outcome)
+            with bound_contextvars(url=claim.url):
+                outcome = await self.visitor.visit(claim)
+                self.visitor.conditions.pop(claim.url, None)
+                await self.writer.write(outcome)
             if self.metrics is not None:
                 await self.metrics.tick()
             del self._held[claim.id]
@@ -143,7 +145,7 @@ class SiteCrawl:
             lease_seconds=self.lease_seconds,
         )
         if not claims:
-            frontier.reclaim_expired(connection, self.job_id, now=now, most_deaths=MOST_DEATHS)
+            leases.reclaim_expired(connection, self.job_id, now=now, most_deaths=MOST_DEATHS)
         elif self.writer.ledger.conditional:
             self.visitor.conditions.update(conditions_for(connection, job.site, claims))
         if (
@@ -189,7 +191,7 @@ class SiteCrawl:
     async def _hand_back(self) -> None:
         self._claims.clear()
         self._held.clear()
-        await self.database.run_write_async(partial(frontier.release, job_id=self.job_id, owner=self.owner))
+        await self.database.run_write_async(partial(leases.release, job_id=self.job_id, owner=self.owner))
 
 
 async def _end(*tasks: asyncio.Task[None]) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from celery import chord, group, shared_task
 from celery.exceptions import SoftTimeLimitExceeded
 from celery.utils.log import get_task_logger
+from structlog.contextvars import bound_contextvars
 
 from sale_sofia.config.parallel import TASK_VERSION
 from sale_sofia.data.job_model import CELERY
@@ -22,14 +23,20 @@ from sale_sofia.data.jobs import Job, unfinished_jobs
 from sale_sofia.monitoring.incidents import open_stuck_jobs, review_run
 from sale_sofia.monitoring.run_facts import read_run
 from sale_sofia.monitoring.session_report import SessionReportGenerator
-from sale_sofia.scraping import frontier, generations
+from sale_sofia.scraping import generations, leases
 from sale_sofia.scraping.generations import Next, Step
 from sale_sofia.scraping.jobs import known_job
 from sale_sofia.scraping.lane import LaneSummary, lanes_for, run_lane
 from sale_sofia.scraping.matching import match_crawled
-from sale_sofia.scraping.messages import check_job, check_jobs, check_version
+from sale_sofia.scraping.messages import (
+    check_job,
+    check_jobs,
+    check_lane,
+    check_summaries,
+    check_version,
+)
 from sale_sofia.scraping.owner import is_dead
-from sale_sofia.scraping.scheduled import jobs_of_turn
+from sale_sofia.scraping.scheduled import jobs_of_turns
 from sale_sofia.scraping.shutdown import is_shutting_down
 from sale_sofia.scraping.worker_state import announce_end, database, redis_url, settings, show_progress
 
@@ -61,21 +68,28 @@ def dispatch_site_scraping(site: str, start_urls: list[str], job_id: str, versio
 @shared_task(name="sale_sofia.scraping.tasks.scrape_chunk")
 def scrape_chunk(job_id: str, site: str, generation: int, version: int = TASK_VERSION) -> Summary:
     """One lane: claims small batches until its shift ends. What it could not finish is handed back."""
-    check_version(version)
+    check_lane(job_id, site, version)
     job = database().run_read(partial(known_job, job_id=job_id))
     summary = LaneSummary(job_id)
     if job.state.finished or job.runner != CELERY or is_shutting_down() or _has_enough_lanes(job):
         return asdict(summary)
+    with bound_contextvars(job=job_id, site=site):
+        _run_lane(job, summary, generation)
+    show_progress(job_id)
+    return asdict(summary)
+
+
+def _run_lane(job: Job, summary: LaneSummary, generation: int) -> None:
+    log.info("lane begins", extra={"generation": generation})
     try:
         asyncio.run(run_lane(settings(), database(), job, redis_url(), summary))
     except SoftTimeLimitExceeded:
-        log.warning("%s: a lane of generation %s met its time limit", job_id, generation)
+        log.warning("%s: a lane of generation %s met its time limit", job.id, generation)
     except Exception:
         # The chord must go on: what this lane held comes back to the frontier, and the log says why.
         summary.failed = True
-        log.exception("%s: a lane of %s failed", job_id, site)
-    show_progress(job_id)
-    return asdict(summary)
+        log.exception("%s: a lane of %s failed", job.id, job.site)
+    log.info("lane ended", extra={"pages": summary.pages, "new": summary.new, "changed": summary.changed})
 
 
 @shared_task(name="sale_sofia.scraping.tasks.aggregate_results", ignore_result=True)
@@ -83,13 +97,14 @@ def aggregate_results(
     summaries: list[Summary] | None, job_id: str, site: str, version: int = TASK_VERSION
 ) -> Summary:
     """Finish the job if the frontier says so, else send the next lanes; idempotent, whoever calls it."""
-    check_version(version)
+    check_lane(job_id, site, version)
+    lanes = check_summaries(summaries)
     # Lanes that all broke would break again on the same pages: the reconciler sends others, a little later.
-    broken = bool(summaries) and all(one.get("failed") for one in summaries or ())
+    broken = bool(lanes) and all(one.get("failed") for one in lanes)
     decide = generations.repair if broken else generations.after_lanes
     step = database().run_write(partial(decide, job_id=job_id, now=time.time()))
     _go_on(job_id, site, step)
-    return {"job_id": job_id, "lanes": len(summaries or ()), "next": step.what.name}
+    return {"job_id": job_id, "lanes": len(lanes), "next": step.what.name}
 
 
 @shared_task(name="sale_sofia.scraping.tasks.lanes_failed", ignore_result=True)
@@ -116,12 +131,12 @@ def reconcile_jobs() -> dict[str, str]:
 
 
 @shared_task(name="sale_sofia.scraping.tasks.begin_scheduled", ignore_result=True)
-def begin_scheduled(name: str) -> list[str]:
-    """Begin a crawl of the schedule, unless somebody began this turn already."""
-    jobs = jobs_of_turn(settings(), database(), name, time.time())
-    if jobs:
+def begin_scheduled() -> list[str]:
+    """Begin the crawls of the schedule whose turn has come, unless somebody began that turn already."""
+    turns = jobs_of_turns(settings(), database(), time.time())
+    for jobs in turns:
         scrape_all_sites.delay(jobs, TASK_VERSION)
-    return sorted(jobs)
+    return sorted(site for jobs in turns for site in jobs)
 
 
 def _has_enough_lanes(job: Job) -> bool:
@@ -129,7 +144,7 @@ def _has_enough_lanes(job: Job) -> bool:
 
     It comes when lanes waited so long for a slot that others were sent.
     """
-    owners = database().run_read(partial(frontier.owners, job_id=job.id))
+    owners = database().run_read(partial(leases.owners, job_id=job.id))
     return sum(not is_dead(owner) for owner in owners) >= lanes_for(settings(), job.site)
 
 

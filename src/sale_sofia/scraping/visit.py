@@ -1,11 +1,12 @@
 """One claimed page: permitted, paid for, fetched and judged, all within its time. Nothing is stored here."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from sale_sofia.config.resilience import QUICK_TRY_DELAY_SECONDS, QUICK_TRY_MAX_WAIT_SECONDS
 from sale_sofia.fetching.archive import PageArchive
@@ -34,6 +35,7 @@ from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.judging import Judge, page_of
 from sale_sofia.scraping.outcomes import Failed, Found, Gone, Kept, Later, NotModified, Outcome, Read
 
+log: Final = logging.getLogger(__name__)
 _ROBOTS = "robots.txt forbids it, or could not be had"
 _UNPAID = "retry_budget: the domain has had its share of retries"
 
@@ -106,6 +108,11 @@ class Visitor:
 
     async def visit(self, claim: Claim) -> Outcome:
         """What came of the page."""
+        outcome = await self._visit(claim)
+        _log(outcome)
+        return outcome
+
+    async def _visit(self, claim: Claim) -> Outcome:
         errand = _Errand(claim, TimeoutBudget(self.seconds, time.monotonic))
         if self.robots is not None and not await self.robots.allowed(claim.url):
             return await self._failed(errand, RobotsDisallowed(_ROBOTS))
@@ -244,6 +251,16 @@ class Visitor:
 
     async def _take_back(self) -> None:
         await self.retry_budget.give_back(self.domain, time.monotonic())
+
+
+def _log(outcome: Outcome) -> None:
+    """Pages that came to nothing are told of, the good ones only to who wants to hear of each."""
+    if isinstance(outcome, Failed):
+        log.info("page failed: %s", outcome.reason)
+    elif isinstance(outcome, Later):
+        log.info("page put off: %s", outcome.reason)
+    else:
+        log.debug("page read", extra={"seconds": outcome.seconds})
 
 
 def _word(outcome: Found | Read | NotModified | Gone) -> RequestVerdict:

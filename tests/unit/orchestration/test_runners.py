@@ -12,7 +12,7 @@ from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.job_model import CELERY
 from sale_sofia.data.jobs import Job, JobState, UnknownJob
-from sale_sofia.scraping import frontier, generations, tasks
+from sale_sofia.scraping import frontier, generations, leases, tasks
 from sale_sofia.scraping.cancelling import cancel_job
 from sale_sofia.scraping.errors import SiteBusy
 from sale_sofia.scraping.generations import Next
@@ -113,7 +113,7 @@ def test_a_lane_between_two_pages_is_at_its_job(settings: Settings, database: Da
     add_adverts(database, job_id, 3)
     now = time.time() + 60  # long after the lanes were sent out
     read_page(database, job_id, this_owner(), now)
-    assert database.run_read(partial(frontier.owners, job_id=job_id)) == set()
+    assert database.run_read(partial(leases.owners, job_id=job_id)) == set()
     assert running(database, now + 1) == job_id
     with pytest.raises(SiteBusy, match=BUSY):
         database.run_write(partial(take_for_local, job_id=job_id, now=now + 1))
@@ -170,7 +170,7 @@ def test_a_local_runner_does_not_touch_a_job_of_the_workers(settings: Settings, 
     assert report.error is not None
     assert report.error.startswith("imot.bg is being crawled by the Celery workers")
     assert job(database, job_id).runner == CELERY
-    assert database.run_read(partial(frontier.owners, job_id=job_id)) == {"elsewhere|1|x"}
+    assert database.run_read(partial(leases.owners, job_id=job_id)) == {"elsewhere|1|x"}
 
 
 def test_a_stopped_job_is_nobodys_until_it_is_resumed(settings: Settings, database: Database) -> None:

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Connection
 
 from sale_sofia.data.database import Database
-from sale_sofia.scraping import frontier
+from sale_sofia.scraping import frontier, leases
 from sale_sofia.scraping.frontier import Claim, Counts
 from sale_sofia.scraping.urls import Target
 
@@ -68,8 +68,8 @@ def test_a_late_owner_changes_nothing(database: Database) -> None:
     add(database, ADVERTS[:1])
     (lost,) = claim(database, 1, now=100.0)
     with database.write() as connection:
-        assert frontier.reclaim_expired(connection, "job", now=129.0, most_deaths=5) == 0
-        assert frontier.reclaim_expired(connection, "job", now=131.0, most_deaths=5) == 1
+        assert leases.reclaim_expired(connection, "job", now=129.0, most_deaths=5) == 0
+        assert leases.reclaim_expired(connection, "job", now=131.0, most_deaths=5) == 1
     (ours,) = claim(database, 1, now=131.0, owner="other")
     assert (ours.id, ours.fence) == (lost.id, lost.fence + 1)
     with database.write() as connection:
@@ -85,7 +85,7 @@ def test_a_late_owner_changes_nothing(database: Database) -> None:
 def test_whoever_holds_the_lock_gets_all_rows_back_at_once(database: Database) -> None:
     add(database, ADVERTS)
     claim(database, 3)
-    assert database.run_write(lambda connection: frontier.release_all(connection, "job", most_deaths=5)) == 3
+    assert database.run_write(lambda connection: leases.release_all(connection, "job", most_deaths=5)) == 3
     assert counts(database).pending == 5
 
 

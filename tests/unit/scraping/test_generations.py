@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from sale_sofia.config.parallel import DISPATCH_GRACE_SECONDS, MOST_DEATHS
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import JobState, get_job, set_job_state, unfinished_jobs
-from sale_sofia.scraping import frontier, generations
+from sale_sofia.scraping import frontier, generations, leases
 from sale_sofia.scraping.generations import Next, Step
 from sale_sofia.scraping.owner import this_owner
 from sale_sofia.scraping.urls import Target
@@ -147,7 +147,7 @@ def test_a_suspected_page_is_only_for_empty_hands(database: Database) -> None:
     with database.write() as connection:
         for moment in (100.0, 200.0):
             claim(connection, "x", now=moment, count=2)
-            frontier.reclaim_expired(connection, "job", now=moment + 50, most_deaths=9)
+            leases.reclaim_expired(connection, "job", now=moment + 50, most_deaths=9)
         assert [one.url[-1] for one in claim(connection, "x", now=300.0, count=2)] == ["2"]
         assert claim(connection, "x", now=300.0, count=2) == []
         assert [one.url[-1] for one in claim(connection, "y", now=300.0, count=2)] == ["0"]
@@ -158,7 +158,7 @@ def test_what_is_handed_back_is_as_if_it_had_not_been_claimed(database: Database
     with database.write() as connection:
         claims = claim(connection, "x")
         frontier.finish(connection, [(claims[0], "done", None)])
-        frontier.release(connection, "job", "x")
+        leases.release(connection, "job", "x")
     counts = database.run_read(lambda connection: frontier.count_rows(connection, "job"))
     assert (counts.done, counts.pending) == (1, 2)
     again = database.run_write(lambda connection: claim(connection, "y"))
@@ -169,7 +169,7 @@ def test_a_renewed_lease_holds_and_a_lost_one_stays_lost(database: Database) -> 
     with database.write() as connection:
         first, *_ = claim(connection, "x")
         frontier.renew(connection, [first], until=500.0)
-        assert frontier.reclaim_expired(connection, "job", now=400.0, most_deaths=9) == 2
-        assert frontier.reclaim_expired(connection, "job", now=501.0, most_deaths=9) == 1
+        assert leases.reclaim_expired(connection, "job", now=400.0, most_deaths=9) == 2
+        assert leases.reclaim_expired(connection, "job", now=501.0, most_deaths=9) == 1
         frontier.renew(connection, [first], until=9e9)
         assert len(claim(connection, "y", now=502.0)) == 3

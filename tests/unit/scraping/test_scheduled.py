@@ -1,32 +1,46 @@
-"""A scheduled crawl's turn is taken once and makes its jobs."""
+"""A scheduled crawl's turn is taken once, not in quiet hours, and makes its jobs."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.config.site_config import load_start_urls
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import get_job
+from sale_sofia.data.schema import schedule_slots
 from sale_sofia.scraping.locks import site_lock
-from sale_sofia.scraping.scheduled import jobs_of_turn
+from sale_sofia.scraping.scheduled import jobs_of_turns
 
-NOW = 1_800_000_000.0
-DAY = 86_400.0
+NIGHTLY = '{name: nightly, at: "03:30", sites: [bazar.bg, imot.bg]}'
 
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
-    (tmp_path / "schedule.yaml").write_text(
-        'crawls: [{name: nightly, at: "03:30", sites: [bazar.bg, imot.bg]}]', "utf-8"
-    )
-    return load_settings()
+    return scheduled(load_settings(), NIGHTLY)
+
+
+def scheduled(settings: Settings, crawl: str, quiet: str = "none") -> Settings:
+    text = f'quiet_hours: "{quiet}"\ncrawls: [{crawl}]'
+    (settings.data_dir / "schedule.yaml").write_text(text, "utf-8")
+    return settings
+
+
+def at(text: str) -> float:
+    return datetime.fromisoformat(f"2026-{text}+02:00").timestamp()
+
+
+def begun(settings: Settings, database: Database, *moments: str) -> list[str]:
+    """The moments of these at which a look began a crawl."""
+    return [one for one in moments if jobs_of_turns(settings, database, at(one))]
 
 
 def test_a_turn_makes_one_job_for_each_portal(settings: Settings, database: Database) -> None:
-    jobs = jobs_of_turn(settings, database, "nightly", NOW)
+    (jobs,) = jobs_of_turns(settings, database, at("11-15T03:30"))
     assert sorted(jobs) == ["bazar.bg", "imot.bg"]
     stored = database.run_read(lambda connection: get_job(connection, jobs["bazar.bg"]["job_id"]))
     assert stored is not None
@@ -35,15 +49,50 @@ def test_a_turn_makes_one_job_for_each_portal(settings: Settings, database: Data
 
 def test_a_turn_is_taken_once_by_however_many_clocks(settings: Settings, database: Database) -> None:
     with ThreadPoolExecutor(6) as pool:
-        turns = list(pool.map(lambda _: jobs_of_turn(settings, database, "nightly", NOW), range(6)))
-    assert sum(bool(jobs) for jobs in turns) == 1
-    assert jobs_of_turn(settings, database, "nightly", NOW + DAY)
+        looks = list(pool.map(lambda _: begun(settings, database, "11-15T03:30"), range(6)))
+    assert sum(map(len, looks)) == 1
+    assert begun(settings, database, "11-16T03:29", "11-16T03:30", "11-16T03:31") == ["11-16T03:30"]
+
+
+def test_a_crawl_that_is_new_waits_for_its_next_turn(settings: Settings, database: Database) -> None:
+    moments = ("11-14T15:00", "11-14T15:01", "11-15T03:29", "11-15T03:31")
+    assert begun(settings, database, *moments) == ["11-15T03:31"]
+
+
+def test_a_turn_that_was_missed_begins_late_and_once(settings: Settings, database: Database) -> None:
+    moments = ("11-10T15:00", "11-15T09:00", "11-15T09:01", "11-16T03:30")
+    assert begun(settings, database, *moments) == ["11-15T09:00", "11-16T03:30"]
+
+
+def test_a_turn_in_quiet_hours_begins_once_when_they_end(settings: Settings, database: Database) -> None:
+    scheduled(settings, NIGHTLY, "23:00-06:30")
+    moments = ("11-15T03:30", "11-15T03:35", "11-15T06:29", "11-15T06:30", "11-15T06:31", "11-15T23:30")
+    assert begun(settings, database, *moments) == ["11-15T06:30"]
+
+
+def test_several_turns_in_quiet_hours_begin_as_one(settings: Settings, database: Database) -> None:
+    scheduled(settings, "{name: often, every_hours: 2, sites: [imot.bg]}", "23:00-06:30")
+    evening = [f"11-14T{hour}:{minute}" for hour in (22, 23) for minute in ("00", "30")]
+    morning = [f"11-15T{hour:02}:{minute}" for hour in range(9) for minute in ("00", "30")]
+    assert begun(settings, database, *evening, *morning) == ["11-14T22:00", "11-15T06:30", "11-15T08:00"]
+
+
+def test_a_crawl_begun_before_quiet_hours_is_not_touched(settings: Settings, database: Database) -> None:
+    scheduled(settings, NIGHTLY, "04:00-06:30")
+    (jobs,) = jobs_of_turns(settings, database, at("11-15T03:30"))
+    assert jobs_of_turns(settings, database, at("11-15T04:30")) == []
+    running = database.run_read(lambda connection: get_job(connection, jobs["imot.bg"]["job_id"]))
+    assert running is not None
+    assert not running.state.finished
 
 
 def test_a_crawl_that_is_gone_from_the_file_does_nothing(settings: Settings, database: Database) -> None:
-    assert jobs_of_turn(settings, database, "weekly", NOW) == {}
+    scheduled(settings, "")
+    assert jobs_of_turns(settings, database, at("11-15T03:30")) == []
+    assert database.run_read(lambda connection: connection.execute(select(schedule_slots)).all()) == []
 
 
 def test_a_portal_being_crawled_is_left_out(settings: Settings, database: Database) -> None:
     with site_lock(database, settings.data_dir / "locks", "imot.bg"):
-        assert list(jobs_of_turn(settings, database, "nightly", NOW)) == ["bazar.bg"]
+        (jobs,) = jobs_of_turns(settings, database, at("11-15T03:30"))
+    assert list(jobs) == ["bazar.bg"]

@@ -12,7 +12,7 @@ from sale_sofia.data.pages import latest_pages
 from sale_sofia.data.schema import frontier as rows
 from sale_sofia.data.schema import listings
 from sale_sofia.listings.model import Listing
-from sale_sofia.scraping import frontier
+from sale_sofia.scraping import frontier, leases
 from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.outcomes import Failed, Found, Gone, Kept, Later, Outcome, Read
 from sale_sofia.scraping.urls import Target
@@ -90,7 +90,7 @@ def test_a_page_is_remembered_by_its_bytes_also_where_it_could_not_be_read(datab
 def test_a_lost_lease_writes_nothing_and_leaves_the_others_alone(database: Database) -> None:
     lost, ours = claims(database, 2)
     with database.write() as connection:
-        frontier.reclaim_expired(connection, "job", now=100.0, most_deaths=5)
+        leases.reclaim_expired(connection, "job", now=100.0, most_deaths=5)
         frontier.claim(connection, "job", owner="other", count=2, now=100.0, lease_seconds=9)
     still = Claim(ours.id, ours.kind, ours.url, 2, ours.fence + 1)
     assert write(database, [Read(lost, advert(0)), Read(still, advert(1))]) == Written(new=1, lost=1)
