@@ -1,10 +1,13 @@
 """`sale-sofia report` and the incidents of `status`, as a person sees them."""
 
 import json
+import re
 from pathlib import Path
+from typing import Final, Literal
 
 import pytest
 
+from browser_pages import chromium, window
 from crawls import run
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.jobs import JobState
@@ -13,6 +16,8 @@ from sale_sofia.monitoring.metrics_store import MetricsFlusher
 from sale_sofia.monitoring.session_report import SessionReportGenerator
 from unit.data.helpers import ready_database
 from unit.monitoring.monitoring_workers import make_run
+
+SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +56,34 @@ def test_one_job_as_json(data: Path) -> None:
     report = json.loads(told.stdout)
     assert [one["job_id"] for one in report["runs"]] == ["before"]
     assert (report["health"], report["summary"]["adverts"]) == ("healthy", 12)
+
+
+def test_a_page_that_can_be_read_on_a_telephone_in_the_dark(data: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    told = run(data, "report", "--html", str(page))
+    assert (told.returncode, told.stdout, told.stderr) == (0, "", f"report in {page}\n"), told.stderr
+    kept = (data / "reports" / "empty.html").read_text("utf-8")
+    assert "the portal showed no advert" in kept
+    colours = set()
+    with chromium() as browser, window(browser, page.as_uri(), width=390) as seen:
+        for scheme in SCHEMES:
+            seen.page.emulate_media(color_scheme=scheme)
+            seen.page.goto(page.as_uri())
+            text = re.sub(r"\s+", " ", seen.page.inner_text("main"))
+            assert "imot.bg critical job now, COMPLETE" in text
+            assert "NetworkTimeout: 1 pages, 0 requests; https://x/12: [30 s]" in text
+            assert seen.serious() == []
+            assert seen.page.evaluate("document.documentElement.scrollWidth") == 390
+            colours.add(seen.page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        assert (seen.outside, seen.errors, seen.dialogs) == ([], [], [])
+    assert colours == {"rgb(255, 255, 255)", "rgb(20, 23, 27)"}
+
+
+def test_a_page_that_cannot_be_written_is_one_sentence(data: Path, tmp_path: Path) -> None:
+    told = run(data, "report", "--html", str(tmp_path / "nowhere" / "report.html"))
+    assert told.returncode == 2
+    assert "nowhere is no folder" in " ".join(told.stderr.split())
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_unknown_job_is_one_sentence(data: Path) -> None:

@@ -1,16 +1,19 @@
 """`sale-sofia report`: how the last runs went, whether that is healthy, and what was usual."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
 from rich.table import Table
 
-from sale_sofia.commands.console import AsJson, log, out, print_json
+from sale_sofia.commands.console import AsJson, log, out, print_json, refuse
 from sale_sofia.commands.crawl_tables import moment, number
+from sale_sofia.commands.tables import plain_table
 from sale_sofia.config.settings import load_settings
 from sale_sofia.data.migrate import initialize_database
+from sale_sofia.monitoring.report_files import write_whole
+from sale_sofia.monitoring.report_page import report_page
 from sale_sofia.monitoring.session_report import SessionReportGenerator
 from sale_sofia.scraping.store import open_database
 
@@ -21,23 +24,31 @@ def report(
     job: Annotated[
         str | None, typer.Argument(help="A job of `sale-sofia jobs`; the newest of each portal without it.")
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="Write it to this file, as a page for a browser.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show how runs went: what came of them, their health, the commonest errors, and what was usual."""
+    refuse(html and not html.parent.is_dir(), f"--html: {html and html.parent} is no folder")
     settings = load_settings()
     database = open_database(settings)
     initialize_database(database)
     generator = SessionReportGenerator(settings, database)
     found = generator.session([job]) if job else generator.latest()
+    if html is not None:
+        write_whole(html, report_page(found))
+        log.print(f"report in {html}")
     if as_json:
         print_json(found)
-    elif found["runs"]:
+    elif html is None:
         _print(found)
-    else:
-        log.print("no run yet; begin one with `sale-sofia crawl`")
 
 
 def _print(found: Report) -> None:
+    if not found["runs"]:
+        log.print("no run yet; begin one with `sale-sofia crawl`")
+        return
     out.print(runs_table(found["runs"]))
     out.print(traffic_table(found["runs"]))
     for sentence in (line for run in found["runs"] for line in remarks(run)):
@@ -46,7 +57,7 @@ def _print(found: Report) -> None:
 
 def runs_table(runs: Sequence[Report]) -> Table:
     """What came of each run, beside what is usual."""
-    table = _table("Runs", ("site", "state", "health"), ("adverts", "usual", "new", "changed"))
+    table = plain_table("Runs", ("site", "state", "health"), ("adverts", "usual", "new", "changed"))
     table.add_column("began")
     for run in runs:
         counted, usual = run["summary"], (run["comparison"] or {}).get("adverts")
@@ -59,7 +70,7 @@ def runs_table(runs: Sequence[Report]) -> Table:
 def traffic_table(runs: Sequence[Report]) -> Table:
     """How the portal took each run: answers in seconds, waits for our own limits."""
     counted = ("requests", "failed", "blocked", "retries", "waited s", "p50 s", "p95 s", "p99 s")
-    table = _table("Traffic", ("site",), counted)
+    table = plain_table("Traffic", ("site",), counted)
     for run in runs:
         table.add_row(run["site"], *_traffic_cells(run["summary"]))
     return table
@@ -70,15 +81,6 @@ def _traffic_cells(counted: Report) -> Iterator[str]:
     yield f"{counted['block_share']:.1%}"
     yield from (number(counted["retries"]), number(counted["limiter_wait_seconds"]))
     yield from (number(counted["response_seconds"][name], 2) for name in ("p50", "p95", "p99"))
-
-
-def _table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
-    table = Table(title=title, box=box.SIMPLE, padding=(0, 1, 0, 0))
-    for heading in words:
-        table.add_column(heading, no_wrap=True)
-    for heading in numbers:
-        table.add_column(heading, justify="right", no_wrap=True)
-    return table
 
 
 def remarks(run: Report) -> Iterator[str]:

@@ -1,38 +1,29 @@
 """Is this machine ready to run? Every check says what it found and, where it failed, what to do about it."""
 
-import importlib
 import os
-import re
 import shutil
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from importlib import metadata
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from sale_sofia.config.settings import MIN_PYTHON, TIME_ZONE, Settings, SettingsError, load_settings
+from sale_sofia.config.doctor import WRITE_TEST_BYTES
+from sale_sofia.config.services import REDIS_FOLDER
+from sale_sofia.config.settings import TIME_ZONE, Settings, SettingsError, load_settings
 from sale_sofia.fetching.chromium import BrowserMissing, find_browser
-from sale_sofia.monitoring.doctor_database import look_at_database
+from sale_sofia.monitoring.doctor_check import Check, program_version, verdict
+from sale_sofia.monitoring.doctor_clock import clock_check
+from sale_sofia.monitoring.doctor_versions import (
+    dependencies,
+    package_version,
+    python_version,
+    sqlite_version,
+)
 from sale_sofia.services.errors import NoRedisServer, RedisUnreachable
 from sale_sofia.services.redis_binary import find_server_binary
-from sale_sofia.services.redis_client import check_reachable
 
-DISTRIBUTION: Final = "sale-sofia"
 _BYTES_PER_MB: Final = 1_000_000
-_REINSTALL: Final = "Install the package again, with its dependencies."
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """The verdict of one check; `advice` is there when, and only when, it failed."""
-
-    name: str
-    ok: bool
-    detail: str
-    advice: str | None = None
 
 
 def run_checks(settings: Settings | None = None) -> list[Check]:
@@ -41,153 +32,158 @@ def run_checks(settings: Settings | None = None) -> list[Check]:
     Without `settings` they are read from the environment. Wrong ones are a failed check, and the checks
     that need them are left out.
     """
-    verdicts = [verdict for check in MACHINE_CHECKS for verdict in check()]
+    verdicts = [found for check in MACHINE_CHECKS for found in check()]
     try:
         settings = settings or load_settings()
     except SettingsError as error:
-        return [*verdicts, Check("settings", ok=False, detail=str(error), advice="Correct these variables.")]
-    return [*verdicts, *(check(settings) for check in SETTINGS_CHECKS)]
-
-
-def python_version() -> Iterator[Check]:
-    """Whether the interpreter is new enough."""
-    least = ".".join(map(str, MIN_PYTHON))
-    ok = sys.version_info >= MIN_PYTHON
-    yield _check("python", sys.version.split()[0], None if ok else f"Install Python {least} or newer.")
-
-
-def package_version() -> Iterator[Check]:
-    """Whether the package is installed, and which version."""
-    try:
-        yield _check(DISTRIBUTION, metadata.version(DISTRIBUTION))
-    except metadata.PackageNotFoundError:
-        yield _check(DISTRIBUTION, "not installed", _REINSTALL)
-
-
-def dependencies() -> Iterator[Check]:
-    """One verdict for every distribution the installed package declares, extras left out."""
-    try:
-        declared = metadata.requires(DISTRIBUTION) or []
-    except metadata.PackageNotFoundError:
-        return
-    owners = metadata.packages_distributions()
-    for requirement in declared:
-        if "extra ==" not in requirement:
-            yield _dependency(re.split(r"[^\w.-]", requirement, maxsplit=1)[0], owners)
+        return [*verdicts, verdict("settings", str(error), "Correct these variables.")]
+    return [*verdicts, *(found for check in SETTINGS_CHECKS for found in check(settings))]
 
 
 def time_zone() -> Iterator[Check]:
     """Whether the time zone data knows the portals' zone."""
     try:
-        yield _check("time zone", str(ZoneInfo(TIME_ZONE)))
+        yield verdict("time zone", str(ZoneInfo(TIME_ZONE)))
     except ZoneInfoNotFoundError:
-        yield _check("time zone", f"no data for {TIME_ZONE}", "Install the tzdata package.")
+        yield verdict("time zone", f"no data for {TIME_ZONE}", "Install the tzdata package.")
 
 
-def settings_valid(_settings: Settings) -> Check:
+def settings_valid(_settings: Settings) -> Iterator[Check]:
     """Settings that exist are valid; wrong ones never get this far."""
-    return _check("settings", "valid")
+    yield verdict("settings", "valid")
 
 
-def data_dir_writable(settings: Settings) -> Check:
-    """Whether the data folder takes a file, or could be made; nothing is left behind and nothing made."""
+def data_dir_writable(settings: Settings) -> Iterator[Check]:
+    """Whether the data folder keeps what is written, or could be made; nothing is left behind or made."""
     folder = settings.data_dir
     try:
         nearest = _nearest_existing(folder)
         _write_and_forget(nearest)
     except OSError as error:
-        return _check(
-            "data folder",
-            f"{folder}: {error.strerror}",
-            "Make DATA_DIR a folder that this user can write to.",
-        )
-    return _check("data folder", f"{folder} is writable" if nearest == folder else f"{folder} will be made")
+        advice = "Make DATA_DIR a folder that this user can write to."
+        yield verdict("data folder", f"{folder}: {error.strerror or error}", advice)
+    else:
+        found = f"{folder} is writable" if nearest == folder else f"{folder} will be made"
+        yield verdict("data folder", found)
 
 
-def free_disk(settings: Settings) -> Check:
+def free_disk(settings: Settings) -> Iterator[Check]:
     """Whether the disk of the data folder has at least MIN_FREE_DISK_MB free."""
+    least = settings.min_free_disk_mb
     try:
         free = shutil.disk_usage(_nearest_existing(settings.data_dir)).free // _BYTES_PER_MB
     except OSError as error:
-        return _check("free disk", f"{settings.data_dir}: {error.strerror}", "Check DATA_DIR.")
-    least = settings.min_free_disk_mb
-    advice = None if free >= least else f"Free some space: at least {least} MB (MIN_FREE_DISK_MB) are wanted."
-    return _check("free disk", f"{free} MB", advice)
+        yield verdict("free disk", f"{settings.data_dir}: {error.strerror}", "Check DATA_DIR.")
+    else:
+        advice = f"Free some space: at least {least} MB (MIN_FREE_DISK_MB) are wanted."
+        yield verdict("free disk", f"{free} MB", None if free >= least else advice)
 
 
-def database(settings: Settings) -> Check:
+def database(settings: Settings) -> Iterator[Check]:
     """Whether the database can be used, or could be made."""
-    return _check("database", *look_at_database(settings))
+    from sale_sofia.monitoring.doctor_database import look_at_database  # noqa: PLC0415 - it takes its time
+
+    yield verdict("database", *look_at_database(settings))
 
 
-def redis_server(settings: Settings) -> Check:
-    """Whether the server of REDIS_URL can be used or, without one, our own could be started; none is."""
+def redis_server(settings: Settings) -> Iterator[Check]:
+    """How the server is that REDIS_URL names, or our own if it runs; else whether it could be started."""
     try:
-        if settings.redis_url is not None:
-            return _check("redis server", f"{check_reachable(settings.redis_url.get_secret_value())} answers")
-        return _check("redis server", f"our own, {find_server_binary()}")
+        url = _running_redis(settings)
+        if url is None:
+            yield _startable()
+            return
+        from sale_sofia.monitoring.doctor_redis import look_at_redis  # noqa: PLC0415 - only where one is asked
+
+        yield from look_at_redis(url, "" if settings.redis_url else "our own, ")
     except NoRedisServer as error:
-        wanted = settings.circuit_breaker_in_redis or settings.rate_limiter_in_redis
-        needed = wanted or settings.parallel_scraping
-        detail = str(error) if needed else "none, and none is needed with these settings"
-        return _check("redis server", detail, "Install one, or set REDIS_URL." if needed else None)
+        yield _no_redis(settings, error)
     except RedisUnreachable as error:
-        return _check(
+        yield verdict(
             "redis server", str(error), "Correct REDIS_URL, or unset it to use a server of our own."
         )
 
 
-def browser(settings: Settings) -> Check:
-    """Whether the browser lane, if it is switched on, has a browser; none is started."""
+def clock(settings: Settings) -> Iterator[Check]:
+    """Whether our clock goes with those of Redis and of the database's server."""
+    yield clock_check({**_redis_offset(settings), **_database_offset(settings)})
+
+
+def browser(settings: Settings) -> Iterator[Check]:
+    """Whether the browser lane, if it is switched on, has a browser, and which; it opens no page."""
     if not settings.browser_enabled:
-        return _check("browser", "off (BROWSER_ENABLED)")
+        yield verdict("browser", "off (BROWSER_ENABLED)")
+        return
     try:
         found = find_browser(settings.browser_path)
     except BrowserMissing as missing:
-        return _check("browser", str(missing), "Or set BROWSER_ENABLED=false.")
+        yield verdict("browser", str(missing), "Or set BROWSER_ENABLED=false.")
+        return
+    version = program_version(found)
     unsafe = ", without its sandbox, as this is root" if os.geteuid() == 0 else ""
-    return _check("browser", f"{found}{unsafe}")
+    yield verdict("browser", f"{found}{f', {version}' if version else ''}{unsafe}")
 
 
 # A new check is one line here: a function that needs no settings and yields verdicts, …
 MACHINE_CHECKS: Final[tuple[Callable[[], Iterator[Check]], ...]] = (
     python_version,
+    sqlite_version,
     package_version,
     dependencies,
     time_zone,
 )
-# … or one that looks at what the settings name and returns its verdict.
-SETTINGS_CHECKS: Final[tuple[Callable[[Settings], Check], ...]] = (
+# … or one that looks at what the settings name.
+SETTINGS_CHECKS: Final[tuple[Callable[[Settings], Iterator[Check]], ...]] = (
     settings_valid,
     data_dir_writable,
     free_disk,
     database,
     redis_server,
+    clock,
     browser,
 )
 
 
-def _check(name: str, detail: str, advice: str | None = None) -> Check:
-    return Check(name, ok=advice is None, detail=detail, advice=advice)
+def _running_redis(settings: Settings) -> str | None:
+    """The address of REDIS_URL, or of our own server while it runs."""
+    if settings.redis_url is None and not (settings.data_dir / REDIS_FOLDER).exists():
+        return None
+    from sale_sofia.services.running_redis import known_redis_url  # noqa: PLC0415 - only where there may be one
 
-
-def _dependency(distribution: str, owners: Mapping[str, list[str]]) -> Check:
     try:
-        for module in _modules(distribution, owners):
-            importlib.import_module(module)
-        return _check(distribution, metadata.version(distribution))
-    except Exception as error:  # noqa: BLE001 - a broken package may raise anything when imported
-        return _check(distribution, f"{type(error).__name__}: {error}", _REINSTALL)
+        return known_redis_url(settings)
+    except RedisUnreachable:
+        return None
 
 
-def _modules(distribution: str, owners: Mapping[str, list[str]]) -> list[str]:
-    wanted = _normalised(distribution)
-    public = [name for name in owners if name.isidentifier() and not name.startswith("_")]
-    return [name for name in public if wanted in map(_normalised, owners[name])]
+def _startable() -> Check:
+    binary = find_server_binary()
+    version = program_version(binary)
+    return verdict("redis server", f"our own, {binary}{f', {version}' if version else ''}")
 
 
-def _normalised(distribution: str) -> str:
-    return re.sub(r"[-_.]+", "-", distribution).lower()
+def _no_redis(settings: Settings, error: NoRedisServer) -> Check:
+    wanted = settings.circuit_breaker_in_redis or settings.rate_limiter_in_redis
+    if wanted or settings.parallel_scraping:
+        return verdict("redis server", str(error), "Install one, or set REDIS_URL.")
+    return verdict("redis server", "none, and none is needed with these settings")
+
+
+def _redis_offset(settings: Settings) -> dict[str, float]:
+    url = _running_redis(settings)
+    if url is None:
+        return {}
+    from sale_sofia.monitoring.doctor_redis import redis_clock_offset  # noqa: PLC0415 - only where one is asked
+
+    offset = redis_clock_offset(url)
+    return {} if offset is None else {"Redis": offset}
+
+
+def _database_offset(settings: Settings) -> dict[str, float]:
+    from sale_sofia.monitoring.doctor_database import database_clock_offset  # noqa: PLC0415 - it takes its time
+
+    offset = database_clock_offset(settings)
+    return {} if offset is None else {"PostgreSQL": offset}
 
 
 def _nearest_existing(folder: Path) -> Path:
@@ -195,5 +191,11 @@ def _nearest_existing(folder: Path) -> Path:
 
 
 def _write_and_forget(folder: Path) -> None:
+    written = os.urandom(WRITE_TEST_BYTES)
     with tempfile.TemporaryFile(dir=folder) as file:
-        file.write(b"\0")
+        file.write(written)
+        file.flush()
+        os.fsync(file.fileno())
+        file.seek(0)
+        if file.read() != written:
+            raise OSError("what was written is read as something else")

@@ -1,5 +1,6 @@
 """Can the database of DATABASE_URL be used from here? Nothing is made or changed."""
 
+import time
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -17,15 +18,40 @@ Finding = tuple[str, str | None]
 def look_at_database(settings: Settings) -> Finding:
     """What the database is like, and the advice for one that cannot be used."""
     url = settings.database_url.get_secret_value()
-    database = Database(
-        url, busy_timeout_seconds=settings.sqlite_timeout, busy_retries=0, server=settings.server_limits
-    )
+    database = _opened(settings, url)
     try:
         return _server(database) if is_server(url) else _file(database)
     except DatabaseError as error:
         return str(error), "Correct DATABASE_URL, or unset it to use a file in DATA_DIR."
     finally:
         database.dispose()
+
+
+def database_clock_offset(settings: Settings) -> float | None:
+    """By how many seconds a server's clock is ahead of ours; None for a file, and for a silent server."""
+    url = settings.database_url.get_secret_value()
+    if not is_server(url):
+        return None
+    database = _opened(settings, url)
+    try:
+        with database.read() as connection:
+            return _offset(connection)
+    except DatabaseError:  # told by the check of the database itself
+        return None
+    finally:
+        database.dispose()
+
+
+def _offset(connection: Connection) -> float:
+    before = time.time()
+    told = float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())
+    return told - (before + time.time()) / 2
+
+
+def _opened(settings: Settings, url: str) -> Database:
+    return Database(
+        url, busy_timeout_seconds=settings.sqlite_timeout, busy_retries=0, server=settings.server_limits
+    )
 
 
 def _file(database: Database) -> Finding:

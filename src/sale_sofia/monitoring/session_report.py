@@ -1,24 +1,22 @@
 """The report of a run, and of several together: what came of it, how healthy it was, what was usual."""
 
-import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 from sqlalchemy import Connection, select
 
-from sale_sofia.config.monitoring import REPORTS_FOLDER
+from sale_sofia.config.monitoring import COMPARED_RUNS, LONG_COMPARED_RUNS
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import open_incidents
 from sale_sofia.data.schema import jobs
-from sale_sofia.monitoring.comparison import compare
+from sale_sofia.monitoring.comparison import beside, earlier_runs
 from sale_sofia.monitoring.health import HealthState, judge, worst
 from sale_sofia.monitoring.incidents import review_run
+from sale_sofia.monitoring.report_files import ReportFiles
 from sale_sofia.monitoring.report_numbers import comparison_numbers, domain_numbers, summary
 from sale_sofia.monitoring.run_facts import RunFacts, read_run
 from sale_sofia.monitoring.top_errors import ErrorTally
@@ -56,12 +54,10 @@ class SessionReportGenerator:
     def finish(self, job_id: str) -> Path:
         """To be called at a run's end, any number of times: incidents are opened and closed, the report kept.
 
-        The file is there whole, or it is as it was before.
+        Each of its files is there whole, or it is as it was before; returns the one for programs.
         """
         self.database.run_write(lambda c: review_run(c, job_id, self.settings, now=self.clock()))
-        path = self.settings.data_dir / REPORTS_FOLDER / f"{job_id}.json"
-        _write_whole(path, json.dumps(self.run(job_id), ensure_ascii=False, indent=2) + "\n")
-        return path
+        return ReportFiles(self.settings).write(job_id, self.session([job_id]), now=self.clock())
 
     def _session(self, connection: Connection, job_ids: Sequence[str]) -> Report:
         now = self.clock()
@@ -71,7 +67,8 @@ class SessionReportGenerator:
         return {"generated_at": now, "health": state.word, "summary": summary(runs), "runs": reports}
 
     def _run(self, connection: Connection, run: RunFacts) -> Report:
-        comparison = compare(connection, run)
+        earlier = earlier_runs(connection, run, LONG_COMPARED_RUNS)
+        comparison = beside(run, earlier[:COMPARED_RUNS])
         health = judge(run, comparison, self.settings)
         job = run.job
         return {
@@ -87,6 +84,7 @@ class SessionReportGenerator:
             "domains": {name: domain_numbers(run, counted) for name, counted in run.domains.items()},
             "top_errors": self._errors(connection, job.id),
             "comparison": comparison_numbers(comparison),
+            "comparison_long": comparison_numbers(beside(run, earlier)),
             "incidents": [asdict(one) for one in open_incidents(connection, job.site)],
         }
 
@@ -101,16 +99,3 @@ def _newest_jobs(connection: Connection) -> list[str]:
     oldest_first = select(jobs.c.site, jobs.c.id).order_by(jobs.c.created_at, jobs.c.id)
     newest = {row.site: row.id for row in connection.execute(oldest_first)}
     return [newest[site] for site in sorted(newest)]
-
-
-def _write_whole(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{token_hex(8)}.part")
-    try:
-        with unfinished.open("x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -58,6 +58,11 @@ class TimeSketch:
         estimate = _middle(self._bucket_at(share * (self.count - 1)))
         return min(max(estimate, self.least), self.most) / MICROSECONDS
 
+    def count_within(self, seconds: float) -> int:
+        """How many times stay within these seconds; those within one per cent of it may be on either side."""
+        most = seconds * MICROSECONDS
+        return sum(count for bucket, count in self.buckets.items() if _middle(bucket) <= most)
+
     def to_dict(self) -> dict[str, Any]:
         """The sketch as JSON."""
         buckets = {str(bucket): self.buckets[bucket] for bucket in sorted(self.buckets)}

@@ -1,12 +1,13 @@
 """The schedule file: read, checked, and the same turn for everybody."""
 
+import re
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from sale_sofia.config.schedule import ScheduledCrawl, load_schedule
+from sale_sofia.config.schedule import CrawlSchedule, ScheduledCrawl, load_schedule
 from sale_sofia.config.site_config import SiteConfigError, available_sites
 
 SOFIA = ZoneInfo("Europe/Sofia")
@@ -43,6 +44,13 @@ def test_no_file_is_no_schedule(tmp_path: Path) -> None:
         ("crawls:\n- {name: x, every_hours: 2, when: now}", "unknown key when; allowed: at, every_hours"),
         ("crawls:\n- {name: x, every_hours: 2}\n- {name: x, every_hours: 3}", "two crawls are called x"),
         ("crawls: [", "not valid YAML"),
+        ('quiet_hours: "23-06:30"', "quiet_hours: '23-06:30' are no quiet hours; write them in quotes, as"),
+        ('quiet_hours: "23:00-23:00"', "'23:00-23:00' are no quiet hours"),
+        ("quiet_hours: 23:00", "are no quiet hours"),
+        (
+            'crawls:\n- {name: x, every_hours: 2, quiet_hours: "night"}',
+            "crawls.0.quiet_hours: 'night' are no",
+        ),
     ],
 )
 def test_a_wrong_schedule_is_named(tmp_path: Path, text: str, said: str) -> None:
@@ -52,14 +60,92 @@ def test_a_wrong_schedule_is_named(tmp_path: Path, text: str, said: str) -> None
     assert str(tmp_path / "schedule.yaml") in str(raised.value)
 
 
-def test_a_daily_turn_is_a_day_in_sofia() -> None:
+def test_a_daily_turn_lasts_until_the_next() -> None:
     daily = ScheduledCrawl(name="x", at="00:15")
     assert daily.slot(moment(15, 0, 15)) == daily.slot(moment(15, 23, 59)) == "2026-11-15"
+    assert daily.slot(moment(16, 0, 14)) == "2026-11-15"
     assert daily.slot(moment(16, 0, 15)) == "2026-11-16"
 
 
 def test_turns_of_hours_follow_one_another() -> None:
-    often = ScheduledCrawl(name="x", every_hours=4)
-    turns = [often.slot(moment(15, hour)) for hour in (0, 4, 8, 12, 16, 20)]
-    assert len(set(turns)) == 6
-    assert often.slot(moment(15, 4, 3)) == turns[1]
+    often = ScheduledCrawl(name="x", every_hours=5)
+    turns = [often.slot(moment(15, hour)) for hour in (0, 5, 10, 15, 20)]
+    assert len({*turns, often.slot(moment(16, 0))}) == 6
+    assert often.slot(moment(15, 9, 59)) == turns[1] == "2026-11-15T03:00Z"
+
+
+@pytest.mark.parametrize(
+    ("hours", "when", "expected"),
+    [
+        # In the night of 29 March 03:00 is followed by 04:00, so that each of these hours is a turn once …
+        (1, ("2026-03-29T00:59Z", "2026-03-29T01:00Z", "2026-03-29T02:00Z"), ["00:00", "01:00", "02:00"]),
+        # … and in that of 25 October 03:59 by 03:00: the hour that comes twice is one turn.
+        (1, ("2026-10-25T00:00Z", "2026-10-25T01:00Z", "2026-10-25T02:00Z"), ["00:00", "00:00", "02:00"]),
+        (3, ("2026-10-25T00:00Z", "2026-10-25T01:30Z", "2026-10-25T04:00Z"), ["00:00", "00:00", "04:00"]),
+    ],
+)
+def test_hours_that_are_missing_or_come_twice(hours: int, when: tuple[str, ...], expected: list[str]) -> None:
+    often = ScheduledCrawl(name="x", every_hours=hours)
+    assert [often.slot(utc(one))[11:16] for one in when] == expected
+
+
+@pytest.mark.parametrize(
+    ("at", "before", "then"),
+    [
+        ("03:30", "2026-03-29T01:29:59Z", "2026-03-29T01:30Z"),  # 03:30 is not there: 04:30 summer time
+        ("03:30", "2026-10-25T00:29:59Z", "2026-10-25T00:30Z"),  # it is there twice: the first one
+        ("06:30", "2026-03-29T03:29:59Z", "2026-03-29T03:30Z"),
+        ("06:30", "2026-10-25T04:29:59Z", "2026-10-25T04:30Z"),
+    ],
+)
+def test_a_daily_turn_in_the_two_odd_nights(at: str, before: str, then: str) -> None:
+    daily, day = ScheduledCrawl(name="x", at=at), then[:10]
+    assert (daily.slot(utc(before)) < day, daily.slot(utc(then))) == (True, day)
+    assert daily.turn(utc(then) + 7200) == utc(then)
+
+
+def utc(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("hours", "first", "after"),
+    [
+        ("23:00-06:30", "2026-11-14T21:00Z", "2026-11-15T04:30Z"),
+        ("09:00-10:00", "2026-11-15T07:00Z", "2026-11-15T08:00Z"),
+        ("23:00-06:30", "2026-03-28T21:00Z", "2026-03-29T03:30Z"),  # an hour shorter
+        ("23:00-06:30", "2026-10-24T20:00Z", "2026-10-25T04:30Z"),  # an hour longer
+        ("23:00-03:30", "2026-03-28T21:00Z", "2026-03-29T01:30Z"),  # its end is jumped over
+        ("23:00-03:30", "2026-10-24T20:00Z", "2026-10-25T00:30Z"),  # its end comes twice: once is enough
+        ("03:30-05:00", "2026-10-25T00:30Z", "2026-10-25T03:00Z"),  # its beginning comes twice
+    ],
+)
+def test_quiet_hours_begin_and_end(hours: str, first: str, after: str) -> None:
+    crawl = ScheduledCrawl(name="x", every_hours=1)
+    schedule = CrawlSchedule(quiet_hours=hours, crawls=(crawl,))
+    moments = (utc(first) - 1, utc(first), utc(after) - 1, utc(after), utc(after) + 3600)
+    assert [schedule.is_quiet(crawl, one) for one in moments] == [False, True, True, False, False]
+
+
+def test_a_crawl_may_have_quiet_hours_of_its_own_or_none(tmp_path: Path) -> None:
+    text = (
+        'quiet_hours: "23:00-06:30"\ncrawls:\n- {name: all, every_hours: 1}\n'
+        '- {name: own, every_hours: 1, quiet_hours: "12:00-13:00"}\n'
+        "- {name: never, every_hours: 1, quiet_hours: none}\n"
+    )
+    schedule = load_schedule(write(tmp_path, text))
+    quiet = {
+        one.name: [schedule.is_quiet(one, moment(15, hour)) for hour in (1, 12)] for one in schedule.crawls
+    }
+    assert quiet == {"all": [True, False], "own": [False, True], "never": [False, False]}
+    assert not load_schedule(write(tmp_path, "crawls: [{name: x, every_hours: 1}]")).is_quiet(
+        schedule.crawls[1].model_copy(update={"quiet_hours": None}), moment(15, 1)
+    )
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/operations.md"])
+def test_the_schedules_of_the_documentation_can_be_used(page: str, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / page).read_text("utf-8")
+    (example,) = [block for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if "crawls:" in block]
+    schedule = load_schedule(write(tmp_path, example))
+    assert (schedule.quiet_hours, len(schedule.crawls) >= 2) == ("23:00-06:30", True)

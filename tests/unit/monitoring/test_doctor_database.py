@@ -4,7 +4,7 @@ from pydantic import SecretStr
 
 from postgres_servers import READY, PostgresServer
 from sale_sofia.config.settings import Settings, load_settings
-from sale_sofia.monitoring.doctor_database import look_at_database
+from sale_sofia.monitoring.doctor_database import database_clock_offset, look_at_database
 from unit.data.helpers import ready_database
 
 
@@ -19,12 +19,17 @@ def test_a_file_that_is_there_or_will_be(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     ready_database(tmp_path / "x.db").dispose()
     assert look_at_database(settings(url)) == (f"{tmp_path / 'x.db'}: ready", None)
+    assert database_clock_offset(settings(url)) is None
 
 
 def test_a_server(postgres_server: PostgresServer) -> None:
     found, advice = look_at_database(settings(postgres_server.new_database(READY)))
     assert found.startswith(f"postgresql://127.0.0.1:{postgres_server.port}/test")
     assert (found.rpartition(": ")[2], advice) == ("ready", None)
+    offset = database_clock_offset(settings(postgres_server.new_database(READY)))
+    assert offset is not None
+    assert abs(offset) < 300
+    assert database_clock_offset(settings(postgres_server.url("nowhere"))) is None
     found, advice = look_at_database(settings(postgres_server.url("nowhere")))
     assert "There is no database postgresql://" in found
     assert advice == "Correct DATABASE_URL, or unset it to use a file in DATA_DIR."

@@ -1,4 +1,5 @@
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import JobState, UnknownJob
 from sale_sofia.monitoring.metrics import MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher
+from sale_sofia.monitoring.report_files import ReportFiles
+from sale_sofia.monitoring.report_page import report_page
 from sale_sofia.monitoring.session_report import SessionReportGenerator
 from sale_sofia.resilience.actions import Action
 from sale_sofia.resilience.error_log import ErrorLog, Failure
@@ -124,6 +127,7 @@ def test_a_report_with_all_its_numbers(
         "requests_ratio": 5.05,
         "adverts_ratio": 0.5,
     }
+    assert report["comparison_long"] == report["comparison"]
     assert (report["job_id"], report["site"], report["state"]) == ("now", "imot.bg", "COMPLETE")
     assert (report["started_at"], report["finished_at"], report["error"]) == (1000.0, 1100.0, None)
 
@@ -181,8 +185,10 @@ def test_the_end_of_a_run_keeps_its_report_and_opens_its_incident(
     assert kept == generator.run("now")
     [incident] = kept["incidents"]
     assert (incident["kind"], incident["opened_at"], incident["job_id"]) == ("empty_job", NOW, "now")
+    page = path.with_suffix(".html")
+    assert page.read_text("utf-8") == report_page(generator.session(["now"]))
     assert generator.finish("now") == path
-    assert [file.name for file in path.parent.iterdir()] == ["now.json"]
+    assert sorted(path.parent.iterdir()) == [page, path]
 
 
 def test_a_report_that_cannot_be_written_leaves_the_one_before(
@@ -190,7 +196,9 @@ def test_a_report_that_cannot_be_written_leaves_the_one_before(
 ) -> None:
     make_run(db, "now", adverts=1)
     path = generator.finish("now")
-    before = path.read_text("utf-8")
+    files = (path.with_suffix(".html"), path)
+    before = [file.read_text("utf-8") for file in files]
+    make_run(db, "since", adverts=1, began=10.0)
 
     def full(_file: int) -> None:
         raise OSError(28, "No space left on device")
@@ -198,8 +206,8 @@ def test_a_report_that_cannot_be_written_leaves_the_one_before(
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
         generator.finish("now")
-    assert path.read_text("utf-8") == before
-    assert [file.name for file in (tmp_path / "reports").iterdir()] == ["now.json"]
+    assert [file.read_text("utf-8") for file in files] == before
+    assert sorted((tmp_path / "reports").iterdir()) == sorted(files)
 
 
 def test_only_the_commonest_errors_are_named(db: Database, generator: SessionReportGenerator) -> None:
@@ -210,3 +218,40 @@ def test_only_the_commonest_errors_are_named(db: Database, generator: SessionRep
         (f"E{n:02}", n + 1) for n in range(14, 4, -1)
     ]
     assert errors[0]["example"]["message"] == "x" * 500
+
+
+def test_a_run_is_compared_with_the_last_week_and_the_last_two(
+    db: Database, generator: SessionReportGenerator
+) -> None:
+    for number in range(20):  # the newest have 20, 19, … adverts
+        make_run(db, f"earlier{number}", adverts=1 + number, requests=100 + number, began=100.0 * number)
+    make_run(db, "now", adverts=34, requests=100, began=9000.0)
+    report = generator.run("now")
+    assert (report["comparison"]["runs"], report["comparison_long"]["runs"]) == (7, 14)
+    assert (report["comparison"]["adverts"], report["comparison_long"]["adverts"]) == (17, 13.5)
+    assert (report["comparison"]["adverts_ratio"], report["comparison_long"]["adverts_ratio"]) == (
+        2.0,
+        2.5185,
+    )
+    assert (report["comparison"]["requests"], report["comparison_long"]["requests"]) == (116, 112.5)
+
+
+def test_reports_are_kept_for_so_many_days(tmp_path: Path, db: Database) -> None:
+    make_run(db, "now", adverts=1)
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    names = ("old.json", "old.html", ".old.html.12ab.part", "young.json", "mine.txt")
+    for name in names:
+        (folder / name).touch()
+        aged = 86_400 * (30 if name.startswith("young") else 30.1)
+        os.utime(folder / name, (1e9 - aged, 1e9 - aged + 1))
+    SessionReportGenerator(Settings(data_dir=tmp_path), db, clock=lambda: 1e9).finish("now")
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "mine.txt",
+        "now.html",
+        "now.json",
+        "young.json",
+    ]
+    shorter = ReportFiles(Settings(data_dir=tmp_path, report_retention_days=1))
+    assert (shorter.prune(now=1e9), shorter.prune(now=1e9)) == (1, 0)
+    assert ReportFiles(Settings(data_dir=tmp_path / "nowhere")).prune(now=1e9) == 0

@@ -1,0 +1,47 @@
+"""`sale-sofia doctor`: is this machine ready, and do the portals let us in?"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from sale_sofia.commands.console import NOT_ALL_RIGHT, AsJson, out, print_json, refuse
+from sale_sofia.config.settings import load_settings
+from sale_sofia.monitoring.doctor import run_checks
+from sale_sofia.monitoring.doctor_check import Check
+
+
+def doctor(
+    robots: Annotated[
+        bool,
+        typer.Option("--robots", help="Also ask every portal for its robots.txt; this uses the network."),
+    ] = False,
+    site: Annotated[
+        list[str] | None, typer.Option(help="With --robots: only this portal; may be repeated.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check this machine: versions, settings, a write test, disk, database, Redis, clock, browser."""
+    refuse(site and not robots, "--site goes with --robots")
+    checks = [*run_checks(), *(_robots(site or ()) if robots else ())]
+    if as_json:
+        print_json({"checks": [asdict(check) for check in checks]})
+    else:
+        out.print(_table(checks))
+    if not all(check.ok for check in checks):
+        raise typer.Exit(NOT_ALL_RIGHT)
+
+
+def _robots(sites: Sequence[str]) -> list[Check]:
+    from sale_sofia.scraping.robots_check import check_robots  # noqa: PLC0415 - only where the network is used
+
+    return check_robots(load_settings(), sites)
+
+
+def _table(checks: list[Check]) -> Table:
+    table = Table("", "check", "found", "what to do")
+    for check in checks:
+        table.add_row("✓" if check.ok else "✗", check.name, check.detail, check.advice or "")
+    return table
