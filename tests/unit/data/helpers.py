@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Table, select
 
+from ready_files import put_ready_file
 from sale_sofia.data.database import Database
 from sale_sofia.data.migrate import initialize_database
 from sale_sofia.listings.model import Listing
@@ -27,6 +28,9 @@ def database(place: Path | str, *, timeout: float = 30, retries: int = 3) -> Dat
 
 
 def ready_database(place: Path | str, *, timeout: float = 30, retries: int = 3) -> Database:
+    """Of a file that is not there yet, the tables are copied and not made anew."""
+    if isinstance(place, Path):
+        put_ready_file(place)
     db = database(place, timeout=timeout, retries=retries)
     initialize_database(db)
     return db

@@ -229,7 +229,8 @@ def test_a_page_that_is_read_again_by_a_better_reader_is_corrected_in_its_place(
         ]
 
 
-def test_pruning_keeps_what_the_history_is_made_of(db: Database) -> None:
+@pytest.mark.parametrize("at_once", [1, 3, 1000])
+def test_pruning_keeps_what_the_history_is_made_of(db: Database, at_once: int) -> None:
     for at in (1.0, 2.0, 3.0):
         see(db, at)
     see(db, 4.0, title="друг")
@@ -239,7 +240,8 @@ def test_pruning_keeps_what_the_history_is_made_of(db: Database) -> None:
     with db.write() as connection:
         record_visits(connection, [Visit("imot.bg", "search:x", None, 1.0, "HttpBlocked")])
         before = [one["changes"] for one in whole_history(connection)]
-        assert prune_visits(connection, before=6.5) == 4
+    assert prune_visits(db, before=6.5, at_once=at_once) == 4
+    with db.read() as connection:
         assert sorted(rows(connection, scrape_history, "fetched_at")) == [(1.0,), (4.0,), (6.0,), (7.0,)]
         assert [one["changes"] for one in whole_history(connection)] == before
     see(db, 4.5, title="трети")  # late, between what is left

@@ -1,0 +1,36 @@
+"""Which files of an installation a backup holds: those that are named, and nothing beside them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from sale_sofia.config.backup import KEPT_FILES, KEPT_FOLDERS, PAGES_FOLDER, SITES_FOLDER
+from sale_sofia.data.backup_names import belongs
+
+
+class Part(NamedTuple):
+    """A file, and what it is called in a backup."""
+
+    name: str
+    path: Path
+
+
+def operator_parts(data_dir: Path, sites_dir: Path | None) -> list[Part]:
+    """What people wrote, and what only this installation knows."""
+    singles = [Part(name, data_dir / name) for name in KEPT_FILES if (data_dir / name).is_file()]
+    folders = [part for name in KEPT_FOLDERS for part in _files(name, data_dir / name)]
+    sites = _files(SITES_FOLDER, sites_dir, "*.yaml") if sites_dir else ()
+    return [*singles, *folders, *sites]
+
+
+def page_parts(data_dir: Path) -> list[Part]:
+    """The archived pages; one that is just being written has another name."""
+    folder = data_dir / PAGES_FOLDER
+    found = (Part(f"{PAGES_FOLDER}/{path.parent.name}/{path.name}", path) for path in folder.glob("??/*"))
+    return sorted(part for part in found if belongs(part.name))
+
+
+def _files(name: str, folder: Path, pattern: str = "*") -> Iterator[Part]:
+    for path in sorted(folder.glob(pattern)):
+        if path.is_file() and belongs(f"{name}/{path.name}"):
+            yield Part(f"{name}/{path.name}", path)

@@ -1,0 +1,234 @@
+"""Backups in the middle of crawls, restored and gone on with; and kills of both at any moment."""
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backup_worlds import KEPT, contents, database_in, filled, opened, order, page_path, quiet
+from crawls import FAST, crawl_arguments, differences, run, start, stored, truth
+from postgres_servers import PASSWORD, PostgresServer
+from sale_sofia.config.backup import KEPT_FILES, KEPT_FOLDERS
+from sale_sofia.data.backup_folder import Kept, list_backups
+from sale_sofia.data.backup_making import make_backup
+from sale_sofia.data.backup_names import parts_in
+from sale_sofia.data.backup_reading import unpack
+from sale_sofia.data.migrate import check
+from sale_sofia.data.restoring import restore
+from sale_sofia.scraping.locks import site_lock
+from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.simulator_config import SimulatorConfig
+
+SEED = random.SystemRandom().randrange(10**6)
+SITE = "imot.bg"
+ADVERTS = 80
+SLOW = {"DOMAIN_RATE_LIMITS": json.dumps({SITE: 120})}
+"""At two requests a second a crawl takes forty seconds, however quick the machine is."""
+DATABASE = {"sale_sofia.db", "sale_sofia.db-wal", "sale_sofia.db-shm", "sale_sofia.db.lock"}
+LEFT_OUT = {*DATABASE, "archive", "locks", "logs", "run", "stored.jsonl"}
+"""What else is in a DATA_DIR after a crawl, and a file of this test's own."""
+PATIENCE = 120.0
+MANY = 500
+BACKUP_SIGNS = (".sale-sofia-*.part/sale_sofia.db", "*sale-sofia-*.tar.zst*")
+RESTORE_SIGNS = (".data.restoring", ".data.restoring/archive", "data.before-restore-*")
+"""Files that show how far the work is; the kill comes a little after each."""
+
+
+def wait_for(what: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def simulator(tmp_path: Path) -> Iterator[RunningSimulator]:
+    log = tmp_path / "log"
+    log.touch()
+    config = SimulatorConfig(
+        sites=(SITE,), properties=ADVERTS, seed=SEED, port=0, log=log, truth=tmp_path / "truth"
+    )
+    with start_in_process(config) as running:
+        yield running
+
+
+def test_backups_in_the_middle_of_a_crawl_restore_and_go_on(
+    tmp_path: Path, simulator: RunningSimulator
+) -> None:
+    data, rng = tmp_path / "data", random.Random(SEED)
+    crawl = start(data, *crawl_arguments(simulator, SITE), **SLOW)
+    try:
+        counts = sorted(rng.sample(range(1, 8), 3))
+        made = [backup_after(crawl, data, tmp_path / "to", count) for count in counts]
+    finally:
+        crawl.send_signal(signal.SIGKILL)
+        crawl.communicate()
+    for number, one in enumerate(made):
+        folder = tmp_path / f"restored{number}"
+        restore(one.path, folder, quiet)
+        assert consistent(folder, one) > 0 or number, f"seed {SEED}"  # the first is in the middle for certain
+        if number == 1:
+            continue  # two that go on are enough
+        told = run(folder, "resume", "--json", **FAST)
+        assert told.returncode == 0, f"seed {SEED}: {told.stderr}"
+        assert json.loads(told.stdout)["jobs"][0]["state"] == "COMPLETE"
+        assert differences(stored(folder), truth(simulator)) == {}, f"seed {SEED}"
+        assert consistent(folder, one) == 0, f"seed {SEED}"
+        unknown = {path.name for path in folder.iterdir()} - {*KEPT_FILES, *KEPT_FOLDERS, *LEFT_OUT}
+        assert unknown == set(), "does a backup hold it, and should it?"
+
+
+def backup_after(crawl: subprocess.Popen[str], data: Path, folder: Path, adverts: int) -> Kept:
+    """A backup when so many adverts are stored, at whatever moment of a page that is."""
+    stored_now = "SELECT count(*) FROM listings"
+    wait_for(lambda: asked(data, stored_now)[0][0] >= adverts or crawl.poll() is not None)
+    assert crawl.poll() in (None, 0), crawl.communicate()
+    db = database_in(data)
+    try:
+        return make_backup(db, order(data, folder), quiet)
+    finally:
+        db.dispose()
+
+
+def asked(data: Path, question: str) -> list[Any]:
+    """What a database says; one without tables yet says nothing."""
+    try:
+        with closing(sqlite3.connect(f"file:{data / 'sale_sofia.db'}?mode=ro", uri=True)) as connection:
+            return connection.execute(question).fetchall()
+    except sqlite3.OperationalError:
+        return [(0,)]
+
+
+def consistent(data: Path, made: Kept) -> int:
+    """Everything that is done has its data, once, and nothing else has; how many rows are not done."""
+    db = database_in(data)
+    assert check(db) == []
+    db.dispose()
+    done = {row[0] for row in asked(data, "SELECT url_key FROM frontier WHERE state = 'done'")}
+    adverts = {key for key in done if key.startswith("listing:")}
+    listed = [f"listing:{row[0]}" for row in asked(data, "SELECT external_id FROM listings")]
+    assert sorted(listed) == sorted(adverts)
+    assert len(listed) >= made.about.rows["listings"]
+    assert {row[0] for row in asked(data, "SELECT url_key FROM scrape_history WHERE verdict = 'ok'")} == done
+    for table in ("price_points", "listing_changes"):
+        lost = f"SELECT id FROM {table} WHERE visit_id NOT IN (SELECT id FROM scrape_history)"  # noqa: S608
+        assert asked(data, lost) == []
+    priced = asked(
+        data, "SELECT count(*), count(DISTINCT listing_id), min(kind), max(kind) FROM price_points"
+    )
+    assert priced == [(len(listed), len(listed), "first", "first")]
+    digests = [row[0] for row in asked(data, "SELECT digest FROM pages")]
+    assert len(digests) == len(done)
+    assert all(page_path(data, digest).exists() for digest in digests)
+    [(open_rows,)] = asked(data, "SELECT count(*) FROM frontier WHERE state NOT IN ('done', 'failed')")
+    return int(open_rows)
+
+
+def kill_after(process: subprocess.Popen[str], folder: Path, sign: str, seconds: float) -> None:
+    """Kill the process so long after one more file of this name is there; it may have ended before."""
+    before = len(list(folder.glob(sign)))
+    wait_for(lambda: len(list(folder.glob(sign))) > before or process.poll() is not None)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def test_a_killed_backup_is_whole_or_not_there(tmp_path: Path) -> None:
+    data, to, rng = tmp_path / "data", tmp_path / "to", random.Random(SEED)
+    db = filled(data, rows=MANY, pages=300)
+    to.mkdir()
+    for sign in (*BACKUP_SIGNS, BACKUP_SIGNS[-1]):
+        kill_after(start(data, "backup", "--to", to), to, sign, rng.uniform(0, 0.1))
+        assert list_backups(to).damaged == {}, f"seed {SEED}"
+    told = run(data, "backup", "--to", to, "--json")
+    assert told.returncode == 0, f"seed {SEED}: {told.stderr}"
+    assert parts_in(to) == []
+    kept = list_backups(to).kept
+    for one in kept[:-1]:
+        unpack(one.path, tmp_path, lambda _name: False, quiet)
+    restore(kept[-1].path, tmp_path / "new", quiet)
+    copy = database_in(tmp_path / "new")
+    assert contents(copy) == contents(db), f"seed {SEED}"
+    copy.dispose()
+    db.dispose()
+
+
+def test_a_killed_restore_leaves_the_old_or_the_new(tmp_path: Path) -> None:
+    data, rng = tmp_path / "data", random.Random(SEED)
+    db = filled(data, rows=MANY, pages=300)
+    made = make_backup(db, order(data, tmp_path / "to"), quiet)
+    (data / "alerts.yaml").write_text("old")
+    with db.write() as connection:
+        connection.exec_driver_sql("DELETE FROM saved_searches")
+    db.dispose()
+    before = state(data)
+    for sign in RESTORE_SIGNS:
+        process = start(data, "restore", made.path, "--replace")
+        kill_after(process, tmp_path, sign, rng.uniform(0, 0.1))
+        assert state(data) in (before, ("channels: {}\n", MANY, MANY)), f"seed {SEED}, {sign}"
+    told = run(data, "restore", made.path, "--replace", "--json")
+    assert told.returncode == 0, f"seed {SEED}: {told.stderr}"
+    assert state(data) == ("channels: {}\n", MANY, MANY)
+    aside = Path(json.loads(told.stdout)["before"])
+    assert aside.exists()
+    assert not (tmp_path / ".data.restoring").exists()
+    olds = [path for path in tmp_path.glob("data.before-restore-*") if state(path) == before]
+    assert len(olds) == 1, f"seed {SEED}"
+
+
+def state(data: Path) -> tuple[str, int, int]:
+    """What tells the old folder from the new one, after a look at all of its database."""
+    assert asked(data, "PRAGMA integrity_check") == [("ok",)]
+    [(searches,)] = asked(data, "SELECT count(*) FROM saved_searches")
+    [(listings,)] = asked(data, "SELECT count(*) FROM listings")
+    return (data / "alerts.yaml").read_text(), searches, listings
+
+
+def test_the_commands_say_what_they_did(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    filled(data).dispose()
+    told = run(data, "backup", "--json")
+    assert told.returncode == 0, told.stderr
+    made = json.loads(told.stdout)
+    assert Path(made["file"]).parent == data / "backups"
+    assert made["about"]["rows"]["listings"] == 30
+    again = json.loads(run(data, "backup", "--keep", "1", "--no-pages", "--json").stdout)
+    assert again["removed"] == [made["file"]]
+    listed = run(data, "backup", "list", "--json")
+    assert [one["file"] for one in json.loads(listed.stdout)["backups"]] == [again["file"]]
+    assert json.loads(run(data, "backup", "verify", again["file"], "--json").stdout)["sound"] is True
+    os.truncate(again["file"], 1000)
+    broken = run(data, "backup", "verify", again["file"])
+    assert broken.returncode == 1
+    assert "is damaged" in broken.stderr
+    db = database_in(data)
+    with site_lock(db, data / "locks", SITE):
+        busy = run(data, "restore", again["file"], "--replace")
+    db.dispose()
+    assert (busy.returncode, busy.stderr.count("\n")) == (2, 1)
+    assert f"{SITE} is being crawled by process {os.getpid()}" in busy.stderr
+
+
+def test_the_tables_go_into_a_server_when_one_is_named(
+    tmp_path: Path, postgres_server: PostgresServer
+) -> None:
+    data, new, url = tmp_path / "data", tmp_path / "new", postgres_server.new_database()
+    db, server = filled(data), opened(url)
+    made = make_backup(db, order(data, tmp_path / "to"), quiet)
+    told = run(data, "restore", made.path, "--into", new, "--database", url)
+    assert told.returncode == 0, told.stderr
+    assert PASSWORD not in told.stderr + told.stdout
+    assert contents(server) == contents(db)
+    assert not (new / "sale_sofia.db").exists()
+    assert (new / "alerts.yaml").read_text() == KEPT["alerts.yaml"]
+    for one in (db, server):
+        one.dispose()
