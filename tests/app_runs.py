@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import sale_sofia
+from ready_files import put_ready_file
 from sale_sofia.data.database import Database
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.migrate import initialize_database
@@ -68,7 +69,7 @@ def table(screen: AppTest, number: int = 0) -> list[dict[str, Any]]:
 
 def store(data: Path) -> Database:
     """The database of a DATA_DIR, with all tables."""
-    data.mkdir(parents=True, exist_ok=True)
+    put_ready_file(data / "sale_sofia.db")
     database = Database(f"sqlite:///{data / 'sale_sofia.db'}", busy_timeout_seconds=30, busy_retries=5)
     initialize_database(database)
     return database

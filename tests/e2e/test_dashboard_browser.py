@@ -20,6 +20,7 @@ TITLES = {
     "criteria": "Критерии", "alerts": "Известия", "market": "Пазар", "cross_site": "Същият имот другаде",
     "health": "Състояние на събирането",
 }  # fmt: skip
+GROUND = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -42,21 +43,30 @@ def adverts_of(data: Path, property_id: int) -> list[int]:
         return sorted(connection.scalars(found))
 
 
-def test_every_page_opens_and_axe_finds_nothing_serious(buyer: Window, data: Path) -> None:
-    """Adverts that mean harm are among those shown."""
+def test_every_page_opens_under_its_name_and_axe_finds_nothing(
+    browser: Browser, dashboard: Dashboard, data: Path
+) -> None:
+    """First on a telephone, then the same window wide; adverts that mean harm are among those shown."""
     assert set(TITLES) == set(PAGES)
-    for name, title in TITLES.items():
-        buyer.open(name, **_asked(name, data))
-        assert buyer.page.get_by_role("heading", level=1).first.inner_text() == title
-        found = (buyer.wrong(), buyer.too_wide(), buyer.harm(), buyer.serious())
-        assert (name, *found) == (name, [], [], [], [])
+    with window(browser, dashboard.url, width=390) as opened:
+        for name, title in TITLES.items():
+            opened.page.set_viewport_size({"width": 390, "height": 900})
+            opened.open(name, **_asked(name, data))
+            assert opened.page.get_by_role("heading", level=1).first.inner_text() == title
+            assert (name, opened.wrong(), opened.too_wide()) == (name, [], [])
+            opened.page.set_viewport_size({"width": 1280, "height": 900})
+            found = (opened.too_wide(), opened.harm(), opened.serious())
+            assert (name, *found) == (name, [], [], [])
+        assert (opened.errors, opened.outside, opened.dialogs) == ([], [], [])
 
 
-def test_nothing_sticks_out_on_a_telephone(browser: Browser, dashboard: Dashboard, data: Path) -> None:
-    with window(browser, dashboard.url, width=390) as telephone:
-        for name in PAGES:
-            telephone.open(name, **_asked(name, data))
-            assert (name, telephone.wrong(), telephone.too_wide()) == (name, [], [])
+def test_who_likes_it_dark_can_read_it_too(browser: Browser, dashboard: Dashboard) -> None:
+    """The colours are chosen for a light ground, which stays light; the first page is at the root too."""
+    with window(browser, dashboard.url, dark=True) as opened:
+        opened.open("")
+        assert opened.page.get_by_role("heading", level=1).first.inner_text() == TITLES["today"]
+        assert opened.page.evaluate(GROUND) == "rgb(255, 255, 255)"
+        assert opened.serious() == []
 
 
 def _asked(name: str, data: Path) -> dict[str, object]:

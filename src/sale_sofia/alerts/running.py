@@ -58,7 +58,7 @@ class Alerts:
 
     def look(self, file: AlertsFile) -> Looked:
         """Only decide what is to be told."""
-        return Looking(self.settings, self.database, file, self.clock).look()
+        return Looking(self.settings, self.database, file.at_work(), self.clock).look()
 
     def _deliver(self, seconds: float) -> Delivered:
         due = self.database.run_read(partial(due_messages, now=self.clock(), without=()))

@@ -22,6 +22,7 @@ def rule_rows(file: AlertsFile, since: Mapping[str, float]) -> list[Row]:
     return [
         {
             say("alerts.rule"): safe.plain(rule.name),
+            say("alerts.on"): say("alerts.is_on" if rule.enabled else "alerts.is_off"),
             say("alerts.of"): _about(rule)[0],
             say("alerts.tells"): _about(rule)[1],
             say("alerts.channels"): ", ".join(rule.channels),

@@ -1,6 +1,7 @@
 """The same flat elsewhere: what is cheaper on another portal, and pairs of which nobody is sure yet."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -16,8 +17,6 @@ from sale_sofia.properties.runs import PropertyMatching
 
 REVIEWED = 200
 """Pairs that are looked through for the next one."""
-_UNSURE = "unsure"
-Pair = tuple[int, int]
 
 
 def offer_html(one: Elsewhere) -> str:
@@ -40,11 +39,17 @@ def _price(one: Elsewhere, *, cheapest: bool) -> str:
 
 
 def waiting_pairs() -> list[ReviewLine]:
-    """Pairs on which nothing was said, the likeliest first; those put aside as unsure come last."""
-    with state.database().read() as connection:
-        lines = review_queue(connection, limit=REVIEWED)
-    unsure = st.session_state.get(_UNSURE, [])
-    return sorted(lines, key=lambda line: unsure.index(_pair(line)) + 1 if _pair(line) in unsure else 0)
+    """Pairs that nobody decided on, the likeliest first; those put aside as unsure come last."""
+    return state.database().run_read(partial(review_queue, limit=REVIEWED))
+
+
+def asked_line(waiting: Sequence[ReviewLine]) -> str:
+    """How many wait, how likely the first is one flat, and since when the buyer is unsure of it."""
+    first, number = waiting[0], shown.number(len(waiting))
+    told = say("cross.asked", n=number, share=shown.percent(first.probability))
+    if first.unsure_since is None:
+        return told
+    return f"{told} {say('cross.unsure_since', moment=shown.moment(first.unsure_since))}"
 
 
 def say_same(line: ReviewLine) -> None:
@@ -58,11 +63,8 @@ def say_different(line: ReviewLine) -> None:
 
 
 def say_unsure(line: ReviewLine) -> None:
-    """Asked again after all others of this visit."""
-    unsure: list[Pair] = st.session_state.setdefault(_UNSURE, [])
-    if _pair(line) in unsure:
-        unsure.remove(_pair(line))
-    unsure.append(_pair(line))
+    """Asked again after all others."""
+    _decide(lambda matching: overrides.leave_open(matching, line.one, line.two))
 
 
 def compared(flats: Sequence[Flat]) -> list[dict[str, str]]:
@@ -94,13 +96,9 @@ def _seller(flat: Flat) -> str:
     return next((one.seller_name for one in flat.adverts if one.seller_name), shown.UNKNOWN)
 
 
-def _decide(decision: object) -> None:
+def _decide(decision: Callable[[PropertyMatching], object]) -> None:
     matching = PropertyMatching(state.settings(), state.database())
     try:
-        decision(matching)  # type: ignore[operator]
+        decision(matching)
     except (WrongDecision, LookupError):
         st.toast(say("conflict"))
-
-
-def _pair(line: ReviewLine) -> Pair:
-    return line.low, line.high

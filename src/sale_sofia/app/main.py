@@ -4,7 +4,6 @@ from pathlib import Path
 
 import streamlit as st
 
-from sale_sofia.app.gate import require_password
 from sale_sofia.app.navigation import pages
 from sale_sofia.app.visitor import greet
 from sale_sofia.app.words import LANGUAGES, NAMES, PARAMETER, language, say
@@ -15,11 +14,10 @@ STYLE = Path(__file__).with_name("style.css")
 def main() -> None:
     """Draw the frame, then the page that was asked for."""
     st.set_page_config(page_title=say("app.title"), page_icon="🏠", layout="wide")
-    page = st.navigation(pages())
+    page = st.navigation(pages(), expanded=True)
     st.html(STYLE)
     _language_switch()
     greet(language())
-    require_password()
     page.run()
 
 

@@ -11,14 +11,11 @@ import streamlit as st
 
 from sale_sofia.app import formatting, safe
 from sale_sofia.app.deck import Deck
+from sale_sofia.app.map_names import Label, Point, names, view_of
 from sale_sofia.app.words import say
-from sale_sofia.config.screens import LEAST_MEDIAN_FLATS, MAP_HEIGHT, MAP_NAMES, MAP_POINTS, NEAR_DIGITS
+from sale_sofia.config.screens import LEAST_MEDIAN_FLATS, MAP_HEIGHT, MAP_NAME_SIZE, MAP_POINTS, NEAR_DIGITS
 from sale_sofia.insights.flats import Flat
-from sale_sofia.listings.places import neighbourhoods
 
-Point = tuple[float, float]
-_CENTRE: Final[Point] = (42.697, 23.322)
-_ZOOM: Final = 10.6
 _GREY: Final = (110, 118, 125, 200)
 _COLOURS: Final = ((178, 24, 43), (244, 165, 130), (190, 190, 190), (146, 197, 222), (33, 102, 172))
 """Red to blue, which the colour-blind can tell apart; the score itself stands in the list and the tip."""
@@ -93,10 +90,15 @@ def _say_what_is_missing(plotted: Plotted) -> None:
 
 
 def _deck_of(deck: Deck, plotted: Plotted, flats: Sequence[Flat]) -> pydeck.Deck:
-    layers = [_neighbourhood_names(flats), _flat_points(deck, plotted)]
-    view = pydeck.ViewState(latitude=_CENTRE[0], longitude=_CENTRE[1], zoom=_ZOOM)
+    view = view_of(plotted.points)
+    layers = [_neighbourhood_names(names(medians(flats), view, plotted.points)), _flat_points(deck, plotted)]
     # Without a provider nothing is fetched from anywhere; a style, even None, would be one.
-    return pydeck.Deck(layers=layers, initial_view_state=view, map_provider=None, tooltip={"text": "{tip}"})
+    return pydeck.Deck(
+        layers=layers,
+        initial_view_state=pydeck.ViewState(latitude=view.lat, longitude=view.lon, zoom=view.zoom),
+        map_provider=None,
+        tooltip={"text": "{tip}"},
+    )
 
 
 def _flat_points(deck: Deck, plotted: Plotted) -> pydeck.Layer:
@@ -142,26 +144,19 @@ def _tip(flat: Flat, value: float | None, count: int) -> str:
     return f"{size}\n★ {formatting.score(value)}/5{several}\n{safe.plain(flat.neighbourhood or '?')}"
 
 
-def _neighbourhood_names(flats: Iterable[Flat]) -> pydeck.Layer:
-    """The only ground there is: the neighbourhoods with most flats, each at its centre with its median."""
-    found = medians(flats)
-    placed = [one for one in neighbourhoods() if one.lat is not None and one.name in found]
-    largest = sorted(placed, key=lambda one: -found[one.name][1])[:MAP_NAMES]
-    rows = [
-        {"lat": one.lat, "lon": one.lon, "text": _ground(one.name, found[one.name][0])} for one in largest
-    ]
+def _neighbourhood_names(labels: Iterable[Label]) -> pydeck.Layer:
+    """The only ground there is: neighbourhoods at their centres, with the medians of their prices."""
+    rows = [{"lat": one.lat, "lon": one.lon, "text": one.text, "shift": [0, one.shift]} for one in labels]
     return pydeck.Layer(
         "TextLayer",
         rows,
         id="neighbourhoods",
         get_position=["lon", "lat"],
         get_text="text",
-        get_size=12,
-        get_color=[84, 94, 104],
+        get_size=MAP_NAME_SIZE,
+        get_pixel_offset="shift",
+        get_color=[60, 70, 80],
+        font_family=pydeck.types.String("sans-serif"),
         character_set=pydeck.types.String("auto"),
         pickable=False,
     )
-
-
-def _ground(name: str, median: float | None) -> str:
-    return name if median is None else f"{name}\n{formatting.euro_per_sqm(median)}"

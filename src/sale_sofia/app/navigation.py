@@ -10,28 +10,30 @@ from streamlit.navigation.page import Page
 from sale_sofia.app.words import say
 
 _FOLDER: Final = Path(__file__).with_name("screens")
-SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
-    "buyer": {
-        "today": ":material/today:",
-        "search": ":material/search:",
-        "map": ":material/map:",
-        "compare": ":material/compare_arrows:",
-        "property": ":material/home:",
-        "criteria": ":material/tune:",
-        "alerts": ":material/notifications:",
-    },
-    "analyst": {"market": ":material/trending_up:", "cross_site": ":material/content_copy:"},
-    "operator": {"health": ":material/monitor_heart:"},
+SIGNS: Final[Mapping[str, str]] = {
+    "today": ":material/today:",
+    "search": ":material/search:",
+    "map": ":material/map:",
+    "compare": ":material/compare_arrows:",
+    "property": ":material/home:",
+    "criteria": ":material/tune:",
+    "alerts": ":material/notifications:",
+    "market": ":material/trending_up:",
+    "cross_site": ":material/content_copy:",
+    "health": ":material/monitor_heart:",
 }
-"""Section → page → its sign. The first page is the one that opens."""
+"""Page → its sign. The first page is the one that opens.
+
+They are one list: headings between its items, as Streamlit writes them, confuse screen readers.
+"""
+_FIRST: Final = next(iter(SIGNS))
+_ROOT: Final = "home"
+"""What Streamlit calls the page at `/`, which is not found under this name."""
 
 
-def pages() -> dict[str, list[Page]]:
-    """All pages by their sections, named in the session's language."""
-    return {
-        say(f"section.{section}"): [_page(name, icon) for name, icon in found.items()]
-        for section, found in SECTIONS.items()
-    }
+def pages() -> list[Page]:
+    """All pages, named in the session's language; the first is at `/` and under its name."""
+    return [*(_page(name, icon) for name, icon in SIGNS.items()), _first_by_name()]
 
 
 def link(page: str, label: str, **parameters: object) -> None:
@@ -50,8 +52,14 @@ def _texts(value: object) -> str | list[str]:
 
 
 def _page(name: str, icon: str) -> Page:
-    first = name == next(iter(SECTIONS["buyer"]))
-    return st.Page(_file(name), title=say(f"page.{name}"), icon=icon, url_path=name, default=first)
+    first = name == _FIRST
+    path = _ROOT if first else name
+    return st.Page(_file(name), title=say(f"page.{name}"), icon=icon, url_path=path, default=first)
+
+
+def _first_by_name() -> Page:
+    """Streamlit serves the first page at `/` alone."""
+    return st.Page(_file(_FIRST), title=say(f"page.{_FIRST}"), url_path=_FIRST, visibility="hidden")
 
 
 def _file(name: str) -> Path:

@@ -8,15 +8,17 @@ import streamlit as st
 
 from sale_sofia.app import charts, navigation, safe, state
 from sale_sofia.app import formatting as shown
+from sale_sofia.app.inputs import decimal
 from sale_sofia.app.valuing import stored_valuation
 from sale_sofia.app.words import say
-from sale_sofia.config.screens import LOAN_OWN_PERCENT, LOAN_PERCENT, LOAN_YEARS, LONGEST_CELL
+from sale_sofia.config.screens import LOAN_OWN_PERCENT, LOAN_PERCENT, LOAN_PERCENTS, LOAN_YEARS
+from sale_sofia.data.properties import UnknownProperty
 from sale_sofia.insights.costs import Band, all_costs, vat_due
 from sale_sofia.insights.flats import Flat
 from sale_sofia.insights.loan import loan
 from sale_sofia.insights.profile import Profile
 from sale_sofia.insights.valuation import Valuation, value_property
-from sale_sofia.insights.valuation_flats import asked_eur_sqm
+from sale_sofia.insights.valuation_flats import asked_eur_sqm, not_valued_for
 
 
 def show_fair_price(flat: Flat) -> None:
@@ -26,14 +28,25 @@ def show_fair_price(flat: Flat) -> None:
         st.caption(say("fair.not_made"))
         if not st.button(say("fair.make"), key="fair-make"):
             return
-        with st.spinner(say("fair.making")):
-            found = value_property(state.database(), state.settings(), flat.property_id)
+        try:
+            with st.spinner(say("fair.making")):
+                found = value_property(state.database(), state.settings(), flat.property_id)
+        except UnknownProperty:
+            st.info(say("fair.unmatched"))
+            return
     if found.fair is None:
-        st.info(say("fair.none", why=safe.markdown(found.explanation, LONGEST_CELL)))
+        st.info(say("fair.none", why=why_none(found)))
         return
     _say_verdict(found)
     charts.draw(_fair_chart(found), say("fair.picture"))
     st.html(_comparables_table(found))
+
+
+def why_none(found: Valuation) -> str:
+    """Why there is no fair price, in the session's language."""
+    if found.few is not None:
+        return say("fair.why.few", known=shown.number(found.few.known), needed=shown.number(found.few.needed))
+    return say(f"fair.why.{not_valued_for(found.flat)}")
 
 
 def show_costs(flat: Flat, profile: Profile, renovation_eur: float | None) -> None:
@@ -70,10 +83,10 @@ def band(costs: Band) -> str:
 
 
 def _show_loan(total: Band) -> None:
-    st.subheader(say("loan.title"))
+    st.header(say("loan.title"))
     with st.container(horizontal=True):
         own = st.number_input(say("loan.own"), min_value=0, max_value=100, value=LOAN_OWN_PERCENT, step=5)
-        rate = st.number_input(say("loan.rate"), min_value=0.0, max_value=30.0, value=LOAN_PERCENT, step=0.1)
+        rate = decimal(say("loan.rate"), LOAN_PERCENTS, LOAN_PERCENT)
         years = st.number_input(say("loan.years"), min_value=1, max_value=40, value=LOAN_YEARS, step=1)
     taken = loan(total.least * (100 - own) / 100, rate, years)
     with st.container(horizontal=True):

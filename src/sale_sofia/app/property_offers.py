@@ -26,7 +26,7 @@ def show_offers(data: PropertyData, now: float) -> None:
             "percent": shown.percent(price["difference_percent"] / 100, 1),
         }
         st.markdown(say("offers.apart", **told))
-    st.subheader(say("offers.history"))
+    st.header(say("offers.history"))
     rows = list(price_rows(data, now))
     if rows:
         chart: Any = alt.layer(_steps(rows), _events(data))

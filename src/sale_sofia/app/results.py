@@ -27,6 +27,8 @@ _WORDS: Final = frozenset({"word", "not_word"})
 _OWN: Final = frozenset({"profile"})
 """Fields of a query whose place in the address belongs to another control."""
 Params = dict[str, list[str]]
+_YES: Final = ["true"]
+"""How an address says that something is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def write_address(query: SearchQuery) -> None:
     wanted = {name: values for name, values in query.to_params().items() if name not in _OWN}
     wanted["sort"] = [query.sort]
     if st.session_state[PASSING_KEY]:
-        wanted["passing"] = ["1"]
+        wanted["passing"] = _YES
     for name in _params().keys() - wanted.keys():
         del st.query_params[name]
     for name, values in wanted.items():
@@ -79,10 +81,12 @@ def write_address(query: SearchQuery) -> None:
 
 
 def to_save(query: SearchQuery) -> dict[str, Any]:
-    """The query as it is stored: a profile only where its conditions are asked."""
-    asked = st.session_state[PASSING_KEY]
-    kept = query if asked else query.model_copy(update={"profile": None, "sort": _without_score(query.sort)})
-    return kept.model_dump(mode="json", exclude_defaults=True)
+    """The query as it is stored: with the profile and its conditions where they are asked, or neither."""
+    if st.session_state[PASSING_KEY]:
+        own: dict[str, Any] = {"passing": True}
+    else:
+        own = {"profile": None, "sort": _without_score(query.sort)}
+    return query.model_copy(update=own).model_dump(mode="json", exclude_defaults=True)
 
 
 def find(deck: Deck, query: SearchQuery) -> Result:
@@ -178,7 +182,7 @@ _ORDERS: Final[Mapping[str, Callable[[Flat], float | None]]] = {
 
 def _params() -> Params:
     """The part of the address that is about the search."""
-    names = (set(SearchQuery.model_fields) - _OWN) | {"passing"}
+    names = set(SearchQuery.model_fields) - _OWN
     return {name: st.query_params.get_all(name) for name in sorted(names) if name in st.query_params}
 
 
@@ -191,7 +195,7 @@ def _load(given: Params, deck: Deck) -> None:
     filters.load(SearchQuery())
     st.session_state[SORT_KEY] = SORTS[0]
     st.session_state[UNKNOWN_KEY] = UNKNOWNS[0]
-    st.session_state[PASSING_KEY] = given.get("passing") == ["1"]
+    st.session_state[PASSING_KEY] = given.get("passing") == _YES
     st.session_state[_WRITTEN] = given
     query = _query_of(given, deck)
     filters.load(query)

@@ -1,38 +1,23 @@
 """Nothing from a portal is trusted: what of its texts and addresses may be shown, and in what form."""
 
 import re
-import unicodedata
 from html import escape
 from typing import Final
-from urllib.parse import urlsplit
 
-from sale_sofia.config.screens import LONGEST_ADDRESS, LONGEST_CELL, LONGEST_TEXT, LONGEST_TITLE
+from sale_sofia.config.screens import LONGEST_CELL, LONGEST_TEXT, LONGEST_TITLE
+from sale_sofia.data.export import FORMULA_SIGNS
+from sale_sofia.listings.safe_text import CUT, address, html, html_address, plain, visible
 
-_CUT: Final = "…"
-_INVISIBLE: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
-"""Control and format characters, the marks that turn the direction of writing among them."""
+__all__ = ["address", "cell", "html", "html_address", "html_paragraphs", "markdown", "paragraphs", "plain"]
+
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=&@/])")
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠")
-_MANY_MARKS: Final = re.compile("([\\u0300-\\u036f]{2})[\\u0300-\\u036f]+")
-"""Accents heaped upon a letter until they cover the lines above and below; two are kept."""
-
-
-def plain(text: object, most: int = LONGEST_TITLE) -> str:
-    """One line of visible characters, cut where it gets too long."""
-    words = " ".join(_visible(str(text)[: 4 * most]).split())
-    return words if len(words) <= most else words[: most - 1].rstrip() + _CUT
 
 
 def paragraphs(text: object, most: int = LONGEST_TEXT) -> str:
-    """The same with its line ends kept."""
-    lines = [" ".join(_visible(line).split()) for line in str(text)[: 2 * most].splitlines()]
+    """A long text of visible characters, its line ends kept, cut where it gets too long."""
+    lines = [" ".join(visible(line).split()) for line in str(text)[: 2 * most].splitlines()]
     whole = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-    return whole if len(whole) <= most else whole[: most - 1].rstrip() + _CUT
-
-
-def html(text: object, most: int = LONGEST_TITLE) -> str:
-    """The text inside HTML, between tags or in a quoted attribute: no mark in it means anything."""
-    return escape(plain(text, most), quote=True)
+    return whole if len(whole) <= most else whole[: most - 1].rstrip() + CUT
 
 
 def html_paragraphs(text: object, most: int = LONGEST_TEXT) -> str:
@@ -45,36 +30,9 @@ def markdown(text: object, most: int = LONGEST_TITLE) -> str:
     return _MARKDOWN.sub(r"\\\1", plain(text, most))
 
 
-def address(url: object) -> str | None:
-    """The address if a browser may be sent there: http or https, a host, no password, nothing invisible."""
-    text = str(url or "").strip()
-    if not text or len(text) > LONGEST_ADDRESS or text != _visible(text) or any(map(str.isspace, text)):
-        return None
-    try:
-        parts = urlsplit(text)
-        wanted = parts.scheme in {"http", "https"} and parts.hostname and "@" not in parts.netloc
-    except ValueError:
-        return None
-    return text if wanted and "\\" not in text else None
-
-
-def html_address(url: object) -> str | None:
-    """The same, ready for a quoted attribute."""
-    good = address(url)
-    return None if good is None else escape(good, quote=True)
-
-
 def cell(value: object, most: int = LONGEST_CELL) -> object:
     """A value of an exported table: a text that a spreadsheet would take for a formula begins with `'`."""
     if not isinstance(value, str):
         return value
     text = plain(value, most)
-    return f"'{text}" if text.startswith(_FORMULA) else text
-
-
-def _visible(text: str) -> str:
-    kept = (
-        sign if unicodedata.category(sign) not in _INVISIBLE else " " if sign.isspace() else ""
-        for sign in text
-    )
-    return _MANY_MARKS.sub(r"\1", "".join(kept))
+    return f"'{text}" if text.startswith(FORMULA_SIGNS) else text

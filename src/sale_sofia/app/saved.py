@@ -58,5 +58,4 @@ def _params(one: SavedSearch) -> dict[str, Any] | None:
         query = SearchQuery.of(one.query)
     except WrongSearch:
         return None
-    params: dict[str, Any] = {**query.to_params(), "sort": [query.sort]}
-    return params | ({"passing": ["1"]} if query.profile else {})
+    return {**query.to_params(), "sort": [query.sort]}

@@ -4,50 +4,74 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from streamlit.web import bootstrap
+import streamlit as st
+from starlette.middleware import Middleware
 
+from sale_sofia.app import state
+from sale_sofia.app.gate import PasswordGate
+from sale_sofia.app.own_hosts import OwnHosts
+from sale_sofia.app.warming import warm
 from sale_sofia.config.dashboard_server import DASHBOARD_MOST_MESSAGE_MB, DASHBOARD_MOST_UPLOAD_MB
+from sale_sofia.config.settings import load_settings
+from sale_sofia.services.logs import log_as_service
 
 ENTRY: Final = Path(__file__).with_name("main.py")
 _STDIN: Final = 0
 _FIXED: Final[dict[str, Any]] = {
-    "global_developmentMode": False,
-    "server_headless": True,
-    "server_fileWatcherType": "none",
-    "server_runOnSave": False,
-    "server_enableCORS": True,
-    "server_enableXsrfProtection": True,
-    "server_enableStaticServing": False,
-    "server_maxUploadSize": DASHBOARD_MOST_UPLOAD_MB,
-    "server_maxMessageSize": DASHBOARD_MOST_MESSAGE_MB,
-    "browser_gatherUsageStats": False,
-    "client_showErrorDetails": "none",
-    "client_showErrorLinks": False,
-    "client_toolbarMode": "minimal",
-    "runner_magicEnabled": False,
+    "global.developmentMode": False,
+    "server.headless": True,
+    "server.fileWatcherType": "none",
+    "server.runOnSave": False,
+    "server.enableCORS": True,
+    "server.enableXsrfProtection": True,
+    "server.enableStaticServing": False,
+    "server.maxUploadSize": DASHBOARD_MOST_UPLOAD_MB,
+    "server.maxMessageSize": DASHBOARD_MOST_MESSAGE_MB,
+    "browser.gatherUsageStats": False,
+    "client.showErrorDetails": "none",
+    "client.showErrorLinks": False,
+    "client.toolbarMode": "minimal",
+    "runner.magicEnabled": False,
     # Dark enough that white words on it can be read; the usual red is not.
-    "theme_base": "light",
-    "theme_primaryColor": "#1d5fb4",
-    "theme_textColor": "#1c2430",
-    "theme_linkColor": "#1a56a6",
+    "theme.base": "light",
+    "theme.primaryColor": "#1d5fb4",
+    "theme.textColor": "#1c2430",
+    "theme.linkColor": "#1a56a6",
 }
 """What holds whatever the person's own Streamlit settings say."""
 
 
-def flags(host: str, port: int) -> dict[str, Any]:
+def options(host: str, port: int) -> dict[str, Any]:
     """Streamlit's options for this address."""
-    return {**_FIXED, "server_address": host, "server_port": port}
+    return {**_FIXED, "server.address": host, "server.port": port}
+
+
+def application() -> st.App:
+    """The pages, behind the password where one is set, else for who asks this machine by its own name."""
+    password = state.settings().dashboard_password
+    guard = Middleware(OwnHosts)
+    if password:
+        guard = Middleware(PasswordGate, password=password.get_secret_value())
+    return st.App(ENTRY, middleware=[guard], lifespan=_warmed)
+
+
+@asynccontextmanager
+async def _warmed(app: st.App) -> AsyncIterator[None]:
+    """The server answers at once; beside it the flats are read, so that the first visit need not wait."""
+    del app
+    threading.Thread(target=warm, daemon=True).start()
+    yield
 
 
 def serve(host: str, port: int) -> None:
     """Serve the pages until SIGTERM, or until standard input ends: the command that started it is gone."""
     threading.Thread(target=_stop_at_end, daemon=True).start()
-    options = flags(host, port)
-    bootstrap.load_config_options(flag_options=options)
-    bootstrap.run(str(ENTRY), is_hello=False, args=[], flag_options=options)
+    application().run(config=options(host, port))
 
 
 def _stop_at_end() -> None:
@@ -57,4 +81,5 @@ def _stop_at_end() -> None:
 
 
 if __name__ == "__main__":
+    log_as_service(load_settings())
     serve(sys.argv[1], int(sys.argv[2]))

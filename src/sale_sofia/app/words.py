@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 import streamlit as st
-import yaml
+
+from sale_sofia.config.yaml_text import read_yaml
 
 Language = Literal["bg", "en"]
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
@@ -19,7 +20,7 @@ _FILE: Final = Path(__file__).with_name("words.yaml")
 @cache
 def dictionary() -> Mapping[str, Mapping[Language, str]]:
     """Every key with its two texts."""
-    found: Mapping[str, Mapping[Language, str]] = yaml.safe_load(_FILE.read_text("utf-8"))
+    found: Mapping[str, Mapping[Language, str]] = read_yaml(_FILE.read_text("utf-8"))
     return found
 
 

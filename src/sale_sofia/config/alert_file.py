@@ -11,11 +11,13 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 
 from sale_sofia.config.alerts import ALERTS_FILE, CHANNEL_SCHEMES, LONGEST_NAME, MOST_RULES, WAYS_AROUND
 from sale_sofia.config.settings_urls import password_in
-from sale_sofia.config.site_config import SiteConfigError, load_yaml, sentences
+from sale_sofia.config.site_config import SiteConfigError, parse_yaml, sentences
 from sale_sofia.config.site_links import Table
 
 BuyerKind = Literal["new", "cut", "back", "gone", "cheaper"]
 BUYER_KINDS: Final[tuple[BuyerKind, ...]] = get_args(BuyerKind)
+RuleKind = Literal["buyer", "operator"]
+RULE_KINDS: Final[tuple[RuleKind, ...]] = get_args(RuleKind)
 _TIME: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 _NAME: Final = re.compile(r"[^\W_][\w .-]*")
 _PLACEHOLDER: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -97,6 +99,8 @@ class Rule(Table):
     channels: Annotated[tuple[str, ...], Field(min_length=1)]
     digest: TimeOfDay | None = None
     """Once a day at this time, instead of at once."""
+    enabled: bool = True
+    """A rule that is off tells nothing; switched on again it begins anew."""
 
 
 class BuyerRule(Rule):
@@ -157,6 +161,13 @@ class AlertsFile(Table):
         """All of them."""
         return (*self.buyer, *self.operator)
 
+    def at_work(self) -> Self:
+        """The same without the rules that are off."""
+        on: dict[str, tuple[Rule, ...]] = {
+            kind: tuple(one for one in getattr(self, kind) if one.enabled) for kind in RULE_KINDS
+        }
+        return self.model_copy(update=on)
+
 
 def load_alerts(folder: Path) -> AlertsFile | None:
     """The rules and channels of an installation; None where there is no file.
@@ -165,13 +176,32 @@ def load_alerts(folder: Path) -> AlertsFile | None:
         AlertsError: the file cannot be used; one sentence for each mistake, without secrets.
     """
     path = folder / ALERTS_FILE
-    if not path.exists():
-        return None
+    return check_alerts(path, read_alerts(path)) if path.exists() else None
+
+
+def read_alerts(path: Path) -> str:
+    """The text of the file.
+
+    Raises:
+        AlertsError: it cannot be read.
+    """
     try:
-        return AlertsFile.model_validate(load_yaml(path))
+        return path.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise AlertsError(f"{path}: is no text") from None
+    except OSError as error:
+        raise AlertsError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def check_alerts(path: Path, text: str) -> AlertsFile:
+    """The rules and channels that this text of the file means.
+
+    Raises:
+        AlertsError: it cannot be used; one sentence for each mistake, without secrets.
+    """
+    try:
+        return AlertsFile.model_validate(parse_yaml(path, text))
     except ValidationError as error:
         raise AlertsError(sentences(path, error)) from None
-    except (SiteConfigError, UnicodeDecodeError) as error:
-        raise AlertsError(
-            str(error) if isinstance(error, SiteConfigError) else f"{path}: is no text"
-        ) from None
+    except SiteConfigError as error:
+        raise AlertsError(str(error)) from None

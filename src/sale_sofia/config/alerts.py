@@ -4,6 +4,8 @@ from typing import Final
 
 ALERTS_FILE: Final = "alerts.yaml"
 """The file of rules and channels, in DATA_DIR."""
+ALERTS_FILE_SECONDS: Final = 10.0
+"""Longest wait for somebody else who is changing the file; a change takes milliseconds."""
 CHANNEL_SCHEMES: Final = frozenset(
     {
         "mailto", "mailtos", "json", "jsons", "xml", "xmls", "form", "forms", "tgram", "ntfy", "ntfys",

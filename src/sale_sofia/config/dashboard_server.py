@@ -22,3 +22,15 @@ DEMO_DAYS: Final = 14
 """Days of the demo's world that have passed when it is first shown: enough for prices to move."""
 DEMO_DAYS_MISSED: Final = 14
 """Days at most that a demo of long ago is crawled for; those before passed unseen."""
+DASHBOARD_LOGIN_SECONDS: Final = 12 * 3600.0
+"""How long a login holds: a day of looking; the browser forgets it when it is closed."""
+DASHBOARD_LOGIN_MOST_BYTES: Final = 4_096
+"""Largest form with a password; nothing longer is read."""
+DASHBOARD_TRY_SECONDS: Final = 1.0
+"""How long whoever gave a wrong password waits for the next try; doubled by each further one."""
+DASHBOARD_TRY_MOST_SECONDS: Final = 300.0
+"""Longest such wait: some 300 tries a day, too few to guess 8 characters."""
+DASHBOARD_TRIES_FORGOTTEN_SECONDS: Final = 3600.0
+"""Wrong tries before a pause as long as this count no more."""
+DASHBOARD_TRIES_KNOWN: Final = 10_000
+"""Senders of wrong passwords that are remembered at once; so that they cannot fill the memory."""

@@ -44,11 +44,27 @@ LOAN_OWN_PERCENT: Final = 20
 """Per cent of all costs that the buyer has: banks lend up to 80."""
 LOAN_PERCENT: Final = 2.8
 """Per cent of interest a year: what Bulgarian banks ask for a mortgage in euros in 2026."""
+LOAN_PERCENTS: Final = (0.0, 15.0, 0.1)
+"""Per cent of interest that can be tried: from, to, step."""
 LOAN_YEARS: Final = 25
 """Years of a usual mortgage."""
 PHOTOS_SHOWN: Final = 30
 """Photos of a flat that are shown: portals allow so many."""
 WEIGHT_MOST: Final = 100
 """The most that a weight can be tried at; only their shares count."""
-MAP_NAMES: Final = 30
-"""Neighbourhoods that are named on a map: more names cover each other."""
+MAP_NAME_SIZE: Final = 12
+"""Pixels: the height of letters on the map."""
+MAP_NAME_GAP: Final = 2
+"""Pixels that are left free around a name on the map."""
+MAP_CENTRE: Final = (42.697, 23.322)
+"""The middle of Sofia, where no flat says its place."""
+MAP_ZOOMS: Final = (10.0, 12.5)
+"""The widest and the nearest view at first: all of Sofia, and some neighbourhoods."""
+MAP_NARROW: Final = 356
+"""Pixels: the width of the map on a telephone."""
+MAP_EDGE: Final = 60
+"""Pixels that are left free around the outermost points."""
+MAP_DOT: Final = 8
+"""Pixels: half of what a flat's point covers."""
+MAP_FEW_POINTS: Final = 300
+"""Points that names are moved aside for; among more there is no place free."""

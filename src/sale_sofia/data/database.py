@@ -72,7 +72,7 @@ def retry_on_busy(
                 try:
                     return function(*args, **kwargs)
                 except DatabaseBusy:
-                    time.sleep(random.uniform(0, min(longest_pause, first_pause * 2**attempt)))
+                    time.sleep(random.uniform(0, min(longest_pause, first_pause * 2**attempt)))  # noqa: S311 - a pause
             return function(*args, **kwargs)
 
         return persistent

@@ -17,6 +17,8 @@ from sale_sofia.listings.model import Listing
 
 FIELDS: Final = tuple(Listing.model_fields)
 ROWS_AT_ONCE: Final = 1000
+FORMULA_SIGNS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠")
+"""With these a text begins that a spreadsheet may carry out instead of showing it."""
 
 Record = dict[str, Any]
 _KIND: Final = Listing.model_fields["kind"].default
@@ -31,7 +33,8 @@ def export_listings(db: Database, path: Path, *, rows_at_once: int = ROWS_AT_ONC
     """Write every advert, as it is at this moment, and say how many there are; also those that are gone.
 
     The file is there whole, or it is as it was before. The suffix chooses the format: `.csv` (lists as JSON,
-    nothing for unknown), `.jsonl` or `.parquet`. The columns are the fields of `Listing`, in order.
+    nothing for unknown, one `'` before a text that a spreadsheet would take for a formula or that begins with
+    one), `.jsonl` or `.parquet`. The columns are the fields of `Listing`, in order.
 
     Raises:
         ValueError: a suffix of no known format.
@@ -93,6 +96,8 @@ def _write_csv(path: Path, batches: _Batches) -> int:
 
 
 def _cell(value: object) -> object:
+    if isinstance(value, str) and value.startswith(("'", *FORMULA_SIGNS)):
+        return f"'{value}"
     return _json(value) if isinstance(value, list | bool) else value
 
 

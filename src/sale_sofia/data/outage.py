@@ -48,4 +48,4 @@ class Outage:
         if time.monotonic() - self._since >= self._seconds:
             raise error
         longest = min(LONGEST_OUTAGE_PAUSE_SECONDS, FIRST_OUTAGE_PAUSE_SECONDS * 2**tries)
-        self._given_up.wait(random.uniform(longest / 2, longest))
+        self._given_up.wait(random.uniform(longest / 2, longest))  # noqa: S311 - a pause

@@ -4,6 +4,7 @@ from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, case, func, select
 
+from sale_sofia.data.match_doubts import read_doubts
 from sale_sofia.data.property_schema import listing_sources, match_decisions, match_links
 from sale_sofia.data.schema import listings
 
@@ -35,6 +36,8 @@ class ReviewLine(NamedTuple):
     two: int
     low: int
     high: int
+    unsure_since: float | None = None
+    """When the buyer said that he is not sure, in seconds since 1970."""
 
 
 def list_properties(connection: Connection, *, order: Order, limit: int) -> list[PropertyLine]:
@@ -71,13 +74,31 @@ def count_properties(connection: Connection) -> tuple[int, int]:
 
 
 def review_queue(connection: Connection, *, limit: int) -> list[ReviewLine]:
-    """Pairs of properties that may be one and on which the buyer has said nothing, the likeliest first.
+    """Pairs of properties that may be one and on which the buyer has not decided, the likeliest first.
 
-    Among them such as score high but hold a contradiction between them.
+    Among them such as score high but hold a contradiction between them. Those of which the buyer said that he
+    is not sure come last, the longest unsure first.
     """
+    doubts = read_doubts(connection)
+    best: dict[frozenset[int], ReviewLine] = {}
+    unsure: dict[frozenset[int], ReviewLine] = {}
+    for row in connection.execute(_waiting()):
+        pair = frozenset(row[1:3])
+        if (since := doubts.get(pair)) is not None:
+            unsure.setdefault(pair, ReviewLine(*row)._replace(unsure_since=since))
+        else:
+            best.setdefault(pair, ReviewLine(*row))
+        if len(best) == limit:
+            break
+    last = sorted(unsure.values(), key=lambda line: line.unsure_since or 0.0)
+    return [*best.values(), *last][:limit]
+
+
+def _waiting() -> Select[Any]:
+    """Pairs of adverts of two properties that nobody has decided on, the likeliest first."""
     one, two = listing_sources.alias("one"), listing_sources.alias("two")
     spoken = and_(match_decisions.c.low == match_links.c.low, match_decisions.c.high == match_links.c.high)
-    waiting = (
+    return (
         select(
             match_links.c.probability,
             one.c.property_id,
@@ -91,12 +112,6 @@ def review_queue(connection: Connection, *, limit: int) -> list[ReviewLine]:
         .where(one.c.property_id != two.c.property_id, match_decisions.c.same.is_(None))
         .order_by(match_links.c.probability.desc(), match_links.c.low, match_links.c.high)
     )
-    best: dict[frozenset[int], ReviewLine] = {}
-    for row in connection.execute(waiting):
-        best.setdefault(frozenset(row[1:3]), ReviewLine(*row))
-        if len(best) == limit:
-            break
-    return list(best.values())
 
 
 def _numbers() -> Select[Any]:

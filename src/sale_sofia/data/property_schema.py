@@ -61,6 +61,15 @@ match_decisions = Table(
     Column("decided_at", Float, nullable=False),
 )
 
+# Pairs of which the buyer is not sure, by the ids their properties had then: their oldest adverts.
+match_doubts = Table(
+    "match_doubts",
+    metadata,
+    Column("low", ForeignKey("listings.id"), primary_key=True),
+    Column("high", ForeignKey("listings.id"), primary_key=True),
+    Column("said_at", Float, nullable=False),
+)
+
 # An advert as it was matched last; where `content_hash` is not the advert's, it has changed since.
 match_fingerprints = Table(
     "match_fingerprints",

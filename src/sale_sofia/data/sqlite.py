@@ -168,7 +168,7 @@ def exclusive(path: Path, patience: float) -> Iterator[None]:
 def _open_lock(path: Path) -> int:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        return os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise explain_os_error(error, path) from error
 

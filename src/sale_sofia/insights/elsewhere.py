@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sale_sofia.config.history import VAT_RATE
+from sale_sofia.config.insights import LEAST_SAVING_EUR
 from sale_sofia.insights.flats import Advert, Flat
 
 _TWO = 2
@@ -45,4 +46,8 @@ def _compared(flat: Flat) -> Elsewhere | None:
     if len(lowest) < _TWO:
         return None
     (least, cheapest), *_, (most, dearest) = sorted(lowest.values(), key=lambda one: one[0])
-    return Elsewhere(flat, cheapest, dearest, most - least, (most - least) / most) if most > least else None
+    return (
+        Elsewhere(flat, cheapest, dearest, most - least, (most - least) / most)
+        if most - least >= LEAST_SAVING_EUR
+        else None
+    )

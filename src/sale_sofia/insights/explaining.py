@@ -6,8 +6,7 @@ from importlib.resources import files
 from string import Formatter
 from typing import Any, Final, Literal
 
-import yaml
-
+from sale_sofia.config.yaml_text import read_yaml
 from sale_sofia.insights.costs import Band, all_costs
 from sale_sofia.insights.flats import Flat
 from sale_sofia.insights.judging import Criterion, Finding, Part
@@ -29,7 +28,7 @@ _COST_NAMES: Final[Mapping[str, Mapping[Language, str]]] = {
 @cache
 def _words() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
     text = files("sale_sofia.insights").joinpath("words.yaml").read_text("utf-8")
-    words: Mapping[str, Mapping[str, Mapping[str, str]]] = yaml.safe_load(text)
+    words: Mapping[str, Mapping[str, Mapping[str, str]]] = read_yaml(text)
     return words
 
 

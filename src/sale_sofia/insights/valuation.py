@@ -42,6 +42,8 @@ class Valuation:
     rests_on: int = 0
     """How many flats have a part in the fair price."""
     current: Current | None = None
+    few: TooFewFlats | None = None
+    """Where there are too few flats to tell a fair price from."""
 
     def as_json(self) -> dict[str, Any]:
         """As it is printed."""
@@ -82,7 +84,7 @@ def value_property(
     try:
         current = current_model(database, settings, refit=refit)
     except TooFewFlats as few:
-        return Valuation(flat, None, "unknown", f"no fair price: {few}")
+        return Valuation(flat, None, "unknown", f"no fair price: {few}", few=few)
     return value_flat(database, flat, current)
 
 
@@ -178,10 +180,7 @@ def enough(flats: list[Flat], settings: Settings) -> list[Flat]:
         TooFewFlats: it cannot.
     """
     if len(flats) < settings.valuation_least_flats:
-        raise TooFewFlats(
-            f"{len(flats)} flats with a price, an area and a place are known, "
-            f"and {settings.valuation_least_flats} are needed (VALUATION_LEAST_FLATS)"
-        )
+        raise TooFewFlats(len(flats), settings.valuation_least_flats)
     return flats
 
 

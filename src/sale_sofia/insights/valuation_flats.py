@@ -1,7 +1,8 @@
 """Which flats a fair price is worked out from, and of which it can be."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from sale_sofia.config.scoring import COMPARED_TYPES
 from sale_sofia.config.valuation import (
@@ -15,9 +16,27 @@ from sale_sofia.insights.costs import price_band
 from sale_sofia.insights.flats import Flat
 from sale_sofia.listings.places import SOFIA
 
+_REASONS: Final[Mapping[str, str]] = {
+    "deal": "only flats for sale have a fair price here",
+    "type": "it is not known to be a flat",
+    "city": "it is not known to be in Sofia",
+    "conflict": "its adverts contradict each other about the place",
+    "place": "its neighbourhood is not known",
+    "area": "its area is not known",
+    "odd_area": "its area is not one of a flat",
+}
+
 
 class TooFewFlats(ValueError):
     """There are not enough flats to tell a fair price from; the text says how many are needed."""
+
+    def __init__(self, known: int, needed: int) -> None:
+        super().__init__(
+            f"{known} flats with a price, an area and a place are known, "
+            f"and {needed} are needed (VALUATION_LEAST_FLATS)"
+        )
+        self.known = known
+        self.needed = needed
 
 
 def asked_eur_sqm(flat: Flat) -> float | None:
@@ -35,17 +54,23 @@ def log_asked(flat: Flat) -> float:
 
 
 def why_not_valued(flat: Flat) -> str | None:
-    """Why no fair price can be told of this flat; None when one can."""
-    reasons = (
-        (flat.deal != "sale", "only flats for sale have a fair price here"),
-        (flat.property_type not in COMPARED_TYPES, "it is not known to be a flat"),
-        (flat.city != SOFIA, "it is not known to be in Sofia"),
-        ("place_conflict" in flat.flags, "its adverts contradict each other about the place"),
-        (flat.neighbourhood is None and flat.lat is None, "its neighbourhood is not known"),
-        (flat.area_sqm is None, "its area is not known"),
-        (not _is_usual_area(flat.area_sqm), "its area is not one of a flat"),
-    )
-    return next((sentence for applies, sentence in reasons if applies), None)
+    """Why no fair price can be told of this flat, in a sentence; None when one can."""
+    reason = not_valued_for(flat)
+    return _REASONS[reason] if reason else None
+
+
+def not_valued_for(flat: Flat) -> str | None:
+    """The same as the name of the reason."""
+    reasons = {
+        "deal": flat.deal != "sale",
+        "type": flat.property_type not in COMPARED_TYPES,
+        "city": flat.city != SOFIA,
+        "conflict": "place_conflict" in flat.flags,
+        "place": flat.neighbourhood is None and flat.lat is None,
+        "area": flat.area_sqm is None,
+        "odd_area": not _is_usual_area(flat.area_sqm),
+    }
+    return next((reason for reason, applies in reasons.items() if applies), None)
 
 
 def known_flats(flats: Iterable[Flat], *, seen_since: float, most: int) -> list[Flat]:

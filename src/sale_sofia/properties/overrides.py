@@ -6,6 +6,7 @@ from itertools import product
 
 from sqlalchemy import Connection
 
+from sale_sofia.data.match_doubts import save_doubt
 from sale_sofia.data.properties import members_of, read_decisions, resolve, save_decisions
 from sale_sofia.properties.runs import PropertyMatching
 
@@ -34,6 +35,18 @@ def part(matching: PropertyMatching, one: int, two: int) -> None:
     """The two properties are two flats, however alike their adverts are."""
     members = matching.database.run_write(partial(_part, one=one, two=two, now=matching.clock()))
     matching.match_new(also=members)
+
+
+def leave_open(matching: PropertyMatching, one: int, two: int) -> None:
+    """The buyer is not sure of the two: nothing changes, but all other pairs are asked before them."""
+    matching.database.run_write(partial(_leave_open, one=one, two=two, now=matching.clock()))
+
+
+def _leave_open(connection: Connection, one: int, two: int, now: float) -> None:
+    first, second = resolve(connection, one), resolve(connection, two)
+    if first == second:
+        raise WrongDecision(f"{one} and {two} are one property: {first}; there is nothing to be unsure of")
+    save_doubt(connection, first, second, now=now)
 
 
 def _part(connection: Connection, one: int, two: int, now: float) -> list[int]:

@@ -50,6 +50,7 @@ def show_review(connection: Connection, lines: Sequence[ReviewLine]) -> list[Vie
         {
             "properties": [line.one, line.two],
             "probability": line.probability,
+            "unsure_since": line.unsure_since,
             "adverts": [_shown(adverts[one]) for one in (line.low, line.high)],
         }
         for line in lines

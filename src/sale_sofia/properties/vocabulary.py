@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-import yaml
+from sale_sofia.config.yaml_text import read_yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class MatchingWords:
 def matching_words() -> MatchingWords:
     """All of the file."""
     text = resources.files("sale_sofia.properties").joinpath("matching_words.yaml").read_text("utf-8")
-    loaded = yaml.safe_load(text)
+    loaded = read_yaml(text)
     return MatchingWords(
         kinds=tuple(map(frozenset, loaded["kinds"])),
         stop_words=frozenset(loaded["stop_words"]),

@@ -7,9 +7,9 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
+from sale_sofia.config.yaml_text import read_yaml
 from sale_sofia.properties.comparison import LEVELS, Comparison
 from sale_sofia.properties.roundness import ROUND_AREAS, ROUND_PRICES, area_roundness, price_roundness
 
@@ -46,7 +46,7 @@ class Weights:
 def load_weights() -> Weights:
     """The weights of this installation."""
     text = resources.files("sale_sofia.config").joinpath("matching_weights.yaml").read_text("utf-8")
-    return weights_from(yaml.safe_load(text))
+    return weights_from(read_yaml(text))
 
 
 def weights_from(data: Mapping[str, Any]) -> Weights:

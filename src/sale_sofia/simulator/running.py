@@ -68,7 +68,7 @@ class RunningSimulator:
         return self.process.returncode
 
     def _ask(self, what: str, method: str = "GET") -> dict[str, Any]:
-        request = Request(next(iter(self.urls.values())) + ADMIN + what, method=method)  # noqa: S310
+        request = Request(next(iter(self.urls.values())) + ADMIN + what, method=method)  # noqa: S310 - our own
         with urlopen(request, timeout=_ADMIN_SECONDS) as answer:  # noqa: S310 - our own loopback address
             return dict(json.load(answer))
 

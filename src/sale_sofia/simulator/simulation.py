@@ -14,6 +14,7 @@ from sale_sofia.simulator.layouts import LAYOUTS, changed
 from sale_sofia.simulator.model import World
 from sale_sofia.simulator.page_cache import PageCache
 from sale_sofia.simulator.portal import Portal
+from sale_sofia.simulator.rivals import with_rivals
 from sale_sofia.simulator.simulator_config import SimulatorConfig, check_layouts
 from sale_sofia.simulator.stock import Stock
 from sale_sofia.simulator.twin_portals import TWIN_PORTALS
@@ -81,7 +82,9 @@ def _stock(config: SimulatorConfig, world: World, site: str) -> Stock[Any]:
     if site in TWIN_PORTALS:
         return Stock(twin_adverts(world, site))
     total = config.properties if config.copies else None
-    return Stock(world.imot, total) if site == "imot.bg" else Stock(world.bazar, total)
+    if site == "imot.bg":
+        return Stock(world.imot, total)
+    return Stock(with_rivals(world) if config.rivals else world.bazar, total)
 
 
 def _write_truths(path: Path, portals: Mapping[str, AnyPortal]) -> None:

@@ -54,6 +54,8 @@ class SimulatorConfig:
     """The cap of imot.bg."""
     layouts: tuple[str, ...] = ()
     """Changed layouts by their names, at most one for each site: pages as portals may serve them one day."""
+    rivals: bool = False
+    """Whether some flats are on bazar.bg at another price, or from another seller, than on imot.bg."""
     etag: bool = False
     """Whether pages carry an ETag, and one that is named in a request is not sent again."""
     cache_megabytes: int = 256

@@ -250,6 +250,15 @@ def test_a_search_is_saved_opened_and_forgotten(tmp_path: Path, monkeypatch: pyt
     with store(tmp_path).read() as connection:
         (saved,) = list_searches(connection)
     assert (saved.name, saved.query) == ("До 250", {"price_max": 250_000})
+    screen.checkbox(key="q.passing").set_value(True).run()
+    next(one for one in screen.text_input if one.label == "Име на търсенето").set_value("Минаващи")
+    next(button for button in screen.button if button.label == "Запази търсенето").click().run()
+    with store(tmp_path).read() as connection:
+        found = {one.name: one.query for one in list_searches(connection)}
+    asked = {"price_max": 250_000, "profile": "default", "passing": True, "sort": "score"}
+    assert found["Минаващи"] == asked
+    assert screen.query_params["passing"] == "true"
+    screen.button(key="forget-Минаващи").click().run()
     screen.button(key="forget-До 250").click().run()
     with store(tmp_path).read() as connection:
         assert list_searches(connection) == []
@@ -396,17 +405,3 @@ def test_the_demo_world_is_counted_as_the_database_has_it(
     assert prices
     known = {url: price for url, price in prices.items() if not math.isnan(price)}
     assert {url: price for url, price in known.items() if offered.get(url) != price} == {}
-
-
-def test_nothing_is_drawn_before_the_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put_adverts(tmp_path, KNOWN)
-    monkeypatch.setenv("DASHBOARD_PASSWORD", "correct horse")
-    screen = open_screen("search", tmp_path, monkeypatch)
-    assert "Лозенец" not in words(screen)
-    screen.text_input[0].set_value("wrong horse")
-    screen.button[0].click().run()
-    assert screen.error[0].value == "Паролата не е вярна."
-    assert "Лозенец" not in words(screen)
-    screen.text_input[0].set_value("correct horse")
-    screen.button[0].click().run()
-    assert "Лозенец · Метро: 400 m" in words(screen)

@@ -9,11 +9,15 @@ import yaml
 from sqlalchemy import delete, func, insert, select, update
 
 from app_runs import open_screen, put_adverts, spaced, store, table, words
+from sale_sofia.app import formatting as shown
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.data.incidents import IncidentKind, Trouble, open_incident
 from sale_sofia.data.job_model import JobState
+from sale_sofia.data.properties_views import review_queue
 from sale_sofia.data.property_schema import listing_sources, match_links
 from sale_sofia.data.schema import frontier, jobs, listings
+from sale_sofia.insights.elsewhere import cheaper_elsewhere
+from sale_sofia.insights.flat_rows import read_flats
 from sale_sofia.insights.market import Cell, read_market
 from sale_sofia.insights.profiles import load_profile
 from sale_sofia.properties import overrides
@@ -38,7 +42,7 @@ def test_an_empty_database_is_said_to_be_empty(
         "market": "Няма имоти, от които да се смята.",
         "cross_site": "Още няма нито една обява.",
         "criteria": "**0 → 0 минават**",
-        "alerts": "Още няма правила. Започнете с: sale-sofia alerts init",
+        "alerts": "Още няма правила. Започнете тук, или с: sale-sofia alerts init",
         "health": 'imot.bg</strong> <span class="ss-small">– не се събират</span> · още не е събирано',
     }
     assert expected[name] in told
@@ -141,6 +145,40 @@ def _put_beside(data: Path, advert: dict[str, object]) -> None:
         )
     if one != two:
         overrides.link(matching, one, two)
+
+
+def test_an_unsure_pair_goes_to_the_end_of_the_queue_and_stays_there_after_a_reload(
+    demo_copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store(demo_copy).read() as connection:
+        before = review_queue(connection, limit=200)
+    assert len(before) > 1
+    screen = open_screen("cross_site", demo_copy, monkeypatch)
+    assert f"Чакат отговор: **{len(before)}**" in words(screen)
+    assert "Не сте сигурни от" not in words(screen)
+    screen.button(key="cross_unsure").click().run()
+    with store(demo_copy).read() as connection:
+        after = review_queue(connection, limit=200)
+    assert [line[:5] for line in after] == [line[:5] for line in (*before[1:], before[0])]
+    for _ in before[1:]:
+        screen = open_screen("cross_site", demo_copy, monkeypatch)
+        assert "Не сте сигурни от" not in words(screen)
+        screen.button(key="cross_unsure").click().run()
+    told = words(open_screen("cross_site", demo_copy, monkeypatch))
+    assert f"Чакат отговор: **{len(before)}**" in told
+    assert f"Не сте сигурни от {shown.moment(after[-1].unsure_since)}." in told
+
+
+def test_the_demo_has_flats_that_are_cheaper_elsewhere_and_pairs_to_review(
+    demo_world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store(demo_world).read() as connection:
+        cheaper = cheaper_elsewhere(read_flats(connection))
+    told = words(open_screen("cross_site", demo_world, monkeypatch))
+    assert f"по-евтино от друг: **{len(cheaper)}**" in told
+    assert "<strong>€ 330 299 (bazar.bg)</strong> вместо <s>€ 355 160 (imot.bg)</s>" in told
+    assert "▼ −€ 24 861 (−7,0 %)" in told
+    assert "Чакат отговор: **4**. За тази двойка вероятността е 99 %." in told
 
 
 @pytest.mark.parametrize(("answer", "flats", "left"), [("same", 1, 0), ("different", 2, 0), ("unsure", 2, 1)])

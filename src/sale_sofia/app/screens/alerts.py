@@ -1,13 +1,13 @@
-"""Alerts: the channels with a test button, the rules, and the log of what was sent and why."""
+"""Alerts: channels with a test button, rules to switch and change, and what was sent and why."""
 
 from functools import partial
 
 import streamlit as st
 
 from sale_sofia.alerts.channels import channels_of
-from sale_sofia.app import alerts, safe, state
+from sale_sofia.app import alert_rules, alerts, safe, state
 from sale_sofia.app.words import say
-from sale_sofia.config.alert_file import AlertsError, AlertsFile, load_alerts
+from sale_sofia.config.alert_file import RULE_KINDS, AlertsError, AlertsFile, load_alerts
 from sale_sofia.config.alerts import ALERTS_FILE, SHOWN_MESSAGES
 from sale_sofia.config.screens import LONGEST_CELL
 from sale_sofia.data.alert_outbox import read_log
@@ -18,6 +18,7 @@ def page() -> None:
     """Draw the page."""
     st.title(say("page.alerts"))
     st.caption(say("alerts.note", file=f"`DATA_DIR/{ALERTS_FILE}`"))
+    alert_rules.tell_what_happened()
     try:
         file = load_alerts(state.settings().data_dir)
     except AlertsError as error:
@@ -25,6 +26,7 @@ def page() -> None:
         return
     if file is None:
         st.info(say("alerts.no_file"))
+        st.button(say("alerts.begin"), on_click=alert_rules.begin, key="alerts-begin")
     else:
         _channels(file)
         _rules(file)
@@ -60,6 +62,27 @@ def _rules(file: AlertsFile) -> None:
         st.dataframe(rows, hide_index=True)
     else:
         st.markdown(say("alerts.no_rules"))
+    _change(file)
+
+
+def _change(file: AlertsFile) -> None:
+    """One rule at a time: what it is now, or a new one."""
+    if not file.channels:
+        st.info(say("alerts.channel_first"))
+        return
+    written = alert_rules.rule_file().written()
+    choices = {(kind, one["name"]): one for kind in RULE_KINDS for one in written[kind]}
+    new = [(kind, "") for kind in RULE_KINDS]
+    kind, name = st.selectbox(
+        say("alerts.change"),
+        [*choices, *new],
+        format_func=lambda one: safe.plain(one[1]) or say(f"alerts.new.{one[0]}"),
+        key="rule",
+    )
+    before = choices.get((kind, name))
+    if before:
+        alert_rules.draw_switches(before)
+    alert_rules.draw(alert_rules.Form(file, kind, before))
 
 
 def _log() -> None:

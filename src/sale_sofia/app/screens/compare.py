@@ -88,7 +88,7 @@ def _label(flat: Flat) -> str:
 
 
 def _weights(deck: Deck, flats: Sequence[Flat]) -> None:
-    st.subheader(say("compare.weights"))
+    st.header(say("compare.weights"))
     st.caption(say("compare.weights_why"))
     now = deck.profile.weights.model_dump()
     columns = st.columns(COMPARED_MOST)

@@ -7,6 +7,8 @@ import streamlit as st
 
 from sale_sofia.app import criteria, safe, state
 from sale_sofia.app.criteria import SECTIONS, Field
+from sale_sofia.app.formatting import percent
+from sale_sofia.app.inputs import decimal
 from sale_sofia.app.profiles import PARAMETER as PROFILE
 from sale_sofia.app.profiles import chosen_profile
 from sale_sofia.app.words import named, say
@@ -48,7 +50,9 @@ def _widget(name: str, profile: Profile, field: Field) -> Any:  # noqa: ANN401 -
         return st.toggle(label, value=value, key=key)
     if field.kind in {"several", "choice"}:
         return _choice(label, key, field, value)
-    kind = int if field.kind == "least" or (field.step >= 1 and float(value).is_integer()) else float
+    if field.step < 1:
+        return decimal(label, (0.0, field.most or 0.0, field.step), float(value), key)
+    kind = int if field.kind == "least" or float(value).is_integer() else float
     return st.number_input(
         label,
         min_value=kind(1 if field.kind == "least" else 0),
@@ -81,11 +85,16 @@ def _preview(place: Any, name: str, profile: Profile, given: Mapping[str, Any]) 
             return
         passing = criteria.preview_draft(draft) if changes else criteria.preview(profile)
         st.markdown(f"**{criteria.preview_line(passing)}**")
-        if remark := draft.remark():
-            st.caption(say("criteria.normalised", total=f"{draft.weights.total():g}"), help=remark)
+        if draft.remark():
+            st.caption(say("criteria.normalised", total=f"{draft.weights.total():g}"), help=_shares(draft))
         if changes:
             st.warning(say("criteria.unsaved", n=len(changes)), icon="⚠️")
             st.button(say("criteria.save"), type="primary", on_click=_save, args=(name, changes), key="save")
+
+
+def _shares(profile: Profile) -> str:
+    told = (f"{say(f'criterion.{name}')} {percent(share)}" for name, share in profile.shares().items())
+    return ", ".join(told)
 
 
 def _save(name: str, changes: list[tuple[str, Any]]) -> None:

@@ -46,9 +46,7 @@ def _review(deck: Deck) -> None:
         st.success(say("cross.no_review"))
         return
     line = waiting[0]
-    st.markdown(
-        say("cross.asked", n=formatting.number(len(waiting)), share=formatting.percent(line.probability))
-    )
+    st.markdown(cross_site.asked_line(waiting))
     with st.container(horizontal=True):
         options = (("same", cross_site.say_same), ("different", cross_site.say_different))
         for number, (name, decide) in enumerate((*options, ("unsure", cross_site.say_unsure)), start=1):

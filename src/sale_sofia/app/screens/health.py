@@ -7,7 +7,7 @@ import streamlit as st
 from sale_sofia.app import charts, health, state
 from sale_sofia.app.words import say
 from sale_sofia.config.monitoring import FAILED_PAGES_SHOWN, HEALTH_RUNS, INCIDENTS_SHOWN
-from sale_sofia.config.services import FLOWER_PORT
+from sale_sofia.config.services import FLOWER_HOST
 from sale_sofia.data.failed_pages import FailedPage, archived_page, failed_pages
 from sale_sofia.data.incidents import newest_incidents
 from sale_sofia.data.pages import PageRecord
@@ -124,14 +124,14 @@ def _workers(live: LiveState) -> None:
         st.markdown(
             say(
                 "health.at_work",
-                workers=len(live.workers),
-                names=", ".join(live.workers),
+                workers="?" if live.workers is None else len(live.workers),
+                names=", ".join(live.workers or ()),
                 waiting=live.waiting,
             )
         )
     else:
         st.markdown(say("health.no_redis"))
-    st.markdown(say("health.flower", url=f"http://127.0.0.1:{FLOWER_PORT}"))
+    st.markdown(say("health.flower", url=f"http://{FLOWER_HOST}:{state.settings().flower_port}"))
     st.header(say("health.proxies"))
     rows = proxy_rows(state.settings())
     if rows:

@@ -31,11 +31,11 @@ def page() -> None:
     flats = _flats(deck, which or CHOICES[0])
     chosen = show_map(deck, flats, "map")
     if chosen:
-        st.subheader(say("map.at_point", found=count_line(len(chosen))))
+        st.header(say("map.at_point", found=count_line(len(chosen))))
         show_cards(deck, chosen, "map-point")
     else:
         # Whoever cannot see or point at the map reads the same here.
-        st.subheader(say("map.best"))
+        st.header(say("map.best"))
         show_cards(deck, [flat for flat in flats if flat.lat is not None][:CARDS_PER_ROW], "map-best")
     navigation.link("search", say("map.search"), view="map")
 

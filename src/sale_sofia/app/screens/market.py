@@ -4,7 +4,7 @@ from typing import cast
 
 import streamlit as st
 
-from sale_sofia.app import charts, formatting, market
+from sale_sofia.app import charts, formatting, market, safe
 from sale_sofia.app.words import say
 from sale_sofia.insights.market import Deal, Market
 from sale_sofia.insights.market_figures import Figures
@@ -42,7 +42,7 @@ def _choices(found: Market) -> tuple[str | None, str | None]:
     with left:
         place = st.selectbox(
             say("market.place"), market.places(found), index=None, placeholder=everywhere, key="place",
-            bind="query-params",
+            format_func=safe.plain, bind="query-params",
         )  # fmt: skip
     with right:
         rooms = st.selectbox(

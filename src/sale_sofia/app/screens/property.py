@@ -97,15 +97,15 @@ def _score(deck: Deck, data: PropertyData) -> None:
         st.info(say("score.none", profile=safe.markdown(deck.profile_name)))
         return
     judgements.show_score(score, deck.profile)
-    st.subheader(say("score.conditions"))
+    st.header(say("score.conditions"))
     judgements.show_findings(score, frozenset(deck.profile.unknown_ok))
 
 
 def _diary(data: PropertyData) -> None:
     show_status(data)
-    st.subheader(say("diary.viewings"))
+    st.header(say("diary.viewings"))
     show_viewings(data)
-    st.subheader(say("diary.notes"))
+    st.header(say("diary.notes"))
     show_notes(data)
 
 

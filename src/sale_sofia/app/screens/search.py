@@ -30,7 +30,7 @@ def page() -> None:
     view = _head(result)
     _show(deck, result.passed, view, "passed")
     if result.unknown:
-        st.subheader(say("search.unknown", found=count_line(len(result.unknown))))
+        st.header(say("search.unknown", found=count_line(len(result.unknown))))
         st.caption(say("search.unknown_why"))
         _show(deck, result.unknown, view, "unknown")
     _foot(deck, query, result)
@@ -106,7 +106,7 @@ def _foot(deck: Deck, query: SearchQuery, result: Result) -> None:
             mime="text/csv",
             on_click="ignore",
         )
-    st.subheader(say("search.saved"))
+    st.header(say("search.saved"))
     saved.show(results.to_save(query))
 
 

@@ -36,7 +36,7 @@ def _head(deck: Deck, news: Today, who: str) -> None:
 
 
 def _queue(deck: Deck, news: Today, who: str) -> None:
-    st.subheader(say("today.queue", n=formatting.number(len(news.queue))))
+    st.header(say("today.queue", n=formatting.number(len(news.queue))))
     if not news.queue:
         done = "today.decided" if news.news else "today.nothing"
         st.success(say(done, profile=deck.profile_name) if done == "today.nothing" else say(done))
@@ -64,7 +64,7 @@ def _button(word: str, sign: str, who: str, property_id: int) -> None:
 
 
 def _all_news(deck: Deck, news: Today) -> None:
-    st.subheader(say("today.all_news"))
+    st.header(say("today.all_news"))
     by_kind = {kind: [one.flat for one in news.news if one.kind == kind] for kind in NEWS_KINDS}
     # One kind at a time: five pages of cards at once would keep the browser busy for seconds.
     kind = st.segmented_control(

@@ -27,7 +27,7 @@ def upgrade() -> None:
 def _put_aside() -> None:
     """SQLite makes `listings` anew to change what is unique in it; rows that point to it forbid that."""
     for table in _CHILDREN:
-        op.execute(sa.text(f"CREATE TABLE aside_{table} AS SELECT * FROM {table}"))  # noqa: S608
+        op.execute(sa.text(f"CREATE TABLE aside_{table} AS SELECT * FROM {table}"))  # noqa: S608 - our own tables
         op.drop_table(table)
 
 
@@ -77,7 +77,7 @@ def _bring_back() -> None:
     )
     op.execute(
         sa.text(
-            "INSERT INTO listing_changes (id, listing_id, visit_id, field, old, new, seen_at) "  # noqa: S608
+            "INSERT INTO listing_changes (id, listing_id, visit_id, field, old, new, seen_at) "  # noqa: S608 - our own tables
             f"SELECT id, listing_id, {visit}, field, old, new, seen_at FROM aside_listing_changes aside"
         )
     )
@@ -87,7 +87,7 @@ def _bring_back() -> None:
     )
     op.execute(
         sa.text(
-            "INSERT INTO price_points (id, listing_id, price_eur, price_bgn, vat, kind, visit_id, seen_at) "  # noqa: S608
+            "INSERT INTO price_points (id, listing_id, price_eur, price_bgn, vat, kind, visit_id, seen_at) "  # noqa: S608 - our own tables
             f"SELECT id, listing_id, price_eur, price_bgn, vat, {first}, {visit}, seen_at "
             "FROM aside_price_points aside"
         )
@@ -97,7 +97,7 @@ def _bring_back() -> None:
         if op.get_bind().dialect.name == "postgresql":
             op.execute(
                 sa.text(
-                    f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), MAX(id)) FROM {table}"  # noqa: S608
+                    f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), MAX(id)) FROM {table}"  # noqa: S608 - our own tables
                 )
             )
 

@@ -1,0 +1,135 @@
+"""Rules are edited in their file: whole or not at all, nobody's change lost, remarks and secrets kept."""
+
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app_runs import store
+from sale_sofia.alerts.editing import RuleChanged, RuleFile
+from sale_sofia.alerts.running import Alerts
+from sale_sofia.config.alert_file import AlertsError, load_alerts
+from sale_sofia.config.settings import Settings
+from sale_sofia.data.incidents import IncidentKind, Trouble, open_incident
+
+HEAD = 'channels: {mail: "json://${MAIL_TOKEN}@127.0.0.1:9"}   # a secret of the environment\n'
+RULE: dict[str, Any] = {"name": "Мое", "profile": "default", "channels": ["mail"]}
+
+
+@pytest.fixture
+def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RuleFile:
+    monkeypatch.setenv("MAIL_TOKEN", "TopSecret77")
+    file = RuleFile(Settings(data_dir=tmp_path), store(tmp_path))
+    file.begin()
+    file.path.write_text(file.path.read_text("utf-8").replace("channels: {}\n", HEAD), "utf-8")
+    return file
+
+
+def names(rules: RuleFile) -> list[str]:
+    file = load_alerts(rules.settings.data_dir)
+    assert file is not None
+    return [rule.name for rule in file.rules]
+
+
+def test_a_rule_is_added_changed_switched_and_removed_and_the_rest_stays(rules: RuleFile) -> None:
+    before = rules.path.read_text("utf-8")
+    rules.add("buyer", RULE)
+    assert rules.written() == {"buyer": [RULE], "operator": []}
+    rules.change(RULE, RULE | {"tell": ["cut"], "digest": "08:30"})
+    assert rules.named("Мое") == RULE | {"tell": ["cut"], "digest": "08:30"}
+    rules.switch("Мое", enabled=False)
+    assert rules.named("Мое")["enabled"] is False
+    rules.switch("Мое", enabled=True)
+    assert "enabled" not in rules.named("Мое")
+    assert "${MAIL_TOKEN}" in rules.path.read_text("utf-8")
+    assert "TopSecret77" not in rules.path.read_text("utf-8")
+    rules.remove(rules.named("Мое"))
+    assert rules.path.read_text("utf-8") == before
+    assert stat.S_IMODE(rules.path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("rule", "sentence"),
+    [
+        (RULE | {"channels": ["phone"]}, "no channel phone"),
+        (RULE | {"profile": "nobody"}, "no profile 'nobody'"),
+        ({"name": "x", "search": "never", "channels": ["mail"]}, "no saved search 'never'"),
+        (RULE | {"tell": []}, "tell"),
+        (RULE | {"name": "a/b"}, "is no name"),
+        (RULE | {"digest": "25:00"}, "is no time of day"),
+        (RULE | {"shortlist": True}, "say one of"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence_and_nothing_is_written(
+    rules: RuleFile, rule: dict[str, Any], sentence: str
+) -> None:
+    rules.add("buyer", RULE | {"name": "Първо"})
+    before = rules.path.read_bytes()
+    with pytest.raises(AlertsError, match=sentence) as wrong:
+        rules.add("buyer", rule)
+    assert "TopSecret77" not in str(wrong.value)
+    with pytest.raises(AlertsError, match=sentence):
+        rules.change(rules.named("Първо"), rule)
+    assert rules.path.read_bytes() == before
+
+
+def test_two_rules_of_one_name_are_refused(rules: RuleFile) -> None:
+    rules.add("buyer", RULE)
+    with pytest.raises(AlertsError, match="two rules are called Мое"):
+        rules.add("operator", {"name": "Мое", "channels": ["mail"]})
+
+
+def test_who_looked_at_an_old_rule_changes_nothing(rules: RuleFile) -> None:
+    rules.add("buyer", RULE)
+    seen = rules.named("Мое")
+    rules.switch("Мое", enabled=False)
+    before = rules.path.read_bytes()
+    with pytest.raises(RuleChanged, match="no longer what it was"):
+        rules.change(seen, RULE | {"tell": ["gone"]})
+    with pytest.raises(RuleChanged):
+        rules.remove(seen)
+    assert rules.path.read_bytes() == before
+
+
+def test_many_who_add_at_once_lose_no_rule(rules: RuleFile) -> None:
+    def add(number: int) -> None:
+        rules.add("buyer", RULE | {"name": f"Правило {number}"})
+
+    threads = [threading.Thread(target=add, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(names(rules)) == [f"Правило {number}" for number in range(8)]
+
+
+def test_a_rule_that_is_off_tells_nothing(rules: RuleFile) -> None:
+    rules.add("operator", {"name": "Crawls", "channels": ["mail"], "enabled": False})
+    with rules.database.write() as connection:
+        open_incident(connection, Trouble(IncidentKind.COLLAPSE, "imot.bg", "few"), now=900.0)
+    assert names(rules) == ["Crawls"]
+    assert _told(rules) == 0
+    rules.switch("Crawls", enabled=True)
+    assert _told(rules) == 1
+    assert _told(rules) == 0
+
+
+def _told(rules: RuleFile) -> int:
+    file = load_alerts(rules.settings.data_dir)
+    assert file is not None
+    return Alerts(rules.settings, rules.database, clock=lambda: 1000.0).look(file).items
+
+
+def test_there_is_one_file_to_begin_with(rules: RuleFile) -> None:
+    before = rules.path.read_bytes()
+    with pytest.raises(AlertsError, match="is there already"):
+        rules.begin()
+    assert rules.path.read_bytes() == before
+
+
+def test_a_rule_that_is_not_there_is_named_with_those_that_are(rules: RuleFile) -> None:
+    rules.add("buyer", RULE)
+    with pytest.raises(AlertsError, match="no rule 'Твое'; there are: Мое"):
+        rules.switch("Твое", enabled=True)
