@@ -10,12 +10,14 @@ from sale_sofia.config import parallel
 from sale_sofia.config.alerts import BEAT_SECONDS
 from sale_sofia.config.llm import ENRICH_BEAT_SECONDS, ENRICH_GRACE_SECONDS, LLM_QUEUE
 from sale_sofia.config.proxies import REFRESH_HOURS
-from sale_sofia.config.schedule import ScheduledCrawl, load_schedule
+from sale_sofia.config.schedule import SCHEDULE_LOOK_SECONDS, load_schedule
 from sale_sofia.config.settings import TIME_ZONE, Settings, load_settings
 from sale_sofia.proxies.sending import REFRESH_TASK
 from sale_sofia.scraping.redis_keys import result_url
 from sale_sofia.scraping.shutdown import shut_down
 from sale_sofia.services.child_record import tell_alive, tell_ready
+from sale_sofia.services.logs import log_as_service
+from sale_sofia.services.own_files import keep_others_out
 from sale_sofia.services.running_redis import known_redis_url
 
 _TASKS = (
@@ -95,13 +97,13 @@ def _beat_schedule(settings: Settings) -> dict[str, dict[str, Any]]:
         # A look that nobody had time for is replaced by the next one.
         "options": {"expires": 2 * parallel.RECONCILE_SECONDS},
     }
-    crawls = load_schedule(settings.data_dir).crawls
+    load_schedule(settings.data_dir)  # a wrong one is told at the start, not only when a turn has come
     return {
         "reconcile": reconcile,
         "refresh-proxies-every-6h": _refresh_entry(),
         "tell": _alerts_entry(),
         **_enrich_entry(settings),
-        **{f"crawl: {one.name}": _beat_entry(one) for one in crawls},
+        "scheduled-crawls": _crawls_entry(),
     }
 
 
@@ -124,19 +126,34 @@ def _refresh_entry() -> dict[str, Any]:
     return {"task": REFRESH_TASK, "schedule": hours, "options": {"expires": REFRESH_HOURS * 3600}}
 
 
-def _beat_entry(crawl: ScheduledCrawl) -> dict[str, Any]:
-    return {"task": f"{_TASKS[0]}.begin_scheduled", "schedule": _rhythm(crawl), "args": (crawl.name,)}
-
-
-def _rhythm(crawl: ScheduledCrawl) -> crontab:
-    if crawl.at is None:
-        return crontab(minute=0, hour=f"*/{crawl.every_hours}")
-    hour, _, minute = crawl.at.partition(":")
-    return crontab(minute=minute, hour=hour)
+def _crawls_entry() -> dict[str, Any]:
+    """A look at the schedule; one that nobody had time for is replaced by the next one."""
+    look = {"task": f"{_TASKS[0]}.begin_scheduled", "schedule": SCHEDULE_LOOK_SECONDS}
+    return {**look, "options": {"expires": SCHEDULE_LOOK_SECONDS}}
 
 
 app = Celery(parallel.APP_NAME, include=_TASKS)
 app.add_defaults(configuration)
+
+
+@signals.worker_init.connect
+@signals.beat_init.connect
+def _keep_others_out(**_: object) -> None:
+    """Also where Celery's own command started this program."""
+    keep_others_out()
+
+
+@signals.setup_logging.connect
+def _log(**_: object) -> None:
+    """Lines as everywhere, in place of Celery's own; LOG_LEVEL decides, not its `--loglevel`."""
+    log_as_service(load_settings())
+
+
+@signals.worker_init.connect
+def _be_known(sender: str, **_: object) -> None:
+    """The worker's connections to Redis have its name, so that whoever looks there sees who is at work."""
+    name = {"client_name": f"{parallel.WORKER_CLIENT}{sender}"}
+    app.conf.broker_transport_options = {**app.conf.broker_transport_options, **name}
 
 
 @signals.worker_init.connect

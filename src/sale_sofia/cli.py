@@ -1,5 +1,6 @@
 """The command line: all commands in one place. What each does is in `commands/`."""
 
+import os
 import sqlite3
 import sys
 from importlib.metadata import version
@@ -7,13 +8,17 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from sale_sofia.commands.console import BAD_INPUT, log, out
+from sale_sofia.commands.console import BAD_INPUT, out
 from sale_sofia.commands.lazy_group import LazyGroup
+from sale_sofia.commands.saying import complain, speak_in_lines
+from sale_sofia.config.settings import SettingsError, load_settings
 from sale_sofia.data.errors import DatabaseError
 from sale_sofia.data.job_model import UnknownJob
 from sale_sofia.resilience.errors import ServiceRedis
 from sale_sofia.scraping.errors import SiteBusy
 from sale_sofia.services.errors import ServiceError
+from sale_sofia.services.logs import log_for_person
+from sale_sofia.services.own_files import keep_others_out
 
 _ONE_SENTENCE = (
     DatabaseError,
@@ -38,6 +43,7 @@ class _Commands(LazyGroup):
         "jobs": "overview:jobs",
         "status": "overview:status",
         "report": "report:report",
+        "metrics": "metrics:metrics",
         "changes": "changes:changes",
         "price-history": "changes:price_history_command",
         "sweeps": "changes:sweeps",
@@ -73,11 +79,13 @@ class _Commands(LazyGroup):
         "export": "operations:export",
         "reparse": "operations:reparse",
         "prune": "operations:prune",
+        "backup": "backup:app",
+        "restore": "restore:restore",
         "parse": "pages:parse",
         "sites": "sites:app",
         "db": "operations:db_app",
         "settings": "operations:settings",
-        "doctor": "operations:doctor",
+        "doctor": "doctor:doctor",
         "simulate": "simulate:app",
     }
 
@@ -92,11 +100,12 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command; what is wrong is one sentence, never a traceback."""
+    """Run the command; what is wrong is one sentence, not a traceback. Others cannot read what it writes."""
+    keep_others_out()
     try:
         app()
     except _ONE_SENTENCE as error:
-        log.print(f"sale-sofia: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        complain(error)
         sys.exit(BAD_INPUT)
 
 
@@ -111,5 +120,16 @@ def _options(
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    log_json: Annotated[
+        bool, typer.Option("--log-json", help="Log JSON on standard error; for all that is started, too.")
+    ] = False,
 ) -> None:
-    pass
+    if log_json:
+        os.environ["LOG_JSON"] = "true"  # where the command itself, and what it starts, look for it
+    try:
+        settings = load_settings()
+    except SettingsError:  # the command that needs them says what is wrong
+        settings = None
+    log_for_person(settings)
+    if settings is not None and settings.log_json:
+        speak_in_lines()

@@ -34,7 +34,7 @@ def rules_table(file: AlertsFile, since: Mapping[str, float]) -> Table:
     table = _table("Rules", "rule", "of", "tells", "through", "when", "since")
     for rule in file.rules:
         begun = moment(since[rule.name]) if rule.name in since else "not yet"
-        when = f"at {rule.digest:%H:%M}" if rule.digest else "at once"
+        when = (f"at {rule.digest:%H:%M}" if rule.digest else "at once") if rule.enabled else "off"
         cells = (rule.name, *_about(rule), ", ".join(rule.channels), when, begun)
         table.add_row(*map(Text, cells))
     return table

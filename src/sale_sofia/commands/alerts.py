@@ -1,18 +1,16 @@
-"""Commands about alerts: run a round, try a channel, see what was sent, see the rules."""
+"""Commands about alerts: run a round, try a channel, see what was sent, see and change the rules."""
 
-import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
-from importlib.resources import files
 from typing import Annotated, Any
 from uuid import uuid4
 
 import typer
 
-from sale_sofia.alerts.channels import Channel, channels_of, open_service
-from sale_sofia.alerts.judging import profiles_of, sources_of
-from sale_sofia.alerts.operator import check_kinds
+from sale_sofia.alerts.channels import Channel, channels_of
+from sale_sofia.alerts.checking import check_channels, check_file
+from sale_sofia.alerts.editing import RuleFile
 from sale_sofia.alerts.running import Alerts
 from sale_sofia.alerts.sending import NotSent, Sender
 from sale_sofia.alerts.wording import word_message, word_test
@@ -26,6 +24,7 @@ from sale_sofia.data.alerts import read_rules
 from sale_sofia.data.database import Database
 from sale_sofia.data.migrate import initialize_database
 from sale_sofia.scraping.store import open_database
+from sale_sofia.services.logs import log_to_file
 
 app = typer.Typer(help="Alerts: tell buyers and operators what is new.", no_args_is_help=True)
 
@@ -36,7 +35,8 @@ def run(as_json: AsJson = False) -> None:
     settings = load_settings()
     database = _database(settings)
     file = _file(settings)
-    _check(settings, database, file)
+    check_file(settings, database, file)
+    log_to_file(settings, "alerts")
     done = Alerts(settings, database).run(settings.alert_run_seconds)
     counts = database.run_read(count_messages)
     answer = {**asdict(done.looked), **done.delivered.as_json(), "waiting": counts[WAITING] + counts[SENDING]}
@@ -119,7 +119,7 @@ def rules(as_json: AsJson = False) -> None:
     """Show the rules: of what they tell, since when they watch, and through which channels."""
     settings = load_settings()
     database, file = _database(settings), _file(settings)
-    _check(settings, database, file)
+    check_file(settings, database, file)
     since = {name: state.since for name, state in database.run_read(read_rules).items()}
     if as_json:
         found = {kind: [_rule(one, since) for one in getattr(file, kind)] for kind in ("buyer", "operator")}
@@ -139,7 +139,7 @@ def channels(as_json: AsJson = False) -> None:
     settings = load_settings()
     file = _file(settings)
     found = channels_of(file)
-    _check_urls(settings, found)
+    check_channels(settings, found)
     if as_json:
         print_json({"channels": [{"name": one.name, "service": one.service} for one in found.values()]})
     else:
@@ -149,15 +149,59 @@ def channels(as_json: AsJson = False) -> None:
 @app.command()
 def init() -> None:
     """Write a file of rules to begin with; one that is there is left as it is."""
-    path = load_settings().data_dir / ALERTS_FILE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write((files("sale_sofia.alerts") / "starting.yaml").read_text("utf-8"))
-    except FileExistsError:
-        raise AlertsError(f"{path} is there already; edit it, or move it away") from None
-    path.chmod(0o600)  # whoever writes a secret into it all the same shows it to nobody else
-    log.print(f"written: {path}", markup=False, highlight=False, soft_wrap=True)
+    rules_file = _rule_file()
+    rules_file.begin()
+    log.print(f"written: {rules_file.path}", markup=False, highlight=False, soft_wrap=True)
+
+
+RuleName = Annotated[str, typer.Argument(help="The name of the rule.")]
+
+
+@app.command()
+def on(name: RuleName) -> None:
+    """Switch a rule on; it begins anew and is silent about what is there already."""
+    _rule_file().switch(name, enabled=True)
+    _say(f"rule {name} is on")
+
+
+@app.command()
+def off(name: RuleName) -> None:
+    """Switch a rule off; it stays in the file and tells nothing."""
+    _rule_file().switch(name, enabled=False)
+    _say(f"rule {name} is off")
+
+
+@app.command()
+def remove(name: RuleName) -> None:
+    """Take a rule out of the file; the rest of it stays as it is written."""
+    rules_file = _rule_file()
+    rules_file.remove(rules_file.named(name))
+    _say(f"rule {name} is removed")
+
+
+@app.command()
+def add(
+    name: RuleName,
+    channel: Annotated[list[str], typer.Option(help="Through this channel; several times for several.")],
+    profile: Annotated[str | None, typer.Option(help="Of the flats that pass this profile.")] = None,
+    search: Annotated[str | None, typer.Option(help="Of the flats of this saved search.")] = None,
+    digest: Annotated[str | None, typer.Option(help="Once a day at this time, as 08:30.")] = None,
+) -> None:
+    """Add a rule for a buyer at the end of the file; without profile and search it is of those you follow."""
+    of = {"profile": profile, "search": search, "digest": digest}
+    given = {key: value for key, value in of.items() if value is not None}
+    followed = {} if profile or search else {"shortlist": True}
+    _rule_file().add("buyer", {"name": name, **given, **followed, "channels": channel})
+    _say(f"rule {name} is added; it is silent about what is there already")
+
+
+def _rule_file() -> RuleFile:
+    settings = load_settings()
+    return RuleFile(settings, _database(settings))
+
+
+def _say(sentence: str) -> None:
+    log.print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
 def _file(settings: Settings) -> AlertsFile:
@@ -166,19 +210,6 @@ def _file(settings: Settings) -> AlertsFile:
         place = settings.data_dir / ALERTS_FILE
         raise AlertsError(f"there is no {place}; `sale-sofia alerts init` writes one to begin with")
     return file
-
-
-def _check(settings: Settings, database: Database, file: AlertsFile) -> None:
-    """All that can be wrong with the file, before anything is done."""
-    check_kinds(file.operator)
-    profiles = profiles_of(file.buyer, settings.data_dir)
-    database.run_read(partial(sources_of, rules=file.buyer, profiles=profiles, now=time.time()))
-    _check_urls(settings, channels_of(file))
-
-
-def _check_urls(settings: Settings, found: Mapping[str, Channel]) -> None:
-    for channel in found.values():
-        open_service(channel, settings.alert_send_seconds)
 
 
 def _database(settings: Settings) -> Database:

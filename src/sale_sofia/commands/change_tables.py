@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich import box
 from rich.table import Table
 
 from sale_sofia.commands.crawl_tables import moment, number
+from sale_sofia.commands.tables import plain_table
 from sale_sofia.data.changes import Happening
 from sale_sofia.data.price_history import PriceHistory
 from sale_sofia.data.price_meaning import price_per_sqm
@@ -15,19 +15,9 @@ from sale_sofia.data.sweeps import Sweep
 _LONGEST_VALUE = 24
 
 
-def _table(title: str, words: Sequence[str], numbers: Sequence[str], last: str) -> Table:
-    table = Table(title=title, box=box.SIMPLE, padding=(0, 1, 0, 0))
-    for heading in words:
-        table.add_column(heading, no_wrap=True)
-    for heading in numbers:
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column(last)
-    return table
-
-
 def changes_table(found: Sequence[Happening]) -> Table:
     """One line for each change."""
-    table = _table("Changes", ("when", "what", "advert", "neighbourhood"), ("m²", "€", "€/m²"), "change")
+    table = plain_table("Changes", ("when", "what", "advert", "neighbourhood"), ("m²", "€", "€/m²"), "change")
     for one in found:
         about = one.about
         advert = f"{about['site']}/{about['external_id']}"
@@ -68,7 +58,7 @@ def history_head(one: PriceHistory) -> str:
 
 def history_table(one: PriceHistory) -> Table:
     """Its prices, the oldest first."""
-    table = _table("Prices", ("since",), ("€", "лв", "€/m²"), "VAT, what moved")
+    table = plain_table("Prices", ("since",), ("€", "лв", "€/m²"), "VAT, what moved")
     before: float | None = None
     for point in one.points:
         per_sqm = price_per_sqm({"price_eur": point.price_eur, "area_sqm": one.area_sqm})
@@ -81,7 +71,7 @@ def history_table(one: PriceHistory) -> Table:
 
 def sweeps_table(found: Sequence[Sweep]) -> Table:
     """One line for each sweep."""
-    table = _table("Sweeps", ("site", "began", "ended", "complete"), ("adverts", "gone"), "job")
+    table = plain_table("Sweeps", ("site", "began", "ended", "complete"), ("adverts", "gone"), "job")
     for one in found:
         words = {None: "under way", True: "yes", False: "no"}[one.complete]
         counts = (number(one.adverts), number(one.gone))

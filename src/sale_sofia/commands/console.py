@@ -2,23 +2,46 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.segment import Segment
+
+from sale_sofia.config.terminal import NOT_SHOWN, WRITTEN_OUT
 
 NOT_ALL_RIGHT = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 
-out = Console()
-log = Console(stderr=True)
+
+class PlainConsole(Console):
+    """Whatever is printed is words: nothing in a text of a portal, a proxy or a server is obeyed.
+
+    Brackets are no markup, and no text moves the cursor, sets a title or changes a colour.
+    """
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False)
+
+    def _render_buffer(self, buffer: Iterable[Segment]) -> str:
+        """The one way of all output, live bars too; rich's own signs for the terminal are `control`."""
+        return super()._render_buffer(one if one.control else _shown(one) for one in buffer)
+
+
+def _shown(one: Segment) -> Segment:
+    return Segment(one.text.translate(NOT_SHOWN), one.style)
+
+
+out = PlainConsole()
+log = PlainConsole(stderr=True)
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")]
 
 
 def print_json(answer: dict[str, Any]) -> dict[str, Any]:
-    """One line of JSON on standard output."""
-    sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+    """One line of JSON on standard output; what a terminal would obey is written as its number."""
+    sys.stdout.write(json.dumps(answer, ensure_ascii=False).translate(WRITTEN_OUT) + "\n")
     return answer
 
 

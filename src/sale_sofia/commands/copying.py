@@ -35,7 +35,7 @@ def copy(
 
     Leave a server's password out of the URL: DATABASE_PASSWORD_FILE or ~/.pgpass can say it unseen.
     """
-    source, target = _database("--from", source_url), _database("--to", target_url)
+    source, target = database_at("--from", source_url), database_at("--to", target_url)
     _refuse_running_crawl(source)
     try:
         with _shown(source) as progress:
@@ -51,7 +51,8 @@ def copy(
     _warn_of_crawl(source)
 
 
-def _database(option: str, url: str) -> Database:
+def database_at(option: str, url: str) -> Database:
+    """The database of a URL that was given as an option; its password may stand in a file."""
     settings = load_settings()
     secret = _checked(option, url)
     if settings.database_password_file and is_server(url) and make_url(url).password is None:

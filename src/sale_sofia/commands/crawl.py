@@ -22,6 +22,7 @@ from sale_sofia.scraping.jobs import SiteReport
 from sale_sofia.scraping.local_runner import LocalRunner
 from sale_sofia.scraping.planning import JobPlan, job_to_resume, plan_job, unfinished_jobs
 from sale_sofia.scraping.store import open_database
+from sale_sofia.services.logs import log_to_file
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 
 Parallel = Annotated[
@@ -108,6 +109,7 @@ def resume(
 
 def finish(settings: Settings, database: Database, job_ids: Sequence[str], *, as_json: bool) -> None:
     """Run the jobs in this process, show how it goes, and end with the right exit code."""
+    log_to_file(settings, "crawl")
     reports, stopped = asyncio.run(run_jobs(settings, database, job_ids))
     conclude(database, reports, stopped=stopped, as_json=as_json)
 

@@ -25,6 +25,7 @@ from sale_sofia.llm.enrichment import Summary, read_all
 from sale_sofia.scraping.jobs import SiteReport
 from sale_sofia.scraping.planning import JobPlan, plan_job
 from sale_sofia.scraping.store import open_database
+from sale_sofia.services.logs import log_to_file
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SITES, SimulatorConfig
 from sale_sofia.websites.registry import get_scraper
@@ -44,10 +45,11 @@ def demo(
 ) -> None:
     """Crawl two simulated portals, day after day, and show them. Stopped or killed, it goes on from there."""
     settings = _demo_settings(load_settings())
+    log_to_file(settings, "demo")
     database = open_database(settings)
     initialize_database(database)
     passed = DemoDays.remembered(settings.data_dir / "began", days, time.time())
-    config = SimulatorConfig(properties=properties, seed=seed, port=_port(settings.data_dir))
+    config = SimulatorConfig(properties=properties, seed=seed, port=_port(settings.data_dir), rivals=True)
     _crawl_days(settings, database, config, passed)
     read_all(database, Summary())  # what descriptions say counts in scores
     _show(settings)

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 import yaml
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from sale_sofia.commands.console import NOT_ALL_RIGHT, AsJson, log, out, print_json
 from sale_sofia.config.settings import Settings, load_settings
@@ -91,14 +91,14 @@ def _show(row: dict[str, Any], judged: list[Check]) -> None:
         return
     table = Table("field", "what", "usual", "last run", "of", "verdict", "first selector")
     for check in judged:
-        table.add_row(check.name, *_cells(check), escape(check.selector or ""))
+        table.add_row(check.name, *_cells(check), check.selector or "")
     out.print(table)
     for one in row["open"]:
         out.print(f"{one['kind']}: {one['message']}", style="red", markup=False, soft_wrap=True)
 
 
-def _cells(check: Check) -> tuple[str, ...]:
-    verdict = f"[{_STYLES[check.verdict]}]{check.verdict.value}[/]"
+def _cells(check: Check) -> tuple[str | Text, ...]:
+    verdict = Text(check.verdict.value, _STYLES[check.verdict])
     what = check.kind.value.removeprefix("drift_")
     return what, _number(check.usual), _number(check.now), str(check.pages), verdict
 

@@ -52,7 +52,7 @@ def _chosen(site: str | None, error_class: str | None) -> Iterator[Line]:
 def _counts_table(counts: Counter[str]) -> Table:
     table = Table("class", "requests", title="Failed requests")
     for name, count in counts.most_common():
-        table.add_row(_plain(name), str(count))
+        table.add_row(name, str(count))
     return table
 
 
@@ -60,9 +60,4 @@ def _sentence(line: Line) -> str:
     delay = line.get("next_delay")
     after = "" if delay is None else f" in {delay} s"
     head = f"{line.get('time')} {line.get('class')}, try {line.get('attempt')}, {line.get('action')}{after}"
-    return _plain(f"{head}: {line.get('url')}: {line.get('message')}")
-
-
-def _plain(text: str) -> str:
-    """Nothing that a terminal would obey: the words came from a portal."""
-    return "".join(sign if sign.isprintable() else "?" for sign in text)
+    return f"{head}: {line.get('url')}: {line.get('message')}"

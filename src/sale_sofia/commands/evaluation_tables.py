@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rich import box
 from rich.table import Table
 
 from sale_sofia.commands.crawl_tables import moment, number
-from sale_sofia.commands.property_tables import plain
+from sale_sofia.commands.tables import plain_table
 from sale_sofia.data.evaluations import Change, Evaluation
 from sale_sofia.data.viewings import Viewing
 from sale_sofia.insights.flats import Flat
@@ -16,24 +15,24 @@ from sale_sofia.insights.flats import Flat
 
 def shortlist_table(listed: Sequence[tuple[Flat, Evaluation]]) -> Table:
     """A line for each property, and why it is there."""
-    table = _table("Shortlist", ("id", "neighbourhood"), ("rooms", "m²", "€", "renovation €"), "why")
+    table = plain_table("Shortlist", ("id", "neighbourhood"), ("rooms", "m²", "€", "renovation €"), "why")
     for flat, said in listed:
         facts = (flat.rooms, flat.area_sqm, flat.price_eur, said.renovation_eur)
-        why = plain(said.reason or "")
+        why = said.reason or ""
         offered = why if flat.offered else f"gone; {why}"
-        place = plain(flat.neighbourhood or "?")
+        place = flat.neighbourhood or "?"
         table.add_row(str(flat.property_id), place, *map(number, facts), offered)
     return table
 
 
 def viewings_table(found: Sequence[Viewing]) -> Table:
     """A line for each viewing."""
-    table = _table(
+    table = plain_table(
         "Viewings", ("viewing", "property", "when", "state"), ("minutes",), "agent, place, remarks"
     )
     for one in found:
         texts = (one.agent, one.phone, one.place, one.remarks, *_weighed(one), one.outcome)
-        words = plain("; ".join(text for text in texts if text))
+        words = "; ".join(text for text in texts if text)
         table.add_row(
             str(one.id), str(one.property_id), moment(one.starts_at), one.state, str(one.minutes), words
         )
@@ -68,13 +67,3 @@ def _shown(change: Mapping[str, Any], side: str) -> str:
 
 def _weighed(one: Viewing) -> list[str]:
     return [*(f"+ {text}" for text in one.positives), *(f"- {text}" for text in one.negatives)]
-
-
-def _table(title: str, words: Sequence[str], numbers: Sequence[str], last: str) -> Table:
-    table = Table(title=title, box=box.SIMPLE, padding=(0, 1, 0, 0))
-    for heading in words:
-        table.add_column(heading, no_wrap=True)
-    for heading in numbers:
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column(last)
-    return table

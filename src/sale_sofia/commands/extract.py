@@ -22,6 +22,7 @@ from sale_sofia.llm.dictionary import read_description
 from sale_sofia.llm.enrichment import Summary, ask_all, read_all
 from sale_sofia.resilience.factory import needs_redis
 from sale_sofia.scraping.store import open_database
+from sale_sofia.services.logs import log_to_file
 from sale_sofia.services.running_redis import known_redis_url
 
 
@@ -102,6 +103,7 @@ def enrich(
 ) -> None:
     """Read the descriptions of all stored adverts that are new or changed; after a crawl, never during it."""
     settings = load_settings()
+    log_to_file(settings, "enrich")
     database = open_database(settings)
     initialize_database(database)
     summary = Summary()

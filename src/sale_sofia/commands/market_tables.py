@@ -6,7 +6,6 @@ from rich import box
 from rich.table import Table
 
 from sale_sofia.commands.crawl_tables import number
-from sale_sofia.commands.property_tables import plain
 from sale_sofia.insights.market import LABEL, Cell, Market
 from sale_sofia.insights.market_figures import Figures
 
@@ -23,7 +22,7 @@ def market_table(found: Market, limit: int, *, by_rooms: bool) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     shown = (one for one in found.cells.items() if by_rooms or _is_whole(one[0]))
     for cell, figures in islice(shown, limit):
-        place = plain(cell.neighbourhood or "all of Sofia")
+        place = cell.neighbourhood or "all of Sofia"
         table.add_row(place, cell.rooms or "all", *_line(figures))
     return table
 

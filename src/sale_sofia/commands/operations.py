@@ -1,19 +1,16 @@
-"""Commands about this installation: settings, doctor, db, export, prune, reparse."""
+"""Commands about this installation: settings, db, export, prune, reparse."""
 
 import os
 import sys
 import time
-from dataclasses import asdict
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.progress import Progress
-from rich.table import Table
 
-from sale_sofia.commands.console import NOT_ALL_RIGHT, AsJson, log, out, print_json
+from sale_sofia.commands.console import NOT_ALL_RIGHT, AsJson, log, out
 from sale_sofia.commands.copying import copy
 from sale_sofia.config.settings import load_settings
 from sale_sofia.config.settings_report import effective_settings, settings_as_json, settings_table
@@ -21,7 +18,7 @@ from sale_sofia.data.export import export_listings
 from sale_sofia.data.migrate import check as check_database
 from sale_sofia.data.migrate import current_revision, initialize_database
 from sale_sofia.data.visits import prune_visits
-from sale_sofia.monitoring.doctor import run_checks
+from sale_sofia.monitoring.report_files import ReportFiles
 from sale_sofia.scraping.assembly import open_archive
 from sale_sofia.scraping.reparse import reparse as reparse_archive
 from sale_sofia.scraping.store import open_database
@@ -37,20 +34,6 @@ def settings(as_json: AsJson = False) -> None:
         sys.stdout.write(settings_as_json(rows) + "\n")
     else:
         out.print(settings_table(rows))
-
-
-def doctor(as_json: AsJson = False) -> None:
-    """Check this machine: versions, time zone, settings, a write test, free disk."""
-    checks = run_checks()
-    if as_json:
-        print_json({"checks": [asdict(check) for check in checks]})
-    else:
-        table = Table("", "check", "found", "what to do")
-        for check in checks:
-            table.add_row("✓" if check.ok else "✗", check.name, check.detail, check.advice or "")
-        out.print(table)
-    if not all(check.ok for check in checks):
-        raise typer.Exit(NOT_ALL_RIGHT)
 
 
 @db_app.command()
@@ -83,14 +66,16 @@ def export(
 
 
 def prune() -> None:
-    """Remove the oldest pages until the archive fits ARCHIVE_MAX_MB, and old visits that changed nothing."""
+    """Remove the oldest pages until the archive fits ARCHIVE_MAX_MB, old reports and old unchanged visits."""
     settings = load_settings()
     removed = open_archive(settings).prune()
     log.print(f"{removed.files} pages removed, {removed.bytes / 1_000_000:.1f} MB freed")
+    reports = ReportFiles(settings).prune(now=time.time())
+    log.print(f"{reports} files of reports removed that are older than {settings.report_retention_days} days")
     database = open_database(settings)
     initialize_database(database)
     before = time.time() - timedelta(days=settings.scrape_history_days).total_seconds()
-    forgotten = database.run_write(partial(prune_visits, before=before))
+    forgotten = prune_visits(database, before=before)
     log.print(f"{forgotten} visits forgotten that are older than {settings.scrape_history_days} days")
 
 

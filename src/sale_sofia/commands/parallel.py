@@ -8,20 +8,17 @@ from sqlalchemy import Connection
 from sale_sofia.commands.conclusion import GO_ON, conclude
 from sale_sofia.commands.console import log
 from sale_sofia.commands.live_bars import LiveBars
+from sale_sofia.commands.saying import say
 from sale_sofia.config.parallel import LONGEST_CRAWL_SECONDS
 from sale_sofia.config.settings import Settings
 from sale_sofia.orchestrator import Orchestrator
 from sale_sofia.scraping.alerting import alert_crawled
 from sale_sofia.scraping.jobs import SiteReport, known_job, report
 from sale_sofia.scraping.planning import JobPlan
+from sale_sofia.services.logs import log_to_file
 from sale_sofia.services.stop_signals import Interrupted
 
 Begin = Callable[[Orchestrator], Sequence[str]]
-
-
-def say(sentence: str) -> None:
-    """One line for the person at the terminal."""
-    log.print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
 def crawl_in_parallel(settings: Settings, plans: Sequence[JobPlan], *, as_json: bool) -> None:
@@ -43,6 +40,7 @@ def _run(settings: Settings, begin: Begin, *, as_json: bool) -> None:
     job_ids: Sequence[str] = ()
     stopped = False
     with Orchestrator(settings, say=say) as services:
+        log_to_file(settings, "crawl")
         joined = services.fleet.joined
         try:
             job_ids = begin(services)

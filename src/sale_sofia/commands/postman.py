@@ -9,11 +9,13 @@ from sale_sofia.alerts.postman import until
 from sale_sofia.config.alert_file import load_alerts
 from sale_sofia.config.settings import load_settings
 from sale_sofia.scraping.store import open_database
+from sale_sofia.services.logs import log_as_service
 
 
 def main(seconds: str, lifeline: str) -> None:
     """Send for so long, or until whoever started us is gone; print the counts."""
     settings = load_settings()
+    log_as_service(settings)
     file = load_alerts(settings.data_dir)
     if file is None:
         done = Delivered()

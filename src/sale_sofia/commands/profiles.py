@@ -8,7 +8,6 @@ from rich import box
 from rich.table import Table
 
 from sale_sofia.commands.console import BAD_INPUT, AsJson, log, out, print_json
-from sale_sofia.commands.property_tables import plain
 from sale_sofia.config.settings import load_settings
 from sale_sofia.insights.profiles import (
     DEFAULT,
@@ -36,7 +35,7 @@ def profiles(context: typer.Context, as_json: AsJson = False) -> None:
     table = Table("name", "title", "budget €", "looks for", title="Profiles", box=box.SIMPLE)
     for name, profile in loaded.profiles.items():
         budget = f"{profile.budget_eur:,.0f}".replace(",", " ")
-        table.add_row(name, plain(profile.title), budget, ", ".join(profile.property_types))
+        table.add_row(name, profile.title, budget, ", ".join(profile.property_types))
     out.print(table)
     _warn(loaded)
 

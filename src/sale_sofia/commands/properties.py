@@ -85,6 +85,13 @@ def part(one: PropertyId, two: PropertyId, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def unsure(one: PropertyId, two: PropertyId, as_json: AsJson = False) -> None:
+    """Say that you cannot tell whether two properties are one: `review` shows them after all others."""
+    overrides.leave_open(_matching(), one, two)
+    _tell({"properties": [one, two]}, f"{one} and {two} are asked about last", as_json=as_json)
+
+
+@app.command()
 def split(
     property_id: PropertyId,
     adverts: Annotated[list[int], typer.Argument(help="Adverts of it that are another flat, together.")],
@@ -105,7 +112,8 @@ def review(limit: Limit = LISTED, as_json: AsJson = False) -> None:
         return
     out.print(review_table(found))
     if found:
-        log.print("decide with `sale-sofia properties link ID ID` or `… part ID ID`", highlight=False)
+        ways = "`sale-sofia properties link ID ID`, `… part ID ID` or `… unsure ID ID`"
+        log.print(f"decide with {ways}", highlight=False)
 
 
 def match(

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from sale_sofia.commands.crawl_tables import moment, number
+from sale_sofia.commands.tables import plain_table
 from sale_sofia.data.properties_views import PropertyLine
 from sale_sofia.properties.agencies import Agency
 
@@ -16,14 +16,14 @@ View = Mapping[str, Any]
 
 def properties_table(lines: Sequence[PropertyLine]) -> Table:
     """A line for each property."""
-    table = _table(
+    table = plain_table(
         "Properties",
         ("id", "neighbourhood"),
         ("rooms", "m²", "floor", "adverts", "portals", "from €", "to €"),
     )
     table.add_column("seen first", no_wrap=True)
     for one in lines:
-        place = plain(one.neighbourhood or "?")
+        place = one.neighbourhood or "?"
         facts = (number(one.rooms), number(one.area_sqm), number(one.floor))
         counts = (f"{one.offered}/{one.adverts}", str(one.portals))
         prices = (number(one.lowest_eur), number(one.highest_eur))
@@ -42,52 +42,49 @@ def property_tables(view: View) -> Iterator[Table | Text]:
 
 def review_table(found: Sequence[View]) -> Table:
     """A line for each advert of each pair."""
-    table = _table(
+    table = plain_table(
         "Perhaps one property",
         ("property", "site", "advert", "neighbourhood"),
         ("€", "m²", "floor", "surely"),
     )
     for pair in found:
         for place, advert in enumerate(pair["adverts"]):
-            surely = f"{pair['probability']:.1%}" if place == 0 else ""
+            surely = f"{pair['probability']:.1%}" if place == 0 else _unsure(pair["unsure_since"])
             facts = (number(advert["price_eur"]), number(advert["area_sqm"], 1), number(advert["floor"]))
-            words = (advert["site"], str(advert["listing_id"]), plain(advert["neighbourhood"] or "?"))
+            words = (advert["site"], str(advert["listing_id"]), advert["neighbourhood"] or "?")
             table.add_row(str(pair["properties"][place]), *words, *facts, surely)
         table.add_section()
     return table
 
 
+def _unsure(since: float | None) -> str:
+    return f"unsure since {moment(since)}" if since else ""
+
+
 def agencies_table(found: Sequence[Agency]) -> Table:
     """A line for each seller."""
-    table = _table("Who sells", ("name",), ("adverts", "properties", "re-posts", "portals"))
+    table = plain_table("Who sells", ("name",), ("adverts", "properties", "re-posts", "portals"))
     table.add_column("phones")
     table.add_column("remark")
     for one in found:
         counts = (one.adverts, len(one.properties), one.reposts, len(one.portals))
         phones = ", ".join(sorted(one.phones)[:2]) + (" …" if len(one.phones) > 2 else "")  # noqa: PLR2004
         remark = one.mark or ("private" if one.private else "")
-        table.add_row(plain(one.name), *map(str, counts), phones, plain(remark))
+        table.add_row(one.name, *map(str, counts), phones, remark)
     return table
-
-
-def plain(text: str) -> str:
-    """Nothing that a terminal would obey: the words came from a portal."""
-    return "".join(sign if sign.isprintable() else "?" for sign in text).replace("[", "(").replace("]", ")")
 
 
 def _offers_table(view: View) -> Table:
     title = f"Property {view['id']}: {len(view['offers'])} adverts on {', '.join(view['portals'])}"
-    table = _table(title, ("advert", "site"), ("€", "above the lowest", "%"))
+    table = plain_table(title, ("advert", "site"), ("€", "above the lowest", "%"))
     for heading in ("seen", "seller", "address"):
         table.add_column(heading)
     for offer in view["offers"]:
         prices = (number(offer["price_eur"]), number(offer["above_lowest_eur"]))
         percent = number(offer["above_lowest_percent"], 1)
         seen = moment(offer["last_seen_at"]) if offer["offered"] else f"gone, {moment(offer['last_seen_at'])}"
-        seller = plain(offer["seller_name"] or offer["seller_kind"] or "?")
-        table.add_row(
-            str(offer["listing_id"]), offer["site"], *prices, percent, seen, seller, plain(offer["url"])
-        )
+        seller = offer["seller_name"] or offer["seller_kind"] or "?"
+        table.add_row(str(offer["listing_id"]), offer["site"], *prices, percent, seen, seller, offer["url"])
     return table
 
 
@@ -101,7 +98,7 @@ def _price_sentence(price: View) -> str:
 
 
 def _facts_table(view: View) -> Table:
-    table = _table("Facts", ("fact", "value", "from", "seen"), ())
+    table = plain_table("Facts", ("fact", "value", "from", "seen"), ())
     table.add_column("others say")
     for name, told in view["fields"].items():
         others = "; ".join(f"{_value(other['value'])} ({other['site']})" for other in told["others"])
@@ -111,7 +108,7 @@ def _facts_table(view: View) -> Table:
 
 
 def _links_table(links: Sequence[View]) -> Table:
-    table = _table("Why they are one", ("advert", "said by", "with"), ("surely",))
+    table = plain_table("Why they are one", ("advert", "said by", "with"), ("surely",))
     table.add_column("evidence")
     for link in links:
         evidence = dict(link["evidence"])
@@ -134,13 +131,4 @@ def _told(evidence: View) -> str:
 
 
 def _value(value: object) -> str:
-    return plain(", ".join(map(str, value)) if isinstance(value, list) else str(value))
-
-
-def _table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
-    table = Table(title=title, box=box.SIMPLE, padding=(0, 1, 0, 0))
-    for heading in words:
-        table.add_column(heading, no_wrap=True)
-    for heading in numbers:
-        table.add_column(heading, justify="right", no_wrap=True)
-    return table
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -10,7 +10,7 @@ import typer
 
 from sale_sofia.commands.console import log
 from sale_sofia.commands.proxy_arguments import open_pool
-from sale_sofia.config.proxies import JUDGE_HTTP_PORT, JUDGE_PORT, ROTATOR_HOST
+from sale_sofia.config.proxies import JUDGE_HOST, JUDGE_HTTP_PORT, JUDGE_PORT, ROTATOR_HOST
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.proxies.judge import JudgeServer
 from sale_sofia.proxies.model import Proxy
@@ -22,7 +22,9 @@ from sale_sofia.services.running_redis import known_redis_url
 def judge(
     certificate: Annotated[Path, typer.Option(help="Its certificate chain, in PEM form.")],
     key: Annotated[Path, typer.Option(help="The key of the certificate, in PEM form.")],
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "0.0.0.0",  # noqa: S104 - proxies must reach it
+    host: Annotated[
+        str, typer.Option(help="Address to listen on: the one of this machine that proxies can reach.")
+    ] = JUDGE_HOST,
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port with TLS.")] = JUDGE_PORT,
     http_port: Annotated[int, typer.Option(min=0, max=65_535, help="Port without.")] = JUDGE_HTTP_PORT,
 ) -> None:

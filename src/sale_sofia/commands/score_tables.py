@@ -8,7 +8,6 @@ from rich.table import Table
 from rich.text import Text
 
 from sale_sofia.commands.crawl_tables import number
-from sale_sofia.commands.property_tables import plain
 from sale_sofia.insights.explaining import Language, name_of
 
 View = Mapping[str, Any]
@@ -28,7 +27,7 @@ def ranking_table(profile: str, lines: Sequence[View], language: Language) -> Ta
         facts = (line["rooms"], line["area_sqm"], line["floor"], line["price_eur"], line["price_per_sqm_eur"])
         table.add_row(
             str(line["property_id"]),
-            plain(line["neighbourhood"] or _UNKNOWN),
+            line["neighbourhood"] or _UNKNOWN,
             *map(number, facts),
             *_score_cells(line),
             _conditions(line, language),
@@ -71,7 +70,7 @@ def _criteria_table(criteria: Sequence[View]) -> Table:
     for one in criteria:
         table.add_row(one["name"], f"{one['weight']:.0%}", *_score_cells(one), "", style="bold")
         for part in one["parts"]:
-            table.add_row("", "", _worth(part["value"]), "", f"{part['points']:.2f}", plain(part["why"]))
+            table.add_row("", "", _worth(part["value"]), "", f"{part['points']:.2f}", part["why"])
     return table
 
 
@@ -81,7 +80,7 @@ def _breakers_table(breakers: Sequence[View], language: Language) -> Table:
     for one in breakers:
         state = Text(f"{_SIGNS[one['state']]} {name_of(one['state'], language)}", _STYLES[one["state"]])
         quote = f" – “{one['quote']}”" if one["quote"] else ""
-        table.add_row(one["name"], state, plain(one["why"] + quote))
+        table.add_row(one["name"], state, one["why"] + quote)
     return table
 
 

@@ -7,7 +7,6 @@ from rich import box
 from rich.table import Table
 
 from sale_sofia.commands.crawl_tables import number
-from sale_sofia.commands.property_tables import plain
 from sale_sofia.insights.flats import Flat
 from sale_sofia.insights.searching_around import SECONDS_PER_DAY, Around
 from sale_sofia.insights.searching_run import Judged
@@ -37,7 +36,7 @@ def _cells(one: Judged, around: Around) -> tuple[str, ...]:
     flat = one.flat
     return (
         str(flat.property_id),
-        plain(flat.neighbourhood or "?"),
+        flat.neighbourhood or "?",
         number(flat.rooms),
         number(flat.area_sqm),
         f"{number(flat.floor)}/{number(flat.floors_total)}",

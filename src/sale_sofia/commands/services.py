@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from sale_sofia.commands.console import log
-from sale_sofia.commands.parallel import say
-from sale_sofia.config.services import FLOWER_PORT, FLOWER_USER, RUN_FOLDER, SUPERVISE_SECONDS
+from sale_sofia.commands.metrics import metrics_served
+from sale_sofia.commands.saying import say
+from sale_sofia.config.metrics import METRICS_HOST
+from sale_sofia.config.services import FLOWER_HOST, FLOWER_USER, RUN_FOLDER, SUPERVISE_SECONDS
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.data.migrate import initialize_database
 from sale_sofia.orchestrator import Orchestrator
@@ -16,29 +18,40 @@ from sale_sofia.services.celery_programs import (
     beat_command,
     become,
     flower_command,
+    flower_environment,
     program_environment,
     worker_command,
 )
-from sale_sofia.services.errors import ServiceError
+from sale_sofia.services.logs import log_to_file
 from sale_sofia.services.running_redis import known_redis_url, stop_unused_redis
 from sale_sofia.services.stop_signals import Interrupted
 from sale_sofia.services.taking_down import take_down
 
-_LOOPBACK = "127.0.0.1"
 
-
-def up() -> None:
-    """Start Redis, a Celery worker and beat, and keep them running until Ctrl-C or `sale-sofia down`."""
+def up(
+    flower: Annotated[
+        bool, typer.Option("--flower/--no-flower", help="Also Flower, where FLOWER_PASSWORD is set.")
+    ] = True,
+) -> None:
+    """Start Redis, a Celery worker, beat and Flower, and keep them until Ctrl-C or `sale-sofia down`."""
     settings = load_settings()
-    with Orchestrator(settings, shared=True, say=say) as services:
+    with (
+        Orchestrator(settings, shared=True, say=say) as services,
+        metrics_served(settings, METRICS_HOST, settings.metrics_port) as metrics_url,
+    ):
+        log_to_file(settings, "up")
         try:
             services.start_celery()
             _print_running(services)
+            if metrics_url:
+                say(f"metrics: {metrics_url}")
+            if flower:
+                services.fleet.start_flower()
             while True:
                 services.supervise()
                 time.sleep(SUPERVISE_SECONDS)
         except Interrupted:
-            say("stopping beat, worker and Redis; a second signal stops them at once")
+            say("stopping what was started; a second signal stops it at once")
     say("stopped")
 
 
@@ -78,19 +91,16 @@ def _environment(settings: Settings) -> dict[str, str]:
 
 
 def flower(
-    port: Annotated[int, typer.Option(min=1, max=65_535, help="Port to listen on.")] = FLOWER_PORT,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65_535, help="Port to listen on; FLOWER_PORT without it.")
+    ] = None,
     address: Annotated[
         str, typer.Option(help="Address to listen on; another than the default shows it to the network.")
-    ] = _LOOPBACK,
+    ] = FLOWER_HOST,
 ) -> None:
     """Be Flower, a page that shows the tasks of the workers; it needs FLOWER_PASSWORD."""
     settings = load_settings()
-    if settings.flower_password is None:
-        raise ServiceError(
-            "FLOWER_PASSWORD: not set; Flower can stop tasks, so it does not start without a password"
-        )
-    environ = _environment(settings)
-    # In the environment, not in the arguments, which every user of the machine can read.
-    environ["FLOWER_BASIC_AUTH"] = f"{FLOWER_USER}:{settings.flower_password.get_secret_value()}"
-    log.print(f"http://{address}:{port}, user {FLOWER_USER}", highlight=False)
-    become(flower_command(address, port), environ)
+    environ = flower_environment(settings, known_redis_url(settings))
+    door = settings.flower_port if port is None else port
+    log.print(f"http://{address}:{door}, user {FLOWER_USER}", highlight=False)
+    become(flower_command(address, door), environ)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from sale_sofia.commands.console import NOT_ALL_RIGHT, AsJson, log, out, print_json
 from sale_sofia.commands.drift import drift, repair
@@ -101,14 +101,14 @@ def _show(answer: Answer) -> None:
     table = Table("field", "link", "selector", "text", "value")
     for row in answer["fields"]:
         texts = (row["selector"] or "", row["text"] or "", _value(row))
-        table.add_row(row["field"], _link(row), *map(escape, texts))
+        table.add_row(row["field"], _link(row), *texts)
     out.print(table)
     out.print(_summary(answer), highlight=False, soft_wrap=True)
 
 
-def _link(row: Answer) -> str:
+def _link(row: Answer) -> str | Text:
     if row["link"] is None:
-        return f"[yellow]none of {row['links']}[/]"
+        return Text(f"none of {row['links']}", "yellow")
     if "filled" in row:
         return ", ".join(f"{link} on {count}" for link, count in row["matched"].items())
     return f"{row['link']} of {row['links']}"

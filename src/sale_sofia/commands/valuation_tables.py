@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from sale_sofia.commands.crawl_tables import moment, number
-from sale_sofia.commands.property_tables import plain
+from sale_sofia.commands.tables import plain_table
 from sale_sofia.insights.comparables import Comparable
 from sale_sofia.insights.costs import price_band
 from sale_sofia.insights.valuation import BASIS, Valuation
@@ -23,7 +22,7 @@ def valuation_tables(found: Valuation) -> Iterator[Table | Text]:
     yield Text(f"Property {found.flat.property_id}: {_asked(found)}")
     if found.fair is not None:
         yield Text(f"Fair: {_fair(found)} ({BASIS})")
-    yield Text(f"{found.verdict}: {plain(found.explanation)}")
+    yield Text(f"{found.verdict}: {found.explanation}")
     if found.comparables:
         yield _comparables_table(found)
     if found.current is not None:
@@ -68,7 +67,7 @@ def _fair(found: Valuation) -> str:
 
 def _comparables_table(found: Valuation) -> Table:
     title = f"The first of {found.rests_on} flats that it rests on"
-    table = _table(title, ("property", "neighbourhood"), _COMPARED)
+    table = plain_table(title, ("property", "neighbourhood"), _COMPARED)
     for heading in ("condition", "alike and not"):
         table.add_column(heading)
     for one in found.comparables:
@@ -81,7 +80,7 @@ def _compared(one: Comparable) -> tuple[str, ...]:
     floor = number(flat.floor) + (f"/{flat.floors_total}" if flat.floors_total else "")
     return (
         str(flat.property_id),
-        plain(flat.neighbourhood or "?"),
+        flat.neighbourhood or "?",
         number(flat.price_eur),
         number(asked_eur_sqm(flat)),
         number(flat.area_sqm),
@@ -107,19 +106,8 @@ def _model_sentence(found: Valuation) -> str:
 
 
 def _error_table(title: str, heading: str, rows: Sequence[tuple[str, Error]]) -> Table:
-    table = _table(title, (heading,), ("flats", "error", "≤ 10 %", "held", "width"))
+    table = plain_table(title, (heading,), ("flats", "error", "≤ 10 %", "held", "width"))
     for name, one in rows:
         shares = (one.median, one.within_near, one.coverage, one.width)
-        table.add_row(
-            plain(name), str(one.flats), *("" if share is None else f"{share:.1%}" for share in shares)
-        )
-    return table
-
-
-def _table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
-    table = Table(title=title, box=box.SIMPLE, padding=(0, 1, 0, 0))
-    for heading in words:
-        table.add_column(heading, no_wrap=True)
-    for heading in numbers:
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_row(name, str(one.flats), *("" if share is None else f"{share:.1%}" for share in shares))
     return table

@@ -18,5 +18,9 @@ MOST_IDLE_HANDLES: Final = 64
 """curl handles kept ready beyond those in use; more than any portal's requests at once."""
 MOST_SESSIONS: Final = 256
 """Sessions whose cookies are kept; the longest unused are forgotten first."""
+MOST_COOKIES: Final = 300
+"""Cookies kept of one session, the newest; browsers keep fewer than 200 of a host, portals set a few."""
+ARCHIVED_MOST_BYTES: Final = 1_000_000_000
+"""Bytes of the largest page there can be, as MAX_PAGE_BYTES is no more; what would unpack to more is none."""
 READ_BYTES: Final = 262_144
 """What is read of an answer at once: a page of a portal comes in one or two pieces instead of ten."""

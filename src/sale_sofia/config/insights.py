@@ -28,3 +28,5 @@ SCORES_SHOWN: Final = 20
 
 INCIDENT_SITE: Final = "scores"
 """Under this name incidents of scoring stand, in the place of a portal's."""
+LEAST_SAVING_EUR: Final = 1.0
+"""Euros by which an offer is cheaper than another; cents are the rounding of a portal."""

@@ -39,8 +39,12 @@ TOP_ERRORS: Final = 10
 """Classes of errors that a report names."""
 EXAMPLE_TEXT_MAX: Final = 500
 """Characters of an example's message in a report."""
+PAGE_TEXT_MAX: Final = 600
+"""Characters of any one text on a report's page: more than an example has, less than a wall of words."""
 COMPARED_RUNS: Final = 7
 """Earlier runs a run is compared with: a week of nightly crawls."""
+LONG_COMPARED_RUNS: Final = 14
+"""Earlier runs of the longer comparison, which a bad week does not move: two weeks of nightly crawls."""
 COMPARED_JOBS: Final = 100
 """Earlier jobs of a portal that are looked through for them; the others were of another search."""
 STREAMED_ROWS: Final = 500
@@ -65,5 +69,3 @@ ARCHIVED_TEXT_MAX: Final = 200_000
 """Characters of an archived page that are shown; the largest honest ones have 150 000."""
 INCIDENTS_SHOWN: Final = 50
 """Incidents that are listed, the open ones first."""
-WORKER_ANSWER_SECONDS: Final = 0.7
-"""How long workers have to say that they are there: one that is at work answers within a tenth of it."""

@@ -4,8 +4,14 @@ from typing import Final
 
 APP_NAME: Final = "sale_sofia"
 """Of the Celery app and of its one queue."""
+WORKER_CLIENT: Final = "sale-sofia-worker:"
+"""How the names of workers' connections to Redis begin."""
 TASK_VERSION: Final = 1
 """Of the messages between our processes; one of another version is refused, not guessed at."""
+JOB_ID_CHARACTERS: Final = 120
+"""Longest name of a job in a message; ours are a portal's name and thirty more."""
+MESSAGE_MOST_URLS: Final = 10_000
+"""Most start addresses in a message; they are a copy of what the job's row says."""
 
 LANE_SECONDS: Final = 45.0
 """A lane begins no page after so long and makes room; long enough that a message costs nothing per page."""

@@ -72,6 +72,8 @@ JUDGE_STOP_SECONDS: Final = 0.1
 """How long a judge that stops waits for open requests: each is asked again elsewhere."""
 JUDGE_SEEN_MOST: Final = 100_000
 """Plain requests that a judge remembers until it is asked for them over TLS."""
+JUDGE_HOST: Final = "127.0.0.1"
+"""Where it listens unless told otherwise: whoever runs it for proxies names the address they can reach."""
 JUDGE_PORT: Final = 8443
 JUDGE_HTTP_PORT: Final = 8480
 """Where `sale-sofia proxies judge` listens unless told otherwise."""
@@ -114,6 +116,8 @@ EVENTS_CHANNEL: Final = "proxies:events"
 """Where every proxy that became available, and the end of a refresh, is announced."""
 
 ROTATOR_HOST: Final = "127.0.0.1"
+LOOPBACK_MOST_CONNECTIONS: Final = 400
+"""Connections at once to the rotator or to a browser's door; each holds two of the usual 1024 open files."""
 ROTATOR_HEAD_BYTES: Final = 16_384
 """A CONNECT request with more header than this is refused."""
 ROTATOR_HEAD_SECONDS: Final = 10.0

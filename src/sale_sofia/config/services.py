@@ -49,9 +49,11 @@ SERVICE_SILENT_SECONDS: Final = 60.0
 MOST_RESTARTS: Final = 20
 RESTARTS_WITHIN_SECONDS: Final = 600.0
 """A service that died more often than this within this time is not started again: somebody must look."""
-LOG_MOST_BYTES: Final = 10_000_000
-"""A service's log that grew beyond this is put aside, over the one put aside before."""
-FLOWER_PORT: Final = 5555
-"""Flower's usual port."""
+FLOWER_HOST: Final = "127.0.0.1"
+"""Where Flower listens unless it is told otherwise: whoever sees it can stop tasks."""
+FLOWER_ANSWER_SECONDS: Final = 2.0
+"""Longest wait for Flower to say that it is well; it answers in milliseconds."""
+FLOWER_LOOK_SECONDS: Final = 20.0
+"""How often Flower is asked whether it is well, once it is."""
 FLOWER_USER: Final = "sale-sofia"
 """The name that goes with FLOWER_PASSWORD."""

@@ -9,12 +9,14 @@ from pydantic_core.core_schema import ValidationInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sale_sofia.config.settings_alerts import AlertSettings
+from sale_sofia.config.settings_backup import BackupSettings
 from sale_sofia.config.settings_browser import BrowserSettings
 from sale_sofia.config.settings_dashboard import DashboardSettings
 from sale_sofia.config.settings_descriptions import DescriptionSettings
 from sale_sofia.config.settings_drift import DriftSettings
 from sale_sofia.config.settings_history import HistorySettings
 from sale_sofia.config.settings_insights import InsightSettings
+from sale_sofia.config.settings_logs import LogSettings
 from sale_sofia.config.settings_monitoring import MonitoringSettings
 from sale_sofia.config.settings_postgres import PostgresSettings
 from sale_sofia.config.settings_properties import PropertySettings
@@ -58,6 +60,7 @@ def _database_in_data_dir(data: dict[str, Any]) -> SecretStr:
 
 class Settings(
     DashboardSettings,
+    BackupSettings,
     AlertSettings,
     InsightSettings,
     ProxySettings,
@@ -67,6 +70,7 @@ class Settings(
     PropertySettings,
     HistorySettings,
     MonitoringSettings,
+    LogSettings,
     PostgresSettings,
     BaseSettings,
 ):
@@ -160,9 +164,10 @@ class Settings(
         default=None,
         validate_default=True,
         min_length=8,
-        description="Password of the task viewer; without one `sale-sofia flower` does not start.",
+        description="Password of the task viewer; without one Flower does not start.",
         json_schema_extra=notes("8 characters or more, without a comma", "password"),
     )
+    flower_port: int = whole(5555, 1, 65_535, "port", "Port of Flower, the task viewer, on this machine.")
     sqlite_timeout: float = decimal(
         30.0, 0, 600, "seconds", "Longest wait inside SQLite for another writer to finish."
     )

@@ -1,9 +1,9 @@
 """Settings of health and incidents: from when on a run is not as it should be."""
 
-from pydantic import BaseModel, field_validator
+from pydantic import BaseModel, Field, field_validator
 from pydantic_core.core_schema import ValidationInfo
 
-from sale_sofia.config.settings_types import decimal
+from sale_sofia.config.settings_types import decimal, notes, whole
 
 
 class MonitoringSettings(BaseModel):
@@ -35,6 +35,15 @@ class MonitoringSettings(BaseModel):
     )
     incident_stuck_seconds: float = decimal(
         3600, 60, 604_800, "seconds", "An unfinished job in which nothing moves for so long is an incident."
+    )
+
+    report_retention_days: int = whole(30, 1, 3650, "days", "How long the files of runs' reports are kept.")
+    metrics_port: int | None = Field(
+        default=None,
+        ge=1,
+        le=65_535,
+        description="Port on which `sale-sofia up` serves metrics to this machine; unset: it serves none.",
+        json_schema_extra=notes("a whole number from 1 to 65535", "port"),
     )
 
     @field_validator("health_failure_critical", "health_block_critical", "health_circuit_critical")

@@ -27,8 +27,8 @@ from sale_sofia.config.site_links import (
     Table,
 )
 from sale_sofia.config.site_proxies import ProxyTable
+from sale_sofia.config.yaml_text import read_yaml
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 CONFIG_FOLDER = Path(str(files("sale_sofia.config")))
 SITES_VARIABLE = "SITES_DIR"
 
@@ -230,12 +230,18 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 def load_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file, or a `SiteConfigError` that says where it breaks."""
     try:
-        loaded = yaml.load(path.read_text("utf-8"), Loader=_LOADER)  # noqa: S506 - a safe loader
+        return parse_yaml(path, path.read_text("utf-8"))
+    except OSError as error:
+        raise SiteConfigError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def parse_yaml(path: Path, text: str) -> dict[str, Any]:
+    """The mapping in the text of a YAML file, or a `SiteConfigError` that says where it breaks."""
+    try:
+        loaded = read_yaml(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise SiteConfigError(f"{path}: line {line}: not valid YAML: {error.problem}") from None
-    except OSError as error:
-        raise SiteConfigError(f"{path}: cannot be read: {error.strerror}") from None
     if not isinstance(loaded, dict):
         raise SiteConfigError(f"{path}: must hold a mapping of keys to values")
     return loaded

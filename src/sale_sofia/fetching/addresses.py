@@ -14,6 +14,7 @@ from sale_sofia.resilience.errors import ForeignAddress, NetworkDns, PrivateAddr
 
 PORTS: Final = {"http": 80, "https": 443}
 LOCALHOST: Final = "localhost"
+_WITH_IPV4_AT_THE_END: Final = tuple(map(ipaddress.IPv6Network, ("::ffff:0:0/96", "64:ff9b::/96", "::/96")))
 # Parsers of addresses disagree on these, so a host could be read as one name here and another in curl.
 UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
 
@@ -81,8 +82,15 @@ class AddressGuard:
 def is_private(text: str) -> bool:
     """Whether an IP address is private, loopback, link-local or reserved: not of the public internet."""
     address = ipaddress.ip_address(text.partition("%")[0])
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return not (mapped or address).is_global or (mapped or address).is_multicast
+    inner = _inner(address) if isinstance(address, ipaddress.IPv6Address) else None
+    return not (inner or address).is_global or (inner or address).is_multicast
+
+
+def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address that a gateway would make of it (mapped, NAT64, 6to4, Teredo)."""
+    if any(address in network for network in _WITH_IPV4_AT_THE_END):
+        return ipaddress.IPv4Address(address.packed[-4:])
+    return address.sixtofour or (address.teredo[1] if address.teredo else None)
 
 
 def _split(url: str) -> SplitResult:

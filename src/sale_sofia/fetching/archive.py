@@ -12,6 +12,8 @@ from typing import Final
 
 import zstandard
 
+from sale_sofia.config.fetching import ARCHIVED_MOST_BYTES
+
 LEVEL: Final = 3
 DIGEST: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
@@ -58,6 +60,8 @@ class PageArchive:
         """
         packed = self._path(digest).read_bytes()
         try:
+            if zstandard.get_frame_parameters(packed).content_size > ARCHIVED_MOST_BYTES:
+                raise ArchiveDamaged(f"{digest}: it would unpack to more than any page")
             body = zstandard.decompress(packed)
         except (zstandard.ZstdError, MemoryError) as error:
             raise ArchiveDamaged(f"{digest}: {error}") from error
@@ -82,7 +86,8 @@ class PageArchive:
         # Temporary files of a process that died are among them and go when their turn comes.
         files = sorted(self._files(), key=lambda file: file[1].st_mtime_ns)
         total = sum(stat.st_size for _, stat in files)
-        removed = [stat.st_size for path, stat in _surplus(files, total - limit) if _remove(path)]
+        surplus = _surplus(files, total - limit)
+        removed = [stat.st_size for path, stat in surplus if _is_unseen(path, stat) and _remove(path)]
         self._total = total - sum(removed)
         return Pruned(len(removed), sum(removed))
 
@@ -113,6 +118,14 @@ def _write(path: Path, packed: bytes) -> int:
         _remove(Path(name))
         raise
     return len(packed)
+
+
+def _is_unseen(path: Path, before: os.stat_result) -> bool:
+    """Whether no crawl has met the page again since it was looked at."""
+    try:
+        return path.stat().st_mtime_ns == before.st_mtime_ns
+    except FileNotFoundError:
+        return False
 
 
 def _remove(path: Path) -> bool:

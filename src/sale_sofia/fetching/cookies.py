@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+from sale_sofia.config.fetching import MOST_COOKIES
+
 _NAME_FIELDS = (0, 2, 5)  # curl's cookie lines: domain, subdomains, path, secure, expires, name, value
 
 
@@ -22,7 +24,8 @@ class CookieJar:
         now = {_key(line): line for line in after}
         kept = {key: line for key, line in self._lines.items() if key in now or key not in before}
         changed = {key: line for key, line in now.items() if before.get(key) != line}
-        self._lines = kept | changed
+        # Of a portal that sets ever new ones the newest are kept, or its pages would fill our memory.
+        self._lines = dict([*kept.items(), *changed.items()][-MOST_COOKIES:])
         self.version += 1
 
 

@@ -8,8 +8,7 @@ from importlib import resources
 from itertools import product
 from typing import Any
 
-import yaml
-
+from sale_sofia.config.yaml_text import read_yaml
 from sale_sofia.listings.text import LOOKALIKES, match_key, squeeze
 
 LONGEST = 60
@@ -28,7 +27,7 @@ _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 def place_data() -> Mapping[str, Any]:
     """All of `places.yaml`, read once."""
     text = resources.files("sale_sofia.listings").joinpath("places.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+    loaded: dict[str, Any] = read_yaml(text)
     return loaded
 
 

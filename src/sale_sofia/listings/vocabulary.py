@@ -5,18 +5,15 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import yaml
-
+from sale_sofia.config.yaml_text import read_yaml
 from sale_sofia.listings.text import match_key
-
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @cache
 def vocabulary() -> Mapping[str, Any]:
     """The whole vocabulary, loaded once."""
     text = files("sale_sofia.listings").joinpath("vocabulary.yaml").read_text("utf-8")
-    loaded: Mapping[str, Any] = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader
+    loaded: Mapping[str, Any] = read_yaml(text)
     return loaded
 
 

@@ -7,12 +7,11 @@ from importlib.resources import files
 from typing import Any
 
 import simplemma
-import yaml
 
 from sale_sofia.config.llm import ENDING_LETTERS, STEM_LETTERS, WORDS_REMEMBERED
+from sale_sofia.config.yaml_text import read_yaml
 from sale_sofia.listings.text import LOOKALIKES
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 Value = int | str | None
 
 
@@ -27,7 +26,7 @@ class Meaning:
 def load_rules_file(name: str) -> Any:  # noqa: ANN401 - each file has a shape of its own
     """One of the YAML files of `rules/`."""
     text = files("sale_sofia.llm").joinpath("rules", name).read_text("utf-8")
-    return yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader
+    return read_yaml(text)
 
 
 @cache

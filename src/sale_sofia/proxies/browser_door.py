@@ -10,16 +10,18 @@ import re
 import secrets
 from base64 import b64encode
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from hmac import compare_digest
 from typing import Final, Self
 
 from sale_sofia.config.browser import DOOR_CONNECT_SECONDS
-from sale_sofia.config.proxies import ROTATOR_HEAD_BYTES, ROTATOR_HOST
+from sale_sofia.config.proxies import ROTATOR_HOST
 from sale_sofia.fetching.addresses import AddressGuard, Target
 from sale_sofia.fetching.base import Request
 from sale_sofia.proxies.address import parse_proxy
 from sale_sofia.proxies.carrying import carry_both
+from sale_sofia.proxies.loopback_server import LoopbackServer, read_head
 from sale_sofia.proxies.tunnel import Patience, Streams, TunnelFailed, tunnel
 from sale_sofia.resilience.errors import CrawlError, NetworkConnection, ServiceProxy
 
@@ -30,7 +32,7 @@ _WHO: Final = (
 )
 _OPEN: Final = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _NOT_PASSED_ON: Final = ("proxy-", "connection:")
-_GONE: Final = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError)
+_LOGIN: Final = re.compile(r"\r\nproxy-authorization: *basic +(?P<login>\S+) *(?=\r\n)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +55,20 @@ class BrowserDoor:
     """Why the last connection led nowhere."""
     url: str = ""
     _guard: AddressGuard = field(default_factory=lambda: AddressGuard(0.0))
-    _server: asyncio.Server | None = None
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _server: LoopbackServer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._server = LoopbackServer(self._serve)
 
     async def __aenter__(self) -> Self:
-        server = await asyncio.start_server(self._accept, ROTATOR_HOST, 0, limit=ROTATOR_HEAD_BYTES)
-        self._server = server
-        self.url = f"http://{ROTATOR_HOST}:{server.sockets[0].getsockname()[1]}"
+        self.url = f"http://{ROTATOR_HOST}:{await self._server.start()}"
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._server is not None:
-            self._server.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        with suppress(*_GONE):
-            await self._serve((reader, writer))
-        writer.transport.abort()
+        await self._server.stop()
 
     async def _serve(self, near: Streams) -> None:
-        head = (await near[0].readuntil(b"\r\n\r\n")).decode("latin-1")
+        head = await read_head(near)
         if not self._is_known(head):
             near[1].write(_WHO)
             await near[1].drain()
@@ -87,8 +76,9 @@ class BrowserDoor:
             await self._lead(near, asked)
 
     def _is_known(self, head: str) -> bool:
-        login = b64encode(f"{self.user}:{self.password}".encode()).decode("ascii")
-        return f"\r\nproxy-authorization: basic {login}\r\n".lower() in head.lower()
+        login = b64encode(f"{self.user}:{self.password}".encode())
+        given = (found["login"] for found in _LOGIN.finditer(head))
+        return any(compare_digest(one.encode("latin-1"), login) for one in given)
 
     async def _lead(self, near: Streams, asked: _Asked) -> None:
         try:

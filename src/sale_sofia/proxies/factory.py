@@ -1,8 +1,10 @@
 """The pool, the checker and the refresher that the settings ask for."""
 
+import re
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final
 
 from sale_sofia.config.settings import Settings
 from sale_sofia.fetching.client import CurlFetcher
@@ -17,10 +19,23 @@ from sale_sofia.proxies.rules import PoolRules
 from sale_sofia.proxies.source_list import SourceList
 from sale_sofia.resilience.redis_client import connect
 
+_JOB_ID: Final = re.compile(r"refresh-[0-9a-f]{12}", re.ASCII)
+
 
 def new_job_id() -> str:
     """The name of one refresh."""
     return f"refresh-{secrets.token_hex(6)}"
+
+
+def check_job_id(told: object) -> str:
+    """The name that a message gives; it becomes a part of keys.
+
+    Raises:
+        ValueError: none of ours.
+    """
+    if not isinstance(told, str) or not _JOB_ID.fullmatch(told):
+        raise ValueError(f"job_id: no refresh of ours is called {told!r:.40}")
+    return told
 
 
 async def get_pool(settings: Settings, redis_url: str | None) -> ScoredProxyPool:

@@ -17,6 +17,7 @@ from sale_sofia.config import proxies as fixed
 from sale_sofia.config.resilience import RENEWALS_PER_LEASE
 from sale_sofia.config.site_config import available_sites, load_site_config
 from sale_sofia.proxies.carrying import carry_both
+from sale_sofia.proxies.loopback_server import LoopbackServer, read_head
 from sale_sofia.proxies.model import Lease, NoProxy, Use, Wish
 from sale_sofia.proxies.pool import EVERYWHERE, ScoredProxyPool
 from sale_sofia.proxies.rotator_request import BadRequest, TunnelRequest, read_request
@@ -32,36 +33,22 @@ class Rotator:
     patience: Patience
     lease_seconds: float
     domain_of: Callable[[str], str] = field(default_factory=lambda: domain_of)
-    _server: asyncio.Server | None = None
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _server: LoopbackServer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._server = LoopbackServer(self._serve)
 
     async def start(self, port: int) -> int:
         """Listen; the port taken, which matters where 0 was asked for."""
-        self._server = await asyncio.start_server(
-            self._accept, fixed.ROTATOR_HOST, port, limit=fixed.ROTATOR_HEAD_BYTES
-        )
-        return int(self._server.sockets[0].getsockname()[1])
+        return await self._server.start(port)
 
     async def stop(self) -> None:
         """Listen no more, and end every tunnel."""
-        if self._server is not None:
-            self._server.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        with suppress(OSError, asyncio.CancelledError):
-            await self._serve((reader, writer))
-        writer.transport.abort()
+        await self._server.stop()
 
     async def _serve(self, near: Streams) -> None:
         try:
-            request = await _read(near[0])
+            request = await _read(near)
             await self._lead(near, request)
         except BadRequest as error:
             await _refuse(near, error.status, str(error))
@@ -129,17 +116,16 @@ class Rotator:
                 await self.pool.renew(lease)
 
 
-async def _read(reader: asyncio.StreamReader) -> TunnelRequest:
+async def _read(near: Streams) -> TunnelRequest:
     try:
-        async with asyncio.timeout(fixed.ROTATOR_HEAD_SECONDS):
-            head = await reader.readuntil(b"\r\n\r\n")
+        head = await read_head(near)
     except TimeoutError:
         raise BadRequest(HTTPStatus.REQUEST_TIMEOUT, "no request came") from None
     except asyncio.LimitOverrunError:
         raise BadRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the request has no end") from None
     except asyncio.IncompleteReadError:
         raise BadRequest(HTTPStatus.BAD_REQUEST, "the request broke off") from None
-    return read_request(head.decode("latin-1"))
+    return read_request(head)
 
 
 async def _refuse(near: Streams, status: int, why: str, retry_after: float | None = None) -> None:

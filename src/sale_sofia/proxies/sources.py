@@ -4,6 +4,7 @@ import asyncio
 import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -16,6 +17,7 @@ from sale_sofia.proxies.model import Proxy, Tier
 from sale_sofia.proxies.reading import Count, candidates, texts_of
 
 _PIECE: Final = 1 << 16
+_UNPACKED: Final = {"Accept-Encoding": "identity"}
 
 
 class SourceUnreadable(ValueError):
@@ -91,15 +93,18 @@ def _pieces(source: Source) -> Iterator[str]:
 
 
 async def _download(source: Source) -> str:
-    """What the list holds; of one that goes on for ever, what came in time."""
+    """What the list holds; of one that goes on for ever, what came in time.
+
+    It is not followed elsewhere, which could be inside our own network, and nothing is unpacked.
+    """
     body = bytearray()
     try:
         async with (
             asyncio.timeout(SOURCE_SECONDS),
-            aiohttp.ClientSession() as session,
-            session.get(source.place) as answer,
+            aiohttp.ClientSession(auto_decompress=False) as session,
+            session.get(source.place, allow_redirects=False, headers=_UNPACKED) as answer,
         ):
-            if not answer.ok:
+            if answer.status != HTTPStatus.OK:
                 raise SourceUnreadable(f"{source.name}: HTTP {answer.status}")
             async for piece in answer.content.iter_chunked(_PIECE):
                 body += piece

@@ -7,7 +7,7 @@ from typing import Any
 from celery import shared_task
 
 from sale_sofia.config.settings import load_settings
-from sale_sofia.proxies.factory import new_job_id
+from sale_sofia.proxies.factory import check_job_id, new_job_id
 from sale_sofia.proxies.refreshing import run_job
 from sale_sofia.proxies.sending import REFRESH_TASK
 from sale_sofia.services.running_redis import known_redis_url
@@ -16,6 +16,7 @@ from sale_sofia.services.running_redis import known_redis_url
 @shared_task(name=REFRESH_TASK, acks_late=False)  # it takes longer than a message may stay unanswered
 def refresh_proxies(job_id: str | None = None) -> dict[str, Any]:
     """Check all proxies; without a job, as the clock asks for it, one is made."""
+    wanted = new_job_id() if job_id is None else check_job_id(job_id)
     settings = load_settings()
-    progress = asyncio.run(run_job(settings, known_redis_url(settings), job_id or new_job_id()))
+    progress = asyncio.run(run_job(settings, known_redis_url(settings), wanted))
     return asdict(progress)

@@ -68,7 +68,7 @@ class ErrorLog:
         """The current file, kept from being rotated meanwhile."""
         while True:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(file, fcntl.LOCK_SH)
                 if self._is_current(file):

@@ -1,14 +1,14 @@
 """A program of ours in the background: started, watched, stopped, and found again after our own death."""
 
 import secrets
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sale_sofia.config.services import LOG_MOST_BYTES, SERVICE_KILL_SECONDS, SERVICE_POLL_SECONDS
+from sale_sofia.config.logs import LOG_MOST_BYTES
+from sale_sofia.config.services import SERVICE_KILL_SECONDS, SERVICE_POLL_SECONDS
 from sale_sofia.services.child_record import (
     NONCE,
     READY_FILE,
@@ -18,6 +18,7 @@ from sale_sofia.services.child_record import (
     write_child,
 )
 from sale_sofia.services.errors import ServiceError
+from sale_sofia.services.log_files import put_aside
 from sale_sofia.services.processes import KILL, Process, spawn
 from sale_sofia.services.stop_signals import Step
 
@@ -118,13 +119,8 @@ class Child:
         return [process.pid for process in left]
 
     def put_log_aside(self, beyond: int = LOG_MOST_BYTES) -> None:
-        """Keep the log within bounds: a larger one goes over the one put aside before."""
-        with suppress(OSError):
-            if self.log.stat().st_size > beyond:
-                shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
-                # The program appends to the same file, so that it goes on at its new end.
-                with self.log.open("r+b") as file:
-                    file.truncate(0)
+        """Keep the log within bounds: a larger one begins anew, the last ones stay beside it."""
+        put_aside(self.log, beyond)
 
     def last_words(self) -> str:
         """The last line of its log, for an error's sentence."""

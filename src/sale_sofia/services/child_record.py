@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sale_sofia.services.own_files import write_own
 from sale_sofia.services.processes import Process, born
 
 _PROC: Final = Path("/proc")
@@ -43,9 +44,7 @@ def read_child(path: Path) -> ChildRecord | None:
 
 def write_child(path: Path, record: ChildRecord) -> None:
     """Replace the record; a reader sees the old one or the new one, whole."""
-    draft = path.with_suffix(f".{os.getpid()}")
-    draft.write_text(record.model_dump_json(), "utf-8")
-    draft.replace(path)
+    write_own(path, record.model_dump_json())
 
 
 def processes_of(record: ChildRecord) -> list[Process]:

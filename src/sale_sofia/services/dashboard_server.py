@@ -24,6 +24,7 @@ from sale_sofia.config.dashboard_server import (
 from sale_sofia.config.services import LOG_FOLDER
 from sale_sofia.config.settings import Settings
 from sale_sofia.services.errors import ServiceError
+from sale_sofia.services.log_files import put_aside
 from sale_sofia.services.stop_signals import StopSignals
 
 _PROGRAM: Final = (sys.executable, "-m", "sale_sofia.app.serving")
@@ -93,6 +94,7 @@ class DashboardServer:
             DashboardNotStarted: the server ended by itself.
         """
         while not signals.asked:
+            put_aside(self.log)
             if self.process.poll() is not None:
                 raise DashboardNotStarted(f"the dashboard ended by itself{self._last_words()}")
             time.sleep(DASHBOARD_POLL_SECONDS)
@@ -114,7 +116,8 @@ def start_dashboard(settings: Settings, host: str, port: int, environ: Mapping[s
     folder = settings.data_dir / LOG_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / f"dashboard-{port}.log"
-    with path.open("wb") as log:
+    put_aside(path, 0)
+    with path.open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 - our own module
             [*_PROGRAM, host, str(port)],
             stdin=subprocess.PIPE,  # it ends when this end of the pipe is gone, however we die
@@ -153,8 +156,8 @@ def free_port(host: str, wanted: int | None) -> int:
         DashboardNotStarted: the wanted port cannot be had.
     """
     if wanted is None:
-        return _bound(host, DASHBOARD_PORT) or free_port(host, 0)
-    port = _bound(host, wanted)
+        return bound_port(host, DASHBOARD_PORT) or free_port(host, 0)
+    port = bound_port(host, wanted)
     if port is None:
         raise DashboardNotStarted(
             f"--port: {wanted} cannot be had on {host}, another program may listen there; "
@@ -163,7 +166,8 @@ def free_port(host: str, wanted: int | None) -> int:
     return port
 
 
-def _bound(host: str, port: int) -> int | None:
+def bound_port(host: str, port: int) -> int | None:
+    """The port, or any free one for 0, when it can be listened on here; None when another program does."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         with socket.create_server((host, port), family=family) as listening:

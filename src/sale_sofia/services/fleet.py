@@ -26,6 +26,7 @@ from sale_sofia.services.celery_programs import (
 )
 from sale_sofia.services.child import Child
 from sale_sofia.services.errors import RedisUnreachable, ServiceError
+from sale_sofia.services.flower_service import FlowerService
 from sale_sofia.services.liveness import Liveness
 from sale_sofia.services.ollama_service import OllamaService
 from sale_sofia.services.ownership import Ownership, ServicesBusy
@@ -45,9 +46,13 @@ class Fleet:
     joined: bool = False
     """Whether another process runs the services for us."""
     liveness: Liveness = field(default_factory=Liveness)
+    flower: FlowerService = field(init=False)
     _url: str | None = None
     _redis: ExitStack = field(default_factory=ExitStack)
     _restarts: Restarts = field(default_factory=Restarts)
+
+    def __post_init__(self) -> None:
+        self.flower = FlowerService(self.settings, self._child("flower"), self.say)
 
     @property
     def worker(self) -> Child:
@@ -89,7 +94,7 @@ class Fleet:
         """Kill what a dead owner left of its programs: by number, birth and nonce, never by name."""
         if self.joined:
             return []
-        programs = (self.beat, self.worker, self.enricher, self.ollama.child)
+        programs = (self.flower.child, self.beat, self.worker, self.enricher, self.ollama.child)
         return [pid for program in programs for pid in program.end_leftovers()]
 
     def start_redis(self) -> str:
@@ -122,6 +127,10 @@ class Fleet:
         end = time.monotonic() + seconds
         for child in self.children:
             self._wait_until_ready(child, end, seconds)
+
+    def start_flower(self) -> None:
+        """The viewer of tasks, where there is a password for it; `supervise` says when it answers."""
+        self.flower.start(self.start_redis())
 
     def _start_children(self, url: str) -> None:
         environ = program_environment(self.settings, url)
@@ -176,6 +185,7 @@ class Fleet:
             self._note_death(child)
             child.put_log_aside()
         self._start_children(url)
+        self.flower.supervise(url)
 
     def _revived_redis(self) -> str:
         if own_redis_died(self.settings):
@@ -195,7 +205,7 @@ class Fleet:
             self.say(f"the {child.name} died; started again")
 
     def stop_all(self, before_redis: Callable[[], None]) -> None:
-        """Stop what we started: beat, worker, Redis; a fault of one does not save the next."""
+        """Stop what we started: Flower, beat, worker, Redis; a fault of one does not save the next."""
         if self.joined:
             return
         with ExitStack() as stack:
@@ -209,6 +219,7 @@ class Fleet:
             stack.callback(self.worker.stop, WORKER_STEPS)
             stack.callback(self.enricher.stop, WORKER_STEPS)
             stack.callback(self.beat.stop, BEAT_STEPS)
+            stack.callback(self.flower.stop)
 
     def _forget_redis(self) -> None:
         self._url = None

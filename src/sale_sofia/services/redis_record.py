@@ -1,10 +1,11 @@
 """What is written down about our own Redis server, so that others find it and take nothing else for it."""
 
-import os
 from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sale_sofia.services.own_files import write_own
 
 _FILE: Final = "server.json"
 
@@ -17,6 +18,8 @@ class ServerRecord(BaseModel):
     port: Annotated[int, Field(gt=0, lt=65_536)]
     nonce: Annotated[str, Field(min_length=1)]
     """Made for this one start; the server has it on its command line and tells it when asked."""
+    password: Annotated[str, Field(repr=False)] = ""
+    """What the server wants to hear first: loopback is open to every user of the machine."""
     options: list[str] = []
     pid: Annotated[int, Field(gt=0)] | None = None
     """None until the process is there."""
@@ -33,9 +36,7 @@ def read_record(folder: Path) -> ServerRecord | None:
 
 def write_record(folder: Path, record: ServerRecord) -> None:
     """Replace the folder's record; a reader sees the old one or the new one, whole."""
-    draft = folder / f"{_FILE}.{os.getpid()}"
-    draft.write_text(record.model_dump_json(), "utf-8")
-    draft.replace(folder / _FILE)
+    write_own(folder / _FILE, record.model_dump_json())
 
 
 def forget_record(folder: Path, nonce: str) -> None:

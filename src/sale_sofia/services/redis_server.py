@@ -1,7 +1,7 @@
 """Our own Redis server: a process of its own on a loopback port, its data in a folder."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -26,9 +26,12 @@ class RedisServer:
     options: tuple[str, ...]
     process: Process
     nonce: str
+    password: str = field(default="", repr=False)
 
     @classmethod
-    def start(cls, folder: Path, *, port: int | None = None, options: Sequence[str] = ()) -> Self:
+    def start(
+        cls, folder: Path, *, port: int | None = None, options: Sequence[str] = (), password: str = ""
+    ) -> Self:
         """Start a server with the folder's data; without a `port` on the folder's last one or a free one.
 
         Raises:
@@ -36,15 +39,18 @@ class RedisServer:
             RedisNotStarted: it did not come up.
         """
         folder = folder.absolute()
-        return cls._of(folder, start_server(folder, port, options))
+        return cls._of(folder, start_server(folder, port, options, password))
 
     @classmethod
     def find(cls, folder: Path) -> Self | None:
         """The folder's server, when it runs and answers; never a stranger that has its port or number."""
         folder = folder.absolute()
         record = read_record(folder)
-        told = identity(server_url(record.port)) if record else None
-        if record is None or told is None or told[0] != data_file(record.nonce):
+        # Where our process is gone, who listens is a stranger: it must not even hear the password.
+        if record is None or _is_dead(record):
+            return None
+        told = identity(server_url(record))
+        if told is None or told[0] != data_file(record.nonce):
             return None
         record = _completed(folder, record, told[1])
         server = cls._of(folder, record)
@@ -53,12 +59,12 @@ class RedisServer:
     @classmethod
     def _of(cls, folder: Path, record: ServerRecord) -> Self:
         process = Process(record.pid or 0, record.born or "")
-        return cls(folder, record.port, tuple(record.options), process, record.nonce)
+        return cls(folder, record.port, tuple(record.options), process, record.nonce, record.password)
 
     @property
     def url(self) -> str:
-        """Address of its first database."""
-        return server_url(self.port)
+        """Address of its first database, with its password if it has one."""
+        return server_url(ServerRecord(port=self.port, nonce=self.nonce, password=self.password))
 
     @property
     def pid(self) -> int:
@@ -84,9 +90,9 @@ class RedisServer:
         self._wait_for_its_end()
 
     def restart(self) -> None:
-        """Stop it, when it runs, and start it with the same data on the same port."""
+        """Stop it, when it runs, and start it with the same data, port and password."""
         self.stop()
-        again = self.start(self.folder, port=self.port, options=self.options)
+        again = self.start(self.folder, port=self.port, options=self.options, password=self.password)
         self.process, self.nonce = again.process, again.nonce
 
     def _wait_for_its_end(self) -> None:
@@ -100,6 +106,10 @@ class RedisServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def _is_dead(record: ServerRecord) -> bool:
+    return bool(record.pid and record.born) and not Process(record.pid or 0, record.born or "").alive
 
 
 def _completed(folder: Path, record: ServerRecord, pid: int) -> ServerRecord:

@@ -16,6 +16,7 @@ from sale_sofia.config.services import (
 )
 from sale_sofia.services.errors import PortTaken, RedisNotStarted
 from sale_sofia.services.folder_locks import ALONE, StillLocked, lock_file, take
+from sale_sofia.services.own_files import write_own
 from sale_sofia.services.processes import KILL, Process, spawn
 from sale_sofia.services.redis_binary import find_server_binary
 from sale_sofia.services.redis_client import identity, is_ready
@@ -25,11 +26,15 @@ HOST: Final = "127.0.0.1"
 LOG: Final = "redis.log"
 _OLD_LOG: Final = "redis.log.1"
 _LOCK: Final = "server.lock"
+_CONFIG: Final = "server.conf"
+_SOME_PORT: Final = 1
+"""Stands in a record until a port is chosen."""
 
 
-def server_url(port: int) -> str:
-    """Address of our own server's first database."""
-    return f"redis://{HOST}:{port}/0"
+def server_url(record: ServerRecord) -> str:
+    """Address of our own server's first database, with its password if it has one."""
+    login = f":{record.password}@" if record.password else ""
+    return f"redis://{login}{HOST}:{record.port}/0"
 
 
 def data_file(nonce: str) -> str:
@@ -40,9 +45,11 @@ def data_file(nonce: str) -> str:
     return f"{nonce}.rdb"
 
 
-def start_server(folder: Path, port: int | None, options: Sequence[str]) -> ServerRecord:
+def start_server(folder: Path, port: int | None, options: Sequence[str], password: str) -> ServerRecord:
     """Start a server that keeps its data in the folder, and wait until it answers.
 
+    On the port of a server that died it keeps that one's password too, for those who still know both. On any
+    other the password is the one given: a stranger may have taken the old port, and heard the old password.
     The server holds a lock on the folder as long as it lives: two never write to the same data, even when
     whoever started the first died before it could be written down.
 
@@ -53,7 +60,11 @@ def start_server(folder: Path, port: int | None, options: Sequence[str]) -> Serv
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with lock_file(folder / _LOCK) as lock:
             take(lock, ALONE, REDIS_FOLDER_SECONDS)
-            return _start_on_some_port(folder, port, options, lock.fileno())
+            record = ServerRecord(port=port or _SOME_PORT, nonce=_nonce(), password=password)
+            record = record.model_copy(update={"options": list(options)})
+            if port is not None:
+                return _start(folder, record, lock.fileno())
+            return _start_on_some_port(folder, record, lock.fileno())
     except StillLocked:
         raise RedisNotStarted(f"{folder} is in use by {_holder(folder)}; stop it first.") from None
     except OSError as error:
@@ -68,12 +79,13 @@ def _holder(folder: Path) -> str:
     )
 
 
-def _start_on_some_port(folder: Path, port: int | None, options: Sequence[str], lock: int) -> ServerRecord:
-    if port is not None:
-        return _start(folder, ServerRecord(port=port, nonce=_nonce(), options=list(options)), lock)
-    for choice in _ports(folder):
+def _start_on_some_port(folder: Path, wanted: ServerRecord, lock: int) -> ServerRecord:
+    dead = read_record(folder)
+    for port in _ports(folder):
+        known = dead.password if dead and dead.port == port else ""
+        update = {"port": port, "nonce": _nonce(), "password": known or wanted.password}
         try:
-            return _start(folder, ServerRecord(port=choice, nonce=_nonce(), options=list(options)), lock)
+            return _start(folder, wanted.model_copy(update=update), lock)
         except PortTaken as error:
             taken = error
     raise taken
@@ -94,12 +106,14 @@ def _nonce() -> str:
 
 
 def _start(folder: Path, record: ServerRecord, lock: int) -> ServerRecord:
-    command = [str(find_server_binary()), *_arguments(folder, record)]
+    command = [str(find_server_binary()), str(folder / _CONFIG), *_arguments(folder, record)]
     if _is_taken(record.port):
         raise _port_taken(record.port)
     _keep_old_log(folder)
     # Written down before there is a process: who finds this record can ask the port for the rest.
     write_record(folder, record)
+    # In a file, not in the arguments, which every user of the machine can read.
+    write_own(folder / _CONFIG, f"requirepass {record.password}\n" if record.password else "")
     process = spawn(command, folder / LOG, lock)
     try:
         wait_until_ready(folder, record, process)
@@ -142,7 +156,7 @@ def wait_until_ready(folder: Path, record: ServerRecord, process: Process) -> No
     Raises:
         RedisNotStarted: it died, or takes too long; with the last line of its log.
     """
-    url, end = server_url(record.port), time.monotonic() + REDIS_START_SECONDS
+    url, end = server_url(record), time.monotonic() + REDIS_START_SECONDS
     # The nonce first: on a port that was taken, a stranger would answer too.
     while not (identity(url) == (data_file(record.nonce), process.pid) and is_ready(url)):
         if not process.alive:

@@ -1,6 +1,7 @@
 """A Redis for all who need one: that of REDIS_URL, else our own, shared and stopped by the last user."""
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -74,7 +75,8 @@ def _own_server(folder: Path) -> Iterator[RedisServer]:
     with lock_file(folder / _USERS) as users:
         with _door(folder):
             take(users, SHARED)
-            server = RedisServer.find(folder) or RedisServer.start(folder)
+            # Made up for this server: another user of the machine must not write messages to our workers.
+            server = RedisServer.find(folder) or RedisServer.start(folder, password=secrets.token_hex(32))
         user = os.getpid()
         try:
             yield server

@@ -345,7 +345,7 @@ def test_passwords_are_kept_and_never_shown(world: World) -> None:
     paid = Proxy(parse_proxy("socks5://me:s3cret@gate.example:1080"), "paid")
     world.put(paid)
     lease = world.pick()
-    assert lease.proxy.address.password == "s3cret"  # noqa: S105
+    assert lease.proxy.address.password == "s3cret"  # noqa: S105 - of no proxy there is
     shown = f"{lease!r} {lease} {world.run(world.pool.get_stats(IMOT))} {world.run(world.pool.known())}"
     assert "s3cret" not in shown
 

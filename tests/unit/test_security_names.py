@@ -1,0 +1,85 @@
+"""Names out of messages, databases and archives: none of them is a way to another folder."""
+
+import re
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from sale_sofia.config.parallel import TASK_VERSION
+from sale_sofia.config.settings import Settings
+from sale_sofia.fetching import archive
+from sale_sofia.fetching.archive import ArchiveDamaged, PageArchive
+from sale_sofia.insights.profiles import ProfileError, profile_path
+from sale_sofia.monitoring.report_files import ReportFiles
+from sale_sofia.proxies.factory import check_job_id as check_refresh
+from sale_sofia.proxies.factory import new_job_id as new_refresh
+from sale_sofia.scraping.jobs import new_job_id
+from sale_sofia.scraping.messages import WrongMessage, check_job_id, check_lane, check_site, check_version
+from sale_sofia.websites.registry import AVAILABLE_SITES
+
+WAYS_OUT = ["../x", "/etc/passwd", "a/../../x", "..", ".", "", "a\0b", "a b", "*", "x\n", "ю", "a" * 121]
+
+
+@pytest.mark.parametrize("name", [*WAYS_OUT, None, 5, ["imot.bg"], {"a": 1}, b"j"])
+def test_a_message_names_a_job_and_a_portal_or_is_refused(name: object) -> None:
+    for check in (check_job_id, check_site):
+        with pytest.raises(WrongMessage):
+            check(name)
+    with pytest.raises(ValueError, match="no refresh of ours"):
+        check_refresh(name)
+
+
+def test_our_own_names_are_not_refused() -> None:
+    for site in AVAILABLE_SITES:
+        check_lane(new_job_id(site), site, TASK_VERSION)
+    assert check_refresh(new_refresh()).startswith("refresh-")
+
+
+@pytest.mark.parametrize("version", [True, None, "1", 1.0, [1], "1" * 10_000])
+def test_a_version_is_the_very_number(version: object) -> None:
+    with pytest.raises(WrongMessage) as error:
+        check_version(version)
+    assert len(str(error.value)) < 200
+
+
+@pytest.mark.parametrize("name", ["../../out", "/out", "a/b", ".."])
+def test_a_report_stays_in_its_folder_whatever_its_job_is_called(tmp_path: Path, name: str) -> None:
+    reports = ReportFiles(Settings(data_dir=tmp_path / "data", redis_url=None))
+    run = {"job_id": name, "site": "imot.bg"}
+    with pytest.raises(KeyError):  # the page wants more of a run than this; its file was written before
+        reports.write(name, {"runs": [run], "generated_at": 0.0, "health": "ok", "summary": {}}, now=0.0)
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path.parent for path in written] == [reports.folder] * len(written)
+    assert written
+
+
+@pytest.mark.parametrize("name", WAYS_OUT)
+def test_a_profile_and_an_archived_page_are_called_by_their_names(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ProfileError):
+        profile_path(tmp_path, name if name != "ю" else "../ю")
+    with pytest.raises(ValueError, match="not a SHA-256 digest"):
+        PageArchive(tmp_path, 1000).get(name)
+
+
+def test_an_archived_page_that_would_unpack_to_too_much_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "ARCHIVED_MOST_BYTES", 1000)
+    pages = PageArchive(tmp_path, 10_000)
+    digest = pages.put(b"x")
+    (path,) = tmp_path.glob("??/*")
+    path.write_bytes(zstandard.compress(bytes(1001)))
+    with pytest.raises(ArchiveDamaged, match="more than any page"):
+        pages.get(digest)
+
+
+def test_every_file_that_the_threat_notes_name_is_there() -> None:
+    root = Path(__file__).parents[2]
+    named = re.findall(
+        r"`([\w/.-]+\.(?:py|yaml|txt|md))`", (root / "docs" / "security.md").read_text("utf-8")
+    )
+    there = [path.as_posix() for place in ("src", "tests", "deploy") for path in (root / place).rglob("*.*")]
+    lost = {name for name in named if not any(path.endswith(f"/{name}") for path in there)}
+    assert lost == set()
+    assert len(set(named)) > 50
