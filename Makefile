@@ -10,7 +10,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 export UV_PYTHON_DOWNLOADS := never
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage lint format lock clean screenshots
+.PHONY: help setup demo test coverage lint audit format lock clean screenshots bench
 
 help:  ## Show what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,7 @@ demo: setup  ## See it work: two weeks of two simulated portals, then the dashbo
 # Many tests kill real processes at random moments, four at a time on what cores there are. One that fails is named,
 # and has a second try alone: what fails twice is broken, what fails once is a fault to look for.
 test: lint  ## Lint, types and all tests
+	@$(BIN)/python tests/dependency_audit.py --warn
 	$(BIN)/pytest -n 4 --dist worksteal --durations 20 || $(BIN)/pytest --last-failed --last-failed-no-failures none
 
 coverage: setup  ## The tests with their coverage; two thirds slower
@@ -33,12 +34,18 @@ lint: setup  ## ruff and mypy strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+audit: setup  ## Look the pinned packages up among known vulnerabilities; see docs/security.md
+	@$(BIN)/python tests/dependency_audit.py
+
 format: setup  ## Let ruff format and fix what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 screenshots: setup  ## Pictures of the dashboard for docs/images; needs Chromium
 	$(BIN)/python bench/screenshots.py
+
+bench: .venv-bench/ready  ## All measurements and docs/benchmarks.md: make bench FULL=1, make bench ONLY=parse
+	.venv-bench/bin/python bench/all.py $(if $(FULL),--full) $(addprefix --only ,$(ONLY)) $(ARGS)
 
 bench-%: .venv-bench/ready  ## Run bench/NAME.py beside its peers: make bench-parse ARGS="--quick --check"
 	.venv-bench/bin/python bench/$*.py $(ARGS)

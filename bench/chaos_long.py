@@ -74,11 +74,11 @@ def _crawl_until(crawl: Party, end: float) -> int:
 
 def _grown(before: Size, after: Size) -> dict[str, Any]:
     return {
-        "open_files": [before.open_files, after.open_files],
-        "resident_mb": [round(before.resident_mb, 1), round(after.resident_mb, 1)],
+        "open_files": [before.most.open_files, after.most.open_files],
+        "megabytes": [round(before.most.megabytes, 1), round(after.most.megabytes, 1)],
     }
 
 
 def _is_flat(before: Size, after: Size) -> bool:
-    files = after.open_files - before.open_files <= MOST_MORE_FILES
-    return files and after.resident_mb - before.resident_mb <= MOST_MORE_MB
+    files = after.most.open_files - before.most.open_files <= MOST_MORE_FILES
+    return files and after.most.megabytes - before.most.megabytes <= MOST_MORE_MB

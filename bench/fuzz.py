@@ -6,7 +6,6 @@ Whatever comes must be data, nothing, or an error with a name; an exception, and
 `SLOW_SECONDS` of CPU, ends the run with what caused it. In short: tests/unit/websites/test_fuzzing.py.
 """
 
-import argparse
 import json
 import random
 import sys
@@ -18,6 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import measure
 from fuzzing import PIECES, parse_any, read_any, seeds, spoiled
 from sale_sofia.listings.page import Page
 from sale_sofia.listings.parsers import PARSERS
@@ -44,31 +44,20 @@ KEYS = (
 
 def main() -> None:
     """Rounds until the time is up; one JSON object at the end."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**9))
-    options = parser.parse_args()
-    rng, end = random.Random(options.seed), time.monotonic() + 60 * options.minutes
+    options = measure.options(__doc__, {"minutes": "how long, 1 unless told", "seed": "of an earlier run"})
+    seed = int(options.seed or random.SystemRandom().randrange(10**9))
+    rng, end = random.Random(seed), time.monotonic() + 60 * (options.minutes or 1.0)
     counts: Counter[str] = Counter()
     slowest = 0.0
-    print(f"seed {options.seed}")
+    print(f"seed {seed}")
     while time.monotonic() < end:
         for what, seconds in one_round(rng):
             counts[what] += 1
             slowest = max(slowest, seconds)
             if seconds > SLOW_SECONDS:
-                raise SystemExit(f"{what} took {seconds:.1f} s; seed {options.seed}")
-    print(
-        json.dumps(
-            {
-                "bench": "fuzz",
-                "seed": options.seed,
-                "slowest_seconds": round(slowest, 3),
-                **counts,
-                "met": True,
-            }
-        )
-    )
+                raise SystemExit(f"{what} took {seconds:.1f} s; seed {seed}")
+    result = {"bench": "fuzz", "seed": seed, "slowest_seconds": round(slowest, 3), **counts}
+    measure.finish(result, met=True, check=options.check)
 
 
 def one_round(rng: random.Random) -> Iterator[tuple[str, float]]:

@@ -1,7 +1,8 @@
 """Pictures of the dashboard on the demo's world for docs/images: every page, wide and on a telephone.
 
 `make screenshots` runs it in the environment of the tests. It crawls the demo (about a minute), starts the
-dashboard and writes the pictures; look at each of them before you keep it.
+dashboard and writes the pictures; look at each of them before you keep it. Given the folder of a demo that is
+there, it takes that one.
 """
 
 import re
@@ -18,6 +19,7 @@ from app_runs import store
 from browser_pages import PAGES, Window, chromium, window
 from crawls import run
 from dashboards import running_dashboard
+from demo_worlds import copied
 from sale_sofia.data.property_schema import listing_sources
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
@@ -29,25 +31,44 @@ PHOTO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 300">
 <rect width="400" height="300" fill="#dfe7ee"/>
 <path d="M60 230V130L140 80l80 50v100z" fill="#9fb6cc"/><path d="M220 230V100h120v130z" fill="#7f9ab5"/>
 <path d="M0 230h400v70H0z" fill="#b7c9a8"/></svg>"""
+ALERTS = """channels:
+  mail: json://127.0.0.1:9/nowhere
+quiet_hours: {from: "22:30", to: "08:00"}
+buyer:
+  - name: Моят апартамент
+    profile: default
+    channels: [mail]
+operator:
+  - name: Събиране
+    incidents: [collapse, drift]
+    channels: [mail]
+"""
+"""Rules to look at; nothing is sent."""
 DRAWN_MS = 1500
 """Charts and maps are drawn after the page says it is done."""
 
 
 def main() -> None:
-    """Crawl, show, and write the pictures."""
+    """Crawl, show, and write the pictures; with a folder, on a copy of the demo that is there."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="screenshots-") as folder:
-        data = Path(folder)
-        told = run(data, "demo")
-        if told.returncode:
+        data = Path(folder) / "demo"
+        if sys.argv[1:]:
+            copied(Path(sys.argv[1]), data)
+        elif (told := run(data.parent, "demo")).returncode:
             sys.exit(told.stderr)
-        with running_dashboard(data / "demo") as dashboard, chromium() as browser:
-            flats = _twins(data / "demo")
-            for name, width in WIDTHS.items():
-                with window(browser, dashboard.url, width) as opened:
-                    opened.page.route(re.compile(r"\.(jpe?g|png|webp)"), _drawn_photo)
-                    for page in PAGES:
-                        _picture(opened, page, flats, name)
+        (data / "alerts.yaml").write_text(ALERTS, "utf-8")
+        _pictures(data)
+
+
+def _pictures(data: Path) -> None:
+    with running_dashboard(data) as dashboard, chromium() as browser:
+        flats = _twins(data)
+        for name, width in WIDTHS.items():
+            with window(browser, dashboard.url, width) as opened:
+                opened.page.route(re.compile(r"\.(jpe?g|png|webp)"), _drawn_photo)
+                for page in PAGES:
+                    _picture(opened, page, flats, name)
 
 
 def _drawn_photo(route: Route) -> None:
@@ -70,6 +91,7 @@ def _picture(opened: Window, page: str, flats: list[int], width: str) -> None:
     opened.page.wait_for_timeout(DRAWN_MS)
     tall = int(opened.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight"))
     opened.page.set_viewport_size({"width": WIDTHS[width], "height": min(tall, TALLEST[width])})
+    opened.settle()
     opened.page.wait_for_timeout(DRAWN_MS)
     opened.page.screenshot(path=IMAGES / f"{page}-{width}.png")
     print(f"{page} {width}: {opened.wrong() or 'drawn'}", flush=True)

@@ -22,11 +22,12 @@ password redis_password
 password flower_password
 password dashboard_password
 
-# Redis knows a digest of the password. Its user may do all that a crawl does, and not empty or reconfigure it.
+# Redis knows a digest of the password. Its user may do all that a crawl does and see
+# which workers are connected, and not empty or reconfigure it.
 digest=$(sha256sum < "$folder/redis_password" | cut -d ' ' -f 1)
 test -s "$folder/redis_users" || cat > "$folder/redis_users" <<USERS
 user default off
-user sale_sofia on #$digest ~* &* +@all -@admin -flushall -flushdb
+user sale_sofia on #$digest ~* &* +@all -@admin +client|list -flushall -flushdb
 USERS
 chmod 444 "$folder/redis_users"
 

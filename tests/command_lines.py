@@ -1,8 +1,9 @@
-"""Whether a command line that somebody wrote down is one that `sale-sofia` understands."""
+"""The command lines of a page of documentation: which they are, and whether `sale-sofia` understands them."""
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from typer.main import get_command
@@ -13,6 +14,80 @@ _ASSIGNMENT = re.compile(r"[A-Z_]+=")
 _IN_FRONT = {"sale-sofia", "sudo", "env", "docker"}
 _SHELL = {"|", ">", "2>", "&&", "||", ";", "&"}
 _PLACEHOLDER = re.compile(r"[A-Z_…]+|\[.*")
+_BLOCK = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```", re.DOTALL | re.MULTILINE)
+_COMMANDS = {"", "sh"}
+_SHOWN = "text shown"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that a reader types."""
+
+    text: str
+    environ: Mapping[str, str]
+    words: tuple[str, ...]
+    source: str = ""
+    """The program whose output comes through a pipe."""
+
+    @property
+    def program(self) -> str:
+        """The first word; empty for one that only sets variables."""
+        return self.words[0] if self.words else ""
+
+    @property
+    def command(self) -> str:
+        """The words alone, without variables and comment."""
+        return " ".join(self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that a reader writes."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the commands before it print, line by line; … stands for anything."""
+
+    lines: tuple[str, ...]
+
+
+Step = Line | File | Shown
+
+
+def steps(page: str) -> Iterator[Step]:
+    """What a reader of the page does and sees, in its order.
+
+    Blocks without a language are commands; a block of a language and a path is a file; `text` is text.
+    """
+    for block in _BLOCK.finditer(page):
+        info, text = block["info"].strip(), block["text"]
+        name = info.partition(" ")[2]
+        if info in _COMMANDS:
+            yield from map(typed, _lines(text))
+        elif info == _SHOWN:
+            yield Shown(tuple(line for line in text.splitlines() if line.strip()))
+        elif "/" in name:
+            yield File(name, text)
+
+
+def _lines(text: str) -> Iterator[str]:
+    for line in text.replace("\\\n", " ").splitlines():
+        if stripped := line.removeprefix("$ ").strip():
+            yield stripped
+
+
+def typed(text: str) -> Line:
+    """A line in its parts: variables in front, or behind `export`, and the words without the comment."""
+    source, _, command = text.rpartition(" | ")
+    words = shlex.split(command, comments=True)
+    words = words[1:] if words[:1] == ["export"] else words
+    count = next((place for place, word in enumerate(words) if not _ASSIGNMENT.match(word)), len(words))
+    environ = dict(word.split("=", 1) for word in words[:count])
+    return Line(text, environ, tuple(words[count:]), source)
 
 
 def fault(line: str) -> str | None:

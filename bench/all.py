@@ -1,0 +1,76 @@
+"""All benchmarks, one after the other; what they say becomes the tables of docs/benchmarks.md.
+
+    bench/all.py                    every benchmark's short run
+    bench/all.py --full             the whole ones; hours, on a machine that does nothing else
+    bench/all.py --only parse       one, the tables of the others stay as they are
+    bench/all.py --page-only        nothing is run, the page is written again
+
+A benchmark that fails is named, and the others are run. Each run is kept in `bench/results/`.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from collecting import Bench, Record, find_benches, load_all, run, save
+from results_page import renewed
+
+HERE = Path(__file__).parent
+
+
+def main() -> None:
+    """Run, keep, write the page, and say how it went."""
+    options = _options()
+    benches = _chosen(find_benches(options.folder), options.only)
+    if options.list:
+        print("\n".join(bench.name for bench in benches))
+        return
+    records = [] if options.page_only else [_run(bench, options) for bench in benches]
+    page = renewed(options.page.read_text("utf-8"), load_all(options.results), options.folder)
+    options.page.write_text(page, "utf-8")
+    for record in records:
+        print(f"{record.bench:20}{record.verdict:8}{record.seconds:9.1f} s  {record.failed or ''}")
+    sys.exit(_exit_code(records, check=options.check))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="NAME", help="this one; may be repeated"
+    )
+    parser.add_argument("--full", action="store_true", help="whole runs instead of short ones")
+    parser.add_argument("--check", action="store_true", help="exit 1 when a goal is missed")
+    parser.add_argument("--list", action="store_true", help="only name them")
+    parser.add_argument("--page-only", action="store_true", help="only write the page again")
+    parser.add_argument("--folder", type=Path, default=HERE, help="where the benchmarks are")
+    parser.add_argument("--results", type=Path, default=HERE / "results", help="where runs are kept")
+    parser.add_argument("--page", type=Path, default=HERE.parent / "docs" / "benchmarks.md")
+    return parser.parse_args()
+
+
+def _chosen(benches: Sequence[Bench], names: Sequence[str]) -> list[Bench]:
+    """Those named, all ways of a file by its name alone; all when none is named."""
+    known = {bench.name for bench in benches} | {bench.path.stem for bench in benches}
+    if unknown := set(names) - known:
+        raise SystemExit(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(sorted(known))}")
+    return [bench for bench in benches if not names or {bench.name, bench.path.stem} & set(names)]
+
+
+def _run(bench: Bench, options: argparse.Namespace) -> Record:
+    print(f"== {bench.name}", flush=True)
+    record = run(bench, quick=not options.full)
+    save(record, options.results)
+    return record
+
+
+def _exit_code(records: Sequence[Record], *, check: bool) -> int:
+    """A failed benchmark is a failure always, a missed goal only where it is asked for."""
+    bad = {"failed", "missed"} if check else {"failed"}
+    return int(any(record.verdict in bad for record in records))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""`bench/all.py` on benchmarks made up here: what each says stands in the page as a ratio to its peer."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).parents[2] / "bench"
+PAGE = """# Measurements
+
+<!-- results: summary -->
+<!-- end of results: summary -->
+
+## Parsing
+
+Prose that stays.
+
+<!-- results: parse -->
+an old table
+<!-- end of results: parse -->
+
+The end.
+"""
+PARSE = """
+import measure
+
+
+def main() -> None:
+    options = measure.options("how fast")
+    cpu = {"sale-sofia": 3.0 if options.quick else 2.0, "lxml": 6.0, "parsel": 12.0}
+    print("a table")
+    measure.finish({"bench": "parse", "cpu_ms_per_page": cpu}, met=options.quick, check=options.check)
+
+
+main()
+"""
+TINY = '''"""How many there are.
+
+More words.
+"""
+import measure
+
+
+def main() -> None:
+    options = measure.options(__doc__)
+    measure.finish({"bench": "tiny", "adverts": 12, "share": 0.25, "seed": 5}, met=False, check=options.check)
+
+
+main()
+'''
+BROKEN = """
+import measure
+
+
+def main() -> None:
+    measure.options("broken")
+    raise SystemExit("no server here")
+    measure.finish({}, met=True, check=False)
+
+
+main()
+"""
+
+
+class Lab:
+    """A folder of benchmarks, their results and a page."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.page, self.results = folder, folder / "benchmarks.md", folder / "results"
+        self.page.write_text(PAGE, "utf-8")
+        for name, text in (("parse", PARSE), ("tiny", TINY), ("helper", "def main() -> None: ...")):
+            self.add(name, text)
+
+    def add(self, name: str, text: str) -> None:
+        (self.folder / f"{name}.py").write_text(text, "utf-8")
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        places = ("--folder", self.folder, "--results", self.results, "--page", self.page)
+        return subprocess.run(
+            [sys.executable, BENCH / "all.py", *places, *arguments],
+            env={**os.environ, "PYTHONPATH": str(BENCH)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+    def told(self) -> str:
+        return self.page.read_text("utf-8")
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page after a run of all, and a second writing of it."""
+    lab = Lab(tmp_path_factory.mktemp("lab"))
+    done = lab.run()
+    assert done.returncode == 0, done.stderr
+    assert lab.run("--page-only").returncode == 0
+    return lab.told()
+
+
+def test_all_are_run_and_told_as_ratios(told: str) -> None:
+    assert "| CPU of a listing | lxml | 3 | 6 | 0.50× | less |" in told
+    assert "| CPU of a listing | parsel | 3 | 12 | 0.25× | less |" in told
+    assert 'make bench-parse ARGS="--quick"' in told
+    assert "goal of short runs met" in told
+    assert "Without a peer: adverts 12, share 0.25." in told
+    assert "an old table" not in told
+    assert "Prose that stays." in told
+    assert "The end." in told
+
+
+def test_a_benchmark_without_marks_gets_one_section_in_its_own_words(told: str) -> None:
+    assert told.endswith("<!-- end of results: tiny -->\n")
+    assert "## `bench/tiny.py`\n\nHow many there are.\n" in told
+    assert told.count("## `bench/tiny.py`") == 1
+
+
+def test_a_benchmark_without_marks_is_told_in_the_section_that_names_it(lab: Lab) -> None:
+    lab.page.write_text(
+        PAGE.replace("## Parsing", "## Few: `bench/tiny.py`\n\nIts prose.\n\n## Parsing"), "utf-8"
+    )
+    lab.run("--only", "tiny")
+    told = lab.told()
+    assert told.count("`bench/tiny.py`") == 1
+    places = [told.index(piece) for piece in ("Its prose.", "adverts 12", "## Parsing")]
+    assert places == sorted(places)
+
+
+def test_the_summary_has_a_row_for_each_with_machine_and_versions(told: str) -> None:
+    assert f"python {sys.version.split()[0]}" in told
+    assert f"{os.cpu_count()} cores" in told
+    rows = [line.split(" | ") for line in told.splitlines() if line.startswith("| `")]
+    assert [(row[0], row[1], row[4], row[5]) for row in rows] == [
+        ("| `parse`", "quick", "met", "CPU of a listing: 0.50× of lxml |"),
+        ("| `tiny`", "quick", "missed", "– |"),
+    ]
+
+
+def test_one_alone_leaves_the_others_as_they_were(lab: Lab) -> None:
+    lab.run()
+    before = json.loads((lab.results / "tiny.json").read_text("utf-8"))
+    lab.add("tiny", TINY.replace("12", "13"))
+    assert lab.run("--only", "parse", "--full").returncode == 0
+    told = lab.told()
+    assert "| CPU of a listing | lxml | 2 | 6 | 0.33× | less |" in told
+    assert "`make bench-parse`," in told
+    assert "adverts 12" in told
+    assert json.loads((lab.results / "tiny.json").read_text("utf-8")) == before
+    assert before["result"] == {"bench": "tiny", "adverts": 12, "share": 0.25, "seed": 5, "met": False}
+
+
+def test_one_that_fails_is_told_and_the_others_go_on(lab: Lab) -> None:
+    lab.add("broken", BROKEN)
+    done = lab.run()
+    assert done.returncode == 1
+    assert "failed, exit code 1: no server here" in lab.told()
+    assert "| CPU of a listing | lxml | 3 | 6 | 0.50× | less |" in lab.told()
+    verdicts = [line.split()[:2] for line in done.stdout.splitlines()[-3:]]
+    assert verdicts == [["broken", "failed"], ["parse", "met"], ["tiny", "missed"]]
+
+
+def test_a_missed_goal_fails_only_a_check(lab: Lab) -> None:
+    assert lab.run("--only", "tiny", "--check").returncode == 1
+    assert lab.run("--only", "parse", "--check").returncode == 0
+
+
+def test_an_unknown_name_is_one_sentence(lab: Lab) -> None:
+    done = lab.run("--only", "pars")
+    assert done.returncode == 1
+    assert done.stderr == "no benchmark pars; there are parse, tiny\n"
+    assert not lab.results.exists()
+
+
+def test_the_benchmarks_of_the_project_are_all_found() -> None:
+    done = subprocess.run(
+        [sys.executable, BENCH / "all.py", "--list"], capture_output=True, text=True, check=True
+    )
+    named = done.stdout.splitlines()
+    main_ones = {
+        "parse",
+        "engine",
+        "kill9",
+        "limiter",
+        "breaker",
+        "chaos",
+        "parallel",
+        "store",
+        "three_hosts",
+    }
+    later_ones = {
+        "history",
+        "matching",
+        "descriptions",
+        "searching",
+        "scoring",
+        "valuation",
+        "alerts",
+        "drift",
+    }
+    assert main_ones | later_ones | {"proxies", "dashboard", "fuzz", "history --crawls"} <= set(named)
+    assert not {"measure", "all", "screenshots", "limiter_team"} & set(named)
