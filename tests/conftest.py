@@ -6,9 +6,8 @@ import pytest
 
 from demo_worlds import copied, demo_data
 from postgres_servers import READY, PostgresServer, end_shared_server, server_or_skip
+from ready_files import put_ready_file
 from redis_servers import fresh_database, session_server
-from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.services.redis_server import RedisServer
 
 STORES = ("sqlite", "postgresql")
@@ -80,8 +79,5 @@ def _ready(request: pytest.FixtureRequest, folder: Path) -> str:
     if request.param == "postgresql":
         server: PostgresServer = request.getfixturevalue("postgres_server")
         return server.new_database(READY)
-    url = f"sqlite:///{folder / 'x.db'}"
-    database = Database(url, busy_timeout_seconds=30, busy_retries=3)
-    initialize_database(database)
-    database.dispose()
-    return url
+    put_ready_file(folder / "x.db")
+    return f"sqlite:///{folder / 'x.db'}"

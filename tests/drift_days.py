@@ -81,9 +81,10 @@ class DriftDays:
         return found
 
     def gone(self) -> int:
-        """How many adverts were ever found to be gone."""
+        """How many adverts were ever found to be gone; one that is back is back in any layout."""
+        found = select(func.count()).where(market_events.c.kind == "gone")
         with self.days.database.read() as connection:
-            return int(connection.execute(select(func.count()).select_from(market_events)).scalar_one())
+            return int(connection.execute(found).scalar_one())
 
 
 @contextmanager

@@ -23,6 +23,8 @@ HOME = {
     "condition": "renovated", "act_status": "act16", "city": "София", "neighbourhood": "Лозенец",
     "elevator": True,
 }  # fmt: skip
+SCRIPT_PRICE = 123_457
+"""Of the advert with the script; no other costs the same."""
 TEXTS = {"script": SCRIPT, "markdown": MARKDOWN, "turned": TURNED, "endless": ENDLESS, "formula": FORMULA}
 
 
@@ -34,7 +36,9 @@ def put_hostile_adverts(data: Path) -> None:
             HOME
             | {
                 "external_id": f"1bharm{name}", "title": text, "description": text, "seller_name": text,
-                "street": text, "metro_station": text, "url": "javascript:alert('harm')",
+                "street": text, "metro_station": text, "neighbourhood": text,
+                "lat": 42.66 + number / 100, "lon": 23.30, "price_eur": SCRIPT_PRICE + number,
+                "url": "javascript:alert('harm')",
                 "photo_urls": ["javascript:alert('harm')", "data:text/html,<script>alert('harm')</script>"],
                 "area_sqm": 90.0 + number,
             }

@@ -1,10 +1,12 @@
 """The same crawl again and again by the same processes: what grows?"""
 
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+
+from sqlalchemy import Connection, func, select
 
 from parallel_world import Party
+from process_sizes import Held, held_by
+from sale_sofia.data.history_schema import scrape_history
 from sale_sofia.scraping.planning import JobPlan
 from sale_sofia.scraping.redis_keys import result_url
 from sale_sofia.services.redis_client import connect
@@ -16,14 +18,16 @@ WAITING = {"sale_sofia", "unacked", "unacked_index"}
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What the processes and their Redis hold, between two crawls."""
+    """What the processes, their Redis and their database hold, between two crawls."""
 
     lasting_keys: frozenset[str]
     """Keys of Redis that never go away by themselves; the others do, in a day at most."""
-    open_files: int
-    """Of the process that has most."""
-    resident_mb: float
-    """Of the process that has most."""
+    most: Held
+    """Of each the most that one process has."""
+    together: Held
+    database_bytes: int
+    visits: int
+    """Pages that were fetched and written down, of which the database grows."""
 
 
 def crawl_again(crawl: Party, seconds: float) -> None:
@@ -36,27 +40,32 @@ def crawl_again(crawl: Party, seconds: float) -> None:
 
 def measure(crawl: Party) -> Size:
     """Now."""
-    processes = [*crawl.processes(), *(beat.pid for beat in crawl.beats)]
+    found = [held_by(pid) for pid in (*crawl.processes(), *(beat.pid for beat in crawl.beats))]
     return Size(
         _lasting_keys(crawl.redis.url) | _lasting_keys(result_url(crawl.redis.url)),
-        max(map(_open_files, processes)),
-        max(map(_resident_mb, processes)),
+        Held(
+            max(one.megabytes for one in found),
+            max(one.open_files for one in found),
+            max(one.threads for one in found),
+        ),
+        sum(found, Held()),
+        crawl.database.run_read(database_bytes),
+        crawl.database.run_read(count_visits),
     )
+
+
+def database_bytes(connection: Connection) -> int:
+    """Of the pages that are in use; what waits to be written into the file is counted too."""
+    words = ("page_count", "freelist_count", "page_size")
+    pages, free, size = (int(connection.exec_driver_sql(f"PRAGMA {one}").scalar_one()) for one in words)
+    return (pages - free) * size
+
+
+def count_visits(connection: Connection) -> int:
+    """Pages that were fetched and written down."""
+    return int(connection.execute(select(func.count()).select_from(scrape_history)).scalar_one())
 
 
 def _lasting_keys(url: str) -> frozenset[str]:
     with connect(url) as client:
         return frozenset(str(key) for key in client.scan_iter() if client.ttl(key) == -1) - WAITING
-
-
-def _open_files(pid: int) -> int:
-    with suppress(OSError):
-        return len(list(Path(f"/proc/{pid}/fd").iterdir()))
-    return 0
-
-
-def _resident_mb(pid: int) -> float:
-    with suppress(OSError):
-        lines = Path(f"/proc/{pid}/status").read_text("ascii").splitlines()
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:"))
-    return 0.0

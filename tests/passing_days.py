@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from crawls import requests
+from ready_files import put_ready_file
 from sale_sofia.config.settings import Settings
 from sale_sofia.config.site_config import SiteConfig
 from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.scraping.jobs import SiteReport, begin_job
 from sale_sofia.scraping.local_runner import LocalRunner
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
@@ -82,8 +82,8 @@ def passing_days(
         etag=etag,
     )
     settings = Settings(data_dir=folder / "data", domain_rate_limits={site: 60_000}, archive_enabled=False)
+    put_ready_file(folder / "x.db")
     database = Database(f"sqlite:///{folder / 'x.db'}", busy_timeout_seconds=10, busy_retries=3)
-    initialize_database(database)
     real = time.time
     with start_in_process(config) as simulator:
         days = PassingDays(site, simulator, settings, database, simulator.start_urls(site))

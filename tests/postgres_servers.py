@@ -33,6 +33,8 @@ _START_SECONDS = 60
 _UNPRIVILEGED = ("postgres", "nobody")
 _PR_SET_PDEATHSIG = 1
 _QUICK = {"fsync": "off", "full_page_writes": "off"}
+_FIRST_WITH_STRATEGIES = 150_000
+"""PostgreSQL 15; older ones copy files anyway."""
 _numbers = itertools.count(1)
 
 
@@ -153,9 +155,15 @@ class PostgresServer:
         """URL of a database of its own, empty or like the template."""
         name = f"test{next(_numbers)}"
         with self.admin() as admin:
-            command = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {}")
-            admin.execute(command.format(*map(sql.Identifier, (name, USER, template))))
+            names = map(sql.Identifier, (name, USER, template))
+            command = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {}").format(*names)
+            admin.execute(command + self._way_of_copying(admin))
         return self.url(name)
+
+    def _way_of_copying(self, admin: psycopg.Connection[Any]) -> sql.SQL:
+        """By its files: a third of the time of the other way, where nothing has to be safe on the disk."""
+        by_files = admin.info.server_version >= _FIRST_WITH_STRATEGIES and self.more.get("fsync") == "off"
+        return sql.SQL(" STRATEGY FILE_COPY" if by_files else "")
 
     def make_ready(self) -> None:
         """The database with all tables, which copies are made of."""

@@ -1,8 +1,12 @@
 """Flats with prices that follow a rule and some chance, for fair prices to be told of."""
 
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from sale_sofia.insights.flats import Flat
 from sale_sofia.listings.model import Listing
@@ -14,6 +18,7 @@ PLACES = {
 """EUR for each m²."""
 CONDITIONS = {"needs_renovation": 0.85, "good": 1.0, "renovated": 1.1, None: 1.0}
 NOISE = 0.12
+ROOMS = {1: "едностаен", 2: "двустаен", 3: "тристаен", 4: "четиристаен", 5: "многостаен"}
 Fields = dict[str, Any]
 
 
@@ -59,3 +64,25 @@ def some_adverts(count: int, seed: int = 1) -> list[Listing]:
         )
         for number, fields in enumerate(some_fields(count, seed), 1)
     ]
+
+
+def write_table(path: Path, count: int, seed: int) -> None:
+    """The same as a Parquet table, as `match --adverts` and `value --adverts` read them."""
+    rows = [_row(number, fields) for number, fields in enumerate(some_fields(count, seed))]
+    pq.write_table(pa.Table.from_pylist(rows), path)
+
+
+def _row(number: int, fields: Fields) -> Fields:
+    return {
+        "site": "imotbg",
+        "listing_key": f"k{number}",
+        "price": fields["price_eur"],
+        "neighbourhood": fields["neighbourhood"].lower(),
+        "property_type": ROOMS[fields["rooms"]],
+        "area": fields["area_sqm"],
+        "floor": fields["floor"],
+        "total_floors": fields["floors_total"],
+        "phone_hash": None,
+        "agency_hash": None,
+        "snippet": "Апартаментът е за основен ремонт." if fields["condition"] == "needs_renovation" else None,
+    }

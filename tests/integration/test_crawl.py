@@ -10,13 +10,15 @@ from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SITES = ("imot.bg", "bazar.bg")
-FAULTS = "429:0.02,503:0.01,slow:0.05,reset:0.01,captcha:0.01,truncate:0.01"
+FAULTS = "429:0.02,503:0.02,slow:0.05,reset:0.02,captcha:0.02,truncate:0.02"
+ADVERTS = 180
+"""Five pages of results."""
 
 
 @pytest.mark.parametrize("faults", ["", FAULTS], ids=["sound", "faulty"])
 def test_a_crawl_stores_exactly_the_truth(tmp_path: Path, faults: str) -> None:
     config = SimulatorConfig(
-        properties=500,
+        properties=ADVERTS,
         seed=7,
         port=0,
         faults=faults,
@@ -38,7 +40,7 @@ def test_a_crawl_stores_exactly_the_truth(tmp_path: Path, faults: str) -> None:
         assert {row["fault"] for row in asked} >= {"429", "503", "slow", "reset", "captcha", "truncate"}
     else:
         adverts = [row["path"] for row in asked if "/obiava-" in row["path"]]
-        assert len(adverts) == len(set(adverts)) == 1000
+        assert len(adverts) == len(set(adverts)) == 2 * ADVERTS
 
 
 def test_both_portals_at_once_and_a_second_crawl_finds_nothing_new(tmp_path: Path) -> None:
@@ -57,7 +59,7 @@ def test_both_portals_at_once_and_a_second_crawl_finds_nothing_new(tmp_path: Pat
 
 
 def test_a_changed_price_is_a_change_and_a_price_point(tmp_path: Path) -> None:
-    config = SimulatorConfig(properties=400, seed=3, port=0, truth=tmp_path / "truth.json")
+    config = SimulatorConfig(properties=200, seed=3, port=0, truth=tmp_path / "truth.json")
     with start_in_process(config) as simulator:
         run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **FAST)
         before = {row["external_id"]: row for row in stored(tmp_path / "data")}

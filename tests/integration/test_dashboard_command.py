@@ -69,7 +69,7 @@ def test_with_a_password_it_may_be_shown_to_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--host", "0.0.0.0"), "DASHBOARD_PASSWORD: not set; on 0.0.0.0 others could read"),  # noqa: S104
+        (("--host", "0.0.0.0"), "DASHBOARD_PASSWORD: not set; on 0.0.0.0 others could read"),  # noqa: S104 - it is refused
         (("--host", "::"), "DASHBOARD_PASSWORD: not set; on :: others could read"),
         (("--host", "example.com"), "--host: 'example.com' is no address"),
     ],

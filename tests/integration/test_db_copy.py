@@ -24,7 +24,7 @@ from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SEED = random.SystemRandom().randrange(10**6)
 SITE = "bazar.bg"
-KILLS = 10
+KILLS = 6
 MANY = 4000
 LATER_SECONDS = 3600.0
 """However slowly the command starts, the workers were woken a moment ago."""

@@ -19,7 +19,7 @@ from crawls import COMMAND
 from parallel_world import surroundings
 from sale_sofia.config.dashboard_server import DASHBOARD_PORT
 from sale_sofia.config.parallel import SOFT_SHUTDOWN_SECONDS
-from sale_sofia.config.services import FLOWER_PORT, WORKER_QUIT_SECONDS, WORKER_STOP_SECONDS
+from sale_sofia.config.services import WORKER_QUIT_SECONDS, WORKER_STOP_SECONDS
 from sale_sofia.config.settings import Settings, load_settings
 
 ROOT = DEPLOY.parent
@@ -107,7 +107,7 @@ def test_nothing_is_open_to_other_machines_unless_asked_for() -> None:
         if "ports" in service
     }
     assert published == {
-        "flower": [f"127.0.0.1:5555:{FLOWER_PORT}"],
+        "flower": [f"127.0.0.1:5555:{Settings.model_fields['flower_port'].default}"],
         "dashboard": [f"127.0.0.1:8501:{DASHBOARD_PORT}"],
     }
     shared = compose("compose.yaml", "compose.serve.yaml", variables=VARIABLES)["services"]

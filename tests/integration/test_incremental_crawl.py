@@ -16,6 +16,8 @@ from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SITE = "imot.bg"
+DAYS = 21
+"""Thirty of them: bench/history_crawls.py."""
 
 
 def pages(log: Path) -> int:
@@ -96,12 +98,12 @@ def ids(found: list[dict[str, Any]], kind: str) -> set[str]:
     return {one["external_id"] for one in found if one["kind"] == kind}
 
 
-def test_thirty_days_of_crawls(tmp_path: Path) -> None:
+def test_three_weeks_of_crawls(tmp_path: Path) -> None:
     with passing_days(tmp_path, SITE, properties=120, seed=8) as days:
         _, first = days.crawl()
         there = [set(truth(days.simulator))]
         costs = []
-        for _ in range(30):
+        for _ in range(DAYS):
             days.next_day()
             report, asked = days.crawl()
             assert report.state == "COMPLETE"

@@ -7,8 +7,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from crawls import run
@@ -18,10 +16,9 @@ from sale_sofia.insights.valuation_flats import TooFewFlats
 from sale_sofia.insights.valuation_trial import try_file
 from sale_sofia.properties.runs import PropertyMatching
 from unit.data.helpers import ready_database
-from valued_flats import some_adverts, some_fields
+from valued_flats import some_adverts, write_table
 
 COUNT = 220
-ROOMS = {1: "едностаен", 2: "двустаен", 3: "тристаен", 4: "четиристаен", 5: "многостаен"}
 
 
 @pytest.fixture(scope="module")
@@ -38,24 +35,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("table") / "adverts.parquet"
-    pq.write_table(pa.Table.from_pylist([_row(*one) for one in enumerate(some_fields(COUNT, 2))]), path)
+    write_table(path, COUNT, seed=2)
     return path
-
-
-def _row(number: int, fields: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "site": "imotbg",
-        "listing_key": f"k{number}",
-        "price": fields["price_eur"],
-        "neighbourhood": fields["neighbourhood"].lower(),
-        "property_type": ROOMS[fields["rooms"]],
-        "area": fields["area_sqm"],
-        "floor": fields["floor"],
-        "total_floors": fields["floors_total"],
-        "phone_hash": None,
-        "agency_hash": None,
-        "snippet": "Апартаментът е за основен ремонт." if fields["condition"] == "needs_renovation" else None,
-    }
 
 
 def answer(told: subprocess.CompletedProcess[str]) -> dict[str, Any]:

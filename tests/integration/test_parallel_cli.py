@@ -75,11 +75,15 @@ def worker_log(data: Path) -> str:
         (
             "scrape_all_sites",
             ({"imot.bg": {"job_id": 5, "start_urls": []}}, 1),
-            "job_id: expected a text, not 5",
+            "job_id: expected 1 to 120 letters, digits",
         ),
         ("dispatch_site_scraping", ("nowhere.bg", [], "j", 1), "site: no portal 'nowhere.bg'"),
         ("scrape_all_sites", ({}, 99), "the message is of version 99, this worker speaks 1"),
         ("scrape_chunk", ("j", "imot.bg", 1, "1"), "the message is of version '1', this worker speaks 1"),
+        ("scrape_chunk", ("../../j", "imot.bg", 1, 1), "job_id: expected 1 to 120 letters, digits"),
+        ("aggregate_results", (None, "j", "../../etc/x", 1), "site: no portal '../../etc/x'"),
+        ("aggregate_results", (["x"], "j", "imot.bg", 1), "summaries: expected what lanes return"),
+        ("lanes_failed", ("j" * 121, "imot.bg", 1), "job_id: expected 1 to 120 letters, digits"),
     ],
 )
 def test_a_wrong_message_is_refused_in_the_log(
@@ -91,8 +95,9 @@ def test_a_wrong_message_is_refused_in_the_log(
 
 
 def test_two_portals_at_once_store_exactly_the_truth_and_down_stops_all(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    with simulated(tmp_path, 60) as simulator, services_up(data):
+    data, port = tmp_path / "data", free_port()
+    viewer = {"FLOWER_PASSWORD": "correct horse", "FLOWER_PORT": str(port)}
+    with simulated(tmp_path, 60) as simulator, services_up(data, **viewer) as services:
         crawls = [start(data, *crawl_arguments(simulator, site), "--parallel", **QUICK) for site in SITES]
         told = [crawl.communicate(timeout=PATIENCE_SECONDS) for crawl in crawls]
         assert [crawl.returncode for crawl in crawls] == [0, 0], told
@@ -104,7 +109,13 @@ def test_two_portals_at_once_store_exactly_the_truth_and_down_stops_all(tmp_path
         matched = json.loads(run(data, "properties", "--json").stdout)
         assert matched["adverts"] == 120, "the crawl's end matched its adverts"
         assert matched["total"] < 120
-        assert len(running_in(data)) >= 4
+        assert services.stderr is not None
+        told_of_flower = [services.stderr.readline() for _ in range(2)][1]
+        assert (
+            told_of_flower == f"Flower: http://127.0.0.1:{port}, user sale-sofia, password FLOWER_PASSWORD\n"
+        )
+        assert [answer(port, login) for login in ("", "sale-sofia:correct horse")] == [401, 200]
+        assert len(running_in(data)) >= 5
         assert run(data, "down").stderr == "stopped\n"
         assert running_in(data) == {}
         assert run(data, "down").stderr == "nothing of `sale-sofia up` is left running\n"
@@ -200,9 +211,13 @@ def test_status_is_shown_until_ctrl_c(up: Path) -> None:
     assert any("imot.bg" in line for line in lines)
 
 
-def test_flower_wants_the_password(up: Path) -> None:
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+        return int(taken.getsockname()[1])
+
+
+def test_flower_wants_the_password(up: Path) -> None:
+    port = free_port()
     environ = environment(up, {"FLOWER_PASSWORD": "correct horse"})
     with subprocess.Popen(
         [COMMAND, "flower", "--port", str(port)], env=environ, stderr=subprocess.DEVNULL

@@ -1,4 +1,7 @@
-"""Crawl after crawl by the same processes: neither Redis nor they grow (for long: bench/chaos.py)."""
+"""Crawl after crawl by the same processes: neither Redis nor they grow, the database by what was seen.
+
+For an hour, with faults, alerts and a dashboard: bench/soak.py.
+"""
 
 import json
 from pathlib import Path
@@ -9,13 +12,17 @@ from parallel_world import party
 
 QUICK = {**SURROUNDINGS, "DOMAIN_RATE_LIMITS": json.dumps({SITE: 6000})}
 CRAWLS = 4
+ADVERTS = 60
 MOST_MORE_FILES = 8
 """A connection that the first crawls did not need, in each of the processes' parts."""
+MOST_MORE_THREADS = 4
 MOST_MORE_MB = 8.0
+MOST_BYTES_A_VISIT = 2000
+"""A visit that found nothing new is a row of the history and one of the frontier, with their indexes."""
 
 
 def test_crawls_leave_no_keys_no_open_files_and_no_memory_behind(tmp_path: Path) -> None:
-    with party(tmp_path / "p", small_portal(tmp_path, 60), processes=2, **QUICK) as crawl:
+    with party(tmp_path / "p", small_portal(tmp_path, ADVERTS), processes=2, **QUICK) as crawl:
         begin(crawl)
         crawl.wait(120)
         crawl_again(crawl, 120)  # by now both processes have done all there is to do
@@ -24,6 +31,13 @@ def test_crawls_leave_no_keys_no_open_files_and_no_memory_behind(tmp_path: Path)
             crawl_again(crawl, 120)
         after = measure(crawl)
         assert after.lasting_keys <= before.lasting_keys
-        assert after.open_files <= before.open_files + MOST_MORE_FILES
-        assert after.resident_mb <= before.resident_mb + MOST_MORE_MB
+        assert min(crawl.keys_of_ours().values()) > 0, "each of ours has a time to live"
+        assert after.most.open_files <= before.most.open_files + MOST_MORE_FILES
+        assert after.together.open_files <= before.together.open_files + MOST_MORE_FILES
+        assert after.together.threads <= before.together.threads + MOST_MORE_THREADS
+        assert after.most.megabytes <= before.most.megabytes + MOST_MORE_MB
+        assert after.together.megabytes <= before.together.megabytes + 2 * MOST_MORE_MB
+        assert after.visits - before.visits >= CRAWLS * ADVERTS
+        grown = after.database_bytes - before.database_bytes
+        assert grown <= MOST_BYTES_A_VISIT * (after.visits - before.visits)
         assert crawl.wrong() == {}, f"seed {SEED}"

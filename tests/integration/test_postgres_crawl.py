@@ -122,7 +122,7 @@ def test_a_crawl_outlives_a_server_that_is_killed_three_times(server: PostgresSe
 
 def test_wrong_addresses_are_one_sentence_and_exit_code_2(server: PostgresServer, tmp_path: Path) -> None:
     for command in (["crawl", "imot.bg"], ["jobs"]):
-        told = run(tmp_path / "data", *command, DATABASE_URL=server.url("x", password="hunter2"))  # noqa: S106
+        told = run(tmp_path / "data", *command, DATABASE_URL=server.url("x", password="hunter2"))  # noqa: S106 - a wrong one
         assert told.returncode == 2, told.stderr
         place = f"postgresql://127.0.0.1:{server.port}/x"
         assert told.stderr == f"sale-sofia: {place} refuses the password or the user of DATABASE_URL.\n"

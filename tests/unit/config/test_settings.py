@@ -75,6 +75,8 @@ DEFAULTS = {
     "DASHBOARD_PASSWORD": None,
     "DASHBOARD_PASSWORD_FILE": None,
     "SITES_DIR": None,
+    "BACKUP_DIR": None,
+    "BACKUP_KEEP": 7,
     "CHECKPOINT_SECONDS": 0.02,
     "LONGEST_POLITE_WAIT": 30.0,
     "TASK_TIMEOUT": 270.0,
@@ -127,6 +129,11 @@ DEFAULTS = {
     "ALERT_SILENCE_SECONDS": 7200.0,
     "INCIDENT_CRAWL_HOURS": 26.0,
     "INCIDENT_STUCK_SECONDS": 3600.0,
+    "METRICS_PORT": None,
+    "REPORT_RETENTION_DAYS": 30,
+    "FLOWER_PORT": 5555,
+    "LOG_LEVEL": "info",
+    "LOG_JSON": False,
 }
 SECRET_DEFAULTS = {
     "DATABASE_URL": "sqlite:///data/sale_sofia.db",
@@ -150,6 +157,8 @@ WHOLE = {
     "PROXY_RESTART_BUDGET": (-1, 0, 1000, 1001),
     "PROXY_REFRESH_BUDGET": (-1, 0, 1000, 1001),
     "ROTATOR_PORT": (0, 1, 65_535, 65_536),
+    "FLOWER_PORT": (0, 1, 65_535, 65_536),
+    "REPORT_RETENTION_DAYS": (0, 1, 3650, 3651),
     "BROWSER_PAGES_PER_HOUR": (-1, 0, 10_000, 10_001),
     "SQLITE_BUSY_RETRIES": (-1, 0, 100, 101),
     "POSTGRES_RETRIES": (-1, 0, 100, 101),
@@ -159,6 +168,7 @@ WHOLE = {
     "MAX_PAGE_OPTIONS": (0, 1, 1_000_000, 1_000_001),
     "FETCH_MAX_REDIRECTS": (-1, 0, 20, 21),
     "ARCHIVE_MAX_MB": (0, 1, 10_000_000, 10_000_001),
+    "BACKUP_KEEP": (0, 1, 10_000, 10_001),
     "ODD_PRICE_VISITS": (0, 1, 100, 101),
     "DRIFT_RUNS": (2, 3, 365, 366),
     "DRIFT_LEAST_RUNS": (0, 1, 365, 366),
@@ -319,6 +329,9 @@ def test_beyond_the_range_is_refused(name: str, beyond: float, monkeypatch: pyte
         ("RETRY_MAX_DELAY", "inf", "'inf' is not allowed; a number from 0.01 to 86400 (seconds)."),
         ("PARALLEL_SCRAPING", "maybe", "'maybe' is not allowed; true or false (switch)."),
         ("REDIS_RATE_LIMITER_ENABLED", "2", "'2' is not allowed; true or false (switch)."),
+        ("METRICS_PORT", "0", "'0' is not allowed; a whole number from 1 to 65535 (port)."),
+        ("METRICS_PORT", "65536", "'65536' is not allowed; a whole number from 1 to 65535 (port)."),
+        ("LOG_LEVEL", "loud", "'loud' is not allowed; debug, info, warning or error (level)."),
         ("DATA_DIR", "a?b", "'a?b' is not allowed; a folder's path, without '?' (folder)."),
         ("DATA_DIR", " ", "' ' is not allowed; a folder's path, without '?' (folder)."),
         (
@@ -561,7 +574,7 @@ def test_direct_validation_error_repeats_no_password() -> None:
 
 def test_settings_travel_to_another_process() -> None:
     settings = Settings(domain_rate_limits={"imot.bg": 30})
-    assert pickle.loads(pickle.dumps(settings)) == settings  # noqa: S301
+    assert pickle.loads(pickle.dumps(settings)) == settings  # noqa: S301 - our own
 
 
 def test_repr_holds_no_password() -> None:

@@ -98,6 +98,8 @@ UNITS = {
     "DASHBOARD_PASSWORD": "password",
     "DASHBOARD_PASSWORD_FILE": "file",
     "SITES_DIR": "folder",
+    "BACKUP_DIR": "folder",
+    "BACKUP_KEEP": "backups",
     "CHECKPOINT_SECONDS": "seconds",
     "LONGEST_POLITE_WAIT": "seconds",
     "ARCHIVE_ENABLED": "switch",
@@ -144,6 +146,11 @@ UNITS = {
     "ALERT_SILENCE_SECONDS": "seconds",
     "INCIDENT_CRAWL_HOURS": "hours",
     "INCIDENT_STUCK_SECONDS": "seconds",
+    "METRICS_PORT": "port",
+    "REPORT_RETENTION_DAYS": "days",
+    "FLOWER_PORT": "port",
+    "LOG_LEVEL": "level",
+    "LOG_JSON": "switch",
 }
 # Everything a variable can hold, and what a person may type into a password without encoding it.
 ENVIRONMENT_TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)

@@ -113,6 +113,21 @@ def test_a_page_seen_again_is_young_again(archive: PageArchive, tmp_path: Path) 
     assert kept(archive, digests) == [True, False, True]
 
 
+def test_a_page_met_again_while_others_are_removed_stays(
+    archive: PageArchive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests, look = aged(archive, tmp_path, 3), archive._files  # noqa: SLF001 - the moment between look and removal
+
+    def meanwhile() -> list[tuple[Path, os.stat_result]]:
+        found = list(look())
+        archive.put(archive.get(digests[0]))
+        return found
+
+    monkeypatch.setattr(archive, "_files", meanwhile)
+    assert archive.prune(1).files == 2
+    assert kept(archive, digests) == [True, False, False]
+
+
 def test_what_a_dead_process_left_is_removed_too(archive: PageArchive, tmp_path: Path) -> None:
     archive.put(BODY)
     left = tmp_path / "pages" / DIGEST[:2] / "half.tmp"
