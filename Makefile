@@ -20,14 +20,14 @@ setup: .venv/ready  ## Make the environment in .venv (demo and test call it)
 demo: setup  ## See it work: two weeks of two simulated portals, then the dashboard on them
 	@$(BIN)/sale-sofia demo
 
-# Many tests kill real processes at random moments, four at a time on what cores there are. One that fails is named,
+# Many tests kill real processes at random moments, six at a time on what cores there are. One that fails is named,
 # and has a second try alone: what fails twice is broken, what fails once is a fault to look for.
 test: lint  ## Lint, types and all tests
 	@$(BIN)/python tests/dependency_audit.py --warn
-	$(BIN)/pytest -n 4 --dist worksteal --durations 20 || $(BIN)/pytest --last-failed --last-failed-no-failures none
+	$(BIN)/pytest -n 6 --dist worksteal --durations 20 || $(BIN)/pytest --last-failed --last-failed-no-failures none
 
 coverage: setup  ## The tests with their coverage; two thirds slower
-	$(BIN)/pytest -n 4 --dist worksteal --cov --cov-report=term
+	$(BIN)/pytest -n 6 --dist worksteal --cov --cov-report=term
 
 lint: setup  ## ruff and mypy strict
 	$(BIN)/ruff check .

@@ -24,7 +24,9 @@ def offer_html(one: Elsewhere) -> str:
     flat = one.flat
     place = safe.html(flat.neighbourhood) if flat.neighbourhood else shown.UNKNOWN
     rooms = named("rooms", flat.rooms) if flat.rooms is not None else shown.UNKNOWN
-    saved = f"{shown.MINUS}{shown.euro(one.saving_eur)} ({shown.MINUS}{shown.percent(one.share, 1)})"
+    without = "excluded" in {one.cheapest.vat, one.dearest.vat}
+    vat = f" {say('vat.included')}" if without else ""  # else it would not be the difference of the two
+    saved = f"{shown.MINUS}{shown.euro(one.saving_eur)}{vat} ({shown.MINUS}{shown.percent(one.share, 1)})"
     return (
         f'<div class="ss-title">{place} · {rooms} · {shown.area(flat.area_sqm)}</div>'
         f"<div><strong>{_price(one, cheapest=True)}</strong> {say('cross.instead')} "

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.segment import Segment
+from rich.table import Table
 
+from sale_sofia.commands.tables import WholeTable
 from sale_sofia.config.terminal import NOT_SHOWN, WRITTEN_OUT
 
 NOT_ALL_RIGHT = 1
@@ -25,9 +27,19 @@ class PlainConsole(Console):
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False)
 
+    def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401 - as rich's own
+        """A table that needs more room than there is gets it: lines may break, a number is never cut off."""
+        if any(isinstance(one, Table) for one in objects):
+            objects, options = tuple(map(_with_room, objects)), {"crop": False, **options}
+        super().print(*objects, **options)
+
     def _render_buffer(self, buffer: Iterable[Segment]) -> str:
         """The one way of all output, live bars too; rich's own signs for the terminal are `control`."""
         return super()._render_buffer(one if one.control else _shown(one) for one in buffer)
+
+
+def _with_room(one: Any) -> Any:  # noqa: ANN401 - whatever rich prints
+    return WholeTable(one) if isinstance(one, Table) else one
 
 
 def _shown(one: Segment) -> Segment:

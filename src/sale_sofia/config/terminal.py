@@ -13,3 +13,6 @@ NOT_SHOWN: Final = dict.fromkeys(OBEYED, "?")
 """For `str.translate`: a question mark in place of each."""
 WRITTEN_OUT: Final = {sign: f"\\u{sign:04x}" for sign in OBEYED}
 """For `str.translate`: each by its number, as JSON writes it."""
+
+WIDEST_TABLE: Final = 160
+"""Characters of a table's line in a file or a pipe, where nobody says how much room there is."""

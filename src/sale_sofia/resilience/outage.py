@@ -45,7 +45,7 @@ class Outage:
             return False
         self._since = self._clock()
         self._next_try = self._since + self._retry_seconds
-        told = {"event": "shared_gate_lost", "error": f"{type(error).__name__}: {error}"}
+        told = {"change": "shared_gate_lost", "error": f"{type(error).__name__}: {error}"}
         _log.warning(
             "Redis is gone (%s); this process keeps to its share of each rate", told["error"], extra=told
         )
@@ -57,5 +57,5 @@ class Outage:
             return
         seconds, self._since = self._clock() - self._since, None
         self._settled_at = self._clock() + SHARED_SETTLE_SECONDS
-        told = {"event": "shared_gate_back", "seconds": round(seconds, 3)}
+        told = {"change": "shared_gate_back", "seconds": round(seconds, 3)}
         _log.warning("Redis is back after %.1f s; rates are shared again", seconds, extra=told)

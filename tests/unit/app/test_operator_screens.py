@@ -131,7 +131,7 @@ def test_a_flat_cheaper_elsewhere_counts_vat_on_both_sides(
     told = words(open_screen("cross_site", tmp_path, monkeypatch))
     assert "по-евтино от друг: **1**" in told
     assert "<strong>€ 220 000 (bazar.bg)</strong> вместо <s>€ 200 000 без ДДС (imot.bg)</s>" in told
-    assert "▼ −€ 20 000 (−8,3 %)" in told
+    assert "▼ −€ 20 000 с ДДС (−8,3 %)" in told
 
 
 def _put_beside(data: Path, advert: dict[str, object]) -> None:
