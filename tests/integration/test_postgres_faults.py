@@ -340,7 +340,7 @@ def test_a_full_disk_of_the_server(postgres_server: PostgresServer, small_disk: 
     with postgres_server.admin() as admin:
         admin.execute(f"CREATE TABLESPACE small LOCATION '{place}'".encode())
         admin.execute(b"CREATE DATABASE small OWNER crawler TEMPLATE ready TABLESPACE small")
-        admin.execute(b"CHECKPOINT")  # what it still holds in memory would take the room that is counted below
+        admin.execute(b"CHECKPOINT")  # what it still has in memory would take the room counted below
     db = opened(postgres_server.url("small"))
     room = os.statvfs(small_disk)
     ballast = small_disk / "ballast"

@@ -93,7 +93,8 @@ def test_requests_go_on_without_redis_and_with_it_again(
 
     with caplog.at_level(logging.INFO, outage.__name__):
         assert asyncio.run(story()) == [True, False, True]
-    assert [record.__dict__["change"] for record in caplog.records] == ["shared_gate_lost", "shared_gate_back"]
+    changes = [record.__dict__["change"] for record in caplog.records]
+    assert changes == ["shared_gate_lost", "shared_gate_back"]
 
 
 def test_a_silent_redis_is_not_waited_for_by_every_request(proxied: Proxied) -> None:
