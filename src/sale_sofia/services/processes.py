@@ -15,7 +15,7 @@ from sale_sofia.config.services import REDIS_POLL_SECONDS
 
 _PROC: Final = Path("/proc")
 _BOOT_ID: Final = _PROC / "sys/kernel/random/boot_id"
-_STATE, _START_TICKS = 0, 19
+_STATE, _THREADS, _START_TICKS = 0, 17, 19
 """Places in /proc/PID/stat, counted from behind the program's name."""
 _DEAD: Final = frozenset("ZX")
 TERMINATE: Final = signal.SIGTERM
@@ -138,7 +138,9 @@ def _born_by_proc(pid: int) -> str | None:
         boot = _BOOT_ID.read_text("ascii").strip()
     except OSError:
         return None
-    return None if fields[_STATE] in _DEAD else f"{boot} {fields[_START_TICKS]}"
+    # Killed, a process has its ports and files until its last thread has ended, not only its first.
+    ended = fields[_STATE] in _DEAD and int(fields[_THREADS]) <= 1
+    return None if ended else f"{boot} {fields[_START_TICKS]}"
 
 
 def _born_by_ps(pid: int) -> str | None:
