@@ -32,6 +32,7 @@ import scale_peers
 import scale_runs
 import scale_sizes
 import scale_slots
+from durable_postgres import durable_postgres
 from scale_parts import Costs
 from scale_world import make_domains
 
@@ -144,7 +145,7 @@ def redis_cluster(folder: Path, length: Length) -> dict[str, Any]:
 
 def sizes(length: Length) -> dict[str, Any]:
     """Bytes of rows, where there is a PostgreSQL."""
-    with scale_costs.postgres() as server:
+    with durable_postgres() as server:
         found = scale_sizes.measured(server.new_database(), length.adverts) if server else {}
     return _printed("rows", scale_sizes.figures(found)) if found else {}
 

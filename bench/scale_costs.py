@@ -4,16 +4,16 @@ Times are the least of several crawls: what a busy machine adds is no cost of th
 """
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import scale_reconcile
 import scale_redis
 import scale_store
+from durable_postgres import durable_postgres
 from parallel_world import children
-from postgres_servers import NoPostgres, PostgresServer, end_server, start_server
+from postgres_servers import PostgresServer
 from sale_sofia.data.migrate import initialize_database
 from scale_parts import Costs
 from scale_redis import StepCost
@@ -69,28 +69,13 @@ def measure_all(folder: Path, *, quick: bool) -> Measured:
     pages, rounds = scale_store.rendered(40 if quick else 200), 2 if quick else 4
     numbers = iter(range(1000))
     sqlite = _store(lambda: f"sqlite:///{folder}/{next(numbers)}.db", pages, rounds, lambda: NO_SERVER)
-    with postgres() as server:
+    with durable_postgres() as server:
         known = None if server is None else _server_store(server, pages, rounds)
     return Measured(redis, sqlite, known)
 
 
 def _server_store(server: PostgresServer, pages: list[Any], rounds: int) -> StoreCost:
     return _store(server.new_database, pages, rounds, lambda: _gauge(server))
-
-
-@contextmanager
-def postgres() -> Iterator[PostgresServer | None]:
-    """A server that keeps what it said to keep; None, with the reason, where there is none."""
-    try:
-        server = start_server(durable=True)
-    except NoPostgres as reason:
-        print(f"PostgreSQL is left out: {reason}")
-        yield None
-        return
-    try:
-        yield server
-    finally:
-        end_server(server)
 
 
 def _store(

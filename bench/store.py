@@ -25,7 +25,7 @@ from sqlalchemy import MetaData, quoted_name
 
 import measure
 import store_writers
-from postgres_servers import NoPostgres, end_server, start_server
+from durable_postgres import durable_postgres
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.migrate import initialize_database
 from sale_sofia.data.schema import listings
@@ -67,17 +67,9 @@ def sqlite_store() -> Iterator[str]:
 
 @contextmanager
 def postgres_store() -> Iterator[str | None]:
-    """A server of its own that keeps what it has said to keep."""
-    try:
-        server = start_server(durable=True)
-    except NoPostgres as reason:
-        print(f"PostgreSQL is left out: {reason}")
-        yield None
-        return
-    try:
-        yield server.new_database()
-    finally:
-        end_server(server)
+    """A database on a server of its own that keeps what it has said to keep."""
+    with durable_postgres() as server:
+        yield None if server is None else server.new_database()
 
 
 STORES = {"sqlite": sqlite_store, "postgres": postgres_store}

@@ -55,7 +55,7 @@ def _tell_round(answer: Mapping[str, Any]) -> None:
         highlight=False,
     )
     for channel, error in answer["errors"].items():
-        log.print(f"{channel}: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        log.print(f"{channel}: {error}", style="red", highlight=False, soft_wrap=True)
 
 
 @app.command("test")
@@ -77,7 +77,7 @@ def try_channels(
     else:
         for name, error in results.items():
             told = f"{name}: {error or 'the message was taken'}"
-            out.print(told, style="red" if error else None, markup=False, highlight=False, soft_wrap=True)
+            out.print(told, style="red" if error else None, highlight=False, soft_wrap=True)
     if any(results.values()):
         raise typer.Exit(NOT_ALL_RIGHT)
 
@@ -151,7 +151,7 @@ def init() -> None:
     """Write a file of rules to begin with; one that is there is left as it is."""
     rules_file = _rule_file()
     rules_file.begin()
-    log.print(f"written: {rules_file.path}", markup=False, highlight=False, soft_wrap=True)
+    log.print(f"written: {rules_file.path}", highlight=False, soft_wrap=True)
 
 
 RuleName = Annotated[str, typer.Argument(help="The name of the rule.")]
@@ -201,7 +201,7 @@ def _rule_file() -> RuleFile:
 
 
 def _say(sentence: str) -> None:
-    log.print(sentence, markup=False, highlight=False, soft_wrap=True)
+    log.print(sentence, highlight=False, soft_wrap=True)
 
 
 def _file(settings: Settings) -> AlertsFile:

@@ -53,9 +53,9 @@ def backup(
     removed = remove_old(folder, made, keep or settings.backup_keep)
     if as_json:
         print_json({**_record(made), "removed": [str(path) for path in removed]})
-    log.print(f"{made.path}: {_told(made)}; checked", markup=False, highlight=False, soft_wrap=True)
+    log.print(f"{made.path}: {_told(made)}; checked", highlight=False, soft_wrap=True)
     if removed:
-        log.print(f"{len(removed)} older backups removed", markup=False, highlight=False)
+        log.print(f"{len(removed)} older backups removed", highlight=False)
 
 
 @app.command("list")
@@ -69,9 +69,9 @@ def list_command(to: To = None, as_json: AsJson = False) -> None:
     elif listed.kept:
         out.print(_table(listed.kept))
     else:
-        log.print(f"no backup in {folder} yet", markup=False, highlight=False, soft_wrap=True)
+        log.print(f"no backup in {folder} yet", highlight=False, soft_wrap=True)
     for error in listed.damaged.values():
-        log.print(error, style="red", markup=False, highlight=False, soft_wrap=True)
+        log.print(error, style="red", highlight=False, soft_wrap=True)
     if listed.damaged:
         raise typer.Exit(NOT_ALL_RIGHT)
 
@@ -88,12 +88,12 @@ def verify(
     except BackupError as error:
         if as_json:
             print_json({"file": str(file), "sound": False, "error": str(error)})
-        log.print(f"sale-sofia: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        log.print(f"sale-sofia: {error}", style="red", highlight=False, soft_wrap=True)
         raise typer.Exit(NOT_ALL_RIGHT) from None
     kept = Kept(file, about, file.stat().st_size)
     if as_json:
         print_json({**_record(kept), "sound": True})
-    log.print(f"{file}: {_told(kept)}; sound", markup=False, highlight=False, soft_wrap=True)
+    log.print(f"{file}: {_told(kept)}; sound", highlight=False, soft_wrap=True)
 
 
 def _verified(file: Path, progress: Progress) -> About:

@@ -79,12 +79,12 @@ def _print_changes(found: Iterator[Happening], since: str) -> None:
     shown = list(islice(_counted(found, counts), SHOWN_CHANGES))
     more = sum(1 for _ in _counted(found, counts))
     if not shown:
-        log.print(f"nothing has changed since {since}", markup=False, highlight=False)
+        log.print(f"nothing has changed since {since}", highlight=False)
         return
     out.print(changes_table(shown))
     out.print(", ".join(f"{count} {kind}" for kind, count in counts.most_common()), highlight=False)
     if more:
-        log.print(f"{more} more; `--json` prints all of them", markup=False, highlight=False)
+        log.print(f"{more} more; `--json` prints all of them", highlight=False)
 
 
 def _counted(found: Iterable[Happening], counts: Counter[str]) -> Iterator[Happening]:
@@ -124,7 +124,7 @@ def price_history_command(
         print_json({"listings": [asdict(one) for one in found]})
         return
     for one in found:
-        out.print(history_head(one), markup=False, highlight=False, soft_wrap=True)
+        out.print(history_head(one), highlight=False, soft_wrap=True)
         out.print(history_table(one))
 
 
@@ -140,4 +140,4 @@ def sweeps(site: Site = None, as_json: AsJson = False) -> None:
     else:
         out.print(sweeps_table(found))
         for line in sweep_reasons(found):
-            out.print(line, markup=False, highlight=False, soft_wrap=True)
+            out.print(line, highlight=False, soft_wrap=True)

@@ -28,7 +28,7 @@ def conclude(
     else:
         _print_summary(database, reports)
     if stopped:
-        log.print(advice, markup=False, highlight=False, soft_wrap=True)
+        log.print(advice, highlight=False, soft_wrap=True)
         raise typer.Exit(INTERRUPTED)
     if any(one.error or one.state != "COMPLETE" for one in reports):
         raise typer.Exit(NOT_ALL_RIGHT)
@@ -38,7 +38,7 @@ def _print_summary(database: Database, reports: Sequence[SiteReport]) -> None:
     out.print(reports_table(reports))
     for one in reports:
         for sentence in _remarks(one):
-            log.print(sentence, style="red", markup=False, highlight=False, soft_wrap=True)
+            log.print(sentence, style="red", highlight=False, soft_wrap=True)
     with database.read() as connection:
         offers = best_offers(connection)
     if offers:

@@ -41,7 +41,7 @@ def copy(
         with _shown(source) as progress:
             copied = copy_database(source, target, progress)
     except CopyFailed as error:
-        log.print(f"sale-sofia: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        log.print(f"sale-sofia: {error}", style="red", highlight=False, soft_wrap=True)
         raise typer.Exit(NOT_ALL_RIGHT) from None
     rows = sum(copied.rows.values())
     if as_json:

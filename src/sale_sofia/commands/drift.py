@@ -94,7 +94,7 @@ def _show(row: dict[str, Any], judged: list[Check]) -> None:
         table.add_row(check.name, *_cells(check), check.selector or "")
     out.print(table)
     for one in row["open"]:
-        out.print(f"{one['kind']}: {one['message']}", style="red", markup=False, soft_wrap=True)
+        out.print(f"{one['kind']}: {one['message']}", style="red", soft_wrap=True)
 
 
 def _cells(check: Check) -> tuple[str | Text, ...]:
@@ -132,7 +132,7 @@ def _print_repair(found: Repair) -> None:
     out.print(f"# {found.site}.yaml: proposals; look at each before you use it", highlight=False)
     for snippet, evidence in _by_snippet(found).items():
         for line in (*evidence, snippet):
-            out.print(line, markup=False, highlight=False, soft_wrap=True)
+            out.print(line, highlight=False, soft_wrap=True)
     for name, proposals in found.proposals.items():
         if not proposals:
             _remark(f"listing.fields.{name}: nothing on the new pages gives its known values")
@@ -141,7 +141,7 @@ def _print_repair(found: Repair) -> None:
 
 
 def _remark(text: str) -> None:
-    out.print(f"# {text}", markup=False, highlight=False, soft_wrap=True)
+    out.print(f"# {text}", highlight=False, soft_wrap=True)
 
 
 def _by_snippet(found: Repair) -> dict[str, list[str]]:

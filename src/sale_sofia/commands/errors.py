@@ -38,7 +38,7 @@ def errors(
         return
     out.print(_counts_table(counts))
     for line in newest:
-        out.print(_sentence(line), markup=False, highlight=False, soft_wrap=True)
+        out.print(_sentence(line), highlight=False, soft_wrap=True)
 
 
 def _chosen(site: str | None, error_class: str | None) -> Iterator[Line]:

@@ -94,7 +94,7 @@ def note(
         print_json({"property": property_id, "notes": [asdict(one) for one in found]})
         return
     for one in found if text is None else found[-1:]:
-        out.print(f"{one.written_by}: {one.text}", markup=False, highlight=False)
+        out.print(f"{one.written_by}: {one.text}", highlight=False)
     log.print(f"{len(found)} notes on property {property_id}", highlight=False)
 
 
@@ -105,7 +105,7 @@ def evaluation(property_id: PropertyId, as_json: AsJson = False) -> None:
         print_json(told)
         return
     for part in evaluation_parts(told):
-        out.print(part, markup=False, highlight=False)
+        out.print(part, highlight=False)
 
 
 def me() -> By:
@@ -143,7 +143,7 @@ def _tell(property_id: int, *, as_json: bool) -> None:
         print_json(asdict(now))
         return
     said = [now.status, *(f"{name} {value}" for name, value in _rest(now) if value is not None)]
-    log.print(f"property {now.property_id}: {'; '.join(said)}", markup=False, highlight=False)
+    log.print(f"property {now.property_id}: {'; '.join(said)}", highlight=False)
 
 
 def _rest(now: evaluations.Evaluation) -> list[tuple[str, object]]:

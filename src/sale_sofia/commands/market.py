@@ -35,7 +35,7 @@ def market(
         print_json(chosen.as_json())
         return
     out.print(market_table(chosen, limit, by_rooms=name is not None), highlight=False)
-    log.print(_said(chosen), highlight=False, markup=False, soft_wrap=True)
+    log.print(_said(chosen), highlight=False, soft_wrap=True)
 
 
 def _known(name: str | None) -> str | None:

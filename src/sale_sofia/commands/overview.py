@@ -44,7 +44,7 @@ def jobs(as_json: AsJson = False) -> None:
         out.print(jobs_table(found))
         for job in found:
             if job.error:
-                out.print(f"{job.id}: {job.error}", markup=False, highlight=False, soft_wrap=True)
+                out.print(f"{job.id}: {job.error}", highlight=False, soft_wrap=True)
 
 
 def status(

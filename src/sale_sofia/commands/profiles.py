@@ -55,14 +55,14 @@ def _line(name: str, loaded: Loaded) -> dict[str, Any]:
 
 def _warn(loaded: Loaded) -> None:
     for mistake in loaded.mistakes.values():
-        log.print(str(mistake), style="red", markup=False, highlight=False, soft_wrap=True)
+        log.print(str(mistake), style="red", highlight=False, soft_wrap=True)
     for name, profile in loaded.profiles.items():
         if remark := profile.remark():
             _say(f"{name}: {remark}")
 
 
 def _say(sentence: str) -> None:
-    log.print(sentence, markup=False, highlight=False, soft_wrap=True)
+    log.print(sentence, highlight=False, soft_wrap=True)
 
 
 @app.command()
@@ -74,9 +74,9 @@ def show(name: Name = DEFAULT, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"name": name, "path": str(path), "remark": profile.remark(), "profile": shown})
         return
-    out.print(f"# {path}", markup=False, highlight=False, soft_wrap=True)
+    out.print(f"# {path}", highlight=False, soft_wrap=True)
     text = yaml.safe_dump(shown, allow_unicode=True, sort_keys=False, default_flow_style=None, width=100)
-    out.print(text, markup=False, highlight=False, soft_wrap=True, end="")
+    out.print(text, highlight=False, soft_wrap=True, end="")
     if remark := profile.remark():
         _say(remark)
 

@@ -155,7 +155,7 @@ def _tell(answer: dict[str, object], sentence: str, *, as_json: bool) -> None:
     if as_json:
         print_json(answer)
     else:
-        log.print(sentence, highlight=False, markup=False)
+        log.print(sentence, highlight=False)
 
 
 def _matching() -> PropertyMatching:

@@ -55,7 +55,7 @@ def add(
     known = SourceList(load_settings().data_dir)
     for source in [Source(place, read_tier(tier), read_scheme(scheme)) for place in given_places(places)]:
         for line in asyncio.run(_looked_at(source)):
-            log.print(line, highlight=False, markup=False)
+            log.print(line, highlight=False)
         known.add(source)
     log.print("check them with `sale-sofia proxies refresh`", highlight=False)
 
@@ -121,9 +121,9 @@ def _say_sources(sweep: Sweep) -> None:
     for name, count in sweep.counts.items():
         if count.malformed or count.left:
             for line in source_lines(name, count):
-                log.print(line, highlight=False, markup=False)
+                log.print(line, highlight=False)
     for sentence in sweep.unreadable:
-        log.print(sentence, style="red", highlight=False, markup=False)
+        log.print(sentence, style="red", highlight=False)
 
 
 @app.command()

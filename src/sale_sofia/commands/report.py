@@ -52,7 +52,7 @@ def _print(found: Report) -> None:
     out.print(runs_table(found["runs"]))
     out.print(traffic_table(found["runs"]))
     for sentence in (line for run in found["runs"] for line in remarks(run)):
-        out.print(sentence, markup=False, highlight=False, soft_wrap=True)
+        out.print(sentence, highlight=False, soft_wrap=True)
 
 
 def runs_table(runs: Sequence[Report]) -> Table:

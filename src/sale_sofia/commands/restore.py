@@ -92,4 +92,4 @@ def _own_url(settings: Settings) -> str:
 
 
 def _say(sentence: str) -> None:
-    log.print(sentence, markup=False, highlight=False, soft_wrap=True)
+    log.print(sentence, highlight=False, soft_wrap=True)

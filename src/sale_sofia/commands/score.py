@@ -43,7 +43,7 @@ def score(
     wanted = load_profile(settings.data_dir, profile)
     database = _scored(settings)
     if remark := wanted.remark():
-        log.print(remark, highlight=False, markup=False, soft_wrap=True)
+        log.print(remark, highlight=False, soft_wrap=True)
     if property_id is None:
         _show_list(database, profile, lang, passing=passing, limit=limit, as_json=as_json)
     else:
@@ -58,7 +58,7 @@ def _scored(settings: Settings) -> Database:
     try:
         score_all(settings, database)
     except ProfileError as error:  # of another profile than the one asked for
-        log.print(str(error), style="yellow", markup=False, highlight=False, soft_wrap=True)
+        log.print(str(error), style="yellow", highlight=False, soft_wrap=True)
     return database
 
 

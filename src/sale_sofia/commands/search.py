@@ -70,7 +70,7 @@ def saved(as_json: AsJson = False) -> None:
     for one in found:
         params = SearchQuery.of(one.query).to_params()
         words = "; ".join(f"{name} {', '.join(values)}" for name, values in params.items())
-        out.print(f"{one.name}: {words or 'every flat'} (saved {moment(one.saved_at)})", markup=False)
+        out.print(f"{one.name}: {words or 'every flat'} (saved {moment(one.saved_at)})")
     if not found:
         log.print("no search is saved; `sale-sofia search … --save NAME` keeps one")
 
@@ -79,14 +79,14 @@ def saved(as_json: AsJson = False) -> None:
 def forget(name: SearchName) -> None:
     """Forget a saved search."""
     _database().run_write(partial(forget_search, name=name))
-    log.print(f"the search {name!r} is forgotten", markup=False, highlight=False)
+    log.print(f"the search {name!r} is forgotten", highlight=False)
 
 
 def _save(database: Database, name: str, query: SearchQuery, *, replace: bool) -> None:
     stored = query.model_dump(mode="json")
     kept = partial(save_search, name=name, query=stored, now=time.time(), replace=replace)
     called = database.run_write(kept)
-    log.print(f"saved; `sale-sofia search run {called!r}` runs it again", markup=False, highlight=False)
+    log.print(f"saved; `sale-sofia search run {called!r}` runs it again", highlight=False)
 
 
 def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) -> None:

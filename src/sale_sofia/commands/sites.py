@@ -96,7 +96,7 @@ def _show(answer: Answer) -> None:
     out.print(f"\n{answer['kind']} {answer['url']}", style="bold", highlight=False, soft_wrap=True)
     if answer["kind"] == "error":
         error = answer["error"]
-        log.print(f"{error['type']}: {error['message']}", style="red", markup=False, soft_wrap=True)
+        log.print(f"{error['type']}: {error['message']}", style="red", soft_wrap=True)
         return
     table = Table("field", "link", "selector", "text", "value")
     for row in answer["fields"]:

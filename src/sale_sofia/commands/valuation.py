@@ -53,4 +53,4 @@ def _try_file(path: Path, *, as_json: bool) -> None:
         return
     for part in error_tables(found):
         out.print(part, highlight=False)
-    log.print(f"{found.flats} flats in {path}, {found.seconds:.1f} s", highlight=False, markup=False)
+    log.print(f"{found.flats} flats in {path}, {found.seconds:.1f} s", highlight=False)

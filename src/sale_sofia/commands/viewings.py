@@ -103,7 +103,7 @@ def export(
     refuse(path.suffix.lower() != ".ics", f"{path.name} does not end in .ics")
     events = open_ready().run_read(partial(_events, property_ids=property_ids))
     write_calendar(path, events)
-    log.print(f"{len(events)} viewings in {path}", markup=False, highlight=False)
+    log.print(f"{len(events)} viewings in {path}", highlight=False)
 
 
 def _events(connection: Connection, property_ids: list[int] | None) -> Any:  # noqa: ANN401 - as given
