@@ -50,8 +50,8 @@ SHOWN_CHANGES: Final = 200
 """Lines of `changes` for people; JSON has all of them."""
 STREAMED_CHANGES: Final = 1000
 """Rows of the history read at once."""
-VISITS_PRUNED_AT_ONCE: Final = 5000
-"""Visits that `prune` looks at in one transaction: a fraction of a second, so that no crawl waits for it."""
+ROWS_PRUNED_AT_ONCE: Final = 5000
+"""Rows that `prune` looks at in one transaction: a fraction of a second, so that no crawl waits for it."""
 SHOWN_SWEEPS: Final = 30
 """Sweeps that are listed: a month of nightly crawls."""
 

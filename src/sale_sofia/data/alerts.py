@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Table, delete, insert, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from sale_sofia.config.alerts import ROWS_WRITTEN_AT_ONCE
 from sale_sofia.data.alert_schema import alert_items, alert_looks, alert_rules, alert_seen, alert_watch
 from sale_sofia.data.properties_state import portions
 from sale_sofia.data.schema import incidents
+from sale_sofia.data.upserts import insert_into, replace_in
 
 _ONLY_ROW = 1
 
@@ -64,7 +63,7 @@ def begin_look(connection: Connection, seen: int, *, now: float) -> bool:
     """Whether nobody has looked since `seen`; then this transaction is the next look, and others wait."""
     if not seen:
         row = {"id": _ONLY_ROW, "number": 1, "looked_at": now}
-        first = _insert(connection, alert_looks).values(row).on_conflict_do_nothing()
+        first = insert_into(connection, alert_looks).values(row).on_conflict_do_nothing()
         # What it returns, not how many it wrote: of an insert PostgreSQL's driver does not say that.
         return connection.execute(first.returning(alert_looks.c.id)).first() is not None
     mine = update(alert_looks).where(alert_looks.c.number == seen).values(number=seen + 1, looked_at=now)
@@ -100,13 +99,13 @@ def save_seen(connection: Connection, seen: Seen) -> None:
     for table, column in ((alert_rules, alert_rules.c.name), (alert_watch, alert_watch.c.rule)):
         connection.execute(delete(table).where(column.not_in(known)))
     rules = [{"name": name, **state._asdict()} for name, state in seen.rules.items()]
-    _replace(connection, alert_rules, rules, ("name",))
+    _replace(connection, alert_rules, rules)
     digests = [{"property_id": one, "digest": digest} for one, digest in seen.digests.items()]
-    _replace(connection, alert_seen, digests, ("property_id",))
+    _replace(connection, alert_seen, digests)
     for some in portions(sorted(seen.vanished)):
         connection.execute(delete(alert_seen).where(alert_seen.c.property_id.in_(some)))
     watched = [{"rule": rule, **one._asdict()} for rule, some in seen.watched.items() for one in some]
-    _replace(connection, alert_watch, watched, ("rule", "listing_id"))
+    _replace(connection, alert_watch, watched)
 
 
 def save_items(connection: Connection, items: Iterable[Item], *, now: float) -> dict[str, int]:
@@ -159,16 +158,7 @@ def _save_item(connection: Connection, item: Item, now: float) -> int:
     return int(connection.execute(insert(alert_items).values(row).returning(alert_items.c.id)).scalar_one())
 
 
-def _replace(
-    connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], keys: tuple[str, ...]
-) -> None:
-    """These rows, instead of those with the same keys."""
-    new: Any = _insert(connection, table)
-    others = {column.name: new.excluded[column.name] for column in table.c if column.name not in keys}
-    upsert = new.on_conflict_do_update(index_elements=list(keys), set_=others)
+def _replace(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    upsert = replace_in(connection, table)
     for first in range(0, len(rows), ROWS_WRITTEN_AT_ONCE):
         connection.execute(upsert, list(rows[first : first + ROWS_WRITTEN_AT_ONCE]))
-
-
-def _insert(connection: Connection, table: Table) -> Any:  # noqa: ANN401 - two dialects, two types
-    return (sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert)(table)

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, bindparam, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from sale_sofia.data.history_schema import cards
 from sale_sofia.data.market import set_back
 from sale_sofia.data.schema import listings
+from sale_sofia.data.upserts import insert_into
 
 _NOT_CONTENT: Final = frozenset(
     {"price_bgn", "flags", "views", "updated_at", "photo_urls", "previous_price_eur"}
@@ -113,8 +112,7 @@ def _see_listings(connection: Connection, rows: Iterable[RowMapping], at: float)
 def _remember(connection: Connection, scope: Scope, shown: Sequence[SeenCard], at: float) -> None:
     if not shown:
         return
-    insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
-    new = insert(cards)
+    new = insert_into(connection, cards)
     told_anew = {"card_hash": new.excluded.card_hash, "seen_at": new.excluded.seen_at}
     upsert = new.on_conflict_do_update(
         index_elements=["scope_id", "external_id"],

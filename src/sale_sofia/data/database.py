@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from itertools import count
-from typing import Final, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from sqlalchemy import Connection, make_url
 from sqlalchemy.exc import DBAPIError
 
 from sale_sofia.config.postgres import ServerLimits
+from sale_sofia.config.storage import BUSY_FIRST_PAUSE_SECONDS, BUSY_LONGEST_PAUSE_SECONDS
 from sale_sofia.data import stores
 from sale_sofia.data.errors import (
     DatabaseBusy,
@@ -47,10 +48,6 @@ __all__ = [
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# The long wait is the database's own; between two of them a short, uneven pause lets others go first.
-FIRST_PAUSE_SECONDS: Final = 0.05
-LONGEST_PAUSE_SECONDS: Final = 2.0
-
 
 def is_server(url: str) -> bool:
     """Whether the address is of a database server, which many machines can share, and not of a file."""
@@ -58,7 +55,7 @@ def is_server(url: str) -> bool:
 
 
 def retry_on_busy(
-    retries: int, *, first_pause: float = FIRST_PAUSE_SECONDS, longest_pause: float = LONGEST_PAUSE_SECONDS
+    retries: int, *, first_pause: float = BUSY_FIRST_PAUSE_SECONDS
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """A decorator: what fails because the database is busy is done again as a whole, `retries` times more.
 
@@ -72,7 +69,8 @@ def retry_on_busy(
                 try:
                     return function(*args, **kwargs)
                 except DatabaseBusy:
-                    time.sleep(random.uniform(0, min(longest_pause, first_pause * 2**attempt)))  # noqa: S311 - a pause
+                    longest = min(BUSY_LONGEST_PAUSE_SECONDS, first_pause * 2**attempt)
+                    time.sleep(random.uniform(0, longest))  # noqa: S311 - a pause
             return function(*args, **kwargs)
 
         return persistent

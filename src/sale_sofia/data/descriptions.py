@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, delete, func, or_, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from sale_sofia.data.description_schema import description_disagreements, description_reads, llm_answers
 from sale_sofia.data.schema import listings
+from sale_sofia.data.upserts import insert_into, replace_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +98,7 @@ def _save_read(connection: Connection, read: Read, now: float) -> None:
         "asked": read.asked,
         "read_at": now,
     }
-    new = _insert(connection)(description_reads).values(values)
-    updates = {name: new.excluded[name] for name in values if name != "listing_id"}
-    connection.execute(new.on_conflict_do_update(index_elements=["listing_id"], set_=updates))
+    connection.execute(replace_in(connection, description_reads), values)
     table = description_disagreements
     connection.execute(delete(table).where(table.c.listing_id == read.listing_id))
     rows = [_disagreement_row(read.listing_id, one, now) for one in read.disagreements]
@@ -169,8 +166,4 @@ def store_answer(connection: Connection, cached: CachedAnswer, *, now: float) ->
         "answer": dict(cached.answer),
         "created_at": now,
     }
-    connection.execute(_insert(connection)(llm_answers).values(values).on_conflict_do_nothing())
-
-
-def _insert(connection: Connection) -> Any:  # noqa: ANN401 - the two dialects have no type in common
-    return sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
+    connection.execute(insert_into(connection, llm_answers).values(values).on_conflict_do_nothing())

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, bindparam, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from sale_sofia.data.drift_schema import drift_runs
 from sale_sofia.data.incidents import Incident, IncidentKind, open_incidents
+from sale_sofia.data.upserts import insert_into
 
 Counters = dict[str, Any]
 DRIFT: Final = "drift"
@@ -71,9 +70,8 @@ def store_counters(connection: Connection, job_id: str, counters: Counters) -> N
 
 
 def _make_row(connection: Connection, job_id: str, site: str) -> None:
-    insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
     row = {"job_id": job_id, "site": site, "counters": {}}
-    connection.execute(insert(drift_runs).values(row).on_conflict_do_nothing())
+    connection.execute(insert_into(connection, drift_runs).values(row).on_conflict_do_nothing())
 
 
 def get_drift_run(connection: Connection, job_id: str) -> DriftRun | None:

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from sale_sofia.data.drift_schema import drift_runs
-from sale_sofia.data.pages import PageRecord
+from sale_sofia.data.pages import PAGE_COLUMNS, PageRecord
 from sale_sofia.data.schema import pages
-
-_COLUMNS = (pages.c.site, pages.c.url, pages.c.kind, pages.c.digest, pages.c.content_type, pages.c.fetched_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ def _pair(connection: Connection, site: str, url: str, since: float) -> PagePair
 
 
 def _newest(connection: Connection, site: str, url: str, when: ColumnElement[bool]) -> PageRecord | None:
-    chosen = select(*_COLUMNS).where(
+    chosen = select(*PAGE_COLUMNS).where(
         pages.c.site == site, pages.c.url == url, pages.c.kind == "listing", when
     )
     row = connection.execute(chosen.order_by(pages.c.fetched_at.desc()).limit(1)).first()

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from sqlalchemy import select
 
+from sale_sofia.config.storage import EXPORTED_AT_ONCE
 from sale_sofia.data.database import Database
 from sale_sofia.data.schema import listings
 from sale_sofia.listings.model import Listing
 
 FIELDS: Final = tuple(Listing.model_fields)
-ROWS_AT_ONCE: Final = 1000
 FORMULA_SIGNS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠")
 """With these a text begins that a spreadsheet may carry out instead of showing it."""
 
@@ -29,7 +29,7 @@ _STORED: Final = (
 )
 
 
-def export_listings(db: Database, path: Path, *, rows_at_once: int = ROWS_AT_ONCE) -> int:
+def export_listings(db: Database, path: Path, *, rows_at_once: int = EXPORTED_AT_ONCE) -> int:
     """Write every advert, as it is at this moment, and say how many there are; also those that are gone.
 
     The file is there whole, or it is as it was before. The suffix chooses the format: `.csv` (lists as JSON,
@@ -37,7 +37,7 @@ def export_listings(db: Database, path: Path, *, rows_at_once: int = ROWS_AT_ONC
     one), `.jsonl` or `.parquet`. The columns are the fields of `Listing`, in order.
 
     Raises:
-        ValueError: a suffix of no known format.
+        ValueError: a suffix of no known format, or no such folder.
     """
     write = _writer(path)
     with whole_or_not_at_all(path) as unfinished:
@@ -69,7 +69,15 @@ def _record(row: Mapping[Any, Any]) -> Record:
 
 @contextmanager
 def whole_or_not_at_all(path: Path) -> Iterator[Path]:
-    """A path to write to; what was written is there under the real one at the end, or nothing of it is."""
+    """A path to write to; what was written is there under the real one at the end, or nothing of it is.
+
+    Raises:
+        ValueError: there is no such folder, or a folder of this name; nothing was begun.
+    """
+    if not path.parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {path.parent}; make it, or name another file")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; name a file in it")
     unfinished = path.with_name(f".{path.name}.{token_hex(8)}.part")
     try:
         yield unfinished

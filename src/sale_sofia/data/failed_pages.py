@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
-from sale_sofia.data.pages import PageRecord
+from sale_sofia.data.pages import PAGE_COLUMNS, PageRecord
 from sale_sofia.data.schema import frontier, jobs, pages
 
 
@@ -38,9 +38,8 @@ def failed_pages(connection: Connection, *, limit: int, site: str | None = None)
 
 def archived_page(connection: Connection, page: FailedPage) -> PageRecord | None:
     """What was last kept of its address; None where nothing was."""
-    names = ("site", "url", "kind", "digest", "content_type", "fetched_at")
     newest = (
-        select(*(pages.c[name] for name in names))
+        select(*PAGE_COLUMNS)
         .where(pages.c.site == page.site, pages.c.url == page.url)
         .order_by(pages.c.fetched_at.desc(), pages.c.id.desc())
         .limit(1)

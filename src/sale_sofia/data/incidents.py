@@ -5,10 +5,9 @@ from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from sale_sofia.data.schema import incidents
+from sale_sofia.data.upserts import insert_into
 
 
 class IncidentKind(StrEnum):
@@ -67,8 +66,7 @@ def open_incident(connection: Connection, trouble: Trouble, *, now: float) -> In
 
     One statement, held by a unique index: however many processes see the same trouble, there is one.
     """
-    insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
-    new = insert(incidents).values(
+    new = insert_into(connection, incidents).values(
         kind=trouble.kind.value,
         site=trouble.site,
         job_id=trouble.job_id,

@@ -1,18 +1,14 @@
 """Pairs of properties of which the buyer is not sure: they are asked again, after all others."""
 
-from typing import Any
-
 from sqlalchemy import Connection, select
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from sale_sofia.data.property_schema import listing_sources, match_doubts
+from sale_sofia.data.upserts import insert_into
 
 
 def save_doubt(connection: Connection, one: int, two: int, *, now: float) -> None:
     """The buyer is not sure of these two properties, from now on; said again, the later moment counts."""
-    insert: Any = (sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert)(match_doubts)
-    row = insert.values(low=min(one, two), high=max(one, two), said_at=now)
+    row = insert_into(connection, match_doubts).values(low=min(one, two), high=max(one, two), said_at=now)
     connection.execute(row.on_conflict_do_update(index_elements=["low", "high"], set_={"said_at": now}))
 
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from sqlalchemy import Connection, Select, and_, exists, insert, or_, select
 
+from sale_sofia.config.storage import PAGES_STREAMED_AT_ONCE
 from sale_sofia.data.schema import pages
 
 PageKind = Literal["listing", "search"]
-_STREAMED_ROWS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,32 +24,32 @@ class PageRecord:
     fetched_at: float
 
 
+PAGE_COLUMNS: Final = tuple(pages.c[name] for name in PageRecord.__dataclass_fields__)
+"""What a `PageRecord` is made of, in its order."""
+
+
 def record_pages(connection: Connection, batch: Sequence[PageRecord]) -> None:
     """Remember a batch of pages, in this order. Needs a write transaction."""
     if batch:
         connection.execute(insert(pages), [asdict(page) for page in batch])
 
 
-def latest_pages(
-    connection: Connection, site: str | None = None, kind: PageKind = "listing"
-) -> Iterator[PageRecord]:
-    """The newest page of every address, by site and address; read piece by piece while the caller goes on."""
-    rows = connection.execute(_latest(site, kind), execution_options={"yield_per": _STREAMED_ROWS})
+def latest_pages(connection: Connection, site: str | None = None) -> Iterator[PageRecord]:
+    """The newest page of every advert's address, by site and address; read piece by piece."""
+    rows = connection.execute(_latest(site), execution_options={"yield_per": PAGES_STREAMED_AT_ONCE})
     return (PageRecord(*row) for row in rows)
 
 
-def _latest(site: str | None, kind: PageKind) -> Select[str, str, PageKind, str, str | None, float]:
+def _latest(site: str | None) -> Select[Any]:
     newer = pages.alias("newer")
     later = or_(
         newer.c.fetched_at > pages.c.fetched_at,
         and_(newer.c.fetched_at == pages.c.fetched_at, newer.c.id > pages.c.id),
     )
-    same_address = and_(newer.c.site == pages.c.site, newer.c.url == pages.c.url, newer.c.kind == kind)
+    same_address = and_(newer.c.site == pages.c.site, newer.c.url == pages.c.url, newer.c.kind == "listing")
     statement = (
-        select(
-            pages.c.site, pages.c.url, pages.c.kind, pages.c.digest, pages.c.content_type, pages.c.fetched_at
-        )
-        .where(pages.c.kind == kind, ~exists().where(same_address, later))
+        select(*PAGE_COLUMNS)
+        .where(pages.c.kind == "listing", ~exists().where(same_address, later))
         .order_by(pages.c.site, pages.c.url)
     )
     return statement if site is None else statement.where(pages.c.site == site)

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from sale_sofia.config.monitoring import METRICS_WRITERS_MAX
 from sale_sofia.data.schema import run_metrics
+from sale_sofia.data.upserts import insert_into
 
 Counters = dict[str, Any]
 Combine = Callable[[Counters, Counters], Counters]
@@ -44,9 +43,8 @@ def read_run_metrics(connection: Connection, job_id: str) -> dict[str, Counters]
 
 def _make_row(connection: Connection, delta: MetricsDelta, now: float) -> None:
     """An empty row first: where rows are locked one by one, only a row that is there can be."""
-    insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
     row = {"job_id": delta.job_id, "domain": delta.domain, "counters": {}, "writers": {}, "updated_at": now}
-    connection.execute(insert(run_metrics).values(row).on_conflict_do_nothing())
+    connection.execute(insert_into(connection, run_metrics).values(row).on_conflict_do_nothing())
 
 
 def _add(connection: Connection, delta: MetricsDelta, combine: Combine, now: float) -> None:

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from sale_sofia.config.evaluation import LONGEST_SEARCH_NAME
 from sale_sofia.data.evaluation_fields import clean_text
 from sale_sofia.data.evaluation_schema import saved_searches
+from sale_sofia.data.upserts import insert_into
 
 
 class UnknownSearch(ValueError):
@@ -83,8 +82,7 @@ def forget_search(connection: Connection, name: str) -> None:
 
 
 def _insert(connection: Connection, name: str, values: Mapping[str, Any]) -> None:
-    insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
-    new = insert(saved_searches).values(name=name, **values).on_conflict_do_nothing()
+    new = insert_into(connection, saved_searches).values(name=name, **values).on_conflict_do_nothing()
     if connection.execute(new.returning(saved_searches.c.name)).first() is None:
         raise SearchThere(f"another search was saved as {name!r} at this moment; look again")
 

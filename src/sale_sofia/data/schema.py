@@ -71,6 +71,16 @@ frontier = Table(
     Index(None, "job_id", "state", "not_before"),
 )
 
+# Rows of ended jobs that `prune` removed, counted: what is said of a job stays what it was.
+frontier_pruned = Table(
+    "frontier_pruned",
+    metadata,
+    Column("job_id", ForeignKey("jobs.id"), primary_key=True),
+    Column("kind", String(10), primary_key=True),
+    Column("state", String(10), primary_key=True),
+    Column("pages", Integer, nullable=False),
+)
+
 _LISTING_TEXTS = (
     "family_id", "deal", "property_type", "title", "description", "vat", "construction", "act_status",
     "furnishing", "condition", "city", "district", "neighbourhood", "street", "metro_station", "seller_kind",

@@ -6,8 +6,6 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, RowMapping, Table, case, delete, func, select, tuple_
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from sale_sofia.config.insights import ADVERTS_AT_ONCE
 from sale_sofia.data.description_schema import description_reads
@@ -15,6 +13,7 @@ from sale_sofia.data.insight_schema import score_yardsticks, scored_flats, score
 from sale_sofia.data.properties_state import portions
 from sale_sofia.data.property_schema import listing_sources
 from sale_sofia.data.schema import listings
+from sale_sofia.data.upserts import replace_in
 
 Row = Mapping[str, Any]
 _CELL = (score_yardsticks.c.neighbourhood, score_yardsticks.c.rooms)
@@ -101,7 +100,8 @@ def read_yardsticks(connection: Connection) -> Sequence[RowMapping]:
 
 def save_yardsticks(connection: Connection, rows: Sequence[Row]) -> None:
     """These, instead of all that there were."""
-    _upsert(connection, score_yardsticks, rows)
+    if rows:
+        connection.execute(replace_in(connection, score_yardsticks), list(rows))
     wanted = {(row["neighbourhood"], row["rooms"]) for row in rows}
     for row in read_yardsticks(connection):
         if (cell := (row["neighbourhood"], row["rooms"])) not in wanted:
@@ -122,20 +122,8 @@ def _upsert_plain(connection: Connection, table: Table, rows: Sequence[ScoredFla
     """Past everything that looks at each value: there are very many, and they are what the database needs."""
     if not rows:
         return
-    made = _upsert_of(connection, table).compile(dialect=connection.dialect)
+    made = replace_in(connection, table).compile(dialect=connection.dialect)
     connection.exec_driver_sql(str(made), list(rows) if made.positional else [row._asdict() for row in rows])
-
-
-def _upsert(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
-    if rows:
-        connection.execute(_upsert_of(connection, table), list(rows))
-
-
-def _upsert_of(connection: Connection, table: Table) -> Any:  # noqa: ANN401 - the dialects have no type in common
-    new = (sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert)(table)
-    keys = [column.name for column in table.primary_key]
-    values = {column.name: new.excluded[column.name] for column in table.c if column.name not in keys}
-    return new.on_conflict_do_update(index_elements=keys, set_=values)
 
 
 def forget_flats(connection: Connection, property_ids: Collection[int]) -> None:

@@ -12,12 +12,12 @@ from typing import Final
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
+from sale_sofia.config.storage import PREPARING_LOOK_SECONDS
 from sale_sofia.data.errors import DatabaseBusy, DatabaseError, DatabaseUnsupported
 from sale_sofia.data.forks import guard_forks
 from sale_sofia.data.network_shares import network_share
 from sale_sofia.data.sqlite_errors import explain, explain_os_error
 
-_LOCK_POLL_SECONDS: Final = 0.02
 _WITHOUT_LIMIT: Final = -1
 
 
@@ -177,7 +177,7 @@ def _lock(lock: int, path: Path, deadline: float) -> None:
     while not _try_lock(lock):
         if time.monotonic() >= deadline:
             raise DatabaseBusy(f"Another process is still preparing the database {path}; try again later.")
-        time.sleep(_LOCK_POLL_SECONDS)
+        time.sleep(PREPARING_LOOK_SECONDS)
 
 
 def _try_lock(lock: int) -> bool:

@@ -8,12 +8,11 @@ from statistics import median
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from sale_sofia.config.history import USUAL_SWEEPS
 from sale_sofia.data.cards import Scope
 from sale_sofia.data.history_schema import cards, scopes, sweeps
+from sale_sofia.data.upserts import insert_into
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +50,8 @@ def begin_sweep(
 
 def _scope_id(connection: Connection, site: str, searches: list[str]) -> int:
     digest = hashlib.sha256(json.dumps(searches).encode()).hexdigest()
-    insert_new = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
     row = {"site": site, "digest": digest, "start_urls": searches}
-    connection.execute(insert_new(scopes).values(row).on_conflict_do_nothing())
+    connection.execute(insert_into(connection, scopes).values(row).on_conflict_do_nothing())
     found = select(scopes.c.id).where(scopes.c.site == site, scopes.c.digest == digest)
     return int(connection.execute(found).scalar_one())
 

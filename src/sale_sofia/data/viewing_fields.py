@@ -32,9 +32,13 @@ def checked_viewing(fields: Mapping[str, object]) -> dict[str, Any]:
 def _moment(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise WrongEvaluation(f"starts_at must be a moment, not {value!r}")
-    if not FIRST_VIEWING_YEAR <= datetime.fromtimestamp(value, UTC).year <= LAST_VIEWING_YEAR:
+    if not _new_year(FIRST_VIEWING_YEAR) <= value < _new_year(LAST_VIEWING_YEAR + 1):
         raise WrongEvaluation(f"a viewing is between {FIRST_VIEWING_YEAR} and {LAST_VIEWING_YEAR}")
     return float(value)
+
+
+def _new_year(year: int) -> float:
+    return datetime(year, 1, 1, tzinfo=UTC).timestamp()
 
 
 def _minutes(value: object) -> int:

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Table, delete, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from sale_sofia.config.screens import FIRST_VISIT_SECONDS, VISIT_NOTED_SECONDS, VISIT_PAUSE_SECONDS
 from sale_sofia.data.dashboard_schema import dashboard_later, dashboard_visits
 from sale_sofia.data.evaluation_ids import current_property, with_current
+from sale_sofia.data.upserts import insert_into
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,5 +88,4 @@ def _set(connection: Connection, visitor: str, values: Mapping[str, Any]) -> Non
 
 def _insert(connection: Connection, table: Table, values: Mapping[str, Any]) -> None:
     """Two windows of one browser may be first at once."""
-    insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
-    connection.execute(insert(table).values(**values).on_conflict_do_nothing())
+    connection.execute(insert_into(connection, table).values(**values).on_conflict_do_nothing())

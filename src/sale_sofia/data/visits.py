@@ -1,14 +1,11 @@
-"""The log of pages asked for: what came of each visit, and how long it is remembered."""
+"""The log of pages asked for: what came of each visit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
-from sqlalchemy import Connection, and_, delete, func, insert, or_, select
+from sqlalchemy import Connection, func, insert, select
 
-from sale_sofia.config.history import VISITS_PRUNED_AT_ONCE
-from sale_sofia.data.database import Database
 from sale_sofia.data.history_schema import scrape_history
 
 _LONGEST_KEY: Final = 500
@@ -44,40 +41,6 @@ def _row(visit: Visit) -> dict[str, object]:
         "seconds": visit.seconds,
         "page_digest": visit.page_digest,
     }
-
-
-def prune_visits(db: Database, *, before: float, at_once: int = VISITS_PRUNED_AT_ONCE) -> int:
-    """Forget the visits before a moment that changed nothing; those that the history is made of stay.
-
-    Of each advert its last visit stays too. Done in many short transactions: a crawl goes on beside it, and a
-    kill loses nothing. Says how many were forgotten.
-    """
-    last = db.run_read(lambda connection: connection.scalar(select(func.max(scrape_history.c.id))))
-    firsts = range(0, (last or 0) + 1, at_once)
-    return sum(
-        db.run_write(partial(_prune_some, before=before, ids=(first, first + at_once))) for first in firsts
-    )
-
-
-def _prune_some(connection: Connection, *, before: float, ids: tuple[int, int]) -> int:
-    """Of the visits from the first of the ids on, and before the other."""
-    newer = scrape_history.alias("newer")
-    is_last = ~(
-        select(newer.c.id)
-        .where(
-            newer.c.site == scrape_history.c.site,
-            newer.c.url_key == scrape_history.c.url_key,
-            newer.c.fetched_at > scrape_history.c.fetched_at,
-            newer.c.listing_id.is_not(None),
-        )
-        .exists()
-    )
-    nothing = or_(
-        scrape_history.c.listing_id.is_(None), and_(scrape_history.c.result == "unchanged", ~is_last)
-    )
-    these = and_(scrape_history.c.id >= ids[0], scrape_history.c.id < ids[1])
-    old = delete(scrape_history).where(these, scrape_history.c.fetched_at < before, nothing)
-    return connection.execute(old, execution_options={"preserve_rowcount": True}).rowcount
 
 
 def removed_since(connection: Connection, site: str, keys: Sequence[str], since: float) -> dict[str, float]:

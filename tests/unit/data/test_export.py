@@ -134,6 +134,17 @@ def test_an_unknown_suffix_names_the_allowed_ones(db: Database, folder: Path) ->
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.jsonl", "x.parquet"])
+def test_a_missing_folder_is_one_sentence_and_stays_missing(tmp_path: Path, name: str) -> None:
+    db = database(tmp_path / "missing.db")
+    with pytest.raises(ValueError, match=r"there is no folder .*nowhere; make it, or name another file$"):
+        export_listings(db, tmp_path / "nowhere" / name)
+    (tmp_path / name).mkdir()
+    with pytest.raises(ValueError, match=f"{name} is a folder; name a file in it$"):
+        export_listings(db, tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.jsonl", "x.parquet"])
 def test_an_export_that_fails_leaves_the_old_file(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("old")
     with pytest.raises(DatabaseMissing):

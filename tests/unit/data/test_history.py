@@ -16,9 +16,10 @@ from sale_sofia.data.listings import Sighting, load_listing, save_listings
 from sale_sofia.data.market import set_gone
 from sale_sofia.data.price_history import price_history
 from sale_sofia.data.price_meaning import another_meaning, point_kind
+from sale_sofia.data.pruning import prune_visits
 from sale_sofia.data.schema import listing_changes, listings, price_points
 from sale_sofia.data.timeline import NOTHING_ODD, Odd, next_interval, revisit_at
-from sale_sofia.data.visits import Visit, prune_visits, record_visits
+from sale_sofia.data.visits import Visit, record_visits
 from unit.data.helpers import advert, database, rows
 
 FLAT: dict[str, Any] = {"price_eur": 120_000.0, "area_sqm": 60.0, "floor": 3, "vat": "none"}
@@ -248,6 +249,16 @@ def test_pruning_keeps_what_the_history_is_made_of(db: Database, at_once: int) -
     with db.read() as connection:
         changes = rows(connection, listing_changes, "new", "seen_at")
     assert changes == [("друг", 4.0), ("трети", 4.5), ("друг", 6.0)]
+
+
+def test_pruning_keeps_the_usual_price_between_two_odd_ones(db: Database) -> None:
+    see(db, 1.0)
+    for at, price in ((2.0, 12_000.0), (3.0, 120_000.0), (4.0, 12_000.0), (5.0, 12_000.0), (6.0, 120_000.0)):
+        see(db, at, price_eur=price)
+    assert prune_visits(db, before=5.5) == 0
+    see(db, 5.6, title="друг")  # late: all is worked out anew, and there were never three odd ones in a row
+    with db.read() as connection:
+        assert prices(connection) == [(120_000.0, "none", "first", 1.0)]
 
 
 def test_at_most_one_generation_is_open(db: Database) -> None:

@@ -31,7 +31,6 @@ def test_the_newest_page_of_every_address(db: Database) -> None:
     with db.read() as connection:
         assert list(latest_pages(connection)) == [OTHER, NEWEST, second]
         assert list(latest_pages(connection, "imot.bg")) == [NEWEST, second]
-        assert list(latest_pages(connection, kind="search")) == [SEARCH]
 
 
 def test_of_two_at_the_same_moment_the_one_recorded_last(db: Database) -> None:

@@ -102,6 +102,7 @@ def test_windows_that_add_at_once_lose_nothing(db: Database) -> None:
         ({"minutes": 30.5}, "minutes must be a whole number from 1 to 1440, not 30.5"),
         ({"starts_at": "soon"}, "starts_at must be a moment, not 'soon'"),
         ({"starts_at": 5.0}, "a viewing is between 2000 and 2100"),
+        ({"starts_at": 1e18}, "a viewing is between 2000 and 2100"),
         ({"positives": "светло"}, "positives must be a list of texts, not 'светло'"),
         ({"negatives": [" "]}, "one of the negatives is empty; write some words"),
     ],

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from sale_sofia.data.listings import SaveResult, Sighting, save_listing, save_listings
 from sale_sofia.data.migrate import current_revision, initialize_database
+from sale_sofia.data.pruning import prune_frontier
 from sale_sofia.listings.model import Listing
 from unit.data.helpers import advert, database
 
@@ -62,3 +63,8 @@ def save_until_killed(url: str, sender: Pipe) -> None:
             save_listings(connection, sightings)
         batch += 1
         sender.send(batch)
+
+
+def prune_one_by_one(url: str, before: float) -> int:
+    """Forget the pages of ended jobs, each in its own transaction; how many."""
+    return prune_frontier(database(url), before=before, at_once=1)

@@ -1,0 +1,20 @@
+"""Inserts that say what to do when the row is there already; each kind of database has its own."""
+
+from sqlalchemy import Connection, Table
+from sqlalchemy.dialects.postgresql import Insert as PostgresqlInsert
+from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
+
+Insert = SqliteInsert | PostgresqlInsert
+
+
+def insert_into(connection: Connection, table: Table) -> Insert:
+    """An insert that can be told what to do on a conflict."""
+    return SqliteInsert(table) if connection.dialect.name == "sqlite" else PostgresqlInsert(table)
+
+
+def replace_in(connection: Connection, table: Table) -> Insert:
+    """An insert that takes the place of the row with the same primary key."""
+    new = insert_into(connection, table)
+    keys = [column.name for column in table.primary_key]
+    others = {column.name: new.excluded[column.name] for column in table.c if column.name not in keys}
+    return new.on_conflict_do_update(index_elements=keys, set_=others)
