@@ -6,6 +6,10 @@ JSON_MOST_CHARACTERS: Final = 4_000_000
 """Characters of a page whose JSON is read: the largest seen has 1.2 million; in memory it is tenfold."""
 JSON_MOST_STRINGS: Final = 3
 """How many strings may hold each other before the JSON in them: portals use one."""
+REMEMBERED_TOWNS: Final = 64
+"""Towns for which it is kept what other towns are called: a crawl meets few, a country has thousands."""
+REMEMBERED_LABELS: Final = 4096
+"""Labels of rows whose key is kept: portals repeat a hundred, but any text may stand where a label should."""
 REPAIR_MOST_PLACES: Final = 20_000
 """Places of one page that are tried for a field that drifted: a page of 2 000 elements has some 10 000."""
 REPAIR_SEARCHED_PAGES: Final = 3

@@ -22,7 +22,7 @@ _FORMS = tuple(
         rf"(?:на |от )?{_IN_DIGITS}(?: ?(?:г|год)\.?)?,? (?:в )?{_TIME}",
     )
 )
-_FAMILY_ID = re.compile(r"[12][a-z](?P<created>\d{10})\d{5}")
+_FAMILY_ID = re.compile(r"[12][a-z](?P<created>1\d{9})\d{5}")  # a second between 2001 and 2033
 
 
 def parse_moment(text: str) -> datetime | None:

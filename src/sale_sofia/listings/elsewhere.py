@@ -1,8 +1,9 @@
 """Adverts that were filed under one town and tell of another: their own words give them away."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
+from sale_sofia.config.reading import REMEMBERED_TOWNS
 from sale_sofia.listings.place_names import any_of, place_data
 from sale_sofia.listings.text import match_key
 from sale_sofia.listings.towns import SOFIA
@@ -32,7 +33,6 @@ def _names_another(text: str, city: str) -> bool:
     return bool(_pattern(city).search(match_key(text)))
 
 
-@cache
 def _towns(city: str) -> tuple[str, ...]:
     """Every town and resort but this one."""
     data = place_data()
@@ -45,12 +45,12 @@ def _countries() -> tuple[str, ...]:
     return tuple(map(match_key, place_data()["countries"]))
 
 
-@cache
+@lru_cache(REMEMBERED_TOWNS)
 def _first_words(city: str) -> frozenset[str]:
     return frozenset(_WORD.findall(name)[0] for name in (*_towns(city), *_countries()))
 
 
-@cache
+@lru_cache(REMEMBERED_TOWNS)
 def _pattern(city: str) -> re.Pattern[str]:
     inside, abroad = any_of(_towns(city)), any_of(_countries())
     return re.compile(rf"{_IN}(?:{inside})(?!\w)|{_STREET_OF}(?<!\w)(?:{abroad})(?!\w)")

@@ -9,10 +9,12 @@ from sale_sofia.listings.vocabulary import meaning, meanings
 
 _SQM_PER_DECARE = 1000
 _AREA = re.compile(
-    r"(?P<number>\d{1,3}(?: \d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?) ?"
+    r"(?P<number>\d{1,3}(?: \d{3}){1,3}(?:[.,]\d+)?|\d{1,12}(?:[.,]\d+)?) ?"
     r"(?P<unit>кв\.? ?м(?:етра)?\.?|[mм] ?[2²]|дка\.?|декара)",
     re.IGNORECASE,
 )
+_THOUSANDS_OR_PARTS = re.compile(r"\d{1,3}[.,]\d{3}")
+_LONGEST_COUNT = 9  # digits: more fit into no column, and nothing that is counted on a page has them
 _ORDINAL = r"\d{1,2}(?: ?-? ?(?:ви|ри|ти|ми))?"
 _FLOOR_WORD = r"(?: ?(?:ет\.?|етаж))?"
 _FLOOR = re.compile(
@@ -25,8 +27,16 @@ def parse_area(text: str) -> float | None:
     found = _AREA.fullmatch(squeeze(text))
     if not found:
         return None
-    unit = _SQM_PER_DECARE if found["unit"].lower().startswith("д") else 1
-    return parse_number(found["number"]) * unit or None
+    number, in_decares = found["number"], found["unit"].lower().startswith("д")
+    if _THOUSANDS_OR_PARTS.fullmatch(number) and not (in_decares and "." in number):
+        return None  # 80,125 square metres: some portals part thousands so, others decimals
+    return parse_number(number) * (_SQM_PER_DECARE if in_decares else 1) or None
+
+
+def parse_count(text: str) -> int | None:
+    """The whole number a text is, thousands apart or not."""
+    digits = squeeze(text).replace(" ", "")
+    return int(digits) if digits.isdecimal() and len(digits) <= _LONGEST_COUNT else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,3 +79,7 @@ class Listing(BaseModel):
     features: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     """What a careful reader would distrust here, by name: `price_conflict`, `place_conflict` …"""
+
+
+FACTS = tuple(sorted(Listing.model_fields.keys() - {"site", "kind", "url", "external_id", "flags"}))
+"""What a page may state of an advert, by name."""

@@ -4,14 +4,16 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from sale_sofia.listings.text import match_key
+from sale_sofia.listings.text import match_key, squeeze
 from sale_sofia.listings.vocabulary import vocabulary
 
 BGN_PER_EUR = 1.95583
 _ROUNDING_LEVA = 1.0  # imoti.net and others print whole leva
 _ROUNDING_EUR = 1.0
 
-_AMOUNT = r"\d{1,3}(?: \d{3})+(?:[.,]\d{1,2})?|\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d+(?:[.,]\d{1,2})?"
+_AMOUNT = (  # up to 999 999 999 999: no property costs more, and longer numbers would end in infinity
+    r"\d{1,3}(?: \d{3}){1,3}(?:[.,]\d{1,2})?|\d{1,3}(?:,\d{3}){1,3}(?:\.\d{1,2})?|\d{1,12}(?:[.,]\d{1,2})?"
+)
 _CURRENCY = r"€|eur|euro|евро|лв\.?|лева|bgn"
 _PRICE = rf"(?:(?:{_AMOUNT}) ?(?:{_CURRENCY})|(?:{_CURRENCY}) ?(?:{_AMOUNT}))"
 _PER_MONTH = r"(?: ?/ ?(?:месец|мес\.?)| на месец)?"
@@ -33,7 +35,7 @@ class Money:
 
 def parse_money(text: str) -> Money | None:
     """The price when the whole text is one price (in one or both currencies), otherwise nothing."""
-    whole = _WHOLE.fullmatch(_plain(text))
+    whole = _WHOLE.fullmatch(squeeze(text))
     if not whole:
         return None
     return _combine([_read(part) for part in whole.group("first", "second") if part])
@@ -48,10 +50,6 @@ def says_no_price(text: str) -> bool:
 def same_sum(one: float, other: float) -> bool:
     """Equal up to the rounding to whole euros, which a page may do in one place and not in another."""
     return abs(one - other) <= _ROUNDING_EUR
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _read(part: str) -> tuple[str, float]:

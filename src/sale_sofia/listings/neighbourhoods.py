@@ -41,16 +41,6 @@ def districts() -> tuple[str, ...]:
     return tuple(place_data()["districts"])
 
 
-def find_by_id(number: int) -> Neighbourhood | None:
-    """The neighbourhood with this imot.bg number."""
-    return _by_id().get(number)
-
-
-def find_by_slug(slug: str) -> Neighbourhood | None:
-    """The neighbourhood with exactly this imot.bg slug."""
-    return _by_slug().get(slug)
-
-
 @lru_cache(maxsize=4096)
 def find_neighbourhood(text: str) -> Neighbourhood | None:
     """The one neighbourhood of Sofia this text names, or `None`.
@@ -72,16 +62,6 @@ def _find_after_city(core: str) -> Neighbourhood | None:
 @cache
 def _latin_city() -> frozenset[str]:
     return frozenset(place_key(name) for name in place_data()["city_aliases"] if name.isascii())
-
-
-@cache
-def _by_id() -> Mapping[int, Neighbourhood]:
-    return {place.id: place for place in neighbourhoods()}
-
-
-@cache
-def _by_slug() -> Mapping[str, Neighbourhood]:
-    return {place.slug: place for place in neighbourhoods()}
 
 
 @cache

@@ -9,13 +9,15 @@ from sale_sofia.listings.dates import family_created
 from sale_sofia.listings.elsewhere import told_elsewhere
 from sale_sofia.listings.model import Listing
 from sale_sofia.listings.money import same_sum
-from sale_sofia.listings.parsers import PARSERS, Facts
+from sale_sofia.listings.offers import Facts
+from sale_sofia.listings.parsers import PARSERS
 from sale_sofia.listings.raw import FieldSeen, RawField, RawListing
 from sale_sofia.listings.vocabulary import vocabulary
 
 _COLLECTED = frozenset({"flags", "heating", "parking", "phones", "photo_urls"})
 _CONTESTED = frozenset({"deal", "rooms"})
 _MANY_ROOMS = 5
+_MOST_STOREYS = 99  # a year stands where the storeys should
 _NOTHING = (None, ())
 SeenFields = Mapping[str, FieldSeen]
 _WITH_STOREYS = frozenset({"house", "villa", "hotel", "industrial"})
@@ -123,7 +125,9 @@ def _settle_storeys(facts: Facts) -> None:
     if storeys and facts.get("property_type") in _WITH_STOREYS:
         facts.setdefault("floors_total", storeys)
     floor, total = facts.get("floor"), facts.get("floors_total")
-    if floor is not None and total is not None and floor > total:
+    if total is not None and total > _MOST_STOREYS:
+        _contradict(facts, "floors_total")
+    elif floor is not None and total is not None and floor > total:
         _contradict(facts, "floor", "floors_total")
 
 
@@ -134,7 +138,12 @@ def _settle_rooms(facts: Facts) -> None:
 
 
 def _settle_heating(facts: Facts) -> None:
-    if heating := facts.get("heating"):
+    """In one order; "no heating" beside some kind of it is a contradiction."""
+    heating = facts.get("heating", ())
+    if len(heating) > 1 and "none" in heating:
+        _contradict(facts, "heating")
+        del facts["heating"]
+    elif heating:
         facts["heating"] = tuple(sorted(heating, key=vocabulary()["heating_order"].index))
 
 

@@ -124,7 +124,7 @@ def _as_declared(body: bytes, content_type: str | None) -> str:
         raise UndecodablePage(_MIXED)
     try:
         return body.decode(charset)
-    except (UnicodeDecodeError, LookupError):
+    except (UnicodeError, LookupError):  # not every codec raises the narrower UnicodeDecodeError
         raise UndecodablePage(f"the page is neither UTF-8 nor the {charset} it declares") from None
 
 

@@ -1,24 +1,21 @@
 """From the words of one field to facts. Each parser reads a whole text or says nothing: it never guesses.
 
-A site's table names them (`parse: money`); each takes the field's name, its texts as seen and the arguments
+A site's table names them (`parse: price`); each takes the field's name, its texts as seen and the arguments
 the table gives, and returns facts under the names of `Listing`.
 """
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from sale_sofia.listings.dates import before_expiry, parse_iso, parse_moment
-from sale_sofia.listings.measures import parse_area, parse_floor
+from sale_sofia.listings.measures import parse_area, parse_count, parse_floor
 from sale_sofia.listings.money import Money, parse_money, says_no_price
-from sale_sofia.listings.offers import deal, offer, offer_code, offer_slug, property_type
+from sale_sofia.listings.offers import Facts, Texts, deal, offer, offer_code, offer_slug, property_type
 from sale_sofia.listings.phones import parse_phones
 from sale_sofia.listings.places import parse_place
 from sale_sofia.listings.text import squeeze
 from sale_sofia.listings.vocabulary import meaning
 
-Facts = dict[str, Any]
-Texts = tuple[str, ...]
 Parser = Callable[..., Facts]
 
 _BUILDING_STATE = re.compile(r"(?P<state>[^\d]*?)(?: ?(?P<years>\d{4}(?: ?- ?\d{4})?)(?: ?г(?:од)?\.?)?)?")
@@ -46,8 +43,7 @@ def names(name: str, texts: Texts) -> Facts:
 
 def number(name: str, texts: Texts) -> Facts:
     """A whole number, thousands apart or not."""
-    digits = squeeze(texts[0]).replace(" ", "")
-    return {name: int(digits)} if digits.isdecimal() else {}
+    return {name: parse_count(texts[0])}
 
 
 def coordinate(name: str, texts: Texts, *, unless: tuple[float, ...] = ()) -> Facts:
@@ -107,12 +103,14 @@ def floor(_name: str, texts: Texts, *, bare: str = "storeys") -> Facts:
     return {"floor": found.floor, "floors_total": found.total}
 
 
-def building(_name: str, texts: Texts) -> Facts:
+def building(name: str, texts: Texts) -> Facts:
     """Construction, year and state from words like "Тухла, Въведен в експлоатация 2003 г."."""
-    facts: Facts = {}
-    for part in squeeze(texts[0]).split(","):
-        facts.update(_building_part(part.strip()))
-    return facts
+    parts = squeeze(texts[0]).split(",")
+    said = [fact for part in parts for fact in _building_part(part.strip()).items()]
+    known = {(key, value) for key, value in said if value is not None}
+    if len(known) > len(dict(known)):  # brick and panel at once: nothing says which
+        return {"flags": (f"{name}_conflict",)}
+    return dict(said) | dict(known)
 
 
 def _building_part(part: str) -> Facts:
@@ -214,3 +212,10 @@ PARSERS: Mapping[str, Parser] = {
         previous_price, price, property_type, seller_kind, text, urls, vat, year,
     )
 }  # fmt: skip
+NAMED_BY_FIELD: frozenset[str] = frozenset(
+    {
+        "area", "coordinate", "expiry", "family_id", "features", "furnishing", "iso", "lines", "moment",
+        "names", "number", "text", "urls", "year",
+    }
+)  # fmt: skip
+"""Parsers whose fact has the name of their field, which has to be one that a listing knows."""

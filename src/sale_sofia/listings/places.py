@@ -7,8 +7,6 @@ from functools import lru_cache
 from sale_sofia.listings.neighbourhoods import (
     Neighbourhood,
     districts,
-    find_by_id,
-    find_by_slug,
     find_neighbourhood,
     neighbourhoods,
 )
@@ -21,8 +19,6 @@ __all__ = [
     "Neighbourhood",
     "Place",
     "districts",
-    "find_by_id",
-    "find_by_slug",
     "find_neighbourhood",
     "neighbourhoods",
     "parse_place",

@@ -17,10 +17,10 @@ from sale_sofia.simulator.clock import NOW
 from sale_sofia.simulator.kinds import DEAL_WORDS
 from sale_sofia.simulator.model import BazarAdvert
 from sale_sofia.simulator.pieces import fill, script_json
+from sale_sofia.simulator.search_index import BAZAR_CITIES
 from sale_sofia.simulator.text import bazar_moment, leva, slug, spaced
 
 VALID_DAYS = 31
-_CITY_SLUGS = {"София": "sofia", "Търговище": "targovishte"}
 
 
 def listing_page(advert: BazarAdvert, now: datetime = NOW) -> bytes:
@@ -52,7 +52,7 @@ def _texts(advert: BazarAdvert) -> dict[str, object]:
         "place": f"гр. {place.city}, {place.neighbourhood}",
         "city": place.city,
         "hood": place.neighbourhood,
-        "city_slug": _CITY_SLUGS[place.city],
+        "city_slug": BAZAR_CITIES[place.city],
         "hood_slug": slug(place.neighbourhood),
         "deal": DEAL_WORDS[advert.home.deal],
         "params": params_html(advert),

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from sale_sofia.simulator.text import spaced
+from sale_sofia.simulator.text import BGN_PER_EUR, spaced
 
 
 class Served(NamedTuple):
@@ -24,7 +24,6 @@ class Layout(NamedTuple):
     change: Callable[[Served], str]
 
 
-_BGN: Final = 1.95583
 _AREA_AND_PRICE = re.compile(
     r'(?P<head>(?P<area>\d+) м<sup>2</sup>(?:(?!<strong class="price">).)*?<strong class="price">\s*)'
     r"(?P<price>\d[\d ]*)(?P<mid> <small>€</small>\s*)(?P<lev><br/> \d[\d ]*(?P<after> <small>BGN))?",
@@ -75,7 +74,7 @@ def _per_sqm(page: Served) -> str:
 
     def each(found: re.Match[str]) -> str:
         price = round(int(found["price"].replace(" ", "")) / int(found["area"]))
-        lev = f"<br/> {spaced(round(price * _BGN))}{found['after']}" if found["lev"] else ""
+        lev = f"<br/> {spaced(round(price * BGN_PER_EUR))}{found['after']}" if found["lev"] else ""
         return f"{found['head']}{spaced(price)}{found['mid']}{lev}"
 
     return _AREA_AND_PRICE.sub(each, page.text)

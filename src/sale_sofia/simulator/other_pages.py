@@ -8,14 +8,13 @@ from typing import TypeVar
 from sale_sofia.simulator import bazar_bg, imot_bg
 from sale_sofia.simulator.kinds import RUBRICS
 from sale_sofia.simulator.model import BazarAdvert, ImotAdvert, World
+from sale_sofia.simulator.search_index import BAZAR_CITIES, TIERS
 from sale_sofia.simulator.truth import Truth, bare_truth, search_truth
 
 _A = TypeVar("_A", ImotAdvert, BazarAdvert)
-_TIERS = ("BEST", "TOP", "VIP", "")
 _IMOT = "https://www.imot.bg/obiavi"
 _BAZAR = "https://bazar.bg/obiavi"
 _BAZAR_RUBRICS = {"sale": "prodazhba-apartamenti", "rent": "naemi-apartamenti"}
-_BAZAR_CITIES = {"София": "sofia", "Търговище": "targovishte"}
 _TOO_MANY = 33_000
 
 
@@ -39,7 +38,7 @@ def other_pages(world: World) -> Iterator[RenderedPage]:
 
 
 def _imot_searches(adverts: Sequence[ImotAdvert]) -> Iterator[RenderedPage]:
-    ranked = sorted(adverts, key=lambda advert: _TIERS.index(advert.tier))
+    ranked = sorted(adverts, key=lambda advert: TIERS.index(advert.tier))
     scopes: dict[str, list[ImotAdvert]] = {}
     for advert in ranked:
         place, rubric = advert.home.place, RUBRICS[advert.home.deal]
@@ -85,8 +84,8 @@ def _sales(adverts: Sequence[ImotAdvert]) -> list[ImotAdvert]:
 
 def _bazar_searches(adverts: Sequence[BazarAdvert]) -> Iterator[RenderedPage]:
     scopes: dict[str, list[BazarAdvert]] = {}
-    for advert in sorted(adverts, key=lambda advert: _TIERS.index(advert.tier)):
-        city, rubric = _BAZAR_CITIES[advert.home.place.city], _BAZAR_RUBRICS[advert.home.deal]
+    for advert in sorted(adverts, key=lambda advert: TIERS.index(advert.tier)):
+        city, rubric = BAZAR_CITIES[advert.home.place.city], _BAZAR_RUBRICS[advert.home.deal]
         scopes.setdefault(f"{_BAZAR}/{rubric}/{city}", []).append(advert)
     for number, (url, found) in enumerate(_largest_first(scopes)):
         for page in range(1, bazar_bg.page_count(len(found)) + 1):

@@ -8,7 +8,7 @@ from sale_sofia.simulator.model import BazarAdvert, ImotAdvert
 from sale_sofia.simulator.stock import A, Stock
 from sale_sofia.simulator.text import slug
 
-_TIERS = ("BEST", "TOP", "VIP", "")
+TIERS = ("BEST", "TOP", "VIP", "")
 BAZAR_CITIES = {"София": "sofia", "Търговище": "targovishte"}
 
 
@@ -35,7 +35,7 @@ class SearchIndex:
     def __init__(self, stock: Stock[A]) -> None:
         self._found: dict[Scope, list[int]] = {}
         scopes = [list(_wider(scope_of(advert))) for advert in stock.originals]
-        tiers = [_TIERS.index(advert.tier) for advert in stock.originals]
+        tiers = [TIERS.index(advert.tier) for advert in stock.originals]
         count = len(stock.originals)
         for number in sorted(range(len(stock)), key=lambda number: tiers[number % count]):
             for scope in scopes[number % count]:

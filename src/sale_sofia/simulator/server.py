@@ -17,26 +17,26 @@ from sale_sofia.simulator.request_log import RequestLog
 from sale_sofia.simulator.simulation import Simulation
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
-Ready = Callable[[dict[str, str]], None]
+Ready = Callable[[Simulation], None]
 _SHUTDOWN_SECONDS = 0.5
 _STDIN = 0
 
 
 def serve(config: SimulatorConfig, ready: Ready) -> None:
-    """Serves until SIGINT or SIGTERM; `ready` gets the address of each site once all of them answer."""
+    """Serves until SIGINT or SIGTERM; `ready` gets the simulation once all its portals answer."""
     asyncio.run(run_servers(config, ready))
 
 
 async def run_servers(config: SimulatorConfig, ready: Ready, *, watch_stdin: bool = False) -> None:
     """As `serve`, inside a running loop; with `watch_stdin` the end of standard input stops it too."""
     stop = _stop_event(watch_stdin=watch_stdin)
-    async with _serving(config) as addresses:
-        ready(addresses)
+    async with _serving(config) as simulation:
+        ready(simulation)
         await stop.wait()
 
 
 @asynccontextmanager
-async def _serving(config: SimulatorConfig) -> AsyncIterator[dict[str, str]]:
+async def _serving(config: SimulatorConfig) -> AsyncIterator[Simulation]:
     async with AsyncExitStack() as stack:
         sockets = {
             site: stack.enter_context(closing(_bind(config, place)))
@@ -49,7 +49,7 @@ async def _serving(config: SimulatorConfig) -> AsyncIterator[dict[str, str]]:
         log = stack.enter_context(RequestLog(config.log))
         for site, bound in sockets.items():
             await stack.enter_async_context(_listening(_front(config, simulation, site, log), bound))
-        yield addresses
+        yield simulation
 
 
 def _bind(config: SimulatorConfig, place: int) -> socket.socket:
@@ -94,7 +94,8 @@ def _stop_at_end(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
         stop.set()
 
 
-def _announce(addresses: dict[str, str]) -> None:
+def _announce(simulation: Simulation) -> None:
+    addresses = {site: portal.origin.base_url for site, portal in simulation.portals.items()}
     sys.stdout.write(json.dumps(addresses) + "\n")
     sys.stdout.flush()
 

@@ -9,6 +9,7 @@ from sale_sofia.listings.normalise import normalise, read_facts
 from sale_sofia.listings.page import Page
 from sale_sofia.listings.page_errors import RemovedListing
 from sale_sofia.listings.raw import RawField
+from sale_sofia.listings.text import squeeze
 from sale_sofia.websites.fields import read_fields
 from sale_sofia.websites.reading import Answer, search_answer
 from sale_sofia.websites.table_site import TableSite
@@ -45,7 +46,9 @@ def _check_listing(site: TableSite, page: Page) -> Answer:
         "external_id": raw.external_id,
         "fields": rows,
         "missing": [row["field"] for row in rows if row["link"] is None],
-        "unread": [row["field"] for row in rows if row["link"] is not None and not row["value"]],
+        "unread": [
+            row["field"] for row in rows if row["link"] is not None and not row["value"].keys() - {"flags"}
+        ],
         "flags": list(listing.flags),
     }
 
@@ -115,5 +118,5 @@ def _written(value: object) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
+    line = squeeze(text)
     return line if len(line) <= _SHOWN_CHARACTERS else line[: _SHOWN_CHARACTERS - 1] + "…"

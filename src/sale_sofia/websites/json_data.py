@@ -9,6 +9,7 @@ from typing import Any
 from sale_sofia.config.reading import JSON_MOST_CHARACTERS, JSON_MOST_STRINGS
 from sale_sofia.config.site_links import JsonTable, Link
 from sale_sofia.listings.page_errors import HostilePage, PageTooLarge, TruncatedPage, UndecodablePage
+from sale_sofia.listings.text import squeeze
 
 _DECODER = json.JSONDecoder(strict=False)
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -166,5 +167,5 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def squeezed_lines(text: str) -> str:
     """The text with white space squeezed in each line, no line empty."""
     if "\n" not in text:
-        return " ".join(text.split())
-    return "\n".join(squeezed for line in text.split("\n") if (squeezed := " ".join(line.split())))
+        return squeeze(text)
+    return "\n".join(squeezed for line in text.split("\n") if (squeezed := squeeze(line)))

@@ -1,12 +1,13 @@
 """HTML elements as texts and labelled rows."""
 
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from sale_sofia.config.reading import REMEMBERED_LABELS
 from sale_sofia.config.site_links import Link, RowsTable
 from sale_sofia.listings.text import match_key
 from sale_sofia.websites.json_data import find_at, find_first, keys_of, scalar_text, squeezed_lines
@@ -54,15 +55,16 @@ def read_json_rows(thing: Any, table: RowsTable) -> Rows:  # noqa: ANN401 - what
     )
 
 
+@lru_cache(REMEMBERED_LABELS)
 def row_label(text: str) -> str:
     """The key under which a row is found."""
-    return _label(text)
+    return match_key(text).rstrip(": ")
 
 
 def _joined(pairs: Iterable[tuple[str, str]]) -> Rows:
     rows: dict[str, str] = {}
     for label, value in pairs:
-        key = _label(label)
+        key = row_label(label)
         rows[key] = value if rows.get(key, value) == value else _AMBIGUOUS
     return rows
 
@@ -79,8 +81,3 @@ def _row(node: LexborNode, table: RowsTable) -> tuple[str, str]:
 
 def _value(element: Any, key: str | None) -> str:  # noqa: ANN401 - whatever the page holds
     return scalar_text(find_first(element, keys_of(key or "")))
-
-
-@cache
-def _label(text: str) -> str:
-    return match_key(text).rstrip(": ")

@@ -13,6 +13,7 @@ from sale_sofia.websites.json_data import find_first, keys_of, scalar_text
 from sale_sofia.websites.markup import node_text, node_value, row_label
 
 _NAME = re.compile(r"-?[A-Za-z_][\w-]*")
+_PLAIN_VALUE = re.compile(r'[^"\\\n]+')
 _SILENT = frozenset({"html", "head", "body", "script", "style", "noscript"})
 _ATTRIBUTES = ("content", "value", "data-price", "data-value", "title")
 _ANCHORS = 3
@@ -76,24 +77,29 @@ def _selectors(node: LexborNode) -> Iterator[str]:
     """Ways to name an element: by itself, and below the nearest elements that have a name."""
     own = _names(node)
     yield from own
-    tag = node.tag or "*"
     above, steps = node.parent, 0
     while above is not None and steps < _ANCHORS:
         for anchor in _names(above)[:2]:
-            yield from (f"{anchor} {name}" for name in own or [tag])
+            yield from (f"{anchor} {name}" for name in own or [_tag(node) or "*"])
             steps += 1
         above = above.parent
 
 
+def _tag(node: LexborNode) -> str:
+    """The element's tag; empty where a selector cannot name it, like Word's `o:p`."""
+    return node.tag if node.tag and _NAME.fullmatch(node.tag) else ""
+
+
 def _names(node: LexborNode) -> list[str]:
-    attributes = node.attributes
+    attributes, tag = node.attributes, _tag(node)
     own = attributes.get("id") or ""
     names = [f"#{own}"] if _NAME.fullmatch(own) else []
     classes = [one for one in (attributes.get("class") or "").split() if _NAME.fullmatch(one)]
-    names += [f"{node.tag}.{one}" for one in classes]
+    names += [f"{tag}.{one}" for one in classes]
     for key in ("itemprop", "property", "name"):
-        if value := attributes.get(key):
-            names.append(f'{node.tag}[{key}="{value}"]')
+        value = attributes.get(key) or ""
+        if _PLAIN_VALUE.fullmatch(value):
+            names.append(f'{tag}[{key}="{value}"]')
     return names
 
 
@@ -169,4 +175,4 @@ def _enclosing(node: LexborNode, value: str | None) -> Iterable[LexborNode]:
 def _row_selectors(row: LexborNode) -> Iterator[str]:
     yield from _names(row)
     if row.parent is not None:
-        yield from (f"{name} > {row.tag}" for name in _names(row.parent))
+        yield from (f"{name} > {_tag(row) or '*'}" for name in _names(row.parent))

@@ -51,11 +51,9 @@ def propose(site: TableSite, field: str, samples: Sequence[Sample]) -> list[Prop
     """The places that give the known value on some of the pages and hardly ever another, the best first."""
     table = site.config.listing.fields[field]
     opened = [(document, one.known) for one in samples if (document := _open(site, one.page))]
-    found: dict[Place, int] = {}
-    for document, known in opened[:REPAIR_SEARCHED_PAGES]:
-        for place in _right_places(document, field, table, known):
-            found.setdefault(place, 0)
-    counted = [_tried(place, field, table, opened) for place in found]
+    searched = opened[:REPAIR_SEARCHED_PAGES]
+    found = (place for document, known in searched for place in _right_places(document, field, table, known))
+    counted = [_tried(place, field, table, opened) for place in dict.fromkeys(found)]
     good = [
         one for one in counted if one.right >= max(REPAIR_LEAST_PAGES, one.wrong * REPAIR_RIGHT_FOR_WRONG)
     ]

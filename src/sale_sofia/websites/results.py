@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from sale_sofia.config.site_config import SearchTable
+from sale_sofia.config.site_links import Link
+from sale_sofia.listings.measures import parse_count
 from sale_sofia.listings.page_errors import LayoutChanged
 from sale_sofia.websites.addresses import absolute, following
 from sale_sofia.websites.base import Card, SearchPage
@@ -12,6 +14,9 @@ from sale_sofia.websites.document import Document
 from sale_sofia.websites.fields import first_text, read_card
 from sale_sofia.websites.json_data import find_at
 from sale_sofia.websites.markup import node_text
+
+_SHOWN = "body, body *:not(script):not(style):not(noscript):not(template)"
+"""Elements whose text a reader sees: a script may hold the words for the day when they are needed."""
 
 IdOf = Callable[[str], str | None]
 
@@ -83,14 +88,13 @@ class Results:
         table = self.table
         if table.none_found is not None and document.texts(table.none_found):
             return True
-        body = document.tree.body
-        text = node_text(body) if body is not None and table.empty else ""
-        return any(words in text for words in table.empty)
+        shown = (node_text(node, own=True) for node in document.tree.css(_SHOWN)) if table.empty else ()
+        return any(words in text for text in shown for words in table.empty)
 
     def page(self, site: str, document: Document, cards: tuple[Card, ...]) -> SearchPage:
         """All there is to know of a page with these cards; none is a page that says so itself."""
         table = self.table
-        total = whole_number(first_text(document, table.total)) if cards else 0
+        total = _number(document, table.total) if cards else 0
         capped = bool(table.capped and document.texts(table.capped))
         return SearchPage(
             site=site,
@@ -114,11 +118,9 @@ class Results:
             return None
         if paging.more is not None:
             return following(document.url, paging, None) if document.texts(paging.more) else None
-        last = whole_number(first_text(document, (paging.last,) if paging.last else ()))
+        last = _number(document, (paging.last,) if paging.last else ())
         return following(document.url, paging, last) if last else None
 
 
-def whole_number(text: str | None) -> int | None:
-    """The number a text is, thousands apart or not."""
-    digits = (text or "").replace(" ", "").replace("\xa0", "")
-    return int(digits) if digits.isdecimal() else None
+def _number(document: Document, links: tuple[Link, ...]) -> int | None:
+    return parse_count(first_text(document, links) or "")

@@ -44,27 +44,30 @@ def _smaller(base: str, places: list[str], kinds: list[str], table: SplitTable) 
 
 
 def _by_price(url: str, table: SplitTable) -> Iterator[str]:
-    """At the steps of the table, then each part in halves, down to a single price."""
-    parts = urlsplit(url)
-    query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    low, high = query.get(table.price_from or ""), query.get(table.price_to or "")
-    for one, other in _ranges(low, high, table.steps):
-        cut = {**query, str(table.price_from): one, str(table.price_to): other, "offset": "0"}
-        kept = {key: value for key, value in cut.items() if value and (key != "offset" or key in query)}
-        yield urlunsplit(parts._replace(query=urlencode(kept, safe="[]:", quote_via=quote)))
+    """At the steps of the table, then each part in halves, down to a euro.
+
+    Parts share their border: a price of 49 999.50 € would stand between two that do not.
+    """
+    parts, least, most = urlsplit(url), str(table.price_from), str(table.price_to)
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    asked = dict(query)
+    kept = [(key, "0" if key == "offset" else value) for key, value in query if key not in {least, most}]
+    for low, high in _ranges(asked.get(least) or "0", asked.get(most) or "", table.steps):
+        prices = [(least, str(low)), *([(most, str(high))] if high is not None else [])]
+        yield urlunsplit(parts._replace(query=urlencode(kept + prices, safe="[]:", quote_via=quote)))
 
 
-def _ranges(low: str | None, high: str | None, steps: tuple[int, ...]) -> list[tuple[str, str]]:
-    if low is None and high is None:
-        edges = [0, *steps]
-        return [*((str(one), str(other - 1)) for one, other in pairwise(edges)), (str(edges[-1]), "")]
-    if not high:  # the last step of all: it doubles until nothing is left above
-        return [(low or "0", str(2 * int(low or 1) - 1)), (str(2 * int(low or 1)), "")]
-    return _halves(int(low or 0), int(high))
-
-
-def _halves(low: int, high: int) -> list[tuple[str, str]]:
-    if high - low < _SMALLEST:
+def _ranges(low: str, high: str, steps: tuple[int, ...]) -> list[tuple[int, int | None]]:
+    """Smaller ranges of prices, the last of them open where this one is; none for what is no whole number."""
+    if not low.isdecimal() or not (high or "0").isdecimal():
         return []
+    least = int(low)
+    if high:
+        return _halves(least, int(high))
+    edges = [least, 2 * least] if least else [0, *steps]  # what lies above the last step is doubled
+    return [*pairwise(edges), (edges[-1], None)]
+
+
+def _halves(low: int, high: int) -> list[tuple[int, int | None]]:
     middle = (low + high) // 2
-    return [(str(low), str(middle)), (str(middle + 1), str(high))]
+    return [(low, middle), (middle, high)] if high - low >= _SMALLEST else []

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from typing import NoReturn
+from inspect import getfullargspec
+from typing import Any, NoReturn
 
 from sale_sofia.config.site_config import SiteConfig, SiteConfigError
+from sale_sofia.listings.model import FACTS
 from sale_sofia.listings.page import Page, PageLimits
 from sale_sofia.listings.page_errors import (
     ForeignPage,
@@ -13,7 +15,7 @@ from sale_sofia.listings.page_errors import (
     RemovedListing,
     WrongListing,
 )
-from sale_sofia.listings.parsers import PARSERS
+from sale_sofia.listings.parsers import NAMED_BY_FIELD, PARSERS
 from sale_sofia.listings.raw import RawListing
 from sale_sofia.websites.addresses import absolute, host_of, is_of, path_of
 from sale_sofia.websites.base import PageKind, SearchPage
@@ -27,7 +29,7 @@ class TableSite:
     """A portal whose site file says it all."""
 
     def __init__(self, config: SiteConfig, limits: PageLimits) -> None:
-        _refuse_unknown_parsers(config)
+        _refuse_unknown(config)
         self.config = config
         self.name = config.site
         self._limits = limits
@@ -155,12 +157,23 @@ def _number(text: str, digits: str) -> str | None:
     return str(number)
 
 
-def _refuse_unknown_parsers(config: SiteConfig) -> None:
+def _refuse_unknown(config: SiteConfig) -> None:
+    """Refuses parsers that are not there, and fields that would state a fact no listing has."""
     for section, fields in config.field_tables.items():
         for name, field in fields.items():
-            if field.parser[0] not in PARSERS:
-                allowed = ", ".join(sorted(PARSERS))
-                key = f"{section}.fields.{name}.parse"
-                raise SiteConfigError(
-                    f"{config.site}.yaml: {key}: no parser {field.parser[0]}; allowed: {allowed}"
-                )
+            place = f"{config.site}.yaml: {section}.fields.{name}"
+            if wrong := _wrong_parser(*field.parser):
+                raise SiteConfigError(f"{place}.parse: {wrong}")
+            if field.parser[0] in NAMED_BY_FIELD and name not in FACTS:
+                raise SiteConfigError(f"{place}: an advert has no such field; allowed: {', '.join(FACTS)}")
+
+
+def _wrong_parser(name: str, arguments: Mapping[str, Any]) -> str | None:
+    if name not in PARSERS:
+        return f"no parser {name}; allowed: {', '.join(sorted(PARSERS))}"
+    spec = getfullargspec(PARSERS[name])
+    known, given = ", ".join(spec.kwonlyargs) or "no arguments", ", ".join(arguments) or "none"
+    needed = set(spec.kwonlyargs) - (spec.kwonlydefaults or {}).keys()
+    return (
+        None if needed <= arguments.keys() <= set(spec.kwonlyargs) else f"{name} takes {known}, not {given}"
+    )

@@ -49,6 +49,7 @@ def test_a_family_id_holds_the_second_of_publication() -> None:
     assert created is not None
     assert created.isoformat() == "2026-04-16T17:03:38+03:00"
     assert family_created("50081876") is None
+    assert family_created("1b000000000191002") is None, "the year 1970"
 
 
 @given(st.text(max_size=60))

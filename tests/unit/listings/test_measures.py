@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sale_sofia.listings.measures import Floor, parse_area, parse_floor
+from sale_sofia.listings.measures import Floor, parse_area, parse_count, parse_floor
 
 
 @pytest.mark.parametrize(
@@ -16,11 +16,28 @@ from sale_sofia.listings.measures import Floor, parse_area, parse_floor
         ("68 м2", 68),
         ("1 200 кв.м", 1200),
         ("1.2 дка", 1200),
+        ("12.345 дка", 12345),
+        ("1 200,125 кв.м", 1200.125),
         ("2 дка", 2000),
     ],
 )
 def test_an_area(printed: str, sqm: float) -> None:
     assert parse_area(printed) == sqm
+
+
+@pytest.mark.parametrize(
+    "printed",
+    ["1,200 кв.м", "80,125 кв.м", "1.200 кв.м", "1,200 дка"],
+)
+def test_thousands_that_may_be_parts_are_no_area(printed: str) -> None:
+    assert parse_area(printed) is None
+
+
+def test_a_number_without_end_is_none() -> None:
+    assert parse_area("9" * 400 + " кв.м") is None
+    assert parse_area("9" * 3 + " 999" * 100 + " кв.м") is None
+    assert parse_count("9" * 5000) is None
+    assert parse_count("1 625\xa0000") == 1_625_000
 
 
 @pytest.mark.parametrize(

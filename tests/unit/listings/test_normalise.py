@@ -71,6 +71,17 @@ def test_heating_is_collected_in_one_order() -> None:
     assert read["heating"] == ("gas", "local")
 
 
+def test_a_year_in_place_of_the_storeys_is_none() -> None:
+    read = listing({"floor": field("floor", "3", bare="floor"), "floors_total": field("number", "2025")})
+    assert (read["floor"], read["floors_total"], read["flags"]) == (3, None, ("floors_total_conflict",))
+
+
+def test_heating_beside_none_at_all_is_not_believed() -> None:
+    read = listing({"heating": field("heating_words", "Без отопление, ТЕЦ")})
+    assert (read["heating"], read["flags"]) == ((), ("heating_conflict",))
+    assert listing({"heating": field("heating_words", "Без отопление")})["heating"] == ("none",)
+
+
 def test_half_a_coordinate_is_none() -> None:
     assert listing({"lat": field("coordinate", "42.65")})["lat"] is None
     both = listing({"lat": field("coordinate", "42.65"), "lon": field("coordinate", "23.34")})

@@ -69,6 +69,7 @@ def test_a_byte_order_mark_is_no_text() -> None:
         (f"<html>{CP1251_META}Двор".encode("cp1251") + "цена".encode() + b"</html>", UndecodablePage),
         ("<html>Продава " + "Портал".encode().decode("cp1251") + "</html>", UndecodablePage),
         ("<html>Продава " + "Белите".encode().decode("cp1252") + "</html>", UndecodablePage),
+        (b"<html><meta charset='undefined'>" + "двор".encode("cp1251") + b"</html>", UndecodablePage),
         (b"<html><meta charset='klingon'>" + "двор".encode("cp1251") + b"</html>", UndecodablePage),
         ("<html>Продава 2-СТАЕН".encode(), TruncatedPage),
         ("<html>Продава 2-СТАЕН".encode()[:-1], TruncatedPage),

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from sale_sofia.listings.parsers import PARSERS, Facts
+from sale_sofia.listings.offers import Facts
+from sale_sofia.listings.parsers import PARSERS
 
 
 def read(parser: str, *texts: str, **arguments: Any) -> Facts:  # noqa: ANN401 - as the table gives them
@@ -73,6 +74,11 @@ def test_property_type(printed: str, facts: Facts) -> None:
         ("ПК, 1985 г.", {"construction": "pk", "year_built": 1985}),
         ("Нещо друго 1985 г.", {}),
         ("1234", {}),
+        ("В строеж, Преди Акт 16", {"under_construction": True, "act_status": "before_act16"}),
+        ("Преди Акт 16, В строеж", {"under_construction": True, "act_status": "before_act16"}),
+        ("Тухла, Панел", {"flags": ("field_conflict",)}),
+        ("Тухла, В строеж, Акт 16", {"flags": ("field_conflict",)}),
+        ("Тухла, 2008 г., 2010 г.", {"flags": ("field_conflict",)}),
     ],
 )
 def test_building(printed: str, facts: Facts) -> None:
@@ -170,7 +176,7 @@ def test_simple_ones() -> None:
     assert read("text", " ") == {"field": None}
     assert read("lines", "a\nb") == {"field": "a\nb"}
     assert read("number", "1 625") == {"field": 1625}
-    assert read("number", "many") == {}
+    assert read("number", "many") == {"field": None}
     assert read("year", "2011") == {"field": 2011}
     assert read("year", "11") == {}
     assert read("year", "1066") == {}

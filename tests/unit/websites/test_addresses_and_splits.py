@@ -96,13 +96,27 @@ def test_olx_is_cut_by_price_until_nothing_is_left_to_cut() -> None:
     )
     parts = site.split(start)
     ranges = [price_range(part) for part in parts]
-    assert ranges[0] == (0, 49_999)
+    assert ranges[0] == (0, 50_000)
     assert ranges[-1] == (600_000, None)
-    assert all(one[1] + 1 == other[0] for one, other in pairwise(ranges) if one[1])
+    assert all(one[1] == other[0] for one, other in pairwise(ranges)), "no price stands between two"
     assert {parse_qs(urlsplit(part).query)["offset"][0] for part in parts} == {"0"}
-    assert [price_range(part) for part in site.split(parts[0])] == [(0, 24_999), (25_000, 49_999)]
-    assert [price_range(part) for part in site.split(parts[-1])] == [(600_000, 1_199_999), (1_200_000, None)]
-    assert site.split(parts[0].replace("to=49999", "to=1")) == ()
+    assert [price_range(part) for part in site.split(parts[0])] == [(0, 25_000), (25_000, 50_000)]
+    assert [price_range(part) for part in site.split(parts[-1])] == [(600_000, 1_200_000), (1_200_000, None)]
+    assert site.split(parts[0].replace("to=50000", "to=1")) == ()
+
+
+def test_a_search_from_nothing_on_is_cut_like_one_without_prices() -> None:
+    site, start = get_scraper("olx.bg"), "https://www.olx.bg/api/v1/offers/?limit=40&f[]=1&f[]=2"
+    whole = site.split(start)
+    assert site.split(f"{start}&filter_float_price:from=0") == whole
+    assert all("&f[]=1&f[]=2&" in part for part in whole)
+
+
+@pytest.mark.parametrize("price", ["abc", "10.5", "-1"])
+def test_a_price_that_is_no_whole_number_cannot_be_cut(price: str) -> None:
+    start = "https://www.olx.bg/api/v1/offers/?filter_float_price:"
+    assert get_scraper("olx.bg").split(f"{start}from={price}") == ()
+    assert get_scraper("olx.bg").split(f"{start}to={price}") == ()
 
 
 def price_range(url: str) -> tuple[int, int | None]:

@@ -124,3 +124,12 @@ def test_json_beyond_the_cap_is_not_read() -> None:
     body = ('{"result": [' + "[]," * 1_400_000 + "[]]}").encode()
     answer = read_page(get_scraper("homes.bg"), Page(SEARCH_URLS["homes.bg"], body))
     assert answer["error"]["type"] == "page_too_large"
+
+
+def test_the_facts_of_two_adverts_in_one_state_are_not_mixed() -> None:
+    own = '"a": {"body": {"data": {"url": "/obiava/68500450/x", "price": "99 000 €"}}}'
+    other = '"b": {"body": {"data": {"url": "/obiava/68500451/x", "floor": "3-ти ет. от 5"}}}'
+    state = STATES["imoti.com"].format("{" + own + ", " + other + "}")
+    answer = read_page(get_scraper("imoti.com"), Page(LISTING_URLS["imoti.com"], html("Обява " + state)))
+    assert (answer["kind"], answer["error"]["type"]) == ("error", "layout_changed")
+    assert "2 ids: 68500450, 68500451" in answer["error"]["message"]

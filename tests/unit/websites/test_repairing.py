@@ -106,3 +106,10 @@ def test_rows_under_another_label_or_class(
     best = propose(site, "area_sqm", samples(site, "area_sqm", OLD_ROW, new))[0]
     assert written(best.place.link) == link
     assert (best.place.rows and written(best.place.rows)) == rows
+
+
+def test_names_that_no_selector_can_hold_are_left_out() -> None:
+    site = site_of(PRICE)
+    new = """<o:p class="sum" name='a"b'>{}1 000 €</o:p><x name='c\\d'>{}1 000 €</x>"""
+    best = propose(site, "price", samples(site, "price", OLD_PRICE, new))[0]
+    assert written(best.place.link) == {"css": ".sum"}

@@ -9,6 +9,7 @@ from sale_sofia.config.site_config import CONFIG_FOLDER, SiteConfigError, load_s
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page, PageLimits
 from sale_sofia.listings.page_errors import LayoutChanged, RemovedListing, WrongListing
+from sale_sofia.websites.checking import check_page
 from sale_sofia.websites.table_site import TableSite
 
 LIMITS = PageLimits(1_000_000, 10_000, 1_000)
@@ -162,6 +163,8 @@ def test_nothing_found_needs_the_portals_own_words(site: TableSite) -> None:
     assert (empty.cards, empty.total, empty.verified_empty) == ((), 0, True)
     with pytest.raises(LayoutChanged, match="no cards and does not say"):
         site.search(page("<p>Здравейте</p>", SEARCH))
+    with pytest.raises(LayoutChanged, match="no cards and does not say"):
+        site.search(page("<script>const none = 'Нищо не е намерено'</script>", SEARCH))
 
 
 def test_a_card_that_leads_to_another_advert_is_not_believed(site: TableSite) -> None:
@@ -181,6 +184,39 @@ def test_an_unknown_parser_is_refused_by_name(tmp_path: Path) -> None:
         SiteConfigError, match=r"listing\.fields\.price\.parse: no parser prise; allowed: area, "
     ):
         make_site(tmp_path, SITE.replace("parse: price}\n    area", "parse: prise}\n    area"))
+
+
+def test_a_fact_that_no_listing_has_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(
+        SiteConfigError, match=r"listing\.fields\.year: an advert has no such field; allowed: .*, year_built$"
+    ):
+        make_site(
+            tmp_path,
+            SITE.replace("\n  fields:\n", "\n  fields:\n    year: {from: [{css: b}], parse: year}\n", 1),
+        )
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("{floor: {bear: floor}}", "floor takes bare, not bear"),
+        ("{floor: {bare: floor, least: 1}}", "floor takes bare, not bare, least"),
+        ("heating", "heating takes yes, not none"),
+        ("{text: {upper: true}}", "text takes no arguments, not upper"),
+        ("{}", "at least 1 item"),
+        ("{floor: {}, text: {}}", "at most 1 item"),
+    ],
+)
+def test_a_parser_with_other_arguments_is_refused(tmp_path: Path, given: str, sentence: str) -> None:
+    with pytest.raises(SiteConfigError, match=sentence):
+        make_site(tmp_path, SITE.replace("parse: floor}", f"parse: {given}}}"))
+
+
+def test_a_text_of_which_only_a_flag_is_made_is_not_understood(site: TableSite) -> None:
+    body = CANONICAL + "<p class=price>от 99 000 €</p><ul><li>Площ: 70 кв.м<li>Етаж: последен</ul>"
+    answer = check_page(site, page(body))
+    assert (answer["unread"], answer["flags"]) == (["price", "floor"], ["price_unreadable"])
+    assert answer["missing"] == ["description"]
 
 
 def test_kinds_of_addresses(site: TableSite) -> None:
