@@ -34,8 +34,8 @@ class Target:
         """How curl is told to connect only to what was looked at; the name may mean another host by then."""
         if not self.addresses:
             return None
-        # The plus lets the entry grow old in curl's own cache.
-        return f"+{self.host}:{self.port}:{','.join(self.addresses)}"
+        # Without a plus, with which the entry would grow old and curl look the name up by itself.
+        return f"{self.host}:{self.port}:{','.join(self.addresses)}"
 
 
 class AddressGuard:
@@ -86,6 +86,12 @@ def is_private(text: str) -> bool:
     return not (inner or address).is_global or (inner or address).is_multicast
 
 
+def is_inside(host: str) -> bool:
+    """Whether a host says by itself that it is in a private network; a name has to be looked up to know."""
+    literal = _literal(host)
+    return _is_local(host) or (literal is not None and is_private(literal))
+
+
 def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     """The IPv4 address that a gateway would make of it (mapped, NAT64, 6to4, Teredo)."""
     if any(address in network for network in _WITH_IPV4_AT_THE_END):
@@ -124,7 +130,7 @@ def _names(host: str, parts: SplitResult, port: int) -> set[str]:
 def _check_host(host: str, names: set[str], hosts: Collection[str]) -> None:
     if not names.isdisjoint(hosts):
         return
-    if _is_local(host) or ((literal := _literal(host)) and is_private(literal)):
+    if is_inside(host):
         raise PrivateAddress(f"no start address names the private host {host}")
     raise ForeignAddress(f"{host} is not one of {', '.join(sorted(hosts)) or 'no hosts'}")
 

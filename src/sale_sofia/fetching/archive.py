@@ -42,13 +42,11 @@ class PageArchive:
         self._total: int | None = None
 
     def put(self, body: bytes) -> str:
-        """Store a body; its digest. A body that is there already only counts as seen again."""
-        digest = hashlib.sha256(body).hexdigest()
+        """Store a body; its digest. A body that is there already, and whole, only counts as seen again."""
+        digest, packed = hashlib.sha256(body).hexdigest(), zstandard.compress(body, LEVEL)
         path = self._path(digest)
-        try:
-            os.utime(path)
-        except FileNotFoundError:
-            self._add(_write(path, zstandard.compress(body, LEVEL)))
+        if not _is_seen_again(path, len(packed)):
+            self._add(_write(path, packed))
         return digest
 
     def get(self, digest: str) -> bytes:
@@ -118,6 +116,15 @@ def _write(path: Path, packed: bytes) -> int:
         _remove(Path(name))
         raise
     return len(packed)
+
+
+def _is_seen_again(path: Path, size: int) -> bool:
+    """Whether the page is there; one that was cut off when the machine lost its power is not."""
+    try:
+        os.utime(path)
+        return path.stat().st_size == size
+    except FileNotFoundError:
+        return False
 
 
 def _is_unseen(path: Path, before: os.stat_result) -> bool:

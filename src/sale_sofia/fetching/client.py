@@ -91,7 +91,7 @@ class CurlFetcher:
             seen.add(url)
             through_proxy = request.route is not None
             target = await self._guard.check(url, request.hosts, looked_up_elsewhere=through_proxy)
-            answer = await self._hop(target, request)
+            answer = await self._hop(target, request, redirected=len(seen) > 1)
             following = _redirect(answer, url)
             if following is None:
                 return url, answer
@@ -100,10 +100,17 @@ class CurlFetcher:
             url = following
         raise RedirectLoop(f"{request.url}: more than {self._max_redirects} redirects")
 
-    async def _hop(self, target: Target, request: Request) -> Answer:
+    async def _hop(self, target: Target, request: Request, *, redirected: bool) -> Answer:
         pool, headers = self._open(), tuple(request.headers.items())
-        profile = request.profile or self._profile
-        setup = Setup(profile, target.pin, request.max_bytes, headers, request.route, self._ca_file)
+        setup = Setup(
+            profile=request.profile or self._profile,
+            pin=target.pin,
+            max_bytes=request.max_bytes,
+            headers=headers,
+            route=request.route,
+            ca_file=self._ca_file,
+            fresh=redirected,
+        )
         patience = Patience(request.connect_timeout_seconds, request.timeout_seconds)
         try:
             answer = await pool.get(quote(target.url, safe=PRINTABLE), setup, patience)

@@ -11,12 +11,11 @@ class CookieJar:
     """What the portals set, as curl's own lines. Each handle gives back only what it changed itself."""
 
     def __init__(self) -> None:
-        self.version = 0
         self._lines: dict[tuple[bytes, ...], bytes] = {}
 
     @property
     def lines(self) -> Mapping[tuple[bytes, ...], bytes]:
-        """Every cookie by its domain, path and name; never changed in place."""
+        """Every cookie by its domain, path and name; never changed in place, so the same are equal."""
         return self._lines
 
     def take(self, before: Mapping[tuple[bytes, ...], bytes], after: Iterable[bytes]) -> None:
@@ -26,7 +25,6 @@ class CookieJar:
         changed = {key: line for key, line in now.items() if before.get(key) != line}
         # Of a portal that sets ever new ones the newest are kept, or its pages would fill our memory.
         self._lines = dict([*kept.items(), *changed.items()][-MOST_COOKIES:])
-        self.version += 1
 
 
 def _key(line: bytes) -> tuple[bytes, ...]:

@@ -29,6 +29,7 @@ MEANING: Final[Mapping[int, type[CrawlError]]] = {
     CurlECode.GOT_NOTHING: NetworkReset,
     CurlECode.SEND_ERROR: NetworkReset,
     CurlECode.RECV_ERROR: NetworkReset,
+    CurlECode.ABORTED_BY_CALLBACK: NetworkReset,  # curl wanted to send it again, see `sent_once`
     CurlECode.PEER_FAILED_VERIFICATION: NetworkTls,
     CurlECode.SSL_CERTPROBLEM: NetworkTls,
     CurlECode.SSL_CACERT_BADFILE: NetworkTls,

@@ -11,6 +11,7 @@ from sale_sofia.config.fetching import READ_BYTES
 from sale_sofia.fetching.base import Route
 from sale_sofia.fetching.body import Body
 from sale_sofia.fetching.cookies import CookieJar
+from sale_sofia.fetching.sent_once import SentOnce
 
 MILLISECONDS: Final = 1000
 LANGUAGES: Final = "bg-BG,bg;q=0.9,en;q=0.5"
@@ -39,6 +40,8 @@ class Setup:
     """The proxy to go through; None: directly."""
     ca_file: str = ""
     """Whom to trust instead of those everybody does."""
+    fresh: bool = False
+    """On a connection of its own: after a redirect the old one may just be closing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +69,17 @@ class Handle:
         self._body = Body("", 0)
         self._headers: list[bytes] = []
         self._patience: Patience | None = None
-        self._cookies_version = 0
         self._cookies_given: Mapping[tuple[bytes, ...], bytes] = {}
         self.curl = _curl(setup)
         self.curl.setopt(CurlOpt.WRITEFUNCTION, self._write)
         self.curl.setopt(CurlOpt.HEADERFUNCTION, self._take_header)
+        self._sending = SentOnce(self.curl)
 
     async def get(self, url: str, patience: Patience, multi: AsyncCurl, cookies: CookieJar) -> Answer:
         """Ask once, redirects not followed. Raises a `CurlError`, or what the body's limit raises."""
         self._body = Body(url, self.setup.max_bytes)
         self._headers = []
+        self._sending.begin()
         self._give_cookies(cookies)
         self._set_patience(patience)
         self.curl.setopt(CurlOpt.URL, url.encode())
@@ -102,12 +106,12 @@ class Handle:
         return len(line)
 
     def _give_cookies(self, cookies: CookieJar) -> None:
-        if self._cookies_version == cookies.version:
+        if self._cookies_given is cookies.lines:
             return
         self.curl.setopt(CurlOpt.COOKIELIST, "ALL")
         for line in cookies.lines.values():
             self.curl.setopt(CurlOpt.COOKIELIST, line)
-        self._cookies_version, self._cookies_given = cookies.version, cookies.lines
+        self._cookies_given = cookies.lines
 
     def _take_cookies(self, cookies: CookieJar) -> None:
         lines = cast("list[bytes]", self.curl.getinfo(CurlInfo.COOKIELIST))
@@ -125,6 +129,7 @@ def _curl(setup: Setup) -> Curl:
     for option, value in OPTIONS.items():
         curl.setopt(option, value)
     curl.setopt(CurlOpt.MAXFILESIZE_LARGE, setup.max_bytes)
+    curl.setopt(CurlOpt.FRESH_CONNECT, int(setup.fresh))
     if setup.pin:
         curl.setopt(CurlOpt.RESOLVE, [setup.pin])
     if setup.route:
@@ -140,6 +145,8 @@ def _lead_through(curl: Curl, route: Route) -> None:
     curl.setopt(CurlOpt.NOPROXY, "")
     curl.setopt(CurlOpt.PROXY, route.proxy.replace("socks5://", "socks5h://", 1))
     curl.setopt(CurlOpt.HTTPPROXYTUNNEL, 1)
+    # A ticket from one connection would tell the portal, through another proxy, that it is the same visitor.
+    curl.setopt(CurlOpt.SSL_SESSIONID_CACHE, 0)
     if route.user:
         # Apart from the address, which curl repeats in its messages.
         curl.setopt(CurlOpt.PROXYUSERNAME, route.user)

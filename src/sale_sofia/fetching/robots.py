@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -17,6 +18,8 @@ from sale_sofia.resilience.errors import CrawlError, RedirectLoop
 
 READ_BYTES: Final = 500 * 1024
 """RFC 9309, 2.5: so much must be read of a robots.txt; what follows is left alone."""
+_AGENT: Final = re.compile(r"\s*user(?:-|\s*)agent(?:\s*:|\s)(?P<name>[^#]*)", re.IGNORECASE)
+_SOMEBODY_ELSE: Final = "User-agent: somebody-else"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,10 @@ class RobotsGate:
         robots = await self._robots(url)
         return robots.crawl_delay(self._user_agent) if robots else None
 
+    async def can_be_had(self, url: str) -> bool:
+        """Whether its origin's rules are known, be they old ones; if not, all of it is closed for now."""
+        return await self._robots(url) is not None
+
     async def _robots(self, url: str) -> Protego | None:
         origin = _origin(url)
         if self._is_fresh(origin):
@@ -88,7 +95,7 @@ class RobotsGate:
 
     async def _ask(self, url: str) -> Protego | None:
         try:
-            return _parsed(await self._fetcher.fetch(self._make_request(url)))
+            return _parsed(await self._fetcher.fetch(self._make_request(url)), self._user_agent)
         except RedirectLoop:
             # RFC 9309, 2.3.1.2: redirected too often is as good as no file.
             return Protego.parse("")
@@ -101,11 +108,29 @@ def _origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}".lower()
 
 
-def _parsed(answer: Response) -> Protego | None:
+def _parsed(answer: Response, user_agent: str) -> Protego | None:
     if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
         return None
     found = HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES
-    return Protego.parse(_text(answer.body) if found else "")
+    return Protego.parse(without_others(_text(answer.body), user_agent) if found else "")
+
+
+def without_others(text: str, user_agent: str) -> str:
+    """The rules with one name for everybody but us.
+
+    Protego keeps each rule as often as its group has names: thousands of both would fill our memory.
+    """
+    lines = (
+        _SOMEBODY_ELSE if _is_for_others(line, user_agent.lower()) else line for line in text.splitlines()
+    )
+    return "\n".join(lines)
+
+
+def _is_for_others(line: str, user_agent: str) -> bool:
+    found = _AGENT.match(line)
+    name = found["name"].strip().lower() if found else "*"
+    part = name.replace("*", "")
+    return name != "*" and not (part and part in user_agent)
 
 
 def _text(body: bytes) -> str:

@@ -112,9 +112,10 @@ def _check_word(field: str, given: object) -> str:
 def _check_switch(field: str, given: object) -> bool:
     if isinstance(given, bool):
         return given
-    if given not in _YES_NO:
+    word = str(given)  # a list or an object could not even be looked up
+    if word not in _YES_NO:
         raise ValueError(f"{field}: {given!r} is none of yes, no")
-    return _YES_NO[str(given)]
+    return _YES_NO[word]
 
 
 def _check_span(given: object) -> str:

@@ -93,8 +93,15 @@ def quarter_hash(city: str | None, neighbourhood: str | None) -> int:
 
 def photo_names(urls: Iterable[str]) -> list[str]:
     """The names of photo files that are names: long enough not to be `1.jpg` on every portal."""
-    names = (urlsplit(url).path.rpartition("/")[2].partition(".")[0] for url in urls)
-    return [name for name in names if len(name) >= matching_words().shortest_photo_name]
+    return [name for name in map(_file_name, urls) if len(name) >= matching_words().shortest_photo_name]
+
+
+def _file_name(url: str) -> str:
+    """Without its ending; nothing where a page wrote what is no address: one such must not end matching."""
+    try:
+        return urlsplit(url).path.rpartition("/")[2].partition(".")[0]
+    except ValueError:
+        return ""
 
 
 def sketch(text: str | None) -> Array:

@@ -56,7 +56,7 @@ class ProxyAddress:
 
     @property
     def secret_url(self) -> str:
-        """The whole address; only for the pool's own store and the sources file."""
+        """The whole address; only for the pool's own store and files that only their owner can read."""
         login = f"{quote(self.user, safe='')}:{quote(self.password, safe='')}@" if self.user else ""
         return f"{self.scheme}://{login}{self.place}"
 
@@ -88,7 +88,7 @@ def parse_proxy(text: str, default: Scheme = "http") -> ProxyAddress:
         raise NotAProxy(f"no port {port}; allowed are 1 to {_MOST_PORT}")
     return ProxyAddress(
         _scheme(named.get("scheme"), default),
-        _host(named["host"].lower()),
+        parse_host(named["host"].lower()),
         port,
         unquote(named["user"] or ""),
         unquote(named["password"] or ""),
@@ -102,8 +102,14 @@ def _scheme(given: str | None, default: Scheme) -> Scheme:
     return cast("Scheme", found)
 
 
-def _host(host: str) -> str:
-    """An IP address or a name; what is only nearly an IP address is refused, as parsers disagree on it."""
+def parse_host(host: str) -> str:
+    """An IP address or a name in small letters; what is only nearly an IP address is none.
+
+    Parsers disagree on such a one.
+
+    Raises:
+        NotAProxy: it is neither.
+    """
     if _IPV4.fullmatch(host):  # nearly all are, and this is ten times faster
         return host
     try:

@@ -6,7 +6,6 @@ the judge says from which address that request came and what it noted under the 
 answers by itself is ever believed.
 """
 
-import hashlib
 import ssl
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -15,15 +14,7 @@ from typing import Any
 from aiohttp import web
 
 from sale_sofia.config.proxies import JUDGE_NONCE_CHARACTERS, JUDGE_SEEN_MOST, JUDGE_STOP_SECONDS
-
-PLAIN_PATH = "/plain"
-SEEN_PATH = "/seen"
-
-
-def plain_page(nonce: str) -> bytes:
-    """The page that a plain request with this nonce gets; who changes it is found out."""
-    digest = hashlib.sha256(nonce.encode()).hexdigest()
-    return f"<!doctype html><html><head><title>{digest}</title></head><body>{digest}</body></html>\n".encode()
+from sale_sofia.proxies.judge_pages import PLAIN_PATH, SEEN_PATH, plain_page
 
 
 class JudgeServer:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from sale_sofia.config.proxies import CHECK_CONNECT_SECONDS, CHECK_SECONDS, JUDGE_SECONDS, TUNNEL_HEAD_BYTES
 from sale_sofia.proxies.address import ProxyAddress
 from sale_sofia.proxies.anonymity import Headers
-from sale_sofia.proxies.judge import PLAIN_PATH, SEEN_PATH, plain_page
+from sale_sofia.proxies.judge_pages import PLAIN_PATH, SEEN_PATH, plain_page
 from sale_sofia.proxies.plain_http import Answer, get
 from sale_sofia.proxies.tunnel import Patience, Streams, TunnelFailed, connected, lead, login_line, tunnel
 from sale_sofia.services.errors import ServiceError
@@ -109,9 +109,11 @@ class JudgeClient:
     async def _secure(self, streams: Streams, host: str, nonce: str) -> Answer:
         try:
             await streams[1].start_tls(self._tls, server_hostname=host)
+            return await get(streams, f"{SEEN_PATH}?nonce={nonce}", urlsplit(self.url).netloc)
+        except ssl.SSLCertVerificationError as error:
+            raise BreaksTls(f"false certificate: {error.verify_message}") from None
         except ssl.SSLError as error:
-            raise BreaksTls(f"false certificate: {error.reason or 'TLS failed'}") from None
-        return await get(streams, f"{SEEN_PATH}?nonce={nonce}", urlsplit(self.url).netloc)
+            raise BreaksTls(f"TLS failed: {error.reason or 'what came is not what was sent'}") from None
 
 
 def new_nonce() -> str:

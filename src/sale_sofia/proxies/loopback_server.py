@@ -41,12 +41,14 @@ class LoopbackServer:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        if task is not None and len(self._tasks) < LOOPBACK_MOST_CONNECTIONS:
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-            with suppress(*_GONE):
-                await self.serve((reader, writer))
-        writer.transport.abort()
+        try:
+            if task is not None and len(self._tasks) < LOOPBACK_MOST_CONNECTIONS:
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+                with suppress(*_GONE):
+                    await self.serve((reader, writer))
+        finally:
+            writer.transport.abort()
 
 
 async def read_head(near: Streams) -> str:

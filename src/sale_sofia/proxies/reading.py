@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final
 
 from sale_sofia.config.proxies import (
@@ -12,11 +13,12 @@ from sale_sofia.config.proxies import (
     SHOWN_MALFORMED,
     SOURCE_MAX_CANDIDATES,
 )
-from sale_sofia.proxies.address import MASK, NotAProxy, ProxyAddress, Scheme, parse_proxy
+from sale_sofia.proxies.address import MASK, NotAProxy, ProxyAddress
 
-_TAGS: Final = re.compile(r"<[^>]*>")
+# Bounded, so that no text makes them look at its rest again and again.
+_TAGS: Final = re.compile(r"<[^<>]*>")
 _IN_HTML: Final = re.compile(
-    r"(?:(?:https?|socks5h?)://)?(?:[\w.%-]+:[^\s@<>:/]+@)?\b(?:[0-9]{1,3}\.){3}[0-9]{1,3}\s*:\s*[0-9]{2,5}\b"
+    r"(?:(?:https?|socks5h?)://)?(?:[\w.%-]{1,64}:[^\s@<>:/]{1,64}@)?\b(?:[0-9]{1,3}\.){3}[0-9]{1,3}\s*:\s*[0-9]{2,5}\b"
 )
 _TABLE_ROW: Final = re.compile(r"\b((?:[0-9]{1,3}\.){3}[0-9]{1,3})\b\s+([0-9]{2,5})\b")
 _HOSTS, _PORTS, _SCHEMES = ("ip", "host", "address", "addr"), ("port",), ("protocol", "scheme", "type")
@@ -41,12 +43,14 @@ class Count:
             self.shown.append(f"{masked_line(line)!r}: {why}")
 
 
-def candidates(texts: Iterable[str], default: Scheme, count: Count) -> Iterator[ProxyAddress]:
+def candidates(
+    texts: Iterable[str], parse: Callable[[str], ProxyAddress], count: Count
+) -> Iterator[ProxyAddress]:
     """Each proxy once, in the order of the source; nothing is kept but what tells them apart."""
     seen: set[int] = set()
     for text in texts:
         try:
-            address = parse_proxy(text, default)
+            address = parse(text)
         except NotAProxy as error:
             count.note_malformed(text, str(error))
             continue
@@ -89,16 +93,11 @@ def _is_ipv6_line(head: str) -> bool:
 
 def _lines(head: str, rest: Iterable[str]) -> Iterator[str]:
     left = ""
-    for piece in (head, *rest) if isinstance(rest, list) else _joined(head, rest):
+    for piece in chain((head,), rest):
         *whole, left = (left + piece).split("\n")
         yield from (line for line in whole if _says_something(line))
     if _says_something(left):
         yield left
-
-
-def _joined(head: str, rest: Iterable[str]) -> Iterator[str]:
-    yield head
-    yield from rest
 
 
 def _says_something(line: str) -> bool:

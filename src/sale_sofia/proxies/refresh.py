@@ -62,7 +62,7 @@ class Refresher:
     async def _readable(self, sweep: Sweep) -> list[Iterator[Proxy]]:
         found = []
         for source in self.sources:
-            count = sweep.counts[source.name] = Count()
+            count = sweep.counts.setdefault(source.name, Count())  # two may differ only in their keys
             try:
                 found.append(await read_source(source, count))
             except SourceUnreadable as error:

@@ -6,6 +6,8 @@ from binascii import Error as Undecodable
 from dataclasses import dataclass
 from typing import Final
 
+from sale_sofia.proxies.address import NotAProxy, parse_host
+
 _FIRST: Final = re.compile(
     r"CONNECT (?P<host>[^\s:\[\]]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{1,5}) HTTP/1\.[01]"
 )
@@ -56,12 +58,19 @@ def read_request(head: str) -> TunnelRequest:
     }
     session = _session(headers.get("proxy-authorization", ""))
     return TunnelRequest(
-        found["host"].strip("[]").lower(),
+        _host(found["host"]),
         port,
         _offset(headers.get("x-proxy-offset")),
         session["name"] if session else None,
         session["domain"] if session else None,
     )
+
+
+def _host(told: str) -> str:
+    try:
+        return parse_host(told.lower())
+    except NotAProxy as error:
+        raise BadRequest(400, str(error)) from None
 
 
 def _offset(told: str | None) -> int | None:

@@ -2,17 +2,17 @@
 
 import asyncio
 import codecs
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import aiohttp
-
 from sale_sofia.config.proxies import SOURCE_MAX_BYTES, SOURCE_SECONDS
-from sale_sofia.proxies.address import NotAProxy, Scheme, parse_proxy
+from sale_sofia.fetching.addresses import is_inside
+from sale_sofia.proxies.address import MASK, NotAProxy, ProxyAddress, Scheme, parse_proxy
 from sale_sofia.proxies.model import Proxy, Tier
 from sale_sofia.proxies.reading import Count, candidates, texts_of
 
@@ -35,15 +35,14 @@ class Source:
 
     @property
     def name(self) -> str:
-        """For people: without a password."""
+        """For people: without a password, and without what is asked of a list, which may be a key."""
         if self.is_proxy:
             return parse_proxy(self.place, self.scheme).masked
+        if not self.is_url:
+            return self.place
         parts = urlsplit(self.place)
-        return (
-            self.place.replace(parts.netloc, parts.netloc.rpartition("@")[2], 1)
-            if self.is_url
-            else self.place
-        )
+        shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        return f"{shown}?{MASK}" if parts.query else shown
 
     @property
     def is_proxy(self) -> bool:
@@ -66,16 +65,31 @@ async def read_source(source: Source, count: Count) -> Iterator[Proxy]:
     Raises:
         SourceUnreadable: it cannot be had, or is empty.
     """
-    if source.is_proxy:
-        addresses = candidates([source.place], source.scheme, count)
-    elif source.is_url:
-        text = await _download(source)
-        addresses = candidates(texts_of(text, []), source.scheme, count)
-    else:
-        pieces = _pieces(source)
-        addresses = candidates(texts_of(next(pieces, ""), pieces), source.scheme, count)
+    addresses = candidates(await _texts(source), _parser(source), count)
     name = source.name
     return (Proxy(address, source.tier, name) for address in addresses)
+
+
+def _parser(source: Source) -> Callable[[str], ProxyAddress]:
+    """Reads one proxy; of a list on the web, none inside our network, unless the list is there too."""
+    from_outside = source.is_url and not is_inside(urlsplit(source.place).hostname or "")
+    return partial(_parse_public if from_outside else parse_proxy, default=source.scheme)
+
+
+def _parse_public(text: str, default: Scheme) -> ProxyAddress:
+    address = parse_proxy(text, default)
+    if is_inside(address.host):
+        raise NotAProxy("a private address, in a list from outside")
+    return address
+
+
+async def _texts(source: Source) -> Iterable[str]:
+    if source.is_proxy:
+        return [source.place]
+    if source.is_url:
+        return texts_of(await _download(source), [])
+    pieces = _pieces(source)
+    return texts_of(next(pieces, ""), pieces)
 
 
 def _pieces(source: Source) -> Iterator[str]:
@@ -97,6 +111,8 @@ async def _download(source: Source) -> str:
 
     It is not followed elsewhere, which could be inside our own network, and nothing is unpacked.
     """
+    import aiohttp  # noqa: PLC0415 - every crawl imports this module, few read a list on the web
+
     body = bytearray()
     try:
         async with (

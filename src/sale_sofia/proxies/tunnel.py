@@ -21,6 +21,7 @@ refused: it will not lead there; protocol: it speaks something else."""
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 _STATUS: Final = re.compile(rb"HTTP/1\.[01] ([0-9]{3})")
 _SOCKS: Final = 5
+_LOGIN_MOST_BYTES: Final = 255
 _NO_LOGIN, _LOGIN, _CONNECT, _NAME, _IPV4, _IPV6 = 0, 2, 1, 3, 1, 4
 
 
@@ -59,7 +60,7 @@ async def connected(proxy: ProxyAddress, patience: Patience) -> AsyncIterator[St
     reader, writer = await _connect(proxy, patience.connect_seconds)
     try:
         yield reader, writer
-    except (ConnectionError, asyncio.IncompleteReadError):
+    except (OSError, asyncio.IncompleteReadError):
         raise TunnelFailed("reset", "it hung up") from None
     finally:
         writer.transport.abort()
@@ -93,10 +94,7 @@ async def _in_time(seconds: float) -> AsyncIterator[None]:
 async def lead(proxy: ProxyAddress, streams: Streams, host: str, port: int) -> None:
     """Ask the proxy to lead to the host; from then on the streams are the host's."""
     ask = _ask_socks if proxy.scheme == "socks5" else _ask_connect
-    try:
-        await ask(proxy, streams, host, port)
-    except (ConnectionError, asyncio.IncompleteReadError):
-        raise TunnelFailed("reset", "it hung up") from None
+    await ask(proxy, streams, host, port)
 
 
 async def _ask_connect(proxy: ProxyAddress, streams: Streams, host: str, port: int) -> None:
@@ -148,6 +146,8 @@ async def _ask_socks(proxy: ProxyAddress, streams: Streams, host: str, port: int
 async def _log_in(proxy: ProxyAddress, streams: Streams) -> None:
     reader, writer = streams
     user, password = proxy.user.encode(), proxy.password.encode()
+    if max(len(user), len(password)) > _LOGIN_MOST_BYTES:
+        raise TunnelFailed("auth", "the login is longer than SOCKS5 allows")
     writer.write(bytes([1, len(user)]) + user + bytes([len(password)]) + password)
     _, refused = await reader.readexactly(2)
     if refused:

@@ -33,6 +33,13 @@ def test_the_same_page_is_kept_once(archive: PageArchive, tmp_path: Path) -> Non
     assert len(files(tmp_path)) == 1
 
 
+def test_a_page_that_was_cut_off_is_stored_again(archive: PageArchive, tmp_path: Path) -> None:
+    archive.put(BODY)
+    files(tmp_path)[0].write_bytes(b"")
+    assert archive.put(BODY) == DIGEST
+    assert archive.get(DIGEST) == BODY
+
+
 def test_an_empty_page_is_a_page(archive: PageArchive) -> None:
     assert archive.get(archive.put(b"")) == b""
 

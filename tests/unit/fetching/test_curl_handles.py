@@ -11,6 +11,7 @@ from sale_sofia.fetching.client import CurlFetcher
 from sale_sofia.fetching.cookies import CookieJar
 from sale_sofia.fetching.curl_handles import Patience, Setup
 from sale_sofia.fetching.curl_pool import CurlPool
+from sale_sofia.resilience.errors import NetworkReset
 from unit.fetching.portal import Portal, fetch_once, fetcher, portal
 
 PATIENCE = Patience(5, 5)
@@ -56,6 +57,44 @@ def test_a_changed_cookie_replaces_the_old_one_in_every_handle() -> None:
 def test_a_cookie_taken_back_is_gone_from_every_handle() -> None:
     sent = run_paths(("/set/a/1", "/set/b/2"), ("/x", "/y"), ("/drop/a",), ("/x", "/y"))
     assert sent[-2:] == [{"b=2"}, {"b=2"}]
+
+
+def test_who_begins_anew_sends_nothing_of_the_visitor_before() -> None:
+    """Also by a handle that missed the change: the new visitor has had as many changes as the old one."""
+
+    async def run() -> list[set[str]]:
+        async with portal(cookie_portal) as log, fetcher() as client:
+            await asyncio.gather(client.fetch(log.request("/set/old/1")), client.fetch(log.request("/x")))
+            await asyncio.gather(client.fetch(log.request("/x")), client.fetch(log.request("/y")))
+            client.forget_sessions()
+            await client.fetch(log.request("/set/new/1"))
+            await asyncio.gather(client.fetch(log.request("/x")), client.fetch(log.request("/y")))
+            return cookies_sent(log)
+
+    sent = asyncio.run(run())
+    assert sent[2:4] == [{"old=1"}] * 2
+    assert sent[4:] == [set(), {"new=1"}, {"new=1"}]
+
+
+def test_a_request_whose_kept_connection_was_reset_is_not_sent_again() -> None:
+    asked: list[bytes] = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.transport.abort()
+
+    async def run() -> None:
+        server = await asyncio.start_server(talk, "127.0.0.1", 0)
+        page = Portal(server.sockets[0].getsockname()[1]).request()
+        async with server, fetcher() as client:
+            await client.fetch(page)
+            with pytest.raises(NetworkReset):
+                await client.fetch(page)
+
+    asyncio.run(run())
+    assert len(asked) == 2
 
 
 def test_a_handle_gives_back_only_what_it_changed() -> None:

@@ -6,7 +6,7 @@ from aiohttp import web
 
 from sale_sofia.fetching.base import Request
 from sale_sofia.fetching.client import CurlFetcher
-from sale_sofia.fetching.robots import READ_BYTES, RobotsGate
+from sale_sofia.fetching.robots import READ_BYTES, RobotsGate, without_others
 from unit.fetching.portal import Handler, Portal, fetcher, free_port, page, portal, redirects
 
 RULES = b"""\xef\xbb\xbfUser-agent: *
@@ -100,6 +100,28 @@ def test_only_the_first_half_megabyte_counts() -> None:
     assert not allowed(page(rules), "/first")
     assert allowed(page(rules), "/last")
     assert allowed(page(rules), "/other")
+
+
+def test_everybody_else_has_one_name() -> None:
+    names = ["a1", "useragent-2", "Sale", "*", "**", "b*", "sale-sofia*", "sale-sofia-2", ""]
+    told = "".join(f"User-agent: {name} # why\nUSER AGENT {name}\n useragent:{name}\n" for name in names)
+    left = without_others(f"{told}Disallow: /x\u2028User-agent: c", "sale-sofia").splitlines()
+    kept = [line for line in left if line != "User-agent: somebody-else"]
+    assert len(left) == 3 * len(names) + 2
+    assert [line for line in kept if "# why" in line or "/x" in line] == [
+        "User-agent: Sale # why", "User-agent: * # why", "User-agent: sale-sofia* # why", "Disallow: /x",
+    ]  # fmt: skip
+    assert len(kept) == 3 * 3 + 1
+
+
+def test_names_of_others_in_the_same_group_change_no_rule_of_ours() -> None:
+    many = "".join(f"User-agent: bot-{number}\n" for number in range(3000))
+    rules = "".join(f"Disallow: /{number}\n" for number in range(3000))
+    text = (
+        f"{many}User-agent: Sale-Sofia\n{rules}\n{many}{rules}Disallow: /others\nUser-agent: *\nDisallow: /"
+    )
+    assert not allowed(page(text.encode()), "/2999")
+    assert allowed(page(text.encode()), "/others")
 
 
 def test_an_unreachable_portal_is_left_alone() -> None:

@@ -41,6 +41,8 @@ def test_a_value_with_its_words_counts_in_the_spelling_of_the_text() -> None:
         ("construction", "panel", "тухла", "construction: the quote does not say 'panel'"),
         ("heating", "gas", "тухла", "heating: a list is needed"),
         ("elevator", "maybe", "тухла", "elevator: 'maybe' is none of yes, no"),
+        ("elevator", ["yes"], "тухла", "elevator: ['yes'] is none of yes, no"),
+        ("elevator", {"yes": 1}, "тухла", "elevator: {'yes': 1} is none of yes, no"),
         ("year_range", "1979-1970", "тухла", "year_range: '1979-1970' is no span such as 1970-1979"),
     ],
 )

@@ -5,7 +5,13 @@ import pytest
 
 from property_worlds import OWN_WORDS, SECRET, advert, adverts_of
 from sale_sofia.config.matching import SECRET_FILE
-from sale_sofia.properties.fingerprint import PropertyFingerprinter, hashed_phone, phone_hash, sketch
+from sale_sofia.properties.fingerprint import (
+    PropertyFingerprinter,
+    hashed_phone,
+    phone_hash,
+    photo_names,
+    sketch,
+)
 from sale_sofia.properties.references import references
 from sale_sofia.properties.secret import load_secret
 from sale_sofia.properties.sellers import agency_key, house_key
@@ -84,3 +90,12 @@ def test_the_secret_is_made_once_and_for_the_owner_alone(tmp_path: Path) -> None
     (tmp_path / "data" / SECRET_FILE).write_bytes(b"short")
     with pytest.raises(ValueError, match="not a key of 32 bytes; restore the file, or delete it"):
         load_secret(tmp_path / "data")
+
+
+def test_what_is_no_address_of_a_photo_is_passed_over() -> None:
+    urls = [
+        "https://[bad/0123456789abcdef.jpg",
+        "https://cdn.example/a/fedcba9876543210.webp?w=1",
+        "https://x",
+    ]
+    assert photo_names(urls) == ["fedcba9876543210"]

@@ -161,6 +161,20 @@ def test_a_table_without_a_column_is_one_sentence(tmp_path: Path) -> None:
         match_file(tmp_path / "x.parquet", tmp_path / "pairs.csv", Settings())
 
 
+@pytest.mark.parametrize(("name", "value"), [("price", "dear"), ("floor", "first")])
+def test_a_word_where_a_number_belongs_is_one_sentence(tmp_path: Path, name: str, value: str) -> None:
+    table = pq.read_table(_written(tmp_path / "x.parquet", 1999)).drop_columns(name)
+    pq.write_table(table.append_column(name, pa.array([value])), tmp_path / "x.parquet")
+    with pytest.raises(AdvertsFileError, match=f"not a Parquet table with the columns .*{value}"):
+        match_file(tmp_path / "x.parquet", tmp_path / "pairs.csv", Settings())
+
+
+def test_a_hashed_phone_may_be_any_text(tmp_path: Path) -> None:
+    table = pq.read_table(_written(tmp_path / "x.parquet", 1999)).drop_columns("phone_hash")
+    pq.write_table(table.append_column("phone_hash", pa.array(["no hex at all"])), tmp_path / "x.parquet")
+    assert match_file(tmp_path / "x.parquet", tmp_path / "pairs.csv", Settings()).adverts == 1
+
+
 def test_pairs_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="nowhere"):
         match_file(_written(tmp_path / "x.parquet", 1999), tmp_path / "nowhere" / "pairs.csv", Settings())

@@ -1,6 +1,8 @@
 """Every kind of proxy on a real fleet, called by its right name."""
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
@@ -9,10 +11,12 @@ from fleet_certificates import Certificates
 from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import KINDS, OWN, SHARED_EXIT
 from sale_sofia.proxies import judge_client
+from sale_sofia.proxies.address import parse_proxy
 from sale_sofia.proxies.checker import Checker, Finding
 from sale_sofia.proxies.judge_client import JudgeClient, JudgeGone, Ourselves
+from sale_sofia.proxies.loopback_server import LoopbackServer, read_head
 from sale_sofia.proxies.model import Proxy
-from sale_sofia.proxies.tunnel import Patience
+from sale_sofia.proxies.tunnel import Patience, Streams
 
 OURSELVES = Ourselves(frozenset({OWN}), frozenset({"host", "accept", "connection"}))
 # kind: label, anonymity
@@ -118,6 +122,57 @@ def test_without_its_judge_nothing_is_checked(certificates: Certificates) -> Non
     judge = JudgeClient("https://127.0.0.1:9", None, certificates.ca)
     with pytest.raises(JudgeGone, match=r"The judge at https://127.0.0.1:9 does not answer"):
         asyncio.run(judge.look_at_ourselves())
+
+
+@asynccontextmanager
+async def hostile(serve: Callable[[Streams], Awaitable[None]], login: str = "") -> AsyncIterator[str]:
+    server = LoopbackServer(serve)
+    try:
+        yield f"{login}127.0.0.1:{await server.start()}"
+    finally:
+        await server.stop()
+
+
+def garbling(judge_port: int) -> Callable[[Streams], Awaitable[None]]:
+    """Leads to the judge, and changes a byte of all it says once the certificate was shown."""
+
+    async def serve(near: Streams) -> None:
+        if (await read_head(near)).startswith("GET"):
+            near[1].write(b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n")
+            return
+        reader, writer = await asyncio.open_connection("127.0.0.1", judge_port)
+        near[1].write(b"HTTP/1.1 200 OK\r\n\r\n")
+        try:
+            writer.write(await near[0].read(65_536))
+            near[1].write(await reader.read(65_536))
+            writer.write(await near[0].read(65_536))
+            while told := await reader.read(65_536):
+                near[1].write(told[:-1] + bytes([told[-1] ^ 1]))
+        finally:
+            writer.transport.abort()
+
+    return serve
+
+
+async def wants_login(near: Streams) -> None:
+    await near[0].readexactly(3)
+    near[1].write(b"\x05\x02")
+    await near[0].read()
+
+
+def test_what_a_hostile_proxy_does_ends_no_check_but_its_own(certificates: Certificates) -> None:
+    async def scenario() -> list[Finding]:
+        async with (
+            fleet_world(certificates, {}) as world,
+            hostile(garbling(world.ports["judge"])) as first,
+            hostile(wants_login, f"socks5://{'u' * 300}:p@") as second,
+        ):
+            checker = Checker(judge=world.judge(), ourselves=OURSELVES)
+            return [await checker.check(Proxy(parse_proxy(place))) for place in (first, second)]
+
+    garbled, too_long = asyncio.run(scenario())
+    assert (garbled.label, garbled.why) == ("breaks_tls", "TLS failed: DECRYPTION_FAILED_OR_BAD_RECORD_MAC")
+    assert (too_long.label, too_long.why) == ("wants_password", "the login is longer than SOCKS5 allows")
 
 
 def test_no_password_is_in_what_is_found(certificates: Certificates) -> None:

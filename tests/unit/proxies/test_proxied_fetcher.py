@@ -25,6 +25,7 @@ from sale_sofia.proxies.lane_notes import FileNotes
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
 from sale_sofia.proxies.model import DomainStats, Proxy
 from sale_sofia.proxies.proxied_fetcher import ProxiedFetcher, Steps
+from sale_sofia.proxies.routes import route_of
 from sale_sofia.proxies.rules import PoolRules
 from sale_sofia.resilience.errors import CrawlError, ForeignAddress, ServiceProxy, ServiceRedis
 from sale_sofia.resilience.outcome import Outcome
@@ -355,6 +356,21 @@ def test_no_error_tells_a_password(certificates: Certificates) -> None:
 
     assert PASSWORD not in asyncio.run(scenario())
     assert PASSWORD not in repr(Route("http://gate:1", "s", user="me", password=PASSWORD))
+
+
+def test_nothing_tells_a_portal_that_two_proxies_have_one_visitor(certificates: Certificates) -> None:
+    async def scenario() -> tuple[set[str], list[str], set[str]]:
+        async with fleet_world(certificates, {"good": 3}) as world:
+            inner = CurlFetcher("chrome", 5, ca_file=str(world.ca))
+            for member in world.fleet.members:
+                route = route_of(member.address, f"s@{member.number}")
+                await inner.fetch(replace(world.request(URL), route=replace(route, profile="chrome")))
+            await inner.close()
+            origins = world.origins
+            return origins.sources(), origins.known_by_ticket, set(origins.cookies)
+
+    sources, known, cookies = asyncio.run(scenario())
+    assert (len(sources), known, cookies) == (3, [], {""})
 
 
 def test_a_route_without_a_proxy_cannot_be() -> None:

@@ -161,6 +161,8 @@ def test_a_session_keeps_its_proxy(certificates: Certificates, *, basic: bool) -
         ("GET http://portal-a.test/ HTTP/1.1\r\n\r\n", 405),
         ("CONNECT portal-a.test HTTP/1.1\r\n\r\n", 400),
         ("CONNECT portal-a.test:0 HTTP/1.1\r\n\r\n", 400),
+        ("CONNECT portal..test:443 HTTP/1.1\r\n\r\n", 400),
+        (f"CONNECT {'a' * 64}.test:443 HTTP/1.1\r\n\r\n", 400),
         ("CONNECT a:443 HTTP/1.1\r\nX-Proxy-Offset: -1\r\n\r\n", 400),
         ("\x16\x03\x01\r\n\r\n", 400),
         ("CONNECT a:443 HTTP/1.1\r\nX: " + "x" * 20_000, 431),

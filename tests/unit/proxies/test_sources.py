@@ -1,6 +1,7 @@
 """Candidates from files, pages and JSON; what is no proxy is counted, shown and left out."""
 
 import asyncio
+import socket
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -181,6 +182,38 @@ def test_a_list_without_content_is_said(handler: Handler, why: str) -> None:
 
 def test_a_page_that_is_no_list_has_no_candidates() -> None:
     assert asyncio.run(fetched(page_of_words)) == []
+
+
+def test_a_list_from_outside_names_nothing_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name leads to this machine, but only the resolver knows that."""
+    look_up = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda _, *more, **named: look_up("127.0.0.1", *more, **named))
+    places = ["127.0.0.1:6379", "localhost:80", "169.254.169.254:80", "[::1]:80", "10.1.2.3:80", "8.8.4.4:80"]
+    count = Count()
+
+    async def some(_: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(text="\n".join(places))
+
+    async def run() -> list[str]:
+        async with website(some) as url:
+            inside = [one.address.place for one in await read_source(Source(url), Count())]
+            assert inside == places
+            found = await read_source(Source(url.replace("127.0.0.1", "lists.example")), count)
+            return [one.address.place for one in found]
+
+    assert asyncio.run(run()) == ["8.8.4.4:80"]
+    assert count.malformed == 5
+    assert "private address" in count.shown[0]
+
+
+@pytest.mark.parametrize("text", ["<" * 3_000_000, "<" + "a" * 3_000_000, "<" + "a:" * 1_500_000])
+def test_a_page_made_to_be_searched_for_ever_is_read_once(tmp_path: Path, text: str) -> None:
+    (tmp_path / "list").write_text(text + " 1.2.3.4:80")
+    assert read(str(tmp_path / "list")) == ["http://1.2.3.4:80"]
+
+
+def test_the_key_of_a_list_is_not_shown() -> None:
+    assert Source("https://me:pw@lists.example/free?key=s3cret").name == "https://lists.example/free?***"
 
 
 def test_nobody_there_is_said() -> None:
