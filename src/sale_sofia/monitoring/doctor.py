@@ -159,7 +159,7 @@ def _running_redis(settings: Settings) -> str | None:
 def _startable() -> Check:
     binary = find_server_binary()
     version = program_version(binary)
-    return verdict("redis server", f"our own, {binary}{f', {version}' if version else ''}")
+    return verdict("redis server", f"our own, {binary.name}{f', {version}' if version else ''}")
 
 
 def _no_redis(settings: Settings, error: NoRedisServer) -> Check:

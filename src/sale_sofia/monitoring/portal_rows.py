@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Final
 
-from sqlalchemy import Connection, Text, and_, case, cast, func, select
+from sqlalchemy import ColumnElement, Connection, Table, Text, and_, case, cast, func, select
 
 from sale_sofia.config.monitoring import HEALTH_RUNS
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.history_schema import sweeps
 from sale_sofia.data.incidents import IncidentKind, open_incidents
 from sale_sofia.data.job_model import FINISHED_STATES
-from sale_sofia.data.schema import frontier, jobs, listings
+from sale_sofia.data.schema import frontier, frontier_pruned, jobs, listings
 from sale_sofia.monitoring.incidents import unmoved_jobs
 from sale_sofia.monitoring.metrics import DomainMetrics
 from sale_sofia.monitoring.metrics_store import read_metrics
@@ -114,9 +114,14 @@ def read_runs(connection: Connection, site: str | None = None, limit: int = HEAL
 
 
 def _listing_pages() -> Any:  # noqa: ANN401 - a scalar subquery of any type
-    """Adverts that were read, for a run without searches."""
-    read = (frontier.c.job_id == jobs.c.id, frontier.c.state == "done", frontier.c.kind == "listing")
-    return select(func.count()).where(*read).scalar_subquery()
+    """Adverts that were read, for a run without searches; those that were pruned since count too."""
+    there = select(func.count()).where(*_read_adverts(frontier))
+    pruned = select(func.sum(frontier_pruned.c.pages)).where(*_read_adverts(frontier_pruned))
+    return there.scalar_subquery() + func.coalesce(pruned.scalar_subquery(), 0)
+
+
+def _read_adverts(table: Table) -> tuple[ColumnElement[bool], ...]:
+    return table.c.job_id == jobs.c.id, table.c.state == "done", table.c.kind == "listing"
 
 
 def _row(

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, select, union_all
 
 from sale_sofia.data.jobs import Job, UnknownJob, get_job
-from sale_sofia.data.schema import frontier
+from sale_sofia.data.schema import frontier, frontier_pruned
 from sale_sofia.monitoring.metrics import DomainMetrics
 from sale_sofia.monitoring.metrics_store import read_metrics
 
@@ -90,7 +90,8 @@ def count_pages(connection: Connection, job_ids: Sequence[str]) -> dict[str, Pag
     counts = {job_id: PageCounts() for job_id in job_ids}
     groups = (frontier.c.job_id, frontier.c.kind, frontier.c.state)
     grouped = select(*groups, func.count()).where(frontier.c.job_id.in_(job_ids)).group_by(*groups)
-    for job_id, kind, state, rows in connection.execute(grouped):
+    pruned = select(frontier_pruned).where(frontier_pruned.c.job_id.in_(job_ids))
+    for job_id, kind, state, rows in connection.execute(union_all(grouped, pruned)):
         _add(counts[job_id], kind, state, rows)
     return counts
 

@@ -38,8 +38,8 @@ class SharedGate(Gate, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Debt:
-    """A pause that the shared gate may not know of, and the epoch under which it would have been told."""
+class _Pause:
+    """What a portal asked this process for, and the epoch under which the shared gate was to hear of it."""
 
     until: float
     seen_epoch: int | None
@@ -47,7 +47,10 @@ class _Debt:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class FallbackGate(Requests):
-    """A request belongs to the gate that admitted it. A pause that a portal asked for is kept by both."""
+    """A request belongs to the gate that admitted it. A pause that a portal asked for is kept by both.
+
+    This process remembers it to its end: a server that came back empty, or older than it was, is told again.
+    """
 
     shared: SharedGate
     local: LocalShare
@@ -56,8 +59,8 @@ class FallbackGate(Requests):
     retry_seconds: float = SHARED_RETRY_SECONDS
     _outage: Outage = field(init=False)
     _local_places: set[Place] = field(default_factory=set, init=False)
-    _owed: dict[str, _Debt] = field(default_factory=dict, init=False)
-    """Pauses by their domain."""
+    _pauses: dict[str, _Pause] = field(default_factory=dict, init=False)
+    """By their domain."""
 
     def __post_init__(self) -> None:
         self._outage = Outage(self.clock, self.retry_seconds)
@@ -108,7 +111,7 @@ class FallbackGate(Requests):
         if admission.place in self._local_places:
             self._local_places.remove(admission.place)
             await self.local.gate.report(admission, outcome)
-            self._owe(admission.domain, outcome, seen_epoch=None)
+            self._remember(admission.domain, outcome, seen_epoch=None)
             return
         await self.local.learn(admission.domain, outcome)
         await self._report_shared(admission, outcome)
@@ -120,13 +123,25 @@ class FallbackGate(Requests):
 
     async def _admit_shared(self, domain: str, max_wait: float) -> Admission | Refusal:
         asked_at = self.clock()
-        await self._pay(domain)
+        if self._outage.lasts:
+            await self._tell_pause(domain)
         entry = await self.shared.admit(domain, max_wait)
         self._outage.end(asked_at)
+        if isinstance(entry, Admission):
+            entry = await self._after_pause(entry)
         if self._outage.settling and isinstance(entry, Admission):
             entry = await self._within_share(entry, max_wait)
         self.local.heard(domain, entry)
         return entry
+
+    async def _after_pause(self, admission: Admission) -> Admission | Refusal:
+        """The admission, unless it is for an instant in a pause that the shared gate has forgotten."""
+        pause = self._pauses.get(admission.domain)
+        if pause is None or self.clock() + admission.wait_seconds >= pause.until:
+            return admission
+        await self.shared.report(admission, Outcome.neutral())
+        await self._tell_pause(admission.domain)
+        return Refusal(max(0.0, pause.until - self.clock()), "penalty")
 
     async def _within_share(self, admission: Admission, max_wait: float) -> Admission | Refusal:
         """The admission, but no sooner than this process would go on its own."""
@@ -137,30 +152,27 @@ class FallbackGate(Requests):
         return Refusal(wait, "rate_limit")
 
     async def _report_shared(self, admission: Admission, outcome: Outcome) -> None:
+        self._remember(admission.domain, outcome, admission.epoch)
         if self._outage.lasts:
             self.shared.abandon(admission)
-            self._owe(admission.domain, outcome, admission.epoch)
             return
         try:
             await self.shared.report(admission, outcome)
         except _GONE as error:
             self._lose(error)
-            # It may have heard of it; by the epoch it knows then not to slow down a second time.
-            self._owe(admission.domain, outcome, admission.epoch)
 
     def _lose(self, error: Exception) -> None:
         if self._outage.begin(error):
             self.local.begin()
 
-    def _owe(self, domain: str, outcome: Outcome, seen_epoch: int | None) -> None:
+    def _remember(self, domain: str, outcome: Outcome, seen_epoch: int | None) -> None:
         if asks_for_pause(outcome):
             until = self.clock() + pause_seconds(self.rules, outcome.retry_after_seconds)
-            owed = self._owed.get(domain)
-            self._owed[domain] = _Debt(max(until, owed.until if owed else until), seen_epoch)
+            known = self._pauses.get(domain)
+            self._pauses[domain] = _Pause(max(until, known.until if known else until), seen_epoch)
 
-    async def _pay(self, domain: str) -> None:
-        owed = self._owed.get(domain)
-        if owed and owed.until > self.clock():
-            await self.shared.penalise(domain, owed.until - self.clock(), owed.seen_epoch)
-        if self._owed.get(domain) is owed:
-            self._owed.pop(domain, None)
+    async def _tell_pause(self, domain: str) -> None:
+        """What it may have heard before; by the epoch it knows then not to slow down a second time."""
+        pause = self._pauses.get(domain)
+        if pause and pause.until > self.clock():
+            await self.shared.penalise(domain, pause.until - self.clock(), pause.seen_epoch)

@@ -33,8 +33,6 @@ class Pace:
     not_before: float = -math.inf
     slow: float = 1.0
     """The time between two requests is this many times the configured one; never below 1."""
-    floor_seconds: float = 0.0
-    """Least time between two requests, bursts included."""
     successes: int = 0
     epoch: int = 0
     """Moves with every penalty; instants of an earlier epoch are void."""
@@ -50,8 +48,7 @@ class Pace:
 
     def next_at(self, now: float) -> float:
         """The earliest instant for one more request; changes nothing."""
-        floor = self.last + self.floor_seconds * self.slow
-        return max(now, self.full_at - self._tolerance, floor, self.not_before)
+        return max(now, self.full_at - self._tolerance, self.not_before)
 
     def take(self, instant: float) -> None:
         """Give this instant, as `next_at` named it, to somebody."""
@@ -84,10 +81,6 @@ class Pace:
         if self.last > -math.inf:
             self.full_at = self.last + (self.full_at - self.last) / before * self.interval
         self.full_at = max(self.full_at, self.not_before + self._tolerance)
-
-    def keep_apart(self, seconds: float) -> None:
-        """Least time between two requests: the longest told counts, until nothing (0) is asked for."""
-        self.floor_seconds = max(self.floor_seconds, seconds) if seconds > 0 else 0.0
 
     def succeeded(self, now: float) -> None:
         """Count a good answer; late ones from before a penalty's pause are no sign of recovery."""

@@ -34,12 +34,6 @@ class RateLimiter(Protocol):
     async def succeeded(self, domain: str, now: float) -> None:
         """A good answer: a slowed domain recovers step by step, never above its configured rate."""
 
-    async def floor_delay(self, domain: str, seconds: float) -> None:
-        """Keep at least this long between two requests (robots Crawl-delay); it can only slow the domain.
-
-        The longest told by anybody counts, until somebody lifts it with 0.
-        """
-
     async def set_rate(self, domain: str, per_minute: float | None) -> None:
         """Another rate for everybody from now on; None is the configured one again.
 
@@ -87,10 +81,6 @@ class MemoryRateLimiter(Acquiring):
     async def succeeded(self, domain: str, now: float) -> None:
         """See `RateLimiter`."""
         self._pace(domain).succeeded(now)
-
-    async def floor_delay(self, domain: str, seconds: float) -> None:
-        """See `RateLimiter`."""
-        self._pace(domain).keep_apart(seconds)
 
     async def set_rate(self, domain: str, per_minute: float | None) -> None:
         """See `RateLimiter`."""

@@ -62,10 +62,6 @@ class RedisRateLimiter(Acquiring):
         """See `RateLimiter`."""
         await self._run("succeeded", domain, now)
 
-    async def floor_delay(self, domain: str, seconds: float) -> None:
-        """See `RateLimiter`."""
-        await self._run("floor_delay", domain, None, seconds=finite(seconds))
-
     async def set_rate(self, domain: str, per_minute: float | None) -> None:
         """See `RateLimiter`."""
         rate = None if per_minute is None else checked_rate(domain, per_minute)

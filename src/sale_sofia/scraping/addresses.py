@@ -2,7 +2,6 @@
 
 from urllib.parse import urlsplit
 
-from sale_sofia.config.site_config import load_site_config
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 
 
@@ -32,7 +31,7 @@ def _by_address(url: str) -> tuple[str, str]:
     named = {site: get_scraper(site).listing_id(url) for site in AVAILABLE_SITES}
     found = {site: advert for site, advert in named.items() if advert}
     host = urlsplit(url).hostname
-    own = {site: advert for site, advert in found.items() if host in load_site_config(site).hosts}
+    own = {site: advert for site, advert in found.items() if host in get_scraper(site).config.hosts}
     chosen = own or found
     if len(chosen) != 1:
         raise UnknownAdvert(f"{url} is the address of no advert of {', '.join(AVAILABLE_SITES)}")

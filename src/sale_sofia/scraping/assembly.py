@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from sale_sofia.config.settings import Settings
-from sale_sofia.config.site_config import Politeness, SiteConfig, load_site_config
+from sale_sofia.config.site_config import Politeness, SiteConfig
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import Job
 from sale_sofia.fetching.archive import PageArchive
@@ -15,15 +15,14 @@ from sale_sofia.fetching.base import Fetcher, Request
 from sale_sofia.fetching.client import CurlFetcher
 from sale_sofia.fetching.robots import RobotsGate, Rules
 from sale_sofia.monitoring.meter import NO_METER, Meter
-from sale_sofia.proxies.assembly import through_proxies
-from sale_sofia.resilience.error_log import FILE_NAME as ERROR_LOG
-from sale_sofia.resilience.error_log import ErrorLog
+from sale_sofia.resilience.errors import NetworkError
 from sale_sofia.resilience.factory import get_gate
 from sale_sofia.resilience.policy import ResilienceConfig
 from sale_sofia.resilience.retry import RetryPolicy
 from sale_sofia.resilience.retry_budget import MemoryRetryBudget, rules_at
 from sale_sofia.scraping.estimate import rate_per_minute
 from sale_sofia.scraping.judging import Judge
+from sale_sofia.scraping.store import open_error_log
 from sale_sofia.scraping.urls import allowed_hosts
 from sale_sofia.scraping.visit import Visitor
 from sale_sofia.scraping.writer import GroupWriter, Ledger, Patience
@@ -47,13 +46,17 @@ class Tools:
 async def make_visitor(
     settings: Settings, config: SiteConfig, job: Job, tools: Tools, meter: Meter = NO_METER
 ) -> Visitor:
-    """A visitor as gentle as the gentlest of: the settings, the site file, the portal's own Crawl-delay."""
-    fetcher = await through_proxies(settings, config, tools.fetcher, tools.redis_url)
-    tools = replace(tools, fetcher=fetcher)
+    """A visitor as gentle as the gentlest of: the settings, the site file, the portal's own Crawl-delay.
+
+    Raises:
+        NetworkError: the job is under way, and robots.txt cannot be had now.
+    """
+    tools = replace(tools, fetcher=await _way_out(settings, config, tools))
     request_for = request_maker(settings, config, tuple(job.start_urls))
     robots = None
     if settings.robots_obeyed:
         robots = robots_gate(settings, tools.fetcher, request_for, tools.robots_known)
+        await _check_open(robots, job)
     crawl_delay = await robots.crawl_delay(job.start_urls[0]) if robots else None
     rate = slowed(rate_per_minute(settings, config), crawl_delay)
     resilience = ResilienceConfig.from_settings(settings)
@@ -73,6 +76,24 @@ async def make_visitor(
         clock=time.time,
         meter=meter,
     )
+
+
+async def _check_open(robots: RobotsGate, job: Job) -> None:
+    """A job that is under way keeps its pages: a portal that is down for a while forbids all of them."""
+    if job.requests and not await robots.can_be_had(job.start_urls[0]):
+        raise NetworkError(
+            f"{job.site}: robots.txt cannot be had now, and without it nothing is asked; "
+            f"go on later with `sale-sofia resume {job.id}`"
+        )
+
+
+async def _way_out(settings: Settings, config: SiteConfig, tools: Tools) -> Fetcher:
+    """The fetcher itself, unless the portal's file asks for proxies or allows the browser."""
+    if not (config.proxies.use or config.browser_allowed):
+        return tools.fetcher
+    from sale_sofia.proxies.assembly import through_proxies  # noqa: PLC0415 - slow, and few portals need it
+
+    return await through_proxies(settings, config, tools.fetcher, tools.redis_url)
 
 
 def request_maker(settings: Settings, config: SiteConfig, start_urls: tuple[str, ...]) -> RequestFor:
@@ -110,25 +131,19 @@ def make_fetcher(settings: Settings) -> CurlFetcher:
 
 
 def make_writer(
-    settings: Settings, database: Database, job: Job, visitors: int, meter: Meter = NO_METER
+    settings: Settings,
+    database: Database,
+    job: Job,
+    config: SiteConfig,
+    visitors: int,
+    meter: Meter = NO_METER,
 ) -> GroupWriter:
     """Half of the visitors may wait for a commit while the other half goes on."""
-    history = load_site_config(job.site).history
-    rules = history.rules(settings.odd_price_visits)
-    ledger = Ledger(job.id, job.site, job.listing_limit, rules, history.conditional)
+    rules = config.history.rules(settings.odd_price_visits)
+    ledger = Ledger(job.id, job.site, job.listing_limit, rules, config.history.conditional)
     outcomes = min(settings.checkpoint_batch_size, (visitors + 1) // 2)
     patience = Patience(outcomes, settings.checkpoint_seconds)
     return GroupWriter(database, ledger, patience, time.time, meter)
-
-
-def open_archive(settings: Settings) -> PageArchive:
-    """The archive of this installation."""
-    return PageArchive(settings.data_dir / "archive", settings.archive_max_mb * 1_000_000)
-
-
-def open_error_log(settings: Settings) -> ErrorLog:
-    """The error log of this installation."""
-    return ErrorLog(settings.data_dir / ERROR_LOG)
 
 
 def robots_gate(

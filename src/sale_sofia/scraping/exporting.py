@@ -28,8 +28,8 @@ from sale_sofia.monitoring.families import (
 from sale_sofia.monitoring.figures import Stored, read_figures, read_stored
 from sale_sofia.monitoring.run_totals import RunTotals
 from sale_sofia.resilience.circuit import CircuitState
-from sale_sofia.scraping.assembly import open_archive
 from sale_sofia.scraping.live_state import LiveState, read_live_state
+from sale_sofia.scraping.store import open_archive
 from sale_sofia.websites.registry import AVAILABLE_SITES
 
 T = TypeVar("T")

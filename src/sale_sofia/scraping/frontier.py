@@ -9,31 +9,37 @@ so nobody waits in a circle, and what a batch has counted stays true until it is
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
     Connection,
     Integer,
     Select,
+    Table,
     bindparam,
+    case,
     exists,
     func,
     select,
+    union_all,
     update,
 )
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from sale_sofia.config.parallel import SUSPECT_DEATHS
-from sale_sofia.data.schema import frontier, jobs
+from sale_sofia.data.schema import frontier, frontier_pruned, jobs
+from sale_sofia.data.upserts import insert_into
 from sale_sofia.scraping.urls import Target
 
 # Searches come first: what they list may change while adverts are read.
 _SEARCHES_FIRST = -1.0
+_ADVERTS_AFTER = 0.001
 _LONGEST_KEY = 500
 Row = dict[str, Any]
 
@@ -92,10 +98,8 @@ def add_targets(
     ]
     if not rows:
         return 0
-    insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
-    added = connection.execute(
-        insert(frontier).on_conflict_do_nothing(), rows, execution_options={"preserve_rowcount": True}
-    )
+    new = insert_into(connection, frontier).on_conflict_do_nothing()
+    added = connection.execute(new, rows, execution_options={"preserve_rowcount": True})
     return added.rowcount
 
 
@@ -222,6 +226,31 @@ def postpone(connection: Connection, later: Sequence[tuple[Claim, float, str, bo
         connection.execute(_POSTPONE, _in_order(rows))
 
 
+_waiting = (
+    select(frontier.c.id)
+    .where(_OF_JOB, frontier.c.state == "pending", frontier.c.not_before < bindparam("due"))
+    .with_for_update(skip_locked=True)
+    .cte("waiting")
+)
+_POSTPONE_REST = (
+    update(frontier)
+    .where(frontier.c.id.in_(select(_waiting.c.id)))
+    .values(
+        not_before=case(
+            (frontier.c.kind == "search", bindparam("due")), else_=bindparam("due") + _ADVERTS_AFTER
+        )
+    )
+)
+
+
+def postpone_rest(connection: Connection, job_id: str, *, due: float) -> None:
+    """Hand out no row before a moment, and then searches first.
+
+    One by one they would all be claimed and handed back until then, as fast as the database can.
+    """
+    connection.execute(_POSTPONE_REST, {"of_job": job_id, "due": due})
+
+
 _RENEW = (
     update(frontier)
     .where(
@@ -245,15 +274,25 @@ def _in_order(rows: list[Row]) -> list[Row]:
 
 
 def count_rows(connection: Connection, job_id: str, kind: str | None = None) -> Counts:
-    """The job's rows by state, of one kind or of all."""
+    """The job's rows by state, of one kind or of all; those that were pruned since it ended count too."""
     asked = {"of_job": job_id, "of_kind": kind} if kind else {"of_job": job_id}
     by_state, next_due = _counting(of_one_kind=bool(kind))
-    states = {row.state: row.rows for row in connection.execute(by_state, asked)}
+    states: Counter[str] = Counter()
+    for state, pages in connection.execute(by_state, asked):
+        states[state] += pages
     return Counts(**states, next_due=connection.execute(next_due, asked).scalar())
 
 
 @cache
-def _counting(*, of_one_kind: bool) -> tuple[Select[Any], Select[Any]]:
-    chosen = [_OF_JOB] + ([frontier.c.kind == bindparam("of_kind")] if of_one_kind else [])
-    by_state = select(frontier.c.state, func.count().label("rows")).where(*chosen).group_by(frontier.c.state)
-    return by_state, select(func.min(frontier.c.not_before)).where(*chosen, frontier.c.state == "pending")
+def _counting(*, of_one_kind: bool) -> tuple[CompoundSelect[Any], Select[Any]]:
+    there, pruned = (_chosen(table, of_one_kind=of_one_kind) for table in (frontier, frontier_pruned))
+    by_state = union_all(
+        select(frontier.c.state, func.count()).where(*there).group_by(frontier.c.state),
+        select(frontier_pruned.c.state, frontier_pruned.c.pages).where(*pruned),
+    )
+    return by_state, select(func.min(frontier.c.not_before)).where(*there, frontier.c.state == "pending")
+
+
+def _chosen(table: Table, *, of_one_kind: bool) -> list[ColumnElement[bool]]:
+    of_kind = [table.c.kind == bindparam("of_kind")] if of_one_kind else []
+    return [table.c.job_id == bindparam("of_job"), *of_kind]

@@ -12,13 +12,12 @@ from sale_sofia.config.parallel import (
     LANE_SECONDS,
 )
 from sale_sofia.config.settings import Settings
-from sale_sofia.config.site_config import load_site_config
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import Job, add_job_counts
 from sale_sofia.fetching.robots import Rules
 from sale_sofia.monitoring.metrics import MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher
-from sale_sofia.scraping.assembly import Tools, make_fetcher, make_visitor, make_writer, open_archive
+from sale_sofia.scraping.assembly import Tools, make_fetcher, make_visitor, make_writer
 from sale_sofia.scraping.collector import calm_collector
 from sale_sofia.scraping.estimate import rate_per_minute
 from sale_sofia.scraping.frontier import Claim
@@ -26,6 +25,8 @@ from sale_sofia.scraping.making_room import leave_when_others_wait, soft_limit_c
 from sale_sofia.scraping.owner import this_owner
 from sale_sofia.scraping.shutdown import stop_at_shutdown
 from sale_sofia.scraping.site_crawl import Shift, SiteCrawl
+from sale_sofia.scraping.store import open_archive
+from sale_sofia.websites.registry import get_scraper
 
 # Lanes come and go; a portal's robots.txt is asked for once by each process, not by each lane.
 _robots_known: dict[str, Rules] = {}
@@ -49,14 +50,14 @@ class LaneSummary:
 
 def lanes_for(settings: Settings, site: str) -> int:
     """As many lanes as the portal can feed: one keeps up with all but the fastest."""
-    config = load_site_config(site)
+    config = get_scraper(site).config
     wanted = -(-rate_per_minute(settings, config) // LANE_PAGES_PER_MINUTE)
     return max(1, min(int(wanted), config.politeness.concurrency))
 
 
 def visitors_for(settings: Settings, site: str) -> int:
     """A lane's share of the portal's places: with more, lanes put pages back for want of each other's."""
-    return -(-load_site_config(site).politeness.concurrency // lanes_for(settings, site))
+    return -(-get_scraper(site).config.politeness.concurrency // lanes_for(settings, site))
 
 
 async def run_lane(
@@ -94,7 +95,7 @@ async def _crawl(
     stack: AsyncExitStack,
     summary: LaneSummary,
 ) -> SiteCrawl:
-    config = load_site_config(job.site)
+    config = get_scraper(job.site).config
     fetcher = make_fetcher(settings)
     stack.push_async_callback(fetcher.close)
     archive = open_archive(settings) if settings.archive_enabled else None
@@ -115,7 +116,7 @@ async def _crawl(
         owner=this_owner(),
         database=database,
         visitor=visitor,
-        writer=make_writer(settings, database, job, visitors, metrics.collector),
+        writer=make_writer(settings, database, job, config, visitors, metrics.collector),
         metrics=metrics,
         concurrency=visitors,
         lease_seconds=settings.lease_seconds,

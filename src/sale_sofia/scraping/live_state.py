@@ -10,7 +10,6 @@ import redis
 
 from sale_sofia.config.parallel import APP_NAME, WORKER_CLIENT
 from sale_sofia.config.settings import Settings
-from sale_sofia.config.site_config import load_site_config
 from sale_sofia.proxies.model import DomainStats
 from sale_sofia.proxies.overview import domain_tables
 from sale_sofia.proxies.pool import EVERYWHERE
@@ -22,6 +21,7 @@ from sale_sofia.scraping.estimate import rate_per_minute
 from sale_sofia.services import redis_client
 from sale_sofia.services.errors import ServiceError
 from sale_sofia.services.running_redis import known_redis_url
+from sale_sofia.websites.registry import get_scraper
 
 _SHARED = {"redis_rate_limiter_enabled": True, "redis_circuit_breaker_enabled": True}
 
@@ -71,7 +71,7 @@ def proxy_rows(settings: Settings) -> Sequence[DomainStats]:
 
 
 def _rate(settings: Settings, site: str) -> float:
-    return rate_per_minute(settings, load_site_config(site))
+    return rate_per_minute(settings, get_scraper(site).config)
 
 
 def _workers(client: redis.Redis) -> tuple[str, ...] | None:

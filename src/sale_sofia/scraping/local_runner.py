@@ -14,7 +14,7 @@ from structlog.contextvars import bound_contextvars
 
 from sale_sofia.config.parallel import MOST_DEATHS
 from sale_sofia.config.settings import Settings
-from sale_sofia.config.site_config import SiteConfig, load_site_config
+from sale_sofia.config.site_config import SiteConfig
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import Job, JobState, add_job_counts, set_job_state
 from sale_sofia.monitoring.metrics import MetricsCollector
@@ -28,8 +28,6 @@ from sale_sofia.scraping.assembly import (
     make_fetcher,
     make_visitor,
     make_writer,
-    open_archive,
-    open_error_log,
 )
 from sale_sofia.scraping.collector import calm_collector
 from sale_sofia.scraping.error_classes import classify_error
@@ -41,6 +39,8 @@ from sale_sofia.scraping.owner import this_owner
 from sale_sofia.scraping.runners import let_go, local_runner, take_for_local
 from sale_sofia.scraping.shared_state import shared_redis
 from sale_sofia.scraping.site_crawl import SiteCrawl
+from sale_sofia.scraping.store import open_archive, open_error_log
+from sale_sofia.websites.registry import get_scraper
 
 Progress = Callable[[str, Claim], None]
 log: Final = logging.getLogger(__name__)
@@ -125,7 +125,7 @@ class LocalRunner:
             await asyncio.to_thread(SessionReportGenerator(self.settings, self.database).finish, job.id)
 
     async def _site_crawl(self, job: Job, tools: Tools, stop: asyncio.Event) -> SiteCrawl:
-        config = self.configs.get(job.site) or load_site_config(job.site)
+        config = self.configs.get(job.site) or get_scraper(job.site).config
         visitors = config.politeness.concurrency
         metrics = MetricsFlusher(self.database, MetricsCollector(job.id))
         return SiteCrawl(
@@ -133,7 +133,7 @@ class LocalRunner:
             owner=this_owner(),
             database=self.database,
             visitor=await make_visitor(self.settings, config, job, tools, metrics.collector),
-            writer=make_writer(self.settings, self.database, job, visitors, metrics.collector),
+            writer=make_writer(self.settings, self.database, job, config, visitors, metrics.collector),
             metrics=metrics,
             concurrency=visitors,
             lease_seconds=self.settings.lease_seconds,

@@ -93,6 +93,8 @@ class Later(_Cost):
     due: float
     reason: str
     refund: bool = False
+    all_pages: bool = False
+    """Whether it is the domain that is not to be asked before that moment, and not only this page."""
 
 
 Outcome = Found | Read | NotModified | Gone | Failed | Later

@@ -8,7 +8,6 @@ from itertools import islice
 from sqlalchemy import Connection
 
 from sale_sofia.config.settings import get_settings
-from sale_sofia.config.site_config import load_site_config
 from sale_sofia.data.database import Database
 from sale_sofia.data.listings import SaveResult, Sighting, save_listings
 from sale_sofia.data.pages import PageRecord, latest_pages
@@ -61,7 +60,7 @@ def _save(connection: Connection, sightings: Sequence[Sighting]) -> list[SaveRes
     """Each portal's adverts by its own rules."""
     saved: list[SaveResult] = []
     for site in {sighting.listing.site for sighting in sightings}:
-        rules = load_site_config(site).history.rules(get_settings().odd_price_visits)
+        rules = get_scraper(site).config.history.rules(get_settings().odd_price_visits)
         own = [sighting for sighting in sightings if sighting.listing.site == site]
         saved += save_listings(connection, own, rules)
     return saved

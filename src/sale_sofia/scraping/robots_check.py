@@ -11,7 +11,6 @@ from sale_sofia.config.site_config import SiteConfig, SiteConfigError, load_site
 from sale_sofia.fetching.base import Fetcher, Request, Response
 from sale_sofia.fetching.robots import RobotsGate
 from sale_sofia.monitoring.doctor_check import Check, verdict
-from sale_sofia.proxies.canary import needs_proxies
 from sale_sofia.resilience.errors import CrawlError, NetworkError
 from sale_sofia.resilience.factory import get_gate, needs_redis
 from sale_sofia.resilience.gate import Gate, Refusal
@@ -47,13 +46,13 @@ async def _check_all(settings: Settings, sites: Sequence[str]) -> list[Check]:
 
 async def _check(settings: Settings, site: str, fetcher: Fetcher) -> Check:
     name = f"robots {site}"
-    if needs_proxies(site):
+    config = load_site_config(site)
+    if config.proxies.use:
         return verdict(name, "not asked: this portal is asked through proxies alone")
     try:
         urls = start_urls_of(site)
     except SiteConfigError as error:
         return verdict(name, str(error), "Name start_urls in its site file.")
-    config = load_site_config(site)
     gate = _gate(settings, config)
     polite = _PoliteFetcher(fetcher, gate, site)
     try:

@@ -7,8 +7,6 @@ from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, select
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from sale_sofia.config.schedule import (
     SCHEDULE_NEW_SECONDS,
@@ -20,6 +18,7 @@ from sale_sofia.config.settings import Settings
 from sale_sofia.config.site_config import start_urls_of
 from sale_sofia.data.database import Database
 from sale_sofia.data.schema import schedule_slots
+from sale_sofia.data.upserts import insert_into
 from sale_sofia.scraping.errors import SiteBusy
 from sale_sofia.scraping.planning import JobPlan, plan_for_workers
 from sale_sofia.websites.registry import get_scraper
@@ -58,9 +57,8 @@ def take_turn(connection: Connection, crawl: ScheduledCrawl, now: float, *, quie
 
 
 def _take_slot(connection: Connection, name: str, slot: str, now: float) -> bool:
-    insert = sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
     row = {"name": name, "slot": slot, "taken_at": now}
-    take = insert(schedule_slots).values(row).on_conflict_do_nothing()
+    take = insert_into(connection, schedule_slots).values(row).on_conflict_do_nothing()
     return bool(connection.execute(take, execution_options={"preserve_rowcount": True}).rowcount)
 
 

@@ -1,7 +1,11 @@
-"""The database of this installation, as the settings name it."""
+"""What this installation keeps, as the settings name it: its database, its archive, its error log."""
 
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.database import Database, is_server
+from sale_sofia.data.migrate import initialize_database
+from sale_sofia.fetching.archive import PageArchive
+from sale_sofia.resilience.error_log import FILE_NAME as ERROR_LOG
+from sale_sofia.resilience.error_log import ErrorLog
 
 
 def open_database(settings: Settings) -> Database:
@@ -14,3 +18,20 @@ def open_database(settings: Settings) -> Database:
         busy_retries=settings.postgres_retries if served else settings.sqlite_busy_retries,
         server=settings.server_limits,
     )
+
+
+def open_ready(settings: Settings) -> Database:
+    """The database, which is there now and has all tables."""
+    database = open_database(settings)
+    initialize_database(database)
+    return database
+
+
+def open_archive(settings: Settings) -> PageArchive:
+    """The archive of pages."""
+    return PageArchive(settings.data_dir / "archive", settings.archive_max_mb * 1_000_000)
+
+
+def open_error_log(settings: Settings) -> ErrorLog:
+    """The error log."""
+    return ErrorLog(settings.data_dir / ERROR_LOG)

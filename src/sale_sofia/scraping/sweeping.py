@@ -11,7 +11,6 @@ from sqlalchemy import Connection, func, select
 
 from sale_sofia.config.history import LEAST_USUAL_ADVERTS
 from sale_sofia.config.settings import get_settings
-from sale_sofia.config.site_config import load_site_config
 from sale_sofia.data.cards import Scope
 from sale_sofia.data.delisting import count_misses, delist, to_look_at
 from sale_sofia.data.drift import open_drift
@@ -36,9 +35,8 @@ def look_for_missing(connection: Connection, job_id: str, *, now: float) -> int:
     job = get_job(connection, job_id)
     if job is None or _incomplete_because(connection, job, scope) is not None:
         return 0
-    rule = load_site_config(job.site).delisting
     site = get_scraper(job.site)
-    addresses = to_look_at(connection, scope, rule, now=now)
+    addresses = to_look_at(connection, scope, site.config.delisting, now=now)
     return frontier.add_targets(connection, job_id, [target(site, url) for url in addresses])
 
 
@@ -49,9 +47,8 @@ def finish_sweep(connection: Connection, job: Job, *, now: float) -> None:
         return
     reason, gone = _incomplete_because(connection, job, scope), 0
     if reason is None:
-        rule = load_site_config(job.site).delisting
         count_misses(connection, scope, at=now)
-        gone = delist(connection, scope, rule, now=now)
+        gone = delist(connection, scope, get_scraper(job.site).config.delisting, now=now)
     elif collapsed := _collapse(connection, scope):
         trouble = Trouble(IncidentKind.COLLAPSE, job.site, f"{collapsed}; nothing is delisted", job.id)
         open_incident(connection, trouble, now=now)

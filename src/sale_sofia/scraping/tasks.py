@@ -23,6 +23,7 @@ from sale_sofia.data.jobs import Job, unfinished_jobs
 from sale_sofia.monitoring.incidents import open_stuck_jobs, review_run
 from sale_sofia.monitoring.run_facts import read_run
 from sale_sofia.monitoring.session_report import SessionReportGenerator
+from sale_sofia.resilience.errors import CrawlError
 from sale_sofia.scraping import generations, leases
 from sale_sofia.scraping.generations import Next, Step
 from sale_sofia.scraping.jobs import known_job
@@ -85,6 +86,9 @@ def _run_lane(job: Job, summary: LaneSummary, generation: int) -> None:
         asyncio.run(run_lane(settings(), database(), job, redis_url(), summary))
     except SoftTimeLimitExceeded:
         log.warning("%s: a lane of generation %s met its time limit", job.id, generation)
+    except CrawlError as error:
+        summary.failed = True
+        log.warning("%s: a lane could not begin: %s", job.id, error)
     except Exception:
         # The chord must go on: what this lane held comes back to the frontier, and the log says why.
         summary.failed = True

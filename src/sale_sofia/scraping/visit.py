@@ -25,7 +25,7 @@ from sale_sofia.resilience.errors import (
     ParseSelector,
     RobotsDisallowed,
 )
-from sale_sofia.resilience.gate import Admission, Gate, Refusal
+from sale_sofia.resilience.gate import Admission, Gate, Refusal, Why
 from sale_sofia.resilience.outcome import Outcome as DomainOutcome
 from sale_sofia.resilience.quick_try import with_quick_try
 from sale_sofia.resilience.retry import GiveUp, RetryAt, RetryPolicy
@@ -36,7 +36,10 @@ from sale_sofia.scraping.judging import Judge, page_of
 from sale_sofia.scraping.outcomes import Failed, Found, Gone, Kept, Later, NotModified, Outcome, Read
 
 log: Final = logging.getLogger(__name__)
-_ROBOTS = "robots.txt forbids it, or could not be had"
+_FORBIDDEN = "robots.txt forbids it"
+_NO_ROBOTS = "robots.txt could not be had, so nothing of the host may be asked; does it answer?"
+_SHUT: Final[frozenset[Why]] = frozenset({"circuit_open", "rate_limit", "penalty"})
+"""Refusals that any other page would meet as well."""
 _UNPAID = "retry_budget: the domain has had its share of retries"
 
 
@@ -115,7 +118,8 @@ class Visitor:
     async def _visit(self, claim: Claim) -> Outcome:
         errand = _Errand(claim, TimeoutBudget(self.seconds, time.monotonic))
         if self.robots is not None and not await self.robots.allowed(claim.url):
-            return await self._failed(errand, RobotsDisallowed(_ROBOTS))
+            known = await self.robots.can_be_had(claim.url)
+            return await self._failed(errand, RobotsDisallowed(_FORBIDDEN if known else _NO_ROBOTS))
         if errand.is_retry and not await self._pay():
             return self._put_off(errand, self.retry.longest_delay(), _UNPAID)
         try:
@@ -134,7 +138,8 @@ class Visitor:
             return outcome
         if errand.is_retry:
             await self._take_back()
-        return self._put_off(errand, outcome.retry_after_seconds, outcome.why)
+        later = self._put_off(errand, outcome.retry_after_seconds, outcome.why)
+        return replace(later, all_pages=outcome.why in _SHUT)
 
     async def _second_try(self, errand: _Errand, error: CrawlError) -> Outcome:
         """A request like any other: without budget or a turn soon, the page waits for its error's sake."""

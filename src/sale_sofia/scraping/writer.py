@@ -79,7 +79,7 @@ def write_batch(
     found = add_found(connection, ledger.job_id, pages, limit=ledger.limit, now=now)
     record_visits(connection, visits_of(kept, ledger.site, ledger.job_id, now))
     record_pages(connection, _page_records(kept, ledger.site, now))
-    _end_rows(connection, kept)
+    _end_rows(connection, ledger.job_id, kept)
     new, changed = saved.count("new"), saved.count("changed")
     requests = sum(one.requests for one in outcomes)
     add_job_counts(connection, ledger.job_id, requests=requests, new=new, changed=changed)
@@ -133,9 +133,11 @@ def _kind(one: Outcome) -> PageKind:
     return "search" if one.claim.kind == "search" else "listing"
 
 
-def _end_rows(connection: Connection, outcomes: Sequence[Outcome]) -> None:
-    later = [(one.claim, one.due, one.reason, one.refund) for one in outcomes if isinstance(one, Later)]
-    frontier.postpone(connection, later)
+def _end_rows(connection: Connection, job_id: str, outcomes: Sequence[Outcome]) -> None:
+    later = [one for one in outcomes if isinstance(one, Later)]
+    frontier.postpone(connection, [(one.claim, one.due, one.reason, one.refund) for one in later])
+    if shut_until := [one.due for one in later if one.all_pages]:
+        frontier.postpone_rest(connection, job_id, due=min(shut_until))
     ends = [(one.claim, *_end(one)) for one in outcomes if not isinstance(one, Later)]
     frontier.finish(connection, ends)
 

@@ -265,7 +265,7 @@ def test_our_own_redis_is_named_and_not_started(settings: Settings, monkeypatch:
     program.chmod(0o700)
     monkeypatch.setattr(doctor, "find_server_binary", lambda: program)
     assert list(doctor.redis_server(settings)) == [
-        Check("redis server", ok=True, detail=f"our own, {program}, 7.2.4")
+        Check("redis server", ok=True, detail=f"our own, {program.name}, 7.2.4")
     ]
     assert not settings.data_dir.exists()
 

@@ -92,10 +92,6 @@ class Pair(RuleBasedStateMachine):
     def somebody_changes_the_rate(self, rate: float | None) -> None:
         self.both(lambda side: side.limiter.set_rate(IMOT, rate))
 
-    @rule(seconds=st.sampled_from([0.0, 0.5, 8.0, 13.7]))
-    def robots_say(self, seconds: float) -> None:
-        self.both(lambda side: side.limiter.floor_delay(IMOT, seconds))
-
     @invariant()
     def they_are_in_the_same_state(self) -> None:
         if self.sides:

@@ -300,3 +300,33 @@ def test_a_key_that_is_not_ours_and_a_full_server_leave_a_process_to_its_share(
     told = [record.__dict__["error"] for record in caplog.records if "error" in record.__dict__]
     assert "bulkhead:{imot.bg} holds a string where a zset belongs" in told[0]
     assert told[1].startswith("OutOfMemoryError")
+
+
+def test_a_pause_holds_though_redis_came_back_empty_in_it(redis_url: str) -> None:
+    async def story() -> list[tuple[str, float]]:
+        async with connect(redis_url) as redis, opened(redis_url) as gate, opened(redis_url) as other:
+            await request(gate, Outcome.rate_limited(40.0))
+            await redis.flushdb()
+            entries = [await gate.admit(IMOT, 5.0), await other.admit(IMOT, 5.0)]
+            assert await redis.zcard("bulkhead:{imot.bg}") == 0
+            return [(one.why, one.retry_after_seconds) for one in entries if isinstance(one, Refusal)]
+
+    (own, own_wait), (others, others_wait) = asyncio.run(story())
+    assert (own, others) == ("penalty", "rate_limit")
+    assert 39.0 < own_wait <= 40.0
+    assert 39.0 < others_wait < 41.0
+
+
+@pytest.mark.parametrize("forgotten", [False, True], ids=["kept", "forgotten"])
+def test_a_pause_slows_a_domain_once_and_is_over_when_it_is_over(redis_url: str, *, forgotten: bool) -> None:
+    async def story() -> tuple[str, list[type]]:
+        async with connect(redis_url) as redis, opened(redis_url) as gate:
+            await request(gate, Outcome.rate_limited(0.5))
+            if forgotten:
+                await redis.flushdb()
+            entries = [await gate.admit(IMOT, 0.0)]
+            await asyncio.sleep(0.6)
+            entries += [await gate.admit(IMOT, 5.0), await gate.admit(IMOT, 5.0)]
+            return str(await redis.hget("ratelimit:{imot.bg}", "slow")), [type(one) for one in entries]
+
+    assert asyncio.run(story()) == ("2", [Refusal, Admission, Admission])

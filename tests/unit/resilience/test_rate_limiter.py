@@ -37,9 +37,6 @@ class Pacer:
         for _ in range(times):
             self.run(self.limiter.succeeded(IMOT, now))
 
-    def floor(self, seconds: float) -> None:
-        self.run(self.limiter.floor_delay(IMOT, seconds))
-
     def epoch(self, domain: str = IMOT) -> int:
         return self.run(self.limiter.epoch(domain))
 
@@ -217,42 +214,6 @@ def test_a_new_penalty_begins_the_count_of_good_answers_again(pacer: Make) -> No
     limiter.penalise(10.0, now=200.0)
     limiter.succeed(4, now=300.0)
     assert limiter.instants(2, now=300.0) == [300.0, 324.0]
-
-
-@pytest.mark.parametrize("rules", [ONE, TWO])
-def test_a_crawl_delay_keeps_every_two_requests_apart(pacer: Make, rules: LimiterRules) -> None:
-    limiter = pacer(rules)
-    limiter.floor(10.0)
-    assert limiter.instants(3, now=0.0) == [0.0, 10.0, 20.0]
-
-
-@pytest.mark.parametrize("seconds", [2.0, 0.0, -9.0, math.nan])
-def test_a_crawl_delay_can_only_slow_a_domain(pacer: Make, seconds: float) -> None:
-    limiter = pacer(ONE)
-    limiter.floor(seconds)
-    assert limiter.instants(3, now=0.0) == [0.0, 6.0, 12.0]
-
-
-def test_a_penalty_slows_below_the_crawl_delay_too(pacer: Make) -> None:
-    limiter = pacer(ONE)
-    limiter.floor(10.0)
-    limiter.penalise(30.0, now=0.0)
-    assert limiter.instants(2, now=0.0) == [30.0, 50.0]
-
-
-def test_a_crawl_delay_may_be_lifted(pacer: Make) -> None:
-    limiter = pacer(ONE)
-    limiter.floor(100.0)
-    limiter.reserve(0.0)
-    limiter.floor(0.0)
-    assert limiter.peek(0.0) == 6.0
-
-
-def test_of_several_crawl_delays_the_longest_counts(pacer: Make) -> None:
-    limiter = pacer(ONE)
-    limiter.floor(20.0)
-    limiter.floor(10.0)
-    assert limiter.instants(2, now=0.0) == [0.0, 20.0]
 
 
 def test_a_burst_that_is_used_up_stays_used_up_at_another_rate(pacer: Make) -> None:

@@ -54,10 +54,6 @@ class LimiterHistory(RuleBasedStateMachine):
         for _ in range(times):
             self.backend.run(self.limiter.succeeded(IMOT, self.now))
 
-    @rule(seconds=st.floats(0, 20))
-    def robots_say(self, seconds: float) -> None:
-        self.backend.run(self.limiter.floor_delay(IMOT, seconds))
-
     @invariant()
     def no_window_holds_more_than_its_share(self) -> None:
         for first, start in enumerate(self.used):

@@ -64,6 +64,20 @@ def test_a_postponed_row_waits_and_a_refund_gives_the_attempt_back(database: Dat
     assert again == {first.id: 1, second.id: 2}
 
 
+def test_while_the_domain_is_shut_no_row_is_handed_out_and_then_searches_first(database: Database) -> None:
+    add(database, ADVERTS[:1])
+    [failed] = claim(database, 1)
+    add(database, [*ADVERTS[:3], SEARCH])
+    with database.write() as connection:
+        frontier.postpone(connection, [(failed, 900.0, "timeout", False)])
+        frontier.postpone_rest(connection, "job", due=500.0)
+    assert claim(database, 9, now=499.9) == []
+    assert counts(database) == Counts(pending=4, next_due=500.0)
+    [first] = claim(database, 1, now=501.0)
+    assert (first.url, first.attempts) == ("https://x/obiavi", 1)
+    assert {one.url for one in claim(database, 9, now=501.0)} == {"https://x/1", "https://x/2"}
+
+
 def test_a_late_owner_changes_nothing(database: Database) -> None:
     add(database, ADVERTS[:1])
     (lost,) = claim(database, 1, now=100.0)

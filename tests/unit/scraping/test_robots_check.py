@@ -100,9 +100,11 @@ def test_a_portal_that_all_workers_leave_alone_is_not_asked(
 
 
 def test_a_portal_behind_proxies_is_not_asked_and_a_wrong_name_is_told(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(robots_check, "needs_proxies", lambda _: True)
+    name_starts(tmp_path, "http://127.0.0.1:9/obiavi/prodazhba-apartamenti/sofia")
+    with (tmp_path / "sites" / f"{SITE}.yaml").open("a", encoding="utf-8") as file:
+        file.write("proxies: {use: true}\n")
     said = "not asked: this portal is asked through proxies alone"
     assert check_robots(settings) == [Check(f"robots {SITE}", ok=True, detail=said)]
     with pytest.raises(UnknownSite, match=r"no site 'nowhere\.bg'; allowed: own\.test"):

@@ -78,9 +78,9 @@ def test_the_second_try_needs_the_gate_and_what_it_cost_comes_back(tmp_path: Pat
     assert isinstance(outcome, Later)
     assert (outcome.requests, asked, outcome.refund) == (1, 1, False)
     [_, *refused], _ = visits(slow, RESET, attempts=(1, 2, 2))
-    assert [isinstance(one, Later) and (one.reason, one.refund, one.requests) for one in refused] == [
-        ("rate_limit", True, 0)
-    ] * 2
+    assert [
+        isinstance(one, Later) and (one.reason, one.refund, one.all_pages, one.requests) for one in refused
+    ] == [("rate_limit", True, True, 0)] * 2
 
 
 def test_a_retry_that_is_not_paid_for_is_put_off_and_uses_up_no_attempt(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_retry_that_is_not_paid_for_is_put_off_and_uses_up_no_attempt(tmp_path
     assert isinstance(paid, Later)
     assert isinstance(unpaid, Later)
     assert (paid.due, paid.refund, paid.requests) == (NOW + 4.0, False, 1)
-    assert (unpaid.due, unpaid.refund, unpaid.requests) == (NOW + 60.0, True, 0)
+    assert (unpaid.due, unpaid.refund, unpaid.all_pages, unpaid.requests) == (NOW + 60.0, True, False, 0)
     assert unpaid.reason == "retry_budget: the domain has had its share of retries"
     assert asked == 1
 

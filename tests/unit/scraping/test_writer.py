@@ -87,6 +87,18 @@ def test_a_page_is_remembered_by_its_bytes_also_where_it_could_not_be_read(datab
     assert pages == [(f"https://x/{number}", "abc"[number], "listing") for number in range(3)]
 
 
+@pytest.mark.parametrize("all_pages", [True, False])
+def test_a_domain_that_is_shut_is_shut_for_all_rows_of_the_job(
+    database: Database, *, all_pages: bool
+) -> None:
+    [one] = claims(database, 1)
+    others = [Target("listing", f"https://x/{number}", f"listing:{number}") for number in range(1, 9)]
+    database.run_write(lambda connection: frontier.add_targets(connection, "job", others))
+    write(database, [Later(one, 500.0, "circuit_open", refund=True, all_pages=all_pages)])
+    with database.read() as connection:
+        assert frontier.count_rows(connection, "job").next_due == (500.0 if all_pages else 0.0)
+
+
 def test_a_lost_lease_writes_nothing_and_leaves_the_others_alone(database: Database) -> None:
     lost, ours = claims(database, 2)
     with database.write() as connection:

@@ -28,9 +28,8 @@ local function tolerance_of(pace)
 end
 
 local function next_at(pace)
-  local floor = (pace.last or NEVER) + (pace.floor_seconds or 0) * slow_of(pace)
   local full = (pace.full_at or NEVER) - tolerance_of(pace)
-  return math.max(now, full, floor, pace.not_before or NEVER)
+  return math.max(now, full, pace.not_before or NEVER)
 end
 
 local function reserve(pace, max_wait)
@@ -77,8 +76,4 @@ local function change_rate(pace, rate)
   end
   local full = math.max(pace.full_at or NEVER, (pace.not_before or NEVER) + tolerance_of(pace))
   if full > NEVER then pace.full_at = full end
-end
-
-local function keep_apart(pace, seconds)
-  pace.floor_seconds = seconds > 0 and math.max(pace.floor_seconds or 0, seconds) or 0
 end
