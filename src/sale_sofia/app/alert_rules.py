@@ -12,10 +12,10 @@ from sale_sofia.alerts.editing import RuleFile, Written
 from sale_sofia.app import safe, state
 from sale_sofia.app.formatting import number
 from sale_sofia.app.inputs import steps
+from sale_sofia.app.sentences import refusal
 from sale_sofia.app.words import named, say
 from sale_sofia.config.alert_file import BUYER_KINDS, AlertsError, AlertsFile, RuleKind
 from sale_sofia.config.alerts import LONGEST_NAME
-from sale_sofia.config.screens import LONGEST_CELL
 from sale_sofia.data.drift import DRIFT
 from sale_sofia.data.incidents import IncidentKind
 from sale_sofia.data.saved_searches import list_searches
@@ -87,7 +87,7 @@ def draw_switches(before: Written) -> None:
 def tell_what_happened() -> None:
     """What came of the last press of a button."""
     if wrong := st.session_state.pop(_WRONG, None):
-        st.error(safe.markdown(wrong, LONGEST_CELL))
+        st.error(refusal(wrong))
     if st.session_state.pop(_SAID, False):
         st.success(say("alerts.kept"))
 

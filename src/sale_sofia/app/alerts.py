@@ -9,12 +9,13 @@ from sale_sofia.alerts.sending import NotSent, Sender
 from sale_sofia.alerts.wording import word_message, word_test
 from sale_sofia.app import formatting as shown
 from sale_sofia.app import safe, state
+from sale_sofia.app.sentences import translated
 from sale_sofia.app.words import language, named, say
 from sale_sofia.config.alert_file import AlertsError, AlertsFile, BuyerRule, OperatorRule, Rule
+from sale_sofia.config.screens import LONGEST_MESSAGE
 from sale_sofia.data.alert_outbox import SENT, Entry
 
 Row = dict[str, Any]
-LONGEST_MESSAGE = 300
 
 
 def rule_rows(file: AlertsFile, since: Mapping[str, float]) -> list[Row]:
@@ -67,7 +68,7 @@ def log_rows(entries: Sequence[Entry]) -> list[Row]:
             say("alerts.why"): ", ".join(sorted({rule for item in one.items for rule in item.rules})),
             say("alerts.message"): safe.plain(word_message(one.items, language()).subject, LONGEST_MESSAGE),
             say("alerts.tries"): one.attempts,
-            say("alerts.error"): safe.plain(one.last_error or "", LONGEST_MESSAGE),
+            say("alerts.error"): safe.plain(translated(one.last_error or ""), LONGEST_MESSAGE),
         }
         for one in entries
     ]

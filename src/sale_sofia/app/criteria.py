@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 from sale_sofia.app import formatting as shown
-from sale_sofia.app import safe, snapshot, state
+from sale_sofia.app import snapshot, state
+from sale_sofia.app.sentences import refusal
 from sale_sofia.app.words import say
 from sale_sofia.config.scoring import WEIGHTS
-from sale_sofia.config.screens import LONGEST_CELL
 from sale_sofia.insights.passing import Passing, count_passing
 from sale_sofia.insights.profile import BREAKERS, Profile, Tier, TrapName
 from sale_sofia.insights.profiles import ProfileError, check_profile, profile_path, read_profile
@@ -111,7 +111,7 @@ def draft_of(name: str, changes: list[tuple[str, Any]]) -> Profile:
 def mistakes(error: ProfileError) -> str:
     """What is wrong, without the file's place, which says nothing to a buyer."""
     lines = [line.partition(".yaml: ")[2] or line for line in str(error).splitlines()]
-    return "\n\n".join(safe.markdown(line, LONGEST_CELL) for line in lines)
+    return "\n\n".join(refusal(line) for line in lines)
 
 
 def preview(profile: Profile) -> Passing:

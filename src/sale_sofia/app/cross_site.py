@@ -8,15 +8,13 @@ import streamlit as st
 from sale_sofia.app import formatting as shown
 from sale_sofia.app import safe, state
 from sale_sofia.app.words import named, say
+from sale_sofia.config.screens import PAIRS_REVIEWED
 from sale_sofia.data.properties_views import ReviewLine, review_queue
 from sale_sofia.insights.elsewhere import Elsewhere
 from sale_sofia.insights.flats import Flat
 from sale_sofia.properties import overrides
 from sale_sofia.properties.overrides import WrongDecision
 from sale_sofia.properties.runs import PropertyMatching
-
-REVIEWED = 200
-"""Pairs that are looked through for the next one."""
 
 
 def offer_html(one: Elsewhere) -> str:
@@ -42,7 +40,7 @@ def _price(one: Elsewhere, *, cheapest: bool) -> str:
 
 def waiting_pairs() -> list[ReviewLine]:
     """Pairs that nobody decided on, the likeliest first; those put aside as unsure come last."""
-    return state.database().run_read(partial(review_queue, limit=REVIEWED))
+    return state.database().run_read(partial(review_queue, limit=PAIRS_REVIEWED))
 
 
 def asked_line(waiting: Sequence[ReviewLine]) -> str:

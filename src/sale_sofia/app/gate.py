@@ -5,19 +5,17 @@ import time
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from html import escape
-from http.cookies import CookieError, SimpleCookie
 from secrets import token_bytes, token_hex
 from typing import Final
 from urllib.parse import parse_qs
 
-from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from sale_sofia.app.tries import Tries
-from sale_sofia.app.words import NAMES, PARAMETER, dictionary
+from sale_sofia.app.words import NAMES, PARAMETER, Language, dictionary
 from sale_sofia.config.dashboard_server import DASHBOARD_LOGIN_MOST_BYTES, DASHBOARD_LOGIN_SECONDS
 
 COOKIE: Final = "sale_sofia_login"
@@ -98,18 +96,10 @@ class PasswordGate:
         return hmac.new(self._key, said.encode(), sha256).hexdigest()
 
     def _is_admitted(self, scope: Scope) -> bool:
-        said, _, signature = _cookie(Headers(scope=scope)).rpartition(".")
+        said, _, signature = HTTPConnection(scope).cookies.get(COOKIE, "").rpartition(".")
         if not hmac.compare_digest(signature.encode(), self._signature(said).encode()):
             return False
         return self._clock() < int(said.partition(".")[0])
-
-
-def _cookie(headers: Mapping[str, str]) -> str:
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return ""
-    return found.value if found else ""
 
 
 async def _given(request: Request) -> bytes:
@@ -132,10 +122,10 @@ def _form(
     request: Request, status: int, wrong: str | None = None, more: Mapping[str, str] | None = None
 ) -> Response:
     """The question for the password, in the language of the address."""
-    language = "en" if request.query_params.get(PARAMETER) == NAMES["en"] else "bg"
+    language: Language = "en" if request.query_params.get(PARAMETER) == NAMES["en"] else "bg"
 
     def say(key: str) -> str:
-        return escape(dictionary()[key]["en" if language == "en" else "bg"])
+        return escape(dictionary()[key][language])
 
     told = f"<p role='alert'>{say(wrong)}</p>" if wrong else ""
     page = (

@@ -5,8 +5,10 @@ from typing import Any, Final
 
 from sale_sofia.app import charts, safe
 from sale_sofia.app import formatting as shown
+from sale_sofia.app.sentences import translated
 from sale_sofia.app.words import named, say
 from sale_sofia.config.monitoring import ARCHIVED_TEXT_MAX
+from sale_sofia.config.screens import LONGEST_MESSAGE
 from sale_sofia.data.failed_pages import FailedPage
 from sale_sofia.data.incidents import Incident
 from sale_sofia.data.pages import PageRecord
@@ -134,7 +136,9 @@ def run_table(runs: Sequence[Run]) -> list[Row]:
             say("health.portal"): run.site,
             say("health.began"): shown.moment(run.started_at),
             say("health.ended"): named("job_state", run.state),
-            say("health.sweep"): say("yes") if run.complete else safe.plain(run.reason or say("no")),
+            say("health.sweep"): say("yes")
+            if run.complete
+            else safe.plain(translated(run.reason or say("no"))),
             say("health.run_found"): shown.number(run.adverts),
             say("health.new"): shown.number(run.new),
             say("health.changed"): shown.number(run.changed),
@@ -162,7 +166,7 @@ def incident_table(incidents: Sequence[Incident], now: float) -> list[Row]:
             say("health.state"): say("health.open") if one.closed_at is None else say("health.over"),
             say("health.portal"): safe.plain(one.site),
             say("health.what"): named("incident", one.kind.value),
-            say("health.why"): safe.plain(one.message, 300),
+            say("health.why"): safe.plain(translated(one.message), LONGEST_MESSAGE),
             say("health.began"): shown.moment(one.opened_at),
             say("health.until"): shown.moment(one.closed_at)
             if one.closed_at
@@ -178,10 +182,10 @@ def failed_table(pages: Sequence[FailedPage]) -> list[Row]:
         {
             say("health.portal"): page.site,
             say("health.kind"): named("page_kind", page.kind),
-            say("health.why"): safe.plain(page.reason or shown.UNKNOWN, 300),
+            say("health.why"): safe.plain(page.reason or shown.UNKNOWN, LONGEST_MESSAGE),
             say("health.tries"): page.attempts,
             say("health.began"): shown.moment(page.at),
-            say("health.address"): safe.plain(page.url, 300),
+            say("health.address"): safe.plain(page.url, LONGEST_MESSAGE),
         }
         for page in pages
     ]

@@ -1,22 +1,24 @@
-"""The market as rows and points; worked out once for all sessions, and again when anything was written."""
+"""The market as rows and points; worked out once for all sessions, and again when an advert changed."""
 
 import threading
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
-from sale_sofia.app import charts, safe, state
+from sale_sofia.app import charts, safe, snapshot, state
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.words import named, say
+from sale_sofia.config.history import SECONDS_PER_HOUR
 from sale_sofia.config.settings import Settings
-from sale_sofia.data.data_version import DataVersion
 from sale_sofia.data.database import Database
-from sale_sofia.insights.market import Cell, Deal, Market, read_market
+from sale_sofia.insights.collecting import no_collecting
+from sale_sofia.insights.flats import Flat
+from sale_sofia.insights.market import Cell, Deal, Market, market_of
 from sale_sofia.insights.market_figures import Figures
 
 Row = dict[str, Any]
+Flats = Mapping[int, Flat]
 
 
 class MarketKeeper:
@@ -25,26 +27,31 @@ class MarketKeeper:
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
         self._settings = settings
-        self._version = DataVersion(database)
         self._lock = threading.Lock()
-        self._kept: dict[Deal, tuple[str, int, Market]] = {}
+        self._kept: dict[Deal, tuple[Flats, int, Market]] = {}
 
-    def current(self, deal: Deal, now: float) -> Market:
-        """The market as the database has it; its days are counted anew each hour."""
-        hour = int(now // 3600)
+    def current(self, deal: Deal, flats: Flats, now: float) -> Market:
+        """The market of these flats, the same object until one changed; days are counted anew each hour."""
+        hour = int(now // SECONDS_PER_HOUR)
         with self._lock:
-            version = self._version.current()  # asked first: what is committed from here on is seen next time
-            if deal not in self._kept or self._kept[deal][:2] != (version, hour):
-                read = partial(read_market, settings=self._settings, now=now, deal=deal)
-                self._kept[deal] = (version, hour, self._database.run_read(read))
-            return self._kept[deal][2]
+            known = self._kept.get(deal)
+            if known is None or known[0] is not flats or known[1] != hour:
+                known = (flats, hour, self._work_out(deal, flats, now))
+                self._kept[deal] = known
+            return known[2]
+
+    def _work_out(self, deal: Deal, flats: Flats, now: float) -> Market:
+        with no_collecting():
+            return self._database.run_read(
+                lambda connection: market_of(flats.values(), connection, self._settings, now=now, deal=deal)
+            )
 
 
 def current(deal: Deal) -> Market:
     """The market as it is now."""
     database = state.database()
     url = database.url.render_as_string(hide_password=False)
-    return _keeper(url, database, state.settings()).current(deal, state.now())
+    return _keeper(url, database, state.settings()).current(deal, snapshot.current().flats, state.now())
 
 
 @st.cache_resource(show_spinner=False)

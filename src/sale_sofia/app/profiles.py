@@ -4,9 +4,9 @@ from typing import Final
 
 import streamlit as st
 
-from sale_sofia.app import safe, state
+from sale_sofia.app import state
+from sale_sofia.app.sentences import refusal
 from sale_sofia.app.words import say
-from sale_sofia.config.screens import LONGEST_CELL
 from sale_sofia.insights.profile import Profile
 from sale_sofia.insights.profiles import load_profiles
 
@@ -18,7 +18,7 @@ def chosen_profile() -> tuple[str, Profile]:
     """The name of the chosen profile, and the profile; nothing further is drawn when there is none to use."""
     loaded = load_profiles(state.settings().data_dir)
     for mistake in loaded.mistakes.values():
-        st.error(safe.markdown(mistake, LONGEST_CELL))
+        st.error(refusal(mistake))
     if not loaded.profiles:
         st.stop()
     with st.sidebar:

@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 from sale_sofia.app import formatting as shown
 from sale_sofia.app import safe, state
 from sale_sofia.app.property_data import PropertyData
+from sale_sofia.app.sentences import refusal
 from sale_sofia.app.words import named, say
 from sale_sofia.config.evaluation import LONGEST_LINE, LONGEST_NOTE
 from sale_sofia.config.screens import LONGEST_CELL
@@ -145,7 +146,7 @@ def _write(work: Callable[[Connection], object]) -> None:
     try:
         state.database().run_write(work)
     except WrongEvaluation as error:
-        st.error(safe.markdown(error, LONGEST_CELL))
+        st.error(refusal(error))
     else:
         st.session_state[_SAID] = True
         st.rerun()

@@ -172,4 +172,4 @@ def _comparables_table(found: Valuation) -> str:
 def comparables_link(flat: Flat) -> None:
     """To the market of the same neighbourhood."""
     if flat.neighbourhood:
-        navigation.link("market", say("fair.market"), neighbourhood=flat.neighbourhood)
+        navigation.link("market", say("fair.market"), place=flat.neighbourhood)

@@ -1,6 +1,6 @@
 """The adverts of a property: prices now and over time, and the buyer's word that one is another flat."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -10,8 +10,8 @@ import streamlit as st
 from sale_sofia.app import charts, safe, state
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.property_data import PropertyData
+from sale_sofia.app.sentences import refusal
 from sale_sofia.app.words import named, say
-from sale_sofia.config.screens import LONGEST_CELL
 from sale_sofia.properties.overrides import WrongDecision, split
 from sale_sofia.properties.runs import PropertyMatching
 
@@ -75,7 +75,10 @@ def show_split(data: PropertyData) -> None:
             placeholder=say("split.choose"),
         )
         if st.form_submit_button(say("split.do")):
-            _split(data.flat.property_id, chosen)
+            if chosen:
+                _split(data.flat.property_id, chosen)
+            else:
+                st.error(say("split.choose"))
 
 
 def _evidence(data: PropertyData) -> None:
@@ -89,12 +92,12 @@ def _evidence(data: PropertyData) -> None:
         st.markdown(say("split.evidence", **told))
 
 
-def _split(property_id: int, listing_ids: Iterable[int]) -> None:
+def _split(property_id: int, listing_ids: Sequence[int]) -> None:
     matching = PropertyMatching(state.settings(), state.database())
     try:
-        found = split(matching, property_id, list(listing_ids) or [0])
+        found = split(matching, property_id, listing_ids)
     except WrongDecision as error:
-        st.error(safe.markdown(error, LONGEST_CELL))
+        st.error(refusal(error))
     else:
         st.success(say("split.done", id=found))
         st.rerun()

@@ -1,6 +1,6 @@
 """One search of the page: from the address to the flats that were found, and back."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,10 +11,9 @@ from sale_sofia.app import filters, state
 from sale_sofia.app.deck import Deck
 from sale_sofia.insights.flats import Flat
 from sale_sofia.insights.judging import State
-from sale_sofia.insights.searching import SearchQuery, WrongSearch
-from sale_sofia.insights.searching_around import Around, read_around, with_words
-from sale_sofia.insights.searching_run import Judged, checks_for
-from sale_sofia.insights.searching_verdicts import Named
+from sale_sofia.insights.searching import SearchQuery
+from sale_sofia.insights.searching_around import read_around
+from sale_sofia.insights.searching_run import Judged, find_fitting, ordered
 
 SORTS: Final = ("score", "newest", "price", "eur_sqm", "days")
 UNKNOWNS: Final = ("apart", "ok", "no")
@@ -23,7 +22,8 @@ UNKNOWN_KEY: Final = "q.unknown"
 PASSING_KEY: Final = "q.passing"
 _WRITTEN: Final = "search.written"
 _FOUND: Final = "search.found"
-_WORDS: Final = frozenset({"word", "not_word"})
+_SCORED_HERE: Final = {"profile": None}
+"""The stored scores need not be read: the deck has scores of its own, and never old ones."""
 _OWN: Final = frozenset({"profile"})
 """Fields of a query whose place in the address belongs to another control."""
 Params = dict[str, list[str]]
@@ -112,18 +112,15 @@ def _find(deck: Deck, query: SearchQuery, *, passing: bool) -> Result:
     apart = []
     if query.unknown == "apart":
         apart = [one.flat for one in wanted if not _is_sure(deck, one, passing=passing)]
-    return Result(_ordered(sure, query.sort), _ordered(apart, query.sort))
+    return Result(sure, apart)
 
 
-def _fitting(connection: Connection, deck: Deck, query: SearchQuery) -> list[Judged]:
-    """Whatever no condition rules out, the best first; words are read only of what passes the rest."""
-    around = read_around(connection, query, now=deck.now)
-    quick = [one for one in checks_for(query) if one[0] not in _WORDS]
-    fitting = _judged(_possible(deck.ranked.flats, query), quick, around)
-    if query.word or query.not_word:
-        around = with_words(connection, around, (one.flat for one in fitting))
-        fitting = _judged((one.flat for one in fitting), checks_for(query), around)
-    return fitting if query.unknown != "no" else [one for one in fitting if not one.unknown]
+def _fitting(connection: Connection, deck: Deck, query: SearchQuery) -> Sequence[Judged]:
+    """Whatever no condition rules out, in the order asked for; the best first they are already."""
+    around = read_around(connection, query.model_copy(update=_SCORED_HERE), now=deck.now)
+    found, around = find_fitting(connection, _possible(deck.ranked.flats, query), query, around)
+    fitting = found if query.unknown != "no" else [one for one in found if not one.unknown]
+    return fitting if query.sort == "score" else ordered(fitting, query, around)
 
 
 def _possible(flats: Sequence[Flat], query: SearchQuery) -> Iterable[Flat]:
@@ -139,45 +136,9 @@ def _possible(flats: Sequence[Flat], query: SearchQuery) -> Iterable[Flat]:
     return flats
 
 
-def _judged(flats: Iterable[Flat], checks: Sequence[Named], around: Around) -> list[Judged]:
-    fitting = []
-    for flat in flats:
-        unknown = []
-        for name, check in checks:
-            verdict = check(flat, around)
-            if verdict == "fail":
-                break
-            if verdict == "unknown":
-                unknown.append(name)
-        else:
-            fitting.append(Judged(flat, tuple(unknown)))
-    return fitting
-
-
 def _is_sure(deck: Deck, one: Judged, *, passing: bool) -> bool:
     score = deck.scores.get(one.flat.property_id)
     return not one.unknown and (not passing or (score is not None and score.verdict == State.PASS))
-
-
-def _ordered(flats: list[Flat], sort: str) -> Sequence[Flat]:
-    """In the order asked for; what is not known comes last. The best first they are already."""
-    if sort == "score":
-        return flats
-    value = _ORDERS[sort]
-
-    def key(flat: Flat) -> tuple[bool, float, int]:
-        known = value(flat)
-        return known is None, known or 0.0, flat.property_id
-
-    return sorted(flats, key=key)
-
-
-_ORDERS: Final[Mapping[str, Callable[[Flat], float | None]]] = {
-    "newest": lambda flat: -flat.first_seen_at,
-    "price": lambda flat: flat.price_eur,
-    "eur_sqm": lambda flat: flat.price_per_sqm_eur,
-    "days": lambda flat: flat.first_seen_at,
-}
 
 
 def _params() -> Params:
@@ -205,19 +166,3 @@ def _load(given: Params, deck: Deck) -> None:
 
 def _without_score(sort: str) -> str:
     return "newest" if sort == "score" else sort
-
-
-__all__ = [
-    "PASSING_KEY",
-    "SORTS",
-    "SORT_KEY",
-    "UNKNOWNS",
-    "UNKNOWN_KEY",
-    "Result",
-    "WrongSearch",
-    "find",
-    "open_search",
-    "query_now",
-    "to_save",
-    "write_address",
-]

@@ -6,9 +6,9 @@ from typing import Any
 import streamlit as st
 
 from sale_sofia.app import navigation, safe, state
+from sale_sofia.app.sentences import refusal
 from sale_sofia.app.words import say
 from sale_sofia.config.evaluation import LONGEST_SEARCH_NAME
-from sale_sofia.config.screens import LONGEST_CELL
 from sale_sofia.data.evaluation_fields import WrongEvaluation
 from sale_sofia.data.saved_searches import SavedSearch, SearchThere, forget_search, list_searches, save_search
 from sale_sofia.insights.searching import SearchQuery, WrongSearch
@@ -32,7 +32,7 @@ def _save(name: str, query: Mapping[str, Any], *, replace: bool) -> None:
             lambda connection: save_search(connection, name, query, now=now, replace=replace)
         )
     except (WrongEvaluation, SearchThere) as error:
-        st.error(say("saved.wrong", why=safe.markdown(error, LONGEST_CELL)))
+        st.error(say("saved.wrong", why=refusal(error)))
     else:
         st.success(say("saved.done", name=safe.markdown(called)))
 

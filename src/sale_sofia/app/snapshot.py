@@ -10,9 +10,11 @@ import streamlit as st
 from sqlalchemy import Connection
 
 from sale_sofia.app import state
+from sale_sofia.config.screens import PROFILES_SCORED
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.data_version import DataVersion
 from sale_sofia.data.database import Database
+from sale_sofia.insights.collecting import no_collecting
 from sale_sofia.insights.flat_book import FlatBook
 from sale_sofia.insights.flats import Flat
 from sale_sofia.insights.profile import Profile
@@ -64,20 +66,27 @@ class Keeper:
 
     def current(self) -> Snapshot:
         """All flats as they are now."""
-        with self._lock:
+        with self._lock, no_collecting():
             return self._current()
 
     def ranked(self, profile: Profile) -> tuple[Snapshot, Ranked]:
         """All flats as they are now, and what the profile makes of them."""
-        with self._lock:
+        with self._lock, no_collecting():
             snapshot = self._current()
-            key = profile.model_dump_json()
-            if key in self._scores:
-                return snapshot, self._scores[key].refresh(snapshot.looks)
-            ranked = self._scores.setdefault(key, ScoreBook(profile)).refresh(snapshot.looks)
+            return snapshot, self._ranked(profile, snapshot)
+
+    def _ranked(self, profile: Profile, snapshot: Snapshot) -> Ranked:
+        """By the scores that are kept; those of the profile that was asked for longest ago are forgotten."""
+        key = profile.model_dump_json()
+        known = self._scores.pop(key, None)
+        self._scores[key] = known or ScoreBook(profile)
+        ranked = self._scores[key].refresh(snapshot.looks)
+        if known is None:
+            for old in list(self._scores)[:-PROFILES_SCORED]:
+                del self._scores[old]
             # Millions of objects that live as long as the server: the collector need not look at them again.
             gc.freeze()
-            return snapshot, ranked
+        return ranked
 
     def _current(self) -> Snapshot:
         version = self._version.current()  # asked first: what is committed from here on is seen next time

@@ -7,8 +7,7 @@ import streamlit as st
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.evaluation_fields import By
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 
 WRITER = "dashboard"
 """The name under which this program writes what the buyer says."""
@@ -27,9 +26,7 @@ def database() -> Database:
 
 @st.cache_resource(show_spinner=False)
 def _opened(url: str, _settings: Settings) -> Database:  # noqa: ARG001 - the key of the cache
-    opened = open_database(_settings)
-    initialize_database(opened)
-    return opened
+    return open_ready(_settings)
 
 
 def now() -> float:

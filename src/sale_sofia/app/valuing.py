@@ -23,7 +23,7 @@ def stored_valuation(flat: Flat) -> Valuation | None:
     path = settings.data_dir / MODEL_FILE
     if not path.exists():
         return None
-    current = _model(str(path), path.stat().st_mtime_ns, state.database())
+    current = _model(path, path.stat().st_mtime_ns, state.database(), settings.valuation_least_flats)
     since = state.now() - settings.valuation_model_hours * SECONDS_PER_HOUR
     if current is None or current.made_at < since:
         return None
@@ -31,5 +31,7 @@ def stored_valuation(flat: Flat) -> Valuation | None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
-def _model(path: str, written: int, _database: Database) -> Current | None:  # noqa: ARG001 - a part of the key
-    return _database.run_read(partial(stored_model, data_dir=Path(path).parent, made_since=0.0))
+def _model(path: Path, written: int, _database: Database, least_flats: int) -> Current | None:  # noqa: ARG001 - a part of the key
+    return _database.run_read(
+        partial(stored_model, data_dir=path.parent, made_since=0.0, least_flats=least_flats)
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sale_sofia.config.history import VAT_RATE
+from sale_sofia.config.costs import VAT
 from sale_sofia.config.insights import LEAST_SAVING_EUR
 from sale_sofia.insights.flats import Advert, Flat
 
@@ -34,7 +34,7 @@ def price_with_vat(advert: Advert) -> float | None:
     """What is paid: the VAT is added where the price is without it."""
     if not advert.price_eur:
         return None
-    return advert.price_eur * (1 + VAT_RATE if advert.vat == "excluded" else 1)
+    return advert.price_eur * (1 + VAT if advert.vat == "excluded" else 1)
 
 
 def _compared(flat: Flat) -> Elsewhere | None:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.listing_rows import moment_text
 from sale_sofia.insights.flat_rows import read_flats
+from sale_sofia.insights.flats import Flat
 from sale_sofia.insights.market_figures import Figures, Week, figures
 from sale_sofia.insights.market_flats import market_flats
 from sale_sofia.insights.market_history import read_histories
@@ -52,9 +53,15 @@ class Market:
 
 def read_market(connection: Connection, settings: Settings, *, now: float, deal: Deal = "sale") -> Market:
     """The market as the database has it. Rents, for each m² and month, are a market of their own."""
+    return market_of(read_flats(connection, photos=False), connection, settings, now=now, deal=deal)
+
+
+def market_of(
+    flats: Iterable[Flat], connection: Connection, settings: Settings, *, now: float, deal: Deal
+) -> Market:
+    """The market of these flats, with the histories that the database has of their adverts."""
     histories, spans = read_histories(connection), spans_until(now, settings.market_weeks)
-    flats = market_flats(read_flats(connection, photos=False), histories, deal)
-    tracks = [track(flat, spans) for flat in flats]
+    tracks = [track(flat, spans) for flat in market_flats(flats, histories, deal)]
     return Market(deal, now, settings.market_least_flats, _cells(tracks, settings.market_least_flats))
 
 

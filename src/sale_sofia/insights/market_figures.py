@@ -1,6 +1,7 @@
 """The figures of some flats: what is asked, how many there are, how fast they come and go, what is cut."""
 
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -8,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sale_sofia.config.market import STILL_THERE_DAYS
-from sale_sofia.insights.market_weeks import Snapshot, Track
+from sale_sofia.insights.market_flats import Snapshot
+from sale_sofia.insights.market_weeks import Track
 from sale_sofia.insights.survival import Curve, kaplan_meier
 
 
@@ -96,16 +98,15 @@ def _prices(snapshots: Sequence[Snapshot]) -> list[float]:
 
 
 def _weeks(tracks: Sequence[Track], began: float, least: int) -> Iterator[Week]:
+    new, gone = Counter(one.new_in for one in tracks), Counter(one.gone_in for one in tracks)
     for number, span in enumerate(tracks[0].spans):
         if span.complete and span.end <= began:
             continue
         there = [one.snapshots[number] for one in tracks if one.snapshots[number].there]
         prices = _prices(there)
         median = statistics.median(prices) if len(prices) >= least else None
-        new = sum(span.holds(one.first_seen_at) for one in tracks)
-        gone = sum(span.holds(one.gone_at) for one in tracks)
-        watched = None if span.start < began else new
-        yield Week(span.start, span.complete, len(there), len(prices), median, watched, gone)
+        watched = None if span.start < began else new[number]
+        yield Week(span.start, span.complete, len(there), len(prices), median, watched, gone[number])
 
 
 def _change_percent(weeks: Sequence[Week]) -> float | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sale_sofia.config.costs import VAT
 from sale_sofia.config.market import LARGEST_ROOMS
@@ -15,6 +15,13 @@ from sale_sofia.listings.places import SOFIA
 
 MAISONETTE: Final = "maisonette"
 UNKNOWN_ROOMS: Final = "?"
+
+
+class Snapshot(NamedTuple):
+    """A flat at one moment: whether it was offered, and for how much each m², where that is known."""
+
+    there: bool
+    eur_sqm: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +49,13 @@ class MarketFlat:
         there = any(end is None for end in ends)
         return None if there else max(end for end in ends if end is not None)
 
-    def is_there(self, moment: float) -> bool:
-        """Whether any of its adverts was offered then."""
-        return any(advert.is_there(moment) for advert in self.adverts)
-
-    def eur_sqm(self, moment: float) -> float | None:
-        """The lowest price of the adverts offered then, VAT included, for each m²."""
-        offers = (advert.asked(moment) for advert in self.adverts if advert.is_there(moment))
-        prices = [self._with_vat(one) for one in offers if one is not None]
-        return min(prices) / self.area_sqm if prices and self.area_sqm else None
+    def at(self, moment: float) -> Snapshot:
+        """Whether any of its adverts was offered then, and the lowest of their prices, VAT included."""
+        there = [advert for advert in self.adverts if advert.is_there(moment)]
+        asked = [one for advert in there if (one := advert.asked(moment)) is not None]
+        if not asked or not self.area_sqm:
+            return Snapshot(bool(there), None)
+        return Snapshot(there=True, eur_sqm=min(map(self._with_vat, asked)) / self.area_sqm)
 
     def cuts(self) -> Iterator[float]:
         """By what share the price fell each time that an advert's was lowered."""

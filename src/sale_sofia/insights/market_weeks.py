@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
-from sale_sofia.insights.market_flats import MarketFlat
+from sale_sofia.insights.market_flats import MarketFlat, Snapshot
 from sale_sofia.insights.survival import Stay
 from sale_sofia.listings.dates import SOFIA
 
@@ -23,13 +23,6 @@ class Span(NamedTuple):
         return moment is not None and self.start <= moment and (moment < self.end or not self.complete)
 
 
-class Snapshot(NamedTuple):
-    """A flat at one moment: whether it was offered, and for how much each m², where that is known."""
-
-    there: bool
-    eur_sqm: float | None
-
-
 @dataclass(frozen=True, slots=True)
 class Track:
     """One flat through the weeks, worked out once for all parts of the market it belongs to."""
@@ -37,7 +30,10 @@ class Track:
     flat: MarketFlat
     spans: Sequence[Span]
     first_seen_at: float
-    gone_at: float | None
+    new_in: int | None
+    """The number of the week in which it came; None: before the first."""
+    gone_in: int | None
+    """The number of the week in which it went; None: before the first, or it is still there."""
     snapshots: tuple[Snapshot, ...]
     """At the end of each week; the last is now."""
     cuts: tuple[float, ...]
@@ -55,11 +51,16 @@ def track(flat: MarketFlat, spans: Sequence[Span]) -> Track:
         flat,
         spans,
         flat.first_seen_at,
-        flat.gone_at,
-        tuple(Snapshot(flat.is_there(span.end), flat.eur_sqm(span.end)) for span in spans),
+        _week_of(flat.first_seen_at, spans),
+        _week_of(flat.gone_at, spans),
+        tuple([flat.at(span.end) for span in spans]),
         tuple(flat.cuts()),
         flat.stay(spans[-1].end),
     )
+
+
+def _week_of(moment: float | None, spans: Sequence[Span]) -> int | None:
+    return next((number for number, span in enumerate(spans) if span.holds(moment)), None)
 
 
 def spans_until(now: float, weeks: int) -> list[Span]:

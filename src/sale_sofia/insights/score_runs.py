@@ -5,11 +5,9 @@ the three is stored with it. So whatever happens between two runs, a run makes a
 these, and nothing else. A yardstick is kept until a mark of it has moved by more than YARDSTICK_TOLERANCE.
 """
 
-import gc
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import cache, partial
 from itertools import islice
 from typing import NamedTuple
@@ -21,6 +19,7 @@ from sale_sofia.config.settings import Settings
 from sale_sofia.data import scores as store
 from sale_sofia.data.database import Database
 from sale_sofia.data.scores import ScoreRow
+from sale_sofia.insights.collecting import no_collecting
 from sale_sofia.insights.judging import State
 from sale_sofia.insights.profiles import ProfileError, load_profiles
 from sale_sofia.insights.remembering import look
@@ -71,7 +70,7 @@ class ScoreRun:
     def run(self, clock: Callable[[], float] = time.time) -> ScoreSummary:
         """Score what has to be; a run that is killed has done a part, and the next one does the rest."""
         began = time.perf_counter()
-        with _no_collecting():
+        with no_collecting():
             work = self._database.run_read(
                 partial(find_work, settings=self._settings, profiles=self._profiles)
             )
@@ -128,15 +127,3 @@ def _forget(connection: Connection, outdated: Mapping[str, set[int]]) -> int:
     for profile, property_ids in outdated.items():
         store.forget_scores(connection, profile, property_ids)
     return sum(map(len, outdated.values()))
-
-
-@contextmanager
-def _no_collecting() -> Iterator[None]:
-    """Very many objects are made, none in circles; to look for such takes a quarter of the time."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()

@@ -42,15 +42,22 @@ class Found:
 def search(connection: Connection, query: SearchQuery, *, now: float) -> Found:
     """Every flat that fulfils a query at this moment."""
     around = read_around(connection, query, now=now)
-    # The words are read only of the flats that pass everything else.
+    fitting, around = find_fitting(connection, _flats(connection, query, now), query, around)
+    known = [one for one in fitting if not one.unknown or query.unknown == "ok"]
+    apart = [one for one in fitting if one.unknown] if query.unknown == "apart" else []
+    return Found(ordered(known, query, around), ordered(apart, query, around), around)
+
+
+def find_fitting(
+    connection: Connection, flats: Iterable[Flat], query: SearchQuery, around: Around
+) -> tuple[list[Judged], Around]:
+    """Whatever no condition rules out, in the order given; words are read only of what passes the rest."""
     quick = [named for named in checks_for(query) if named[0] not in _WORDS]
-    fitting = _fitting(_flats(connection, query, now), quick, around)
+    fitting = _fitting(flats, quick, around)
     if query.word or query.not_word:
         around = with_words(connection, around, (one.flat for one in fitting))
         fitting = _fitting((one.flat for one in fitting), checks_for(query), around)
-    known = [one for one in fitting if not one.unknown or query.unknown == "ok"]
-    apart = [one for one in fitting if one.unknown] if query.unknown == "apart" else []
-    return Found(_ordered(known, query, around), _ordered(apart, query, around), around)
+    return fitting, around
 
 
 def matches(flat: Flat, query: SearchQuery, around: Around) -> State:
@@ -96,7 +103,7 @@ def _judged(flat: Flat, checks: Iterable[Named], around: Around) -> Judged | Non
     return Judged(flat, tuple(unknown))
 
 
-def _ordered(found: Iterable[Judged], query: SearchQuery, around: Around) -> tuple[Judged, ...]:
+def ordered(found: Iterable[Judged], query: SearchQuery, around: Around) -> tuple[Judged, ...]:
     """In the order asked for; what is not known comes last, ties by id."""
 
     def key(one: Judged) -> tuple[bool, float, int]:

@@ -5,15 +5,17 @@ import re
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 from sqlalchemy import delete, insert, select, update
 from streamlit.testing.v1 import AppTest
 
-from app_runs import open_screen, put_adverts, store, table, words
+from app_runs import APP, PATIENCE, open_screen, put_adverts, store, table, words
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.evaluations import evaluation_of
 from sale_sofia.data.history_schema import market_events
+from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.notes import notes_of
 from sale_sofia.data.property_schema import listing_sources
 from sale_sofia.data.saved_searches import list_searches
@@ -22,8 +24,10 @@ from sale_sofia.data.viewings import viewings_of
 from sale_sofia.insights.flat_rows import read_flats
 from sale_sofia.insights.searching import SearchQuery
 from sale_sofia.insights.searching_run import search
+from sale_sofia.insights.valuation import value_property
 from sale_sofia.properties import overrides
 from sale_sofia.properties.runs import PropertyMatching
+from valued_flats import some_adverts
 
 DAY = 86_400.0
 KNOWN = {
@@ -281,6 +285,37 @@ def test_a_property_shows_facts_with_their_sources_and_disagreements(
     assert "href='https://www.imot.bg/obiava-1b1' target='_blank' rel='noopener noreferrer nofollow'" in told
     assert "<b>бюджет</b>: минава" in told
     assert "<th scope='row'>Местен данък, нотариус, вписване</th>" in told
+
+
+def test_a_property_has_the_fair_price_of_the_stored_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VALUATION_LEAST_FLATS", "50")
+    with store(tmp_path).write() as connection:
+        save_listings(connection, [Sighting(one, time.time()) for one in some_adverts(60)])
+    PropertyMatching(Settings(data_dir=tmp_path), store(tmp_path)).match_all()
+    settings = Settings(data_dir=tmp_path)
+    assert "Още няма модел на цените" in words(_property(tmp_path, monkeypatch, 1))
+    found = value_property(store(tmp_path), settings, 1)
+    told = words(_property(tmp_path, monkeypatch, 1))
+    assert found.fair
+    assert found.flat.area_sqm
+    middle = f"{found.fair.middle * found.flat.area_sqm:,.0f}".replace(",", " ")
+    assert f"среда € {middle} (по {found.rests_on} имота)" in told
+
+
+def test_a_property_leads_to_the_market_of_its_neighbourhood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_adverts(tmp_path, KNOWN)
+    links = _property(tmp_path, monkeypatch, 1).get("page_link")
+    (asked,) = [parse_qs(link.proto.query_string) for link in links if link.proto.page.endswith("market")]
+    market = AppTest.from_file(str(APP / "main.py"), default_timeout=PATIENCE)
+    market.switch_page("screens/market.py")
+    for name, values in asked.items():
+        market.query_params[name] = values
+    market.run()
+    assert market.selectbox(key="place").value == "Лозенец"
 
 
 def _twins(data: Path, other: dict[str, Any]) -> int:

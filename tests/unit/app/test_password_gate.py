@@ -20,6 +20,8 @@ from sale_sofia.config.dashboard_server import (
 )
 
 PASSWORD = "correct horse"  # noqa: S105 - of this test
+ANOTHERS = 'theme={"dark": true}'
+"""A cookie of another program of the same machine: browsers send it to all ports."""
 SECRET = "behind the gate"  # noqa: S105 - what must not be seen
 
 
@@ -62,7 +64,7 @@ def ask(
 
     async def send() -> httpx.Response:
         transport = httpx.ASGITransport(gate, client=(host, 5000))
-        headers = {"cookie": f"{COOKIE}={cookie}"} if cookie else {}
+        headers = {"cookie": f"{ANOTHERS}; {COOKIE}={cookie}"} if cookie else {}
         async with httpx.AsyncClient(
             transport=transport, base_url="http://house", headers=headers
         ) as browser:

@@ -74,6 +74,12 @@ def test_every_key_has_both_languages_and_the_same_gaps() -> None:
         assert gaps[0] == gaps[1], key
 
 
+def test_no_key_stands_there_twice() -> None:
+    """The later one would count, unseen."""
+    keys = re.findall(r'^"?([\w.]+)"?:', (APP / "words.yaml").read_text("utf-8"), re.MULTILINE)
+    assert sorted(keys) == sorted(dictionary())
+
+
 def test_every_key_that_the_pages_say_is_there() -> None:
     said = {match[2] for path in APP.rglob("*.py") for match in KEY.finditer(path.read_text("utf-8"))}
     plain = {key for key in said if "{" not in key}

@@ -6,10 +6,10 @@ import streamlit as st
 
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.app import alert_rules, alerts, safe, state
+from sale_sofia.app.sentences import refusal
 from sale_sofia.app.words import say
 from sale_sofia.config.alert_file import RULE_KINDS, AlertsError, AlertsFile, load_alerts
 from sale_sofia.config.alerts import ALERTS_FILE, SHOWN_MESSAGES
-from sale_sofia.config.screens import LONGEST_CELL
 from sale_sofia.data.alert_outbox import read_log
 from sale_sofia.data.alerts import read_rules
 
@@ -22,7 +22,7 @@ def page() -> None:
     try:
         file = load_alerts(state.settings().data_dir)
     except AlertsError as error:
-        st.error(safe.markdown(error, LONGEST_CELL))
+        st.error(refusal(error))
         return
     if file is None:
         st.info(say("alerts.no_file"))
@@ -47,7 +47,7 @@ def _channels(file: AlertsFile) -> None:
 
 def _tell(error: str | None) -> None:
     if error:
-        st.error(safe.markdown(error, LONGEST_CELL))
+        st.error(refusal(error))
     else:
         st.success(say("alerts.taken"))
 

@@ -5,9 +5,9 @@ import streamlit as st
 from sale_sofia.app import card, cross_site, formatting, navigation, snapshot
 from sale_sofia.app.deck import Deck, open_deck, read_steps
 from sale_sofia.app.words import say
+from sale_sofia.config.screens import OFFERS_PER_PAGE
 from sale_sofia.insights.elsewhere import cheaper_elsewhere
 
-OFFERS_PER_PAGE = 12
 COLUMNS = 3
 
 

@@ -13,9 +13,9 @@ from sale_sofia.data.incidents import newest_incidents
 from sale_sofia.data.pages import PageRecord
 from sale_sofia.monitoring.portal_health import DataState
 from sale_sofia.monitoring.portal_rows import PortalRow, read_portals, read_runs
-from sale_sofia.scraping.assembly import open_archive
 from sale_sofia.scraping.live_state import LiveState, proxy_rows, read_live_state
 from sale_sofia.scraping.reparse import reparse_pages
+from sale_sofia.scraping.store import open_archive
 from sale_sofia.websites.registry import AVAILABLE_SITES
 
 TRENDS = ("adverts", "new", "changed", "gone", "failed")

@@ -5,15 +5,15 @@ from typing import Final
 
 import streamlit as st
 
-from sale_sofia.app import filters, formatting, results, safe, saved, state
+from sale_sofia.app import filters, formatting, results, saved, state
 from sale_sofia.app.deck import Deck, count_line, open_deck, show_cards
 from sale_sofia.app.maps import show_map
-from sale_sofia.app.results import Result, WrongSearch
+from sale_sofia.app.results import Result
+from sale_sofia.app.sentences import refusal
 from sale_sofia.app.tables import export, show_table
 from sale_sofia.app.words import say
-from sale_sofia.config.screens import LONGEST_CELL
 from sale_sofia.insights.flats import Flat
-from sale_sofia.insights.searching import SearchQuery
+from sale_sofia.insights.searching import SearchQuery, WrongSearch
 
 VIEWS: Final = ("gallery", "table", "map")
 
@@ -40,14 +40,14 @@ def _query(deck: Deck) -> SearchQuery | None:
     try:
         results.open_search(deck)
     except WrongSearch as error:
-        st.error(say("search.wrong_address", why=safe.markdown(error, LONGEST_CELL)))
+        st.error(say("search.wrong_address", why=refusal(error)))
     with st.sidebar:
         _choices()
         filters.draw()
     try:
         return results.query_now(deck)
     except WrongSearch as error:
-        st.error(say("search.wrong", why=safe.markdown(error, LONGEST_CELL)))
+        st.error(say("search.wrong", why=refusal(error)))
         return None
 
 
