@@ -3,21 +3,19 @@
 import os
 import sqlite3
 import sys
-from importlib.metadata import version
 from typing import Annotated, ClassVar
 
 import typer
 
 from sale_sofia.commands.console import BAD_INPUT, out
+from sale_sofia.commands.contents import CONTENTS
 from sale_sofia.commands.lazy_group import LazyGroup
 from sale_sofia.commands.saying import complain, speak_in_lines
-from sale_sofia.config.settings import SettingsError, load_settings
 from sale_sofia.data.errors import DatabaseError
 from sale_sofia.data.job_model import UnknownJob
 from sale_sofia.resilience.errors import ServiceRedis
 from sale_sofia.scraping.errors import SiteBusy
 from sale_sofia.services.errors import ServiceError
-from sale_sofia.services.logs import log_for_person
 from sale_sofia.services.own_files import keep_others_out
 
 _ONE_SENTENCE = (
@@ -34,60 +32,7 @@ _ONE_SENTENCE = (
 
 
 class _Commands(LazyGroup):
-    table: ClassVar = {
-        "demo": "demo:demo",
-        "dashboard": "dashboard:dashboard",
-        "crawl": "crawl:crawl",
-        "resume": "crawl:resume",
-        "cancel": "overview:cancel",
-        "jobs": "overview:jobs",
-        "status": "overview:status",
-        "report": "report:report",
-        "metrics": "metrics:metrics",
-        "changes": "changes:changes",
-        "price-history": "changes:price_history_command",
-        "sweeps": "changes:sweeps",
-        "score": "score:score",
-        "profiles": "profiles:app",
-        "properties": "properties:app",
-        "search": "search:app",
-        "shortlist": "evaluation:shortlist",
-        "reject": "evaluation:reject",
-        "mark": "evaluation:mark",
-        "decide": "evaluation:decide",
-        "note": "evaluation:note",
-        "renovation": "evaluation:renovation",
-        "evaluation": "evaluation:evaluation",
-        "viewing": "viewings:app",
-        "match": "properties:match",
-        "agencies": "properties:agencies",
-        "alerts": "alerts:app",
-        "market": "market:market",
-        "value": "valuation:value",
-        "extract": "extract:extract",
-        "enrich": "extract:enrich",
-        "errors": "errors:errors",
-        "rate": "gates:rate",
-        "circuits": "gates:circuits",
-        "proxies": "proxies:app",
-        "rotator": "proxy_services:rotator",
-        "up": "services:up",
-        "down": "services:down",
-        "worker": "services:worker",
-        "beat": "services:beat",
-        "flower": "services:flower",
-        "export": "operations:export",
-        "reparse": "operations:reparse",
-        "prune": "operations:prune",
-        "backup": "backup:app",
-        "restore": "restore:restore",
-        "parse": "pages:parse",
-        "sites": "sites:app",
-        "db": "operations:db_app",
-        "settings": "operations:settings",
-        "doctor": "doctor:doctor",
-        "simulate": "simulate:app",
-    }
+    contents: ClassVar = CONTENTS
 
 
 app = typer.Typer(
@@ -111,6 +56,8 @@ def main() -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - slow to import; every command pays for it
+
         out.print(f"sale-sofia {version('sale-sofia')}", highlight=False)
         raise typer.Exit
 
@@ -126,6 +73,13 @@ def _options(
 ) -> None:
     if log_json:
         os.environ["LOG_JSON"] = "true"  # where the command itself, and what it starts, look for it
+    _set_up_logging()
+
+
+def _set_up_logging() -> None:
+    from sale_sofia.config.settings import SettingsError, load_settings  # noqa: PLC0415 - as slow as all the rest,
+    from sale_sofia.services.logs import log_for_person  # noqa: PLC0415 - and help and version need neither
+
     try:
         settings = load_settings()
     except SettingsError:  # the command that needs them says what is wrong

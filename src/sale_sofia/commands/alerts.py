@@ -21,19 +21,20 @@ from sale_sofia.config.alerts import ALERTS_FILE, SHOWN_MESSAGES
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.data.alert_outbox import SENDING, SENT, WAITING, Entry, count_messages, read_log
 from sale_sofia.data.alerts import read_rules
-from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 from sale_sofia.services.logs import log_to_file
 
-app = typer.Typer(help="Alerts: tell buyers and operators what is new.", no_args_is_help=True)
+app = typer.Typer(
+    help="Alerts: tell buyers and operators what is new. `alerts init` begins; docs/alerts.md says how.",
+    no_args_is_help=True,
+)
 
 
 @app.command()
 def run(as_json: AsJson = False) -> None:
     """Look what is new, decide what is told, and send what is due; as often as you like."""
     settings = load_settings()
-    database = _database(settings)
+    database = open_ready(settings)
     file = _file(settings)
     check_file(settings, database, file)
     log_to_file(settings, "alerts")
@@ -100,7 +101,7 @@ def show_log(
     if state not in {None, WAITING, SENDING, SENT}:
         raise typer.BadParameter(f"no state {state!r}; allowed: {WAITING}, {SENDING}, {SENT}")
     settings = load_settings()
-    found = _database(settings).run_read(partial(read_log, limit=limit, state=state))
+    found = open_ready(settings).run_read(partial(read_log, limit=limit, state=state))
     if as_json:
         print_json({"messages": [_record(one, settings.alert_language) for one in found]})
     elif not found:
@@ -118,7 +119,7 @@ def _record(entry: Entry, language: str) -> dict[str, Any]:
 def rules(as_json: AsJson = False) -> None:
     """Show the rules: of what they tell, since when they watch, and through which channels."""
     settings = load_settings()
-    database, file = _database(settings), _file(settings)
+    database, file = open_ready(settings), _file(settings)
     check_file(settings, database, file)
     since = {name: state.since for name, state in database.run_read(read_rules).items()}
     if as_json:
@@ -148,7 +149,7 @@ def channels(as_json: AsJson = False) -> None:
 
 @app.command()
 def init() -> None:
-    """Write a file of rules to begin with; one that is there is left as it is."""
+    """Write a file of channels and rules to begin with; one that is there is left as it is."""
     rules_file = _rule_file()
     rules_file.begin()
     log.print(f"written: {rules_file.path}", highlight=False, soft_wrap=True)
@@ -182,12 +183,17 @@ def remove(name: RuleName) -> None:
 @app.command()
 def add(
     name: RuleName,
-    channel: Annotated[list[str], typer.Option(help="Through this channel; several times for several.")],
+    channel: Annotated[
+        list[str], typer.Option(help="Through this one of `sale-sofia alerts channels`; may be repeated.")
+    ],
     profile: Annotated[str | None, typer.Option(help="Of the flats that pass this profile.")] = None,
     search: Annotated[str | None, typer.Option(help="Of the flats of this saved search.")] = None,
     digest: Annotated[str | None, typer.Option(help="Once a day at this time, as 08:30.")] = None,
 ) -> None:
-    """Add a rule for a buyer at the end of the file; without profile and search it is of those you follow."""
+    """Add a rule for a buyer at the end of the file; without profile and search it is of your shortlist.
+
+    For example: sale-sofia alerts add "My flat" --profile default --channel mail
+    """
     of = {"profile": profile, "search": search, "digest": digest}
     given = {key: value for key, value in of.items() if value is not None}
     followed = {} if profile or search else {"shortlist": True}
@@ -197,7 +203,7 @@ def add(
 
 def _rule_file() -> RuleFile:
     settings = load_settings()
-    return RuleFile(settings, _database(settings))
+    return RuleFile(settings, open_ready(settings))
 
 
 def _say(sentence: str) -> None:
@@ -210,9 +216,3 @@ def _file(settings: Settings) -> AlertsFile:
         place = settings.data_dir / ALERTS_FILE
         raise AlertsError(f"there is no {place}; `sale-sofia alerts init` writes one to begin with")
     return file
-
-
-def _database(settings: Settings) -> Database:
-    database = open_database(settings)
-    initialize_database(database)
-    return database

@@ -23,7 +23,7 @@ from sale_sofia.data.backup_reading import unpack
 from sale_sofia.data.backup_snapshot import Progress, examined
 from sale_sofia.scraping.store import open_database
 
-app = typer.Typer(help="Make a backup; list and check those there are.")
+app = typer.Typer()
 To = Annotated[
     Path | None, typer.Option("--to", metavar="DIR", help="The folder of the backups; BACKUP_DIR without it.")
 ]
@@ -40,7 +40,10 @@ def backup(
     no_pages: Annotated[bool, typer.Option("--no-pages", help="Leave out the page archive.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Back up the database and all that belongs to it into one file, also while crawls run."""
+    """Back up the database and all that belongs to it into one file, also while crawls run.
+
+    For example: sale-sofia backup --to /mnt/backups --keep 7
+    """
     if context.invoked_subcommand is not None:
         given = to or keep or no_pages or as_json
         refuse(given, f"options go after the word: `sale-sofia backup {context.invoked_subcommand} …`")

@@ -19,33 +19,25 @@ from sale_sofia.commands.change_tables import (
     sweeps_table,
 )
 from sale_sofia.commands.console import AsJson, log, out, print_json
-from sale_sofia.commands.moments import moment_of
+from sale_sofia.commands.moments import ALLOWED, moment_of
 from sale_sofia.config.history import SHOWN_CHANGES, SHOWN_SWEEPS
 from sale_sofia.config.settings import load_settings
 from sale_sofia.data.changes import CHANGE_KINDS, Happening, happenings
-from sale_sofia.data.database import Database
 from sale_sofia.data.listing_rows import moment_text
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.data.price_history import PriceHistory, price_history
 from sale_sofia.data.price_meaning import price_per_sqm
 from sale_sofia.data.sweeps import list_sweeps
 from sale_sofia.scraping.addresses import UnknownAdvert, advert_of
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 from sale_sofia.websites.registry import get_scraper
 
 Site = Annotated[str | None, typer.Option(help="Only of this portal.")]
 
 
-def _database() -> Database:
-    database = open_database(load_settings())
-    initialize_database(database)
-    return database
-
-
 def changes(
     since: Annotated[
         str,
-        typer.Option(help="today, yesterday, a date, a moment, or an age like 24h or 7d."),
+        typer.Option(help=f"Since when: {ALLOWED}."),
     ] = "yesterday",
     kind: Annotated[
         list[str] | None,
@@ -54,11 +46,14 @@ def changes(
     site: Site = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is new, got another price, was edited, is gone or came back; a line of JSON for each."""
+    """Show what is new, got another price, was edited, is gone or came back; with --json a line for each.
+
+    For example: sale-sofia changes --since 7d --kind price
+    """
     start, kinds = moment_of(since, datetime.now(UTC)), _kinds(kind)
     if site is not None:
         get_scraper(site)  # a name that is none is said to be
-    with _database().read() as connection:
+    with open_ready(load_settings()).read() as connection:
         found = (one for one in happenings(connection, start, site) if one.kind in kinds)
         if as_json:
             for one in found:
@@ -117,7 +112,7 @@ def price_history_command(
     """Show every price an advert had, with VAT and per m², and how long it has been on the market."""
     site, external_id = advert_of(listing)
     read = partial(price_history, site=site, external_id=external_id, now=time.time())
-    found: list[PriceHistory] = _database().run_read(read)
+    found: list[PriceHistory] = open_ready(load_settings()).run_read(read)
     if not found:
         raise UnknownAdvert(f"advert {external_id} of {site} was never seen")
     if as_json:
@@ -132,7 +127,7 @@ def sweeps(site: Site = None, as_json: AsJson = False) -> None:
     """List the newest sweeps: whether each was complete, what it saw, and how many adverts it found gone."""
     if site is not None:
         get_scraper(site)
-    found = _database().run_read(partial(list_sweeps, limit=SHOWN_SWEEPS, site=site))
+    found = open_ready(load_settings()).run_read(partial(list_sweeps, limit=SHOWN_SWEEPS, site=site))
     if as_json:
         print_json({"sweeps": [asdict(one) for one in found]})
     elif not found:

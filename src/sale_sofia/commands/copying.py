@@ -33,6 +33,8 @@ def copy(
 ) -> None:
     """Copy a whole database, SQLite or PostgreSQL, into an empty one; stopped, the same command goes on.
 
+    For example: sale-sofia db copy --from sqlite:///data/sale_sofia.db --to postgresql://me@localhost/flats
+
     Leave a server's password out of the URL: DATABASE_PASSWORD_FILE or ~/.pgpass can say it unseen.
     """
     source, target = database_at("--from", source_url), database_at("--to", target_url)

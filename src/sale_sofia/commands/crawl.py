@@ -3,25 +3,25 @@
 import asyncio
 import signal
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from sale_sofia.commands.conclusion import conclude
-from sale_sofia.commands.console import AsJson, log, out
+from sale_sofia.commands.console import AsJson, log, out, print_json
 from sale_sofia.commands.crawl_tables import estimate_table
-from sale_sofia.commands.parallel import crawl_in_parallel, resume_in_parallel
 from sale_sofia.commands.progress import CrawlProgress
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.config.site_config import load_site_config, start_urls_of
 from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.proxies.browser_setup import check_browser
+from sale_sofia.scraping.estimate import Estimate
 from sale_sofia.scraping.estimate import estimate as estimate_site
 from sale_sofia.scraping.jobs import SiteReport
 from sale_sofia.scraping.local_runner import LocalRunner
 from sale_sofia.scraping.planning import JobPlan, job_to_resume, plan_job, unfinished_jobs
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 from sale_sofia.services.logs import log_to_file
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 
@@ -55,20 +55,26 @@ def crawl(
     parallel: Parallel = None,
     as_json: AsJson = False,
 ) -> None:
-    """Crawl portals, all at once, each at its own rate. Stopped or killed, it goes on from there."""
+    """Crawl portals, all at once, each at its own rate. Stopped or killed, it goes on from there.
+
+    A first look: sale-sofia crawl imot.bg --limit 50
+
+    What all would take: sale-sofia crawl --estimate
+    """
     settings = _in_mode(load_settings(), parallel)
-    names = sites or list(AVAILABLE_SITES)
+    names = list(dict.fromkeys(sites or AVAILABLE_SITES))  # one named twice is crawled once
     if start_url and len(names) != 1:
         raise typer.BadParameter("--start-url needs exactly one SITE: its name decides how pages are read")
     plans = [JobPlan(get_scraper(name), _start_urls(name, start_url), limit, fresh, full) for name in names]
     check_browser(settings, names)
     if settings.parallel_scraping and not estimate:
+        from sale_sofia.commands.parallel import crawl_in_parallel  # noqa: PLC0415 - a local crawl needs no services
+
         crawl_in_parallel(settings, plans, as_json=as_json)
         return
-    database = open_database(settings)
-    initialize_database(database)
+    database = open_ready(settings)
     if estimate:
-        _print_estimates(settings, database, names, limit)
+        _show_estimates([_estimate(settings, database, name, limit) for name in names], as_json=as_json)
         return
     finish(settings, database, [plan_job(settings, database, plan) for plan in plans], as_json=as_json)
 
@@ -81,10 +87,16 @@ def _start_urls(name: str, given: list[str] | None) -> tuple[str, ...]:
     return tuple(given) if given else start_urls_of(name)
 
 
-def _print_estimates(settings: Settings, database: Database, names: Sequence[str], limit: int | None) -> None:
+def _estimate(settings: Settings, database: Database, name: str, limit: int | None) -> Estimate:
     with database.read() as connection:
-        found = [estimate_site(connection, settings, load_site_config(name), limit) for name in names]
-    out.print(estimate_table(found))
+        return estimate_site(connection, settings, load_site_config(name), limit)
+
+
+def _show_estimates(found: Sequence[Estimate], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"estimates": [{**asdict(one), "hours": one.hours} for one in found]})
+    else:
+        out.print(estimate_table(found))
 
 
 def resume(
@@ -96,15 +108,22 @@ def resume(
 ) -> None:
     """Go on with crawls that were stopped or killed: nothing is lost, nothing is fetched twice."""
     settings = _in_mode(load_settings(), parallel)
-    database = open_database(settings)
-    initialize_database(database)
+    database = open_ready(settings)
     job_ids = [job_to_resume(database, job)] if job else unfinished_jobs(database)
     if not job_ids:
-        log.print("nothing to resume: every job has ended")
+        _say_nothing_to_resume(as_json=as_json)
     elif settings.parallel_scraping:
+        from sale_sofia.commands.parallel import resume_in_parallel  # noqa: PLC0415 - as above
+
         resume_in_parallel(settings, job_ids, as_json=as_json)
     else:
         finish(settings, database, job_ids, as_json=as_json)
+
+
+def _say_nothing_to_resume(*, as_json: bool) -> None:
+    if as_json:
+        print_json({"jobs": [], "stopped": False})
+    log.print("nothing to resume: every job has ended")
 
 
 def finish(settings: Settings, database: Database, job_ids: Sequence[str], *, as_json: bool) -> None:
@@ -122,6 +141,6 @@ async def run_jobs(
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stop.set)
-    async with CrawlProgress(database, job_ids, log) as progress:
-        reports = await LocalRunner(settings, database, progress.advance).run(job_ids, stop)
+    async with CrawlProgress(database, job_ids, log):
+        reports = await LocalRunner(settings, database).run(job_ids, stop)
     return reports, stop.is_set()

@@ -3,22 +3,15 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from rich import box
 from rich.table import Table
 
+from sale_sofia.commands.tables import plain_table
 from sale_sofia.data.incidents import Incident
 from sale_sofia.data.jobs import Job
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.scraping.estimate import Estimate
 from sale_sofia.scraping.jobs import SiteReport
 from sale_sofia.scraping.status import Offer, SiteStatus
-
-
-def _table(title: str, *headings: str, numbers: Sequence[str] = ()) -> Table:
-    table = Table(title=title, box=box.SIMPLE, padding=(0, 1, 0, 0))
-    for heading in headings:
-        table.add_column(heading, justify="right" if heading in numbers else "left", no_wrap=True)
-    return table
 
 
 def number(value: float | None, digits: int = 0) -> str:
@@ -34,7 +27,7 @@ def moment(seconds: float | None) -> str:
 def estimate_table(estimates: Sequence[Estimate]) -> Table:
     """Requests and hours per portal."""
     counted = ("requests", "a minute", "hours")
-    table = _table("One sweep at the current rates", "site", *counted, "from", numbers=counted)
+    table = plain_table("One sweep at the current rates", ("site",), counted, "from")
     for one in estimates:
         cells = (number(one.requests), number(one.requests_per_minute), number(one.hours, 1))
         table.add_row(one.site, *cells, one.basis)
@@ -44,7 +37,7 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
 def reports_table(reports: Sequence[SiteReport]) -> Table:
     """What came of each portal's job."""
     counted = ("adverts", "new", "changed", "failed", "requests", "seconds")
-    table = _table("Crawled", "site", "state", *counted, numbers=counted)
+    table = plain_table("Crawled", ("site", "state"), counted)
     for one in reports:
         counts = (one.adverts, one.new, one.changed, one.failed, one.requests)
         table.add_row(one.site, one.state, *map(number, counts), number(one.seconds, 1))
@@ -54,7 +47,7 @@ def reports_table(reports: Sequence[SiteReport]) -> Table:
 def best_table(offers: Sequence[Offer]) -> Table:
     """The best offers by price per square metre."""
     counted = ("rooms", "m²", "€", "€/m²")
-    table = _table("Lowest price per m²", "site", "advert", "neighbourhood", *counted, numbers=counted)
+    table = plain_table("Lowest price per m²", ("site", "advert", "neighbourhood"), counted)
     for one in offers:
         cells = (number(one.rooms), number(one.area_sqm), number(one.price_eur), number(one.price_per_sqm))
         table.add_row(one.site, one.external_id, one.neighbourhood or "?", *cells)
@@ -64,7 +57,7 @@ def best_table(offers: Sequence[Offer]) -> Table:
 def jobs_table(jobs: Sequence[Job]) -> Table:
     """The newest jobs; a job's name begins with its portal and the moment it was made."""
     counted = ("requests", "new", "changed", "seconds")
-    table = _table("Jobs", "job", "state", *counted, numbers=counted)
+    table = plain_table("Jobs", ("job", "state"), counted)
     for job in jobs:
         counts = (job.requests, job.new_listings, job.changed_listings, job.seconds)
         table.add_row(job.id, job.state.value, *map(number, counts))
@@ -74,7 +67,9 @@ def jobs_table(jobs: Sequence[Job]) -> Table:
 def status_table(statuses: Sequence[SiteStatus]) -> Table:
     """The state of each portal's data."""
     counted = ("adverts", "pending", "failed")
-    table = _table("Portals", "site", *counted, "last seen", "last job", numbers=counted)
+    table = plain_table("Portals", ("site",), counted)
+    for heading in ("last seen", "last job"):
+        table.add_column(heading, no_wrap=True)
     for one in statuses:
         counts = (number(one.adverts), number(one.pending), number(one.failed))
         table.add_row(one.site, *counts, moment(one.last_seen_at), one.job_state or "none yet")

@@ -11,8 +11,7 @@ from sale_sofia.commands.console import log, out
 from sale_sofia.config.dashboard_server import DASHBOARD_HOST, DASHBOARD_PORT
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.config.settings_environment import environment_of
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 from sale_sofia.services.dashboard_server import checked_host, free_port, start_dashboard
 from sale_sofia.services.stop_signals import Interrupted, StopSignals
 
@@ -42,7 +41,7 @@ def serve_dashboard(
     """Serve until somebody asks for an end; says the address once it answers, and opens it on a screen."""
     address = checked_host(host, settings)
     free = free_port(address, port)
-    initialize_database(open_database(settings))
+    open_ready(settings)
     environ = environment_of(settings, os.environ)
     with StopSignals() as signals, start_dashboard(settings, address, free, environ) as server:
         try:

@@ -16,21 +16,25 @@ from sale_sofia.commands.console import log, out
 from sale_sofia.commands.crawl import run_jobs
 from sale_sofia.commands.dashboard import has_terminal, serve_dashboard
 from sale_sofia.commands.demo_days import DemoDays, as_if_it_were
-from sale_sofia.config.dashboard_server import DASHBOARD_HOST, DASHBOARD_PORT, DEMO_DAYS
+from sale_sofia.config.dashboard_server import (
+    DASHBOARD_HOST,
+    DASHBOARD_PORT,
+    DEMO_DAYS,
+    DEMO_REQUESTS_PER_MINUTE,
+    DEMO_SEED,
+)
 from sale_sofia.config.settings import DATABASE_FILE, Settings, load_settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.job_model import JobState
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.llm.enrichment import Summary, read_all
 from sale_sofia.scraping.jobs import SiteReport
 from sale_sofia.scraping.planning import JobPlan, plan_job
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 from sale_sofia.services.logs import log_to_file
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SITES, SimulatorConfig
 from sale_sofia.websites.registry import get_scraper
 
-_REQUESTS_PER_MINUTE = 3000.0  # the simulated portals ask for no patience; slow enough to pull the plug
 _GO_ON = "stopped; go on with: sale-sofia demo"
 
 
@@ -38,7 +42,7 @@ def demo(
     properties: Annotated[
         int, typer.Option(min=1, max=10_000, help="How many adverts each portal has.")
     ] = 300,
-    seed: Annotated[int, typer.Option(help="Another seed, another city.")] = 1,
+    seed: Annotated[int, typer.Option(help="Another seed, another city.")] = DEMO_SEED,
     days: Annotated[
         int, typer.Option(min=0, max=60, help="How many days have passed when it is first shown.")
     ] = DEMO_DAYS,
@@ -46,8 +50,7 @@ def demo(
     """Crawl two simulated portals, day after day, and show them. Stopped or killed, it goes on from there."""
     settings = _demo_settings(load_settings())
     log_to_file(settings, "demo")
-    database = open_database(settings)
-    initialize_database(database)
+    database = open_ready(settings)
     passed = DemoDays.remembered(settings.data_dir / "began", days, time.time())
     config = SimulatorConfig(properties=properties, seed=seed, port=_port(settings.data_dir), rivals=True)
     _crawl_days(settings, database, config, passed)
@@ -102,7 +105,7 @@ def _show(settings: Settings) -> None:
 
 def _demo_settings(settings: Settings) -> Settings:
     folder = settings.data_dir / "demo"
-    rates = {"default": _REQUESTS_PER_MINUTE, **dict.fromkeys(SITES, _REQUESTS_PER_MINUTE)}
+    rates = {"default": DEMO_REQUESTS_PER_MINUTE, **dict.fromkeys(SITES, DEMO_REQUESTS_PER_MINUTE)}
     return settings.model_copy(
         update={
             "data_dir": folder,

@@ -41,7 +41,10 @@ def _robots(sites: Sequence[str]) -> list[Check]:
 
 
 def _table(checks: list[Check]) -> Table:
-    table = Table("", "check", "found", "what to do")
+    """With a column of advice only where there is any."""
+    advised = any(check.advice for check in checks)
+    table = Table("", "check", "found", *(["what to do"] if advised else []))
     for check in checks:
-        table.add_row("✓" if check.ok else "✗", check.name, check.detail, check.advice or "")
+        advice = [check.advice or ""] if advised else []
+        table.add_row("✓" if check.ok else "✗", check.name, check.detail, *advice)
     return table

@@ -13,13 +13,11 @@ from sale_sofia.commands.console import NOT_ALL_RIGHT, AsJson, log, out, print_j
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.drift import last_run, open_drift
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.monitoring.drift import accept_drift, evidence_of
 from sale_sofia.monitoring.drift_checks import Check, Verdict
 from sale_sofia.monitoring.drift_judging import checks
-from sale_sofia.scraping.assembly import open_archive
 from sale_sofia.scraping.repair import Repair, propose_repair
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_archive, open_ready
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 from sale_sofia.websites.repairing import Proposal, written
 
@@ -39,8 +37,7 @@ def drift(
     Where a change is meant to stay, and the site file is right, say so with --accept.
     """
     settings, sites = load_settings(), _sites(site)
-    database = open_database(settings)
-    initialize_database(database)
+    database = open_ready(settings)
     if accept:
         _accept(database, settings, site)
         return
@@ -120,8 +117,7 @@ def repair(
     """
     get_scraper(site)
     settings = load_settings()
-    database = open_database(settings)
-    initialize_database(database)
+    database = open_ready(settings)
     found = propose_repair(database, open_archive(settings), site)
     print_json(_as_json(found)) if as_json else _print_repair(found)
     if not any(found.proposals.values()):

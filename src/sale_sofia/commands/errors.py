@@ -8,19 +8,18 @@ import typer
 from rich.table import Table
 
 from sale_sofia.commands.console import AsJson, out, print_json
+from sale_sofia.config.monitoring import SHOWN_ERRORS
 from sale_sofia.config.settings import load_settings
 from sale_sofia.resilience.error_log import Line
 from sale_sofia.resilience.errors import class_names
-from sale_sofia.scraping.assembly import open_error_log
+from sale_sofia.scraping.store import open_error_log
 from sale_sofia.websites.registry import get_scraper
-
-_NEWEST = 20
 
 
 def errors(
     site: Annotated[str | None, typer.Option(help="Only of this portal.")] = None,
     error_class: Annotated[str | None, typer.Option("--class", help="Only of this class.")] = None,
-    limit: Annotated[int, typer.Option(min=0, help="Show so many, the newest.")] = _NEWEST,
+    limit: Annotated[int, typer.Option(min=0, help="Show so many, the newest.")] = SHOWN_ERRORS,
     as_json: AsJson = False,
 ) -> None:
     """Show the error log: how many requests failed by class, and the newest of them."""

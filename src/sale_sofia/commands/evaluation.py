@@ -14,16 +14,16 @@ from sale_sofia.commands.console import AsJson, log, out, print_json, refuse
 from sale_sofia.commands.evaluation_tables import evaluation_parts, history_record, shortlist_table
 from sale_sofia.config.settings import load_settings
 from sale_sofia.data import evaluations
-from sale_sofia.data.database import Database
 from sale_sofia.data.evaluation_fields import DECISIONS, STATUSES, By
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.data.notes import add_note, notes_of
 from sale_sofia.data.viewings import viewings_of
 from sale_sofia.insights.flat_rows import read_flats
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 
 T = TypeVar("T")
-PropertyId = Annotated[int, typer.Argument(metavar="PROPERTY", help="The id of a property.")]
+PropertyId = Annotated[
+    int, typer.Argument(metavar="PROPERTY", help="The id of a property, as `sale-sofia search` shows it.")
+]
 Reason = Annotated[str | None, typer.Option(help="Why.")]
 
 
@@ -57,7 +57,7 @@ def mark(
     reason: Reason = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give a property any status."""
+    """Give a property any status: what you are about to do with it."""
     _mark(property_id, status, reason, as_json=as_json)
 
 
@@ -77,7 +77,7 @@ def renovation(
     euros: Annotated[float, typer.Argument(metavar="EUR", help="What you reckon renovation would cost.")],
     as_json: AsJson = False,
 ) -> None:
-    """Note your own estimate of what renovation costs."""
+    """Note your own estimate of what renovation costs; the shortlist shows it beside the price."""
     _evaluate(property_id, {"renovation_eur": euros}, as_json=as_json)
 
 
@@ -89,7 +89,7 @@ def note(
     """Add a note on a property, or show its notes. Notes are never overwritten."""
     if text is not None:
         write(partial(add_note, property_id=property_id, text=text, by=me()))
-    found = open_ready().run_read(partial(notes_of, property_id=property_id))
+    found = open_ready(load_settings()).run_read(partial(notes_of, property_id=property_id))
     if as_json:
         print_json({"property": property_id, "notes": [asdict(one) for one in found]})
         return
@@ -100,7 +100,7 @@ def note(
 
 def evaluation(property_id: PropertyId, as_json: AsJson = False) -> None:
     """Show all that you said of a property: status, reason, notes, viewings, and every change of them."""
-    told = open_ready().run_read(partial(_told, property_id=property_id))
+    told = open_ready(load_settings()).run_read(partial(_told, property_id=property_id))
     if as_json:
         print_json(told)
         return
@@ -119,7 +119,7 @@ def me() -> By:
 
 def write(work: Callable[[Connection], T]) -> T:
     """What the work gave, when it is stored."""
-    return open_ready().run_write(work)
+    return open_ready(load_settings()).run_write(work)
 
 
 def _mark(property_id: int, status: str, reason: str | None, *, as_json: bool) -> None:
@@ -138,7 +138,7 @@ def _evaluate(property_id: int, fields: dict[str, Any], *, as_json: bool) -> Non
 
 
 def _tell(property_id: int, *, as_json: bool) -> None:
-    now = open_ready().run_read(partial(evaluations.evaluation_of, property_id=property_id))
+    now = open_ready(load_settings()).run_read(partial(evaluations.evaluation_of, property_id=property_id))
     if as_json:
         print_json(asdict(now))
         return
@@ -156,7 +156,7 @@ def _show_shortlist(*, as_json: bool) -> None:
         chosen = {one.property_id: one for one in found.values() if one.status == "shortlist"}
         return [(flat, chosen[flat.property_id]) for flat in read_flats(connection, chosen)]
 
-    listed = sorted(open_ready().run_read(read), key=lambda one: one[0].property_id)
+    listed = sorted(open_ready(load_settings()).run_read(read), key=lambda one: one[0].property_id)
     if as_json:
         print_json({"shortlist": [asdict(said) | {"price_eur": flat.price_eur} for flat, said in listed]})
         return
@@ -173,10 +173,3 @@ def _told(connection: Connection, property_id: int) -> dict[str, Any]:
         "viewings": [asdict(one) for one in viewings_of(connection, property_id)],
         "history": [history_record(one) for one in evaluations.history_of(connection, property_id)],
     }
-
-
-def open_ready() -> Database:
-    """The database of this installation, with all tables."""
-    database = open_database(load_settings())
-    initialize_database(database)
-    return database

@@ -16,12 +16,11 @@ from sale_sofia.config.llm import DISAGREEMENTS_SHOWN
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.descriptions import count_disagreements, read_disagreements
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.llm.attributes import Attributes
 from sale_sofia.llm.dictionary import read_description
 from sale_sofia.llm.enrichment import Summary, ask_all, read_all
 from sale_sofia.resilience.factory import needs_redis
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 from sale_sofia.services.logs import log_to_file
 from sale_sofia.services.running_redis import known_redis_url
 
@@ -43,6 +42,7 @@ def extract(
     """Read what a description says: each field with its status and the words it came from.
 
     One: sale-sofia extract --text-file advert.txt
+
     Many: sale-sofia extract --manifest texts.jsonl (the answers come in the same order).
     """
     if (text_file is None) == (manifest is None):
@@ -104,8 +104,7 @@ def enrich(
     """Read the descriptions of all stored adverts that are new or changed; after a crawl, never during it."""
     settings = load_settings()
     log_to_file(settings, "enrich")
-    database = open_database(settings)
-    initialize_database(database)
+    database = open_ready(settings)
     summary = Summary()
     read_all(database, summary)
     if llm or settings.llm_enabled:

@@ -23,10 +23,13 @@ def rate(
     site: Annotated[str, typer.Argument(help="The portal.")],
     per_minute: Annotated[
         float | None,
-        typer.Argument(help="Requests per minute of all workers together; none: as configured."),
+        typer.Argument(help="Requests per minute of all workers together; without it as configured."),
     ] = None,
 ) -> None:
-    """Change a portal's rate while workers crawl: it holds for all of them from their next request on."""
+    """Change a portal's rate while workers crawl: it holds for all of them from their next request on.
+
+    For example: sale-sofia rate imot.bg 20, and later sale-sofia rate imot.bg to take it back.
+    """
     settings = _shared_settings()
     domain = get_scraper(site).name
     asyncio.run(_set_rate(settings, known_redis_url(settings), domain, per_minute))
@@ -40,7 +43,7 @@ async def _set_rate(settings: Settings, url: str, domain: str, per_minute: float
 
 
 def circuits(as_json: AsJson = False) -> None:
-    """Show each portal's circuit: whether it is asked at all, and what blocked it last."""
+    """Show each portal's circuit: whether it is asked at all (closed) or left alone (open), and why."""
     settings = _shared_settings()
     found = asyncio.run(_circuits(settings, known_redis_url(settings)))
     if as_json:

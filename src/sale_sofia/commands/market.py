@@ -10,10 +10,9 @@ from sale_sofia.commands.console import AsJson, log, out, print_json
 from sale_sofia.commands.market_tables import market_table
 from sale_sofia.config.market import MARKET_LISTED
 from sale_sofia.config.settings import load_settings
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.insights.market import LABEL, VAT_RULE, Deal, Market, read_market
 from sale_sofia.listings.places import find_neighbourhood
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 
 
 def market(
@@ -27,8 +26,7 @@ def market(
     """Show the market by neighbourhood: what is asked for a m², how many come and go, how long they stay."""
     name = _known(neighbourhood)
     settings = load_settings()
-    database = open_database(settings)
-    initialize_database(database)
+    database = open_ready(settings)
     found = database.run_read(partial(read_market, settings=settings, now=time.time(), deal=deal))
     chosen = _chosen(found, name)
     if as_json:

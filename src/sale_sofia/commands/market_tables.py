@@ -2,10 +2,10 @@
 
 from itertools import islice
 
-from rich import box
 from rich.table import Table
 
 from sale_sofia.commands.crawl_tables import number
+from sale_sofia.commands.tables import plain_table
 from sale_sofia.insights.market import LABEL, Cell, Market
 from sale_sofia.insights.market_figures import Figures
 
@@ -15,11 +15,7 @@ _HIDDEN = "–"
 
 def market_table(found: Market, limit: int, *, by_rooms: bool) -> Table:
     """A line for each neighbourhood, or for each kind of flat of one; new and gone are for a week."""
-    table = Table(title=f"The market ({LABEL})", box=box.SIMPLE, padding=(0, 1, 0, 0))
-    table.add_column("neighbourhood", no_wrap=True)
-    table.add_column("rooms", no_wrap=True)
-    for heading in _HEADINGS:
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = plain_table(f"The market ({LABEL})", ("neighbourhood", "rooms"), _HEADINGS)
     shown = (one for one in found.cells.items() if by_rooms or _is_whole(one[0]))
     for cell, figures in islice(shown, limit):
         place = cell.neighbourhood or "all of Sofia"

@@ -11,9 +11,8 @@ import typer
 from sale_sofia.commands.console import log, out
 from sale_sofia.config.metrics import METRICS_HOST, METRICS_SERVER_PORT, STOP_POLL_SECONDS
 from sale_sofia.config.settings import Settings, load_settings
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.scraping.exporting import Exporter
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 from sale_sofia.services.logs import log_to_file
 from sale_sofia.services.metrics_server import serve_metrics
 from sale_sofia.services.stop_signals import StopSignals
@@ -57,6 +56,4 @@ def metrics_served(settings: Settings, host: str, port: int | None) -> Iterator[
 
 
 def _exporter(settings: Settings) -> Exporter:
-    database = open_database(settings)
-    initialize_database(database)
-    return Exporter(settings, database)
+    return Exporter(settings, open_ready(settings))

@@ -14,30 +14,21 @@ from sqlalchemy import Connection
 
 from sale_sofia.commands.console import AsJson, log, out, print_json, refuse
 from sale_sofia.commands.crawl_tables import incident_line, jobs_table, status_table
-from sale_sofia.config.monitoring import STATUS_WATCH_SECONDS
+from sale_sofia.config.monitoring import SHOWN_JOBS, STATUS_WATCH_SECONDS
 from sale_sofia.config.settings import load_settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import Incident, open_incidents
 from sale_sofia.data.jobs import list_jobs
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.scraping.cancelling import cancel_job
 from sale_sofia.scraping.status import SiteStatus, site_statuses
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 from sale_sofia.websites.registry import AVAILABLE_SITES
-
-_NEWEST_JOBS = 20
-
-
-def _database() -> Database:
-    database = open_database(load_settings())
-    initialize_database(database)
-    return database
 
 
 def jobs(as_json: AsJson = False) -> None:
     """List the newest jobs and how each ended."""
-    with _database().read() as connection:
-        found = list_jobs(connection, limit=_NEWEST_JOBS)
+    with open_ready(load_settings()).read() as connection:
+        found = list_jobs(connection, limit=SHOWN_JOBS)
     if as_json:
         print_json({"jobs": [asdict(job) for job in found]})
     else:
@@ -55,7 +46,7 @@ def status(
 ) -> None:
     """Show for each portal how many adverts are stored, how fresh they are, and what its last job did."""
     refuse(watch and as_json, "--watch is for people; leave out --json, or run it again and again")
-    database = _database()
+    database = open_ready(load_settings())
     if watch:
         _watch(database)
         return
@@ -87,5 +78,7 @@ def _watch(database: Database) -> None:
 
 def cancel(job: Annotated[str, typer.Argument(help="A job of `sale-sofia jobs`.")]) -> None:
     """End a job for good, whoever crawls it: no further page of it is begun. What is stored stays."""
-    ended = _database().run_write(lambda connection: cancel_job(connection, job, now=time.time()))
+    ended = open_ready(load_settings()).run_write(
+        lambda connection: cancel_job(connection, job, now=time.time())
+    )
     log.print(f"job {job} is cancelled" if ended else f"job {job} was cancelled before", highlight=False)

@@ -26,6 +26,7 @@ def parse(
     """Read saved pages and print what they say, as JSON.
 
     One page: sale-sofia parse imot.bg page.html --url https://www.imot.bg/obiava-…
+
     Many: sale-sofia parse --manifest pages.jsonl (a bad page is an answer of kind "error"; the run goes on).
     """
     if manifest is not None:

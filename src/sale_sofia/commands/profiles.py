@@ -19,13 +19,13 @@ from sale_sofia.insights.profiles import (
     read_profile,
 )
 
-app = typer.Typer(help="Profiles: what each buyer looks for. One is one file in DATA_DIR/profiles.")
+app = typer.Typer()
 Name = Annotated[str, typer.Argument(help="The name of a profile.")]
 
 
 @app.callback(invoke_without_command=True)
 def profiles(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the profiles."""
+    """List the profiles: what each buyer looks for. One is one file in DATA_DIR/profiles."""
     if context.invoked_subcommand is not None:
         return
     loaded = load_profiles(load_settings().data_dir)
@@ -86,7 +86,7 @@ def new(
     name: Name,
     like: Annotated[str, typer.Option(help="Begin with what stands in this one.")] = DEFAULT,
 ) -> None:
-    """Make a profile of your own."""
+    """Make a profile of your own; `sale-sofia score --profile NAME` ranks the flats for it."""
     path = new_profile(load_settings().data_dir, name, like)
     _say(f"{path} is there; change it there, or with `sale-sofia profiles edit {name} key=value`")
 
@@ -98,7 +98,10 @@ def edit(
         list[str], typer.Argument(metavar="KEY=VALUE…", help="Such as must.rooms_least=3; values are YAML.")
     ],
 ) -> None:
-    """Change keys of a profile; nothing is written unless all of it is right."""
+    """Change keys of a profile; nothing is written unless all of it is right.
+
+    For example: sale-sofia profiles edit mine budget_eur=250000 must.rooms_least=3
+    """
     path, profile = edit_profile(load_settings().data_dir, name, [_change(one) for one in changes])
     _say(f"{path} is changed")
     if remark := profile.remark():

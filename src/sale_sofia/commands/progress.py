@@ -18,12 +18,10 @@ from rich.progress import (
 )
 from sqlalchemy import Connection
 
+from sale_sofia.config.monitoring import PROGRESS_SECONDS
 from sale_sofia.data.database import Database
 from sale_sofia.scraping import frontier
-from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.jobs import known_job
-
-_REFRESH_SECONDS = 0.5
 
 
 def make_bars(console: Console, *more: ProgressColumn) -> Progress:
@@ -63,9 +61,6 @@ class CrawlProgress:
             self._refreshing.cancel()
         self._bars.stop()
 
-    def advance(self, _site: str, _claim: Claim) -> None:
-        """A page came to its end; the bars are drawn from the frontier, which is the truth."""
-
     async def _refresh(self) -> None:
         while True:
             for job_id in self._job_ids:
@@ -75,7 +70,7 @@ class CrawlProgress:
                     self._tasks[job_id] = self._bars.add_task(site)
                 task = self._tasks[job_id]
                 self._bars.update(task, completed=counts.done + counts.failed, total=counts.total)
-            await asyncio.sleep(_REFRESH_SECONDS)
+            await asyncio.sleep(PROGRESS_SECONDS)
 
 
 def _counts(connection: Connection, job_id: str) -> tuple[str, frontier.Counts]:

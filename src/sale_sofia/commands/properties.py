@@ -14,9 +14,7 @@ from sale_sofia.commands.property_tables import (
     review_table,
 )
 from sale_sofia.config.matching import LISTED
-from sale_sofia.config.settings import Settings, load_settings
-from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
+from sale_sofia.config.settings import load_settings
 from sale_sofia.data.properties_views import Order, count_properties, list_properties, review_queue
 from sale_sofia.properties import overrides
 from sale_sofia.properties.agencies import list_agencies
@@ -24,11 +22,13 @@ from sale_sofia.properties.pairs_file import match_file
 from sale_sofia.properties.privacy import forget_private_phones
 from sale_sofia.properties.runs import PropertyMatching
 from sale_sofia.properties.views import show_property, show_review
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 
-app = typer.Typer(help="Properties: each flat once, with all its adverts.")
+app = typer.Typer()
 Limit = Annotated[int, typer.Option(min=1, help="Show so many.")]
-PropertyId = Annotated[int, typer.Argument(help="The id of a property; one of before still works.")]
+PropertyId = Annotated[
+    int, typer.Argument(help="The id of a property; one that it had before it was joined still works.")
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -38,10 +38,10 @@ def properties(
     limit: Limit = LISTED,
     as_json: AsJson = False,
 ) -> None:
-    """List properties: where, how many adverts on how many portals, and from what price to what price."""
+    """List properties, each flat once: where, on how many portals, and from what price to what price."""
     if context.invoked_subcommand is not None:
         return
-    with _database(load_settings()).read() as connection:
+    with open_ready(load_settings()).read() as connection:
         lines = list_properties(connection, order=order, limit=limit)
         known, adverts = count_properties(connection)
     if as_json:
@@ -61,8 +61,11 @@ def _counted(known: int, adverts: int, shown: int) -> str:
 
 @app.command()
 def show(property_id: PropertyId, as_json: AsJson = False) -> None:
-    """Show one property: its offers from the cheapest on, its facts and who says so, and why it is one."""
-    view = _database(load_settings()).run_read(partial(show_property, property_id=property_id))
+    """Show one property: its offers from the cheapest on, its facts and who says so, and why it is one.
+
+    Ids are those that `sale-sofia search` and `sale-sofia properties` show.
+    """
+    view = open_ready(load_settings()).run_read(partial(show_property, property_id=property_id))
     if as_json:
         print_json(view)
     else:
@@ -97,7 +100,10 @@ def split(
     adverts: Annotated[list[int], typer.Argument(help="Adverts of it that are another flat, together.")],
     as_json: AsJson = False,
 ) -> None:
-    """Say that adverts are not of this property. This wins over every score, until you link them."""
+    """Say that adverts are not of this property. This wins over every score, until you link them.
+
+    `sale-sofia properties show ID` names its adverts: sale-sofia properties split 12 345 346
+    """
     found = overrides.split(_matching(), property_id, adverts)
     _tell({"property": found}, f"they are property {found} now", as_json=as_json)
 
@@ -105,7 +111,7 @@ def split(
 @app.command()
 def review(limit: Limit = LISTED, as_json: AsJson = False) -> None:
     """Show pairs of properties that may be one, the likeliest first: link them, or leave them apart."""
-    with _database(load_settings()).read() as connection:
+    with open_ready(load_settings()).read() as connection:
         found = show_review(connection, review_queue(connection, limit=limit))
     if as_json:
         print_json({"review": found})
@@ -144,7 +150,7 @@ def match(
 def agencies(limit: Limit = LISTED, as_json: AsJson = False) -> None:
     """List who sells: adverts, portals, phones, re-posts; "private" sellers with many flats are marked."""
     settings = load_settings()
-    found = _database(settings).run_read(partial(list_agencies, settings=settings))
+    found = open_ready(settings).run_read(partial(list_agencies, settings=settings))
     if as_json:
         print_json({"agencies": [one.as_json() for one in found[:limit]], "total": len(found)})
     else:
@@ -160,10 +166,4 @@ def _tell(answer: dict[str, object], sentence: str, *, as_json: bool) -> None:
 
 def _matching() -> PropertyMatching:
     settings = load_settings()
-    return PropertyMatching(settings, _database(settings))
-
-
-def _database(settings: Settings) -> Database:
-    database = open_database(settings)
-    initialize_database(database)
-    return database
+    return PropertyMatching(settings, open_ready(settings))

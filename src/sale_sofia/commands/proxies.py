@@ -51,7 +51,10 @@ def add(
     tier: Annotated[str, typer.Option(help="own, free or paid.")] = "free",
     scheme: Annotated[str, typer.Option(help="Of those that do not say: http, https or socks5.")] = "http",
 ) -> None:
-    """Remember where proxies come from; they are used once a check found them usable."""
+    """Remember where proxies come from; they are used once a check found them usable.
+
+    For example: sale-sofia proxies add 203.0.113.7:3128 list.txt --tier own
+    """
     known = SourceList(load_settings().data_dir)
     for source in [Source(place, read_tier(tier), read_scheme(scheme)) for place in given_places(places)]:
         for line in asyncio.run(_looked_at(source)):

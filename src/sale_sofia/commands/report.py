@@ -7,15 +7,14 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sale_sofia.commands.console import AsJson, log, out, print_json, refuse
+from sale_sofia.commands.console import AsJson, log, out, print_json
 from sale_sofia.commands.crawl_tables import moment, number
 from sale_sofia.commands.tables import plain_table
 from sale_sofia.config.settings import load_settings
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.monitoring.report_files import write_whole
 from sale_sofia.monitoring.report_page import report_page
 from sale_sofia.monitoring.session_report import SessionReportGenerator
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 
 Report = dict[str, Any]
 
@@ -30,10 +29,8 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Show how runs went: what came of them, their health, the commonest errors, and what was usual."""
-    refuse(html and not html.parent.is_dir(), f"--html: {html and html.parent} is no folder")
     settings = load_settings()
-    database = open_database(settings)
-    initialize_database(database)
+    database = open_ready(settings)
     generator = SessionReportGenerator(settings, database)
     found = generator.session([job]) if job else generator.latest()
     if html is not None:

@@ -34,7 +34,10 @@ def restore(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put a backup in the place of a DATA_DIR: checked first, then in one step; nothing may run there."""
+    """Put a backup in the place of a DATA_DIR: checked first, then in one step; nothing may run there.
+
+    For example: sale-sofia restore FILE --into /srv/flats, with a FILE of `sale-sofia backup list`.
+    """
     settings = load_settings()
     target = (into or settings.data_dir).resolve()
     server = database_at("--database", database) if database else None

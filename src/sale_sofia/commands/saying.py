@@ -39,10 +39,18 @@ def say(sentence: str) -> None:
 
 def complain(error: BaseException) -> None:
     """What is wrong, in one sentence."""
+    sentence = _sentence(error)
     if _in_lines():
-        _spoken.error("%s", error)
+        _spoken.error("%s", sentence)
     else:
-        log.print(f"sale-sofia: {error}", style="red", highlight=False, soft_wrap=True)
+        log.print(f"sale-sofia: {sentence}", style="red", highlight=False, soft_wrap=True)
+
+
+def _sentence(error: BaseException) -> str:
+    """An error of the system without its number: `/data/x: Permission denied`."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _in_lines() -> bool:

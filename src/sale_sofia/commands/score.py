@@ -11,7 +11,6 @@ from sale_sofia.commands.score_tables import explanation_parts, ranking_table
 from sale_sofia.config.insights import SCORES_SHOWN
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.data.scores import count_verdicts, ranked
 from sale_sofia.insights.explaining import Language, explain_flat
 from sale_sofia.insights.flat_rows import find_flat, read_flats
@@ -20,7 +19,7 @@ from sale_sofia.insights.profile import Profile
 from sale_sofia.insights.profiles import DEFAULT, ProfileError, load_profile
 from sale_sofia.insights.score_runs import score_all
 from sale_sofia.insights.yardstick_rows import kept_yardsticks
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 
 _SHOWN = (
     "title", "price_eur", "area_sqm", "price_per_sqm_eur", "rooms", "floor", "floors_total", "neighbourhood",
@@ -29,11 +28,12 @@ _SHOWN = (
 
 def score(
     property_id: Annotated[
-        int | None, typer.Argument(metavar="PROPERTY", help="Explain the score of this one.")
+        int | None,
+        typer.Argument(metavar="PROPERTY", help="Explain this one; all without it."),
     ] = None,
-    profile: Annotated[str, typer.Option(help="For this profile.")] = DEFAULT,
+    profile: Annotated[str, typer.Option(help="For this one of `sale-sofia profiles`.")] = DEFAULT,
     limit: Annotated[int, typer.Option(min=1, help="Show so many.")] = SCORES_SHOWN,
-    passing: Annotated[bool, typer.Option("--passing", help="Only what passes every condition.")] = False,
+    passing: Annotated[bool, typer.Option("--passing", help="Only flats that pass every condition.")] = False,
     lang: Annotated[Language, typer.Option(help="The language of explanations.")] = "en",
     as_json: AsJson = False,
 ) -> None:
@@ -53,8 +53,7 @@ def score(
 
 def _scored(settings: Settings) -> Database:
     """The database, with every score as it has to be."""
-    database = open_database(settings)
-    initialize_database(database)
+    database = open_ready(settings)
     try:
         score_all(settings, database)
     except ProfileError as error:  # of another profile than the one asked for

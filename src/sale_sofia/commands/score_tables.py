@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from sale_sofia.commands.crawl_tables import number
+from sale_sofia.commands.tables import plain_table
 from sale_sofia.insights.explaining import Language, name_of
 
 View = Mapping[str, Any]
@@ -19,10 +19,8 @@ _SIGNS = {"pass": "+", "fail": "–", "unknown": "?"}
 
 def ranking_table(profile: str, lines: Sequence[View], language: Language) -> Table:
     """A line for each flat, the best first."""
-    table = _table(f"Scores for {profile}", ("id", "neighbourhood"))
-    for heading in ("rooms", "m²", "floor", "€", "€/m²", "score", "known", "points"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("conditions")
+    numbers = ("rooms", "m²", "floor", "€", "€/m²", "score", "known", "points")
+    table = plain_table(f"Scores for {profile}", ("id", "neighbourhood"), numbers, "conditions")
     for line in lines:
         facts = (line["rooms"], line["area_sqm"], line["floor"], line["price_eur"], line["price_per_sqm_eur"])
         table.add_row(
@@ -63,10 +61,7 @@ def explanation_parts(view: View, language: Language) -> Iterator[Table | Text]:
 
 
 def _criteria_table(criteria: Sequence[View]) -> Table:
-    table = _table("Criteria", ("criterion",))
-    for heading in ("weight", "worth", "known", "points"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("why")
+    table = plain_table("Criteria", ("criterion",), ("weight", "worth", "known", "points"), "why")
     for one in criteria:
         table.add_row(one["name"], f"{one['weight']:.0%}", *_score_cells(one), "", style="bold")
         for part in one["parts"]:
@@ -75,8 +70,7 @@ def _criteria_table(criteria: Sequence[View]) -> Table:
 
 
 def _breakers_table(breakers: Sequence[View], language: Language) -> Table:
-    table = _table("Conditions", ("condition", "state"))
-    table.add_column("why")
+    table = plain_table("Conditions", ("condition", "state"), (), "why")
     for one in breakers:
         state = Text(f"{_SIGNS[one['state']]} {name_of(one['state'], language)}", _STYLES[one["state"]])
         quote = f" – “{one['quote']}”" if one["quote"] else ""
@@ -85,17 +79,8 @@ def _breakers_table(breakers: Sequence[View], language: Language) -> Table:
 
 
 def _costs_table(costs: Sequence[View]) -> Table:
-    table = _table("Costs", ("item",))
-    for heading in ("from €", "to €"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = plain_table("Costs", ("item",), ("from €", "to €"))
     for one in costs:
         most = _UNKNOWN if one["most_eur"] is None else number(one["most_eur"])
         table.add_row(one["name"], number(one["least_eur"]), most)
-    return table
-
-
-def _table(title: str, words: Sequence[str]) -> Table:
-    table = Table(title=title, box=box.SIMPLE, padding=(0, 1, 0, 0))
-    for heading in words:
-        table.add_column(heading, no_wrap=True)
     return table

@@ -14,16 +14,15 @@ from sale_sofia.commands.search_tables import flat_record, flats_table
 from sale_sofia.config.searching import SHOWN_FLATS, SHOWN_UNKNOWN
 from sale_sofia.config.settings import load_settings
 from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.data.saved_searches import forget_search, list_searches, save_search
 from sale_sofia.insights.profiles import load_profile
 from sale_sofia.insights.searching import SearchQuery
 from sale_sofia.insights.searching_run import Found, Judged
 from sale_sofia.insights.searching_run import search as find
 from sale_sofia.insights.searching_saved import saved_query
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 
-app = typer.Typer(help="Find flats by what you want; keep a search by its name.")
+app = typer.Typer()
 Limit = Annotated[int, typer.Option(min=1, help="Show so many; how many there are is always said.")]
 SearchName = Annotated[str, typer.Argument(help="The name of a saved search.")]
 
@@ -34,19 +33,21 @@ def search(
     context: typer.Context,
     limit: Limit = SHOWN_FLATS,
     save: Annotated[str | None, typer.Option(metavar="NAME", help="Keep this search by this name.")] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Instead of the one of this name.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Save it over that of this name.")] = False,
     as_json: AsJson = False,
     **conditions: Any,  # noqa: ANN401 - one option for each field of the query
 ) -> None:
     """Show the flats for sale in Sofia that are as you say; apart, those of which something is not known.
 
     Options that take a word may be given more than once, or with commas: one of them is enough.
+
+    For example: sale-sofia search --neighbourhood Лозенец,Изток --rooms 3 --price-max 250000 --save mine
     """
     if context.invoked_subcommand is not None:
         given = save or any(value not in (None, False, []) for value in conditions.values())
         refuse(given, f"conditions do not go with `search {context.invoked_subcommand}`; leave them out")
         return
-    query, database = query_of(conditions), _database()
+    query, database = query_of(conditions), open_ready(load_settings())
     if save is not None:
         _save(database, save, query, replace=replace)
     _show(database, query, limit, as_json=as_json)
@@ -54,15 +55,15 @@ def search(
 
 @app.command()
 def run(name: SearchName, limit: Limit = SHOWN_FLATS, as_json: AsJson = False) -> None:
-    """Run a saved search."""
-    database = _database()
+    """Run a saved search, on the flats as they are now."""
+    database = open_ready(load_settings())
     _show(database, database.run_read(partial(saved_query, name=name)), limit, as_json=as_json)
 
 
 @app.command()
 def saved(as_json: AsJson = False) -> None:
     """List the saved searches."""
-    found = _database().run_read(list_searches)
+    found = open_ready(load_settings()).run_read(list_searches)
     if as_json:
         searches = [{"name": one.name, "query": one.query, "saved_at": one.saved_at} for one in found]
         print_json({"searches": searches})
@@ -78,7 +79,7 @@ def saved(as_json: AsJson = False) -> None:
 @app.command()
 def forget(name: SearchName) -> None:
     """Forget a saved search."""
-    _database().run_write(partial(forget_search, name=name))
+    open_ready(load_settings()).run_write(partial(forget_search, name=name))
     log.print(f"the search {name!r} is forgotten", highlight=False)
 
 
@@ -122,9 +123,3 @@ def _record(found: Found, limit: int) -> dict[str, Any]:
         "unknown_total": len(found.unknown),
         "unknown": [flat_record(one, found.around) for one in found.unknown[:limit]],
     }
-
-
-def _database() -> Database:
-    database = open_database(load_settings())
-    initialize_database(database)
-    return database

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from rich import box
 from rich.table import Table
 
 from sale_sofia.commands.crawl_tables import number
+from sale_sofia.commands.tables import plain_table
 from sale_sofia.insights.flats import Flat
 from sale_sofia.insights.searching_around import SECONDS_PER_DAY, Around
 from sale_sofia.insights.searching_run import Judged
@@ -20,11 +20,8 @@ _FACTS = (
 
 def flats_table(title: str, found: Sequence[Judged], around: Around) -> Table:
     """A line for each flat, and under it the address of its cheapest advert."""
-    table = Table(title=title, box=box.SIMPLE, padding=(0, 1, 0, 0))
-    for heading in ("id", "neighbourhood"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("rooms", "m²", "floor", "€", "€/m²", "days", *(("score",) if around.scores else ())):
-        table.add_column(heading, justify="right", no_wrap=True)
+    numbers = ("rooms", "m²", "floor", "€", "€/m²", "days", *(("score",) if around.scores else ()))
+    table = plain_table(title, ("id", "neighbourhood"), numbers)
     table.add_column("status", no_wrap=True)
     table.add_column("not known" if any(one.unknown for one in found) else "portals")
     for one in found:

@@ -11,9 +11,8 @@ from sale_sofia.commands.saying import say
 from sale_sofia.config.metrics import METRICS_HOST
 from sale_sofia.config.services import FLOWER_HOST, FLOWER_USER, RUN_FOLDER, SUPERVISE_SECONDS
 from sale_sofia.config.settings import Settings, load_settings
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.orchestrator import Orchestrator
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 from sale_sofia.services.celery_programs import (
     beat_command,
     become,
@@ -85,7 +84,7 @@ def beat() -> None:
 
 def _environment(settings: Settings) -> dict[str, str]:
     url = known_redis_url(settings)
-    initialize_database(open_database(settings))
+    open_ready(settings)
     (settings.data_dir / RUN_FOLDER).mkdir(mode=0o700, parents=True, exist_ok=True)
     return program_environment(settings, url)
 

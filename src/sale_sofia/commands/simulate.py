@@ -1,17 +1,22 @@
 """Commands about portals that exist only here: serve them, or write their pages to a folder."""
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import Progress
 
 from sale_sofia.commands.console import log, out
+from sale_sofia.commands.simulated_sites import check_folder, write_simulated_sites
 from sale_sofia.simulator.layouts import LAYOUTS
 from sale_sofia.simulator.render import write_world
 from sale_sofia.simulator.simulator_config import SITES, SimulatorConfig
 
-app = typer.Typer(help="Portals that exist only here, with known truth.")
+if TYPE_CHECKING:
+    from sale_sofia.simulator.simulation import Simulation
+
+app = typer.Typer()
 Properties = Annotated[int, typer.Option(min=1, max=1_000_000, help="How many adverts each portal has.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same portals.")]
 
@@ -37,8 +42,15 @@ def simulate(
     ] = None,
     truth: Annotated[Path | None, typer.Option(help="Write what every advert really is, as JSON.")] = None,
     day: Annotated[int, typer.Option(min=0, help="Begin on this day of the world's life.")] = 0,
+    sites_dir: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write site files here; with SITES_DIR set to it, commands crawl these portals alone.",
+            file_okay=False,
+        ),
+    ] = None,
 ) -> None:
-    """Serve simulated portals on loopback until Ctrl-C."""
+    """Serve simulated portals on loopback until Ctrl-C, and name the search at which to crawl each."""
     if context.invoked_subcommand is not None:
         return
     config = SimulatorConfig(
@@ -52,14 +64,25 @@ def simulate(
         log=log_file,
         truth=truth,
     )
+    if sites_dir:
+        check_folder(sites_dir, config.sites)
     from sale_sofia.simulator.server import serve  # noqa: PLC0415 - a web server no other command needs
 
-    serve(config, _announce)
+    serve(config, lambda simulation: _announce(simulation, sites_dir))
 
 
-def _announce(addresses: dict[str, str]) -> None:
-    for site, address in addresses.items():
-        out.print(f"{site}: {address}", highlight=False)
+def _announce(simulation: "Simulation", sites_dir: Path | None) -> None:
+    start_urls = {site: portal.start_urls() for site, portal in simulation.portals.items()}
+    if sites_dir:
+        write_simulated_sites(sites_dir, start_urls)
+    for site, urls in start_urls.items():
+        out.print(f"{site}: {urls[0]}", highlight=False, soft_wrap=True)
+    if sites_dir:
+        told = shlex.quote(str(sites_dir.resolve()))
+        log.print(
+            f"crawl them, in another terminal: export SITES_DIR={told}", highlight=False, soft_wrap=True
+        )
+    log.print("stop it with Ctrl-C", highlight=False)
 
 
 @app.command()

@@ -66,7 +66,9 @@ def check(
     """Show how a page is read: which link of each field's chain found a text, and what is missing.
 
     A saved page:  sale-sofia sites check imot.bg --file page.html --url https://www.imot.bg/obiava-…
+
     The portal itself, one request, robots.txt obeyed:  sale-sofia sites check imot.bg --url https://…
+
     Without both, pages of the simulated portal are read; nothing is ever asked of a real one.
     """
     scraper = get_scraper(site)

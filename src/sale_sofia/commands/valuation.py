@@ -8,15 +8,19 @@ import typer
 from sale_sofia.commands.console import AsJson, log, out, print_json, refuse
 from sale_sofia.commands.valuation_tables import error_tables, valuation_tables
 from sale_sofia.config.settings import load_settings
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.insights.valuation import value_property
 from sale_sofia.insights.valuation_trial import try_file
-from sale_sofia.scraping.store import open_database
+from sale_sofia.scraping.store import open_ready
 
 
 def value(
     property_id: Annotated[
-        int | None, typer.Argument(metavar="PROPERTY", help="The id of a property.", show_default=False)
+        int | None,
+        typer.Argument(
+            metavar="PROPERTY",
+            help="The id of a property, as `sale-sofia search` shows it.",
+            show_default=False,
+        ),
     ] = None,
     adverts: Annotated[
         Path | None,
@@ -36,8 +40,7 @@ def value(
 
 def _value(property_id: int, *, refit: bool, as_json: bool) -> None:
     settings = load_settings()
-    database = open_database(settings)
-    initialize_database(database)
+    database = open_ready(settings)
     found = value_property(database, settings, property_id, refit=refit)
     if as_json:
         print_json(found.as_json())

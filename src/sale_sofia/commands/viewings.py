@@ -10,14 +10,16 @@ from sqlalchemy import Connection
 
 from sale_sofia.commands.console import AsJson, log, out, print_json, refuse
 from sale_sofia.commands.crawl_tables import moment
-from sale_sofia.commands.evaluation import PropertyId, me, open_ready, write
+from sale_sofia.commands.evaluation import PropertyId, me, write
 from sale_sofia.commands.evaluation_tables import viewings_table
 from sale_sofia.config.evaluation import VIEWING_MINUTES
+from sale_sofia.config.settings import load_settings
 from sale_sofia.data.calendar_file import write_calendar
 from sale_sofia.data.evaluation_ids import current_property
 from sale_sofia.data.viewing_moments import ALLOWED, viewing_moment
 from sale_sofia.data.viewings import Viewing, add_viewing, all_viewings, change_viewing, viewings_of
 from sale_sofia.insights.viewing_calendar import viewing_events
+from sale_sofia.scraping.store import open_ready
 
 app = typer.Typer(no_args_is_help=True, help="Viewings: plan them, note how they were, take them along.")
 When = Annotated[str, typer.Argument(help=f"When: {ALLOWED}.")]
@@ -35,7 +37,10 @@ def add(
     remarks: Annotated[str | None, typer.Option("--note", help="What to ask, what to bring.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Plan a viewing of a property."""
+    """Plan a viewing of a property.
+
+    For example: sale-sofia viewing add 12 "2026-11-20 17:30" --agent Ivanova --phone 0888123456
+    """
     texts = {"agent": agent, "phone": phone, "place": place, "remarks": remarks}
     given = {name: text for name, text in texts.items() if text is not None}
     fields = {"starts_at": viewing_moment(when), "minutes": minutes, **given}
@@ -83,7 +88,7 @@ def list_command(
 ) -> None:
     """List viewings in the order of time."""
     read = all_viewings if property_id is None else partial(viewings_of, property_id=property_id)
-    found = open_ready().run_read(read)
+    found = open_ready(load_settings()).run_read(read)
     if as_json:
         print_json({"viewings": [asdict(one) for one in found]})
     elif found:
@@ -101,7 +106,7 @@ def export(
 ) -> None:
     """Write viewings to a file that every calendar imports; it appears whole or not at all."""
     refuse(path.suffix.lower() != ".ics", f"{path.name} does not end in .ics")
-    events = open_ready().run_read(partial(_events, property_ids=property_ids))
+    events = open_ready(load_settings()).run_read(partial(_events, property_ids=property_ids))
     write_calendar(path, events)
     log.print(f"{len(events)} viewings in {path}", highlight=False)
 
@@ -135,7 +140,7 @@ def _planned(found: list[Viewing], property_id: int, number: int | None) -> int:
 
 
 def _tell(property_id: int, number: int, *, as_json: bool) -> None:
-    found = open_ready().run_read(partial(viewings_of, property_id=property_id))
+    found = open_ready(load_settings()).run_read(partial(viewings_of, property_id=property_id))
     [one] = [one for one in found if one.id == number]
     if as_json:
         print_json(asdict(one))

@@ -18,8 +18,12 @@ DASHBOARD_MOST_UPLOAD_MB: Final = 1
 """Largest upload in MB; no page asks for a file."""
 DASHBOARD_MOST_MESSAGE_MB: Final = 50
 """Largest message to a browser in MB: a table of all adverts of one search, with room."""
+DEMO_REQUESTS_PER_MINUTE: Final = 3000.0
+"""The simulated portals ask for no patience; slow enough to pull the plug."""
 DEMO_DAYS: Final = 14
 """Days of the demo's world that have passed when it is first shown: enough for prices to move."""
+DEMO_SEED: Final = 20
+"""The demo's city: after these days flats of the shipped profile have come, gone and changed their prices."""
 DEMO_DAYS_MISSED: Final = 14
 """Days at most that a demo of long ago is crawled for; those before passed unseen."""
 DASHBOARD_LOGIN_SECONDS: Final = 12 * 3600.0

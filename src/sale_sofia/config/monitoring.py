@@ -49,6 +49,12 @@ COMPARED_JOBS: Final = 100
 """Earlier jobs of a portal that are looked through for them; the others were of another search."""
 STREAMED_ROWS: Final = 500
 """Rows read at once where a run may have very many."""
+PROGRESS_SECONDS: Final = 0.5
+"""How often the bars of a local crawl are drawn."""
+SHOWN_JOBS: Final = 20
+"""Jobs that are listed, the newest."""
+SHOWN_ERRORS: Final = 20
+"""Failed requests that `errors` shows unless told otherwise, the newest."""
 STATUS_WATCH_SECONDS: Final = 2.0
 """How often `status --watch` looks again."""
 LIVE_RATE_SECONDS: Final = 60.0

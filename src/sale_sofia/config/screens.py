@@ -16,8 +16,14 @@ TABLE_ROWS: Final = 500
 """Rows of a table that are sent to the browser at once; how many there are is always said."""
 MAP_POINTS: Final = 5_000
 """Points of a map: more than that nobody can tell apart, and a telephone cannot move."""
-CHOICES_KEPT: Final = 50
-"""Places of a list that one chooses from when nothing is typed."""
+PROFILES_SCORED: Final = 6
+"""Profiles whose scores of all flats the server keeps; each change that is saved makes another profile."""
+LONGEST_MESSAGE: Final = 300
+"""Characters of a message, an incident or an address in a row of a table."""
+PAIRS_REVIEWED: Final = 200
+"""Pairs that wait for an answer, as far as they are counted."""
+OFFERS_PER_PAGE: Final = 12
+"""Flats that are cheaper elsewhere on one page: four rows of three."""
 VISIT_PAUSE_SECONDS: Final = 30 * 60.0
 """Who comes back sooner has not been away: what was new stays new for this long."""
 FIRST_VISIT_SECONDS: Final = 7 * 24 * 3600.0

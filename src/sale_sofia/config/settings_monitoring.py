@@ -37,7 +37,13 @@ class MonitoringSettings(BaseModel):
         3600, 60, 604_800, "seconds", "An unfinished job in which nothing moves for so long is an incident."
     )
 
-    report_retention_days: int = whole(30, 1, 3650, "days", "How long the files of runs' reports are kept.")
+    report_retention_days: int = whole(
+        30,
+        1,
+        3650,
+        "days",
+        "How long the reports of runs are kept, and each of their pages; `prune` forgets older ones.",
+    )
     metrics_port: int | None = Field(
         default=None,
         ge=1,

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from sale_sofia.config.settings import MODE_SWITCHES, Settings
 from sale_sofia.config.settings_types import note
-from sale_sofia.config.settings_urls import masked_url
+from sale_sofia.config.settings_urls import MASK, masked_url
 
 Source = Literal["environment", "default", "follows the mode"]
 
@@ -63,7 +63,7 @@ def _value_cell(row: SettingRow) -> Text:
 def _row(settings: Settings, name: str, field: FieldInfo, given: set[str]) -> SettingRow:
     return SettingRow(
         name=name.upper(),
-        value=_as_text(settings.resolved(name)),
+        value=_as_text(settings.resolved(name), field),
         source=_source(name, given),
         unit=note(field, "unit"),
         allowed=note(field, "allowed"),
@@ -77,14 +77,14 @@ def _source(name: str, given: set[str]) -> Source:
     return "follows the mode" if name in MODE_SWITCHES else "default"
 
 
-def _as_text(value: object) -> str:
+def _as_text(value: object, field: FieldInfo) -> str:
     match value:
         case None:
             return "unset"
         case bool():
             return str(value).lower()
-        case SecretStr():
-            return masked_url(value.get_secret_value())
+        case SecretStr():  # a password may look like a URL
+            return masked_url(value.get_secret_value()) if note(field, "unit") == "URL" else MASK
         case Mapping():
             return json.dumps(dict(value), ensure_ascii=False)
         case _:

@@ -91,7 +91,7 @@ class FieldTable(Table):
     """One field: links (the first with a text wins), its parser, and what must agree with it."""
 
     links: Annotated[tuple[Link, ...], Field(alias="from", min_length=1)]
-    parse: str | dict[str, dict[str, Any]]
+    parse: str | Annotated[dict[str, dict[str, Any]], Field(min_length=1, max_length=1)]
     agree: tuple[Link, ...] = ()
 
     @property

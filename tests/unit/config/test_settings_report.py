@@ -291,6 +291,13 @@ def test_password_typed_as_it_is_never_shows(name: str, pattern: str, password: 
     assert everything_shown({name: pattern.format(password)}) in {accepted, refused}
 
 
+@pytest.mark.parametrize("name", ["FLOWER_PASSWORD", "DASHBOARD_PASSWORD"])
+def test_a_password_that_looks_like_a_url_never_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "sqlite:///swordfish")
+    [row] = [row for row in effective_settings(load_settings(), {name: "x"}) if row.name == name]
+    assert row.value == "***"
+
+
 def test_json_is_the_rows() -> None:
     assert json.loads(settings_as_json([CHUNK_ROW])) == [
         {
