@@ -56,7 +56,6 @@ TOLD = {
     "Проблем": "incident",
     "Край": "incident_end",
 }
-_CHANNELS = {"gone": ("mail",), "incident": ("hook",), "incident_end": ("hook",)}
 _HEAD = re.compile(rf"(?:sale-sofia: )?({'|'.join(sorted(TOLD, key=len, reverse=True))}): (.*)")
 _LINK = re.compile(r"https://[\w.]+/(\w+)")
 _SINCE = re.compile(r"От: (.*)")

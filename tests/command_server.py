@@ -4,6 +4,7 @@ Run as a program it is that process: it reads one request a line and answers wit
 is a process of its own, with its own environment, folder, output and exit code, and imports all that is ours.
 """
 
+import atexit
 import ctypes
 import gc
 import importlib
@@ -17,24 +18,28 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
 PATIENCE_SECONDS = 300.0
 _PR_SET_PDEATHSIG = 1
-_NAMES = """
-import importlib, pkgutil, sys
-import sale_sofia.cli, sale_sofia.commands
-for one in pkgutil.iter_modules(sale_sofia.commands.__path__):
-    importlib.import_module(f"sale_sofia.commands.{one.name}")
-print(*(name for name in sys.modules if not name.startswith(("sale_sofia", "__main__"))))
-"""
-_LATE = ("apprise", "flower", "ollama", "pandas", "pyarrow.parquet", "sklearn.ensemble", "streamlit")
-"""What commands import only when they need it."""
-LOOPBACK_ONLY = str(Path(__file__).with_name("loopback_only"))
-"""On the path of the commands and of all that they start: nothing leaves this machine."""
-COMMAND = str(Path(sys.prefix) / "bin" / "sale-sofia")
+_OFTEN = (
+    "aiohttp.web", "alembic.command", "curl_cffi.requests", "email.policy", "httpx", "phonenumbers",
+    "protego", "psycopg", "pydantic_settings", "redis.asyncio", "rich.live",
+    "rich.progress", "rich.table", "selectolax.lexbor", "simplemma", "sqlalchemy.dialects.postgresql",
+    "sqlalchemy.dialects.sqlite", "sqlite3", "stamina", "structlog", "typer.rich_utils", "yaml", "zstandard",
+)  # fmt: skip
+"""What most commands import."""
+SELDOM = (
+    "apprise", "celery.bin.celery", "flower", "ollama", "pandas", "prometheus_client", "pyarrow.parquet",
+    "sklearn.ensemble", "streamlit",
+)  # fmt: skip
+"""What few commands import, and only when they need it."""
+_LOOK_SECONDS = 0.02
+COMMAND = Path(sys.prefix) / "bin" / "sale-sofia"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,51 +48,91 @@ class Begun:
 
     pid: int
     output: Path
+    errors: Path
 
     def told(self) -> str:
-        """All it has printed so far, on both streams."""
-        return self.output.read_text("utf-8", errors="replace")
+        """All it has printed so far, first on its output, then on its error stream."""
+        return "".join(path.read_text("utf-8", errors="replace") for path in (self.output, self.errors))
 
 
 class CommandServer:
-    """The process with all libraries imported, for the time of a `with` block."""
+    """The process with the libraries imported, for the time of a `with` block."""
 
-    def __enter__(self) -> Self:
+    def __init__(self, more: Sequence[str] = (), environ: Mapping[str, str] | None = None) -> None:
+        self._folder = TemporaryDirectory(prefix="commands-")
+        self._asking = threading.Lock()
         self._process = subprocess.Popen(
-            [sys.executable, __file__],
+            [sys.executable, __file__, *_OFTEN, *more],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "COLUMNS": "160", "PYTHONPATH": LOOPBACK_ONLY},
+            env={**os.environ, **(environ or {})},
         )
         self._answer()  # it is ready
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """It ends, and what it runs with it."""
         self._process.communicate(timeout=PATIENCE_SECONDS)
+        self._folder.cleanup()
+
+    def run(
+        self, arguments: Sequence[str], environ: Mapping[str, str], folder: Path, seconds: float
+    ) -> subprocess.CompletedProcess[str]:
+        """One command to its end; killed when that does not come in time."""
+        begun = self.begin(arguments, environ, folder)
+        code = self.ended(begun, seconds)
+        if code is None:
+            os.killpg(begun.pid, signal.SIGKILL)
+            raise subprocess.TimeoutExpired([COMMAND, *arguments], seconds, begun.told())
+        out, err = (path.read_text("utf-8") for path in (begun.output, begun.errors))
+        for path in (begun.output, begun.errors):
+            path.unlink()
+        return subprocess.CompletedProcess([COMMAND, *arguments], code, out, err)
 
     def begin(
-        self, arguments: Sequence[str], environ: Mapping[str, str], folder: Path, said: str | None = None
+        self, arguments: Sequence[str], environ: Mapping[str, str], folder: Path, said: str = ""
     ) -> Begun:
         """Start a command in a folder, with this on its standard input."""
-        output = folder / f".output-{time.monotonic_ns()}"
-        output.touch()
-        request = {"arguments": list(arguments), "environ": dict(environ), "folder": str(folder)}
-        pid = int(self._ask({**request, "output": str(output), "said": said})["pid"])
-        return Begun(pid, output)
+        number = time.monotonic_ns()
+        places = {
+            name: Path(self._folder.name) / f"{number}.{name}" for name in ("input", "output", "errors")
+        }
+        for path in places.values():
+            path.write_text(said if path == places["input"] else "", "utf-8")
+        request = {
+            "arguments": list(arguments),
+            "environ": dict(environ),
+            "folder": str(folder),
+            "umask": _umask(),
+        }
+        pid = int(self._ask({**request, "streams": list(map(str, places.values()))})["pid"])
+        return Begun(pid, places["output"], places["errors"])
 
     def ended(self, begun: Begun, seconds: float = PATIENCE_SECONDS) -> int | None:
         """The exit code; None when it still runs after so long. A signal's number is negative."""
-        code = self._ask({"wait": begun.pid, "seconds": seconds})["code"]
+        deadline = time.monotonic() + seconds
+        while (code := self._code(begun)) is None and time.monotonic() < deadline:
+            time.sleep(_LOOK_SECONDS)
+        return code
+
+    def _code(self, begun: Begun) -> int | None:
+        code = self._ask({"look": begun.pid})["code"]
         return None if code is None else int(code)
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
         assert self._process.stdin
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
-        return self._answer()
+        with self._asking:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            return self._answer()
 
     def _answer(self) -> dict[str, Any]:
         assert self._process.stdout
@@ -96,12 +141,32 @@ class CommandServer:
         return dict(json.loads(line))
 
 
+def _umask() -> int:
+    """Ours, which a program that we start would have; it can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@cache
+def shared_commands() -> CommandServer:
+    """The server of this process; it ends with the process."""
+    server = CommandServer()
+    atexit.register(_close, server, os.getpid())
+    return server
+
+
+def _close(server: CommandServer, owner: int) -> None:
+    if os.getpid() == owner:  # a forked child has our notes, but not our server
+        server.close()
+
+
 def _serve() -> None:
     """Fork for each request; returns in a child, which then is the command."""
     for line in sys.stdin:
         request = json.loads(line)
-        if "wait" in request:
-            _say({"code": _code_of(request["wait"], request["seconds"])})
+        if "look" in request:
+            _say({"code": _code_of(request["look"])})
         elif pid := os.fork():
             _say({"pid": pid})
         else:
@@ -114,54 +179,42 @@ def _say(answer: Mapping[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def _code_of(pid: int, seconds: float) -> int | None:
-    deadline = time.monotonic() + seconds
-    while True:
-        found, status = os.waitpid(pid, os.WNOHANG)
-        if found:
-            return os.waitstatus_to_exitcode(status)
-        if time.monotonic() > deadline:
-            return None
-        time.sleep(0.01)
+def _code_of(pid: int) -> int | None:
+    found, status = os.waitpid(pid, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status) if found else None
 
 
 def _become(request: Mapping[str, Any]) -> NoReturn:
     """The command: all that a process has is as if it were started by a shell."""
     os.setsid()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)  # what runs on ends with the test
-    _set_streams(Path(request["output"]), request["said"])
+    _set_streams(request["streams"])
     os.chdir(request["folder"])
+    os.umask(request["umask"])
     os.environ.clear()
     os.environ.update(request["environ"])
-    sys.argv = [COMMAND, *request["arguments"]]
+    sys.argv = [str(COMMAND), *request["arguments"]]
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(importlib.import_module("sale_sofia.cli").main())
 
 
-def _set_streams(output: Path, said: str | None) -> None:
-    words = output.with_suffix(".input")
-    words.write_text(said or "", "utf-8")
-    for number, path, flags in (
-        (0, words, os.O_RDONLY),
-        (1, output, os.O_WRONLY | os.O_APPEND),
-        (2, output, os.O_WRONLY | os.O_APPEND),
-    ):
-        opened = os.open(path, flags)
+def _set_streams(paths: Sequence[str]) -> None:
+    for number, path in enumerate(paths):
+        opened = os.open(path, os.O_WRONLY | os.O_APPEND if number else os.O_RDONLY)
         os.dup2(opened, number)
         os.close(opened)
 
 
-def _import_others() -> None:
-    """Import all that our commands import, and nothing of our own: that reads its settings when imported."""
-    told = subprocess.run([sys.executable, "-c", _NAMES], capture_output=True, text=True, check=True)
-    for name in (*told.stdout.split(), *_LATE):
-        with suppress(ImportError):  # a part that cannot be imported by itself comes with its whole
+def _import_libraries(names: Sequence[str]) -> None:
+    """And nothing of our own: that looks at its environment when imported."""
+    for name in names:
+        with suppress(ImportError):  # one that is not installed is missed by the command that needs it
             importlib.import_module(name)
     assert threading.active_count() == 1, "a thread would be lost by a fork"
     gc.freeze()  # children look at nothing that was there before them, so that no page of memory is copied
 
 
 if __name__ == "__main__":
-    _import_others()
+    _import_libraries(sys.argv[1:])
     _say({"ready": True})
     _serve()

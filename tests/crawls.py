@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,12 +10,13 @@ from typing import Any
 
 import yaml
 
+from command_server import COMMAND, shared_commands
 from sale_sofia.config.site_config import CONFIG_FOLDER
 from sale_sofia.data.database import Database
 from sale_sofia.data.export import export_listings
 from sale_sofia.simulator.running import RunningSimulator
 
-COMMAND = Path(sys.prefix) / "bin" / "sale-sofia"
+PATIENCE_SECONDS = 240.0
 FAST = {"DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 60_000, "bazar.bg": 60_000})}
 IMPATIENT = {
     **FAST,
@@ -34,15 +34,16 @@ def environment(data: Path, more: Mapping[str, str]) -> dict[str, str]:
 
 
 def run(data: Path, *arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
-    """One command to its end."""
-    return subprocess.run(
-        [COMMAND, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment(data, more),
-        timeout=240,
-    )
+    """One command to its end, as a process of its own that does not wait for its libraries."""
+    words = [str(one) for one in arguments]
+    return shared_commands().run(words, environment(data, more), Path.cwd(), PATIENCE_SECONDS)
+
+
+def answer(told: subprocess.CompletedProcess[str]) -> Row:
+    """The JSON that a command printed, which went well."""
+    assert told.returncode == 0, told.stderr
+    found: Row = json.loads(told.stdout)
+    return found
 
 
 def start(data: Path, *arguments: str | Path, **more: str) -> subprocess.Popen[str]:

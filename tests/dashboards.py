@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, Queue
 
-from crawls import COMMAND
+from command_server import COMMAND
 
 PATIENCE = 180.0
 _ADDRESS = re.compile(r"dashboard: (http://\S+)")

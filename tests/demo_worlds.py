@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from crawls import COMMAND, environment
+from command_server import COMMAND
+from crawls import environment
 
 ADVERTS = 48
 SEED = 4

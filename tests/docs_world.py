@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from command_lines import File, Line, Shown, Step
-from command_server import LOOPBACK_ONLY, PATIENCE_SECONDS, Begun, CommandServer
+from command_server import PATIENCE_SECONDS, SELDOM, Begun, CommandServer
 from crawls import site_folder
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SITES, SimulatorConfig
 
 ADVERTS = 20
+LOOPBACK_ONLY = str(Path(__file__).with_name("loopback_only"))
+"""On the path of the commands and of all that they start: nothing leaves this machine."""
 STOPPED = {0, 130, -signal.SIGINT}
 READY: Mapping[str, str] = {
     "up": "running: ",
@@ -77,7 +79,7 @@ class Reader:
         if ready and line.command in self.served:
             self.printed += self.served[line.command]
             return
-        said = self.said[line.source] if line.source else None
+        said = self.said[line.source] if line.source else ""
         begun = self.server.begin(words[1:], self.environ | environ, self.folder, said)
         if ready is None:
             yield from self._wait(line, begun, codes.get(line.command, 0))
@@ -206,7 +208,8 @@ class DocsWorld:
 def docs_world(root: Path) -> Iterator[DocsWorld]:
     """All of it, until the block ends."""
     config = SimulatorConfig(sites=SITES, properties=ADVERTS, port=0)
-    with start_in_process(config) as simulator, CommandServer() as server:
+    alone = {"COLUMNS": "160", "PYTHONPATH": LOOPBACK_ONLY}
+    with start_in_process(config) as simulator, CommandServer(SELDOM, alone) as server:
         for site in SITES:
             site_folder(root / "portals", site, start_urls=simulator.start_urls(site))
         yield DocsWorld(server, simulator, root)

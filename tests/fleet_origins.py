@@ -33,6 +33,8 @@ class Origins:
     log: list[Asked] = field(default_factory=list)
     connections: Counter[str] = field(default_factory=Counter)
     cookies: list[str] = field(default_factory=list)
+    known_by_ticket: list[str] = field(default_factory=list)
+    """Addresses whose TLS went on where an earlier connection had ended."""
     _recent: dict[tuple[str, str], deque[float]] = field(default_factory=lambda: defaultdict(deque))
     _until: dict[tuple[str, str], float] = field(default_factory=dict)
     _servers: list[asyncio.Server] = field(default_factory=list)
@@ -61,6 +63,9 @@ class Origins:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         source = str(writer.get_extra_info("peername")[0])
         self.connections[source] += 1
+        secure = writer.get_extra_info("ssl_object")
+        if secure is not None and secure.session_reused:
+            self.known_by_ticket.append(source)
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)

@@ -1,4 +1,4 @@
-"""Which sockets real processes listen on, and whether another address of the machine leads to them."""
+"""Ports: a free one, those that real processes listen on, and whether another address leads to them."""
 
 import socket
 from collections.abc import Iterable
@@ -8,6 +8,12 @@ OTHER = "127.0.0.2"
 """Another address of this machine: a server on 127.0.0.1 does not answer there, one on all addresses does."""
 _LISTENS = "0A"
 _IPV4_BYTES = 4
+
+
+def free_port() -> int:
+    """One that nobody listens on just now."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
 
 
 def listening(pids: Iterable[int]) -> set[tuple[str, int]]:

@@ -7,7 +7,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -22,6 +21,7 @@ from urllib.parse import quote
 import psycopg
 from psycopg import sql
 
+from listening import free_port
 from sale_sofia.data.database import Database
 from sale_sofia.data.migrate import initialize_database
 
@@ -232,11 +232,6 @@ def _works(folder: Path) -> bool:
     except (OSError, subprocess.SubprocessError):
         return False
     return all(one.returncode == 0 for one in asked)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        return int(bound.getsockname()[1])
 
 
 def start_server(*, durable: bool = False, more: Mapping[str, str] | None = None) -> PostgresServer:

@@ -169,6 +169,36 @@ def test_bad_rules_are_one_sentence(tmp_path: Path, alerts: Alerts, text: str) -
     assert len(told.err.strip().splitlines()) == 1
 
 
+def test_a_rule_is_added_switched_and_removed(tmp_path: Path, alerts: Alerts) -> None:
+    path = tmp_path / "alerts.yaml"
+    path.write_text("# mine\nchannels: {hook: 'json://127.0.0.1/'}\nbuyer: []\n", "utf-8")
+    before = path.read_text("utf-8")
+    assert alerts("add", "Flats", "--channel", "hook", "--profile", "default", "--digest", "08:30").code == 0
+    assert alerts("add", "Followed", "--channel", "hook").code == 0
+    assert alerts("off", "Flats").code == 0
+    assert rules(alerts) == [
+        ("Flats", "default", False, "08:30:00", False),
+        ("Followed", None, True, None, True),
+    ]
+    assert alerts("on", "Flats").code == 0
+    assert alerts("remove", "Followed").code == 0
+    assert rules(alerts) == [("Flats", "default", False, "08:30:00", True)]
+    assert path.read_text("utf-8").startswith("# mine\n"), "remarks stay"
+    for wrong in (("on", "None"), ("remove", "None"), ("add", "Flats", "--channel", "hook"),
+                  ("add", "X", "--channel", "fax")):  # fmt: skip
+        written = path.read_text("utf-8")
+        told = alerts(*wrong)
+        assert (told.code, told.out, len(told.err.strip().splitlines())) == (2, "", 1), told
+        assert path.read_text("utf-8") == written
+    assert alerts("remove", "Flats").code == 0
+    assert path.read_text("utf-8") == before
+
+
+def rules(alerts: Alerts) -> list[tuple[Any, ...]]:
+    keys = ("name", "profile", "shortlist", "digest", "enabled")
+    return [tuple(rule[key] for key in keys) for rule in alerts("rules", "--json").json["buyer"]]
+
+
 def test_a_file_to_begin_with(tmp_path: Path, alerts: Alerts) -> None:
     told = alerts("rules")
     assert (told.code, "`sale-sofia alerts init` writes one" in told.err) == (2, True)

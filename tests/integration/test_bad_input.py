@@ -87,7 +87,7 @@ def failed(tmp_path: Path, base: str, **more: str) -> str:
 
 
 def test_unreachable_host(tmp_path: Path) -> None:
-    assert "RobotsDisallowed" in failed(tmp_path, "http://127.0.0.1:9")
+    assert "RobotsDisallowed: robots.txt could not be had" in failed(tmp_path, "http://127.0.0.1:9")
     assert "NetworkConnection" in failed(tmp_path / "2", "http://127.0.0.1:9", ROBOTS_OBEYED="false")
 
 

@@ -4,26 +4,20 @@ import json
 import os
 import sqlite3
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
-COMMAND = Path(sys.prefix) / "bin" / "sale-sofia"
+from command_server import PATIENCE_SECONDS, shared_commands
 
 
 def run(
     *arguments: str | Path, cwd: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [COMMAND, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "120", **environment},
-    )
+    surroundings = {**os.environ, "COLUMNS": "120", **environment}
+    words = [str(one) for one in arguments]
+    return shared_commands().run(words, surroundings, cwd or Path.cwd(), PATIENCE_SECONDS)
 
 
 @pytest.fixture(scope="module")

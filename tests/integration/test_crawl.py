@@ -10,9 +10,9 @@ from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SITES = ("imot.bg", "bazar.bg")
-FAULTS = "429:0.02,503:0.02,slow:0.05,reset:0.02,captcha:0.02,truncate:0.02"
-ADVERTS = 180
-"""Five pages of results."""
+FAULTS = "429:0.03,503:0.03,slow:0.05,reset:0.03,captcha:0.03,truncate:0.03"
+ADVERTS = 100
+"""Three pages of results."""
 
 
 @pytest.mark.parametrize("faults", ["", FAULTS], ids=["sound", "faulty"])
@@ -44,22 +44,22 @@ def test_a_crawl_stores_exactly_the_truth(tmp_path: Path, faults: str) -> None:
 
 
 def test_both_portals_at_once_and_a_second_crawl_finds_nothing_new(tmp_path: Path) -> None:
-    config = SimulatorConfig(properties=40, seed=3, port=0, truth=tmp_path / "truth.json")
+    config = SimulatorConfig(properties=20, seed=3, port=0, truth=tmp_path / "truth.json")
     with start_in_process(config) as simulator:
-        for expected in (40, 0):
+        for expected in (20, 0):
             for site in SITES:
                 told = run(tmp_path / "data", *crawl_arguments(simulator, site), **FAST)
                 job = json.loads(told.stdout)["jobs"][0]
                 assert (job["state"], job["adverts"], job["new"], job["changed"]) == (
                     "COMPLETE",
-                    40,
+                    20,
                     expected,
                     0,
                 )
 
 
 def test_a_changed_price_is_a_change_and_a_price_point(tmp_path: Path) -> None:
-    config = SimulatorConfig(properties=200, seed=3, port=0, truth=tmp_path / "truth.json")
+    config = SimulatorConfig(properties=120, seed=3, port=0, truth=tmp_path / "truth.json")
     with start_in_process(config) as simulator:
         run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **FAST)
         before = {row["external_id"]: row for row in stored(tmp_path / "data")}

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import sqlite3
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -14,6 +15,7 @@ import pytest
 
 from any_rows import fill
 from crawls import FAST, crawl_arguments, differences, run, start, truth
+from parallel_crawls import until
 from postgres_servers import PASSWORD, PostgresServer
 from sale_sofia.data.copying_rows import Content, all_tables, batches, content
 from sale_sofia.data.database import Database
@@ -25,7 +27,7 @@ from sale_sofia.simulator.simulator_config import SimulatorConfig
 SEED = random.SystemRandom().randrange(10**6)
 SITE = "bazar.bg"
 KILLS = 6
-MANY = 4000
+MANY = 1500
 LATER_SECONDS = 3600.0
 """However slowly the command starts, the workers were woken a moment ago."""
 
@@ -93,7 +95,15 @@ def test_kills_at_any_moment_lose_and_double_nothing(tmp_path: Path, postgres_se
         initialize_database(database)
         database.run_write(lambda connection: fill(connection, rng, MANY))
     command = ["db", "copy", "--from", source, "--to", target, "--json"]
-    killed = [killed_after(tmp_path, command, rng.uniform(0.5, 3.0)) for _ in range(KILLS)]
+    killed = []
+    for number in range(KILLS):
+        process = start(tmp_path, *command)
+        if number % 3:  # every third is killed somewhere in its start
+            wait_until_at_work(postgres_server, target, process)
+        time.sleep(rng.uniform(0, 0.8))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        killed.append(process.returncode == -signal.SIGKILL)
     told = run(tmp_path, *command)
     assert told.returncode == 0, f"seed {SEED}: {told.stderr}"
     assert contents(source) == contents(target), f"seed {SEED}, killed {killed}"
@@ -101,12 +111,17 @@ def test_kills_at_any_moment_lose_and_double_nothing(tmp_path: Path, postgres_se
         assert check(database) == []
 
 
-def killed_after(data: Path, command: list[str], seconds: float) -> bool:
-    process = start(data, *command)
-    time.sleep(seconds)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    return process.returncode == -signal.SIGKILL
+def wait_until_at_work(server: PostgresServer, target: str, process: "subprocess.Popen[str]") -> None:
+    """Until the copy is connected to its target, or has ended because nothing was left."""
+    asked = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
+    with server.admin() as admin:
+        until(
+            lambda: (
+                process.poll() is not None
+                or admin.execute(asked, [target.rpartition("/")[2]]).fetchone() != (0,)
+            ),
+            "the copy at work",
+        )
 
 
 def made(folder: Path) -> str:

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from command_lines import fault
+from command_server import COMMAND
 from compose_files import DEPLOY, MISSING, Tree, compose, faults, variables_of
-from crawls import COMMAND
 from parallel_world import surroundings
 from sale_sofia.config.dashboard_server import DASHBOARD_PORT
 from sale_sofia.config.parallel import SOFT_SHUTDOWN_SECONDS

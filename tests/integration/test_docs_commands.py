@@ -145,6 +145,8 @@ def replacements(world: DocsWorld, servers: AlertServers) -> dict[str, str]:
         "sqlite:////var/lib/sale-sofia/sale_sofia.db": "sqlite:///data/sale_sofia.db",
         SERVER: "sqlite:///copy.db",
         "deploy/secrets/database_password": "password",
+        "8701": "0",
+        "portals": "simulated",
         "PAGE": "page.html",
         "URL": advert_page(world)[0],
         **dict.fromkeys(("590", "106", "1234"), flats[0]),

@@ -9,7 +9,7 @@ from drift_days import DriftDays, drift_days
 from sale_sofia.data.drift import is_held_back, last_run
 from sale_sofia.data.sweeps import list_sweeps
 from sale_sofia.monitoring.drift import accept_drift
-from sale_sofia.scraping.assembly import open_archive
+from sale_sofia.scraping.store import open_archive
 from sale_sofia.websites.registry import get_scraper
 
 # Each change, and what must be found of it: the kind, and the field.

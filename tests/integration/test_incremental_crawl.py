@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from sqlalchemy import select
 
 from crawls import FAST, crawl_arguments, requests, run, truth
@@ -16,6 +15,7 @@ from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SITE = "imot.bg"
+ADVERTS = 120
 DAYS = 21
 """Thirty of them: bench/history_crawls.py."""
 
@@ -32,7 +32,7 @@ def test_the_commands_of_a_buyer_over_two_days(tmp_path: Path) -> None:
     """The first crawl, the same again, a day later, in full: what each asks for, what the commands say."""
     data, log = tmp_path / "data", tmp_path / "log"
     config = SimulatorConfig(
-        sites=(SITE,), properties=200, seed=3, port=0, truth=tmp_path / "truth.json", log=log
+        sites=(SITE,), properties=ADVERTS, seed=3, port=0, truth=tmp_path / "truth.json", log=log
     )
     asked: list[int] = []
     with start_in_process(config) as simulator:
@@ -46,8 +46,8 @@ def test_the_commands_of_a_buyer_over_two_days(tmp_path: Path) -> None:
             assert (told.returncode, job["state"]) == (0, "COMPLETE"), told.stderr
             return job
 
-        assert crawled()["new"] == 200
-        assert (again := crawled())["adverts"] == 200
+        assert crawled()["new"] == ADVERTS
+        assert (again := crawled())["adverts"] == ADVERTS
         assert (again["new"], again["changed"]) == (0, 0)
         first_day = run(data, "changes", "--since", "24h", "--json")
         simulator.advance()
@@ -55,7 +55,7 @@ def test_the_commands_of_a_buyer_over_two_days(tmp_path: Path) -> None:
         crawled()
         later = lines(run(data, "changes", "--since", "24h", "--json").stdout)
         crawled("--full")
-    assert len(lines(first_day.stdout)) == 200
+    assert len(lines(first_day.stdout)) == ADVERTS
     assert asked[1] <= 0.06 * asked[0]
     assert asked[2] <= 0.10 * asked[0]
     assert asked[3] >= len(after)
@@ -99,7 +99,7 @@ def ids(found: list[dict[str, Any]], kind: str) -> set[str]:
 
 
 def test_three_weeks_of_crawls(tmp_path: Path) -> None:
-    with passing_days(tmp_path, SITE, properties=120, seed=8) as days:
+    with passing_days(tmp_path, SITE, properties=80, seed=8) as days:
         _, first = days.crawl()
         there = [set(truth(days.simulator))]
         costs = []
@@ -151,13 +151,11 @@ def expected_removals(there: list[set[tuple[str, str]]]) -> list[tuple[str, int]
     )
 
 
-def test_what_the_portal_calls_unmodified_is_not_sent_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_portal_calls_unmodified_is_not_sent_again(tmp_path: Path) -> None:
     with passing_days(tmp_path, SITE, properties=30, seed=4, etag=True) as days:
         plain = load_site_config(SITE)
         asking = plain.model_copy(update={"history": plain.history.model_copy(update={"conditional": True})})
-        monkeypatch.setattr("sale_sofia.scraping.assembly.load_site_config", lambda _: asking)
+        days.config = asking
         days.crawl()
         with days.database.read() as connection:
             before = connection.execute(select(listings)).mappings().all()

@@ -1,15 +1,12 @@
 """The market and fair prices as a person asks for them."""
 
-import json
 import re
-import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from crawls import run
+from crawls import answer, run
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.insights.valuation_flats import TooFewFlats
@@ -37,12 +34,6 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("table") / "adverts.parquet"
     write_table(path, COUNT, seed=2)
     return path
-
-
-def answer(told: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    assert told.returncode == 0, told.stderr
-    found: dict[str, Any] = json.loads(told.stdout)
-    return found
 
 
 def test_the_market_says_that_these_are_asking_prices(data: Path) -> None:

@@ -36,7 +36,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 @pytest.fixture
 def simulator(tmp_path: Path) -> Iterator[RunningSimulator]:
-    config = SimulatorConfig(sites=("imot.bg",), properties=300, seed=5, port=0, truth=tmp_path / "truth")
+    config = SimulatorConfig(sites=("imot.bg",), properties=150, seed=5, port=0, truth=tmp_path / "truth")
     with start_in_process(config) as running:
         yield running
 
@@ -86,7 +86,7 @@ def test_a_foreign_redis_a_lost_message_and_a_signal(
     foreign = settings.model_copy(update={"redis_url": SecretStr(redis_url)})
     client = redis.Redis.from_url(redis_url, decode_responses=True)
     client.set("somebody's", "data")
-    plan = JobPlan(get_scraper("imot.bg"), tuple(simulator.start_urls("imot.bg")), 200, fresh=False)
+    plan = JobPlan(get_scraper("imot.bg"), tuple(simulator.start_urls("imot.bg")), 100, fresh=False)
     with Orchestrator(foreign) as services:
         assert services.start_redis() == redis_url
         services.start_celery()

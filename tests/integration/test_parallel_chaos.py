@@ -91,7 +91,7 @@ def test_kills_of_workers_redis_and_postgresql_lose_and_double_nothing(
 
 
 def test_everything_killed_at_once_goes_on_after_a_restart(tmp_path: Path) -> None:
-    with party(tmp_path / "p", simulated(tmp_path, 120), processes=3, **RATES) as crawl:
+    with party(tmp_path / "p", simulated(tmp_path, 70), processes=3, **RATES) as crawl:
         crawl.start_worker()
         crawl.start_beat()
         crawl.dispatch()

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from listening import free_port
+
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-portal.md"
 BLOCK = re.compile(r"```(?P<kind>\w+)(?: (?P<name>[\w.-]+))?\n(?P<text>.*?)```", re.DOTALL)
 PORT = "8799"
@@ -34,11 +36,6 @@ def script(blocks_of_commands: list[re.Match[str]], port: int) -> str:
 def environment() -> dict[str, str]:
     path = f"{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}"
     return {**os.environ, "PATH": path, "COLUMNS": "150", "PYTEST_ADDOPTS": "-p no:cacheprovider"}
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        return int(bound.getsockname()[1])
 
 
 @contextmanager

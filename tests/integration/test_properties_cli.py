@@ -1,13 +1,10 @@
 """Properties as a person sees them, and crawls whose adverts are matched by themselves."""
 
-import json
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from crawls import FAST, crawl_arguments, run
+from crawls import FAST, answer, crawl_arguments, run
 from property_worlds import OWN_WORDS, advert, ids_of, save
 from sale_sofia.config.settings import Settings
 from sale_sofia.properties.runs import PropertyMatching
@@ -36,12 +33,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     PropertyMatching(Settings(data_dir=folder), database).match_new()
     database.dispose()
     return folder
-
-
-def answer(told: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    assert told.returncode == 0, told.stderr
-    found: dict[str, Any] = json.loads(told.stdout)
-    return found
 
 
 def test_the_list_counts_adverts_portals_and_prices(data: Path) -> None:

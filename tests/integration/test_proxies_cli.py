@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from crawls import COMMAND, environment, run
+from command_server import COMMAND
+from crawls import environment, run
 from fleet_certificates import make_certificates
 from fleet_thread import fleet_before
 from proxy_fleet import PASSWORD

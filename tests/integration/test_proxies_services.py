@@ -13,6 +13,7 @@ import pytest
 
 from crawls import run
 from fleet_thread import RunningFleet, fleet_before
+from listening import free_port
 from proxy_fleet import PASSWORD
 from sale_sofia.celery_app import configuration
 from sale_sofia.config.settings import load_settings
@@ -30,11 +31,6 @@ def listening() -> Iterator[int]:
     """A portal that takes connections and answers nothing."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture

@@ -1,13 +1,10 @@
 """Scores and profiles as a person meets them, and a crawl that scores by itself."""
 
-import json
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from crawls import FAST, crawl_arguments, run
+from crawls import FAST, answer, crawl_arguments, run
 from property_worlds import advert, save
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.description_schema import description_reads
@@ -38,12 +35,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     PropertyMatching(Settings(data_dir=folder), database).match_new()
     database.dispose()
     return folder
-
-
-def answer(told: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    assert told.returncode == 0, told.stderr
-    found: dict[str, Any] = json.loads(told.stdout)
-    return found
 
 
 def test_flats_are_ranked_and_what_fails_comes_last(data: Path) -> None:

@@ -14,10 +14,11 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from crawls import COMMAND, crawl_arguments, environment, run, start
+from command_server import COMMAND
+from crawls import crawl_arguments, environment, run, start
 from dashboards import running_dashboard
 from fleet_certificates import make_certificates
-from listening import OTHER, answers, listening
+from listening import OTHER, answers, free_port, listening
 from parallel_crawls import PATIENCE_SECONDS, QUICK, running_in, services_up, until
 from sale_sofia.scraping.dispatching import sender
 from sale_sofia.services.redis_record import ServerRecord, read_record
@@ -63,11 +64,6 @@ class World:
         assert server is not None
         with sender(server.url) as app:
             app.send_task(task, args=arguments, **options)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
