@@ -171,6 +171,11 @@ def compared(name: str, result: Mapping[str, Any]) -> list[Compared]:
     return [one for one in found if one]
 
 
+def left_out(name: str, result: Mapping[str, Any]) -> list[str]:
+    """What the benchmark compares in its whole run and this run has no figures of."""
+    return [f"{one.what} beside {one.peer}" for one in RATIOS.get(name, ()) if not _compared(one, result)]
+
+
 def _compared(ratio: Ratio, result: Mapping[str, Any]) -> Compared | None:
     ours = number_at(result, ratio.ours)
     theirs = number_at(result, ratio.theirs) if ratio.theirs else 1.0  # ours is a ratio already

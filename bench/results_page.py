@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from collecting import Record
-from ratios import compared
+from ratios import compared, left_out
 
 SUMMARY = "summary"
 MOST_FIGURES = 12
@@ -88,7 +88,8 @@ def _ratio_table(record: Record) -> str:
         f"| {one.what} | {one.peer} | {one.ours:g} | {one.theirs:g} | {_ratio(one.ratio)} | {one.better} |"
         for one in compared(record.bench, record.result)
     ]
-    return "\n".join(head + rows)
+    missing = left_out(record.bench, record.result)
+    return "\n".join(head + rows + (["", f"Not in this run: {'; '.join(missing)}."] if missing else []))
 
 
 def _own_figures(record: Record) -> str:

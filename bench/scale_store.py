@@ -141,7 +141,7 @@ async def _drain(database: Database, job_id: str, reader: Reader, visitors: int)
         owner="bench",
         database=database,
         visitor=cast("Visitor", reader),
-        writer=make_writer(settings, database, job, visitors),
+        writer=make_writer(settings, database, job, get_scraper(SITE).config, visitors),
         concurrency=visitors,
         lease_seconds=settings.lease_seconds,
         clock=time.time,
