@@ -1,12 +1,14 @@
 """The one card of a flat: what a buyer wants to know first, in the same place on every page."""
 
 from dataclasses import dataclass
+from html import escape
 
 import streamlit as st
 
 from sale_sofia.app import formatting as shown
 from sale_sofia.app import safe
 from sale_sofia.app.navigation import link
+from sale_sofia.app.photos import shown_photos
 from sale_sofia.app.words import counted, named, say
 from sale_sofia.config.screens import LONGEST_TITLE
 from sale_sofia.data.market import days_on_market
@@ -55,13 +57,12 @@ def card_html(card: Card, now: float, note: str = "", *, photo: bool = True) -> 
     return f'<article class="ss-card">{"".join(parts)}</article>'
 
 
-def picture(url: str | None, alt: str) -> str:
-    """An image that tells its server nothing of this page, or a drawn placeholder."""
-    source = safe.html_address(url)
-    if source is None:
+def picture(photo: str | None, alt: str) -> str:
+    """One of `shown_photos`, which tells its server nothing of this page; or a drawn placeholder."""
+    if photo is None:
         return f'<div class="ss-photo ss-empty" role="img" aria-label="{say("card.no_photo")}">⌂</div>'
     return (
-        f'<img class="ss-photo" src="{source}" alt="{safe.html(alt)}" loading="lazy" '
+        f'<img class="ss-photo" src="{escape(photo)}" alt="{safe.html(alt)}" loading="lazy" '
         'referrerpolicy="no-referrer" decoding="async">'
     )
 
@@ -77,7 +78,7 @@ def unknown_count(flat: Flat) -> int:
 
 
 def _photo(flat: Flat) -> str:
-    return picture(flat.photo_urls[0] if flat.photo_urls else None, flat.title or say("card.photo"))
+    return picture(next(iter(shown_photos(flat)), None), flat.title or say("card.photo"))
 
 
 def _price(card: Card) -> str:

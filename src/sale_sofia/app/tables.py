@@ -10,6 +10,7 @@ import streamlit as st
 
 from sale_sofia.app import formatting, navigation, safe
 from sale_sofia.app.deck import Deck, count_line, read_steps
+from sale_sofia.app.photos import shown_photos
 from sale_sofia.app.words import named, say
 from sale_sofia.config.screens import LONGEST_CELL, TABLE_ROWS
 from sale_sofia.data.price_steps import PriceStep
@@ -53,7 +54,7 @@ def table_row(deck: Deck, flat: Flat, steps: Mapping[int, Sequence[PriceStep]]) 
     score = deck.scores.get(flat.property_id)
     prices = [one.price_eur for one in steps.get(flat.adverts[0].listing_id, ()) if one.price_eur is not None]
     return {
-        "photo": safe.address(flat.photo_urls[0]) if flat.photo_urls else None,
+        "photo": next(iter(shown_photos(flat)), None),
         "title": safe.plain(flat.title or say("card.no_title", id=flat.property_id)),
         "price": flat.price_eur,
         "line": [*prices, prices[-1]] if prices else None,

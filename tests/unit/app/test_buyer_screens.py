@@ -12,6 +12,7 @@ from sqlalchemy import delete, insert, select, update
 from streamlit.testing.v1 import AppTest
 
 from app_runs import APP, PATIENCE, open_screen, put_adverts, store, table, words
+from sale_sofia.app.photos import DRAWING
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.evaluations import evaluation_of
 from sale_sofia.data.history_schema import market_events
@@ -67,6 +68,16 @@ def test_one_advert_is_a_card_with_its_values(tmp_path: Path, monkeypatch: pytes
             'referrerpolicy="no-referrer"',
         ):  # fmt: skip
             assert part in told, (name, part)
+
+
+def test_nobody_is_asked_for_the_photos_of_a_simulated_advert(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_adverts(tmp_path, {**KNOWN, "url": "http://127.0.0.1:39297/obiava-1"})
+    for name in ("today", "search"):
+        told = words(open_screen(name, tmp_path, monkeypatch))
+        assert f'<img class="ss-photo" src="{DRAWING}"' in told
+        assert "photos.example" not in told
 
 
 def test_everything_unknown_is_shown_as_questions_and_counted(

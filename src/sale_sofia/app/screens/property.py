@@ -4,6 +4,7 @@ import streamlit as st
 
 from sale_sofia.app import card, facts, formatting, judgements, navigation, safe, state
 from sale_sofia.app.deck import Deck, open_deck
+from sale_sofia.app.photos import shown_photos
 from sale_sofia.app.property_data import PropertyData, read_property
 from sale_sofia.app.property_diary import show_notes, show_status, show_viewings
 from sale_sofia.app.property_money import comparables_link, show_costs, show_fair_price
@@ -46,9 +47,8 @@ def _choose() -> None:
 
 
 def _head(deck: Deck, data: PropertyData) -> None:
-    photos = [
-        card.picture(url, data.flat.title or say("card.photo")) for url in data.flat.photo_urls[:PHOTOS_SHOWN]
-    ]
+    alt = data.flat.title or say("card.photo")
+    photos = [card.picture(photo, alt) for photo in shown_photos(data.flat)[:PHOTOS_SHOWN]]
     left, right = st.columns([2, 1])
     with left:
         label = safe.html(say("property.photos", n=len(photos)))
