@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from sqlalchemy import Connection, RowMapping, and_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, or_, select, update
 
 from sale_sofia.config.matching import ROWS_AT_ONCE
 from sale_sofia.data.listing_rows import content_hash
@@ -21,26 +21,30 @@ def seller_rows(connection: Connection) -> Iterator[RowMapping]:
     yield from connection.execute(ordered).mappings()
 
 
-def ended_private_adverts(connection: Connection) -> list[RowMapping]:
-    """Adverts of private people that are no longer offered, whole."""
+def ended_private_phones(connection: Connection) -> dict[int, list[str]]:
+    """The phones of each advert of private people that is no longer offered."""
+    chosen = select(listings.c.id, listings.c.phones).where(_ended_private())
+    return {number: phones or [] for number, phones in connection.execute(chosen.order_by(listings.c.id))}
+
+
+def ended_phone_changes(connection: Connection) -> list[RowMapping]:
+    """The changes of their phones, each with what they were and became."""
+    chosen = select(listing_changes).join(listings, listings.c.id == listing_changes.c.listing_id)
+    phones = chosen.where(listing_changes.c.field == "phones", _ended_private())
+    return list(connection.execute(phones.order_by(listing_changes.c.id)).mappings())
+
+
+def _ended_private() -> ColumnElement[bool]:
     ended = or_(listings.c.gone_at.is_not(None), listings.c.closed_at.is_not(None))
-    chosen = select(listings).where(and_(listings.c.seller_kind == "private", ended))
-    return list(connection.execute(chosen.order_by(listings.c.id)).mappings())
+    return and_(listings.c.seller_kind == "private", ended)
 
 
-def save_phones(connection: Connection, row: RowMapping, phones: Sequence[str]) -> None:
+def save_phones(connection: Connection, listing_id: int, phones: Sequence[str]) -> None:
     """Other phones for a stored advert, so that it is as if it had been read with them."""
-    fields = {**row, "phones": list(phones)}
-    chosen = update(listings).where(listings.c.id == row["id"])
-    connection.execute(chosen.values(phones=list(phones), content_hash=content_hash(fields)))
-
-
-def phone_changes(connection: Connection, listing_id: int) -> list[RowMapping]:
-    """The changes of an advert's phones, each with what they were and became."""
-    changes = select(listing_changes).where(
-        listing_changes.c.listing_id == listing_id, listing_changes.c.field == "phones"
-    )
-    return list(connection.execute(changes).mappings())
+    this_one = listings.c.id == listing_id
+    row = connection.execute(select(listings).where(this_one)).mappings().one()
+    hashed = content_hash({**row, "phones": list(phones)})
+    connection.execute(update(listings).where(this_one).values(phones=list(phones), content_hash=hashed))
 
 
 def save_phone_change(connection: Connection, change_id: int, old: object, new: object) -> None:
