@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from demo_worlds import copied, demo_data
 from postgres_servers import READY, PostgresServer, end_shared_server, server_or_skip
@@ -15,6 +16,10 @@ STORES = ("sqlite", "postgresql")
 # A shell ignores these for what it runs in the background, and programs that a test starts would inherit it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+# How long an example takes says more of the machine than of the code.
+settings.register_profile("suite", deadline=None)
+settings.load_profile("suite")
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,9 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from parallel_faults import (
 from parallel_world import Party, party
 from sale_sofia.config.parallel import MOST_DEATHS, TASK_VERSION
 from sale_sofia.config.services import WORKER_QUIT_SECONDS, WORKER_STOP_SECONDS
+from sale_sofia.config.settings import DATABASE_FILE
 from sale_sofia.data.schema import frontier, jobs
 from sale_sofia.scraping.dispatching import jobs_message
 from sale_sofia.scraping.jobs import known_job
@@ -39,6 +41,7 @@ from windows import excess
 
 PATIENCE_SECONDS = 120
 SETTLE_SECONDS = 0.2
+WRITE_PATIENCE_SECONDS = 2.0
 
 
 @pytest.mark.parametrize(
@@ -80,9 +83,22 @@ def put_to_sleep(crawl: Party) -> tuple[int, list[str]]:
         sleeper = busy_process(crawl)
         os.kill(sleeper, signal.SIGSTOP)
         time.sleep(SETTLE_SECONDS)  # what it had sent off has arrived by now
-        if held := [url for url, pid in holders(crawl).items() if pid == sleeper]:
+        held = [url for url, pid in holders(crawl).items() if pid == sleeper]
+        if held and can_be_written(crawl):
             return sleeper, held
         os.kill(sleeper, signal.SIGCONT)
+
+
+def can_be_written(crawl: Party) -> bool:
+    """Whether it did not fall asleep in the middle of a write: then SQLite has everyone wait for it."""
+    path = crawl.settings.data_dir / DATABASE_FILE
+    with closing(sqlite3.connect(path, timeout=WRITE_PATIENCE_SECONDS)) as connection:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return False
+        connection.rollback()
+        return True
 
 
 def states(crawl: Party, urls: list[str]) -> dict[str, str]:

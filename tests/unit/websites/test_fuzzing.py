@@ -13,7 +13,7 @@ from sale_sofia.listings.page import Page
 from sale_sofia.listings.parsers import PARSERS
 from sale_sofia.websites.registry import AVAILABLE_SITES
 
-SHORT = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+SHORT = settings(max_examples=25, suppress_health_check=list(HealthCheck))
 SEED = random.SystemRandom().randrange(10**6)
 
 
