@@ -26,7 +26,6 @@ from sale_sofia.config.dashboard_server import (
 from sale_sofia.config.settings import DATABASE_FILE, Settings, load_settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.job_model import JobState
-from sale_sofia.llm.enrichment import Summary, read_all
 from sale_sofia.scraping.jobs import SiteReport
 from sale_sofia.scraping.planning import JobPlan, plan_job
 from sale_sofia.scraping.store import open_ready
@@ -54,7 +53,6 @@ def demo(
     passed = DemoDays.remembered(settings.data_dir / "began", days, time.time())
     config = SimulatorConfig(properties=properties, seed=seed, port=_port(settings.data_dir), rivals=True)
     _crawl_days(settings, database, config, passed)
-    read_all(database, Summary())  # what descriptions say counts in scores
     _show(settings)
 
 

@@ -28,6 +28,9 @@ def _check_model(name: str) -> str:
 class DescriptionSettings(BaseModel):
     """Settings of reading descriptions."""
 
+    read_after_crawl: bool = switch(
+        default=True, sentence="Read the descriptions of new adverts, by the rules alone, when a crawl ends."
+    )
     llm_enabled: bool = switch(
         default=False, sentence="Let `enrich` ask Ollama about what the rules leave open, also without --llm."
     )

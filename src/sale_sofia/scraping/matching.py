@@ -1,13 +1,15 @@
-"""The end of a crawl: its adverts are matched to properties, and these are scored."""
+"""The end of a crawl: its descriptions are read, its adverts matched to properties, and these scored."""
 
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.database import Database
 
 
 def match_crawled(settings: Settings, database: Database) -> None:
-    """Match what is new, score what changed; a failure is logged and an incident, never the crawl's."""
+    """Read and match what is new, score what changed; a failure is logged, never the crawl's."""
     from sale_sofia.insights.after_crawl import score_new  # noqa: PLC0415 - a crawl begins without it
+    from sale_sofia.llm.after_crawl import read_new  # noqa: PLC0415 - a crawl begins without it
     from sale_sofia.properties.after_crawl import match_new  # noqa: PLC0415 - numpy; a crawl begins without it
 
+    read_new(settings, database)
     match_new(settings, database)
     score_new(settings, database)

@@ -112,6 +112,7 @@ UNITS = {
     "HEALTH_CIRCUIT_CRITICAL": "share",
     "HEALTH_COLLAPSE_SHARE": "share",
     "MATCH_AFTER_CRAWL": "switch",
+    "READ_AFTER_CRAWL": "switch",
     "MATCH_REVIEW_PROBABILITY": "probability",
     "MATCH_LINK_PROBABILITY": "probability",
     "PROPERTY_ALARM_ADVERTS": "adverts",

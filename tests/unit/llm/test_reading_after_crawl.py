@@ -1,0 +1,50 @@
+"""The end of a crawl reads what is new, and what goes wrong there is not the crawl's."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from property_worlds import advert, dispose_all, new_matching
+from sale_sofia.config.settings import Settings
+from sale_sofia.data.database import Database
+from sale_sofia.data.description_schema import description_reads
+from sale_sofia.data.listings import Sighting, save_listings
+from sale_sofia.llm.after_crawl import read_new
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    """With one advert that says how far the metro is."""
+    opened = new_matching(tmp_path).database
+    seen = Sighting(advert("1", description="Апартамент на 5 минути от метрото."), 1.0)
+    opened.run_write(lambda connection: save_listings(connection, [seen]))
+    yield opened
+    dispose_all()
+
+
+def minutes_to_the_metro(database: Database) -> list[object]:
+    with database.read() as connection:
+        found = connection.scalars(select(description_reads.c.attributes))
+        return [one["metro_minutes"]["value"] for one in found]
+
+
+def test_a_description_is_read(database: Database, tmp_path: Path) -> None:
+    read_new(Settings(data_dir=tmp_path), database)
+    assert minutes_to_the_metro(database) == [5]
+
+
+def test_it_can_be_switched_off(database: Database, tmp_path: Path) -> None:
+    read_new(Settings(data_dir=tmp_path, read_after_crawl=False), database)
+    assert minutes_to_the_metro(database) == []
+
+
+def test_nothing_that_goes_wrong_is_the_crawls(
+    database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    database.run_write(description_reads.drop)
+    with caplog.at_level(logging.WARNING):
+        read_new(Settings(data_dir=tmp_path), database)
+    assert "reading descriptions after a crawl failed" in caplog.text
