@@ -143,7 +143,7 @@ class ProfileSource:
     def beside(self, connection: Connection) -> Collection[tuple[int, str]]:
         """A score also moves with the prices around."""
         fitting = (one for one in read_verdicts(connection, self.name) if self._fits(one))
-        return {(one.property_id, f"fits {self.name}, {self.rule.min_score}") for one in fitting}
+        return {(one.property_id, f"fits {self.rule.name}") for one in fitting}
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class Planner:
         rules = [rule for rule in self.file.rules if rule.name in item.rules]
         soonest: dict[str, tuple[float, bool, bool]] = {}
         for channel, when in ((channel, self._when(rule)) for rule in rules for channel in rule.channels):
-            soonest[channel] = min(soonest.get(channel, when), when)
+            soonest[channel] = min(soonest.get(channel, when), when, key=_haste)
         return soonest
 
     def _when(self, rule: Rule) -> tuple[float, bool, bool]:
@@ -81,6 +81,12 @@ class Planner:
             )
             for group in groups
         ]
+
+
+def _haste(when: tuple[float, bool, bool]) -> tuple[float, bool, bool]:
+    """The sooner comes first; at one moment what is no digest, then what is urgent."""
+    moment, digest, urgent = when
+    return moment, digest, not urgent
 
 
 def _beginning(connection: Connection, item: Item, channel: str) -> int | None:

@@ -31,15 +31,13 @@ def send_out(settings: Settings, seconds: float) -> Delivered:
     Raises:
         PostmanFailed: it ended badly, or not at all.
     """
-    ours, theirs = os.pipe()
+    lifeline, our_end = os.pipe()
     try:
-        process = _start(settings, seconds, ours)
-    finally:
-        os.close(ours)
-    try:
+        process = _start(settings, seconds, lifeline)
         return _await(process, seconds + settings.alert_send_seconds + POSTMAN_GRACE_SECONDS)
     finally:
-        os.close(theirs)
+        os.close(lifeline)
+        os.close(our_end)
 
 
 def _start(settings: Settings, seconds: float, lifeline: int) -> "subprocess.Popen[str]":

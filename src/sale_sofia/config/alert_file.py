@@ -65,12 +65,21 @@ def _network_url(secret: SecretStr) -> SecretStr:
         raise ValueError("is no Apprise URL; write it as scheme://…, one URL without spaces")
     if parts[1] not in CHANNEL_SCHEMES:
         raise ValueError(f"no service {parts[1]}:// here; allowed: {', '.join(sorted(CHANNEL_SCHEMES))}")
-    options = {name.lower() for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True)}
+    options = {name.lower() for name, _ in parse_qsl(_query(url), keep_blank_values=True)}
     if refused := sorted(options & WAYS_AROUND):
         raise ValueError(
             f"the option {', '.join(refused)} is not allowed here; a channel is one plain reader"
         )
     return secret
+
+
+def _query(url: str) -> str:
+    try:
+        return urlsplit(url).query
+    except ValueError:  # its words may hold the password
+        raise ValueError(
+            "its host cannot be read; percent-encode the signs of a name and a password"
+        ) from None
 
 
 TimeOfDay = Annotated[time, BeforeValidator(_time_of_day)]

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sale_sofia.config.llm import FLOOR_MOST
+from sale_sofia.config.llm import FLOOR_MOST, YEAR_FIRST, YEAR_LAST
 from sale_sofia.llm.candidates import Candidate
 
 
 def keep_consistent(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
     """The candidates that can be true together, and the metro that its minutes imply."""
-    found = _without_halves_of_spans([one for one in candidates if not _is_impossible(one)])
+    found = [one for one in _without_halves_of_spans(list(candidates)) if not _is_impossible(one)]
     has_metro = any(one.field == "metro_near" for one in found)
     for one in found:
         yield one
@@ -23,4 +23,7 @@ def _without_halves_of_spans(found: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _is_impossible(one: Candidate) -> bool:
+    if one.field == "year_range":
+        first, _, last = str(one.value).partition("-")
+        return not YEAR_FIRST <= int(first) <= int(last) <= YEAR_LAST
     return one.field in {"floor", "total_floors"} and isinstance(one.value, int) and one.value > FLOOR_MOST

@@ -40,7 +40,7 @@ def _place(one: Candidate) -> int:
 def _single(candidates: Sequence[Candidate], tokens: Sequence[Token], prepared: Prepared) -> Attribute:
     known = [one for one in candidates if one.value is not None] or list(candidates)
     best = min(known, key=_belief)
-    rivals = {str(one.value) for one in known if one.rank == best.rank and one.status != "optional"}
+    rivals = {one.value for one in known if one.rank == best.rank and one.status != "optional"}
     answer = _answer(best, tokens, prepared)
     if len(rivals) > 1 and best.status != "optional":
         value = answer.value if best.rank < WEAK_RANK else None

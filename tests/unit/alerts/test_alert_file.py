@@ -65,6 +65,10 @@ BAD = [
     ("{channels: {x: 'dbus://'}}", "channels.x: is no Apprise URL"),
     ("{channels: {x: 'dbus://now'}}", "channels.x: no service dbus:// here; allowed: bark, barks"),
     ("{channels: {x: 'file:///etc/passwd'}}", "channels.x: no service file:// here"),
+    (
+        "{channels: {x: 'mailto://a:p℀s@b.bg'}}",
+        "channels.x: its host cannot be read; percent-encode the signs",
+    ),
     ("{channels: {x: 'json://a/?retry=9'}}", "channels.x: the option retry is not allowed here"),
     ("{channels: {x: 'mailto://a@b.bg?bcc=c@d.bg'}}", "channels.x: the option bcc is not allowed here"),
     (

@@ -12,7 +12,7 @@ from alert_world import DAY, SEARCH, AlertWorld
 from sale_sofia.alerts.looking import Looked, Looking
 from sale_sofia.config.alert_file import load_alerts
 from sale_sofia.config.settings import Settings
-from sale_sofia.data.alert_outbox import Entry, read_log
+from sale_sofia.data.alert_outbox import Entry, due_messages, read_log
 from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import IncidentKind
 from sale_sofia.data.job_model import CELERY
@@ -246,6 +246,22 @@ buyer:
     log = lookout.log()
     assert {(one.channel, one.digest) for one in log} == {("mail", False), ("hook", True)}
     assert {one.items[0].rules for one in log} == {("A", "B")}
+
+
+def test_of_two_rules_with_one_channel_the_urgent_one_counts(lookout: Lookout) -> None:
+    lookout.rules(
+        text="""
+channels: {{hook: 'json://b/'}}
+operator:
+  - {{name: A, channels: [hook]}}
+  - {{name: B, channels: [hook], urgent: true}}
+"""
+    )
+    lookout.world.begins(IncidentKind.COLLAPSE, "imot.bg")
+    lookout.look()
+    with lookout.world.database.read() as connection:
+        (due,) = due_messages(connection, now=lookout.world.now, without=())
+    assert due.urgent
 
 
 def test_too_many_at_once_are_one_message(lookout: Lookout) -> None:

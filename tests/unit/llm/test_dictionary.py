@@ -50,6 +50,7 @@ def test_a_whole_description() -> None:
         ("На втори етаж. На четвърти етаж.", "floor", 2, "conflict", "втори етаж"),
         ("Голяма тераса.", "has_balcony", True, "derived", "тераса"),
         ("Двустайни, тристайни жилища.", "rooms", None, "conflict", "Двустайни"),
+        ("Площ 65 кв.м. Обща площ 65,00 кв.м.", "area", 65, "stated", "65 кв.м"),
     ],
 )
 def test_status_and_words(text: str, field: str, value: object, status: str, quote: str) -> None:
@@ -70,6 +71,9 @@ def test_status_and_words(text: str, field: str, value: object, status: str, quo
         ("Подходящ за отдаване под наем.", "deal"),
         ("Обзаведен е чрез изкуствен интелект.", "furnishing"),
         ("Дневна 34 кв.м, спалня 12 кв.м.", "area"),
+        ("Сграда от 1979-1970 г.", "year_range"),
+        ("Сграда от 1979-1970 г.", "year"),
+        ("Построен през 3000-те.", "year_range"),
     ],
 )
 def test_traps(text: str, field: str) -> None:
