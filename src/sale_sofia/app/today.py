@@ -9,7 +9,8 @@ from sale_sofia.app import formatting as shown
 from sale_sofia.app import state
 from sale_sofia.app.deck import Deck
 from sale_sofia.app.words import say
-from sale_sofia.config.screens import LATE_SECONDS, VISIT_OVERLAP_SECONDS
+from sale_sofia.config.monitoring import DATA_LATE_SECONDS
+from sale_sofia.config.screens import VISIT_OVERLAP_SECONDS
 from sale_sofia.data.evaluation_fields import UNWANTED
 from sale_sofia.data.evaluations import mark
 from sale_sofia.data.visitors import Visit, all_put_off, put_off, seen_all, take_up, visit
@@ -77,7 +78,7 @@ def freshness(deck: Deck) -> tuple[str, list[str]]:
     """How old each portal's newest data is, in words; and the portals that are late."""
     seen = deck.snapshot.last_seen
     told = ", ".join(f"{site} {shown.ago(at, deck.now)}" for site, at in seen.items())
-    return told, [site for site, at in seen.items() if deck.now - at > LATE_SECONDS]
+    return told, [site for site, at in seen.items() if deck.now - at > DATA_LATE_SECONDS]
 
 
 def note(news: News | None, now: float) -> str:

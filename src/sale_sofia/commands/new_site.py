@@ -1,13 +1,12 @@
 """A new portal's files: its site file with every key explained, and a test that reads saved pages by it."""
 
-import os
 import re
 from importlib.resources import files
 from pathlib import Path
 
 import typer
 
-from sale_sofia.config.site_config import SITES_VARIABLE
+from sale_sofia.config.site_config import own_sites_folder
 from sale_sofia.websites.registry import AVAILABLE_SITES
 
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,24}")
@@ -20,7 +19,7 @@ def write_site(name: str, folder: Path | None) -> tuple[Path, Path]:
         raise typer.BadParameter(f"{name!r} is no domain; write it like flats.example, in small letters")
     if name in AVAILABLE_SITES:
         raise typer.BadParameter(f"there is a portal {name} already; `sale-sofia sites list` names them all")
-    place = folder or Path(os.environ.get(SITES_VARIABLE) or "sites")
+    place = folder or own_sites_folder() or Path("sites")
     paths = place / f"{name}.yaml", place / f"test_{re.sub(r'[^a-z0-9]', '_', name)}.py"
     for path in paths:
         if path.exists():

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from sale_sofia.commands.console import BAD_INPUT, AsJson, log, out, print_json
 from sale_sofia.config.settings import load_settings
+from sale_sofia.config.yaml_text import read_yaml
 from sale_sofia.insights.profiles import (
     DEFAULT,
     Loaded,
@@ -113,7 +114,7 @@ def _change(text: str) -> tuple[str, Any]:
     if not sign or not key:
         raise typer.BadParameter(f"{text!r} is no change; write it as key=value, such as budget_eur=250000")
     try:
-        return key, yaml.safe_load(value)
+        return key, read_yaml(value)
     except yaml.YAMLError:
         raise typer.BadParameter(f"{key}: {value!r} is no value in YAML") from None
 

@@ -32,8 +32,6 @@ COMPARED_MOST: Final = 4
 """Flats side by side: a fifth column cannot be read."""
 COMPARED_LEAST: Final = 2
 """One flat is not compared with anything."""
-LATE_SECONDS: Final = 26 * 3600.0
-"""Data of a portal older than this is late: a day, and two hours for a slow crawl."""
 VISIT_NOTED_SECONDS: Final = 60.0
 """How exactly the end of a visit is known: looks closer together are not written down."""
 VISIT_OVERLAP_SECONDS: Final = 300.0

@@ -42,9 +42,9 @@ def mode_switch(sentence: str) -> bool | None:
     return Field(default=None, description=sentence, json_schema_extra=notes("true or false", "switch"))
 
 
-def password_file(url: str) -> Path | None:
-    """A file with the password of a URL, so that it stands in no environment."""
-    sentence = f"File with the password of {url}; unset: it stands there, or none is needed."
+def password_file(setting: str) -> Path | None:
+    """A file with the password of another setting, so that it stands in no environment."""
+    sentence = f"File with the password of {setting}; unset: it stands there, or none is needed."
     return Field(default=None, description=sentence, json_schema_extra=notes(FILE_ALLOWED, "file"))
 
 

@@ -30,7 +30,7 @@ from sale_sofia.config.site_proxies import ProxyTable
 from sale_sofia.config.yaml_text import read_yaml
 
 CONFIG_FOLDER = Path(str(files("sale_sofia.config")))
-SITES_VARIABLE = "SITES_DIR"
+_SITES_VARIABLE = "SITES_DIR"
 
 
 class SiteConfigError(ValueError):
@@ -231,6 +231,8 @@ def load_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file, or a `SiteConfigError` that says where it breaks."""
     try:
         return parse_yaml(path, path.read_text("utf-8"))
+    except UnicodeDecodeError:
+        raise SiteConfigError(f"{path}: is no text") from None
     except OSError as error:
         raise SiteConfigError(f"{path}: cannot be read: {error.strerror}") from None
 
@@ -242,6 +244,9 @@ def parse_yaml(path: Path, text: str) -> dict[str, Any]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise SiteConfigError(f"{path}: line {line}: not valid YAML: {error.problem}") from None
+    except yaml.YAMLError as error:
+        reason = str(error).partition("\n")[0]
+        raise SiteConfigError(f"{path}: not valid YAML: {reason}") from None
     if not isinstance(loaded, dict):
         raise SiteConfigError(f"{path}: must hold a mapping of keys to values")
     return loaded
@@ -253,10 +258,17 @@ def available_sites(folder: Path = CONFIG_FOLDER) -> tuple[str, ...]:
     return tuple(sorted(_files(folder)))
 
 
+def own_sites_folder() -> Path | None:
+    """The folder of the user's own site files (SITES_DIR), where one is named."""
+    own = os.environ.get(_SITES_VARIABLE)
+    # An unknown `~name` stays as it is: the settings refuse it with a sentence.
+    return Path(os.path.expanduser(own)) if own else None  # noqa: PTH111 - the other one raises
+
+
 def _files(folder: Path) -> dict[str, Path]:
     """Every portal's file; one of the user's own (SITES_DIR) goes before the installed one of its name."""
-    own = os.environ.get(SITES_VARIABLE)
-    folders = (folder / "sites", *((Path(own),) if own else ()))
+    own = own_sites_folder()
+    folders = (folder / "sites", *((own,) if own else ()))
     return {path.stem: path for place in folders for path in sorted(place.glob("*.yaml"))}
 
 

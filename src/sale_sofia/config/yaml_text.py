@@ -13,4 +13,7 @@ def read_yaml(text: str) -> Any:  # noqa: ANN401 - each text has a shape of its 
     Raises:
         yaml.YAMLError: it is no YAML.
     """
-    return yaml.load(text, Loader=_LOADER)  # noqa: S506 - either of the two is a safe loader
+    try:
+        return yaml.load(text, Loader=_LOADER)  # noqa: S506 - either of the two is a safe loader
+    except (ValueError, LookupError, AttributeError) as error:  # a date or a number that there cannot be
+        raise yaml.YAMLError(f"a value cannot be read: {error}") from None

@@ -51,7 +51,7 @@ def flower_command(address: str, port: int) -> list[str]:
 
 
 def flower_environment(settings: Settings, url: str) -> dict[str, str]:
-    """The same for the viewer; its password is not in the arguments, which everybody here can read.
+    """The environment of the viewer; its password is not in the arguments, which everybody here can read.
 
     Raises:
         ServiceError: there is no password.

@@ -18,7 +18,7 @@ from sale_sofia.services.child_record import (
     write_child,
 )
 from sale_sofia.services.errors import ServiceError
-from sale_sofia.services.log_files import put_aside
+from sale_sofia.services.log_files import last_line, put_aside
 from sale_sofia.services.processes import KILL, Process, spawn
 from sale_sofia.services.stop_signals import Step
 
@@ -124,8 +124,5 @@ class Child:
 
     def last_words(self) -> str:
         """The last line of its log, for an error's sentence."""
-        with suppress(OSError):
-            lines = self.log.read_text("utf-8", errors="replace").split("\n")
-            said = [line.strip() for line in lines if line.strip()]
-            return f"; its last words: {said[-1]!r} (all of them in {self.log})" if said else ""
-        return ""
+        said = last_line(self.log)
+        return f"; its last words: {said!r} (all of them in {self.log})" if said else ""

@@ -24,12 +24,10 @@ from sale_sofia.config.dashboard_server import (
 from sale_sofia.config.services import LOG_FOLDER
 from sale_sofia.config.settings import Settings
 from sale_sofia.services.errors import ServiceError
-from sale_sofia.services.log_files import put_aside
+from sale_sofia.services.log_files import last_line, put_aside
 from sale_sofia.services.stop_signals import StopSignals
 
 _PROGRAM: Final = (sys.executable, "-m", "sale_sofia.app.serving")
-_LAST_WORDS: Final = 2000
-"""Bytes of the log's end in which the reason is looked for."""
 
 
 class DashboardNotStarted(ServiceError):
@@ -83,9 +81,8 @@ class DashboardServer:
             return False
 
     def _last_words(self) -> str:
-        lines = self.log.read_bytes()[-_LAST_WORDS:].decode("utf-8", errors="replace").split("\n")
-        said = [line.strip() for line in lines if line.strip()]
-        return f"; its last words: {said[-1]!r} (all of them in {self.log})" if said else ""
+        said = last_line(self.log)
+        return f"; its last words: {said!r} (all of them in {self.log})" if said else ""
 
     def wait(self, signals: StopSignals) -> None:
         """Return when somebody asks for an end.

@@ -184,6 +184,7 @@ class Fleet:
             self._end_hanging(child)
             self._note_death(child)
             child.put_log_aside()
+        self.ollama.child.put_log_aside()
         self._start_children(url)
         self.flower.supervise(url)
 

@@ -52,6 +52,14 @@ def put_aside_path(path: Path, number: int) -> Path:
     return path.with_name(f"{path.name}.{number}")
 
 
+def last_line(path: Path) -> str:
+    """The last line of a log that says anything; nothing when there is none."""
+    with suppress(OSError):
+        lines = path.read_text("utf-8", errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return ""
+
+
 def _cut(path: Path, file: BinaryIO, beyond: int) -> None:
     if os.fstat(file.fileno()).st_size <= beyond:  # another process was faster
         return

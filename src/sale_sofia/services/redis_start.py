@@ -16,6 +16,7 @@ from sale_sofia.config.services import (
 )
 from sale_sofia.services.errors import PortTaken, RedisNotStarted
 from sale_sofia.services.folder_locks import ALONE, StillLocked, lock_file, take
+from sale_sofia.services.log_files import last_line
 from sale_sofia.services.own_files import write_own
 from sale_sofia.services.processes import KILL, Process, spawn
 from sale_sofia.services.redis_binary import find_server_binary
@@ -60,8 +61,9 @@ def start_server(folder: Path, port: int | None, options: Sequence[str], passwor
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with lock_file(folder / _LOCK) as lock:
             take(lock, ALONE, REDIS_FOLDER_SECONDS)
-            record = ServerRecord(port=port or _SOME_PORT, nonce=_nonce(), password=password)
-            record = record.model_copy(update={"options": list(options)})
+            record = ServerRecord(
+                port=port or _SOME_PORT, nonce=_nonce(), password=password, options=list(options)
+            )
             if port is not None:
                 return _start(folder, record, lock.fileno())
             return _start_on_some_port(folder, record, lock.fileno())
@@ -188,6 +190,5 @@ def _is_taken(port: int) -> bool:
 
 
 def _last_word(folder: Path) -> str:
-    lines = (folder / LOG).read_text("utf-8", errors="replace").split("\n") if (folder / LOG).exists() else []
-    said = [line.strip() for line in lines if line.strip()]
-    return f"; its last words: {said[-1]!r}" if said else ""
+    said = last_line(folder / LOG)
+    return f"; its last words: {said!r}" if said else ""

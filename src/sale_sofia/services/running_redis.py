@@ -87,7 +87,8 @@ def _own_server(folder: Path) -> Iterator[RedisServer]:
 
 
 def _leave(folder: Path, users: IO[str], server: RedisServer) -> None:
-    with _door(folder), suppress(StillLocked):
+    # The lock ends before the door opens: who comes in must not find it, who leaves not take us for a user.
+    with _door(folder), users, suppress(StillLocked):
         take(users, ALONE)
         # Somebody may have replaced the server that we came for.
         (RedisServer.find(folder) or server).stop()

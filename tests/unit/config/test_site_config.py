@@ -9,7 +9,9 @@ from sale_sofia.config.site_config import (
     available_sites,
     load_site_config,
     load_start_urls,
+    load_yaml,
     merge,
+    own_sites_folder,
     start_urls_of,
 )
 
@@ -134,3 +136,33 @@ def test_a_site_file_of_ones_own_is_a_portal_like_any_other(
     assert start_urls_of("bazar.bg") == load_start_urls()["bazar.bg"]
     with pytest.raises(SiteConfigError, match=r"silent\.test: its file names no start_urls"):
         start_urls_of("silent.test")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"title: \xff\xfe", "is no text"),
+        (b"title: \x07", "not valid YAML: unacceptable character #x0007: control characters are not allowed"),
+        (b"since: 2026-13-45", "not valid YAML: a value cannot be read: month must be in 1..12"),
+        (b"on: !!bool perhaps", "not valid YAML: a value cannot be read: 'perhaps'"),
+    ],
+)
+def test_bytes_and_values_that_cannot_be_read_are_one_sentence(
+    tmp_path: Path, content: bytes, sentence: str
+) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_bytes(content)
+    with pytest.raises(SiteConfigError) as error:
+        load_yaml(path)
+    assert str(error.value) == f"{path}: {sentence}"
+
+
+@pytest.mark.parametrize(
+    ("named", "meant"), [("~/mine", "{home}/mine"), ("~nobody-here/x", "~nobody-here/x")]
+)
+def test_the_home_in_the_name_of_the_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, meant: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SITES_DIR", named)
+    assert own_sites_folder() == Path(meant.format(home=tmp_path))

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
+from typing import IO
 
 import pytest
 import redis
 
 from sale_sofia.services import running_redis as module
 from sale_sofia.services.errors import RedisNotStarted
-from sale_sofia.services.folder_locks import ALONE, lock_file, take
+from sale_sofia.services.folder_locks import ALONE, SHARED, lock_file, take
 from sale_sofia.services.redis_server import RedisServer
 from sale_sofia.services.running_redis import running_redis
 from unit.services.redis_users import PATIENCE, SPAWN, own_settings, servers_in, use_with_others, users
@@ -131,6 +132,21 @@ def test_a_forked_child_that_leaves_does_not_stop_it(data: Path) -> None:
         assert os.waitpid(child, 0) == (child, 0)
         with redis.Redis.from_url(url) as client:
             assert client.ping()
+
+
+def test_who_left_holds_no_lock_when_the_next_one_comes_in(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave = module._leave  # noqa: SLF001 - the moment after it is what is tested
+
+    def leave_and_look(folder: Path, users: IO[str], server: RedisServer) -> None:
+        leave(folder, users, server)
+        with lock_file(folder / "users.lock") as another:
+            take(another, SHARED)
+
+    monkeypatch.setattr(module, "_leave", leave_and_look)
+    with running_redis(own_settings(data)):
+        assert server_of(data).alive
 
 
 def test_a_door_that_stays_shut_is_one_sentence(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
