@@ -35,7 +35,11 @@ class _Sentence(NamedTuple):
 
 def translated(text: object) -> str:
     """The text as the session's language says it, line by line; what nobody translated stays as it is."""
-    return str(text) if language() == "en" else "\n".join(map(_line, str(text).splitlines()))
+    said = str(text)
+    try:
+        return said if language() == "en" else "\n".join(map(_line, said.splitlines()))
+    except RecursionError:  # of hundreds of parts: something that was typed in, and no sentence of ours
+        return said
 
 
 def refusal(error: object) -> str:
@@ -64,7 +68,7 @@ def _told(gap: str, text: str) -> str:
 def _field_names(key: str) -> Iterator[str]:
     """What the pages call this field; a place in a list belongs to the list."""
     parts = [part for part in key.split(".") if not part.isdigit()]
-    keys = (f"{kind}.{name}" for kind in _FIELDS for name in (".".join(parts), parts[-1]))
+    keys = (f"{kind}.{name}" for kind in _FIELDS for name in (".".join(parts), *parts[-1:]))
     return (say(one) for one in keys if one in dictionary())
 
 

@@ -1,4 +1,4 @@
-"""The tables of properties and agencies."""
+"""The tables of properties."""
 
 from sqlalchemy import (
     JSON,

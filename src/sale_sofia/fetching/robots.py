@@ -18,7 +18,7 @@ from sale_sofia.resilience.errors import CrawlError, RedirectLoop
 
 READ_BYTES: Final = 500 * 1024
 """RFC 9309, 2.5: so much must be read of a robots.txt; what follows is left alone."""
-_AGENT: Final = re.compile(r"\s*user(?:-|\s*)agent(?:\s*:|\s)(?P<name>[^#]*)", re.IGNORECASE)
+_AGENT: Final = re.compile(r"\s*user[- ]?agent(?:\s*:|\s)(?P<name>[^#]*)", re.IGNORECASE)
 _SOMEBODY_ELSE: Final = "User-agent: somebody-else"
 
 

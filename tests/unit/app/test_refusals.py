@@ -140,6 +140,8 @@ def test_what_nobody_translated_stays_as_it_is() -> None:
     assert translated("<b>55</b> € where 55000 € was\nsomething: else") == (
         "<b>55</b> € where 55000 € was\nsomething: else"
     )
+    for said in ("404: Not Found", "12.5: so much", "; " * 1500):
+        assert translated(said) == said
 
 
 def test_a_sentence_has_the_same_gaps_or_fewer_in_bulgarian_and_is_really_said() -> None:

@@ -112,6 +112,8 @@ def test_everybody_else_has_one_name() -> None:
         "User-agent: Sale # why", "User-agent: * # why", "User-agent: sale-sofia* # why", "Disallow: /x",
     ]  # fmt: skip
     assert len(kept) == 3 * 3 + 1
+    # No line that names anybody, so it must not begin a group.
+    assert without_others("User  agent: c", "sale-sofia") == "User  agent: c"
 
 
 def test_names_of_others_in_the_same_group_change_no_rule_of_ours() -> None:

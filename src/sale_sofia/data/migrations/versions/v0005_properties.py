@@ -1,4 +1,4 @@
-"""Properties, their adverts and agencies."""
+"""Properties and their adverts."""
 
 import sqlalchemy as sa
 from alembic import op
