@@ -102,6 +102,32 @@ RATIOS: Mapping[str, Sequence[Ratio]] = {
             )
         ),
     ],
+    "parallel --company": [
+        Ratio(
+            f"seconds of {name} beside portals in trouble",
+            "alone",
+            ("company", "beside", name),
+            ("company", "alone", name),
+        )
+        for name in ("healthy-400.test", "healthy-200.test")
+    ],
+    "parallel --frontier": [
+        Ratio(
+            f"{role}'s memory, a queue of 100 000",
+            "a queue of 2 500",
+            ("many", "highest", role),
+            ("few", "highest", role),
+        )
+        for role in ("dispatcher", "worker", "redis")
+    ],
+    "searching": [
+        Ratio(
+            "seconds of a usual search",
+            "reading everything",
+            ("usual", "budget, rooms, area", "seconds"),
+            ("broad", "everything", "seconds"),
+        ),
+    ],
     "store": [*_stores("sqlite"), *_stores("postgres")],
     "matching": [
         Ratio(what, "splink", ("sizes", "100000", key), ("splink", key), better)
