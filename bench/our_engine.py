@@ -21,7 +21,10 @@ REQUESTS_PER_MINUTE = 60_000  # the highest there is: a thousand a second, more 
 
 
 def settings_for(options: argparse.Namespace) -> Settings:
-    """The installed settings with their data in the folder and nothing to wait for."""
+    """The installed settings with their data in the folder and nothing to wait for.
+
+    What follows a crawl (descriptions, matching, scores) has its own benchmarks; the peers do none of it.
+    """
     return load_settings().model_copy(
         update={
             "data_dir": options.folder,
@@ -29,6 +32,9 @@ def settings_for(options: argparse.Namespace) -> Settings:
             "domain_rate_limits": {"default": REQUESTS_PER_MINUTE, SITE: REQUESTS_PER_MINUTE},
             "archive_enabled": False,
             "robots_obeyed": False,
+            "read_after_crawl": False,
+            "match_after_crawl": False,
+            "score_after_crawl": False,
         }
     )
 
