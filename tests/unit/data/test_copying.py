@@ -89,6 +89,18 @@ def test_no_value_and_a_null_of_json_stay_two_things(source: Database, postgres_
         assert min(found) > 0
 
 
+def test_a_whole_number_with_a_point_in_json_goes_to_a_server_and_comes_back(
+    source: Database, postgres_url: str, tmp_path: Path
+) -> None:
+    priced = update(listing_changes).values(old=171_000.0, new=169_500.5)
+    with closing(opened(postgres_url)) as server, sqlite(tmp_path / "back.db") as back:
+        copy_database(source, server)
+        server.run_write(lambda connection: connection.execute(priced) and None)
+        copy_database(server, back)
+        values = select(listing_changes.c.old, listing_changes.c.new).distinct()
+        assert back.run_read(lambda c: [tuple(row) for row in c.execute(values)]) == [(171_000, 169_500.5)]
+
+
 def test_the_server_knows_what_it_holds(source: Database, postgres_url: str) -> None:
     told = text("SELECT relname FROM pg_class WHERE reltuples = :rows AND relkind = 'r'")
     with closing(opened(postgres_url)) as server:

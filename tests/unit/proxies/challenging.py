@@ -34,6 +34,9 @@ class Escorted:
         return self.seconds
 
 
+FAVICON_PATH = "/favicon.ico"
+
+
 @dataclass
 class Challenger:
     """Answers like a portal whose pages want a browser; `pages` are told as they are."""
@@ -46,6 +49,8 @@ class Challenger:
 
     async def answer(self, asked: web.BaseRequest) -> web.StreamResponse:
         headers = asked.headers
+        if asked.path == FAVICON_PATH:  # a browser asks for it when it likes
+            return web.Response(status=404)
         self.seen.append((asked.path, headers.get("Cookie", ""), headers.get("User-Agent", "")))
         if asked.path in self.pages:
             return self.pages[asked.path]()
