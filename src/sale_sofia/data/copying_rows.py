@@ -83,7 +83,7 @@ def _number(row: Row) -> int:
 
 
 def _plain(value: object) -> object:
-    """The value itself: a number 92.0 of JSON comes out of SQLite as 92, whose columns of JSON are numeric."""
+    """The value itself: a number 92.0 of JSON comes out of SQLite as 92, as its JSON columns are numeric."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return {"json": None} if value is JSON.NULL else value

@@ -16,6 +16,7 @@ FOR_EVER = (
         b"'", b'"'
     )
 )
+FAVICON_PATH = "/favicon.ico"
 
 
 @dataclass
@@ -32,9 +33,6 @@ class Escorted:
 
     def seconds_left(self) -> float:
         return self.seconds
-
-
-FAVICON_PATH = "/favicon.ico"
 
 
 @dataclass
