@@ -5,7 +5,10 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +53,37 @@ def _patience(max_wait: float | None, *, blocking: bool) -> float:
     if not blocking:
         return 0.0
     return math.inf if max_wait is None else max_wait
+
+
+class _Waits(Protocol):
+    async def acquire_async(
+        self, domain: str, *, blocking: bool = True, max_wait: float | None = None
+    ) -> bool: ...
+
+
+class BlockingRateLimiter:
+    """A limiter for code without an event loop, which it brings along; `opened` is entered inside of it."""
+
+    def __init__(self, opened: AbstractAsyncContextManager[_Waits]) -> None:
+        self._opened = opened
+        self._runner = asyncio.Runner()
+
+    def acquire(self, domain: str, *, blocking: bool = True, max_wait: float | None = None) -> bool:
+        """As `acquire_async`."""
+        return self._runner.run(self._limiter.acquire_async(domain, blocking=blocking, max_wait=max_wait))
+
+    def __enter__(self) -> Self:
+        self._limiter = self._runner.run(self._enter())
+        return self
+
+    async def _enter(self) -> _Waits:
+        return await self._opened.__aenter__()
+
+    async def _exit(self) -> None:
+        await self._opened.__aexit__(None, None, None)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._runner:
+            self._runner.run(self._exit())

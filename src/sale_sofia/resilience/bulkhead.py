@@ -1,8 +1,14 @@
 """How many requests a domain has at once, so that a slow portal never takes every worker."""
 
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import uuid4
+
+from sale_sofia.config.resilience import RENEWALS_PER_LEASE
+from sale_sofia.resilience.leases import renewing
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +72,20 @@ class MemoryBulkhead:
     async def leave(self, place: Place) -> bool:
         """See `Bulkhead`."""
         return self._held.get(place.domain, {}).pop(place.token, None) is not None
+
+
+@asynccontextmanager
+async def holding(
+    bulkhead: Bulkhead, domain: str, limit: int, clock: Callable[[], float] = time.monotonic
+) -> AsyncIterator[Place | None]:
+    """A place for as long as the block takes, renewed all the while; None when all are taken."""
+    place = await bulkhead.enter(domain, limit, clock())
+    if place is None:
+        yield None
+        return
+    every = bulkhead.lease_seconds / RENEWALS_PER_LEASE
+    try:
+        async with renewing(every, lambda: bulkhead.renew(place, clock())):
+            yield place
+    finally:
+        await bulkhead.leave(place)

@@ -2,13 +2,15 @@
 
 import asyncio
 import math
-from collections.abc import Callable
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext
 
 import pytest
 
-from sale_sofia.resilience.acquire import Acquiring, Reservation
+from sale_sofia.resilience.acquire import Acquiring, BlockingRateLimiter, Reservation
 from sale_sofia.resilience.policy import LimiterRules
-from sale_sofia.resilience.rate_limiter import RateLimiter
+from sale_sofia.resilience.rate_limiter import MemoryRateLimiter, RateLimiter
 from sale_sofia.resilience.redis_client import connect
 from sale_sofia.resilience.redis_rate_limiter import RedisRateLimiter
 from unit.resilience.backends import Backend, Clock
@@ -129,3 +131,18 @@ def test_a_rate_changed_by_one_client_counts_for_the_other_at_once(redis_url: st
             return [(await other.reserve(IMOT, 10.0, 0.0)).wait_seconds for _ in range(3)]
 
     assert asyncio.run(story()) == pytest.approx([1.0, 2.0, 3.0], abs=0.5)
+
+
+@asynccontextmanager
+async def in_redis(url: str) -> AsyncIterator[RedisRateLimiter]:
+    async with connect(url) as redis:
+        yield RedisRateLimiter(redis, LimiterRules(), lambda _: 300.0)
+
+
+def test_code_without_a_loop_waits_as_well(redis_url: str) -> None:
+    for opened in (in_redis(redis_url), nullcontext(MemoryRateLimiter(LimiterRules(), lambda _: 300.0))):
+        with BlockingRateLimiter(opened) as limiter:
+            start = time.monotonic()
+            assert [limiter.acquire(IMOT) for _ in range(4)] == [True] * 4
+            assert time.monotonic() - start >= 0.6
+            assert not limiter.acquire(IMOT, blocking=False)

@@ -1,4 +1,6 @@
-from sale_sofia.resilience.bulkhead import Bulkhead, Place
+import asyncio
+
+from sale_sofia.resilience.bulkhead import Bulkhead, Place, holding
 from unit.resilience.backends import Backend
 
 IMOT = "imot.bg"
@@ -102,3 +104,18 @@ def test_who_asks_twice_under_one_name_holds_one_place(backend: Backend) -> None
     again = [hall.run(hall.bulkhead.enter(IMOT, 1, 0.0, "me")) for _ in range(3)]
     assert again == [Place(IMOT, "me")] * 3
     assert [hall.enter(0.0) is None, hall.enter(0.0) is None] == [False, True]
+
+
+def test_holding_keeps_the_place_past_its_lease_and_gives_it_back(backend: Backend) -> None:
+    bulkhead = backend.bulkhead(0.6)
+
+    async def story() -> list[bool]:
+        async with holding(bulkhead, IMOT, 1) as place:
+            assert place is not None
+            await asyncio.sleep(1.5)
+            async with holding(bulkhead, IMOT, 1) as second:
+                taken = second is None
+        async with holding(bulkhead, IMOT, 1) as third:
+            return [taken, third is not None]
+
+    assert backend.run(story()) == [True, True]
