@@ -83,7 +83,7 @@ class Portal:
             (SeenCard(one["external_id"], card_hash(card_of(one))), target(site, one["url"])) for one in cards
         )
         last = page * PER_PAGE >= len(self.shown)
-        return Found(claim, adverts, () if last else (target(site, f"{START}/p-{page + 1}"),))
+        return Found(claim, adverts, None if last else target(site, f"{START}/p-{page + 1}"))
 
     def page(self, number: int) -> list[Truth]:
         return self.shown[(number - 1) * PER_PAGE : number * PER_PAGE]

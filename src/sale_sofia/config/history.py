@@ -44,6 +44,20 @@ USUAL_SWEEPS: Final = 7
 """Complete sweeps whose median of adverts is what is usual: a week of nightly crawls."""
 LEAST_USUAL_ADVERTS: Final = 10
 """Below so many usual adverts half of them are a few, and no collapse."""
+LEAST_COVERAGE: Final = 0.98
+"""A sweep that saw this share of what the portal announced saw it all: adverts come and go while it reads."""
+COVERAGE_SLACK: Final = 2
+"""Adverts by which a small search may fall short of its total all the same."""
+SITEMAP_LEAST_UNIQUE: Final = 0.95
+"""Share of a sitemap's adverts that must differ: one being rebuilt lists some twice and others not at all."""
+CAP_LEAST_ADVERTS: Final = 500
+"""A search that ends early after fewer adverts has met no cap: portals show a thousand or more."""
+CARDS_AT_ONCE: Final = 1000
+"""Cards of one page that one statement asks for: a sitemap may have tens of thousands."""
+THIN_SHARE: Final = 0.5
+"""A sweep of a whole portal that saw less than this share of its known size has missed the rest."""
+LEARNT_SECONDS: Final = 30 * 24 * SECONDS_PER_HOUR
+"""How long what was learnt of a portal's limits and filters is believed; then it is learnt anew."""
 LOOKS_AT_ONCE: Final = 5000
 """Most missing adverts that one sweep opens, at imot.bg's pace some four hours of reading."""
 SHOWN_CHANGES: Final = 200

@@ -14,3 +14,7 @@ REPAIR_MOST_PLACES: Final = 20_000
 """Places of one page that are tried for a field that drifted: a page of 2 000 elements has some 10 000."""
 REPAIR_SEARCHED_PAGES: Final = 3
 """Pages that are searched for places; those found are tried on all."""
+SPLIT_FILL: Final = 0.75
+"""Share of a cap that a part of a search should fill: parts are uneven, and one over the cap is cut again."""
+SPLIT_GROUPS: Final = 8
+"""Parts into which ids are grouped where the portal does not say how many adverts there are."""

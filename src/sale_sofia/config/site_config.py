@@ -60,7 +60,7 @@ class Urls(Table):
     """Which path is what; a listing's pattern names its id `(?P<id>…)`."""
 
     listing: Pattern
-    search: Pattern
+    search: Pattern | None = None
     project: Pattern | None = None
     digits: Annotated[str | None, Field(min_length=2)] = None
     """Where the id in an address is the advert's number written in other digits: those digits, from zero."""
@@ -99,7 +99,11 @@ class SearchTable(Table):
     total: tuple[Link, ...]
     capped: Link | None = None
     most: Annotated[int | None, Field(ge=1)] = None
-    """The portal shows no more results than this, whatever their total."""
+    """The portal shows no more results of one search than this, whatever their total."""
+    most_pages: Annotated[int | None, Field(ge=1)] = None
+    """The portal answers no page of a search after this one."""
+    last_page: tuple[Link, ...] = ()
+    """Where a page of results names the number of the last one: it announces where no total does."""
     next: tuple[Link, ...] = ()
     paging: PagingTable | None = None
     empty: tuple[str, ...] = ()
@@ -114,24 +118,82 @@ class SearchTable(Table):
         return self
 
 
-class SplitTable(Table):
-    """How a capped search is cut into smaller ones: by neighbourhood of the city and type, or by price."""
+class PathSplit(Table):
+    """Parts that stand in the path behind the city: its neighbourhoods, then the types of property."""
 
     root: str = ""
     """What stands in the path before the kind of deal."""
-    city: str | None = None
-    types: tuple[str, ...] = ()
-    price_from: str | None = None
-    price_to: str | None = None
-    steps: tuple[int, ...] = ()
-    """Prices at which a search without any is cut; between two of them it is cut in halves."""
+    city: str
+    neighbourhoods: bool = True
+    types: Annotated[tuple[str, ...], Field(min_length=1)]
+    added_types: str | None = None
+    """The key of a query that adds types to the path's, by their place in `types`, from 1: `2~3~`."""
+
+
+class IdSplit(Table):
+    """Parts that a query names by ids, several at once: as many as should fit under the cap.
+
+    The ids are those of `known`, the numbers of the imot.bg family (`neighbourhoods`), those that a page of
+    results names (`from`), or those that a page of their own lists (`page`), read there by `from`. What was
+    learnt is kept for the next crawl.
+    """
+
+    query: str
+    known: tuple[str, ...] = ()
+    neighbourhoods: bool = False
+    links: Annotated[tuple[Link, ...], Field(alias="from")] = ()
+    page: Annotated[str | None, Field(pattern=r"^/")] = None
+    between: str | None = None
+    """What follows each id where all stand in one value, like `6~10~`; without it the key is repeated."""
+
+    @model_validator(mode="after")
+    def _some_ids(self) -> "IdSplit":
+        if sum(map(bool, (self.known, self.neighbourhoods, self.links))) != 1:
+            raise ValueError(
+                "ids are exactly one of known, neighbourhoods: true, or learnt from a page (from)"
+            )
+        return self
+
+
+class PriceSplit(Table):
+    """Parts by price: at the steps, then each in halves."""
+
+    least: Annotated[str, Field(alias="from")]
+    most: Annotated[str, Field(alias="to")]
+    steps: Annotated[tuple[int, ...], Field(min_length=1)]
+    """Prices at which a search without any is cut; what lies above the last is doubled."""
+
+
+class SplitTable(Table):
+    """One way to cut a search that its portal caps into smaller ones; the first that can is taken."""
+
+    at: Pattern | None = None
+    """Only for searches whose path has this: a portal's pages and its interface take other filters."""
+    path: PathSplit | None = None
+    ids: IdSplit | None = None
+    price: PriceSplit | None = None
 
     @model_validator(mode="after")
     def _one_way(self) -> "SplitTable":
-        by_place = bool(self.city and self.types)
-        if by_place == bool(self.price_from and self.price_to and self.steps):
-            raise ValueError("a search is cut by city and types, or by price_from, price_to and steps")
+        if sum(way is not None for way in (self.path, self.ids, self.price)) != 1:
+            raise ValueError("a way to cut a search is exactly one of path, ids, price")
         return self
+
+    @property
+    def name(self) -> str:
+        """What the way is called in reports."""
+        return self.ids.query if self.ids else "price" if self.price else "path"
+
+
+class SitemapTable(Table):
+    """Which addresses are sitemaps, and which of what they list counts."""
+
+    path: Pattern
+    """Of an index, and of the sitemaps it leads to."""
+    follow: Pattern | None = None
+    """Of an index, the sitemaps whose address has this; without it all."""
+    adverts: Pattern | None = None
+    """The adverts whose address has this; without it all."""
 
 
 class Inventory(Table):
@@ -153,15 +215,20 @@ class SiteConfig(Table):
     """Markup of which every page we can read holds one and no challenge any; no words, no addresses."""
     start_urls: tuple[str, ...] = ()
     """Where a crawl begins, unless `start_urls.yaml` says so."""
+    other_starts: tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...] = ()
+    """Where it begins instead, in this order, when robots.txt forbids the start before."""
     json_: dict[str, JsonTable] = Field(default_factory=dict, alias="json")
     """JSON that pages hold, by the name under which links read it."""
     address: Annotated[tuple[Link, ...], Field(min_length=1)] = OWN_ADDRESS
     """Where a page gives its own address."""
     listing: ListingTable
-    search: SearchTable
+    search: SearchTable | None = None
+    """Without it adverts come from a sitemap, or from a list of their addresses."""
     other_searches: tuple[SearchTable, ...] = ()
     """Further layouts of the pages of results, tried in this order after `search`."""
-    split: SplitTable | None = None
+    split: tuple[SplitTable, ...] = ()
+    """Ways to cut a search that the portal caps, in the order in which they are tried."""
+    sitemap: SitemapTable | None = None
     history: HistoryTable
     delisting: DelistingTable
     proxies: ProxyTable = ProxyTable()
@@ -172,13 +239,21 @@ class SiteConfig(Table):
     def searches(self) -> dict[str, SearchTable]:
         """Every layout of the pages of results, by its section of the file."""
         others = {f"other_searches.{place}": table for place, table in enumerate(self.other_searches)}
-        return {"search": self.search, **others}
+        return {**({"search": self.search} if self.search else {}), **others}
 
     @property
     def field_tables(self) -> dict[str, dict[str, FieldTable]]:
         """The fields of each section that has any."""
         cards = {section: table.fields for section, table in self.searches.items()}
         return {"listing": self.listing.fields, **cards}
+
+    @model_validator(mode="after")
+    def _search_is_whole(self) -> "SiteConfig":
+        if (self.search is None) != (self.urls.search is None) or (self.other_searches and not self.search):
+            raise ValueError(
+                "search and urls.search belong together: name both, or neither and no other_searches"
+            )
+        return self
 
     @model_validator(mode="after")
     def _know_every_json(self) -> "SiteConfig":
@@ -296,3 +371,8 @@ def start_urls_of(site: str) -> tuple[str, ...]:
     if not found:
         raise SiteConfigError(f"{site}: its file names no start_urls; give one with --start-url")
     return found
+
+
+def all_starts(site: str) -> tuple[tuple[str, ...], ...]:
+    """Where a crawl of this portal may begin: the next where robots.txt forbids the one before."""
+    return start_urls_of(site), *load_site_config(site).other_starts

@@ -152,11 +152,13 @@ class PagingTable(Table):
     """What a page's number follows at the end of the path, like `/page-`."""
     query: dict[str, tuple[int, int]] = {}
     """Numbers in the query: what each is on the first page, and by how much it grows."""
+    window: tuple[str, str] | None = None
+    """Two numbers in the query, the first and the last result that is asked for: the next page is as large."""
 
     @model_validator(mode="after")
     def _one_way(self) -> "PagingTable":
         if (self.more is None) == (self.last is None):
             raise ValueError("paging needs either more or last")
-        if (self.path is None) == (not self.query):
-            raise ValueError("paging needs either path or query")
+        if sum(map(bool, (self.path, self.query, self.window))) != 1:
+            raise ValueError("paging needs exactly one of path, query, window")
         return self

@@ -72,9 +72,46 @@ sweeps = Table(
     Column("finished_at", Float),
     Column("complete", Boolean),
     Column("reason", Text),
+    # What the searches announced, what of it the portal lets through, what was seen of it, opened, and read
+    # with its price and its area.
+    Column("announced", Integer),
+    Column("reachable", Integer),
     Column("adverts", Integer),
+    Column("opened", Integer),
+    Column("stored", Integer),
     Column("gone", Integer),
     Index(None, "scope_id", "started_at"),
+)
+
+# Each search of a job, from its first page to its last: a start, or a part of a search that had to be cut.
+searches = Table(
+    "searches",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("job_id", ForeignKey("jobs.id"), nullable=False),
+    Column("parent_id", Id),
+    Column("url", Text, nullable=False),
+    Column("way", String(80)),
+    Column("announced", Integer),
+    Column("exact", Boolean, nullable=False, server_default=text("false")),
+    Column("pages", Integer, nullable=False, server_default=text("0")),
+    Column("shown", Integer, nullable=False, server_default=text("0")),
+    # Of the adverts on its first page and on the one read last: a portal may show the same page for ever.
+    Column("first_digest", String(64)),
+    Column("last_digest", String(64)),
+    Column("next_url", Text),
+    Column("ended", String(12)),
+    Index(None, "job_id"),
+)
+
+# What crawls learnt of a portal: ids of its filters, filters without effect, how much of a search it shows.
+learnt = Table(
+    "learnt",
+    metadata,
+    Column("site", String(80), primary_key=True),
+    Column("name", String(120), primary_key=True),
+    Column("value", JSON, nullable=False),
+    Column("learnt_at", Float, nullable=False),
 )
 
 # An advert as the searches of a scope showed it last, and how many complete sweeps have missed it since.

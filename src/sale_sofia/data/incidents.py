@@ -16,6 +16,7 @@ class IncidentKind(StrEnum):
     EMPTY_JOB = "empty_job"
     FAILED_JOB = "failed_job"
     COLLAPSE = "collapse"
+    COVERAGE = "coverage"
     CIRCUIT_OPEN_LONG = "circuit_open_long"
     STUCK_JOB = "stuck_job"
     PRICE_MEANING = "price_meaning"

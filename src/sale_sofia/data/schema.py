@@ -67,6 +67,8 @@ frontier = Table(
     Column("lease_until", Float),
     Column("fence", Integer, nullable=False, server_default=text("0")),
     Column("deaths", Integer, nullable=False, server_default=text("0")),
+    # Of a page of results: which of the job's searches it belongs to.
+    Column("search_id", Id),
     UniqueConstraint("job_id", "url_key"),
     Index(None, "job_id", "state", "not_before"),
 )

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from statistics import median
 from typing import Any
 
@@ -13,6 +13,21 @@ from sale_sofia.config.history import USUAL_SWEEPS
 from sale_sofia.data.cards import Scope
 from sale_sofia.data.history_schema import cards, scopes, sweeps
 from sale_sofia.data.upserts import insert_into
+
+
+@dataclass(frozen=True, slots=True)
+class SweepFigures:
+    """How far a sweep came: what was announced, what of it can be seen, was seen, opened, read in full."""
+
+    announced: int | None
+    """What the portal says there is; None where it does not say."""
+    reachable: int
+    """What of it the portal lets through, by the caps that are known or were met."""
+    adverts: int
+    """What was seen."""
+    opened: int
+    stored: int
+    """Of those opened, the adverts with their price and their area."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +43,11 @@ class Sweep:
     """None while it goes on."""
     reason: str | None
     """Why it says nothing of what it did not show."""
+    announced: int | None
+    reachable: int | None
     adverts: int | None
+    opened: int | None
+    stored: int | None
     gone: int | None
     everything: bool
 
@@ -64,10 +83,10 @@ def scope_of(connection: Connection, job_id: str) -> Scope | None:
 
 
 def end_sweep(
-    connection: Connection, job_id: str, *, reason: str | None, adverts: int, gone: int, now: float
+    connection: Connection, job_id: str, found: SweepFigures, *, reason: str | None, gone: int, now: float
 ) -> None:
     """The sweep is over: complete, or with the reason why it is not."""
-    ended = {"complete": reason is None, "reason": reason, "adverts": adverts, "gone": gone}
+    ended = {"complete": reason is None, "reason": reason, "gone": gone, **asdict(found)}
     own = update(sweeps).where(sweeps.c.job_id == job_id)
     connection.execute(own.values(**ended, finished_at=now))
 
@@ -92,17 +111,7 @@ def usual_adverts(connection: Connection, scope: Scope) -> float | None:
 
 def list_sweeps(connection: Connection, limit: int, site: str | None = None) -> list[Sweep]:
     """The newest sweeps, the newest first."""
-    names = (
-        "job_id",
-        "site",
-        "started_at",
-        "finished_at",
-        "complete",
-        "reason",
-        "adverts",
-        "gone",
-        "everything",
-    )
+    names = [one.name for one in fields(Sweep) if one.name in sweeps.c]
     chosen: Any = select(*(sweeps.c[name] for name in names), scopes.c.start_urls).join(scopes)
     if site is not None:
         chosen = chosen.where(sweeps.c.site == site)

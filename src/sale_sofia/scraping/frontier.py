@@ -11,7 +11,7 @@ so nobody waits in a circle, and what a batch has counted stays true until it is
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
@@ -53,6 +53,8 @@ class Claim:
     url: str
     attempts: int
     fence: int
+    search_id: int | None = None
+    """Of a page of results: which of the job's searches it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +80,17 @@ class Counts:
 
 
 def add_targets(
-    connection: Connection, job_id: str, targets: Iterable[Target], *, done: str | None = None
+    connection: Connection,
+    job_id: str,
+    targets: Iterable[Target],
+    *,
+    done: str | None = None,
+    search_id: int | None = None,
 ) -> int:
     """Add what the job does not have yet, in the given order; returns how many were new.
 
-    With `done` they are done already, for this reason: they need not be fetched.
+    With `done` they are done already, for this reason: they need not be fetched. Pages of results belong to
+    the search of `search_id`.
     """
     rows = [
         {
@@ -93,6 +101,7 @@ def add_targets(
             "state": "pending" if done is None else "done",
             "reason": done,
             "not_before": _SEARCHES_FIRST if target.kind == "search" else 0.0,
+            "search_id": search_id,
         }
         for target in targets
     ]
@@ -101,6 +110,20 @@ def add_targets(
     new = insert_into(connection, frontier).on_conflict_do_nothing()
     added = connection.execute(new, rows, execution_options={"preserve_rowcount": True})
     return added.rowcount
+
+
+def without_known(connection: Connection, job_id: str, targets: Sequence[Target]) -> list[Target]:
+    """Of these targets, those that are no rows of the job yet."""
+    keys = [_key(target) for target in targets]
+    there = select(frontier.c.url_key).where(frontier.c.job_id == job_id, frontier.c.url_key.in_(keys))
+    known = set(connection.execute(there).scalars())
+    return [target for target, key in zip(targets, keys, strict=True) if key not in known]
+
+
+def drop_searches(connection: Connection, job_id: str, search_ids: Sequence[int], why: str) -> None:
+    """No page of these searches is asked for any more; those that are in hand come to their end."""
+    waiting = (_OF_JOB, frontier.c.state == "pending", frontier.c.search_id.in_(search_ids))
+    connection.execute(update(frontier).where(*waiting).values(state="done", reason=why), {"of_job": job_id})
 
 
 def _key(target: Target) -> str:
@@ -139,7 +162,7 @@ def _leasing(rows: Select[Any]) -> ReturningUpdate[Any]:
             attempts=frontier.c.attempts + 1,
             fence=frontier.c.fence + 1,
         )
-        .returning(frontier.c.id, frontier.c.kind, frontier.c.url, frontier.c.attempts, frontier.c.fence)
+        .returning(*(frontier.c[one.name] for one in fields(Claim)))
     )
 
 

@@ -1,11 +1,12 @@
 """What a page of results adds to a job: adverts whose card says nothing new are done without being opened."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
+from sale_sofia.config.history import CARDS_AT_ONCE
 from sale_sofia.config.monitoring import DRIFT_SAMPLE_SHARE
 from sale_sofia.config.settings import get_settings
 from sale_sofia.data.cards import Scope, SeenCard, see_cards
@@ -13,6 +14,7 @@ from sale_sofia.data.schema import frontier as rows
 from sale_sofia.data.sweeps import scope_of
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.outcomes import Found
+from sale_sofia.scraping.searches import SearchSteps
 from sale_sofia.scraping.urls import Target
 from sale_sofia.scraping.visit_log import moment
 
@@ -23,20 +25,27 @@ _Adverts = Sequence[tuple[SeenCard, Target]]
 
 
 def add_found(
-    connection: Connection, job_id: str, pages: Sequence[Found], *, limit: int | None, now: float
+    connection: Connection, steps: SearchSteps, pages: Sequence[Found], *, limit: int | None, now: float
 ) -> int:
-    """Add the adverts and further searches of the pages; a limit counts adverts and is never passed."""
+    """Add the adverts of the pages and what follows from them; a limit counts adverts and is never passed."""
     if not pages:
         return 0
+    job_id = steps.job_id
     scope = scope_of(connection, job_id)
     room = _room(connection, job_id, limit)
     adverts = searches = 0
     for page in pages:
         shown = page.adverts[: max(0, int(min(room - adverts, len(page.adverts))))]
-        adverts += _add_adverts(connection, job_id, scope, shown, at=moment(page, now))
+        for some in _portions(shown, CARDS_AT_ONCE):
+            adverts += _add_adverts(connection, job_id, scope, some, at=moment(page, now))
         if adverts < room:
-            searches += frontier.add_targets(connection, job_id, page.further)
+            searches += steps.read(page)
     return adverts + searches
+
+
+def _portions(adverts: _Adverts, most: int) -> Iterator[_Adverts]:
+    """The adverts in portions."""
+    return (adverts[first : first + most] for first in range(0, len(adverts), most))
 
 
 def _room(connection: Connection, job_id: str, limit: int | None) -> float:

@@ -15,6 +15,7 @@ from sale_sofia.data.schema import frontier as rows
 from sale_sofia.data.sweeps import begin_sweep
 from sale_sofia.monitoring.drift import review_drift
 from sale_sofia.scraping import frontier
+from sale_sofia.scraping.searches import begin_searches
 from sale_sofia.scraping.sweeping import finish_sweep
 from sale_sofia.scraping.urls import check_start_url, target
 from sale_sofia.websites.base import Site
@@ -70,11 +71,11 @@ def begin_job(
     create_job(
         connection, job_id=job_id, site=site.name, start_urls=list(start_urls), listing_limit=limit, now=now
     )
-    frontier.add_targets(connection, job_id, targets)
-    if searches := [one.key for one in targets if one.kind == "search"]:
-        begin_sweep(
-            connection, job_id=job_id, site=site.name, searches=searches, everything=everything, now=now
-        )
+    frontier.add_targets(connection, job_id, [one for one in targets if one.kind != "search"])
+    if searches := [one for one in targets if one.kind == "search"]:
+        begin_searches(connection, job_id, list(dict.fromkeys(searches)))
+        keys = [one.key for one in searches]
+        begin_sweep(connection, job_id=job_id, site=site.name, searches=keys, everything=everything, now=now)
     return job_id
 
 

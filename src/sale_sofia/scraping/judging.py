@@ -1,6 +1,6 @@
 """One answer: classified, parsed, and called by its right name. Nothing is fetched or stored here."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sale_sofia.data.cards import SeenCard, card_hash
@@ -9,7 +9,7 @@ from sale_sofia.fetching.classify import classify, disguised_block
 from sale_sofia.listings.normalise import normalise_seen
 from sale_sofia.listings.page import Page
 from sale_sofia.listings.page_errors import PageError, ProjectPage, RemovedListing, WrongListing
-from sale_sofia.resilience.errors import ParseError
+from sale_sofia.resilience.errors import ParseError, ParseSelector
 from sale_sofia.scraping.error_classes import classify_error, error_of
 from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.outcomes import Found, Gone, NotModified, Read
@@ -37,12 +37,17 @@ class Judge:
             return NotModified(claim)
         if verdict.kind not in {"ok", "redirected"}:
             raise error_of(verdict, response.status)
+        moved = verdict.kind == "redirected" and claim.kind == "search"
         try:
-            return self._read(claim, page_of(claim, response), response)
+            outcome = self._read(claim, page_of(claim, response), response)
+            return replace(outcome, moved=moved) if isinstance(outcome, Found) else outcome
         except (ProjectPage, RemovedListing) as what:
             return Gone(claim, what.code)
         except PageError as what:
-            raise self._unreadable(response, what) from what
+            error = self._unreadable(response, what)
+            if moved and isinstance(error, ParseSelector):
+                return Gone(claim, "redirected")  # to something else than results: there is no such search
+            raise error from what
         except Exception as what:
             # Our own mistake, on one page of many: a person must look, the others go on.
             raise ParseError(f"{type(what).__name__}: {what}") from what
@@ -55,17 +60,26 @@ class Judge:
         return Read(claim, listing, etag, last_modified, seen)
 
     def _found(self, claim: Claim, page: SearchPage) -> Found:
-        """The adverts of a page, then where to look next: a capped search is cut, another is followed."""
-        smaller = self.site.split(page.url) if page.capped else ()
-        further = smaller or ((page.next_url,) if page.next_url else ())
+        """What the page says; what follows from it is decided where all pages of its search are known."""
         adverts = tuple(
             (SeenCard(card.external_id, card_hash(card.facts)), target(self.site, card.url))
             for card in page.cards
         )
-        cut_off = page.capped and not smaller
-        found = tuple(target(self.site, url) for url in further)
-        cards = tuple(card.reading for card in page.cards)
-        return Found(claim, adverts, found, cut_off, cards, page.section, page.total)
+        return Found(
+            claim,
+            adverts,
+            following=target(self.site, page.next_url) if page.next_url else None,
+            sitemaps=tuple(target(self.site, url) for url in page.further),
+            total=page.total,
+            exact=page.exact,
+            capped=page.capped,
+            last_page=page.last_page,
+            most=page.most,
+            most_pages=page.most_pages,
+            ids=page.ids,
+            cards=tuple(card.reading for card in page.cards),
+            section=page.section,
+        )
 
     def _unreadable(self, response: Response, what: PageError) -> Exception:
         """A captcha where the advert should be is a block; a page without one is for a person to look at."""

@@ -41,11 +41,11 @@ def count_pages(connection: Connection, job_id: str, site: str, outcomes: Sequen
 def observe(connection: Connection, site: str, outcomes: Sequence[Outcome]) -> Sections:
     """Everything countable of these pages; known prices are those stored before the pages are."""
     sections: Sections = {}
-    known = known_prices(connection, site, _adverts(outcomes))
+    known = known_prices(connection, site, _adverts(site, outcomes))
     for one in outcomes:
         if isinstance(one, Read):
             _count_listing(_section(sections, LISTING), site, one, known)
-        elif isinstance(one, Found):
+        elif isinstance(one, Found) and _has_cards(site, one):
             _count_results(_section(sections, one.section), site, one, known)
         elif isinstance(one, Failed) and one.reason.startswith(_UNREADABLE):
             _count_unreadable(_section(sections, one.claim.kind), one)
@@ -56,9 +56,15 @@ def _section(sections: Sections, name: str) -> SectionCounts:
     return sections.setdefault(name, SectionCounts())
 
 
-def _adverts(outcomes: Iterable[Outcome]) -> list[str]:
+def _has_cards(site: str, one: Found) -> bool:
+    """Whether it is a page of results: a sitemap says nothing of its adverts that could drift."""
+    return one.section in get_scraper(site).config.searches
+
+
+def _adverts(site: str, outcomes: Iterable[Outcome]) -> list[str]:
     read = [one.listing.external_id for one in outcomes if isinstance(one, Read)]
-    return read + [card.external_id for one in outcomes if isinstance(one, Found) for card, _ in one.adverts]
+    pages = [one for one in outcomes if isinstance(one, Found) and _has_cards(site, one)]
+    return read + [card.external_id for one in pages for card, _ in one.adverts]
 
 
 def _count_listing(counts: SectionCounts, site: str, one: Read, known: _Known) -> None:
@@ -83,7 +89,7 @@ def _count_results(counts: SectionCounts, site: str, one: Found, known: _Known) 
 
 def _count_cards(counts: SectionCounts, one: Found, example: Example) -> None:
     counts.note_few(len(one.cards), example)
-    if one.further:
+    if one.following:
         counts.full_pages += 1
         counts.full_cards += len(one.cards)
     else:  # the last page of its search speaks for all of them

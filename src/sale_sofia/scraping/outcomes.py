@@ -33,19 +33,34 @@ class _Cost:
 
 @dataclass(frozen=True, slots=True)
 class Found(_Cost):
-    """A page of results: its adverts, unless known already, and further searches join the frontier."""
+    """A page of results: its adverts, unless known already, join the frontier, and what follows from it."""
 
     claim: Claim
     adverts: tuple[tuple[SeenCard, Target], ...]
-    further: tuple[Target, ...] = ()
-    cut_off: bool = False
-    """The portal shows no more of this search, and it cannot be cut into smaller ones."""
+    following: Target | None = None
+    """The next page of the same search."""
+    sitemaps: tuple[Target, ...] = ()
+    """Where an index of sitemaps leads."""
+    total: int | None = None
+    """How many adverts the portal says the search has."""
+    exact: bool = True
+    """Whether that is the number itself and not a bound."""
+    capped: bool = False
+    """The portal has more of it than it shows."""
+    last_page: int | None = None
+    """The number of the search's last page, where the page names it."""
+    most: int | None = None
+    """How many adverts of one search the portal is known to show."""
+    most_pages: int | None = None
+    """How many pages of one search it is known to answer."""
+    ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Ids of the portal's filters that the page names, by the key of their query."""
+    moved: bool = False
+    """The portal answered with another address than the one that was asked for."""
     cards: tuple[CardReading, ...] = ()
     """What its cards say, in the order of `adverts`."""
     section: str = "search"
     """Which of the site file's sections its layout is."""
-    total: int | None = None
-    """How many adverts the portal says the search has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +98,8 @@ class Failed(_Cost):
     reason: str
     page_digest: str | None = None
     """The archived bytes of an answer that could not be read."""
+    forbidden: bool = False
+    """Nothing was asked, for robots.txt forbids it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,26 +5,26 @@ of the number of adverts or a drift of the portal's layout make absence unknown,
 """
 
 from collections.abc import Iterator
-from typing import Final
+from urllib.parse import urlsplit
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
-from sale_sofia.config.history import LEAST_USUAL_ADVERTS
+from sale_sofia.config.history import LEAST_USUAL_ADVERTS, THIN_SHARE
 from sale_sofia.config.settings import get_settings
+from sale_sofia.config.site_config import start_urls_of
 from sale_sofia.data.cards import Scope
 from sale_sofia.data.delisting import count_misses, delist, to_look_at
-from sale_sofia.data.drift import open_drift
-from sale_sofia.data.incidents import IncidentKind, Trouble, open_incident
+from sale_sofia.data.drift import get_drift_run, open_drift
+from sale_sofia.data.incidents import IncidentKind, Trouble, close_incident, open_incident
 from sale_sofia.data.job_model import Job
 from sale_sofia.data.jobs import get_job
-from sale_sofia.data.schema import frontier as rows
-from sale_sofia.data.sweeps import adverts_seen, end_sweep, scope_of, usual_adverts
+from sale_sofia.data.searches import Ended, searches_of
+from sale_sofia.data.sweeps import SweepFigures, adverts_seen, end_sweep, scope_of, usual_adverts
+from sale_sofia.monitoring.drift_counts import LISTING, sections_of
 from sale_sofia.scraping import frontier
+from sale_sofia.scraping.coverage import Coverage, spaced
 from sale_sofia.scraping.urls import target
 from sale_sofia.websites.registry import get_scraper
-
-CUT_OFF: Final = "capped: the portal shows no more of it, and it cannot be cut"
-"""Why a search that was read does not stand for all its adverts."""
 
 
 def look_for_missing(connection: Connection, job_id: str, *, now: float) -> int:
@@ -49,11 +49,37 @@ def finish_sweep(connection: Connection, job: Job, *, now: float) -> None:
     if reason is None:
         count_misses(connection, scope, at=now)
         gone = delist(connection, scope, get_scraper(job.site).config.delisting, now=now)
-    elif collapsed := _collapse(connection, scope):
+    _tell(connection, job, scope, reason, now=now)
+    end_sweep(connection, job.id, _found(connection, job, scope), reason=reason, gone=gone, now=now)
+
+
+def _tell(connection: Connection, job: Job, scope: Scope, reason: str | None, *, now: float) -> None:
+    """Open and close what an operator hears of the sweep."""
+    if reason is not None and (collapsed := _collapse(connection, scope)):
         trouble = Trouble(IncidentKind.COLLAPSE, job.site, f"{collapsed}; nothing is delisted", job.id)
         open_incident(connection, trouble, now=now)
     seen = adverts_seen(connection, scope)
-    end_sweep(connection, job.id, reason=reason, adverts=seen, gone=gone, now=now)
+    short = _missing(connection, job, seen)
+    if short is not None and job.listing_limit is None:
+        trouble = Trouble(
+            IncidentKind.COVERAGE, job.site, f"{job.site}: {short}; nothing is delisted", job.id
+        )
+        open_incident(connection, trouble, now=now)
+    elif reason is None:
+        close_incident(connection, IncidentKind.COVERAGE, job.site, now=now)
+
+
+def _found(connection: Connection, job: Job, scope: Scope) -> SweepFigures:
+    covered = Coverage(searches_of(connection, job.id))
+    run = get_drift_run(connection, job.id)
+    read = sections_of(run.counters).get(LISTING) if run else None
+    return SweepFigures(
+        announced=covered.announced,
+        reachable=covered.reachable,
+        adverts=adverts_seen(connection, scope),
+        opened=read.pages if read else 0,
+        stored=read.priced if read else 0,
+    )
 
 
 def _incomplete_because(connection: Connection, job: Job, scope: Scope) -> str | None:
@@ -61,32 +87,43 @@ def _incomplete_because(connection: Connection, job: Job, scope: Scope) -> str |
 
 
 def _shortcomings(connection: Connection, job: Job, scope: Scope) -> Iterator[str]:
+    covered, seen = Coverage(searches_of(connection, job.id)), adverts_seen(connection, scope)
+    figures = f"{covered.figures(seen)}, " if covered.is_short(seen) else ""
     searches = frontier.count_rows(connection, job.id, "search")
     if searches.open:
-        yield f"{searches.open} searches were not read"
+        yield f"{figures}{searches.open} searches were not read"
     if searches.failed:
-        yield f"{searches.failed} of {searches.total} searches failed"
-    yield from _read_in_part(connection, job.id)
+        yield f"{figures}{searches.failed} of {searches.total} searches failed"
     adverts = frontier.count_rows(connection, job.id, "listing").total
     if job.listing_limit is not None and adverts >= job.listing_limit:
         yield f"limited to {job.listing_limit} adverts"
+    if missing := _missing(connection, job, seen):
+        yield missing
     if collapsed := _collapse(connection, scope):
         yield collapsed
     for incident in open_drift(connection, job.site):
         yield f"{incident.kind}: {incident.message}"
 
 
-def _read_in_part(connection: Connection, job_id: str) -> Iterator[str]:
-    """Searches that came to an end with a reason: capped, or not there any more."""
-    ended = (
-        rows.c.job_id == job_id,
-        rows.c.kind == "search",
-        rows.c.state == "done",
-        rows.c.reason.is_not(None),
-    )
-    counted = select(rows.c.reason, func.count()).where(*ended).group_by(rows.c.reason)
-    for reason, count in connection.execute(counted.order_by(rows.c.reason)):
-        yield f"{count} searches: {reason}"
+def _missing(connection: Connection, job: Job, seen: int) -> str | None:
+    """Why not all adverts of the portal were seen, in one line."""
+    searches = searches_of(connection, job.id)
+    if absent := [one.url for one in searches if one.parent_id is None and one.ended is Ended.ABSENT]:
+        return f"{len(absent)} searches are not there any more, for example {absent[0]}"
+    return Coverage(searches).shortfall(seen) or _thin(job, seen)
+
+
+def _thin(job: Job, seen: int) -> str | None:
+    """A sweep of a whole portal that found far less than the portal is known to have.
+
+    What it announced may itself be a part: a filter that is not honoured any more shrinks both.
+    """
+    config = get_scraper(job.site).config
+    whole = job.listing_limit is None and job.start_urls == start_urls_of(job.site)
+    real = {urlsplit(url).hostname for url in job.start_urls} <= set(config.hosts)
+    if not whole or not real or seen >= config.inventory.adverts * THIN_SHARE:
+        return None
+    return f"{spaced(seen)} seen, where about {spaced(config.inventory.adverts)} are known to be there"
 
 
 def _collapse(connection: Connection, scope: Scope) -> str | None:

@@ -217,7 +217,8 @@ class Visitor:
         reason = f"{type(error).__name__}: {error}"
         if isinstance(plan, GiveUp):
             said = f"{reason} ({plan.action})"
-            return Failed(errand.claim, said, error.page_digest, kept=kept, **_cost(errand))
+            forbidden = isinstance(error, RobotsDisallowed) and str(error) == _FORBIDDEN
+            return Failed(errand.claim, said, error.page_digest, forbidden, kept=kept, **_cost(errand))
         due = self.clock() + plan.delay_seconds
         return Later(errand.claim, due, reason, kept=kept, **_cost(errand))
 

@@ -22,7 +22,8 @@ from sale_sofia.scraping import frontier
 from sale_sofia.scraping.incremental import add_found
 from sale_sofia.scraping.observing import count_pages
 from sale_sofia.scraping.outcomes import Failed, Found, Gone, Later, NotModified, Outcome, Read
-from sale_sofia.scraping.sweeping import CUT_OFF, look_for_missing
+from sale_sofia.scraping.searches import SearchSteps
+from sale_sofia.scraping.sweeping import look_for_missing
 from sale_sofia.scraping.visit_log import moment, removed_adverts, visits_of
 from sale_sofia.websites.registry import get_scraper
 
@@ -76,10 +77,13 @@ def write_batch(
         sightings = {claim: replace(one, held=True) for claim, one in sightings.items()}
     saved = _save(connection, ledger, kept, sightings, now)
     pages = [one for one in kept if isinstance(one, Found)]
-    found = add_found(connection, ledger.job_id, pages, limit=ledger.limit, now=now)
+    steps = SearchSteps(connection, ledger.job_id, get_scraper(ledger.site), now)
+    found = add_found(connection, steps, pages, limit=ledger.limit, now=now)
+    replaced = _ask_elsewhere(steps, kept)
+    found += sum(replaced.values())
     record_visits(connection, visits_of(kept, ledger.site, ledger.job_id, now))
     record_pages(connection, _page_records(kept, ledger.site, now))
-    _end_rows(connection, ledger.job_id, kept)
+    _end_rows(connection, ledger.job_id, kept, replaced)
     new, changed = saved.count("new"), saved.count("changed")
     requests = sum(one.requests for one in outcomes)
     add_job_counts(connection, ledger.job_id, requests=requests, new=new, changed=changed)
@@ -133,20 +137,30 @@ def _kind(one: Outcome) -> PageKind:
     return "search" if one.claim.kind == "search" else "listing"
 
 
-def _end_rows(connection: Connection, job_id: str, outcomes: Sequence[Outcome]) -> None:
+def _ask_elsewhere(steps: SearchSteps, outcomes: Sequence[Outcome]) -> dict[int, int]:
+    """Of pages of results that are not there or could not be had: how many others are asked instead."""
+    lost = [one for one in outcomes if isinstance(one, Gone | Failed) and one.claim.kind == "search"]
+    return {one.claim.id: count for one in lost if (count := steps.unanswered(one))}
+
+
+def _end_rows(
+    connection: Connection, job_id: str, outcomes: Sequence[Outcome], replaced: Mapping[int, int]
+) -> None:
     later = [one for one in outcomes if isinstance(one, Later)]
     frontier.postpone(connection, [(one.claim, one.due, one.reason, one.refund) for one in later])
     if shut_until := [one.due for one in later if one.all_pages]:
         frontier.postpone_rest(connection, job_id, due=min(shut_until))
-    ends = [(one.claim, *_end(one)) for one in outcomes if not isinstance(one, Later)]
+    ends = [
+        (one.claim, *_end(one, replaced=one.claim.id in replaced))
+        for one in outcomes
+        if not isinstance(one, Later)
+    ]
     frontier.finish(connection, ends)
 
 
-def _end(one: Outcome) -> tuple[str, str | None]:
+def _end(one: Outcome, *, replaced: bool) -> tuple[str, str | None]:
     if isinstance(one, Failed):
-        return "failed", one.reason
-    if isinstance(one, Found):
-        return "done", CUT_OFF if one.cut_off else None
+        return ("done", f"{one.reason}; another way was taken") if replaced else ("failed", one.reason)
     return "done", one.reason if isinstance(one, Gone) else None
 
 

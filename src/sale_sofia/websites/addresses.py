@@ -56,7 +56,20 @@ def following(url: str, paging: PagingTable, last: int | None) -> str | None:
     parts = urlsplit(url)
     if paging.path is not None:
         return _next_in_path(parts, paging.path, last)
+    if paging.window is not None:
+        return _next_window(parts, *paging.window)
     return _next_in_query(parts, paging, last)
+
+
+def _next_window(parts: SplitResult, first: str, last: str) -> str | None:
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    asked = {key: int(value) for key, value in query if key in {first, last} and value.isdecimal()}
+    size = asked.get(last, -1) - asked.get(first, 0) + 1
+    if size < 1:
+        return None  # an address that does not say how much it asks for
+    moved = [(first, asked.get(first, 0) + size), (last, asked[last] + size)]
+    kept = [(key, value) for key, value in query if key not in {first, last}]
+    return urlunsplit(parts._replace(query=_query([*kept, *((key, str(to)) for key, to in moved)])))
 
 
 def _next_in_path(parts: SplitResult, mark: str, last: int | None) -> str | None:

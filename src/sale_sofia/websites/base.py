@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 
 from sale_sofia.listings.page import Page
 from sale_sofia.listings.raw import FieldSeen, RawListing
+from sale_sofia.websites.splitting import Hints, Parts
 
 PageKind = Literal["listing", "search", "project"]
 
@@ -52,6 +53,18 @@ class SearchPage:
     verified_empty: bool
     section: str = "search"
     """Which of the site file's sections its layout is."""
+    exact: bool = True
+    """Whether the total is the number of results; of "1000+" only a lower bound is known."""
+    last_page: int | None = None
+    """The number of the last page, where the page names it."""
+    most: int | None = None
+    """How many results of one search the portal shows, where that is known."""
+    most_pages: int | None = None
+    """How many pages of one search it answers."""
+    ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Ids of the portal's filters that the page names, by the key of their query."""
+    further: tuple[str, ...] = ()
+    """Sitemaps that an index of them leads to."""
 
 
 class Site(Protocol):
@@ -75,3 +88,6 @@ class Site(Protocol):
 
     def split(self, url: str) -> tuple[str, ...]:
         """Smaller searches that together cover this one; empty when it cannot be cut."""
+
+    def parts(self, url: str, hints: Hints) -> Parts:
+        """The same by what is known beyond the address, or the page that must be read before."""

@@ -95,16 +95,21 @@ class Results:
         """All there is to know of a page with these cards; none is a page that says so itself."""
         table = self.table
         total = _number(document, table.total) if cards else 0
-        capped = bool(table.capped and document.texts(table.capped))
+        last_page = _number(document, table.last_page)
+        bound = bool(table.capped and document.texts(table.capped))
         return SearchPage(
             site=site,
             url=document.url,
             cards=cards,
             next_url=self._next_url(document) if cards else None,
             total=total,
-            capped=capped or bool(table.most and total and total >= table.most),
+            capped=bound or _reaches(total, table.most) or _exceeds(last_page, table.most_pages),
             verified_empty=not cards,
             section=self.section,
+            exact=total is not None and not bound and total != table.most,
+            last_page=last_page,
+            most=table.most,
+            most_pages=table.most_pages,
         )
 
     def _next_url(self, document: Document) -> str | None:
@@ -124,3 +129,11 @@ class Results:
 
 def _number(document: Document, links: tuple[Link, ...]) -> int | None:
     return parse_count(first_text(document, links) or "")
+
+
+def _reaches(number: int | None, most: int | None) -> bool:
+    return number is not None and most is not None and number >= most
+
+
+def _exceeds(number: int | None, most: int | None) -> bool:
+    return number is not None and most is not None and number > most

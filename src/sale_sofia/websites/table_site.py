@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from inspect import getfullargspec
 from typing import Any, NoReturn
 
-from sale_sofia.config.site_config import SiteConfig, SiteConfigError
+from sale_sofia.config.site_config import IdSplit, SiteConfig, SiteConfigError
 from sale_sofia.listings.model import FACTS
 from sale_sofia.listings.page import Page, PageLimits
 from sale_sofia.listings.page_errors import (
@@ -22,7 +23,11 @@ from sale_sofia.websites.base import PageKind, SearchPage
 from sale_sofia.websites.document import Document
 from sale_sofia.websites.fields import first_text, read_fields
 from sale_sofia.websites.results import Results
-from sale_sofia.websites.splitting import split_search
+from sale_sofia.websites.sitemaps import read_sitemap
+from sale_sofia.websites.splitting import Hints, Parts, split_search
+
+IDS = "ids"
+"""The section of a page that lists the ids of a filter."""
 
 
 class TableSite:
@@ -37,25 +42,41 @@ class TableSite:
         self._skipped = tuple((first.encode(), last.encode()) for first, last in config.listing.skip)
         self._proof = tuple(mark.decode("ascii") for mark in config.proof)
         self._answers_json = any(table.body for table in config.json_.values())
+        self._id_pages = {path_of(way.ids.page): way.ids for way in config.split if way.ids and way.ids.page}
         self.layouts = tuple(
             Results(section, table, self.listing_id, self._is_search)
             for section, table in config.searches.items()
         )
 
     def kind_of(self, url: str) -> PageKind | None:
-        """What an address leads to, by its path alone: the portal may be served from any host."""
+        """What an address leads to, by its path alone: the portal may be served from any host.
+
+        Sitemaps, and pages that list the ids of a filter, are searches: they lead to more addresses.
+        """
         path = path_of(url)
+        if self._is_sitemap(path) or self._ids_at(path):
+            return "search"
         return next((kind for kind, pattern in self._patterns.items() if pattern.search(path)), None)
+
+    def _is_sitemap(self, path: str) -> bool:
+        return self.config.sitemap is not None and bool(re.search(self.config.sitemap.path, path))
+
+    def _ids_at(self, path: str) -> IdSplit | None:
+        """The filter whose ids this page lists."""
+        return self._id_pages.get(path)
 
     def _is_search(self, url: str) -> bool:
         return self.kind_of(url) == "search"
 
     def split(self, url: str) -> tuple[str, ...]:
         """Smaller searches that together cover this one; empty when it cannot be cut, or never need be."""
-        table, paging = self.config.split, self.config.search.paging
-        if table is None:
-            return ()
-        return split_search(url, table, (paging.path or "").strip("/") if paging else "p-")
+        return self.parts(url, Hints()).urls
+
+    def parts(self, url: str, hints: Hints) -> Parts:
+        """The same by what is known beyond the address, or the page that must be read before."""
+        paging = self.config.search.paging if self.config.search else None
+        mark = (paging.path or "").strip("/") if paging else "p-"
+        return split_search(url, self.config.split, hints, mark)
 
     def listing(self, page: Page) -> RawListing:
         """The advert at the page's address, in its own words."""
@@ -121,10 +142,31 @@ class TableSite:
         raise LayoutChanged("the page does not give its advert's id where it should stand")
 
     def search(self, page: Page) -> SearchPage:
-        """The results on one page."""
+        """The results on one page, the adverts of a sitemap, or the ids that a page lists."""
+        path = path_of(page.url)
+        if self.config.sitemap is not None and self._is_sitemap(path):
+            self._refuse_foreign(host_of(page.url))
+            return read_sitemap(self.name, page, self.config.sitemap, self._limits, self.listing_id)
+        if table := self._ids_at(path):
+            return self._ids_page(page, table)
         document = self.open(page)
         layout = self.layout_of(document)
-        return layout.page(self.name, document, layout.cards(document))
+        found = layout.page(self.name, document, layout.cards(document))
+        return replace(found, ids=self._ids_on(document)) if found.capped else found
+
+    def _ids_page(self, page: Page, table: IdSplit) -> SearchPage:
+        ids = _ids(self.open(page), table)
+        if not ids:
+            raise LayoutChanged(f"the page lists no ids of {table.query}")
+        return SearchPage(
+            site=self.name, url=page.url, cards=(), next_url=None, total=None, capped=False,
+            verified_empty=False, section=IDS, exact=False, ids={table.query: ids},
+        )  # fmt: skip
+
+    def _ids_on(self, document: Document) -> Mapping[str, tuple[str, ...]]:
+        """Ids of filters that a page of results names itself."""
+        tables = [way.ids for way in self.config.split if way.ids and way.ids.links and not way.ids.page]
+        return {table.query: ids for table in tables if (ids := _ids(document, table))}
 
     def layout_of(self, document: Document) -> Results:
         """The layout a page of results has: the first with cards, else the first that says it is empty."""
@@ -145,6 +187,11 @@ def _patterns(config: SiteConfig) -> Mapping[PageKind, re.Pattern[str]]:
         ("search", config.urls.search),
     )
     return {kind: re.compile(pattern) for kind, pattern in kinds if pattern}
+
+
+def _ids(document: Document, table: IdSplit) -> tuple[str, ...]:
+    found = (text for link in table.links for text in document.texts(link))
+    return tuple(dict.fromkeys(found))
 
 
 def _number(text: str, digits: str) -> str | None:

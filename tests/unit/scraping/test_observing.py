@@ -51,7 +51,7 @@ def results(*prices: float | None, last: bool = False) -> Found:
         (SeenCard(f"id{number}", "hash"), Target("listing", f"https://www.imot.bg/{number}", f"{number}"))
         for number in range(len(prices))
     )
-    return Found(SEARCH, adverts, () if last else (NEXT,), cards=cards, total=57)
+    return Found(SEARCH, adverts, None if last else NEXT, cards=cards, total=57)
 
 
 def test_fields_are_counted_by_link_and_by_what_was_read(connection: Connection) -> None:

@@ -26,8 +26,10 @@ from sale_sofia.websites.registry import get_scraper
 
 SOFIA = {
     "imot.bg": "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya",
-    "bazar.bg": "https://bazar.bg/obiavi/prodazhba-apartamenti/sofia",
+    "bazar.bg": "https://bazar.bg/obiavi/prodazhba-apartamenti/sofia?sort=default",
 }
+NARROW = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya/lozenets/dvustaen"
+"""A search that cannot be cut."""
 OTHER = "https://www.imot.bg/obiavi/naemi/grad-sofiya"
 DAY = 86_400.0
 
@@ -111,7 +113,10 @@ class World:
             )
             for number in shown
         )
-        return Found(claim, adverts, cut_off=how.get("cut_off", False))
+        total = how.get("total")
+        return Found(
+            claim, adverts, total=total, exact=not how.get("capped"), capped=how.get("capped", False)
+        )
 
     def last(self) -> Sweep:
         with self.database.read() as connection:
@@ -179,21 +184,22 @@ def test_an_advert_whose_page_cannot_be_had_is_not_gone_but_asked_again(world: W
     ("how", "reason"),
     [
         ({"fails": True}, "1 of 1 searches failed"),
-        ({"missing": True}, "1 searches: removed"),
+        ({"missing": True}, f"1 searches are not there any more, for example {NARROW}"),
         ({"limit": 11}, "limited to 11 adverts"),
-        ({"cut_off": True}, "1 searches: capped: the portal shows no more of it, and it cannot be cut"),
+        ({"total": 40}, f"11 of 40 seen, {NARROW} ended after 11 of 40"),
+        ({"total": 1000, "capped": True}, f"11 of 1 000 seen, {NARROW} ended after 11 of 1 000"),
     ],
 )
 def test_a_sweep_that_is_not_complete_says_nothing(world: World, how: dict[str, Any], reason: str) -> None:
-    world.sweep(ALL)
+    world.sweep(ALL, NARROW)
     del world.prices[12]
     for _ in range(3):
-        world.sweep(WITHOUT_12, **how)
+        world.sweep(WITHOUT_12, NARROW, **how)
         assert world.opened == []
     assert (world.last().complete, world.last().reason) == (False, reason)
-    world.sweep(WITHOUT_12)
+    world.sweep(WITHOUT_12, NARROW)
     assert world.gone() == {}
-    world.sweep(WITHOUT_12)
+    world.sweep(WITHOUT_12, NARROW)
     assert world.gone() == {12: 5}
 
 

@@ -130,7 +130,7 @@ def test_a_limit_counts_adverts_and_follows_no_search_beyond_it(database: Databa
         for number in range(9)
     )
     further = Target("search", "https://x/p-2", "search:x/p-2")
-    assert write(database, [Found(page, found, (further,))], Ledger("job", "imot.bg", limit=4)).found == 3
+    assert write(database, [Found(page, found, further)], Ledger("job", "imot.bg", limit=4)).found == 3
     with database.read() as connection:
         assert frontier.count_rows(connection, "job", "listing").total == 4
         assert frontier.count_rows(connection, "job", "search").total == 0

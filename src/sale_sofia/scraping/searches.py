@@ -1,0 +1,312 @@
+"""What follows from a page of results: its next page, the parts its search is cut into, or the search's end.
+
+Portals show a part of what they announce: the first thousand of a search, the first 199 pages, or the last
+page again and again. A search is followed to its end; where that comes before all was shown, it is cut into
+smaller ones by what the portal offers, as its site file says and as earlier crawls learnt.
+"""
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+from sqlalchemy import Connection
+
+from sale_sofia.config.history import CAP_LEAST_ADVERTS, COVERAGE_SLACK, LEAST_COVERAGE
+from sale_sofia.config.site_config import all_starts
+from sale_sofia.data.searches import (
+    Ended,
+    Learnt,
+    Search,
+    add_search,
+    get_search,
+    keep_search,
+    learn_ids,
+    learn_most,
+    learn_useless,
+    parts_of,
+    read_learnt,
+    searches_of,
+)
+from sale_sofia.scraping import frontier
+from sale_sofia.scraping.outcomes import Failed, Found, Gone
+from sale_sofia.scraping.urls import Target, target
+from sale_sofia.websites.base import Site
+from sale_sofia.websites.splitting import Hints
+from sale_sofia.websites.table_site import IDS
+
+log: Final = logging.getLogger(__name__)
+SITEMAP: Final = "sitemap"
+"""How an index of sitemaps is cut."""
+_DROPPED: Final = "a part by a filter that changes nothing"
+
+
+def begin_searches(connection: Connection, job_id: str, targets: Sequence[Target]) -> int:
+    """Add searches that begin at these addresses, each with its first page; how many are new."""
+    return _add_searches(connection, job_id, targets)
+
+
+def _add_searches(
+    connection: Connection,
+    job_id: str,
+    targets: Sequence[Target],
+    *,
+    parent_id: int | None = None,
+    way: str | None = None,
+) -> int:
+    new = frontier.without_known(connection, job_id, targets)
+    for one in new:
+        search_id = add_search(connection, job_id, one.url, parent_id=parent_id, way=way)
+        frontier.add_targets(connection, job_id, [one], search_id=search_id)
+    return len(new)
+
+
+def is_enough(shown: int, announced: int) -> bool:
+    """Whether so many adverts are as good as all that were announced."""
+    return shown >= announced * LEAST_COVERAGE or announced - shown <= COVERAGE_SLACK
+
+
+@dataclass
+class SearchSteps:
+    """Decides for the searches of one job, in the transaction that stores their pages."""
+
+    connection: Connection
+    job_id: str
+    site: Site
+    now: float
+
+    @cached_property
+    def learnt(self) -> Learnt:
+        """What earlier crawls, and this one, know of the portal's limits."""
+        return read_learnt(self.connection, self.site.name, now=self.now)
+
+    def read(self, page: Found) -> int:
+        """A page of results was read; how many further ones join the frontier."""
+        before = get_search(self.connection, page.claim.search_id)
+        if before is None:  # a page of no search: nobody asks whether it was whole
+            return self._add_page(page.following, None)
+        self._learn(page)
+        if page.section == IDS:
+            return self._cut_waiting()
+        if before.ended is not None:
+            return 0  # it was decided meanwhile, by another page
+        if page.moved and before.parent_id is not None and not before.pages:
+            return self._end(before, Ended.ABSENT)
+        return self._go_on(before, page)
+
+    def unanswered(self, outcome: Gone | Failed) -> int:
+        """A page of results is not there, or could not be had; how many others are asked instead."""
+        search = get_search(self.connection, outcome.claim.search_id)
+        if search is None:
+            return 0
+        if search.ended is Ended.WAITING:
+            return self._read_on_all_waiting()
+        if isinstance(outcome, Failed):
+            return self._begin_elsewhere(search) if outcome.forbidden else 0
+        if search.ended is None:
+            return self._finish(search, None) if search.pages else self._end(search, Ended.ABSENT)
+        return 0
+
+    def _begin_elsewhere(self, search: Search) -> int:
+        """robots.txt forbids a start of the portal: take the next one, on the same host."""
+        starts = [list(map(path_and_query, urls)) for urls in all_starts(self.site.name)]
+        own = path_and_query(search.url)
+        places = [place for place, urls in enumerate(starts) if own in urls]
+        if search.parent_id is not None or not places or places[-1] + 1 >= len(starts):
+            return 0
+        others = [target(self.site, urljoin(search.url, url)) for url in starts[places[-1] + 1]]
+        log.warning(
+            "%s: robots.txt forbids %s; the crawl begins at %s", self.site.name, search.url, others[0].url
+        )
+        self._end(search, Ended.FORBIDDEN)
+        return begin_searches(self.connection, self.job_id, others) or 1
+
+    def _learn(self, page: Found) -> None:
+        for query, ids in page.ids.items():
+            learn_ids(self.connection, self.site.name, query, ids, now=self.now)
+        if page.ids:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """What was learnt is another now."""
+        self.__dict__.pop("learnt", None)
+
+    def _go_on(self, before: Search, page: Found) -> int:
+        search = _told(before, page)
+        if page.sitemaps:
+            return self._cut(search, page.sitemaps, SITEMAP)
+        first = search.pages == 1 and before.pages == 0
+        if first and search.parent_id is not None:
+            search = self._against_parent(search)
+            if search.ended is not None:
+                return self._drop_way(search)
+        if first and self._is_capped(search, page) and (added := self._cut_up(search, page)):
+            return added
+        if search.pages > before.pages and page.following and not _is_last(search, page):
+            return self._end(search, None) + self._add_page(page.following, search.id)
+        return self._finish(search, page)
+
+    def _is_capped(self, search: Search, page: Found) -> bool:
+        most = self.learnt.most
+        return page.capped or (most is not None and search.announced is not None and search.announced > most)
+
+    def _cut_up(self, search: Search, page: Found | None) -> int:
+        """Cut the search by the first way that can; nothing where none does."""
+        parts = self.site.parts(search.url, self._hints(search, page))
+        if parts.urls:
+            return self._cut(search, [target(self.site, url) for url in parts.urls], parts.way)
+        if parts.ids_page is None:
+            return 0
+        self._end(search, Ended.WAITING)
+        ids_page = target(self.site, parts.ids_page)
+        return frontier.add_targets(self.connection, self.job_id, [ids_page], search_id=search.id) or 1
+
+    def _hints(self, search: Search, page: Found | None) -> Hints:
+        known = search.exact or (page is not None and page.last_page is not None)
+        by_pages = page.most_pages * len(page.adverts) if page and page.most_pages else None
+        most = (page.most if page else None) or by_pages or self.learnt.most
+        return Hints(
+            total=search.announced if known else None,
+            most=most,
+            ids=self.learnt.ids or {},
+            useless=self.learnt.useless,
+        )
+
+    def _cut(self, search: Search, parts: Sequence[Target], way: str) -> int:
+        self._end(search, Ended.SPLIT)
+        return _add_searches(self.connection, self.job_id, parts, parent_id=search.id, way=way)
+
+    def _cut_waiting(self) -> int:
+        """The ids are known now: cut what waited for them."""
+        return sum(self._reopened(one) for one in self._waiting())
+
+    def _read_on_all_waiting(self) -> int:
+        """The ids cannot be had: what waited for them is cut in another way, or read as far as it goes."""
+        for way in {self.site.parts(one.url, self._hints(one, None)).way for one in self._waiting()}:
+            learn_useless(self.connection, self.site.name, way, now=self.now)
+        self._look_again()
+        return self._cut_waiting()
+
+    def _waiting(self) -> list[Search]:
+        own = searches_of(self.connection, self.job_id)
+        return [one for one in own if one.ended is Ended.WAITING]
+
+    def _reopened(self, search: Search) -> int:
+        """Cut the search, or read on where its first page ended."""
+        search = replace(search, ended=None)
+        if added := self._cut_up(search, None):
+            return added
+        if search.next_url is None:
+            return self._finish(search, None)
+        return self._end(search, None) + self._add_page(target(self.site, search.next_url), search.id)
+
+    def _against_parent(self, search: Search) -> Search:
+        """Compare a part with the whole: two parts that each have all of it show that the filter is ignored.
+
+        Where they show other adverts, it is only the total that does not follow the filter, and says nothing.
+        """
+        parent = get_search(self.connection, search.parent_id)
+        if parent is None or not _has_all_of(search, parent):
+            return search
+        others = [one for one in parts_of(self.connection, parent) if one.id != search.id]
+        alike = [one for one in others if _has_all_of(one, parent)]
+        if any(one.first_digest == search.first_digest for one in alike):
+            return replace(search, ended=Ended.USELESS)
+        for one in alike:
+            keep_search(self.connection, replace(one, announced=None, exact=False))
+        return replace(search, announced=None, exact=False) if alike else search
+
+    def _drop_way(self, search: Search) -> int:
+        """The filter changes nothing: its parts are left alone, and their parent is read in another way."""
+        parent = get_search(self.connection, search.parent_id)
+        if parent is None:
+            return 0
+        learn_useless(self.connection, self.site.name, search.way or "", now=self.now)
+        self._look_again()
+        parts = [one for one in parts_of(self.connection, parent) if one.way == search.way]
+        for one in parts:
+            keep_search(self.connection, replace(one, ended=Ended.USELESS))
+        frontier.drop_searches(self.connection, self.job_id, [one.id for one in parts], _DROPPED)
+        return self._reopened(parent)
+
+    def _finish(self, search: Search, page: Found | None) -> int:
+        """The last page of a search: all was shown, or a cap was met."""
+        if self._is_whole(search, page):
+            announced = search.announced if search.exact else search.shown
+            return self._end(replace(search, announced=announced, exact=True), Ended.READ)
+        if search.shown < CAP_LEAST_ADVERTS:
+            return self._end(search, Ended.SHORT)
+        learn_most(self.connection, self.site.name, search.shown, now=self.now)
+        self._look_again()
+        return self._cut_up(search, page) or self._end(search, Ended.CAPPED)
+
+    def _is_whole(self, search: Search, page: Found | None) -> bool:
+        if search.announced is not None and search.exact:
+            return is_enough(search.shown, search.announced)
+        if page is None:
+            return search.announced is None
+        if page.capped:
+            return False
+        if page.following is not None:  # the same page again, or as far as the portal answers
+            most = page.most or self.learnt.most
+            return not _is_last(search, page) and most is not None and search.shown + len(page.adverts) < most
+        return page.last_page is None or search.pages >= page.last_page
+
+    def _end(self, search: Search, ended: Ended | None) -> int:
+        keep_search(self.connection, replace(search, ended=ended))
+        return 0
+
+    def _add_page(self, page: Target | None, search_id: int | None) -> int:
+        pages = [page] if page else []
+        return frontier.add_targets(self.connection, self.job_id, pages, search_id=search_id)
+
+
+def _told(search: Search, page: Found) -> Search:
+    """The search after this page; the same page again adds nothing."""
+    digest = _digest(page)
+    if search.pages and digest == search.last_digest:
+        return search
+    announced, exact = _announced(search, page)
+    return replace(
+        search,
+        announced=announced,
+        exact=exact,
+        pages=search.pages + 1,
+        shown=search.shown + len(page.adverts),
+        first_digest=search.first_digest or digest,
+        last_digest=digest,
+        next_url=page.following.url if page.following else None,
+    )
+
+
+def _announced(search: Search, page: Found) -> tuple[int | None, bool]:
+    """What the portal says; where it names no total, its last page tells about how many there are."""
+    if page.total is not None and (page.adverts or not search.pages):
+        return page.total, page.exact
+    if search.announced is None and page.last_page and page.adverts:
+        return page.last_page * len(page.adverts), False
+    return search.announced, search.exact
+
+
+def _digest(page: Found) -> str:
+    shown = sorted(card.external_id for card, _ in page.adverts)
+    return hashlib.sha256("\n".join(shown).encode()).hexdigest()
+
+
+def _is_last(search: Search, page: Found) -> bool:
+    """Whether the portal answers no page after this one."""
+    return page.most_pages is not None and search.pages >= page.most_pages
+
+
+def _has_all_of(part: Search, whole: Search) -> bool:
+    if not (part.exact and whole.exact and part.announced and whole.announced):
+        return False
+    return part.announced >= whole.announced
+
+
+def path_and_query(url: str) -> str:
+    """An address without its host: a copy of a portal is served from another."""
+    return urlunsplit(urlsplit(url)._replace(scheme="", netloc="", fragment=""))

@@ -1,0 +1,93 @@
+"""Sitemaps: lists of addresses that a portal keeps for machines, alone or behind an index of them."""
+
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from html import unescape
+
+from sale_sofia.config.site_config import SitemapTable
+from sale_sofia.listings.page import Page, PageLimits, decode_json
+from sale_sofia.listings.page_errors import LayoutChanged, PageTooLarge, TruncatedPage
+from sale_sofia.websites.addresses import absolute
+from sale_sofia.websites.base import Card, CardReading, SearchPage
+
+SECTION = "sitemap"
+_GZIP = b"\x1f\x8b"
+_GZIP_WINDOW = 31  # zlib: the largest window, behind a gzip header
+_ENTRY = re.compile(r"<(url|sitemap)\b[^>]*>(.*?)</\1>", re.DOTALL)
+_ADDRESS = re.compile(r"<loc>\s*(?:<!\[CDATA\[)?\s*([^<\]]+?)\s*(?:\]\]>)?\s*</loc>")
+_CHANGED = re.compile(r"<lastmod>\s*([^<]+?)\s*</lastmod>")
+_END = re.compile(r"</(urlset|sitemapindex)\s*>\s*(?:<!--.*?-->\s*)*$", re.DOTALL)
+
+IdOf = Callable[[str], str | None]
+
+
+def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits, id_of: IdOf) -> SearchPage:
+    """The adverts of a sitemap, or the sitemaps of an index.
+
+    A `lastmod` is what a card says of its advert: where it moves, the advert may have changed.
+
+    Raises:
+        PageError: it is no whole sitemap, or one of nothing we know.
+    """
+    text = decode_json(_unpacked(page.body, limits.max_bytes), page.content_type)
+    if not _END.search(text[-limits.max_tags :]):
+        raise TruncatedPage("the sitemap does not end: </urlset> or </sitemapindex> is missing")
+    entries = list(_ENTRY.finditer(text))
+    further = tuple(_followed(page.url, entries, table))
+    cards = {card.external_id: card for card in _adverts(page.url, entries, table, id_of)}
+    if not further and not cards:
+        raise LayoutChanged(f"none of the {len(entries)} addresses of the sitemap is one of {site}'s adverts")
+    return SearchPage(
+        site=site,
+        url=page.url,
+        cards=tuple(cards.values()),
+        next_url=None,
+        total=None if further else len(cards),
+        capped=False,
+        verified_empty=False,
+        section=SECTION,
+        exact=not further,
+        further=further,
+    )
+
+
+def _followed(base: str, entries: list[re.Match[str]], table: SitemapTable) -> Iterator[str]:
+    wanted = re.compile(table.follow or "")
+    for entry in entries:
+        if entry[1] == "sitemap" and (url := _address(base, entry[2])) and wanted.search(url):
+            yield url
+
+
+def _adverts(base: str, entries: list[re.Match[str]], table: SitemapTable, id_of: IdOf) -> Iterator[Card]:
+    wanted = re.compile(table.adverts or "")
+    for entry in entries:
+        url = _address(base, entry[2]) if entry[1] == "url" else ""
+        if url and wanted.search(url) and (own := id_of(url)):
+            changed = _CHANGED.search(entry[2])
+            yield Card(own, url, partial(_reading, changed[1] if changed else None))
+
+
+def _reading(changed: str | None) -> CardReading:
+    return CardReading({"lastmod": changed} if changed else {})
+
+
+def _address(base: str, entry: str) -> str:
+    found = _ADDRESS.search(entry)
+    return absolute(base, unescape(found[1])) if found else ""
+
+
+def _unpacked(body: bytes, most: int) -> bytes:
+    if not body.startswith(_GZIP):
+        return body
+    packer = zlib.decompressobj(_GZIP_WINDOW)
+    try:
+        unpacked = packer.decompress(body, most + 1)
+    except zlib.error:
+        raise TruncatedPage("the packed sitemap is damaged") from None
+    if len(unpacked) > most:
+        raise PageTooLarge(f"the sitemap unpacks to more than the {most} bytes that are read of a page")
+    if not packer.eof:
+        raise TruncatedPage("the packed sitemap breaks off")
+    return unpacked
