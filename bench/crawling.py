@@ -15,6 +15,7 @@ from typing import Any
 import crawler
 import peers
 from sale_sofia.config.settings import DATABASE_FILE
+from sale_sofia.simulator.portal_options import PortalOptions
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
@@ -73,7 +74,7 @@ def world(adverts: int, folder: Path, *, truth: bool = True) -> Iterator[World]:
         properties=adverts,
         distinct=min(adverts, DISTINCT),
         port=0,
-        most_results=NO_CAP,
+        options={SITE: PortalOptions(most_results=NO_CAP)},
         log=folder / "requests.jsonl",
         truth=folder / "truth.jsonl" if truth else None,
     )

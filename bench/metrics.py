@@ -26,6 +26,7 @@ from sale_sofia.data.schema import jobs, run_metrics
 from sale_sofia.scraping.exporting import Exporter
 from sale_sofia.scraping.store import open_database
 from sale_sofia.services.logs import log_for_person, log_to_file
+from sale_sofia.simulator.portal_options import PortalOptions
 from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 from sampling import Sampler
@@ -68,7 +69,7 @@ def _crawl(folder: Path, adverts: int) -> dict[str, Any]:
         properties=adverts,
         distinct=min(adverts, DISTINCT),
         port=0,
-        most_results=NO_CAP,
+        options={SITE: PortalOptions(most_results=NO_CAP)},
         faults=FAULTS,
     )
     with core(PORTAL_CORE):

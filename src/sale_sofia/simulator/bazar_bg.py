@@ -2,6 +2,7 @@
 
 from sale_sofia.simulator.bazar_listing import listing_page
 from sale_sofia.simulator.bazar_search import (
+    DISTRICTS,
     PAGE_SIZE,
     empty_search_page,
     next_url,
@@ -12,6 +13,7 @@ from sale_sofia.simulator.bazar_search import (
 )
 
 __all__ = [
+    "DISTRICTS",
     "PAGE_SIZE",
     "empty_search_page",
     "listing_page",

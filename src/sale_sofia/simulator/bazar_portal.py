@@ -1,16 +1,17 @@
 """bazar.bg served: its addresses and its removed adverts."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.simulator import bazar_bg
 from sale_sofia.simulator.answers import Answer, Search
 from sale_sofia.simulator.homes import ELSEWHERE
+from sale_sofia.simulator.kinds import FLATS
 from sale_sofia.simulator.model import BazarAdvert
 from sale_sofia.simulator.origin import REAL
-from sale_sofia.simulator.portal import Portal
-from sale_sofia.simulator.search_index import BAZAR_CITIES, Scope
+from sale_sofia.simulator.portal import Portal, Query, page_number
+from sale_sofia.simulator.search_index import BAZAR_CITIES, Filters, Scope
 from sale_sofia.simulator.text import slug
 from sale_sofia.simulator.truth import Truth, bazar_truth
 
@@ -20,36 +21,54 @@ _RUBRICS = {"prodazhba-apartamenti": "sale", "naemi-apartamenti": "rent", "apart
 _PATHS = {deal: rubric for rubric, deal in _RUBRICS.items()}
 _HOODS = {slug(name) for name, _ in ELSEWHERE} | {slug(hood.name) for hood in neighbourhoods()}
 _CATEGORY = "/obiavi/apartamenti/sofia"
+_FILTERS = ("district_id[]", "asize[]")
+_DISTRICTS = {str(number): slug(hood.name) for number, hood in bazar_bg.DISTRICTS.items()}
+_SIZES = {str(kind.number): kind.slug for kind in FLATS}
+_NOTHING = "no such value"
 
 
 class BazarPortal(Portal[BazarAdvert]):
-    """bazar.bg shows all pages of a search."""
+    """bazar.bg shows twenty-six pages of a search; every page after the last one is that page again."""
 
     site = "bazar.bg"
     content_type = "text/html; charset=UTF-8"
     charset = "utf-8"
     forbidden = "/ads/save"
     page_size = bazar_bg.PAGE_SIZE
+    most_results = 26 * bazar_bg.PAGE_SIZE
 
-    def start_urls(self, *, split: bool = False) -> list[str]:  # noqa: ARG002 - there is no cap
+    def start_urls(self, *, split: bool = False) -> list[str]:
         """Both deals of Sofia, and of another city where it has adverts."""
-        cities = [scope for scope in self.index.scopes() if scope.deal and scope.city and not scope.hood]
+        cities = [scope for scope in self.index.scopes() if scope.deal and scope.city and not any(scope[2:])]
         wanted = dict.fromkeys([Scope("sale", "sofia"), Scope("rent", "sofia"), *cities])
-        return [f"{self.origin.base_url}/obiavi/{_PATHS[scope.deal]}/{scope.city}" for scope in wanted]
+        parts = [part for scope in wanted for part in (self._parts(scope) if split else (scope,))]
+        return [self.origin.base_url + _path(part) for part in parts]
+
+    def _parts(self, scope: Scope) -> Iterator[Scope]:
+        """The search itself, or those of its neighbourhoods where the portal would not show all of it."""
+        if len(self.index.find(scope)) <= self.most:
+            yield scope
+            return
+        for part in self.index.scopes():
+            if part.hood and part._replace(hood=None) == scope:
+                yield part
 
     def listing_id(self, path: str) -> str | None:
         """The number; the words after it may be any, or none."""
         found = _LISTING.fullmatch(path)
         return found[1] if found else None
 
-    def search(self, path: str, page: int | None) -> Search | None:
-        """`/obiavi/<rubric>[/<city>][/<neighbourhood>]?page=<page>`."""
-        found = _SEARCH.fullmatch(path)
+    def search(self, path: str, query: Query) -> Search | None:
+        """`/obiavi/<rubric>[/<city>][/<neighbourhood>][?district_id[]=<n>&asize[]=<n>&page=<page>]`."""
+        found, page = _SEARCH.fullmatch(path), page_number(query)
         if not found or page is None or found["rubric"] not in _RUBRICS:
             return None
         city, hood = found["city"], found["hood"]
-        known = city in {None, *BAZAR_CITIES.values()} and hood in {None, *_HOODS}
-        return Search(Scope(_RUBRICS[found["rubric"]], city, hood), page, path.rstrip("/")) if known else None
+        if city not in {None, *BAZAR_CITIES.values()} or hood not in {None, *_HOODS}:
+            return None
+        asked = "&".join(f"{name}={value}" for name in _FILTERS for value in query.get(name, ()))
+        first = path.rstrip("/") + (f"?{asked}" if asked else "")
+        return Search(Scope(_RUBRICS[found["rubric"]], city, hood), page, first, _filters(query))
 
     def gone(self, external_id: str) -> Answer:  # noqa: ARG002 - all removed adverts lead to one place
         """A redirect to the category."""
@@ -64,11 +83,23 @@ class BazarPortal(Portal[BazarAdvert]):
         return bazar_bg.listing_page(advert, self.now)
 
     def render_search(self, search: Search, found: Sequence[int]) -> bytes:
-        """Sixty-eight results, fewer on the last page."""
-        page = min(search.page, bazar_bg.page_count(len(found)))
-        shown, url = self.shown(found, page), REAL[self.site] + search.path
-        return bazar_bg.search_page(shown, url=url, page=page, total=len(found), now=self.now)
+        """Sixty-eight results, fewer on the last page; a page that is not shown leads on all the same."""
+        page = min(search.page, bazar_bg.page_count(min(len(found), self.most)))
+        shown, url = self.shown(found[: self.most], page), REAL[self.site] + search.path
+        total = self.announced(search)
+        return bazar_bg.search_page(shown, url=url, page=page, total=total, now=self.now)
 
     def render_empty(self, url: str) -> bytes:
         """The portal says itself that nothing was found."""
         return bazar_bg.empty_search_page(url)
+
+
+def _path(scope: Scope) -> str:
+    parts = (_PATHS[scope.deal], scope.city, scope.hood)
+    return "/obiavi/" + "/".join(part for part in parts if part)
+
+
+def _filters(query: Query) -> Filters:
+    """What a number stands for; one that stands for nothing finds nothing."""
+    districts = tuple(_DISTRICTS.get(value, _NOTHING) for value in query.get("district_id[]", ()))
+    return Filters(districts, tuple(_SIZES.get(value, _NOTHING) for value in query.get("asize[]", ())))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 from random import Random
 
 from sale_sofia.simulator import names
@@ -9,12 +10,26 @@ from sale_sofia.simulator.bazar_cards import advert_card
 from sale_sofia.simulator.bazar_page import crumbs
 from sale_sofia.simulator.bazar_page import page as whole_page
 from sale_sofia.simulator.clock import NOW
+from sale_sofia.simulator.hood_ids import hood_ids
 from sale_sofia.simulator.model import BazarAdvert
-from sale_sofia.simulator.pieces import fill, script_json
+from sale_sofia.simulator.pieces import fill, lines, script_json
 from sale_sofia.simulator.text import slug, spaced
 
 PAGE_SIZE = 68
 NOTHING_FOUND = "Няма намерени обяви"
+DISTRICTS = hood_ids(
+    {
+        "7-ми 11-ти километър": 833, "Абдовица": 342, "Банишора": 345, "Белите брези": 346, "Бенковски": 348,
+        "Витоша": 354, "Кръстова вада": 388, "Малинова долина": 406, "Манастирски ливади": 407,
+        "Младост 1": 409, "Младост 4": 413, "Оборище": 426, "Център": 460,
+    }
+)  # fmt: skip
+"""Some of the portal's own numbers, and others for the rest."""
+_DISTRICT = (
+    '<label class="control control--checkbox" >\n    <span class="item-name">{name}</span>\n'
+    '    <input type="checkbox" name="district_id[]"  value="{number}" >\n'
+    '    <div class="control__indicator"></div>\n</label>'
+)
 _SHOWN_PAGES = 10
 _PAGER = '<div class="paging" id="pagination" style="margin-top: 15px; text-align: center;">\n{links}\n</div>'
 
@@ -31,6 +46,7 @@ def search_page(
         cards="".join(advert_card(advert, now) for advert in adverts),
         pager=_pager(url, page, total),
         page=page,
+        count=total,
     )
 
 
@@ -44,6 +60,7 @@ def empty_search_page(url: str) -> bytes:
         cards=f'<div class="alert noResults">{NOTHING_FOUND}</div>',
         pager="",
         page=1,
+        count=0,
     )
 
 
@@ -78,9 +95,10 @@ def _rendered(  # noqa: PLR0913
     cards: str,
     pager: str,
     page: int,
+    count: int,
 ) -> bytes:
-    heading = "Апартаменти: " + url.rpartition("/obiavi/")[2]
     canonical = url.partition("?")[0]
+    heading = "Апартаменти: " + canonical.rpartition("/obiavi/")[2]
     body = fill(
         "bazar_search",
         crumbs=crumbs(),
@@ -89,9 +107,8 @@ def _rendered(  # noqa: PLR0913
         cards=cards,
         news=_news(Random(f"{url} {page}")),
         pager=pager,
-        offers=script_json(
-            {"@context": "https://schema.org/", "@type": "AggregateOffer", "priceCurrency": "EUR"}
-        ),
+        districts=_districts(),
+        offers=script_json(_offers(count)),
         item_list=script_json(_item_list(adverts)),
         ids=", ".join(advert.external_id for advert in adverts),
     )
@@ -102,6 +119,16 @@ def _rendered(  # noqa: PLR0913
         canonical=canonical,
         links=f'    <link rel="next" href="{canonical}"/>',
     ).encode()
+
+
+@cache
+def _districts() -> str:
+    return lines([_DISTRICT.format(name=hood.name, number=number) for number, hood in DISTRICTS.items()])
+
+
+def _offers(count: int) -> dict[str, object]:
+    known = {"@context": "https://schema.org/", "@type": "AggregateOffer", "priceCurrency": "EUR"}
+    return known | {"offerCount": count}
 
 
 def _item_list(adverts: Sequence[BazarAdvert]) -> dict[str, object]:

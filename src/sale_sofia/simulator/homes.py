@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
-from sale_sofia.listings.places import neighbourhoods
+from sale_sofia.listings.places import Neighbourhood, neighbourhoods
 from sale_sofia.simulator import names
 from sale_sofia.simulator.kinds import (
     CONSTRUCTION_WEIGHTS,
@@ -27,6 +27,8 @@ _AREAS = {
     15: (12, 40), 16: (100, 2000), 17: (400, 3000), 18: (300, 3000), 19: (1000, 20000), 20: (80, 900),
 }  # fmt: skip
 ELSEWHERE = (("Вароша", "varosha"), ("Запад 2", "zapad-2"))
+NO_SUCH_HOODS = frozenset({"m-t-batareyata", "m-t-yubileyna-gora", "m-t-yaladzha"})
+"""Neighbourhoods of the list that imot.bg itself does not have: nothing stands in them."""
 _YEARS = {"use": (1998, 2026), "will": (2026, 2030), "bare": (2005, 2028), "used": (1960, 2020)}
 _DECADES = (1950, 1999)
 
@@ -87,7 +89,12 @@ def _place(rng: Random) -> Place:
         name, slug = rng.choice(ELSEWHERE)
         return Place("Търговище", "grad-targovishte", name, slug, None, None, None, street)
     known = neighbourhoods()
-    hood = known[int(len(known) * rng.random() ** 2)]
+    start = int(len(known) * rng.random() ** 2)
+    return in_sofia(next(hood for hood in known[start:] if hood.slug not in NO_SUCH_HOODS), street)
+
+
+def in_sofia(hood: Neighbourhood, street: str | None) -> Place:
+    """A place in this neighbourhood."""
     return Place("София", "grad-sofiya", hood.name, hood.slug, hood.district, hood.lat, hood.lon, street)
 
 

@@ -4,14 +4,25 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sale_sofia.simulator.answers import Search
+from sale_sofia.simulator.answers import OK, Answer, Search
+from sale_sofia.simulator.hood_ids import hood_ids
 from sale_sofia.simulator.pieces import ballast, fill
+from sale_sofia.simulator.search_index import Filters, Scope
+from sale_sofia.simulator.sitemaps import SitemapPaths
 from sale_sofia.simulator.text import ordinal, slug, spaced
 from sale_sofia.simulator.truth import Truth
-from sale_sofia.simulator.twin_portal import TwinPortal, found, whole
+from sale_sofia.simulator.twin_portal import SOFIA, TwinPortal, whole
 from sale_sofia.simulator.twins import TwinAdvert, blank_truth, construction, photo_names, sofia_phones
 
 PAGE_SIZE = 20
+_MOST_AT_ONCE = 100
+_HOODS = hood_ids(
+    {
+        "Оборище": 487, "Хиподрума": 526, "Иван Вазов": 421, "Хладилника": 527, "Стрелбище": 515,
+        "Изток": 424, "Изгрев": 423, "Редута": 503, "Сухата река": 517, "Медицинска академия": 437,
+    }
+)  # fmt: skip
+_NO_HOOD = "no such neighbourhood"
 _TYPES = {"sale": "ApartmentSell", "rent": "ApartmentRent"}
 _DEALS = {"sale": "za-prodazhba", "rent": "pod-naem"}
 _KINDS = {
@@ -41,23 +52,30 @@ def title_of(advert: TwinAdvert) -> str:
 
 
 class HomesPortal(TwinPortal):
-    """homes.bg pages by the first and the last result wanted."""
+    """homes.bg pages by the first and the last result wanted, and shows a thousand of those it counts."""
 
     site = "homes.bg"
     forbidden = "/notepad"
     page_size = PAGE_SIZE
+    most_results = 1000
+    interface = "/api/"
     search_type = "application/json"
+    sitemap_paths = SitemapPaths("/sitemaps/sitemap.xml", "/sitemaps/offers-{group}-{number}.xml")
 
     def listing_id(self, path: str) -> str | None:
         """The last word of the path."""
         return path.rstrip("/").rpartition("/")[2] if path.startswith("/offer/") else None
 
     def asked(self, path: str, query: dict[str, list[str]]) -> Search | None:
-        """`/api/offers?typeId=…&startIndex=…`."""
+        """`/api/offers?typeId=…[&neighbourhoods[]=…]&startIndex=…&stopIndex=…`."""
         if path.rstrip("/") != "/api/offers":
             return None
         deal = "rent" if query.get("typeId") == [_TYPES["rent"]] else "sale"
-        return found(deal, whole(query, "startIndex", 0) // PAGE_SIZE + 1, path)
+        first = whole(query, "startIndex", 0)
+        last = min(whole(query, "stopIndex", first + PAGE_SIZE - 1), first + _MOST_AT_ONCE - 1, self.most - 1)
+        names = tuple(_hood(text) for text in query.get("neighbourhoods[]", ()))
+        scope = Scope(deal, SOFIA) if names else Scope(deal)
+        return Search(scope, 1, path, Filters(hoods=names), range(first, last + 1))
 
     def search_path(self, deal: str, page: int) -> str:
         """The interface's address."""
@@ -65,16 +83,28 @@ class HomesPortal(TwinPortal):
         place = f"startIndex={first}&stopIndex={first + PAGE_SIZE - 1}"
         return f"/api/offers?currencyId=1&filterOrderBy=0&locationId=1&typeId={_TYPES[deal]}&{place}"
 
+    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
+        """The window of the results that was asked for, and whether there is something to show behind it."""
+        window = search.window or range(0)
+        shown = [self.stock.advert(number) for number in found[window.start : window.stop]]
+        more = bool(shown) and window.start + len(shown) < min(len(found), self.most)
+        hoods = [hood.name for hood in _HOODS.values() if hood.slug in search.filters.hoods]
+        return _answer(shown, search.scope.deal or "sale", self.announced(search), more=more, hoods=hoods)
+
     def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
-        """JSON."""
-        answer = {
-            "result": [_card(advert) for advert in shown],
-            "hasMoreItems": page < self.pages(total),
-            "offersCount": total,
-            "searchHistoryCount": None,
-            "searchCriteria": {_TYPES[deal]: "Апартаменти", "locationId": "София"},
-        }
-        return json.dumps(answer, ensure_ascii=False).encode()
+        """A page of a search without filters."""
+        return _answer(shown, deal, total, more=page < self.pages(total))
+
+    def other(self, path: str) -> Answer:
+        """The neighbourhoods by their numbers, as a public script reads them: no such answer was kept."""
+        if path.rstrip("/") != "/api/neighbourhoods":
+            return self.missing()
+        pairs = [[number, hood.name] for number, hood in _HOODS.items()]
+        return Answer(OK, json.dumps(pairs, ensure_ascii=False).encode(), self.search_type)
+
+    def sitemap_group(self, advert: TwinAdvert) -> str:
+        """Sales and rents."""
+        return _TYPES[advert.home.deal]
 
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert."""
@@ -118,6 +148,25 @@ class HomesPortal(TwinPortal):
 
 _FOLDER = "2026-04-08_2/"
 _SELLERS = {"agency": "Агенция", "developer": "Строителна фирма"}
+
+
+def _hood(number: str) -> str:
+    found = _HOODS.get(int(number)) if number.isdecimal() else None
+    return found.slug if found else _NO_HOOD
+
+
+def _answer(
+    shown: Sequence[TwinAdvert], deal: str, total: int, *, more: bool, hoods: Sequence[str] = ()
+) -> bytes:
+    criteria: dict[str, Any] = {_TYPES[deal]: "Апартаменти", "locationId": "София"}
+    answer = {
+        "result": [_card(advert) for advert in shown],
+        "hasMoreItems": more,
+        "offersCount": total,
+        "searchHistoryCount": None,
+        "searchCriteria": criteria | ({"neighbourhoods": hoods} if hoods else {}),
+    }
+    return json.dumps(answer, ensure_ascii=False).encode()
 
 
 def _extras(advert: TwinAdvert) -> list[str]:

@@ -6,14 +6,17 @@ from collections.abc import Iterator, Sequence
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.simulator import imot_bg
 from sale_sofia.simulator.answers import Answer, Robots, Search
-from sale_sofia.simulator.homes import ELSEWHERE
+from sale_sofia.simulator.homes import ELSEWHERE, NO_SUCH_HOODS
+from sale_sofia.simulator.hood_ids import family_ids, tilde_list
 from sale_sofia.simulator.imot_project import Project
-from sale_sofia.simulator.kinds import KINDS, RUBRICS
+from sale_sofia.simulator.kinds import FLATS, KINDS, RUBRICS
 from sale_sofia.simulator.model import ImotAdvert
 from sale_sofia.simulator.origin import REAL
 from sale_sofia.simulator.page_cache import PageCache
-from sale_sofia.simulator.portal import Portal
-from sale_sofia.simulator.search_index import Scope
+from sale_sofia.simulator.portal import Portal, Query
+from sale_sofia.simulator.portal_options import AS_REAL, PortalOptions
+from sale_sofia.simulator.search_index import Filters, Scope
+from sale_sofia.simulator.sitemaps import SitemapPaths
 from sale_sofia.simulator.truth import Truth, imot_truth
 
 _LISTING = re.compile(r"/obiava-(\d[a-z]\d{15})(?:-[^/]*)?/?")
@@ -24,24 +27,35 @@ _DEALS = {rubric: deal for deal, rubric in RUBRICS.items()}
 _HOME = "grad-sofiya"
 _CITIES = frozenset({_HOME, "grad-targovishte"})
 _KINDS = frozenset(kind.slug for kind in KINDS)
-_HOODS = frozenset(slug for _, slug in ELSEWHERE) | {hood.slug for hood in neighbourhoods()}
+_BY_NUMBER = {kind.number: kind.slug for kind in KINDS}
+_HOODS = frozenset(slug for _, slug in ELSEWHERE) | {hood.slug for hood in neighbourhoods()} - NO_SUCH_HOODS
+_FILTERS = ("type_home", "raioni")
 
 
 class ImotPortal(Portal[ImotAdvert]):
-    """imot.bg shows at most `most_results` of a search."""
+    """imot.bg shows at most a thousand results of a search, and says of more only that there are."""
 
     site = "imot.bg"
     content_type = "text/html"
     charset = "windows-1251"
     forbidden = "/pcgi/"
     page_size = imot_bg.PAGE_SIZE
+    most_results = imot_bg.MOST_RESULTS
+    sitemap_paths = SitemapPaths("/sitemap/index.xml", "/sitemap/listings-{number}.xml.gz")
 
     def __init__(
-        self, base_url: str, robots: Robots, cache: PageCache, most_results: int = imot_bg.MOST_RESULTS
+        self, base_url: str, robots: Robots, cache: PageCache, options: PortalOptions = AS_REAL
     ) -> None:
-        self._most = most_results
         self._projects: dict[str, Project] = {}
-        super().__init__(base_url, robots, cache)
+        super().__init__(base_url, robots, cache, options)
+
+    @property
+    def flats_url(self) -> str:
+        """One search for all flats on sale in Sofia: the first type in the path, the others in the query."""
+        first, *others = FLATS
+        return f"{self.origin.base_url}{_path(Scope('sale', _HOME, kind=first.slug))}?type_home=" + "".join(
+            f"{kind.number}~" for kind in others
+        )
 
     def start_urls(self, *, split: bool = False) -> list[str]:
         """Both deals of Sofia, and of another city where it has adverts."""
@@ -52,7 +66,7 @@ class ImotPortal(Portal[ImotAdvert]):
 
     def _parts(self, scope: Scope) -> Iterator[Scope]:
         """The search itself, or its smaller searches where the portal would not show all of it."""
-        if len(self.index.find(scope)) <= self._most or scope.kind:
+        if len(self.index.find(scope)) <= self.most or scope.kind:
             yield scope
             return
         deeper = "kind" if scope.hood else "hood"
@@ -65,11 +79,16 @@ class ImotPortal(Portal[ImotAdvert]):
         found = _LISTING.fullmatch(path)
         return found[1] if found else None
 
-    def search(self, path: str, page: int | None) -> Search | None:  # noqa: ARG002 - the path has the page
-        """`/obiavi/<rubric>[/<city>][/<neighbourhood>][/<type>][/p-<page>]`."""
+    def search(self, path: str, query: Query) -> Search | None:
+        """`/obiavi/<rubric>[/<city>][/<neighbourhood>][/<type>][/p-<page>][?type_home=2~3~&raioni=9~10~]`."""
         found = _SEARCH.fullmatch(path)
         scope = _scope(found["rubric"], found["rest"].split("/")[1:]) if found else None
-        return Search(scope, int(found["page"] or 1), found["base"]) if found and scope else None
+        if not found or not scope:
+            return None
+        filters = Filters(_more_hoods(scope, query), _more_kinds(scope, query))
+        asked = "&".join(f"{name}={query[name][0]}" for name in _FILTERS if name in query)
+        first = f"{found['base']}?{asked}" if asked else found["base"]
+        return Search(scope, int(found["page"] or 1), first, filters)
 
     def gone(self, external_id: str) -> Answer:
         """Every second id is redirected to its category, the others are not found."""
@@ -86,26 +105,49 @@ class ImotPortal(Portal[ImotAdvert]):
 
     def render_search(self, search: Search, found: Sequence[int]) -> bytes:
         """Forty results; the last page has fewer where the cap is not a multiple of forty."""
-        page = min(search.page, imot_bg.page_count(len(found), self._most))
+        page = min(search.page, imot_bg.page_count(len(found), self.most))
         url = REAL[self.site] + search.path
         project = imot_bg.promoted_project(url, page)
         self._projects[project.url.removeprefix(REAL[self.site])] = project
-        shown = self.shown(found[: self._most], page)
-        return imot_bg.search_page(shown, url=url, page=page, total=len(found), most=self._most)
+        shown = self.shown(found[: self.most], page)
+        return imot_bg.search_page(shown, url=url, page=page, total=self.announced(search), most=self.most)
 
     def render_empty(self, url: str) -> bytes:
         """The portal says itself that nothing was found."""
         return imot_bg.empty_search_page(url)
 
     def other(self, path: str) -> Answer:
-        """A new building that some search page has shown, else nothing."""
-        project = self._projects.get(path)
-        return self._page(self.origin.body(imot_bg.project_page(project))) if project else self.missing()
+        """A new building that some search page has shown; of a part that does not exist perhaps its city."""
+        if project := self._projects.get(path):
+            return self._page(self.origin.body(imot_bg.project_page(project)))
+        city = _city_of(path) if self.options.parts_redirect else None
+        return self.moved(city) if city else self.missing()
 
 
 def _path(scope: Scope) -> str:
     parts = (RUBRICS[scope.deal or "sale"], scope.city, scope.hood, scope.kind)
     return "/obiavi/" + "/".join(part for part in parts if part)
+
+
+def _more_kinds(scope: Scope, query: Query) -> tuple[str, ...]:
+    """The type of the path and those that the query adds to it."""
+    added = [_BY_NUMBER.get(number, "") for number in tilde_list(query.get("type_home", [""])[0])]
+    return tuple(dict.fromkeys([scope.kind, *added])) if scope.kind and added else ()
+
+
+def _more_hoods(scope: Scope, query: Query) -> tuple[str, ...]:
+    """The neighbourhood of the path and those that the query adds to it."""
+    known = family_ids()
+    added = [known[number].slug for number in tilde_list(query.get("raioni", [""])[0]) if number in known]
+    return tuple(dict.fromkeys([scope.hood, *added])) if scope.hood and added else ()
+
+
+def _city_of(path: str) -> str | None:
+    """The search of the city to which the path adds a word that the portal does not know."""
+    found = _SEARCH.fullmatch(path)
+    city = found["rest"].split("/")[1:2] if found else []
+    scope = _scope(found["rubric"], city) if found and city else None
+    return _path(scope) if scope else None
 
 
 def _scope(rubric: str, parts: list[str]) -> Scope | None:

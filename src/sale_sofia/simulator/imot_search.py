@@ -68,8 +68,9 @@ def removed_page(adverts: Sequence[ImotAdvert], *, category: str, total: int) ->
 
 
 def page_url(url: str, page: int) -> str:
-    """The address of a page of a search."""
-    return url if page == 1 else f"{url}/p-{page}"
+    """The address of a page of a search: its number stands before the query."""
+    path, mark, query = url.partition("?")
+    return url if page == 1 else f"{path}/p-{page}{mark}{query}"
 
 
 def page_count(total: int, most: int = MOST_RESULTS) -> int:

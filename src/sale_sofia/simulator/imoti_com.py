@@ -5,17 +5,32 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.simulator.answers import Search
+from sale_sofia.simulator.homes import NO_SUCH_HOODS
+from sale_sofia.simulator.hood_ids import family_ids, tilde_list
 from sale_sofia.simulator.imot_words import VAT_TEXTS, floor_in_line
-from sale_sofia.simulator.kinds import DEAL_WORDS, RUBRICS
+from sale_sofia.simulator.kinds import DEAL_WORDS, KINDS, RUBRICS
 from sale_sofia.simulator.pieces import ballast, fill
+from sale_sofia.simulator.search_index import Filters, Scope
 from sale_sofia.simulator.text import decimals, slug, spaced
 from sale_sofia.simulator.truth import Truth
-from sale_sofia.simulator.twin_portal import TwinPortal, found
+from sale_sofia.simulator.twin_portal import SOFIA, TwinPortal
 from sale_sofia.simulator.twins import TwinAdvert, blank_truth, construction, sofia_phones
 
 PAGE_SIZE = 20
-_SEARCH = re.compile(r"/(?P<rubric>prodazhbi|naemi)(?:/grad-sofiya)?(?:/page-(?P<page>\d+))?/?")
+_SEARCH = re.compile(
+    r"(?P<first>/(?P<rubric>prodazhbi|naemi)(?P<rest>(?:/[\w-]+)*?))(?:/page-(?P<page>\d+))?/?"
+)
+_WORDS = {
+    "ednostaini": 1, "dvustaini": 2, "tristaini": 3, "chetiristaini": 4, "mnogostaini": 5, "mezoneti": 6,
+    "ofisi": 7, "atelieta-tavani": 8, "etazhi-ot-kashta": 9, "kashti": 10, "vili": 11, "magazini": 12,
+    "zavedenia": 13, "skladove": 14, "garazhi": 15, "promishleni-pomeshtenia": 16, "hoteli": 17,
+    "partseli": 18, "zemedelski-zemi": 19,
+}  # fmt: skip
+_KINDS = {kind.number: kind.slug for kind in KINDS}
+_HOODS = {hood.slug for hood in neighbourhoods()} - NO_SUCH_HOODS
+_NOTHING = "no such number"
 _LISTING = re.compile(r"/obiava/(\d+)(?:/[^/]*)?/?")
 
 
@@ -34,41 +49,55 @@ def _kind(advert: TwinAdvert) -> str:
 
 
 class ImotiComPortal(TwinPortal):
-    """imoti.com numbers its pages in the path."""
+    """imoti.com numbers its pages in the path, and shows two thousand results of a search."""
 
     site = "imoti.com"
     forbidden = "/login"
     page_size = PAGE_SIZE
+    most_results = 2000
 
     def listing_id(self, path: str) -> str | None:
         """The number."""
         match = _LISTING.fullmatch(path)
         return match[1] if match else None
 
-    def asked(self, path: str, query: dict[str, list[str]]) -> Search | None:  # noqa: ARG002 - no filters here
-        """`/prodazhbi/grad-sofiya[/page-N]`."""
+    def asked(self, path: str, query: dict[str, list[str]]) -> Search | None:
+        """`/prodazhbi[/grad-sofiya][/<neighbourhood>][/<types>][/page-N][?sraion=6~10~&pubtype=1~2~]`."""
         match = _SEARCH.fullmatch(path)
-        if not match:
+        filters = _filters(match["rest"].split("/")[1:], query) if match else None
+        if not match or filters is None:
             return None
         deal = next(deal for deal, rubric in RUBRICS.items() if rubric == match["rubric"])
-        return found(deal, int(match["page"] or 1), path)
+        asked = "&".join(f"{name}={query[name][0]}" for name in ("sraion", "pubtype") if name in query)
+        first = match["first"] + (f"?{asked}" if asked else "")
+        scope = Scope(deal, SOFIA) if filters.hoods else Scope(deal)
+        return Search(scope, int(match["page"] or 1), first, filters)
 
     def search_path(self, deal: str, page: int) -> str:
         """The first page has no number."""
-        return f"/{RUBRICS[deal]}/grad-sofiya" + (f"/page-{page}" if page > 1 else "")
+        return _page_path(f"/{RUBRICS[deal]}/grad-sofiya", page)
+
+    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
+        """A page of results; beyond the last there are none."""
+        shown = self.shown(found[: self.most], search.page)
+        return self._application(shown, search.path, search.page, self.announced(search))
 
     def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
-        """The application's page."""
+        """A page of a search without filters."""
+        return self._application(shown, self.search_path(deal, 1), page, total)
+
+    def _application(self, shown: Sequence[TwinAdvert], path: str, page: int, total: int) -> bytes:
+        rubric = path.split("/")[1]
         data = {
             "adverts": [_data(advert) for advert in shown],
             "page": str(page),
             "advfind": total,
             "lastpage": self.pages(total),
-            "advmaximum": 2000,
-            "canonical": self.base + self.search_path(deal, page),
+            "advmaximum": self.most,
+            "canonical": self.base + _page_path(path, page),
         }
-        asked = f"http_GET_https://www.imoti.com/api/results?pn={RUBRICS[deal]}_"
-        return _page(f"Имоти в град София, {RUBRICS[deal]}", {asked: data}, links(shown))
+        asked = f"http_GET_https://www.imoti.com/api/results?pn={rubric}_"
+        return _page(f"Имоти в град София, {rubric}", {asked: data}, links(shown))
 
     def old_results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
         """The same as it was served until February 2026."""
@@ -112,6 +141,26 @@ class ImotiComPortal(TwinPortal):
             "price_eur": advert.money.eur,
             "area_sqm": advert.home.area_sqm,
         }
+
+
+def _page_path(first: str, page: int) -> str:
+    path, mark, query = first.partition("?")
+    return first if page == 1 else f"{path}/page-{page}{mark}{query}"
+
+
+def _filters(parts: list[str], query: dict[str, list[str]]) -> Filters | None:
+    """The place and the type of the path and those of the query; any other word is no search."""
+    if parts[:1] == [SOFIA]:
+        del parts[0]
+    hoods = [parts.pop(0)] if parts and parts[0] in _HOODS else []
+    kinds = [_WORDS[parts.pop(0)]] if parts and parts[0] in _WORDS else []
+    if parts:
+        return None
+    known = family_ids()
+    numbers = tilde_list(query.get("sraion", [""])[0])
+    hoods += [known[number].slug if number in known else _NOTHING for number in numbers]
+    kinds += tilde_list(query.get("pubtype", [""])[0])
+    return Filters(tuple(hoods), tuple(_KINDS.get(kind, _NOTHING) for kind in kinds))
 
 
 def _prices(advert: TwinAdvert) -> dict[str, str]:

@@ -3,11 +3,14 @@
 import re
 from collections.abc import Sequence
 
-from sale_sofia.simulator.answers import Search
+from sale_sofia.simulator.answers import Answer, Search
+from sale_sofia.simulator.kinds import KINDS, Kind
 from sale_sofia.simulator.pieces import ballast, fill
+from sale_sofia.simulator.search_index import NO_FILTERS, Filters, Scope
+from sale_sofia.simulator.sitemaps import SitemapPaths
 from sale_sofia.simulator.text import slug, spaced
 from sale_sofia.simulator.truth import Truth
-from sale_sofia.simulator.twin_portal import TwinPortal, found, whole
+from sale_sofia.simulator.twin_portal import TwinPortal, whole
 from sale_sofia.simulator.twins import TwinAdvert, blank_truth, photo_names, sofia_phones
 
 PAGE_SIZE = 30
@@ -21,23 +24,36 @@ _ROOMS = {1: ("ednostaen", "Едностаен апартамент"), 2: ("dvus
           3: ("tristaen", "Тристаен апартамент"), 4: ("chetiristaen", "Четиристаен апартамент"),
           5: ("mnogostaen", "Многостаен апартамент")}  # fmt: skip
 _LISTING = re.compile(r"/bg/obiava/(?:[^/]+/)*(\d{6,8})/?")
-_SEARCH = re.compile(r"/bg/obiavi/r/(prodava|dava-pod-naem)/sofia/?")
+_SEARCH = re.compile(r"/bg/obiavi/r/(?P<deal>prodava|dava-pod-naem)/sofia(?:/(?P<kind>[a-z-]+))?/?")
+_COUNTED = 999
+_PAGES_NAMED = 3
+
+
+def _kind_word(kind: Kind) -> str:
+    return _ROOMS[kind.rooms][0] if kind.rooms else _KINDS[kind.property_type]
+
+
+_OF_KIND = {
+    word: Filters(kinds=tuple(kind.slug for kind in KINDS if _kind_word(kind) == word))
+    for word in map(_kind_word, KINDS)
+}
 
 
 def path_of(advert: TwinAdvert) -> str:
     """An advert's address in imoti.net's own transliteration."""
-    home = advert.home
-    kind = _ROOMS[home.kind.rooms][0] if home.kind.rooms else _KINDS[home.kind.property_type]
+    home, kind = advert.home, _kind_word(advert.home.kind)
     place = f"{slug(home.place.city)}/{home.place.slug}"
     return f"/bg/obiava/{_DEALS[home.deal][0]}/{place}/{kind}/{advert.external_id}/"
 
 
 class ImotiNetPortal(TwinPortal):
-    """imoti.net pages by a number in the query."""
+    """imoti.net pages by a number in the query, and lets nobody in at page 200, whatever the search."""
 
     site = "imoti.net"
     forbidden = "/bg/obiava-print/"
     page_size = PAGE_SIZE
+    most_results = 199 * PAGE_SIZE
+    sitemap_paths = SitemapPaths("/sitemap/sitemapindex.xml", "/sitemap/sitemap{number}.xml", first=3)
 
     def listing_id(self, path: str) -> str | None:
         """The number; the words before it may be any, or none."""
@@ -45,27 +61,46 @@ class ImotiNetPortal(TwinPortal):
         return match[1] if match else None
 
     def asked(self, path: str, query: dict[str, list[str]]) -> Search | None:
-        """`/bg/obiavi/r/prodava/sofia/?page=N`."""
+        """`/bg/obiavi/r/prodava/sofia[/<type>]/?page=N`."""
         match = _SEARCH.fullmatch(path)
-        deal = "rent" if match and match[1] == _DEALS["rent"][0] else "sale"
-        return found(deal, whole(query, "page", 1), path) if match else None
+        if not match or (match["kind"] and match["kind"] not in _OF_KIND):
+            return None
+        deal = "rent" if match["deal"] == _DEALS["rent"][0] else "sale"
+        filters = _OF_KIND.get(match["kind"], NO_FILTERS)
+        return Search(Scope(deal), whole(query, "page", 1), path.rstrip("/") + "/", filters)
+
+    def searched(self, search: Search) -> Answer:
+        """Nothing from the page on at which the portal closes."""
+        return self.refused() if search.page > self.most // PAGE_SIZE else super().searched(search)
 
     def search_path(self, deal: str, page: int) -> str:
         """The first page needs no number."""
-        return f"/bg/obiavi/r/{_DEALS[deal][0]}/sofia/" + (f"?page={page}" if page > 1 else "")
+        return _page_path(f"/bg/obiavi/r/{_DEALS[deal][0]}/sofia/", page)
+
+    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
+        """A page of results; beyond the last there are none."""
+        shown = self.shown(found, search.page)
+        return self._list(shown, search.path, search.page, self.announced(search))
 
     def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
+        """A page of a search without filters."""
+        return self._list(shown, self.search_path(deal, 1), page, total)
+
+    def pages(self, total: int) -> int:
+        """All of them are announced."""
+        return max(1, -(-total // PAGE_SIZE))
+
+    def _list(self, shown: Sequence[TwinAdvert], path: str, page: int, total: int) -> bytes:
         """Cards in a list; some adverts stand above it once more."""
-        following = self.next_url(deal, page, total, self.base)
-        button = f'<a href="{following}" title="Следваща" class="next-page-btn"></a>' if following else ""
         cards = "".join(map(_card, shown)) or "<p>Няма намерени имоти.</p>"
-        count = "999+" if total > 999 else str(total)  # noqa: PLR2004
+        count = f"{_COUNTED}+" if total > _COUNTED else str(total)
         return _page(
-            f"Недвижими имоти - {deal}",
-            self.base + self.search_path(deal, page),
+            "Недвижими имоти",
+            self.base + _page_path(path, page),
             f'<div class="selected-real-estates">{"".join(map(_promoted, shown[:2]))}</div>'
             f'<h2>Резултати <span id="number-of-estates">/{count} имота/</span></h2>'
-            f'<ul class="list-view real-estates">{cards}</ul><nav class="paginator">{button}</nav>',
+            f'<ul class="list-view real-estates">{cards}</ul>'
+            f"{_paginator(self.base + path, page, self.pages(total))}",
         )
 
     def render(self, advert: TwinAdvert) -> bytes:
@@ -110,6 +145,27 @@ class ImotiNetPortal(TwinPortal):
             "price_eur": advert.money.eur,
             "area_sqm": advert.home.area_sqm,
         }
+
+
+def _page_path(path: str, page: int) -> str:
+    return path + (f"?page={page}" if page > 1 else "")
+
+
+def _paginator(url: str, page: int, last: int) -> str:
+    """Some pages by their numbers; before the last one, that and the next."""
+    near = [page, *(number for number in range(page + 1, page + _PAGES_NAMED) if number < last)]
+    links = [_page_link(url, number, page) for number in near]
+    if page < last:
+        links.append('<span class="separator">...</span>')
+        links.append(f'<a class="last-page " href="{url}?page={last}">{last}</a>')
+        links.append(f'<a href="{url}?page={page + 1}" title="Следваща" class="next-page-btn"></a>')
+    return f'<nav class="paginator">{"".join(links)}</nav>'
+
+
+def _page_link(url: str, number: int, page: int) -> str:
+    css = "first-page" if number == 1 else "next-page"
+    state = " active" if number == page else ""
+    return f'<a class="{css}{state}" href="{url}?page={number}">{number}</a>'
 
 
 def _words(advert: TwinAdvert) -> str:

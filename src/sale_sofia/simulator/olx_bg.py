@@ -1,18 +1,28 @@
 """olx.bg: results as JSON, adverts as large pages that hold their data as JSON inside a string, in UTF-8."""
 
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
+from urllib.parse import urlencode
 
-from sale_sofia.simulator.answers import Search
+from sale_sofia.simulator.answers import Answer, Search
+from sale_sofia.simulator.kinds import KINDS
 from sale_sofia.simulator.pieces import ballast, fill
+from sale_sofia.simulator.search_index import Filters, Scope
 from sale_sofia.simulator.text import ordinal, slug
 from sale_sofia.simulator.truth import Truth
-from sale_sofia.simulator.twin_portal import TwinPortal, found, whole
+from sale_sofia.simulator.twin_portal import TwinPortal, whole
 from sale_sofia.simulator.twins import TwinAdvert, blank_truth, construction, photo_names
 
 PAGE_SIZE = 40
+_MOST_AT_ONCE = 50
+_API = "/api/v1/offers/"
+_PRICE = "filter_float_price"
+_LIST = re.compile(
+    r"/nedvizhimi-imoti/(?P<deal>prodazhbi|naemi)(?P<flats>/apartamenti)?(?:/oblast-sofiya-grad)?/?"
+)
 _ALL_CATEGORIES = 1200
 _DIGITS = "0123456789abcdefghijklmnopqrstuwvxyzABCDEFGHIJKLMNOPQRSTUWVXYZ"
 _RUBRICS = {"sale": 381, "rent": 383}
@@ -52,11 +62,13 @@ def path_of(advert: TwinAdvert) -> str:
 
 
 class OlxPortal(TwinPortal):
-    """olx.bg pages by the first result wanted, and links to the next."""
+    """olx.bg shows a thousand results of a search: by its interface, which links to the next, or as pages."""
 
     site = "olx.bg"
     forbidden = "/myaccount"
     page_size = PAGE_SIZE
+    most_results = 1000
+    interface = "/api/"
     search_type = "application/json; charset=utf-8"
 
     def listing_id(self, path: str) -> str | None:
@@ -70,11 +82,25 @@ class OlxPortal(TwinPortal):
         return str(number)
 
     def asked(self, path: str, query: dict[str, list[str]]) -> Search | None:
-        """`/api/v1/offers/?offset=…&category_id=…`."""
-        if path.rstrip("/") != "/api/v1/offers":
+        """`/api/v1/offers/?offset=…&category_id=…`, or `/nedvizhimi-imoti/prodazhbi/apartamenti/…?page=N`."""
+        if match := _LIST.fullmatch(path):
+            deal = "rent" if match["deal"] == "naemi" else "sale"
+            flats = _of_category(deal, _CATEGORIES[deal]["apartment"]) if match["flats"] else ()
+            filters = _filters(flats, query, f"search[{_PRICE}:{{}}]")
+            return Search(Scope(deal), max(1, whole(query, "page", 1)), path, filters)
+        if path.rstrip("/") + "/" != _API:
             return None
-        deal = "rent" if whole(query, "category_id", 0) == _RUBRICS["rent"] else "sale"
-        return found(deal, whole(query, "offset", 0) // PAGE_SIZE + 1, path)
+        category = whole(query, "category_id", _RUBRICS["sale"])
+        deal = "rent" if category in {_RUBRICS["rent"], *_CATEGORIES["rent"].values()} else "sale"
+        first, size = whole(query, "offset", 0), min(whole(query, "limit", PAGE_SIZE), _MOST_AT_ONCE)
+        kept = {name: value for name, value in query.items() if name not in {"offset", "limit"}}
+        filters = _filters(_of_category(deal, category), query, f"{_PRICE}:{{}}")
+        return Search(Scope(deal), 1, urlencode(kept, doseq=True), filters, range(first, first + size))
+
+    def searched(self, search: Search) -> Answer:
+        """JSON, or a page."""
+        answer = super().searched(search)
+        return answer if search.window else answer._replace(content_type=self.content_type)
 
     def search_path(self, deal: str, page: int) -> str:
         """The interface's address."""
@@ -82,16 +108,48 @@ class OlxPortal(TwinPortal):
         place = "region_id=306&city_id=8771"
         return f"/api/v1/offers/?offset={first}&limit={PAGE_SIZE}&category_id={_RUBRICS[deal]}&{place}"
 
+    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
+        """What the interface answers, or a page of results; past its end one advert is left."""
+        seen, total = found[: self.most], self.announced(search)
+        if search.window:
+            shown = [self.stock.advert(number) for number in seen[search.window.start : search.window.stop]]
+            more = search.window.stop if search.window.stop < len(seen) else None
+            return self._answer(shown, search.path, search.window, more, total)
+        shown = self.shown(seen, search.page) or [self.stock.advert(number) for number in seen[:1]]
+        return self._list(shown, search, total)
+
     def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
-        """JSON."""
-        following = self.next_url(deal, page, total, self.base)
-        links = {"self": {"href": self.base + self.search_path(deal, page)}}
+        """A window of a search without filters."""
+        first = (page - 1) * PAGE_SIZE
+        window = range(first, first + PAGE_SIZE)
+        query = self.search_path(deal, page).partition(f"limit={PAGE_SIZE}&")[2]
+        return self._answer(shown, query, window, window.stop if page < self.pages(total) else None, total)
+
+    def _answer(
+        self, shown: Sequence[TwinAdvert], query: str, window: range, more: int | None, total: int
+    ) -> bytes:
+        url = f"{self.base}{_API}?offset={{}}&limit={len(window)}&{query}"
+        links = {"self": {"href": url.format(window.start)}}
         answer = {
             "data": [_card(advert, self.base) for advert in shown],
-            "metadata": {"total_elements": total, "visible_total_count": total, "promoted": []},
-            "links": {**links, **({"next": {"href": following}} if following else {})},
+            "metadata": {
+                "total_elements": min(total, self.most),
+                "visible_total_count": total,
+                "promoted": [],
+            },
+            "links": {**links, **({"next": {"href": url.format(more)}} if more else {})},
         }
         return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
+
+    def _list(self, shown: Sequence[TwinAdvert], search: Search, total: int) -> bytes:
+        listing = {
+            "ads": [_ad(advert, self.base) for advert in shown],
+            "totalElements": min(total, self.most),
+            "totalPages": self.pages(total),
+            "pageNumber": search.page - 1,
+        }
+        state = '{"listing":' + _spelled({"listing": listing}) + _categories()
+        return _page("Имоти", self.base + search.path, json.dumps(state, ensure_ascii=False))
 
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert."""
@@ -135,6 +193,20 @@ class OlxPortal(TwinPortal):
             "price_eur": advert.money.eur,
             "area_sqm": advert.home.area_sqm,
         }
+
+
+def _of_category(deal: str, category: int) -> tuple[str, ...]:
+    """The kinds of a category; none are named where it is all of them."""
+    return tuple(kind.slug for kind in KINDS if _CATEGORIES[deal][kind.property_type] == category)
+
+
+def _filters(kinds: tuple[str, ...], query: dict[str, list[str]], name: str) -> Filters:
+    least, most = (query.get(name.format(end), [""])[0] for end in ("from", "to"))
+    return Filters(
+        kinds=kinds,
+        least_eur=int(least) if least.isdecimal() else None,
+        most_eur=int(most) if most.isdecimal() else None,
+    )
 
 
 def _type(advert: TwinAdvert) -> str:
@@ -219,10 +291,14 @@ def listing_page(advert: TwinAdvert, base: str) -> bytes:
     """The page of one advert: most of it is what every page has."""
     own = _spelled({"ad": _ad(advert, base), "breadcrumbs": _crumbs(advert), "userAgent": "Mozilla/5.0"})
     state = json.dumps('{"ad":' + own + _categories(), ensure_ascii=False)
+    return _page(advert.title, base + path_of(advert), state)
+
+
+def _page(title: str, url: str, state: str) -> bytes:
     return fill(
         "olx_page",
-        title=advert.title,
-        url=base + path_of(advert),
+        title=title,
+        url=url,
         before=ballast(120, "olx"),
         state=state,
         after=ballast(60, "olx after"),

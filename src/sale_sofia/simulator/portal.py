@@ -1,18 +1,23 @@
 """One served portal: what it answers to each address. Knows nothing of HTTP connections."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import ClassVar, Generic
 from urllib.parse import parse_qs
 
-from sale_sofia.simulator.answers import FOUND, NOT_FOUND, OK, Answer, Robots, Search
+from sale_sofia.simulator.answers import FORBIDDEN, FOUND, NOT_FOUND, OK, Answer, Robots, Search
 from sale_sofia.simulator.clock import NOW
 from sale_sofia.simulator.origin import REAL, Origin
 from sale_sofia.simulator.page_cache import PageCache
-from sale_sofia.simulator.search_index import SearchIndex
+from sale_sofia.simulator.portal_options import AS_REAL, PortalOptions
+from sale_sofia.simulator.search_index import NO_FILTERS, Filters, SearchIndex
+from sale_sofia.simulator.sitemaps import Row, Sitemap, SitemapPaths
 from sale_sofia.simulator.stock import A, Stock
 from sale_sofia.simulator.truth import Truth
+
+Query = Mapping[str, list[str]]
+_NO_CAP = 1_000_000_000
 
 
 class Portal(ABC, Generic[A]):
@@ -24,9 +29,18 @@ class Portal(ABC, Generic[A]):
     forbidden: ClassVar[str]
     """The path that robots.txt closes."""
     page_size: ClassVar[int]
+    most_results: ClassVar[int] = _NO_CAP
+    """How many results of one search the real portal shows."""
+    interface: ClassVar[str | None] = None
+    """The path under which its JSON interface answers."""
+    sitemap_paths: ClassVar[SitemapPaths | None] = None
 
-    def __init__(self, base_url: str, robots: Robots, cache: PageCache) -> None:
+    def __init__(
+        self, base_url: str, robots: Robots, cache: PageCache, options: PortalOptions = AS_REAL
+    ) -> None:
         self.origin = Origin(self.site, base_url)
+        self.options = options
+        self.most = options.most_results or self.most_results
         self._robots = robots
         self._cache = cache
         self.show(Stock(()), NOW)
@@ -36,6 +50,7 @@ class Portal(ABC, Generic[A]):
         self.stock: Stock[A] = stock
         self.now = now
         self.index = SearchIndex(stock)
+        self._sitemap = self._new_sitemap()
         self._cache.clear()
 
     def warm(self) -> None:
@@ -46,13 +61,28 @@ class Portal(ABC, Generic[A]):
     def answer(self, path: str, query: str = "") -> Answer:
         """The answer to a GET of this path."""
         if path == "/robots.txt":
-            return self._robots.answer(self.forbidden)
+            return self._robots.answer(self.forbidden, *self._closed_interface())
         if external_id := self.listing_id(path):
             number = self.stock.number(external_id)
             return self.gone(external_id) if number is None else self._page(self._listing(number))
-        if search := self.search(path, _page_number(query)):
-            return self._page(self._results(search))
-        return self.other(path)
+        if search := self.search(path, parse_qs(query, keep_blank_values=True)):
+            return self.searched(search)
+        found = self._sitemap.answer(path, self.origin.base_url) if self._sitemap else None
+        return found or self.other(path)
+
+    def searched(self, search: Search) -> Answer:
+        """The answer to a search."""
+        return self._page(self._results(search))
+
+    def matches(self, search: Search) -> Sequence[int]:
+        """All that the search finds, shown or not."""
+        return self.index.find(search.scope, self._filters(search))
+
+    def announced(self, search: Search) -> int:
+        """How many the portal says there are."""
+        if self.options.total_follows_filter:
+            return len(self.matches(search))
+        return len(self.index.find(search.scope))
 
     def truths(self) -> Iterator[Truth]:
         """The truth of every listing as it is served."""
@@ -68,7 +98,7 @@ class Portal(ABC, Generic[A]):
         """The id in the address of an advert."""
 
     @abstractmethod
-    def search(self, path: str, page: int | None) -> Search | None:
+    def search(self, path: str, query: Query) -> Search | None:
         """The search at this address, nothing for an address the portal does not know."""
 
     @abstractmethod
@@ -101,6 +131,11 @@ class Portal(ABC, Generic[A]):
         text = f"<html>{head}<body>Страницата не е намерена.</body></html>"
         return Answer(NOT_FOUND, text.encode(self.charset), self.content_type)
 
+    def refused(self) -> Answer:
+        """The portal does not let one in here."""
+        text = f"<html><head><title>403 Forbidden</title></head><body>{self.site}</body></html>"
+        return Answer(FORBIDDEN, text.encode(self.charset), self.content_type)
+
     def moved(self, path: str) -> Answer:
         """A redirect within the portal."""
         return Answer(FOUND, b"", self.content_type, self.origin.base_url + path)
@@ -109,6 +144,33 @@ class Portal(ABC, Generic[A]):
         """The adverts on one page of results."""
         numbers = found[(page - 1) * self.page_size : page * self.page_size]
         return [self.stock.advert(number) for number in numbers]
+
+    def url_of(self, advert: A) -> str:
+        """The served address of an advert."""
+        return self.origin.url(advert.url)
+
+    def sitemap_group(self, advert: A) -> str:  # noqa: ARG002 - a portal may have several
+        """The part of the sitemap in which an advert stands."""
+        return ""
+
+    def _new_sitemap(self) -> Sitemap | None:
+        if self.sitemap_paths is None:
+            return None
+        groups: dict[str, list[int]] = {}
+        names = [self.sitemap_group(advert) for advert in self.stock.originals]
+        for number in range(len(self.stock)):
+            groups.setdefault(names[number % len(names)], []).append(number)
+        return Sitemap(self.sitemap_paths, groups, self._row, self.options)
+
+    def _row(self, number: int) -> Row:
+        advert = self.stock.advert(number)
+        return Row(self.url_of(advert), advert.updated)
+
+    def _closed_interface(self) -> tuple[str, ...]:
+        return (self.interface,) if self.interface and self.options.interface_forbidden else ()
+
+    def _filters(self, search: Search) -> Filters:
+        return NO_FILTERS if self.options.filters_ignored else search.filters
 
     def _page(self, body: bytes) -> Answer:
         return Answer(OK, body, self.content_type)
@@ -122,12 +184,12 @@ class Portal(ABC, Generic[A]):
 
     def _results(self, search: Search) -> bytes:
         """Not kept: a search page is made faster than it would push listings out of memory."""
-        found = self.index.find(search.scope)
+        found = self.matches(search)
         url = REAL[self.site] + search.path
         return self.origin.body(self.render_search(search, found) if found else self.render_empty(url))
 
 
-def _page_number(query: str) -> int | None:
+def page_number(query: Query) -> int | None:
     """The page that the query asks for; nothing where it asks for no page there could be."""
-    text = parse_qs(query).get("page", ["1"])[0]
+    text = query.get("page", ["1"])[0]
     return int(text) if text.isascii() and text.isdigit() and int(text) else None

@@ -14,6 +14,7 @@ from sale_sofia.simulator.layouts import LAYOUTS, changed
 from sale_sofia.simulator.model import World
 from sale_sofia.simulator.page_cache import PageCache
 from sale_sofia.simulator.portal import Portal
+from sale_sofia.simulator.portal_options import AS_REAL
 from sale_sofia.simulator.rivals import with_rivals
 from sale_sofia.simulator.simulator_config import SimulatorConfig, check_layouts
 from sale_sofia.simulator.stock import Stock
@@ -21,6 +22,8 @@ from sale_sofia.simulator.twin_portals import TWIN_PORTALS
 from sale_sofia.simulator.twins import twin_adverts
 
 AnyPortal = Portal[Any]
+PORTALS: dict[str, type[AnyPortal]] = {"imot.bg": ImotPortal, "bazar.bg": BazarPortal, **TWIN_PORTALS}
+_PAGE_TYPES = ("text/html", "application/json")
 _MEGABYTE = 1024 * 1024
 
 
@@ -43,7 +46,7 @@ class Simulation:
         """What the portal answers to a GET, in the layout it has now."""
         portal, layout = self.portals[site], self._layouts.get(site)
         answer = portal.answer(path, query)
-        if layout is None or answer.status != OK or path == "/robots.txt":
+        if layout is None or answer.status != OK or not answer.content_type.startswith(_PAGE_TYPES):
             return answer
         is_listing = portal.listing_id(path) is not None
         return answer._replace(body=changed(layout, answer.body, portal.charset, path, is_listing=is_listing))
@@ -71,17 +74,13 @@ class Simulation:
 def _portal(config: SimulatorConfig, site: str, base_url: str) -> AnyPortal:
     robots = Robots(config.robots_status, config.crawl_delay)
     cache = PageCache(config.cache_megabytes * _MEGABYTE // len(config.sites))
-    if site == "imot.bg":
-        return ImotPortal(base_url, robots, cache, config.most_results)
-    if site in TWIN_PORTALS:
-        return TWIN_PORTALS[site](base_url, robots, cache)
-    return BazarPortal(base_url, robots, cache)
+    return PORTALS[site](base_url, robots, cache, config.options.get(site, AS_REAL))
 
 
 def _stock(config: SimulatorConfig, world: World, site: str) -> Stock[Any]:
-    if site in TWIN_PORTALS:
-        return Stock(twin_adverts(world, site))
     total = config.properties if config.copies else None
+    if site in TWIN_PORTALS:
+        return Stock(twin_adverts(world, site), total)
     if site == "imot.bg":
         return Stock(world.imot, total)
     return Stock(with_rivals(world) if config.rivals else world.bazar, total)

@@ -2,16 +2,17 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from sale_sofia.simulator.faults import parse_faults
 from sale_sofia.simulator.layouts import LAYOUTS
 from sale_sofia.simulator.origin import REAL
+from sale_sofia.simulator.portal_options import PortalOptions
 
 SITES = tuple(REAL)
 FAMILY = ("imot.bg", "bazar.bg")
-"""The portals of which there may be many copies, and which are served unless others are named."""
+"""The portals that are served unless others are named."""
 ADMIN = "/__simulator__/"
 MOST_DIFFERENT = 10_000
 _FEW = 500
@@ -50,8 +51,8 @@ class SimulatorConfig:
     """Whether it says so as a date, which knows only whole seconds."""
     crawl_delay: float | None = None
     robots_status: int = 200
-    most_results: int = 1000
-    """The cap of imot.bg."""
+    options: dict[str, PortalOptions] = field(default_factory=dict)
+    """How the searches of a site behave; of one that is not named, as the real one's do."""
     layouts: tuple[str, ...] = ()
     """Changed layouts by their names, at most one for each site: pages as portals may serve them one day."""
     rivals: bool = False
@@ -72,13 +73,9 @@ class SimulatorConfig:
             self.port > 0 and self.port + len(self.sites) - 1 > _HIGHEST_PORT, "the port is too high"
         )
         self._refuse(self.distinct is not None and self.distinct < 1, "distinct is at least 1")
-        self._refuse(
-            self.copies and not set(self.sites) <= set(FAMILY),
-            f"only {' and '.join(FAMILY)} have copies; of other portals ask for {MOST_DIFFERENT} at most",
-        )
         self._refuse(self.copies and self.day > 0, "a world of copies has no days after its first")
         self._refuse(self.retry_after_seconds < 0, "retry_after_seconds is not negative")
-        self._refuse(self.most_results < 1, "most_results is at least 1")
+        self._refuse(not set(self.options) <= set(SITES), "the options are of sites")
 
     @property
     def originals(self) -> int:
@@ -107,4 +104,5 @@ class SimulatorConfig:
         for name in ("log", "truth"):
             values[name] = Path(values[name]) if values[name] else None
         lists = {name: tuple(values[name]) for name in ("sites", "layouts")}
-        return cls(**values | lists)
+        options = {site: PortalOptions(**found) for site, found in values["options"].items()}
+        return cls(**values | lists | {"options": options})

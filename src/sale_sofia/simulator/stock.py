@@ -6,10 +6,13 @@ from datetime import timedelta
 from typing import Generic, TypeVar
 
 from sale_sofia.simulator.model import BazarAdvert, ImotAdvert
+from sale_sofia.simulator.twins import TwinAdvert
 
-A = TypeVar("A", ImotAdvert, BazarAdvert)
+A = TypeVar("A", ImotAdvert, BazarAdvert, TwinAdvert)
 _MINUTE = 60
 MOST_COPIES = 100 * _MINUTE
+_TWINS_APART = 20_000
+"""Further than the numbers of any two originals: a property has every second one of at most 10 000 slots."""
 
 
 class Stock(Generic[A]):
@@ -60,10 +63,13 @@ class Stock(Generic[A]):
         return renames(original, number, turn)[original.external_id] if turn else original.external_id
 
 
-def renames(original: ImotAdvert | BazarAdvert, number: int, turn: int) -> dict[str, str]:
-    """Each id of the original and what it becomes in a copy; all keep their length."""
+def renames(original: ImotAdvert | BazarAdvert | TwinAdvert, number: int, turn: int) -> dict[str, str]:
+    """Each id of the original and what it becomes in a copy; in the imot.bg family all keep their length."""
     if isinstance(original, ImotAdvert):
         return {original.external_id: imot_id_of_copy(original.external_id, turn)}
+    if isinstance(original, TwinAdvert):
+        new = str(_number_of_copy(original, turn))
+        return {original.external_id: original.external_id.replace(str(original.number), new)}
     own = {
         original.external_id: str(50_000_000 + number * 37 + (int(original.external_id) - 50_000_000) % 37)
     }
@@ -91,7 +97,14 @@ def _copy(original: A, number: int, turn: int) -> A:
     )
     if isinstance(copy, BazarAdvert) and copy.imot_id:
         return replace(copy, imot_id=new[copy.imot_id])
+    if isinstance(copy, TwinAdvert):
+        number = _number_of_copy(original, turn)
+        return replace(copy, number=number, imot_id=imot_id_of_copy(copy.imot_id, turn))
     return copy
+
+
+def _number_of_copy(original: TwinAdvert, turn: int) -> int:
+    return original.number + turn * _TWINS_APART
 
 
 def _renamed(text: str, new: dict[str, str]) -> str:

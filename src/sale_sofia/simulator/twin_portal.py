@@ -3,16 +3,17 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
-from urllib.parse import parse_qs
 
 from sale_sofia.simulator.answers import Answer, Search
 from sale_sofia.simulator.origin import REAL
-from sale_sofia.simulator.portal import Portal
+from sale_sofia.simulator.portal import Portal, Query
 from sale_sofia.simulator.search_index import Scope
 from sale_sofia.simulator.truth import Truth
 from sale_sofia.simulator.twins import TwinAdvert
 
 DEALS = ("sale", "rent")
+SOFIA = "grad-sofiya"
+"""The city of a search that is narrowed to neighbourhoods; any other finds what was filed elsewhere too."""
 
 
 class TwinPortal(Portal[Any]):
@@ -31,27 +32,29 @@ class TwinPortal(Portal[Any]):
         """Sales and rents."""
         return [self.base + self.search_path(deal, 1) for deal in DEALS]
 
-    def answer(self, path: str, query: str = "") -> Answer:
-        """As every portal; results are told apart by the query too."""
-        found = self.asked(path, parse_qs(query, keep_blank_values=True))
-        if found is None:
-            return super().answer(path, query)
-        return self._page(self._results(found))._replace(content_type=self.search_type)
+    def searched(self, search: Search) -> Answer:
+        """Results have a type of their own."""
+        return super().searched(search)._replace(content_type=self.search_type)
 
-    def search(self, path: str, page: int | None) -> Search | None:  # noqa: ARG002 - the query says more
-        """Nothing: `answer` has looked already."""
-        return None
+    def search(self, path: str, query: Query) -> Search | None:
+        """As `asked`, which every twin has."""
+        return self.asked(path, dict(query))
 
     def _results(self, search: Search) -> bytes:
-        return self.render_search(search, self.index.find(search.scope))
+        return self.render_search(search, self.matches(search))
 
-    def _rendered(self, original: int) -> bytes:
-        return self.render(self.stock.originals[original])
+    def _listing(self, number: int) -> bytes:
+        """Made for each copy: its photos and links have names that come from its own number."""
+        return self._cache.get(number, lambda: self.render(self.stock.advert(number)))
+
+    def url_of(self, advert: TwinAdvert) -> str:
+        """The served address of an advert."""
+        return str(self.card_truth(advert, self.base)["url"])
 
     def render_search(self, search: Search, found: Sequence[int]) -> bytes:
         """A page of results; beyond the last there are none."""
-        shown = self.shown(found, search.page)
-        return self.results(shown, search.scope.deal or DEALS[0], search.page, len(found))
+        shown = self.shown(found[: self.most], search.page)
+        return self.results(shown, search.scope.deal or DEALS[0], search.page, self.announced(search))
 
     def render_empty(self, url: str) -> bytes:  # noqa: ARG002 - the same for every search
         """A search that found nothing."""
@@ -86,8 +89,8 @@ class TwinPortal(Portal[Any]):
         """What its card says for certain."""
 
     def pages(self, total: int) -> int:
-        """How many pages of results there are."""
-        return max(1, -(-total // self.page_size))
+        """How many pages of results are shown."""
+        return max(1, -(-min(total, self.most) // self.page_size))
 
     def next_url(self, deal: str, page: int, total: int, base: str) -> str | None:
         """The page after this one."""

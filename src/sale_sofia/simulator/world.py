@@ -1,5 +1,6 @@
 """A seeded world: the same number and seed always give the same adverts, down to the byte."""
 
+from collections.abc import Callable
 from datetime import datetime
 from random import Random
 from typing import NamedTuple
@@ -11,6 +12,8 @@ from sale_sofia.simulator.imot_adverts import make_imot
 from sale_sofia.simulator.model import BazarAdvert, ImotAdvert, Property, World
 from sale_sofia.simulator.sellers import make_seller
 
+Settle = Callable[[Random, Property], Property]
+"""Puts a property that was made somewhere else, or makes something else of it."""
 _SHARE_WRITTEN_TWICE = 0.03
 
 
@@ -22,9 +25,15 @@ class Slot(NamedTuple):
     bazar: BazarAdvert
 
 
-def make_world(properties: int, seed: int) -> World:
+def _as_made(_rng: Random, home: Property) -> Property:
+    return home
+
+
+def make_world(properties: int, seed: int, settle: Settle = _as_made) -> World:
     """Exactly `properties` adverts on each portal; a smaller world of one seed begins a larger one."""
-    slots = [make_slot(Random(f"{seed}:{number}"), number, seed) for number in range(properties)]
+    slots = [
+        make_slot(Random(f"{seed}:{number}"), number, seed, settle=settle) for number in range(properties)
+    ]
     return World(
         seed=seed,
         now=NOW,
@@ -35,13 +44,20 @@ def make_world(properties: int, seed: int) -> World:
     )
 
 
-def make_slot(rng: Random, number: int, seed: int, *, posted_today: datetime | None = None) -> Slot:
+def make_slot(
+    rng: Random,
+    number: int,
+    seed: int,
+    *,
+    posted_today: datetime | None = None,
+    settle: Settle = _as_made,
+) -> Slot:
     """A flat is on both portals; bazar.bg fills the slot of anything else with a flat of its own."""
-    home = make_home(rng, 2 * number)
+    home = settle(rng, make_home(rng, 2 * number))
     seller = make_seller(rng, seed)
     imot = make_imot(rng, home, seller, posted_today=posted_today)
     if not home.kind.flat:
-        own = make_home(rng, 2 * number + 1, flat=True)
+        own = settle(rng, make_home(rng, 2 * number + 1, flat=True))
         return Slot((home, own), imot, write_on_bazar(rng, number, own, make_seller(rng, seed)))
     if chance(rng, _SHARE_WRITTEN_TWICE) and home.kind.rooms:
         return Slot((home,), imot, write_on_bazar(rng, number, home, seller))

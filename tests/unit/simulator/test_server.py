@@ -16,6 +16,7 @@ import pytest
 
 from sale_sofia.listings.page import Page
 from sale_sofia.simulator import bazar_bg, imot_bg
+from sale_sofia.simulator.portal_options import PortalOptions
 from sale_sofia.simulator.running import RunningSimulator, SimulatorFailed, start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 from sale_sofia.simulator.world import make_world
@@ -71,7 +72,7 @@ def running(folder: Path) -> Iterator[RunningSimulator]:
         port=0,
         log=folder / "log.jsonl",
         truth=folder / "truth.jsonl",
-        most_results=80,
+        options={"imot.bg": PortalOptions(most_results=80)},
         crawl_delay=0.5,
     )
     with start_in_process(config) as simulator:
@@ -149,7 +150,7 @@ def test_the_crawlers_own_cutting_of_a_capped_search_finds_all_of_it(
     running: RunningSimulator, truths: list[dict[str, Any]]
 ) -> None:
     url = running.start_urls("imot.bg")[0]
-    smaller = get_scraper("imot.bg").split(url)
+    smaller = [part for part in get_scraper("imot.bg").split(url) if get(part).status != 404]
     found = [number for part in smaller for numbers in walk("imot.bg", part) for number in numbers]
     wanted = {"site": "imot.bg", "deal": "sale", "city": "София"}
     expected = [truth["external_id"] for truth in truths if wanted.items() <= truth.items()]
