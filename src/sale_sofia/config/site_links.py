@@ -153,7 +153,7 @@ class PagingTable(Table):
     query: dict[str, tuple[int, int]] = {}
     """Numbers in the query: what each is on the first page, and by how much it grows."""
     window: tuple[str, str] | None = None
-    """Two numbers in the query, the first and the last result that is asked for: the next page is as large."""
+    """Two numbers in the query, the first and the last result asked for: the next page is as large."""
 
     @model_validator(mode="after")
     def _one_way(self) -> "PagingTable":

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from sale_sofia.config.history import LEAST_COVERAGE, SITEMAP_LEAST_UNIQUE
+from sale_sofia.config.history import SITEMAP_LEAST_UNIQUE
 from sale_sofia.data.searches import Ended, Search
 from sale_sofia.scraping.searches import SITEMAP, is_enough
 
@@ -42,10 +42,13 @@ class Coverage:
         return sum(self._reachable(one) for one in self._starts)
 
     def _announced(self, search: Search) -> int | None:
-        if search.exact or search.ended is not Ended.SPLIT:
-            return search.announced if search.ended is not Ended.ABSENT else 0
-        parts = sum(self._announced(one) or one.shown for one in self._parts.get(search.id, ()))
-        return max(parts, search.announced or 0)
+        if search.ended is Ended.ABSENT:
+            return 0
+        if search.ended is Ended.SPLIT and not search.exact:
+            parts = sum(self._announced(one) or one.shown for one in self._parts.get(search.id, ()))
+            return max(parts, search.announced or 0)
+        # A bound that was reached, as of "1000+", says only that there are more.
+        return None if _is_reached_bound(search) else search.announced
 
     def _reachable(self, search: Search) -> int:
         if search.ended is Ended.SPLIT:
@@ -66,10 +69,6 @@ class Coverage:
         if self.announced is None:
             return f"{spaced(seen)} seen of an unknown number"
         return f"{spaced(seen)} of {spaced(self.announced)} seen"
-
-    def is_short(self, seen: int) -> bool:
-        """Whether fewer were seen than were announced."""
-        return self.announced is not None and seen < self.announced * LEAST_COVERAGE
 
     def _repeats(self, seen: int) -> str | None:
         """A sitemap that lists adverts twice is being rebuilt, and leaves out others meanwhile."""
@@ -107,6 +106,10 @@ class Coverage:
                 gone = f", {absent} of them are not there" if absent else ""
                 of_whole = f"{spaced(together)} of its {spaced(one.announced)}"
                 yield f"the {len(parts)} parts of {one.url} have {of_whole}{gone}"
+
+
+def _is_reached_bound(search: Search) -> bool:
+    return not search.exact and search.announced is not None and search.announced <= search.shown
 
 
 def _ended_early(search: Search) -> str:

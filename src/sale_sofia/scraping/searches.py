@@ -139,11 +139,13 @@ class SearchSteps:
         if page.sitemaps:
             return self._cut(search, page.sitemaps, SITEMAP)
         first = search.pages == 1 and before.pages == 0
-        if first and search.parent_id is not None:
-            search = self._against_parent(search)
-            if search.ended is not None:
-                return self._drop_way(search)
-        if first and self._is_capped(search, page) and (added := self._cut_up(search, page)):
+        parent = get_search(self.connection, search.parent_id) if first else None
+        doubtful = parent is not None and _has_all_of(search, parent)
+        if parent is not None and doubtful:
+            search = self._beside_others(search, parent)
+            if search.ended is Ended.USELESS:
+                return self._drop_way(search, parent)
+        if first and not doubtful and self._is_capped(search, page) and (added := self._cut_up(search, page)):
             return added
         if search.pages > before.pages and page.following and not _is_last(search, page):
             return self._end(search, None) + self._add_page(page.following, search.id)
@@ -203,14 +205,11 @@ class SearchSteps:
             return self._finish(search, None)
         return self._end(search, None) + self._add_page(target(self.site, search.next_url), search.id)
 
-    def _against_parent(self, search: Search) -> Search:
-        """Compare a part with the whole: two parts that each have all of it show that the filter is ignored.
+    def _beside_others(self, search: Search, parent: Search) -> Search:
+        """A part that has all of the whole, beside others: two such parts show that the filter is ignored.
 
         Where they show other adverts, it is only the total that does not follow the filter, and says nothing.
         """
-        parent = get_search(self.connection, search.parent_id)
-        if parent is None or not _has_all_of(search, parent):
-            return search
         others = [one for one in parts_of(self.connection, parent) if one.id != search.id]
         alike = [one for one in others if _has_all_of(one, parent)]
         if any(one.first_digest == search.first_digest for one in alike):
@@ -219,11 +218,8 @@ class SearchSteps:
             keep_search(self.connection, replace(one, announced=None, exact=False))
         return replace(search, announced=None, exact=False) if alike else search
 
-    def _drop_way(self, search: Search) -> int:
+    def _drop_way(self, search: Search, parent: Search) -> int:
         """The filter changes nothing: its parts are left alone, and their parent is read in another way."""
-        parent = get_search(self.connection, search.parent_id)
-        if parent is None:
-            return 0
         learn_useless(self.connection, self.site.name, search.way or "", now=self.now)
         self._look_again()
         parts = [one for one in parts_of(self.connection, parent) if one.way == search.way]

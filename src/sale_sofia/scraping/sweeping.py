@@ -58,12 +58,10 @@ def _tell(connection: Connection, job: Job, scope: Scope, reason: str | None, *,
     if reason is not None and (collapsed := _collapse(connection, scope)):
         trouble = Trouble(IncidentKind.COLLAPSE, job.site, f"{collapsed}; nothing is delisted", job.id)
         open_incident(connection, trouble, now=now)
-    seen = adverts_seen(connection, scope)
-    short = _missing(connection, job, seen)
-    if short is not None and job.listing_limit is None:
-        trouble = Trouble(
-            IncidentKind.COVERAGE, job.site, f"{job.site}: {short}; nothing is delisted", job.id
-        )
+    short = _missing(connection, job, adverts_seen(connection, scope)) is not None
+    if short and job.listing_limit is None:
+        said = f"{job.site}: {reason}; nothing is delisted"
+        trouble = Trouble(IncidentKind.COVERAGE, job.site, said, job.id)
         open_incident(connection, trouble, now=now)
     elif reason is None:
         close_incident(connection, IncidentKind.COVERAGE, job.site, now=now)
@@ -88,12 +86,12 @@ def _incomplete_because(connection: Connection, job: Job, scope: Scope) -> str |
 
 def _shortcomings(connection: Connection, job: Job, scope: Scope) -> Iterator[str]:
     covered, seen = Coverage(searches_of(connection, job.id)), adverts_seen(connection, scope)
-    figures = f"{covered.figures(seen)}, " if covered.is_short(seen) else ""
+    figures = f", {covered.figures(seen)}" if seen else ""
     searches = frontier.count_rows(connection, job.id, "search")
     if searches.open:
-        yield f"{figures}{searches.open} searches were not read"
+        yield f"{searches.open} searches were not read{figures}"
     if searches.failed:
-        yield f"{figures}{searches.failed} of {searches.total} searches failed"
+        yield f"{searches.failed} of {searches.total} searches failed{figures}"
     adverts = frontier.count_rows(connection, job.id, "listing").total
     if job.listing_limit is not None and adverts >= job.listing_limit:
         yield f"limited to {job.listing_limit} adverts"

@@ -152,7 +152,7 @@ class TableSite:
         document = self.open(page)
         layout = self.layout_of(document)
         found = layout.page(self.name, document, layout.cards(document))
-        return replace(found, ids=self._ids_on(document)) if found.capped else found
+        return replace(found, ids=self._ids_on(document))
 
     def _ids_page(self, page: Page, table: IdSplit) -> SearchPage:
         ids = _ids(self.open(page), table)

@@ -1,0 +1,74 @@
+"""Sweeps of simulated portals in virtual time: real frontier, judge and writer, no network, no waiting."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urljoin
+
+from large_portals import answer_to
+from sale_sofia.data.database import Database
+from sale_sofia.data.sweeps import Sweep, list_sweeps
+from sale_sofia.fetching.base import Response
+from sale_sofia.resilience.errors import CrawlError
+from sale_sofia.scraping import frontier
+from sale_sofia.scraping.frontier import Claim
+from sale_sofia.scraping.jobs import begin_job, known_job
+from sale_sofia.scraping.judging import Judge
+from sale_sofia.scraping.outcomes import Failed, Outcome
+from sale_sofia.scraping.sweeping import finish_sweep
+from sale_sofia.scraping.writer import Ledger, write_batch
+from sale_sofia.simulator.portal import Portal
+from sale_sofia.websites.registry import get_scraper
+
+_REDIRECTS = frozenset({301, 302})
+
+
+@dataclass
+class SearchSweep:
+    """Reads every page of results of a portal, and judges the sweep as the end of a job does."""
+
+    database: Database
+    portal: Portal[Any]
+    now: float = 1_000_000.0
+    asked: list[str] = field(default_factory=list)
+    """Every request, in order."""
+
+    def run(self, start_urls: list[str]) -> Sweep:
+        """One sweep from these searches; adverts are not opened."""
+        site = get_scraper(self.portal.site)
+        self.now += 86_400
+        with self.database.write() as connection:
+            job_id = begin_job(connection, site, start_urls, limit=None, now=self.now)
+        judge = Judge(site, site.config.proof)
+        for claim in self._claims(job_id):
+            outcome = self._answered(judge, claim)
+            with self.database.write() as connection:
+                write_batch(connection, Ledger(job_id, site.name), [outcome], now=self.now)
+        with self.database.write() as connection:
+            finish_sweep(connection, known_job(connection, job_id), now=self.now)
+            return list_sweeps(connection, limit=1)[0]
+
+    def _claims(self, job_id: str) -> Iterator[Claim]:
+        """Searches come before adverts, so the first advert says that there is no search left."""
+        while True:
+            with self.database.write() as connection:
+                found = frontier.claim(
+                    connection, job_id, owner="me", count=1, now=self.now, lease_seconds=60
+                )
+            if not found or found[0].kind == "listing":
+                return
+            yield found[0]
+
+    def _answered(self, judge: Judge, claim: Claim) -> Outcome:
+        try:
+            return judge.outcome(claim, self._get(claim.url), None)  # type: ignore[arg-type]
+        except CrawlError as error:
+            return Failed(claim, f"{type(error).__name__}: {error}")
+
+    def _get(self, url: str) -> Response:
+        self.asked.append(url)
+        answer = answer_to(self.portal, url)
+        headers = {"content-type": answer.content_type}
+        if answer.status in _REDIRECTS:
+            return self._get(urljoin(url, answer.location or ""))
+        return Response(url, answer.status, headers, answer.body, 0.0)
