@@ -123,11 +123,11 @@ def _say(sentence: str, style: str = "") -> None:
 
 
 def _show_robots(one: Probe) -> None:
-    pace = f"a request every {one.seconds_per_request:.3g} s, {one.requests} made"
     status = f"answered {one.robots.status}" if one.robots else "no answer"
     delay = "no Crawl-delay" if one.crawl_delay is None else f"Crawl-delay {one.crawl_delay:g} s"
     allowed = "allowed" if one.start_url else "nothing may be asked"
-    _say(f"robots.txt: {status}, {allowed}, {delay}; {pace}")
+    _say(f"robots.txt: {status}, {allowed}, {delay}")
+    _say(f"requests: {one.requests}, one every {one.seconds_per_request:.3g} s")
     for url in one.forbidden:
         _say(f"not allowed: {url}")
     if one.start_url:

@@ -172,7 +172,7 @@ class Probe:
         elif self.results and self.results.problem:
             yield f"results: {self.results.problem}"
         elif not self.read:
-            problems = dict.fromkeys(look.problem or f"{look.kind}: {look.url}" for look in self.adverts)
+            problems = dict.fromkeys(look.problem or look.kind for look in self.adverts)
             yield f"no advert could be read: {', '.join(problems) or 'the results lead to none'}"
 
     def _why_in_part(self) -> Iterator[str]:
