@@ -229,7 +229,8 @@ def test_a_portal_that_is_down(tmp_path: Path) -> None:
     told = probed_one(tmp_path, "imot.bg", "--start-url", url)
     assert (told["verdict"], told["requests"]) == ("does not read", 1)
     assert told["reasons"][0].startswith("robots.txt could not be had: http://127.0.0.1:")
-    assert "NetworkConnection" in told["reasons"][0]
+    assert "Could not connect to server" in told["reasons"][0]
+    assert told["robots"] == {"status": None, "allowed": False, "crawl_delay": None, "forbidden": []}
 
 
 @pytest.mark.parametrize("status", [503, 429])

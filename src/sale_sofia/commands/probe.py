@@ -123,15 +123,20 @@ def _say(sentence: str, style: str = "") -> None:
 
 
 def _show_robots(one: Probe) -> None:
-    status = f"answered {one.robots.status}" if one.robots else "no answer"
-    delay = "no Crawl-delay" if one.crawl_delay is None else f"Crawl-delay {one.crawl_delay:g} s"
-    allowed = "allowed" if one.start_url else "nothing may be asked"
-    _say(f"robots.txt: {status}, {allowed}, {delay}")
+    _say(f"robots.txt: {_rules(one)}")
     _say(f"requests: {one.requests}, one every {one.seconds_per_request:.3g} s")
     for url in one.forbidden:
         _say(f"not allowed: {url}")
     if one.start_url:
         _say(f"{'began instead' if one.forbidden else 'began'} at {one.start_url}")
+
+
+def _rules(one: Probe) -> str:
+    status = f"answered {one.robots.status}" if one.robots else "no answer"
+    if one.start_url is None:
+        return f"{status}, nothing may be asked"
+    delay = "no Crawl-delay" if one.crawl_delay is None else f"Crawl-delay {one.crawl_delay:g} s"
+    return f"{status}, allowed, {delay}"
 
 
 def _pages_table(one: Probe) -> Table:

@@ -65,7 +65,7 @@ class _Moved:
 class PoliteFetcher:
     """A fetcher whose requests wait for the portal's turn, each step of a redirect too; none is repeated.
 
-    What went wrong is kept, in words, and so is every answer.
+    What went wrong is kept, and so is every answer.
     """
 
     fetcher: Fetcher
@@ -76,7 +76,7 @@ class PoliteFetcher:
     """Requests that the portal is asked at most, redirects included."""
     sent: int = 0
     answers: list[Response] = field(default_factory=list)
-    trouble: list[str] = field(default_factory=list)
+    trouble: list[CrawlError] = field(default_factory=list)
 
     async def fetch(self, request: Request) -> Response:
         """An answer as it came, unless the portal cannot answer now: that is an error."""
@@ -107,12 +107,12 @@ class PoliteFetcher:
             raise NoMoreRequests(f"not asked: {self.sent} requests were made, and no more are")
         async with self.gate.request(self.domain, self.longest_wait) as entry:
             if isinstance(entry, Refusal):
-                self.trouble.append(f"not asked, the portal is to be left alone ({entry.why})")
-                raise LeftAlone(self.trouble[-1])
+                self.trouble.append(LeftAlone(f"not asked, the portal is to be left alone ({entry.why})"))
+                raise self.trouble[-1]
             try:
                 found = await self._answer(request, read)
             except CrawlError as error:
-                self.trouble.append(f"{request.url}: {type(error).__name__}: {error}")
+                self.trouble.append(error)
                 await self.gate.report(entry, Outcome.of(error))
                 raise
             await self.gate.report(entry, Outcome.ok())
@@ -131,7 +131,7 @@ class PoliteFetcher:
 
 def _answered(response: Response) -> Response:
     if response.status == HTTPStatus.TOO_MANY_REQUESTS:
-        raise HttpRateLimit(f"answered {response.status}")
+        raise HttpRateLimit(f"{response.url}: answered {response.status}")
     if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        raise HttpServer(f"answered {response.status}")
+        raise HttpServer(f"{response.url}: answered {response.status}")
     return response

@@ -302,7 +302,8 @@ class _Guest:
         for url in (url for way in self._ways for url in way):
             if await self._robots.allowed(url):
                 return url, tuple(forbidden)
-            forbidden.append(url)
+            if await self._robots.can_be_had(url):
+                forbidden.append(url)
         return None, tuple(forbidden)
 
     def _why_closed(self, forbidden: Sequence[str]) -> str:

@@ -9,9 +9,10 @@ from sale_sofia.config.site_config import SiteConfig, SiteConfigError, load_site
 from sale_sofia.fetching.base import Fetcher
 from sale_sofia.fetching.robots import RobotsGate
 from sale_sofia.monitoring.doctor_check import Check, verdict
+from sale_sofia.resilience.errors import CrawlError
 from sale_sofia.scraping.assembly import make_fetcher, request_maker, robots_gate, slowed
 from sale_sofia.scraping.estimate import rate_per_minute
-from sale_sofia.scraping.politely import PoliteFetcher, polite_gate
+from sale_sofia.scraping.politely import LeftAlone, PoliteFetcher, polite_gate
 from sale_sofia.websites.registry import AVAILABLE_SITES, UnknownSite
 
 _SECONDS_PER_MINUTE = 60
@@ -55,11 +56,17 @@ async def _check(settings: Settings, site: str, fetcher: Fetcher) -> Check:
 
 
 async def _judged(
-    settings: Settings, config: SiteConfig, robots: RobotsGate, trouble: list[str], urls: tuple[str, ...]
+    settings: Settings,
+    config: SiteConfig,
+    robots: RobotsGate,
+    trouble: list[CrawlError],
+    urls: tuple[str, ...],
 ) -> tuple[str, str | None]:
     forbidden = [url for url in urls if not await robots.allowed(url)]
     if trouble:
-        return trouble[0], "Nothing of the portal is crawled while its robots.txt cannot be had; try later."
+        return _words(
+            trouble[0]
+        ), "Nothing of the portal is crawled while its robots.txt cannot be had; try later."
     delay = await robots.crawl_delay(urls[0])
     rate = slowed(rate_per_minute(settings, config), delay)
     pace = f"one request every {_SECONDS_PER_MINUTE / rate:.3g} s"
@@ -69,3 +76,7 @@ async def _judged(
         return said, None
     obeyed = "they are left alone" if settings.robots_obeyed else "ROBOTS_OBEYED is off: switch it on"
     return f"{said}; forbidden: {', '.join(forbidden)}", f"Take them out of the start URLs; {obeyed}."
+
+
+def _words(error: CrawlError) -> str:
+    return str(error) if isinstance(error, LeftAlone) else f"{type(error).__name__}: {error}"
