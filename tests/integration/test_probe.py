@@ -16,6 +16,7 @@ import yaml
 
 from crawls import Row, answer, requests, run, site_folder, start, truth
 from listening import free_port
+from parallel_portals import Portal, write_site_file
 from portal_fronts import Front, Instead, Sent, always, in_front, replaced
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SITES, SimulatorConfig
@@ -399,6 +400,20 @@ def test_the_portals_pace_and_its_crawl_delay_are_kept(tmp_path: Path) -> None:
 
 def times(log: Path, site: str) -> list[float]:
     return sorted(row["t"] for row in requests(log) if row["site"] == site)
+
+
+def test_a_portal_behind_proxies_or_without_a_start_is_not_asked(tmp_path: Path) -> None:
+    (tmp_path / "sites").mkdir()
+    write_site_file(tmp_path / "sites", Portal("own.test", 1, 60), ())
+    told = probed_one(tmp_path, "own.test", **own_files(tmp_path))
+    assert (told["verdict"], told["requests"]) == ("does not read", 0)
+    assert "its file names no start_urls; give one with --start-url" in told["reasons"][0]
+    with (tmp_path / "sites" / "own.test.yaml").open("a", encoding="utf-8") as file:
+        file.write("proxies: {use: true}\n")
+    start_url = f"http://127.0.0.1:{free_port()}/obiavi/prodazhba-apartamenti/sofia"
+    told = probed_one(tmp_path, "own.test", "--start-url", start_url, **own_files(tmp_path))
+    assert (told["verdict"], told["requests"]) == ("does not read", 0)
+    assert "through proxies alone" in told["reasons"][0]
 
 
 def test_ctrl_c_ends_it_cleanly(tmp_path: Path) -> None:

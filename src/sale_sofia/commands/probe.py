@@ -18,7 +18,7 @@ from sale_sofia.config.settings import load_settings
 from sale_sofia.listings.model import FACTS
 from sale_sofia.listings.text import squeeze
 from sale_sofia.scraping.probe_files import as_json as for_program
-from sale_sofia.scraping.probe_files import check_folder, keep, without_phones
+from sale_sofia.scraping.probe_files import keep, make_folder, without_phones
 from sale_sofia.scraping.probing import Look, Probe, probe_sites
 from sale_sofia.scraping.urls import check_start_url
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
@@ -58,7 +58,7 @@ def probe(
     scrapers = [get_scraper(name) for name in names]
     starts = tuple(check_start_url(scrapers[0], url) for url in start_url or ())
     if keep_dir:
-        check_folder(keep_dir)
+        make_folder(keep_dir)
     probes = _asked(names, starts)
     if keep_dir:
         keep(keep_dir, probes)
@@ -105,7 +105,8 @@ class _Steps:
 def _show(probes: Sequence[Probe], kept: Path | None) -> None:
     for one in probes:
         _say(one.site, style="bold")
-        _show_robots(one)
+        if one.requests:
+            _show_robots(one)
         if one.looks:
             out.print(_pages_table(one))
         if one.read:

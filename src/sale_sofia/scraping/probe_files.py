@@ -27,19 +27,19 @@ def without_phones(text: str) -> str:
     return _PHONE.sub("[number]", text)
 
 
-def check_folder(folder: Path) -> None:
-    """Refuses a folder with anything in it: nothing is overwritten.
+def make_folder(folder: Path) -> None:
+    """Make the folder before anything is asked for; one with anything in it is refused and left alone.
 
     Raises:
-        NotEmpty: it is a file or is not empty.
+        NotEmpty: it is not empty.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
         raise NotEmpty(f"{folder} is not an empty folder; name another to keep the pages in")
 
 
 def keep(folder: Path, probes: Sequence[Probe]) -> None:
     """Write the pages, `manifest.jsonl` for `sale-sofia parse --manifest`, `truth.json` and `probe.json`."""
-    folder.mkdir(parents=True, exist_ok=True)
     lines: list[Answer] = []
     truth: dict[str, Answer] = {}
     for probe in probes:

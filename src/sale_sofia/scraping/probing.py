@@ -287,6 +287,7 @@ class _Guest:
             seen["crawl_delay"] = await self._robots.crawl_delay(start)
             rate = await self._slow_down(rate, seen["crawl_delay"])
             seen |= await self._look_around(start)
+        self._tell("done")
         return Probe(
             site=self._site.name,
             start_url=start,
