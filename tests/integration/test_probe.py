@@ -212,6 +212,14 @@ def robots(closed: str) -> Sent:
     return Sent(body=f"User-agent: *\nDisallow: {closed}\n".encode(), content_type="text/plain")
 
 
+def test_adverts_that_robots_txt_forbids_are_not_asked_for(portals: RunningSimulator, tmp_path: Path) -> None:
+    with changed(portals, {"/robots.txt": always(robots("/obiava-"))}) as (front, url):
+        told = probed_one(tmp_path, "imot.bg", "--start-url", url)
+        assert front.asked == ["/robots.txt", IMOT, f"{IMOT}/p-2"]
+    assert told["verdict"] == "does not read"
+    assert told["reasons"] == ["no advert could be read: not asked: robots.txt does not allow it"]
+
+
 def test_the_next_start_that_is_allowed_is_taken_and_told(portals: RunningSimulator, tmp_path: Path) -> None:
     with in_front(portals.urls["imot.bg"], {"/robots.txt": always(robots(f"{IMOT}$"))}) as front:
         closed, open_ = f"{front.url}{IMOT}", f"{front.url}{IMOT}/dvustaen"

@@ -349,7 +349,7 @@ class _Guest:
     async def _look(self, what: str, kind: str, url: str) -> Look:
         self._tell(what)
         if not await self._robots.allowed(url):
-            return Look(what, url, "not allowed", f"not asked: robots.txt does not allow {_path(url)}")
+            return Look(what, url, "not allowed", "not asked: robots.txt does not allow it")
         claim, before = Claim(0, kind, url, 1, 0), len(self._polite.answers)
         try:
             outcome, answer = await self._polite.ask(
