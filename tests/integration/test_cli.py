@@ -198,7 +198,9 @@ def test_doctor(tmp_path: Path) -> None:
     checks = {check["name"]: check for check in json.loads(told.stdout)["checks"]}
     assert told.returncode == 0
     assert checks["time zone"] == {"name": "time zone", "ok": True, "detail": "Europe/Sofia", "advice": None}
+    assert run("doctor", cwd=tmp_path).stderr == "before the first crawl: sale-sofia sites probe\n"
     wrong = run("doctor", cwd=tmp_path, SCRAPING_CHUNK_SIZE="0")
+    assert wrong.stderr == ""
     assert (wrong.returncode, "Europe/Sofia" in wrong.stdout) == (1, True)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from sale_sofia.commands.console import NOT_ALL_RIGHT, AsJson, out, print_json, refuse
+from sale_sofia.commands.console import NOT_ALL_RIGHT, AsJson, log, out, print_json, refuse
 from sale_sofia.config.settings import load_settings
 from sale_sofia.monitoring.doctor import run_checks
 from sale_sofia.monitoring.doctor_check import Check
@@ -32,6 +32,8 @@ def doctor(
         out.print(_table(checks))
     if not all(check.ok for check in checks):
         raise typer.Exit(NOT_ALL_RIGHT)
+    if not as_json:
+        log.print("before the first crawl: sale-sofia sites probe", highlight=False)
 
 
 def _robots(sites: Sequence[str]) -> list[Check]:

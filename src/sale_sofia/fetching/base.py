@@ -55,6 +55,8 @@ class Request:
     timeout_seconds: float
     max_bytes: int
     headers: Mapping[str, str] = field(default_factory=dict)
+    follow_redirects: bool = True
+    """If not, the answer is the redirect itself: whoever counts requests asks for each step."""
     route: Route | None = None
     """None: directly."""
     profile: str | None = None

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final
 from urllib.parse import quote, urldefrag, urljoin
 
@@ -92,7 +92,7 @@ class CurlFetcher:
             through_proxy = request.route is not None
             target = await self._guard.check(url, request.hosts, looked_up_elsewhere=through_proxy)
             answer = await self._hop(target, request, redirected=len(seen) > 1)
-            following = _redirect(answer, url)
+            following = redirect_of(answer.status, answer.headers, url) if request.follow_redirects else None
             if following is None:
                 return url, answer
             if following in seen:
@@ -122,9 +122,14 @@ class CurlFetcher:
         return answer
 
 
-def _redirect(answer: Answer, url: str) -> str | None:
-    location = answer.headers.get("location")
-    if answer.status not in REDIRECTS or not location:
+def redirect_of(status: int, headers: Mapping[str, str], url: str) -> str | None:
+    """Where an answer to this address sends us; None where it does not.
+
+    Raises:
+        ForeignAddress: to what is no address.
+    """
+    location = headers.get("location")
+    if status not in REDIRECTS or not location:
         return None
     try:
         # Bytes beyond ASCII go back as they came: an old portal's addresses are in windows-1251.

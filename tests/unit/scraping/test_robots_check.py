@@ -70,13 +70,13 @@ def test_no_file_allows_everything_and_one_that_cannot_be_had_nothing(
         said = "2 of 2 start URLs allowed, no Crawl-delay, one request every 1 s"
         assert check_robots(settings) == [Check(f"robots {SITE}", ok=True, detail=said)]
     with simulated(tmp_path, status=503) as simulator:
-        said = f"{simulator.urls['bazar.bg']}/robots.txt: answered 503"
+        said = f"HttpServer: {simulator.urls['bazar.bg']}/robots.txt: answered 503"
         assert check_robots(settings) == [Check(f"robots {SITE}", ok=False, detail=said, advice=LATER)]
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     name_starts(tmp_path, f"http://127.0.0.1:{port}/obiavi/prodazhba-apartamenti/sofia")
     (check,) = check_robots(settings)
-    assert check.detail.startswith(f"http://127.0.0.1:{port}/robots.txt: NetworkConnection: ")
+    assert check.detail.startswith(f"NetworkConnection: http://127.0.0.1:{port}/robots.txt: ")
     assert check.advice == LATER
 
 

@@ -1,0 +1,137 @@
+"""Single requests of a portal, each in its turn: through the gate of a crawl, and at its rate."""
+
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from typing import TypeVar
+
+from sale_sofia.config.settings import Settings
+from sale_sofia.config.site_config import SiteConfig
+from sale_sofia.fetching.base import Fetcher, Request, Response
+from sale_sofia.fetching.client import redirect_of
+from sale_sofia.resilience.errors import (
+    CrawlError,
+    HttpRateLimit,
+    HttpServer,
+    NetworkError,
+    RedirectLoop,
+    RobotsDisallowed,
+)
+from sale_sofia.resilience.factory import get_gate, needs_redis
+from sale_sofia.resilience.gate import Gate, Refusal
+from sale_sofia.resilience.outcome import Outcome
+from sale_sofia.services.errors import RedisUnreachable
+from sale_sofia.services.running_redis import known_redis_url
+
+_MEMORY = {"redis_circuit_breaker_enabled": False, "redis_rate_limiter_enabled": False}
+Found = TypeVar("Found")
+MayAsk = Callable[[str], Awaitable[bool]]
+
+
+class NoMoreRequests(CrawlError):
+    """The portal was asked as often as it was to be asked."""
+
+
+class LeftAlone(NetworkError):
+    """The gate gave no turn: nothing was asked."""
+
+
+def polite_gate(settings: Settings, config: SiteConfig, rate: float) -> Gate:
+    """The gate that a crawl has; without a Redis that runs, one of our own: nobody else asks then.
+
+    `rate` is in requests per minute.
+    """
+    url = _known_redis(settings) if needs_redis(settings) else None
+    own = settings if url else settings.model_copy(update=_MEMORY)
+    return get_gate(own, lambda _: rate, lambda _: config.politeness.concurrency, url)
+
+
+def _known_redis(settings: Settings) -> str | None:
+    try:
+        return known_redis_url(settings)
+    except RedisUnreachable:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """An answer that sends us to another address."""
+
+    url: str
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class PoliteFetcher:
+    """A fetcher whose requests wait for the portal's turn, each step of a redirect too; none is repeated.
+
+    What went wrong is kept, and so is every answer.
+    """
+
+    fetcher: Fetcher
+    gate: Gate
+    domain: str
+    longest_wait: float
+    most: float = math.inf
+    """Requests that the portal is asked at most, redirects included."""
+    sent: int = 0
+    answers: list[Response] = field(default_factory=list)
+    trouble: list[CrawlError] = field(default_factory=list)
+
+    async def fetch(self, request: Request) -> Response:
+        """An answer as it came, unless the portal cannot answer now: that is an error."""
+        return await self.ask(request, _answered)
+
+    async def ask(
+        self, request: Request, read: Callable[[Response], Found], may_ask: MayAsk | None = None
+    ) -> Found:
+        """What `read` makes of the answer; the gate hears how that went.
+
+        `may_ask` says whether a redirect may be followed.
+
+        Raises:
+            CrawlError: no turn or no answer, or what `read` said of it.
+        """
+        been = {request.url}
+        while isinstance(found := await self._turn(request, read), _Moved):
+            if found.url in been:
+                raise RedirectLoop(f"{request.url}: redirected to {found.url} again")
+            if may_ask is not None and not await may_ask(found.url):
+                raise RobotsDisallowed(f"redirected to {found.url}, which robots.txt forbids")
+            been.add(found.url)
+            request = replace(request, url=found.url)
+        return found
+
+    async def _turn(self, request: Request, read: Callable[[Response], Found]) -> Found | _Moved:
+        if self.sent >= self.most:
+            raise NoMoreRequests(f"not asked: {self.sent} requests were made, and no more are")
+        async with self.gate.request(self.domain, self.longest_wait) as entry:
+            if isinstance(entry, Refusal):
+                self.trouble.append(LeftAlone(f"not asked, the portal is to be left alone ({entry.why})"))
+                raise self.trouble[-1]
+            try:
+                found = await self._answer(request, read)
+            except CrawlError as error:
+                self.trouble.append(error)
+                await self.gate.report(entry, Outcome.of(error))
+                raise
+            await self.gate.report(entry, Outcome.ok())
+            return found
+
+    async def _answer(self, request: Request, read: Callable[[Response], Found]) -> Found | _Moved:
+        self.sent += 1
+        response = await self.fetcher.fetch(replace(request, follow_redirects=False))
+        self.answers.append(response)
+        following = redirect_of(response.status, response.headers, response.url)
+        return _Moved(following) if following else read(response)
+
+    async def close(self) -> None:
+        """It is another's."""
+
+
+def _answered(response: Response) -> Response:
+    if response.status == HTTPStatus.TOO_MANY_REQUESTS:
+        raise HttpRateLimit(f"{response.url}: answered {response.status}")
+    if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise HttpServer(f"{response.url}: answered {response.status}")
+    return response

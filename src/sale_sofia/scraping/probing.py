@@ -1,0 +1,426 @@
+"""First contact with a portal: a few polite requests, and a verdict on how well it is read."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+from sale_sofia.config.probing import ADVERTS, ENOUGH_SHARE, FIELDS, NAME_ONLY, REQUESTS, TURN_SECONDS
+from sale_sofia.config.settings import Settings
+from sale_sofia.config.site_config import SiteConfigError, start_urls_of
+from sale_sofia.fetching.base import Fetcher, Response
+from sale_sofia.fetching.robots import RobotsGate
+from sale_sofia.listings.model import FACTS, Listing
+from sale_sofia.listings.money import says_no_price
+from sale_sofia.listings.page import Page
+from sale_sofia.listings.page_errors import ProjectPage
+from sale_sofia.listings.raw import RawListing
+from sale_sofia.resilience import errors as tree
+from sale_sofia.resilience.errors import CrawlError, HttpBlocked
+from sale_sofia.scraping.assembly import RequestFor, make_fetcher, request_maker, robots_gate, slowed
+from sale_sofia.scraping.estimate import rate_per_minute
+from sale_sofia.scraping.frontier import Claim
+from sale_sofia.scraping.judging import Judge, page_of
+from sale_sofia.scraping.outcomes import Found, Gone, NotModified, Read
+from sale_sofia.scraping.politely import LeftAlone, NoMoreRequests, PoliteFetcher, polite_gate
+from sale_sofia.websites.base import Card, SearchPage
+from sale_sofia.websites.checking import check_page
+from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.table_site import TableSite
+
+_SECONDS_PER_MINUTE = 60
+_PRICE_PARSER = "price"
+Reads = Literal["reads well", "reads in part", "does not read"]
+Ways = Sequence[tuple[str, ...]]
+Step = Callable[[str, str, int], None]
+"""Told of each step: the portal, what it is about to be asked for, and how often it was asked so far."""
+Outcome = Found | Read | NotModified | Gone
+
+# The first class that fits is taken, so the particular stand before the general.
+_KINDS: Final[Mapping[type[CrawlError], str]] = {
+    tree.HttpBlocked: "blocked",
+    tree.HttpRateLimit: "rate limited",
+    tree.HttpServer: "server error",
+    tree.HttpError: "refused",
+    tree.ParseSelector: "layout changed",
+    tree.ParseOtherPage: "other page",
+    tree.ParseError: "unreadable",
+    tree.AddressRefused: "not allowed",
+    LeftAlone: "not asked",
+    NoMoreRequests: "not asked",
+    tree.NetworkTimeout: "timeout",
+    tree.NetworkError: "no answer",
+}
+_SHUT: Final = frozenset({"blocked", "rate limited"})
+"""Answers after which a guest asks for no more adverts."""
+_AWAY: Final = frozenset({"removed", "project"})
+"""Pages that are no advert of a flat and no fault of the reader's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advert:
+    """What was read of one advert."""
+
+    listing: Listing
+    price_on_request: bool = False
+    """The page itself says that it names no price."""
+    not_understood: Mapping[str, str] = field(default_factory=dict)
+    """Texts that were found, by field of the site file, and of which no value could be made."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What it states, by name."""
+        said = {name: getattr(self.listing, name) for name in FACTS}
+        return {name: value for name, value in said.items() if value not in (None, ())}
+
+    def has(self, what: str) -> bool:
+        """Whether it has one of the fields that matter."""
+        return any(name in self.facts for name in FIELDS[what]) or (what == "price" and self.price_on_request)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One page of the portal that was looked at, or was not and why."""
+
+    what: str
+    """For people: results, next page, advert."""
+    url: str
+    kind: str
+    """search, listing, removed or project; where it could not be read, what it is instead."""
+    problem: str | None = None
+    """Why it could not be read, in words."""
+    block: str | None = None
+    """How we are kept out, where we are."""
+    answer: Response | None = None
+    search: SearchPage | None = None
+    advert: Advert | None = None
+
+    @property
+    def status(self) -> int | None:
+        """Of the answer, where there was one."""
+        return self.answer.status if self.answer else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """What was seen of a portal, and what it means."""
+
+    site: str
+    requests: int = 0
+    start_url: str | None = None
+    """Where it began; None where nothing could be asked."""
+    forbidden: tuple[str, ...] = ()
+    """Ways to begin that robots.txt forbids."""
+    robots: Response | None = None
+    crawl_delay: float | None = None
+    seconds_per_request: float
+    refusal: str | None = None
+    """Why no page could be asked for."""
+    results: Look | None = None
+    next_page: Look | None = None
+    adverts: tuple[Look, ...] = ()
+
+    @property
+    def looks(self) -> tuple[Look, ...]:
+        """All pages but robots.txt, in the order of a reader."""
+        return tuple(look for look in (self.results, self.next_page, *self.adverts) if look)
+
+    @property
+    def opened(self) -> tuple[Look, ...]:
+        """The adverts that count: not those that are gone."""
+        return tuple(look for look in self.adverts if look.kind not in _AWAY)
+
+    @property
+    def read(self) -> tuple[Advert, ...]:
+        """The adverts that could be read."""
+        return tuple(look.advert for look in self.opened if look.advert and not look.problem)
+
+    @property
+    def verdict(self) -> Reads:
+        """In three words."""
+        if any(self._why_not_at_all()):
+            return "does not read"
+        return "reads in part" if any(self._why_in_part()) else "reads well"
+
+    @property
+    def reasons(self) -> list[str]:
+        """What keeps it from reading well; empty where it does."""
+        return list(self._why_not_at_all()) or list(self._why_in_part())
+
+    @property
+    def sentence(self) -> str:
+        """The verdict with its reasons."""
+        return f"{self.verdict} ({'; '.join(self.reasons)})" if self.reasons else self.verdict
+
+    @property
+    def new_on_next_page(self) -> int | None:
+        """Adverts of the next page that the first does not have; None where one of them could not be read."""
+        first, following = self.results, self.next_page
+        if not (first and first.search and following and following.search):
+            return None
+        return len(_ids(following.search) - _ids(first.search))
+
+    def count(self, what: str) -> int:
+        """How many of the adverts have one of the fields that matter."""
+        return sum(advert.has(what) for advert in self.read)
+
+    def _why_not_at_all(self) -> Iterator[str]:
+        if self.refusal:
+            yield self.refusal
+        elif self.results and self.results.problem:
+            yield f"results: {self.results.problem}"
+        elif not self.read:
+            problems = dict.fromkeys(look.problem or look.kind for look in self.adverts)
+            yield f"no advert could be read: {', '.join(problems) or 'the results lead to none'}"
+
+    def _why_in_part(self) -> Iterator[str]:
+        yield from self._paging()
+        failed = [look for look in self.opened if look.problem]
+        if failed:
+            problems = ", ".join(dict.fromkeys(str(look.problem) for look in failed))
+            yield f"{len(failed)} of {len(self.opened)} adverts not read: {problems}"
+        counts = {what: self.count(what) for what in FIELDS}
+        few = [what for what, count in counts.items() if count < ENOUGH_SHARE * len(self.opened)]
+        if few:
+            yield ", ".join(f"{what} {counts[what]} of {len(self.opened)}" for what in few)
+
+    def _paging(self) -> Iterator[str]:
+        found = self.results and self.results.search
+        if not found:
+            return
+        if self.next_page and self.next_page.problem:
+            yield f"next page: {self.next_page.problem}"
+        elif self.new_on_next_page == 0:
+            yield "the next page repeats the first"
+        elif self.next_page is None and found.total is None:
+            yield "no next page and no announced total: nothing says whether there is more"
+        elif self.next_page is None and (found.total or 0) > len(found.cards):
+            yield f"no next page, though {found.total} adverts are announced and {len(found.cards)} shown"
+
+
+def _ids(page: SearchPage) -> set[str]:
+    return {card.external_id for card in page.cards}
+
+
+def ways_to_begin(site: str) -> Ways:
+    """The ways in which a crawl of this portal may begin, in order: each is the addresses of its start.
+
+    Raises:
+        SiteConfigError: its file names none.
+    """
+    return (start_urls_of(site),)
+
+
+def probe_sites(
+    settings: Settings, sites: Sequence[str], start_urls: tuple[str, ...], step: Step
+) -> list[Probe]:
+    """Every portal looked at, all at once, each at its own rate; `start_urls` stand for its own starts."""
+    return asyncio.run(_probe_all(settings, sites, start_urls, step))
+
+
+async def _probe_all(
+    settings: Settings, sites: Sequence[str], start_urls: tuple[str, ...], step: Step
+) -> list[Probe]:
+    fetcher = make_fetcher(settings)
+    try:
+        return list(
+            await asyncio.gather(*(_probe(settings, site, start_urls, fetcher, step) for site in sites))
+        )
+    finally:
+        await fetcher.close()
+
+
+async def _probe(
+    settings: Settings, name: str, start_urls: tuple[str, ...], fetcher: Fetcher, step: Step
+) -> Probe:
+    site = get_scraper(name)
+    rate = rate_per_minute(settings, site.config)
+    try:
+        ways = (start_urls,) if start_urls else ways_to_begin(name)
+    except SiteConfigError as error:
+        return _not_asked(name, rate, str(error))
+    if site.config.proxies.use:
+        return _not_asked(name, rate, "it is asked through proxies alone, and a probe asks directly")
+    polite = PoliteFetcher(
+        fetcher=fetcher,
+        gate=polite_gate(settings, site.config, rate),
+        domain=name,
+        longest_wait=TURN_SECONDS,
+        most=REQUESTS,
+    )
+    try:
+        return await _Guest(settings, site, ways, polite, step).visit(rate)
+    finally:
+        await polite.gate.close()
+
+
+def _not_asked(name: str, rate: float, why: str) -> Probe:
+    return Probe(site=name, seconds_per_request=_SECONDS_PER_MINUTE / rate, refusal=f"not asked: {why}")
+
+
+class _Guest:
+    """Looks at one portal as a person would who comes for the first time."""
+
+    def __init__(
+        self, settings: Settings, site: TableSite, ways: Ways, polite: PoliteFetcher, step: Step
+    ) -> None:
+        self._settings = settings
+        self._site = site
+        self._ways = ways
+        self._polite = polite
+        self._step = step
+        starts = tuple(url for way in ways for url in way)
+        self._request_for: RequestFor = request_maker(settings, site.config, starts)
+        self._robots: RobotsGate = robots_gate(settings, polite, self._request_for, {})
+        self._judge = Judge(site, site.config.proof)
+
+    async def visit(self, rate: float) -> Probe:
+        """All of it, in at most `REQUESTS` requests."""
+        self._tell("robots.txt")
+        start, forbidden = await self._begin()
+        seen: dict[str, Any] = {"robots": self._polite.answers[-1] if self._polite.answers else None}
+        if start is None:
+            seen["refusal"] = self._why_closed(forbidden)
+        else:
+            seen["crawl_delay"] = await self._robots.crawl_delay(start)
+            rate = await self._slow_down(rate, seen["crawl_delay"])
+            seen |= await self._look_around(start)
+        self._tell("done")
+        return Probe(
+            site=self._site.name,
+            start_url=start,
+            forbidden=forbidden,
+            seconds_per_request=_SECONDS_PER_MINUTE / rate,
+            requests=self._polite.sent,
+            **seen,
+        )
+
+    async def _begin(self) -> tuple[str | None, tuple[str, ...]]:
+        """The first address that may be asked, and those before it that may not."""
+        forbidden: list[str] = []
+        for url in (url for way in self._ways for url in way):
+            if await self._robots.allowed(url):
+                return url, tuple(forbidden)
+            if await self._robots.can_be_had(url):
+                forbidden.append(url)
+        return None, tuple(forbidden)
+
+    def _why_closed(self, forbidden: Sequence[str]) -> str:
+        if self._polite.trouble:
+            return f"robots.txt could not be had: {self._polite.trouble[0]}"
+        return f"robots.txt forbids {', '.join(map(_path, forbidden))}"
+
+    async def _slow_down(self, rate: float, crawl_delay: float | None) -> float:
+        """The rate from here on: a Crawl-delay is known only when robots.txt was asked for already."""
+        slow = slowed(rate, crawl_delay)
+        if slow < rate:
+            await self._polite.gate.close()
+            await asyncio.sleep(_SECONDS_PER_MINUTE / slow)
+            self._polite.gate = polite_gate(self._settings, self._site.config, slow)
+        return slow
+
+    async def _look_around(self, start: str) -> dict[str, Any]:
+        """Adverts before the next page: a portal that shows no second page may still show adverts."""
+        if self._site.kind_of(start) == "listing":
+            way = next(way for way in self._ways if start in way)
+            return {"adverts": await self._open([url for url in way if self._site.kind_of(url) == "listing"])}
+        results = await self._look("results", "search", start)
+        found = results.search
+        if found is None or not found.cards:
+            return {"results": results}
+        further = found.next_url
+        adverts = await self._open([card.url for card in _spread(found.cards)], kept=1 if further else 0)
+        next_page = await self._look("next page", "search", further) if further else None
+        return {"results": results, "adverts": adverts, "next_page": next_page}
+
+    async def _open(self, urls: Sequence[str], kept: int = 0) -> tuple[Look, ...]:
+        """Adverts until there are enough, the portal shuts, or only the `kept` requests are left."""
+        looks: list[Look] = []
+        for number, url in enumerate(urls, start=1):
+            counted = sum(look.kind not in _AWAY for look in looks)
+            is_shut = any(look.kind in _SHUT for look in looks)
+            if is_shut or counted == ADVERTS or self._polite.sent + kept >= REQUESTS:
+                break
+            looks.append(await self._look(f"advert {number}", "listing", url))
+        return tuple(looks)
+
+    async def _look(self, what: str, kind: str, url: str) -> Look:
+        self._tell(what)
+        if not await self._robots.allowed(url):
+            return Look(what, url, "not allowed", "not asked: robots.txt does not allow it")
+        claim, before = Claim(0, kind, url, 1, 0), len(self._polite.answers)
+        try:
+            outcome, answer = await self._polite.ask(
+                self._request_for(url),
+                lambda response: (self._judge.outcome(claim, response, datetime.now(UTC)), response),
+                self._robots.allowed,
+            )
+        except CrawlError as error:
+            came = self._polite.answers[-1] if len(self._polite.answers) > before else None
+            return Look(what, url, _kind(error), _problem(error), _block(error), came)
+        return self._good(what, outcome, answer)
+
+    def _good(self, what: str, outcome: Outcome, answer: Response) -> Look:
+        page = page_of(outcome.claim, answer)
+        match outcome:
+            case Found():
+                return _results(what, self._site.search(page), answer)
+            case Read():
+                return _advert(what, outcome.listing, self._site, page, answer)
+            case _:
+                is_project = isinstance(outcome, Gone) and outcome.reason == ProjectPage().code
+                wrong = None if outcome.claim.kind == "listing" else f"it is not there (HTTP {answer.status})"
+                return Look(what, page.url, "project" if is_project else "removed", wrong, answer=answer)
+
+    def _tell(self, what: str) -> None:
+        self._step(self._site.name, what, self._polite.sent)
+
+
+def _results(what: str, found: SearchPage, answer: Response) -> Look:
+    problem = None if found.cards else "no adverts: the portal says that nothing was found"
+    return Look(what, found.url, "search", problem, answer=answer, search=found)
+
+
+def _advert(what: str, listing: Listing, site: TableSite, page: Page, answer: Response) -> Look:
+    advert = Advert(listing, _names_no_price(site.listing(page)), _not_understood(site, page))
+    problem = None if advert.facts.keys() - NAME_ONLY else "it holds nothing but its id and title"
+    return Look(what, page.url, "listing", problem, answer=answer, advert=advert)
+
+
+def _not_understood(site: TableSite, page: Page) -> dict[str, str]:
+    checked = check_page(site, page)
+    texts = {row["field"]: str(row["text"]) for row in checked["fields"]}
+    return {name: texts[name] for name in checked["unread"] if not says_no_price(texts[name])}
+
+
+def _names_no_price(raw: RawListing) -> bool:
+    return any(
+        found.parser == _PRICE_PARSER and says_no_price("\n".join(found.texts))
+        for found in raw.fields.values()
+    )
+
+
+def _spread(cards: Sequence[Card]) -> list[Card]:
+    """The first, the one in the middle and the last before all others: the first are often paid for."""
+    chosen = [cards[0], cards[len(cards) // 2], cards[-1], *cards]
+    return list({card.external_id: card for card in chosen}.values())
+
+
+def _kind(error: CrawlError) -> str:
+    return next((word for kind, word in _KINDS.items() if isinstance(error, kind)), "no answer")
+
+
+def _problem(error: CrawlError) -> str:
+    block = _block(error)
+    return f"{error} ({block})" if block else str(error)
+
+
+def _block(error: CrawlError) -> str | None:
+    return error.block_kind if isinstance(error, HttpBlocked) else None
+
+
+def _path(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path
