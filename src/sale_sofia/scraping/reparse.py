@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from sale_sofia.config.settings import get_settings
 from sale_sofia.data.database import Database
+from sale_sofia.data.incidents import IncidentKind, close_incident
 from sale_sofia.data.listings import SaveResult, Sighting, save_listings
 from sale_sofia.data.news import release_adverts
 from sale_sofia.data.pages import PageRecord, latest_pages
@@ -72,8 +73,7 @@ def reparse_pages(
         progress(len(records_batch))
     for site, again in read.items():
         if are_met(again.facts, floors_of(get_scraper(site).config)):
-            held = partial(release_adverts, site=site, external_ids=again.external_ids, now=time.time())
-            database.run_write(held)
+            database.run_write(partial(_let_go, site=site, read=again.external_ids))
     return done
 
 
@@ -85,6 +85,13 @@ def _save(connection: Connection, sightings: Sequence[Sighting]) -> list[SaveRes
         own = [sighting for sighting in sightings if sighting.listing.site == site]
         saved += save_listings(connection, own, rules)
     return saved
+
+
+def _let_go(connection: Connection, site: str, read: set[str]) -> None:
+    """The adverts are read as they should be: that they were not is over, and they are new."""
+    now = time.time()
+    close_incident(connection, IncidentKind.DRIFT_FLOOR, site, now=now)
+    release_adverts(connection, site, read, now=now)
 
 
 def _batches(records: Iterator[PageRecord], size: int) -> Iterator[list[PageRecord]]:
