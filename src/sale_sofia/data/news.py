@@ -26,7 +26,7 @@ def new_since(since: float) -> ColumnElement[bool]:
     return known & (since <= NEW_AT)
 
 
-def hold_news(connection: Connection, site: str, job_id: str) -> None:
+def hold_news(connection: Connection, site: str, job_id: str, *, now: float) -> None:
     """No advert that this run saw first is new; it is opened again by the next, whatever its card says.
 
     So is every other advert of the portal that is still held back, without asking whether it was modified.
@@ -34,7 +34,8 @@ def hold_news(connection: Connection, site: str, job_id: str) -> None:
     first = select(scrape_history.c.listing_id).where(
         scrape_history.c.job_id == job_id, scrape_history.c.result == "new"
     )
-    connection.execute(update(listings).where(listings.c.id.in_(first), IS_TOLD).values(held_by=job_id))
+    told = update(listings).where(listings.c.id.in_(first), IS_TOLD)
+    connection.execute(told.values(held_by=job_id, new_at=now))
     due = {"revisit_at": 0.0, "etag": None, "last_modified": None}
     connection.execute(update(listings).where(*_held(site)).values(due))
 

@@ -126,7 +126,7 @@ def _settle(
 def _settle_news(connection: Connection, job: Job, left: Sequence[Incident], *, now: float) -> None:
     """While adverts lack what the site file asks of them, none is new; else all that this run read are."""
     if any(one.kind is IncidentKind.DRIFT_FLOOR for one in left):
-        hold_news(connection, job.site, job.id)
+        hold_news(connection, job.site, job.id, now=now)
     else:
         release_read(connection, job.site, job.id, now=now)
 

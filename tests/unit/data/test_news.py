@@ -79,7 +79,7 @@ def new_flats(connection: Connection, since: float) -> list[int]:
 def test_what_a_run_saw_first_is_held_back_and_nothing_else(connection: Connection) -> None:
     see(connection, 0, 1)
     see(connection, 1, 1, 2, 3)
-    hold_news(connection, SITE, "run1")
+    hold_news(connection, SITE, "run1", now=12.0)
     assert told(connection, 0.0) == [("new", "id1", 0.0)]
     assert len(new_flats(connection, 0.0)) == 1
     assert (count_held(connection, "run0"), count_held(connection, "run1")) == (0, 2)
@@ -88,7 +88,7 @@ def test_what_a_run_saw_first_is_held_back_and_nothing_else(connection: Connecti
 def test_what_a_later_run_reads_right_is_new_then_and_once(connection: Connection) -> None:
     see(connection, 1, 1, 2, held=True)
     assert told(connection, 0.0) == []
-    hold_news(connection, SITE, "run1")
+    hold_news(connection, SITE, "run1", now=12.0)
     see(connection, 2, 1, price=150_000)
     assert release_read(connection, SITE, "run2", now=25.0) == 1
     assert told(connection, 0.0) == [("new", "id1", 25.0)]  # that it has a price now is no news besides
@@ -104,13 +104,13 @@ def test_what_a_later_run_reads_right_is_new_then_and_once(connection: Connectio
 def test_a_page_that_is_not_modified_was_not_read_again(connection: Connection) -> None:
     see(connection, 1, 1)
     assert validators(connection, SITE, ["id1"]) == {"id1": {"If-None-Match": "e"}}
-    hold_news(connection, SITE, "run1")
+    hold_news(connection, SITE, "run1", now=12.0)
     assert validators(connection, SITE, ["id1"]) == {}
 
 
 def test_a_reparse_and_a_person_let_go_of_adverts(connection: Connection) -> None:
     see(connection, 1, 1, 2, 3)
-    hold_news(connection, SITE, "run1")
+    hold_news(connection, SITE, "run1", now=12.0)
     assert release_adverts(connection, SITE, {"id2", "id9"}, now=30.0) == 1
     assert release_adverts(connection, "bazar.bg", {"id1"}, now=30.0) == 0
     assert told(connection, 0.0) == [("new", "id2", 30.0)]
@@ -127,7 +127,7 @@ def test_what_is_held_back_is_opened_again_though_its_card_is_the_same(connectio
     see(connection, 1, 1, 2)
     mark_opened(connection, SITE, {"id1": 10.0, "id2": 10.0})
     assert opened(connection, scope, shown) == set()
-    hold_news(connection, SITE, "run1")
+    hold_news(connection, SITE, "run1", now=12.0)
     release_adverts(connection, SITE, {"id2"}, now=15.0)
     see(connection, 2, 2)
     assert opened(connection, scope, shown) == {"id1"}
@@ -140,7 +140,7 @@ def opened(connection: Connection, scope: Scope, shown: Sequence[SeenCard]) -> s
 def test_a_flat_is_held_back_when_all_its_adverts_are(connection: Connection) -> None:
     see(connection, 0, 1)
     see(connection, 1, 2, 3)
-    hold_news(connection, SITE, "run1")
+    hold_news(connection, SITE, "run1", now=12.0)
     first, second, third = connection.scalars(select(listings.c.id).order_by(listings.c.id)).all()
     connection.execute(insert(properties), [{"id": one, "made_at": 1.0} for one in (first, third)])
     members = [(first, first), (second, first), (third, third)]
