@@ -125,7 +125,7 @@ listings = Table(
     Column("last_modified", Text),
     # The run that saw it first and did not read what adverts have: it is not new until it is read right.
     Column("held_by", String(40)),
-    # When it was held back, or let go and so is new since; nothing for one that was new when it was first seen.
+    # When it was held back, or let go and so is new since; nothing for one that was new from the first.
     Column("new_at", Float),
     UniqueConstraint("site", "external_id", "generation"),
     Index(None, "neighbourhood"),
