@@ -30,7 +30,8 @@ def command(portal: DriftDays, *arguments: str, **more: str) -> tuple[int, str, 
 def test_drift_shows_the_field_and_ends_with_one(portal: DriftDays) -> None:
     code, out, _ = command(portal, "drift", SITE, "--json")
     answer = json.loads(out)
-    (found,) = answer["open"]
+    found, floor = answer["open"]
+    assert (floor["kind"], floor["findings"][0]["field"]) == ("drift_floor", "listing.price")
     assert (code, found["kind"], found["findings"][0]["field"]) == (1, "drift_fill", "listing.price")
     verdicts = {(one["kind"], one["field"]): one["verdict"] for one in answer["checks"]}
     assert verdicts["drift_fill", "listing.price"] == "drifted"

@@ -32,6 +32,7 @@ from sale_sofia.data.drift import open_drift
 from sale_sofia.data.evaluations import statuses
 from sale_sofia.data.incidents import IncidentKind, open_incidents
 from sale_sofia.data.jobs import unfinished_jobs
+from sale_sofia.data.news import held_properties
 from sale_sofia.data.property_schema import listing_sources
 from sale_sofia.insights.flat_rows import read_flats
 from sale_sofia.insights.flats import Flat
@@ -107,7 +108,7 @@ class Looking:
         rules = {name: _state(before.get(name), text, now) for name, text in prints.items()}
         silent = frozenset(name for name, state in rules.items() if before.get(name) != state)
         digests, known = self._digests(connection, sources), read_digests(connection)
-        held = properties_on(connection, held_back_sites(connection))
+        held = properties_on(connection, held_back_sites(connection)) | held_properties(connection)
         learning = silent & sources.keys()
         changed = [one for one in digests if learning or (known.get(one) != digests[one] and one not in held)]
         decisions = list(self._decisions(connection, _Rules(sources, learning, held), changed))

@@ -6,7 +6,7 @@ from dataclasses import asdict
 import typer
 
 from sale_sofia.commands.console import INTERRUPTED, NOT_ALL_RIGHT, log, out, print_json
-from sale_sofia.commands.crawl_tables import best_table, reports_table
+from sale_sofia.commands.crawl_tables import best_table, held_back, reports_table
 from sale_sofia.data.database import Database
 from sale_sofia.scraping.jobs import SiteReport
 from sale_sofia.scraping.status import best_offers
@@ -30,7 +30,7 @@ def conclude(
     if stopped:
         log.print(advice, highlight=False, soft_wrap=True)
         raise typer.Exit(INTERRUPTED)
-    if any(one.error or one.state != "COMPLETE" for one in reports):
+    if any(one.error or one.state != "COMPLETE" or one.shortfalls for one in reports):
         raise typer.Exit(NOT_ALL_RIGHT)
 
 
@@ -51,4 +51,6 @@ def _remarks(report: SiteReport) -> list[str]:
     return [
         *([f"{report.site}: {report.error}"] if report.error else []),
         *([f"{report.site}: pages that failed, by reason: {counted}"] if counted else []),
+        *(f"{report.site}: {sentence}" for sentence in report.shortfalls),
+        *([f"{report.site}: {held_back(report.held_back)}"] if report.held_back else []),
     ]

@@ -34,6 +34,11 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
     return table
 
 
+def held_back(adverts: int) -> str:
+    """What became of new adverts of a run that did not read them."""
+    return f"{adverts} new adverts are held back: none is shown as new before it is read right"
+
+
 def reports_table(reports: Sequence[SiteReport]) -> Table:
     """What came of each portal's job."""
     counted = ("adverts", "new", "changed", "failed", "requests", "seconds")

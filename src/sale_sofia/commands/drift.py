@@ -12,7 +12,7 @@ from rich.text import Text
 from sale_sofia.commands.console import NOT_ALL_RIGHT, AsJson, log, out, print_json
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.data.database import Database
-from sale_sofia.data.drift import last_run, open_drift
+from sale_sofia.data.drift import DriftRun, last_run, open_drift
 from sale_sofia.monitoring.drift import accept_drift, evidence_of
 from sale_sofia.monitoring.drift_checks import Check, Verdict
 from sale_sofia.monitoring.drift_judging import checks
@@ -68,17 +68,20 @@ def _accept(database: Database, settings: Settings, site: str | None) -> None:
 def _site_row(database: Database, settings: Settings, site: str) -> tuple[dict[str, Any], list[Check]]:
     run = database.run_read(partial(last_run, site=site))
     found = database.run_read(partial(open_drift, site=site))
-    judged = (
-        [] if run is None else checks(database.run_read(partial(evidence_of, run=run, settings=settings)))
-    )
+    judged = [] if run is None else _judged(database, settings, run)
     row = {
         "site": site,
         "job_id": run.job_id if run else None,
         "sound": run.sound if run else None,
         "open": [{"kind": one.kind.value, "message": one.message, **one.details} for one in found],
-        "checks": [{"kind": one.kind.value, "verdict": one.verdict.value, **one.details()} for one in judged],
+        "checks": [{"verdict": one.verdict.value, **one.details()} for one in judged],
     }
     return row, judged
+
+
+def _judged(database: Database, settings: Settings, run: DriftRun) -> list[Check]:
+    config = get_scraper(run.site).config
+    return checks(database.run_read(partial(evidence_of, run=run, config=config, settings=settings)))
 
 
 def _show(row: dict[str, Any], judged: list[Check]) -> None:

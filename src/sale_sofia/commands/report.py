@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from sale_sofia.commands.console import AsJson, log, out, print_json
-from sale_sofia.commands.crawl_tables import moment, number
+from sale_sofia.commands.crawl_tables import held_back, moment, number
 from sale_sofia.commands.tables import plain_table
 from sale_sofia.config.settings import load_settings
 from sale_sofia.monitoring.report_files import write_whole
@@ -85,6 +85,8 @@ def remarks(run: Report) -> Iterator[str]:
     site = run["site"]
     for reason in run["health"]["reasons"]:
         yield f"{site}: {reason}"
+    if held := run["summary"]["held_back"]:
+        yield f"{site}: {held_back(held)}"
     for incident in run["incidents"]:
         yield f"{site}: open since {moment(incident['opened_at'])}: {incident['kind']}: {incident['message']}"
     for error in run["top_errors"]:

@@ -20,6 +20,8 @@ DRIFT_CERTAINTY: Final = 3.29
 """Standard deviations by which a share counted on few pages may be off: sure in 1999 of 2000 cases."""
 DRIFT_FEWEST_PAGES: Final = 3
 """On fewer pages nothing is said to be as usual again."""
+FLOOR_CRITICAL_SHARE: Final = 0.5
+"""A run that has less than this share of what `at_least` asks for is critical, else degraded."""
 DRIFT_SAMPLE_SHARE: Final = 0.02
 """Most of a crawl's adverts that are opened only to see whether their pages are as they were."""
 DRIFT_NAMED: Final = 3

@@ -203,6 +203,23 @@ class Inventory(Table):
     per_page: Annotated[int, Field(ge=1)]
 
 
+Part = Annotated[float, Field(ge=0, le=1)]
+
+
+class FloorTable(Table):
+    """Of the adverts a run opens, the share that has each of these at least; below it the run is unhealthy.
+
+    It needs no earlier run: a site file that never read a price is found by its first.
+    """
+
+    price: Part
+    """A price, or the page's own word that there is none to be told ("по договаряне")."""
+    area: Part
+    place: Part
+    """The city, at least."""
+    type: Part
+
+
 class SiteConfig(Table):
     """One portal."""
 
@@ -229,6 +246,7 @@ class SiteConfig(Table):
     split: tuple[SplitTable, ...] = ()
     """Ways to cut a search that the portal caps, in the order in which they are tried."""
     sitemap: SitemapTable | None = None
+    at_least: FloorTable
     history: HistoryTable
     delisting: DelistingTable
     proxies: ProxyTable = ProxyTable()

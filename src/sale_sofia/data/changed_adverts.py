@@ -28,6 +28,7 @@ _SOURCES: Final = {
     "visits": _Source(scrape_history.c.listing_id, scrape_history.c.id, LATE_COMMIT_ROWS),
     "events": _Source(market_events.c.listing_id, market_events.c.id, LATE_COMMIT_ROWS),
     "seen": _Source(listings.c.id, listings.c.last_seen_at, LATE_COMMIT_SECONDS),
+    "held": _Source(listings.c.id, listings.c.new_at, LATE_COMMIT_SECONDS),
     "read": _Source(description_reads.c.listing_id, description_reads.c.read_at, LATE_COMMIT_SECONDS),
 }
 
@@ -45,10 +46,15 @@ class Traces:
 def look(connection: Connection, before: Traces | None = None) -> Traces:
     """The traces that can have come since the look before."""
     matched = connection.scalar(select(match_state.c.runs)) or 0
-    newest = {name: connection.scalar(select(func.max(one.stamp))) or 0.0 for name, one in _SOURCES.items()}
+    newest = {name: _newest(connection, one.stamp) for name, one in _SOURCES.items()}
     since = newest if before is None else before.newest
     recent = {name: _recent(connection, one, since[name]) for name, one in _SOURCES.items()}
     return Traces(matched, newest, recent)
+
+
+def _newest(connection: Connection, stamp: Column[float]) -> float:
+    # Said though no maximum is null: so an index of those that are not is looked at.
+    return connection.scalar(select(func.max(stamp)).where(stamp.is_not(None))) or 0.0
 
 
 def changed_adverts(connection: Connection, before: Traces, after: Traces) -> set[int]:

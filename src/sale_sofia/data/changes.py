@@ -12,6 +12,7 @@ from sale_sofia.config.history import STREAMED_CHANGES
 from sale_sofia.data.history_schema import market_events
 from sale_sofia.data.listing_rows import PRICE_FIELDS
 from sale_sofia.data.market import WITHDRAWN
+from sale_sofia.data.news import IS_TOLD, NEW_AT, new_since
 from sale_sofia.data.schema import listing_changes, listings, price_points
 
 ChangeKind = Literal["new", "price", "edit", "gone", "back"]
@@ -58,18 +59,22 @@ def happenings(connection: Connection, since: float, site: str | None = None) ->
 
 def _new(connection: Connection, since: float, site: str | None) -> Iterator[Happening]:
     found = (
-        select(listings.c.first_seen_at, *_COLUMNS)
-        .where(listings.c.first_seen_at >= since, _not_withdrawn(), *_of(site))
-        .order_by(listings.c.first_seen_at)
+        select(listings.c.first_seen_at, NEW_AT.label("noted_at"), *_COLUMNS)
+        .where(new_since(since), _not_withdrawn(), *_of(site))
+        .order_by(NEW_AT)
     )
     for row in _stream(connection, found):
-        at = row["first_seen_at"]
         reason = "another flat under a known id" if row["generation"] > 1 else None
-        yield Happening("new", at, at, _about(row), reason=reason)
+        yield Happening("new", row["first_seen_at"], row["noted_at"], _about(row), reason=reason)
 
 
 def _not_withdrawn() -> ColumnElement[bool]:
     return or_(listings.c.closed_reason.is_(None), listings.c.closed_reason != WITHDRAWN)
+
+
+def _since_new() -> ColumnElement[bool]:
+    """What an advert was before it was shown as new is nobody's news."""
+    return IS_TOLD & or_(listings.c.new_at.is_(None), listing_changes.c.seen_at > listings.c.new_at)
 
 
 def _changed(connection: Connection, since: float, site: str | None) -> Iterator[Happening]:
@@ -78,7 +83,7 @@ def _changed(connection: Connection, since: float, site: str | None) -> Iterator
     found = (
         select(*columns, *_COLUMNS)
         .select_from(listing_changes.join(listings).outerjoin(price_points, _SAME_POINT))
-        .where(listing_changes.c.seen_at >= since, *_of(site))
+        .where(listing_changes.c.seen_at >= since, _since_new(), *_of(site))
         .order_by(listing_changes.c.seen_at, listing_changes.c.listing_id, listing_changes.c.id)
     )
     together = groupby(_stream(connection, found), key=lambda row: (row["seen_at"], row["listing_id"]))
@@ -103,7 +108,7 @@ def _market(connection: Connection, since: float, site: str | None) -> Iterator[
     found = (
         select(*columns, *_COLUMNS)
         .join_from(market_events, listings)
-        .where(market_events.c.noted_at >= since, *_of(site))
+        .where(market_events.c.noted_at >= since, IS_TOLD, *_of(site))
         .order_by(market_events.c.noted_at, market_events.c.id)
     )
     for row in _stream(connection, found):

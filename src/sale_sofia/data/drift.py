@@ -80,6 +80,12 @@ def get_drift_run(connection: Connection, job_id: str) -> DriftRun | None:
     return None if found is None else _run(found)
 
 
+def shortfalls(connection: Connection, job_id: str) -> list[Mapping[str, Any]]:
+    """What a run that has ended found too seldom on its adverts (`at_least`), unless a person accepted it."""
+    found = connection.execute(select(drift_runs.c.findings).where(drift_runs.c.job_id == job_id)).scalar()
+    return [one for one in found or () if one.get("kind") == IncidentKind.DRIFT_FLOOR]
+
+
 def sound_runs(connection: Connection, run: DriftRun, most: int) -> list[DriftRun]:
     """The last runs of the same searches that say what is usual, the newest first, without this one."""
     alike = (

@@ -33,6 +33,7 @@ class IncidentKind(StrEnum):
     DRIFT_SELECTOR = "drift_selector"
     DRIFT_PRICE = "drift_price"
     DRIFT_PRICE_PER_SQM = "drift_price_per_sqm"
+    DRIFT_FLOOR = "drift_floor"
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,10 +125,22 @@ listings = Table(
     Column("closed_reason", String(20)),
     Column("etag", Text),
     Column("last_modified", Text),
+    # The run that saw it first and did not read what adverts have: it is not new until it is read right.
+    Column("held_by", String(40)),
+    # When it was held back, or let go and so is new since; nothing for one that was new from the first.
+    Column("new_at", Float),
     UniqueConstraint("site", "external_id", "generation"),
     Index(None, "neighbourhood"),
     Index(None, "first_seen_at"),
 )
+# Adverts that are, or were, held back are few, and looked for at the end of every run.
+for _name in ("held_by", "new_at"):
+    Index(
+        f"ix_listings_{_name}",
+        listings.c[_name],
+        sqlite_where=listings.c[_name].is_not(None),
+        postgresql_where=listings.c[_name].is_not(None),
+    )
 # At most one generation of an advert is open.
 Index(
     "uq_listings_open",

@@ -31,6 +31,8 @@ class Sighting:
     last_modified: str | None = None
     held: bool = False
     """Whether its price says nothing: the portal's pages are not read as they are."""
+    held_news: bool = False
+    """Whether it is not new, should it be the first: its run does not read what adverts have."""
 
     @property
     def key(self) -> Key:
@@ -99,6 +101,7 @@ def new_row(sighting: Sighting, generation: int, first: Step, rules: HistoryRule
         "odd_visits": first.odd.visits,
         "etag": sighting.etag,
         "last_modified": sighting.last_modified,
+        "held_by": sighting.job_id if sighting.held_news else None,
     }
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Select, Text, cast, literal, select
 
 from sale_sofia.config.insights import ADVERTS_AT_ONCE
 from sale_sofia.data.description_schema import description_reads
+from sale_sofia.data.news import NEW_AT
 from sale_sofia.data.properties import UnknownProperty
 from sale_sofia.data.properties_state import portions
 from sale_sofia.data.property_schema import listing_sources
@@ -19,7 +20,7 @@ from sale_sofia.properties.merger import MERGED
 
 _OWN: Final = (
     "id", "site", "external_id", "url", "title", "price_eur", "vat", "seller_kind", "seller_name",
-    "first_seen_at", "last_seen_at", "gone_at", "closed_at", "lat", "lon",
+    "first_seen_at", "last_seen_at", "gone_at", "closed_at", "lat", "lon", "new_at",
 )  # fmt: skip
 _LISTS: Final = ("heating", "orientation", "parking")
 _SETS: Final = ("features", "flags")
@@ -104,7 +105,8 @@ def advert_columns(*, photos: bool) -> Select[Any]:
     texts = [cast(listings.c[name], Text) for name in (*_LISTS, *_SETS)]
     pictures = cast(listings.c.photo_urls, Text) if photos else literal(NO_LIST)
     said = cast(description_reads.c.attributes, Text)
-    return select(*(listings.c[name] for name in _PLAIN), *texts, pictures, said).outerjoin(
+    plain = (NEW_AT if name == "new_at" else listings.c[name] for name in _PLAIN)
+    return select(*plain, *texts, pictures, said).outerjoin(
         description_reads, description_reads.c.listing_id == listings.c.id
     )
 

@@ -51,6 +51,8 @@ class Flat:
     vat: str | None
     first_seen_at: float
     last_seen_at: float
+    new_at: float | None = None
+    """Since when it is new (`data.news`); None while that is held back."""
     title: str | None = None
     photo_urls: tuple[str, ...] = ()
     flags: frozenset[str] = frozenset()

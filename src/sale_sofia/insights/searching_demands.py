@@ -35,7 +35,7 @@ def demands(query: SearchQuery) -> Iterator[Named]:
 def _times(query: SearchQuery) -> Iterator[Named]:
     if query.new_since is not None:
         since = query.new_since.timestamp()
-        yield "new_since", lambda flat, _: said(flat.first_seen_at >= since)
+        yield "new_since", lambda flat, _: said(flat.new_at is not None and flat.new_at >= since)
     if query.cut_days is not None:
         least = query.cut_percent or 0.0
         yield "cut_days", lambda flat, around: _is_cheaper(flat, around, least)

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
 from sale_sofia.config.searching import MANY_ROOMS
 from sale_sofia.data.evaluation_ids import with_current
+from sale_sofia.data.news import NEW_AT
 from sale_sofia.data.schema import listings
 from sale_sofia.insights.searching import SearchQuery
 from sale_sofia.insights.searching_around import SECONDS_PER_DAY
@@ -69,7 +70,7 @@ def _presence(query: SearchQuery) -> Iterator[Condition]:
 def _moments(query: SearchQuery, now: float) -> Iterator[Condition]:
     first = func.min(listings.c.first_seen_at)
     if query.new_since is not None:
-        yield first >= query.new_since.timestamp()
+        yield func.min(NEW_AT) >= query.new_since.timestamp()
     if query.days_max is not None:
         yield first >= now - query.days_max * SECONDS_PER_DAY - 1
     if query.days_min is not None:

@@ -63,8 +63,8 @@ class _Owners:
 
 def _new(flats: Mapping[int, Flat], since: float) -> Iterator[News]:
     for flat in flats.values():
-        if flat.first_seen_at >= since and flat.offered:
-            yield News("new", flat, flat.first_seen_at)
+        if flat.new_at is not None and flat.new_at >= since and flat.offered:
+            yield News("new", flat, flat.new_at)
 
 
 def _gone_and_back(connection: Connection, owners: _Owners, since: float) -> Iterator[News]:

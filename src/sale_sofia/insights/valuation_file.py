@@ -19,6 +19,7 @@ from sale_sofia.properties.records import Adverts
 _NOWHERE: Final = {
     "title": None, "vat": None, "seller_kind": None, "lat": None, "lon": None, "gone_at": None,
     "closed_at": None, "first_seen_at": 0.0, "last_seen_at": 0.0, "photo_urls": NO_LIST,
+    "new_at": 0.0,
 }  # fmt: skip
 """What such a table does not say."""
 _LISTS: Final = ("heating", "orientation", "parking", "features", "flags")

@@ -21,15 +21,18 @@ from sale_sofia.data.drift import (
 from sale_sofia.data.holding import held_jobs, hold_prices, hold_types, release_prices, release_types
 from sale_sofia.data.incidents import Incident, IncidentKind, Trouble, close_incident, open_incident
 from sale_sofia.data.job_model import Job, JobState
+from sale_sofia.data.news import hold_news, release_all, release_read
 from sale_sofia.data.sweeps import scope_of
 from sale_sofia.monitoring.drift_checks import Check, Evidence, PastRun, Verdict
 from sale_sofia.monitoring.drift_counts import LISTING, sections_of
+from sale_sofia.monitoring.drift_floors import TYPE_PARSERS, floors_of
 from sale_sofia.monitoring.drift_judging import CARDS, IDS, checks
 from sale_sofia.websites.checking import selector
 
 _READING_KINDS = frozenset({IncidentKind.DRIFT_CARDS, IncidentKind.DRIFT_UNREADABLE})
 """Which of them it is, the reason says why pages cannot be read; where all can, neither."""
-_TYPE_PARSERS = frozenset({"property_type", "offer", "offer_slug", "offer_code"})
+_NO_END = "nothing is delisted"
+_CONSEQUENCES = {IncidentKind.DRIFT_FLOOR: f"{_NO_END}; no advert is shown as new"}
 _PRICE_KINDS = frozenset({IncidentKind.DRIFT_PRICE, IncidentKind.DRIFT_PRICE_PER_SQM})
 
 
@@ -48,23 +51,24 @@ def review_drift(
     run = replace(
         run, scope_id=scope.id, listing_limit=job.listing_limit, firsts=first_selectors(config), judged_at=now
     )
-    found = checks(evidence_of(connection, run, settings))
+    found = checks(evidence_of(connection, run, config, settings))
     drifted = [one for one in found if one.verdict is Verdict.DRIFTED]
     _update_incidents(connection, job, found, run.firsts or {}, now=now)
     left = open_drift(connection, job.site)
     sound = state is JobState.COMPLETE and not left
     judge_run(connection, replace(run, sound=sound, findings=[one.details() for one in drifted]))
     _settle(connection, job.id, config, settings, left, now=now)
+    _settle_news(connection, job, left, now=now)
     return drifted
 
 
-def evidence_of(connection: Connection, run: DriftRun, settings: Settings) -> Evidence:
-    """The run, and the sound runs before it."""
+def evidence_of(connection: Connection, run: DriftRun, config: SiteConfig, settings: Settings) -> Evidence:
+    """The run, the sound runs before it, and what the site file asks of every run."""
     past = [
         PastRun(sections_of(one.counters), one.firsts or {})
         for one in sound_runs(connection, run, settings.drift_runs)
     ]
-    return Evidence(sections_of(run.counters), past, run.firsts or {}, settings)
+    return Evidence(sections_of(run.counters), past, run.firsts or {}, settings, floors_of(config))
 
 
 def first_selectors(config: SiteConfig) -> dict[str, str]:
@@ -83,7 +87,8 @@ def accept_drift(
 ) -> DriftRun | None:
     """A person says that the portal's pages are as they should be: its last run is what is usual from now on.
 
-    All its incidents of drift are closed, and prices that were held back are believed.
+    All its incidents of drift are closed, prices that were held back are believed, and adverts that were are
+    new. What the site file asks of every run (`at_least`) stays as it is there.
     """
     accepted = accept_last(connection, site)
     for kind in DRIFT_KINDS:
@@ -92,6 +97,7 @@ def accept_drift(
     for job_id in held_jobs(connection, site):
         release_prices(connection, job_id, rules, now=now)
     release_types(connection, site, rules, now=now)
+    release_all(connection, site, now=now)
     return accepted
 
 
@@ -117,9 +123,17 @@ def _settle(
         hold_types(connection, job_id, rules, now=now)
 
 
+def _settle_news(connection: Connection, job: Job, left: Sequence[Incident], *, now: float) -> None:
+    """While adverts lack what the site file asks of them, none is new; else all that this run read are."""
+    if any(one.kind is IncidentKind.DRIFT_FLOOR for one in left):
+        hold_news(connection, job.site, job.id, now=now)
+    else:
+        release_read(connection, job.site, job.id, now=now)
+
+
 def _tells_types(config: SiteConfig, name: str) -> bool:
     table = config.listing.fields.get(name.removeprefix(f"{LISTING}."))
-    return table is not None and table.parser[0] in _TYPE_PARSERS
+    return table is not None and table.parser[0] in TYPE_PARSERS
 
 
 def _findings(incident: Incident) -> Sequence[Mapping[str, Any]]:
@@ -155,7 +169,7 @@ def _trouble(kind: IncidentKind, job: Job, drifted: Sequence[Check]) -> Trouble:
     named = "; ".join(_named(one) for one in worst[:DRIFT_NAMED])
     more = f"; and {len(worst) - DRIFT_NAMED} more" if len(worst) > DRIFT_NAMED else ""
     details = {"findings": [one.details() for one in worst]}
-    return Trouble(kind, job.site, f"{named}{more}; nothing is delisted", job.id, details)
+    return Trouble(kind, job.site, f"{named}{more}; {_CONSEQUENCES.get(kind, _NO_END)}", job.id, details)
 
 
 def _named(check: Check) -> str:

@@ -1,9 +1,9 @@
 """What is looked at to see whether a portal's pages changed: each check is drifted, as usual, or not sure."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.incidents import IncidentKind
@@ -19,6 +19,15 @@ class PastRun:
     firsts: Mapping[str, str]
 
 
+class Floor(NamedTuple):
+    """What a site file asks of its portal's adverts."""
+
+    at_least: float
+    """So great a share of them has it."""
+    fields: tuple[str, ...]
+    """The fields of an advert's page that tell it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """All that a run is judged by."""
@@ -29,6 +38,8 @@ class Evidence:
     firsts: Mapping[str, str]
     """The first selector of each field, and of cards and ids, by section and name."""
     settings: Settings
+    floors: Mapping[str, Floor] = field(default_factory=dict)
+    """By what they are about, as `at_least` names it."""
 
     def usual(self, part: Callable[[PastRun], Share]) -> float | None:
         """The median of a share over the runs before; None where there are too few."""
@@ -79,6 +90,7 @@ class Check:
     def details(self) -> dict[str, Any]:
         """The check as JSON."""
         return {
+            "kind": self.kind.value,
             "field": self.name,
             "selector": self.selector,
             "usual": self.usual,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from sale_sofia.monitoring.shares import Share
 from sale_sofia.monitoring.sketch import TimeSketch
 
 LISTING = "listing"
@@ -63,6 +64,48 @@ class FieldCounts:
 
 
 @dataclass(slots=True)
+class FactCounts:
+    """How many opened adverts have what every advert should have; the names are those of `at_least`."""
+
+    adverts: int = 0
+    price: int = 0
+    on_request: int = 0
+    """Adverts whose page says that there is no price to be told: that was read too."""
+    area: int = 0
+    place: int = 0
+    type: int = 0
+    both: int = 0
+    """A price, a sum of money, and an area."""
+    missing: dict[str, Example] = field(default_factory=dict)
+    """For each of them an advert that lacks it."""
+
+    def share(self, name: str) -> Share:
+        """The share of adverts of which this was read."""
+        read = self.price + self.on_request if name == "price" else getattr(self, name)
+        return Share(read, self.adverts)
+
+    def merge(self, more: Self) -> None:
+        """Take in all that another one counted."""
+        for name in _FACT_NUMBERS:
+            setattr(self, name, getattr(self, name) + getattr(more, name))
+        self.missing = more.missing | self.missing
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts as JSON."""
+        missing = {name: example_pair(self.missing[name]) for name in sorted(self.missing)}
+        return {**{name: getattr(self, name) for name in _FACT_NUMBERS}, "missing": missing}
+
+    @classmethod
+    def from_dict(cls, known: Mapping[str, Any]) -> Self:
+        """What `to_dict` gave; nothing for a run of a time when this was not counted."""
+        missing = {name: Example(*pair) for name, pair in known.get("missing", {}).items()}
+        return cls(**{name: known.get(name, 0) for name in _FACT_NUMBERS}, missing=missing)
+
+
+_FACT_NUMBERS = ("adverts", "price", "on_request", "area", "place", "type", "both")
+
+
+@dataclass(slots=True)
 class SectionCounts:
     """The pages of adverts, or the cards of one layout of results, and every field on them."""
 
@@ -92,6 +135,8 @@ class SectionCounts:
     """Of `priced`, those whose price is, or can only be, that of a square metre."""
     odd: Example | None = None
     """One whose price is not what it was."""
+    facts: FactCounts = field(default_factory=FactCounts)
+    """Of adverts that were opened."""
     fields: dict[str, FieldCounts] = field(default_factory=dict)
 
     def field(self, name: str) -> FieldCounts:
@@ -108,6 +153,7 @@ class SectionCounts:
             self.note_few(more.few_cards, more.few)
         self.prices.merge(more.prices)
         self.ratios.merge(more.ratios)
+        self.facts.merge(more.facts)
         self.puzzle, self.odd = self.puzzle or more.puzzle, self.odd or more.odd
         for name, counts in more.fields.items():
             self.field(name).merge(counts)
@@ -125,6 +171,7 @@ class SectionCounts:
             "unreadable": dict(sorted(self.unreadable.items())),
             "prices": self.prices.to_dict(),
             "ratios": self.ratios.to_dict(),
+            "facts": self.facts.to_dict(),
             "fields": {name: self.fields[name].to_dict() for name in sorted(self.fields)},
         }
 
@@ -139,6 +186,7 @@ class SectionCounts:
             unreadable=dict(known["unreadable"]),
             prices=TimeSketch.from_dict(known["prices"]),
             ratios=TimeSketch.from_dict(known["ratios"]),
+            facts=FactCounts.from_dict(known.get("facts", {})),
             fields={name: FieldCounts.from_dict(one) for name, one in known["fields"].items()},
         )
 

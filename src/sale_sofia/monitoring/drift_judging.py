@@ -8,6 +8,7 @@ from sale_sofia.config.monitoring import DRIFT_FEWEST_PAGES
 from sale_sofia.data.incidents import IncidentKind
 from sale_sofia.monitoring.drift_checks import Check, Evidence, PastRun, Verdict
 from sale_sofia.monitoring.drift_counts import LISTING, FieldCounts, SectionCounts, Sections
+from sale_sofia.monitoring.drift_floors import floor_checks
 from sale_sofia.monitoring.drift_prices import price_checks
 from sale_sofia.monitoring.shares import Share
 
@@ -27,7 +28,8 @@ _NO_FIELD: Final = FieldCounts()
 def checks(evidence: Evidence) -> list[Check]:
     """Every check the run's pages allow."""
     readable = [_unreadable(evidence, _SEARCH, CARDS), _unreadable(evidence, LISTING, IDS)]
-    return [*readable, *_cards(evidence), *_fields(evidence), *price_checks(evidence)]
+    found = [*_cards(evidence), *_fields(evidence), *price_checks(evidence)]
+    return [*readable, *found, *floor_checks(evidence)]
 
 
 def _unreadable(evidence: Evidence, section: str, field: str) -> Check:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
+from sale_sofia.config.monitoring import FLOOR_CRITICAL_SHARE
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.jobs import JobState
 from sale_sofia.monitoring.comparison import Comparison
@@ -62,8 +63,8 @@ _ENDS = {
 
 def judge(run: RunFacts, comparison: Comparison | None, settings: Settings) -> Health:
     """The run's health, also while it is still going on."""
-    findings = [*_end(run), *_shares(run, settings), *_collapse(run, comparison, settings)]
-    return Health(tuple(findings))
+    shares = (*_shares(run, settings), *_floors(run))
+    return Health((*_end(run), *shares, *_collapse(run, comparison, settings)))
 
 
 def has_collapsed(run: RunFacts, comparison: Comparison | None, settings: Settings) -> bool:
@@ -104,6 +105,13 @@ def _shares(run: RunFacts, settings: Settings) -> Iterator[Finding]:
             state = HealthState.CRITICAL if share >= critical else HealthState.DEGRADED
             limit = critical if state is HealthState.CRITICAL else degraded
             yield Finding(state, f"{share:.1%} {what} ({state.word} from {limit:.1%})")
+
+
+def _floors(run: RunFacts) -> Iterator[Finding]:
+    """Adverts that lack what the site file asks of them, in the first run as in any other."""
+    for one in run.shortfalls:
+        critical = one["now"] < one["usual"] * FLOOR_CRITICAL_SHARE
+        yield Finding(HealthState.CRITICAL if critical else HealthState.DEGRADED, one["found"])
 
 
 def _collapse(run: RunFacts, comparison: Comparison | None, settings: Settings) -> Iterator[Finding]:

@@ -28,6 +28,7 @@ def summary(runs: Sequence[RunFacts]) -> Numbers:
         "failure_share": _share(share(failed, done + failed)),
         "adverts": sum(run.pages.adverts for run in runs),
         "new": sum(run.job.new_listings for run in runs),
+        "held_back": sum(run.held_back for run in runs),
         "changed": sum(run.job.changed_listings for run in runs),
         "unchanged": counted.unchanged,
         "requests": sum(run.job.requests for run in runs),

@@ -75,7 +75,7 @@ def _parts(run: Report) -> Iterator[str]:
 def _counts(numbers: Report) -> dict[str, str]:
     return {
         "adverts": number(numbers["adverts"]),
-        "new": number(numbers["new"]),
+        "new": _new(numbers),
         "changed": number(numbers["changed"]),
         "unchanged": number(numbers["unchanged"]),
         "pages failed": f"{number(numbers['pages_failed'])} ({percent(numbers['failure_share'])})",
@@ -83,6 +83,11 @@ def _counts(numbers: Report) -> dict[str, str]:
         "requests": number(numbers["requests"]),
         "took": duration(numbers["run_seconds"]),
     }
+
+
+def _new(numbers: Report) -> str:
+    held = f" ({number(numbers['held_back'])} held back)" if numbers["held_back"] else ""
+    return number(numbers["new"]) + held
 
 
 def _traffic(numbers: Report) -> dict[str, str]:

@@ -1,11 +1,14 @@
 """One run as the database tells it: its job, how its pages ended, what its processes counted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import Connection, func, select, union_all
 
+from sale_sofia.data.drift import shortfalls
 from sale_sofia.data.jobs import Job, UnknownJob, get_job
+from sale_sofia.data.news import count_held
 from sale_sofia.data.schema import frontier, frontier_pruned
 from sale_sofia.monitoring.metrics import DomainMetrics
 from sale_sofia.monitoring.metrics_store import read_metrics
@@ -36,6 +39,10 @@ class RunFacts:
     pages: PageCounts
     domains: dict[str, DomainMetrics]
     now: float
+    shortfalls: Sequence[Mapping[str, Any]] = ()
+    """What its adverts have too seldom (`at_least`), as it was found at its end."""
+    held_back: int = 0
+    """How many adverts that it saw first are not shown as new."""
     all_domains: DomainMetrics = field(default_factory=DomainMetrics, init=False)
 
     def __post_init__(self) -> None:
@@ -82,7 +89,8 @@ def read_run(connection: Connection, job_id: str, *, now: float) -> RunFacts:
     job = get_job(connection, job_id)
     if job is None:
         raise UnknownJob(f"no job {job_id}; `sale-sofia jobs` lists them")
-    return RunFacts(job, count_pages(connection, [job_id])[job_id], read_metrics(connection, job_id), now)
+    pages, counted = count_pages(connection, [job_id])[job_id], read_metrics(connection, job_id)
+    return RunFacts(job, pages, counted, now, shortfalls(connection, job_id), count_held(connection, job_id))
 
 
 def count_pages(connection: Connection, job_ids: Sequence[str]) -> dict[str, PageCounts]:

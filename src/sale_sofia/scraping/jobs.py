@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection, func, select
 
 from sale_sofia.config.settings import get_settings
+from sale_sofia.data.drift import shortfalls
 from sale_sofia.data.jobs import Job, JobState, UnknownJob, create_job, get_job, set_job_state
+from sale_sofia.data.news import count_held
 from sale_sofia.data.quarantine import close_if_settled
 from sale_sofia.data.schema import frontier as rows
 from sale_sofia.data.sweeps import begin_sweep
@@ -38,6 +40,10 @@ class SiteReport:
     error: str | None = None
     reasons: Mapping[str, int] = field(default_factory=dict)
     """Why pages failed, and how many for each reason."""
+    shortfalls: Sequence[str] = ()
+    """What its adverts have too seldom (`at_least`), each in a sentence."""
+    held_back: int = 0
+    """How many of its new adverts are not shown as new."""
 
 
 def new_job_id(site: str) -> str:
@@ -135,4 +141,6 @@ def report(connection: Connection, job: Job, error: str | None = None) -> SiteRe
         seconds=job.seconds,
         error=error or job.error,
         reasons=failure_reasons(connection, job.id),
+        shortfalls=[one["found"] for one in shortfalls(connection, job.id)],
+        held_back=count_held(connection, job.id),
     )

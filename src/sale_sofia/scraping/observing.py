@@ -5,14 +5,17 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from sale_sofia.config.site_links import FieldTable
 from sale_sofia.data.drift import lock_counters, store_counters
 from sale_sofia.data.known_prices import KnownPrice, known_prices
 from sale_sofia.data.price_meaning import PER_SQM, another_meaning, is_too_little
+from sale_sofia.listings.model import Listing
 from sale_sofia.listings.raw import FieldSeen
 from sale_sofia.monitoring.drift_counts import (
     EURO_SCALE,
     LISTING,
     Example,
+    FactCounts,
     SectionCounts,
     Sections,
     counters_of,
@@ -24,7 +27,14 @@ from sale_sofia.websites.registry import get_scraper
 _UNREADABLE = "Parse"
 """How the classes of errors begin that say that a page was had and could not be read."""
 _ASKED = ("price_eur", "area_sqm", "deal", "property_type")
+_HAS = {"price": "price_eur", "area": "area_sqm", "place": "city", "type": "property_type"}
+"""What an advert must have to count as having each of these."""
+_PRICE = "price"
+"""The parser of prices."""
+_NO_PRICES = frozenset({"price_unreadable", "currency_conflict", "price_eur_impossible"})
+"""Flags of adverts whose text of a price is no word for "on request"."""
 _Known = Mapping[str, KnownPrice]
+_Seen = Mapping[str, FieldSeen]
 
 
 def count_pages(connection: Connection, job_id: str, site: str, outcomes: Sequence[Outcome]) -> Sections:
@@ -70,7 +80,9 @@ def _adverts(site: str, outcomes: Iterable[Outcome]) -> list[str]:
 def _count_listing(counts: SectionCounts, site: str, one: Read, known: _Known) -> None:
     example = _example(one)
     counts.pages += 1
-    _count_fields(counts, get_scraper(site).config.listing.fields, one.seen, example)
+    fields = get_scraper(site).config.listing.fields
+    _count_fields(counts, fields, one.seen, example)
+    count_facts(counts.facts, fields, one.listing, one.seen, example)
     facts = {name: getattr(one.listing, name) for name in _ASKED}
     _count_price(counts, facts, known.get(one.listing.external_id), example)
 
@@ -104,9 +116,7 @@ def _count_unreadable(counts: SectionCounts, one: Failed) -> None:
     counts.puzzle = counts.puzzle or Example(one.claim.url, one.page_digest)
 
 
-def _count_fields(
-    counts: SectionCounts, names: Iterable[str], seen: Mapping[str, FieldSeen], example: Example
-) -> None:
+def _count_fields(counts: SectionCounts, names: Iterable[str], seen: _Seen, example: Example) -> None:
     counts.seen += 1
     for name in names:
         field, found = counts.field(name), seen.get(name)
@@ -118,6 +128,28 @@ def _count_fields(
         field.links[found.link] = field.links.get(found.link, 0) + 1
         if found.link:
             field.other = field.other or example
+
+
+def count_facts(
+    counts: FactCounts, fields: Mapping[str, FieldTable], listing: Listing, seen: _Seen, example: Example
+) -> None:
+    """Count what this advert has of that which every advert should have."""
+    has = {name: getattr(listing, fact) is not None for name, fact in _HAS.items()}
+    asked = not has["price"] and _on_request(fields, listing, seen)
+    counts.adverts += 1
+    for name, there in has.items():
+        setattr(counts, name, getattr(counts, name) + there)
+        if not there and not (asked and name == "price"):
+            counts.missing.setdefault(name, example)
+    counts.on_request += asked
+    counts.both += has["price"] and has["area"]
+
+
+def _on_request(fields: Mapping[str, FieldTable], listing: Listing, seen: _Seen) -> bool:
+    """Whether a text stands where the price does, and is one of the known words for "no price is told"."""
+    found = [name for name, table in fields.items() if table.parser[0] == _PRICE and name in seen]
+    doubts = _NO_PRICES.union(f"{name}_conflict" for name in found)
+    return bool(found) and doubts.isdisjoint(listing.flags)
 
 
 def _count_price(

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from sale_sofia.config.probing import ADVERTS, ENOUGH_SHARE, FIELDS, NAME_ONLY, REQUESTS, TURN_SECONDS
 from sale_sofia.config.settings import Settings
-from sale_sofia.config.site_config import SiteConfigError, start_urls_of
+from sale_sofia.config.site_config import SiteConfigError, all_starts
 from sale_sofia.fetching.base import Fetcher, Response
 from sale_sofia.fetching.robots import RobotsGate
 from sale_sofia.listings.model import FACTS, Listing
@@ -210,7 +210,7 @@ def ways_to_begin(site: str) -> Ways:
     Raises:
         SiteConfigError: its file names none.
     """
-    return (start_urls_of(site),)
+    return all_starts(site)
 
 
 def probe_sites(

@@ -1,7 +1,9 @@
 """Everything extracted again from the archive: no network, the newest page of each advert."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 
@@ -9,12 +11,17 @@ from sqlalchemy import Connection
 
 from sale_sofia.config.settings import get_settings
 from sale_sofia.data.database import Database
+from sale_sofia.data.incidents import IncidentKind, close_incident
 from sale_sofia.data.listings import SaveResult, Sighting, save_listings
+from sale_sofia.data.news import release_adverts
 from sale_sofia.data.pages import PageRecord, latest_pages
 from sale_sofia.fetching.archive import ArchiveDamaged, PageArchive
-from sale_sofia.listings.normalise import normalise
+from sale_sofia.listings.normalise import normalise_seen
 from sale_sofia.listings.page import Page
 from sale_sofia.listings.page_errors import PageError
+from sale_sofia.monitoring.drift_counts import Example, FactCounts
+from sale_sofia.monitoring.drift_floors import are_met, floors_of
+from sale_sofia.scraping.observing import count_facts
 from sale_sofia.websites.registry import get_scraper
 
 
@@ -29,10 +36,21 @@ class Reparsed:
     """Pages whose bytes were pruned or are damaged."""
 
 
+@dataclass(slots=True)
+class _ReadAgain:
+    """What was read of one portal: whether its adverts have what they should, and which they are."""
+
+    facts: FactCounts = field(default_factory=FactCounts)
+    external_ids: set[str] = field(default_factory=set)
+
+
 def reparse(
     database: Database, archive: PageArchive, *, site: str | None, batch: int, progress: Callable[[int], None]
 ) -> Reparsed:
-    """Read the newest archived page of every advert again and store what it says now."""
+    """Read the newest archived page of every advert again and store what it says now.
+
+    Adverts that were held back for want of what the site file asks of them are new if they have it now.
+    """
     records = list(database.run_read(lambda connection: list(latest_pages(connection, site=site))))
     return reparse_pages(database, archive, records, batch=batch, progress=progress)
 
@@ -46,13 +64,16 @@ def reparse_pages(
     progress: Callable[[int], None] = lambda _count: None,
 ) -> Reparsed:
     """The same for these pages of adverts."""
-    done = Reparsed()
+    done, read = Reparsed(), defaultdict[str, _ReadAgain](_ReadAgain)
     for records_batch in _batches(iter(records), batch):
-        sightings = [one for record in records_batch if (one := _read(archive, record, done))]
+        sightings = [one for record in records_batch if (one := _read(archive, record, done, read))]
         saved = database.run_write(partial(_save, sightings=sightings))
         done.pages += len(records_batch)
         done.changed += sum(result != "unchanged" for result in saved)
         progress(len(records_batch))
+    for site, again in read.items():
+        if are_met(again.facts, floors_of(get_scraper(site).config)):
+            database.run_write(partial(_let_go, site=site, read=again.external_ids))
     return done
 
 
@@ -66,20 +87,35 @@ def _save(connection: Connection, sightings: Sequence[Sighting]) -> list[SaveRes
     return saved
 
 
+def _let_go(connection: Connection, site: str, read: set[str]) -> None:
+    """The adverts are read as they should be: that they were not is over, and they are new."""
+    now = time.time()
+    close_incident(connection, IncidentKind.DRIFT_FLOOR, site, now=now)
+    release_adverts(connection, site, read, now=now)
+
+
 def _batches(records: Iterator[PageRecord], size: int) -> Iterator[list[PageRecord]]:
     while batch := list(islice(records, size)):
         yield batch
 
 
-def _read(archive: PageArchive, record: PageRecord, done: Reparsed) -> Sighting | None:
+def _read(
+    archive: PageArchive, record: PageRecord, done: Reparsed, read: Mapping[str, _ReadAgain]
+) -> Sighting | None:
+    site = get_scraper(record.site)
     try:
         body = archive.get(record.digest)
-        raw = get_scraper(record.site).listing(Page(record.url, body, record.content_type))
+        raw = site.listing(Page(record.url, body, record.content_type))
     except (ArchiveDamaged, FileNotFoundError):
         done.missing += 1
         return None
     except PageError:
         done.failed += 1
         return None
+    listing, seen = normalise_seen(raw)
+    again = read[record.site]
+    again.external_ids.add(listing.external_id)
+    example = Example(record.url, record.digest)
+    count_facts(again.facts, site.config.listing.fields, listing, seen, example)
     # The page is as old as it is: what a better reader finds in it was there at that moment.
-    return Sighting(normalise(raw), seen_at=record.fetched_at, job_id=None, page_digest=record.digest)
+    return Sighting(listing, seen_at=record.fetched_at, job_id=None, page_digest=record.digest)

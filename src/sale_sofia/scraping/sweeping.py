@@ -76,7 +76,7 @@ def _found(connection: Connection, job: Job, scope: Scope) -> SweepFigures:
         reachable=covered.reachable,
         adverts=adverts_seen(connection, scope),
         opened=read.pages if read else 0,
-        stored=read.priced if read else 0,
+        stored=read.facts.both if read else 0,
     )
 
 

@@ -16,6 +16,7 @@ from sale_sofia.data.listings import DEFAULT_RULES, SaveResult, Sighting, save_l
 from sale_sofia.data.pages import PageKind, PageRecord, record_pages
 from sale_sofia.data.unmodified import SameAgain, save_unmodified
 from sale_sofia.data.visits import record_visits
+from sale_sofia.monitoring.drift_floors import are_missed, floors_of
 from sale_sofia.monitoring.drift_prices import prices_are_doubtful
 from sale_sofia.monitoring.meter import NO_METER, Meter
 from sale_sofia.scraping import frontier
@@ -75,6 +76,8 @@ def write_batch(
     counted = count_pages(connection, ledger.job_id, ledger.site, kept)
     if prices_are_doubtful(counted, get_settings()):
         sightings = {claim: replace(one, held=True) for claim, one in sightings.items()}
+    if are_missed(counted, floors_of(get_scraper(ledger.site).config)):
+        sightings = {claim: replace(one, held_news=True) for claim, one in sightings.items()}
     saved = _save(connection, ledger, kept, sightings, now)
     pages = [one for one in kept if isinstance(one, Found)]
     steps = SearchSteps(connection, ledger.job_id, get_scraper(ledger.site), now)

@@ -42,6 +42,11 @@ INCIDENTS = {
         "listing.price_eur is filled on 40% of 200, where 95% is usual; a text was found on 120 (b.x), "
         "for example https://www.imot.bg/x; and 2 more; nothing is delisted"
     ),
+    IncidentKind.DRIFT_FLOOR: (
+        "price on 0 of 30 opened adverts (at least 80% expected) (b.x), for example https://www.imot.bg/x; "
+        "place on 3 of 30 opened adverts (at least 80% expected) (b.x); nothing is delisted; "
+        "no advert is shown as new"
+    ),
     IncidentKind.DRIFT_PRICE: (
         "the median of listing.price_eur is 900 €, where 90000 € is usual; "
         "12 known prices are 0.01 times what they were; nothing is delisted"

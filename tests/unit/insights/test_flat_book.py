@@ -13,6 +13,7 @@ from sale_sofia.data.data_version import DataVersion
 from sale_sofia.data.database import Database
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.market import set_gone
+from sale_sofia.data.news import release_all
 from sale_sofia.data.price_steps import PriceStep, previous_price
 from sale_sofia.data.schema import listings
 from sale_sofia.data.visitors import all_put_off, put_off, seen_all, take_up, visit
@@ -78,6 +79,14 @@ def test_every_kind_of_change_is_noticed_and_nothing_else_is_read(
             lambda connection: connection.execute(
                 update(listings).where(listings.c.id == 5).values(last_seen_at=NOW + 4 * HOUR)
             )
+        ),
+        "held back": lambda: database.run_write(
+            lambda connection: connection.execute(
+                update(listings).where(listings.c.id == 8).values(held_by="job", new_at=NOW + 5 * HOUR)
+            )
+        ),
+        "let go": lambda: database.run_write(
+            lambda connection: release_all(connection, "imot.bg", now=NOW + 6 * HOUR)
         ),
         "matched": lambda: _matching(database, tmp_path_factory).match_all(),
         "joined": lambda: overrides.link(_matching(database, tmp_path_factory), 6, 7),

@@ -31,7 +31,7 @@ def flat(**fields: Any) -> Flat:  # noqa: ANN401 - any field
     """A flat of which only what a search asks by itself is known."""
     plain = Flat(
         7, (advert(),), offered=True, price_eur=100_000.0, vat=None, first_seen_at=NOW - 10 * DAY,
-        last_seen_at=NOW, deal="sale", property_type="apartment", city="София",
+        last_seen_at=NOW, new_at=NOW - 10 * DAY, deal="sale", property_type="apartment", city="София",
     )  # fmt: skip
     return replace(plain, **fields)
 
@@ -167,6 +167,8 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"days_min": 10.1}, {}, "fail"),
     ({"new_since": datetime(2026, 11, 5, tzinfo=UTC)}, {}, "pass"),
     ({"new_since": datetime(2026, 11, 5, 0, 1, tzinfo=UTC)}, {}, "fail"),
+    ({"new_since": datetime(2026, 11, 5, 0, 1, tzinfo=UTC)}, {"new_at": NOW}, "pass"),  # let go since
+    ({"new_since": datetime(2026, 11, 1, tzinfo=UTC)}, {"new_at": None}, "fail"),  # held back
     ({"status": ("shortlist",)}, {}, "fail"),
     ({"status": ("new",)}, {}, "pass"),
 ]

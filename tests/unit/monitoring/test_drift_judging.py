@@ -195,5 +195,5 @@ def merged(parts: Sequence[SectionCounts]) -> SectionCounts:
 
 
 def test_every_kind_of_drift_is_one() -> None:
-    names = ("cards", "unreadable", "fill", "selector", "price", "price_per_sqm")
+    names = ("cards", "unreadable", "fill", "selector", "price", "price_per_sqm", "floor")
     assert {kind.value for kind in IncidentKind if "drift" in kind} == {f"drift_{name}" for name in names}

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from sale_sofia.config.settings import Settings
@@ -63,6 +65,24 @@ def test_nothing_wrong_is_healthy() -> None:
 def test_each_threshold(facts: RunFacts, state: str, reason: str) -> None:
     health = judged(facts)
     assert (health.state.word, health.reasons) == (state, [reason])
+
+
+def below(name: str, part: int, *, usual: float = 0.8) -> dict[str, object]:
+    """What a run found too seldom, of thirty adverts."""
+    found = f"{name} on {part} of 30 opened adverts (at least {usual:.0%} expected)"
+    return {"kind": "drift_floor", "now": part / 30, "usual": usual, "found": found}
+
+
+def test_adverts_without_what_the_file_asks_for_are_a_reason_in_the_first_run() -> None:
+    health = judged(replace(run(), shortfalls=[below("area", 13), below("price", 0)]), None)
+    assert health.state is HealthState.CRITICAL
+    assert health.reasons == [
+        "price on 0 of 30 opened adverts (at least 80% expected)",
+        "area on 13 of 30 opened adverts (at least 80% expected)",
+    ]
+    assert judged(replace(run(), shortfalls=[below("area", 13)])).state is HealthState.DEGRADED
+    assert judged(replace(run(), shortfalls=[below("area", 11)])).state is HealthState.CRITICAL
+    assert judged(replace(run(), shortfalls=[below("area", 11, usual=0.7)])).state is HealthState.DEGRADED
 
 
 def test_the_thresholds_are_settings() -> None:

@@ -16,7 +16,7 @@ USUAL = {
 }  # fmt: skip
 SUMMARY = {
     "run_seconds": 3725.4, "pages_done": 600, "pages_failed": 12, "pages_open": 3, "failure_share": 0.0196,
-    "adverts": 612345, "new": 41, "changed": 32, "unchanged": 527, "requests": 1326,
+    "adverts": 612345, "new": 41, "held_back": 7, "changed": 32, "unchanged": 527, "requests": 1326,
     "circuit_open_seconds": 75.0, "block_share": 0.031, "bytes": 45_600_000, "retries": 9,
     "limiter_waits": 70, "limiter_wait_seconds": 12.0,
     "response_seconds": {"count": 1326, "mean": 0.4, "p50": 0.31, "p95": 1.25, "p99": None},
@@ -68,7 +68,8 @@ def test_every_figure_is_on_the_page() -> None:
     for told in (
         "Crawl report: imot.bg", "degraded", "job imot.bg-1, COMPLETE",
         "began 1970-01-01 02:00, ended 1970-01-01 03:02",
-        "adverts 612 345", "new 41", "changed 32", "unchanged 527", "pages failed 12 (2.0 %)", "pages open 3",
+        "adverts 612 345", "new 41 (7 held back)", "changed 32", "unchanged 527",
+        "pages failed 12 (2.0 %)", "pages open 3",
         "requests 1 326", "took 1 h 2 min", "blocked 3.1 %", "circuit open 1 min 15 s", "retries 9",
         "waited for our turn 12 s", "read 45.6 MB", "50 % within 0.31 s", "95 % within 1.25 s",
         "99 % within –",

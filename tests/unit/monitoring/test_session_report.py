@@ -80,6 +80,7 @@ def test_a_report_with_all_its_numbers(
         "failure_share": 0.2308,
         "adverts": 9,
         "new": 4,
+        "held_back": 0,
         "changed": 3,
         "unchanged": 2,
         "requests": 101,

@@ -1,6 +1,8 @@
 """What is counted of pages: by values, and the same however many processes count."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection
@@ -15,7 +17,7 @@ from sale_sofia.listings.raw import FieldSeen
 from sale_sofia.monitoring.drift_counts import Example, sections_of
 from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.observing import observe
-from sale_sofia.scraping.outcomes import Failed, Found
+from sale_sofia.scraping.outcomes import Failed, Found, Read
 from sale_sofia.scraping.urls import Target
 from sale_sofia.websites.base import CardReading
 from unit.data.helpers import advert, at_once, database
@@ -95,3 +97,26 @@ def test_many_processes_count_every_page_once(db: Database, store_url: str) -> N
     assert run is not None
     counts = sections_of(run.counters)["listing"]
     assert (counts.pages, counts.fields["price"].links) == (80, {0: 40, 1: 40})
+
+
+def test_what_every_advert_should_have_is_counted(connection: Connection) -> None:
+    whole = {"city": "София", "area_sqm": 70.0}
+    pages = [
+        fact_page(1, price_eur=150_000.0, **whole),
+        fact_page(2, price_eur=150_000.0, city="София"),
+        fact_page(3, area_sqm=60.0),  # "при запитване": found, and no price
+        fact_page(4, flags=("price_unreadable",), **whole),
+        fact_page(5, flags=("price_conflict",), property_type=None, **whole),
+        replace(fact_page(6, **whole), seen={}),  # no text at all
+    ]
+    counted = observe(connection, SITE, pages)["listing"].facts
+    assert (counted.adverts, counted.price, counted.on_request) == (6, 2, 1)
+    assert (counted.area, counted.place, counted.type, counted.both) == (5, 5, 5, 1)
+    lacking = {name: one.url[-1] for name, one in counted.missing.items()}
+    assert lacking == {"price": "4", "area": "2", "place": "3", "type": "5"}
+
+
+def fact_page(number: int, **facts: Any) -> Read:  # noqa: ANN401 - any fact
+    """An advert of which no more is known; where its price stands there is a text."""
+    page = advert_page(number, None, read="price_eur" in facts)
+    return replace(page, listing=page.listing.model_copy(update=facts))

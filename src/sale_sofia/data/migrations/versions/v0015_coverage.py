@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0014_coverage"
-down_revision = "0013_pruned"
+revision = "0015_coverage"
+down_revision = "0014_held_news"
 branch_labels = None
 depends_on = None
 
