@@ -74,7 +74,7 @@ def _batches(records: Iterator[PageRecord], size: int) -> Iterator[list[PageReco
 def _read(archive: PageArchive, record: PageRecord, done: Reparsed) -> Sighting | None:
     try:
         body = archive.get(record.digest)
-        raw = get_scraper(record.site).listing(Page(record.url, body, record.content_type))
+        listing = normalise(get_scraper(record.site).listing(Page(record.url, body, record.content_type)))
     except (ArchiveDamaged, FileNotFoundError):
         done.missing += 1
         return None
@@ -82,4 +82,4 @@ def _read(archive: PageArchive, record: PageRecord, done: Reparsed) -> Sighting 
         done.failed += 1
         return None
     # The page is as old as it is: what a better reader finds in it was there at that moment.
-    return Sighting(normalise(raw), seen_at=record.fetched_at, job_id=None, page_digest=record.digest)
+    return Sighting(listing, seen_at=record.fetched_at, job_id=None, page_digest=record.digest)
