@@ -28,8 +28,8 @@ def parse(
 
     One page: sale-sofia parse imot.bg page.html --url https://www.imot.bg/obiava-…
 
-    Many: sale-sofia parse --manifest pages.jsonl (a bad page, or a bad line, is an answer of kind "error"; the
-    run goes on, and ends with code 1 after a bad line).
+    Many: sale-sofia parse --manifest pages.jsonl (a bad page, or a bad line, is an answer of kind "error";
+    the run goes on, and ends with code 1 after a bad line).
     """
     if manifest is not None:
         refuse(site or file or url, "with --manifest give no SITE, FILE or --url: the manifest names them")

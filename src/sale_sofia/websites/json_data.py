@@ -44,7 +44,7 @@ def read_whole(text: str, path: str = "") -> Any:  # noqa: ANN401 - whatever the
 
 
 def joined(text: str, pieces: str) -> str:
-    """The strings right after every place a pattern finds, as one text; a broken one is left out."""
+    """The strings right after every place a pattern finds, as one text; it ends where one is broken."""
     return "".join(_strings(text, _compiled(pieces)))
 
 
@@ -53,7 +53,7 @@ def _strings(text: str, pieces: re.Pattern[str]) -> Iterator[str]:
         try:
             piece = _DECODER.raw_decode(text, _past_space(text, found.end()))[0]
         except (ValueError, RecursionError):
-            continue
+            return
         if isinstance(piece, str):
             yield piece
 
