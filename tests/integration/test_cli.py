@@ -92,16 +92,14 @@ def test_a_page_that_is_an_error_exits_non_zero(tmp_path: Path) -> None:
 
 def test_an_error_in_a_manifest_is_a_line_and_the_run_goes_on(world: Path, tmp_path: Path) -> None:
     good = {**entries(world)[0], "file": str(world / entries(world)[0]["file"])}
-    bad = {**good, "file": str(tmp_path / "nowhere.html")}
+    (tmp_path / "empty.html").write_bytes(b"")
+    bad = {**good, "file": str(tmp_path / "empty.html")}
     manifest = tmp_path / "manifest.jsonl"
     manifest.write_text(f"{json.dumps(bad)}\n\n{json.dumps(good)}\n", "utf-8")
     told = run("parse", "--manifest", manifest)
     first, second = (json.loads(line) for line in told.stdout.splitlines())
     assert told.returncode == 0
-    assert first["error"] == {
-        "type": "unreadable_file",
-        "message": f"{bad['file']}: No such file or directory",
-    }
+    assert first["error"] == {"type": "empty_page", "message": "the page is empty"}
     assert second["kind"] != "error"
     assert "1 pages are errors" in told.stderr
 
@@ -109,24 +107,30 @@ def test_an_error_in_a_manifest_is_a_line_and_the_run_goes_on(world: Path, tmp_p
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("nonsense", "line 1: not JSON"),
-        ("[1]", "line 1: must have the texts site, file, url"),
-        ('{"site": "imot.bg", "file": "x"}', "line 1: must have the texts site, file, url"),
-        (
-            '{"site": "imot", "file": "x", "url": "y"}',
-            "line 1: no site 'imot'; allowed: alo.bg, bazar.bg, homes.bg, imot.bg",
-        ),
+        ("nonsense", "line 2: not JSON; a line is {'site': …, 'file': …, 'url': …}"),
+        ("[" * 50_000, "line 2: not JSON; a line is {'site': …, 'file': …, 'url': …}"),
+        ("null", "line 2: not JSON; a line is {'site': …, 'file': …, 'url': …}"),
+        ("[1]", "line 2: must have the texts site, file, url"),
+        ('{"site": "imot.bg", "file": "x"}', "line 2: must have the texts site, file, url"),
+        ('{"site": "imot.bg", "file": 1, "url": "y"}', "line 2: must have the texts site, file, url"),
+        ('{"site": "imot", "file": "x", "url": "y"}', "line 2: no site 'imot'; allowed: alo.bg, bazar.bg"),
+        ('{"site": "imot.bg", "file": "no.html", "url": "y"}', "line 2: no.html: No such file or directory"),
     ],
 )
-def test_a_wrong_manifest_is_refused_before_anything_is_printed(
-    tmp_path: Path, line: str, sentence: str
+def test_a_bad_line_of_a_manifest_is_one_error_with_its_number(
+    world: Path, tmp_path: Path, line: str, sentence: str
 ) -> None:
+    good = json.dumps({**entries(world)[0], "file": str(world / entries(world)[0]["file"])})
     manifest = tmp_path / "manifest.jsonl"
-    manifest.write_text(line, "utf-8")
+    manifest.write_text(f"{good}\n{line}\n{good}\n", "utf-8")
     told = run("parse", "--manifest", manifest)
-    assert (told.returncode, told.stdout) == (2, "")
-    assert f"sale-sofia: {manifest}, {sentence}" in told.stderr
-    assert told.stderr.count("\n") == 1
+    first, bad, last = (json.loads(answer) for answer in told.stdout.splitlines())
+    assert told.returncode == 1
+    assert first == last
+    assert first["kind"] != "error"
+    assert (bad["kind"], bad["error"]["type"]) == ("error", "bad_line")
+    assert bad["error"]["message"].startswith(f"{manifest}, {sentence}")
+    assert "1 pages are errors" in told.stderr
 
 
 def test_files_are_looked_up_from_here_or_else_beside_the_manifest(world: Path) -> None:

@@ -54,7 +54,7 @@ def test_repair_prints_a_snippet_that_repairs(portal: DriftDays, tmp_path: Path)
     best = json.loads(out)["fields"]["price"][0]
     assert best["right"] == best["pages"] > 20
     link = best["listing"]["fields"]["price"]["from"][0]
-    assert link["css"] == "strong.price"
+    assert link["css"] == "div.big-price"
     (tmp_path / f"{SITE}.yaml").write_text(repaired(link), encoding="utf-8")
     code, out, _ = command(portal, "check", SITE, SITES_DIR=str(tmp_path))
     assert code == 0

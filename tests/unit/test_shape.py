@@ -87,10 +87,3 @@ def test_functions_are_small() -> None:
     lengths = function_lengths()
     assert statistics.median(lengths) <= 5
     assert lengths[len(lengths) * 9 // 10] <= 20
-
-
-def test_modules_have_one_subject() -> None:
-    lines = {
-        str(path.relative_to(ROOT)): len(path.read_text("utf-8").splitlines()) for path in ROOT.rglob("*.py")
-    }
-    assert {path: count for path, count in lines.items() if count > 300} == {}

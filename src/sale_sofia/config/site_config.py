@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import yaml
 from pydantic import AfterValidator, Field, ValidationError, model_validator
@@ -392,5 +393,18 @@ def start_urls_of(site: str) -> tuple[str, ...]:
 
 
 def all_starts(site: str) -> tuple[tuple[str, ...], ...]:
-    """Where a crawl of this portal may begin: the next where robots.txt forbids the one before."""
-    return start_urls_of(site), *load_site_config(site).other_starts
+    """Where a crawl of this portal may begin: the next where robots.txt forbids the one before.
+
+    A copy of a portal, which begins at another host, is never left for the portal itself.
+    """
+    first, config = start_urls_of(site), load_site_config(site)
+    if urlsplit(first[0]).hostname in config.hosts:
+        return first, *config.other_starts
+    return first, *(
+        tuple(urljoin(first[0], path_and_query(url)) for url in urls) for urls in config.other_starts
+    )
+
+
+def path_and_query(url: str) -> str:
+    """An address without its host."""
+    return urlunsplit(urlsplit(url)._replace(scheme="", netloc="", fragment=""))

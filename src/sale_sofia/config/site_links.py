@@ -60,7 +60,8 @@ class Link(Table):
     rows: str = "params"
     """With `row`: in which set of labelled rows."""
     path: Paths = ()
-    """With `json`, `jsonld`: dotted keys, `*` for every element, a number for one. Several are joined."""
+    """With `json`, `jsonld`, or `css` and `attr` whose value is JSON: dotted keys, `*` for every element, a
+    number for one. Several are joined."""
     form: str | None = None
     """With `path`: the text into which the values are put, a `{}` for each."""
     markup: bool = False
@@ -73,7 +74,7 @@ class Link(Table):
     match: GroupPattern | None = None
     """Only what the first group finds in the text counts; a text without it does not."""
     all: bool = False
-    """Every element counts, not the first alone."""
+    """Every element counts, not the first alone; with `match`, everything it finds in each text."""
 
     @model_validator(mode="after")
     def _one_source(self) -> "Link":
@@ -82,6 +83,8 @@ class Link(Table):
             raise ValueError("a link has exactly one of css, row, jsonld, json, page")
         if (self.jsonld or self.json_) and not self.path:
             raise ValueError("a link with json or jsonld needs a path")
+        if self.path and not (self.jsonld or self.json_ or (self.css and self.attr)):
+            raise ValueError("a path needs json, jsonld, or css and attr")
         if self.form is not None and self.form.count("{}") != len(self.path):
             raise ValueError(f"form needs one {{}} for each of the {len(self.path)} paths")
         return self
@@ -111,6 +114,8 @@ class RowsTable(Table):
     path: str = ""
     label: str | None = None
     value: str | None = None
+    attr: str | None = None
+    """With `css` and `value`: the value is this attribute of its element."""
     before: str | None = None
     """With `css`: from the first such element on, rows belong to other adverts, whatever encloses them."""
 
@@ -120,24 +125,39 @@ class RowsTable(Table):
             raise ValueError("rows have either css or json")
         if self.json_ is not None and None in (self.label, self.value):
             raise ValueError("rows of a json need label and value: the keys of an element")
+        if self.attr is not None and (self.css is None or None in (self.label, self.value)):
+            raise ValueError("rows with attr need css, label and value")
         return self
 
 
 class JsonTable(Table):
-    """A JSON in a page: the whole body, or what stands right after the place a pattern finds.
+    """A JSON in a page: the whole body, an element, or what stands right after the place a pattern finds.
 
     A JSON that is a string holding JSON is opened too. `path` leads to the part that links see; what stands
     beside it is not read.
     """
 
     body: bool = False
+    css: str | None = None
+    """The first such element: its text is the JSON, or with `attr` that attribute."""
+    attr: str | None = None
     after: Pattern | None = None
+    pieces: Pattern | None = None
+    """With `after`: it is looked for in all the strings that stand right after this pattern, joined. A page
+    of Next.js sends its data so: `self.__next_f.push([1,"…"])`."""
     path: str = ""
 
     @model_validator(mode="after")
     def _one_place(self) -> "JsonTable":
-        if self.body == (self.after is not None):
-            raise ValueError("a JSON is either the body (body: true) or stands after a pattern (after: …)")
+        if self.body + (self.after is not None) + (self.css is not None) != 1:
+            raise ValueError(
+                "a JSON is either the body (body: true), an element (css: …) "
+                "or stands after a pattern (after: …)"
+            )
+        if self.attr is not None and self.css is None:
+            raise ValueError("attr needs css: the element that has it")
+        if self.pieces is not None and self.after is None:
+            raise ValueError("pieces need after: what to look for in them")
         return self
 
 

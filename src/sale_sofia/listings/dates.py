@@ -1,7 +1,7 @@
 """Moments as the portals print them, on Sofia's clock."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from zoneinfo import ZoneInfo
 
@@ -46,12 +46,23 @@ def _moment(found: re.Match[str]) -> datetime | None:
 
 
 def parse_iso(text: str) -> datetime | None:
-    """A moment as machines write it, in Sofia; one without its offset is none."""
+    """A moment as machines write it, in Sofia; one without its offset is of Sofia's clock, a day is none."""
+    written = text.strip()
     try:
-        moment = datetime.fromisoformat(text.strip())
-        return moment.astimezone(SOFIA) if moment.tzinfo else None
+        moment = datetime.fromisoformat(written)
+        if _is_day(written):
+            return None
+        return moment.astimezone(SOFIA) if moment.tzinfo else moment.replace(tzinfo=SOFIA)
     except (ValueError, OverflowError):
         return None
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def before_expiry(text: str, days: int) -> datetime | None:

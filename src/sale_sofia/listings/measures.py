@@ -8,6 +8,8 @@ from sale_sofia.listings.text import match_key, squeeze
 from sale_sofia.listings.vocabulary import meaning, meanings
 
 _SQM_PER_DECARE = 1000
+_DECARE_DECIMALS = 3
+_SMALLEST_FIELD_SQM = 100  # no field that is sold has less
 _AREA = re.compile(
     r"(?P<number>\d{1,3}(?: \d{3}){1,3}(?:[.,]\d+)?|\d{1,12}(?:[.,]\d+)?) ?"
     r"(?P<unit>кв\.? ?м(?:етра)?\.?|[mм] ?[2²]|дка\.?|декара)",
@@ -20,6 +22,8 @@ _FLOOR_WORD = r"(?: ?(?:ет\.?|етаж))?"
 _FLOOR = re.compile(
     rf"(?:(?:ет\.?|етаж):? ?)?(?P<floor>{_ORDINAL}|[а-я]+){_FLOOR_WORD}(?: ?(?:от|/) ?(?P<total>\d{{1,2}}))?"
 )
+_HALF_FLOOR = re.compile(rf"(?P<floor>{_ORDINAL})? ?от ?(?P<total>\d{{1,2}})?")
+"""The floor, or the storeys, left out: "от 6", "2 от"."""
 
 
 def parse_area(text: str) -> float | None:
@@ -31,6 +35,23 @@ def parse_area(text: str) -> float | None:
     if _THOUSANDS_OR_PARTS.fullmatch(number) and not (in_decares and "." in number):
         return None  # 80,125 square metres: some portals part thousands so, others decimals
     return parse_number(number) * (_SQM_PER_DECARE if in_decares else 1) or None
+
+
+def parse_farmland(text: str) -> float | None:
+    """Square metres of farmland whose printed "кв. м" may be decares; nothing where both may be meant.
+
+    A thousand square metres or more are what they say. Below, three decimals are the square metres of a
+    decare, and a fraction of a number too small for any field is a decare's too. All else may be either.
+    """
+    found = _AREA.fullmatch(squeeze(text))
+    if not found or found["unit"].lower().startswith("д"):
+        return parse_area(text)
+    number = found["number"].replace(" ", "").replace(",", ".")
+    whole, _, decimals = number.partition(".")
+    if int(whole) >= _SQM_PER_DECARE:
+        return float(number)
+    in_decares = len(decimals) == _DECARE_DECIMALS or (decimals and int(whole) < _SMALLEST_FIELD_SQM)
+    return (round(float(number) * _SQM_PER_DECARE, 2) or None) if in_decares else None
 
 
 def parse_count(text: str) -> int | None:
@@ -50,7 +71,10 @@ class Floor:
 
 def parse_floor(text: str) -> Floor | None:
     """The floor (0 is the ground floor, -1 the basement) when the whole text is one, otherwise nothing."""
-    found = _FLOOR.fullmatch(match_key(text))
+    key = match_key(text)
+    if half := _half_floor(key):
+        return half
+    found = _FLOOR.fullmatch(key)
     if not found:
         return None
     floor, total = _storey(found["floor"]), found["total"]
@@ -59,6 +83,15 @@ def parse_floor(text: str) -> Floor | None:
     if total is not None and (floor > int(total) or not int(total)):
         return None  # the eighth floor of five: one of the two is wrong, and nothing says which
     return Floor(floor, int(total) if total else None, bare=squeeze(text).isdigit())
+
+
+def _half_floor(key: str) -> Floor | None:
+    found = _HALF_FLOOR.fullmatch(key)
+    if not found or (found["floor"] is None) == (found["total"] is None):
+        return None
+    if found["floor"] is None:
+        return Floor(None, int(found["total"])) if int(found["total"]) else None
+    return Floor(_storey(found["floor"]), None)
 
 
 def _storey(word: str) -> int | None:

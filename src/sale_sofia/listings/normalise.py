@@ -10,6 +10,7 @@ from sale_sofia.listings.elsewhere import told_elsewhere
 from sale_sofia.listings.model import Listing
 from sale_sofia.listings.money import same_sum
 from sale_sofia.listings.offers import Facts
+from sale_sofia.listings.page_errors import LayoutChanged
 from sale_sofia.listings.parsers import PARSERS
 from sale_sofia.listings.raw import FieldSeen, RawField, RawListing
 from sale_sofia.listings.vocabulary import vocabulary
@@ -19,23 +20,40 @@ _CONTESTED = frozenset({"deal", "rooms"})
 _MANY_ROOMS = 5
 _MOST_STOREYS = 99  # a year stands where the storeys should
 _NOTHING = (None, ())
+_WHO_IT_IS = frozenset({"family_id", "posted_at", "title", "deal", "property_type", "rooms", "flags"})
+"""An advert's id, its title, and what may be made of the two and of its address."""
 SeenFields = Mapping[str, FieldSeen]
 _WITH_STOREYS = frozenset({"house", "villa", "hotel", "industrial"})
 
 
 def normalise(raw: RawListing) -> Listing:
-    """The listing this page states. A value that the page contradicts is None and named in `flags`."""
+    """The listing this page states. A value that the page contradicts is None and named in `flags`.
+
+    Raises:
+        LayoutChanged: it states nothing but who it is.
+    """
     return normalise_seen(raw)[0]
 
 
 def normalise_seen(raw: RawListing) -> tuple[Listing, SeenFields]:
-    """The listing this page states, and how each of its fields was found."""
+    """The listing this page states, and how each of its fields was found.
+
+    Raises:
+        LayoutChanged: it states nothing but who it is.
+    """
     facts, seen = read_seen(raw.fields)
     _settle(facts)
+    _refuse_bare(facts)
     try:
         return _listing(raw, facts), seen
     except ValidationError as error:
         return _listing(raw, _possible(facts, error)), seen
+
+
+def _refuse_bare(facts: Facts) -> None:
+    """An advert says more than its name: a page of which nothing else is read has another layout."""
+    if not any(value not in _NOTHING for name, value in facts.items() if name not in _WHO_IT_IS):
+        raise LayoutChanged("of the advert nothing is found but its id and its title")
 
 
 def _listing(raw: RawListing, facts: Facts) -> Listing:

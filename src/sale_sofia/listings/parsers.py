@@ -5,10 +5,10 @@ the table gives, and returns facts under the names of `Listing`.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from sale_sofia.listings.dates import before_expiry, parse_iso, parse_moment
-from sale_sofia.listings.measures import parse_area, parse_count, parse_floor
+from sale_sofia.listings.measures import parse_area, parse_count, parse_farmland, parse_floor
 from sale_sofia.listings.money import Money, parse_money, says_no_price
 from sale_sofia.listings.offers import Facts, Texts, deal, offer, offer_code, offer_slug, property_type
 from sale_sofia.listings.phones import parse_phones
@@ -23,6 +23,8 @@ _YEAR = re.compile(r"(\d{4})(?: ?г(?:од)?\.?)?")
 _YEARS_OF_SOFIA = range(1850, 2101)
 _HALF_CIRCLE = 180.0
 _MOST_DEGREES = {"lat": 90.0}
+_BARE_NUMBER = re.compile(r"\d[\d\s.,]*")
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _FAMILY_ID = re.compile(r"(?:^|/)([12][a-z]\d{15})(?:_|$)")
 
 
@@ -56,10 +58,16 @@ def coordinate(name: str, texts: Texts, *, unless: tuple[float, ...] = ()) -> Fa
 
 def urls(name: str, texts: Texts, *, base: str = "") -> Facts:
     """Absolute addresses; a portal leaves out the scheme and means https, or its own host: `base`."""
-    absolute = (
-        f"https:{one}" if one.startswith("//") else base + one if one[0] == "/" else one for one in texts
-    )
+    absolute = (_absolute(one, base) for one in texts)
     return {name: tuple(dict.fromkeys(one for one in absolute if one.startswith("https://")))}
+
+
+def _absolute(address: str, base: str) -> str:
+    if address.startswith("//"):
+        return f"https:{address}"
+    if address.startswith("/"):
+        return base + address
+    return f"{base}/{address}" if base and not _SCHEME.match(address) else address
 
 
 def price(_name: str, texts: Texts) -> Facts:
@@ -88,9 +96,15 @@ def vat(_name: str, texts: Texts) -> Facts:
     return {"vat": meaning("vat", texts[0])}
 
 
-def area(name: str, texts: Texts) -> Facts:
-    """Square metres."""
-    return {name: parse_area(texts[0])}
+def area(name: str, texts: Texts, *, unit: str = "") -> Facts:
+    """Square metres; `unit` is the one of a lone number, which a portal prints beside its label."""
+    printed = texts[0]
+    return {name: parse_area(f"{printed} {unit}" if _BARE_NUMBER.fullmatch(printed) else printed)}
+
+
+def farmland(_name: str, texts: Texts) -> Facts:
+    """The area of farmland, on a portal that prints decares as if they were square metres."""
+    return {"area_sqm": parse_farmland(texts[0])}
 
 
 def floor(_name: str, texts: Texts, *, bare: str = "storeys") -> Facts:
@@ -103,9 +117,13 @@ def floor(_name: str, texts: Texts, *, bare: str = "storeys") -> Facts:
     return {"floor": found.floor, "floors_total": found.total}
 
 
-def building(name: str, texts: Texts) -> Facts:
-    """Construction, year and state from words like "Тухла, Въведен в експлоатация 2003 г."."""
-    parts = squeeze(texts[0]).split(",")
+def building(name: str, texts: Texts, *, words: Mapping[str, str] | None = None) -> Facts:
+    """Construction, year and state from words like "Тухла, Въведен в експлоатация 2003 г.".
+
+    `words` are a portal's own for them, and then no others count: what a "Да" under a label says.
+    """
+    printed = squeeze(texts[0])
+    parts = (printed if words is None else words.get(printed, "")).split(",")
     said = [fact for part in parts for fact in _building_part(part.strip()).items()]
     known = {(key, value) for key, value in said if value is not None}
     if len(known) > len(dict(known)):  # brick and panel at once: nothing says which
@@ -142,9 +160,13 @@ def heating(_name: str, texts: Texts, *, yes: str) -> Facts:
 
 def heating_words(_name: str, texts: Texts) -> Facts:
     """Kinds of heating by their names."""
-    whole = meaning("heating_words", texts[0])
-    words = [whole] if whole else [meaning("heating_words", word) for word in texts[0].split(",")]
-    return {"heating": tuple(word for word in words if word)}
+    return {"heating": tuple(dict.fromkeys(kind for one in texts for kind in _heating_kinds(one)))}
+
+
+def _heating_kinds(printed: str) -> Iterator[str]:
+    whole = meaning("heating_words", printed)
+    words = [whole] if whole else [meaning("heating_words", word) for word in printed.split(",")]
+    yield from filter(None, words)
 
 
 def furnishing(name: str, texts: Texts) -> Facts:
@@ -163,11 +185,12 @@ def features(name: str, texts: Texts, *, between: str | None = None) -> Facts:
 
 
 def place(_name: str, texts: Texts) -> Facts:
-    """City, district and neighbourhood; a text that names two towns names none."""
+    """City, district and neighbourhood; a text that names two towns names none, unknown words are flagged."""
     found = parse_place(squeeze(texts[0]))
     if found.conflict:
         return {"flags": ("place_conflict",)}
-    return {"city": found.city, "district": found.district, "neighbourhood": found.neighbourhood}
+    facts: Facts = {"city": found.city, "district": found.district, "neighbourhood": found.neighbourhood}
+    return facts | ({"flags": ("place_unknown",)} if found.unknown else {})
 
 
 def seller_kind(_name: str, texts: Texts, *, words: Mapping[str, str] | None = None) -> Facts:
@@ -207,7 +230,7 @@ def family_id(name: str, texts: Texts) -> Facts:
 PARSERS: Mapping[str, Parser] = {
     parser.__name__: parser
     for parser in (
-        area, building, coordinate, deal, expiry, family_id, features, floor, furnishing, heating,
+        area, building, coordinate, deal, expiry, family_id, farmland, features, floor, furnishing, heating,
         heating_words, iso, lines, moment, names, number, offer, offer_code, offer_slug, phones, place,
         previous_price, price, property_type, seller_kind, text, urls, vat, year,
     )

@@ -105,14 +105,13 @@ def _read(
     site = get_scraper(record.site)
     try:
         body = archive.get(record.digest)
-        raw = site.listing(Page(record.url, body, record.content_type))
+        listing, seen = normalise_seen(site.listing(Page(record.url, body, record.content_type)))
     except (ArchiveDamaged, FileNotFoundError):
         done.missing += 1
         return None
     except PageError:
         done.failed += 1
         return None
-    listing, seen = normalise_seen(raw)
     again = read[record.site]
     again.external_ids.add(listing.external_id)
     example = Example(record.url, record.digest)

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
-from urllib.parse import urljoin, urlsplit, urlunsplit
+from urllib.parse import urljoin
 
 from sqlalchemy import Connection
 
 from sale_sofia.config.history import CAP_LEAST_ADVERTS, COVERAGE_SLACK, LEAST_COVERAGE
-from sale_sofia.config.site_config import all_starts
+from sale_sofia.config.site_config import all_starts, path_and_query
 from sale_sofia.data.searches import (
     Ended,
     Learnt,
@@ -301,8 +301,3 @@ def _has_all_of(part: Search, whole: Search) -> bool:
     if not (part.exact and whole.exact and part.announced and whole.announced):
         return False
     return part.announced >= whole.announced
-
-
-def path_and_query(url: str) -> str:
-    """An address without its host: a copy of a portal is served from another."""
-    return urlunsplit(urlsplit(url)._replace(scheme="", netloc="", fragment=""))

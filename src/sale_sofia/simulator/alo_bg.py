@@ -1,18 +1,21 @@
 """alo.bg: plain HTML in UTF-8, in places broken; cards of two templates."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sale_sofia.simulator.answers import Search
-from sale_sofia.simulator.pieces import ballast, fill
+from sale_sofia.simulator.pieces import attribute, ballast, fill
 from sale_sofia.simulator.text import decimals, slug, spaced
-from sale_sofia.simulator.truth import Truth
+from sale_sofia.simulator.truth import Truth, commissioned, feature_truth, heating_truth
 from sale_sofia.simulator.twin_portal import TwinPortal, found, whole
-from sale_sofia.simulator.twins import TwinAdvert, blank_truth, construction
+from sale_sofia.simulator.twins import TwinAdvert, blank_truth, construction, photo_names, printed_features
 
 PAGE_SIZE = 30
 _DEALS = {"sale": "imoti-prodajbi", "rent": "imoti-naemi"}
 _ROOMS = {1: "Едностаен", 2: "Двустаен", 3: "Тристаен", 4: "Четиристаен", 5: "Многостаен"}
+_RUBRICS = {"sale": "Имоти - Продажби", "rent": "Имоти - Наеми"}
+_READY = "Готов (завършен)"
+_DETAIL_LABELS = {"Вид строителство": "Вид на строителство"}
 _LISTING = re.compile(r"/[^/]*-(\d{6,9})/?")
 _SEARCH = re.compile(r"/obiavi/(imoti-prodajbi|imoti-naemi)/apartamenti-stai/?")
 _PLACE = "region_id=22&location_ids=4342"
@@ -63,22 +66,27 @@ class AloPortal(TwinPortal):
         head = (
             f"<title>{advert.title} - alo.bg</title>"
             f'<link rel="canonical" href="{self.base}{path_of(advert)}"/><base href="{self.base}/"/>'
+            f'<meta name="Description" content="{attribute(advert.title)} {_RUBRICS[advert.home.deal]}"/>'
         )
-        rows = "".join(map(_row, _facts(advert)))
-        return _page(
-            head, f'<h1>{advert.title}</h1><div class="ads-params ads-params-table">{rows}</div>{_STRANGER}'
-        )
+        return _page(head, _detail(advert))
 
     def truth_at(self, advert: TwinAdvert, base: str) -> Truth:
-        """Whether it is for sale its page does not say."""
+        """What its rows, gallery, map and text say."""
         home = advert.home
-        floor = home.floor if home.floor is None or home.floor >= 0 else -1
+        lat, lon = advert.position or (None, None)
         return blank_truth(advert, base + path_of(advert)) | {
-            "deal": None,
-            "floor": floor,
+            "description": advert.prose.text,
+            "floor": home.floor if home.floor is None or home.floor >= 0 else -1,
             "construction": construction(advert),
             "year_built": home.age.known_year,
-            "under_construction": True if home.age.form == "will" else None,
+            "under_construction": _under_construction(advert),
+            "heating": heating_truth(home),
+            **feature_truth(printed_features(advert)),
+            "lat": lat,
+            "lon": lon,
+            "seller_kind": "agency" if advert.seller.kind == "agency" else None,
+            "seller_name": advert.seller.name,
+            "photo_urls": [f"https://www.alo.bg/{_photo(advert, name)}" for name in photo_names(advert, 25)],
         }
 
     def card_truth(self, advert: TwinAdvert, base: str) -> Truth:
@@ -89,6 +97,22 @@ class AloPortal(TwinPortal):
             "price_eur": advert.money.eur,
             "area_sqm": advert.home.area_sqm,
         }
+
+
+def _under_construction(advert: TwinAdvert) -> bool | None:
+    state = {"В строеж": True, _READY: False}.get(_state(advert))
+    return True if state is None and "В строеж" in advert.home.features else state
+
+
+def _state(advert: TwinAdvert) -> str:
+    age = advert.home.age
+    if age.form == "will":
+        return "В строеж"
+    return _READY if commissioned(age) else ""
+
+
+def _photo(advert: TwinAdvert, name: str) -> str:
+    return f"user_files/p/prodavach/{advert.external_id}_{name}_big.jpg"
 
 
 def _price(advert: TwinAdvert) -> str:
@@ -115,7 +139,7 @@ def _facts(advert: TwinAdvert) -> list[tuple[str, str]]:
         ("Година на строителство", f"{home.age.known_year} г." if home.age.known_year else ""),
         ("Номер на етажа", f"{home.floor} етаж" if home.floor and home.floor > 0 else ""),
         ("Етаж", floor),
-        ("Степен на завършеност", "В строеж" if home.age.form == "will" else ""),
+        ("Степен на завършеност", _state(advert)),
         ("Местоположение", _place(advert)),
     ]
     return [(label, value) for label, value in facts if value]
@@ -127,6 +151,72 @@ def _place(advert: TwinAdvert) -> str:
 
 def _row(fact: tuple[str, str]) -> str:
     return fill("alo_row", label=fact[0], value=fact[1])
+
+
+def _detail(advert: TwinAdvert) -> str:
+    seller = advert.seller
+    agents = " has_agents" if seller.kind == "agency" else ""
+    contacts = (
+        fill("alo_contacts", name=seller.name, handle=seller.handle, agents=agents) if seller.name else ""
+    )
+    return fill(
+        "alo_detail",
+        title=advert.title,
+        photos="".join(_photo_link(advert, name) for name in photo_names(advert, 25)),
+        rows="".join(_detail_rows(advert)),
+        valid=f"{advert.updated:%d.%m.%Y %H:%M}",
+        today=advert.views % 50,
+        text=advert.prose.html,
+        contacts=contacts,
+        stranger=_STRANGER,
+    )
+
+
+def _photo_link(advert: TwinAdvert, name: str) -> str:
+    big = _photo(advert, name)
+    small = big.replace("_big.", "_medium.")
+    return (
+        f'<a class="fancyimages" href="{big}" data-fancybox="group" data-type="image" title="{advert.title}">'
+        f'<div class="image"><img src="{small}"></div></a>'
+    )
+
+
+def _detail_rows(advert: TwinAdvert) -> Iterator[str]:
+    """As on a card, with the label a cell too, other labels, and more of them."""
+    facts = dict(_facts(advert))
+    price, each = facts.pop("Цена"), facts.pop("за кв.м", "")
+    yield _detail_row("Обява №", advert.external_id)
+    yield _detail_row("Месечен наем" if advert.home.deal == "rent" else "Цена", price, name="price_name")
+    yield _detail_row("", f'<span class="ads-params-price-sub">{each}</span>')
+    facts["Местоположение"] = _place_html(advert)
+    for label, value in facts.items():
+        yield _detail_row(_DETAIL_LABELS.get(label, label), f'<span class="ads-params-single">{value}</span>')
+    if features := printed_features(advert):
+        words = " ".join(f'<span class="ads-params-multi">{one}</span>' for one in features)
+        yield _detail_row("Особености", words)
+    if advert.position:
+        yield _detail_row("Карта", _map(*advert.position, "z=18&t=m", "Виж на картата"))
+
+
+def _detail_row(label: str, value: str, name: str = "") -> str:
+    return fill(
+        "alo_fact", label=f"{label}:" if label else "", value=value, label_id=f' id="{name}"' if name else ""
+    )
+
+
+def _place_html(advert: TwinAdvert) -> str:
+    """With the province, and a map of the quarter."""
+    place = advert.home.place
+    parts = (place.neighbourhood, place.city, f"област  {place.city}")
+    spans = ", ".join(f'<span title="Част">{part}</span>' for part in parts)
+    quarter = _map(42.5, 23.5, "z=15", f"Виж {place.neighbourhood} на картата")
+    return f'<br class="visible-xs">{spans}, <span style="font-size:13px;">({quarter})</span>'
+
+
+def _map(lat: float, lon: float, more: str, words: str) -> str:
+    return (
+        f'<a target="_blank" href="https://maps.google.com/?q={lat},{lon}&ll={lat},{lon}&{more}">{words}</a>'
+    )
 
 
 def _multi(fact: tuple[str, str]) -> str:

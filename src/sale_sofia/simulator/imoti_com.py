@@ -13,12 +13,13 @@ from sale_sofia.simulator.imot_words import VAT_TEXTS, floor_in_line
 from sale_sofia.simulator.kinds import DEAL_WORDS, KINDS, RUBRICS
 from sale_sofia.simulator.pieces import ballast, fill
 from sale_sofia.simulator.search_index import Filters, Scope
-from sale_sofia.simulator.text import decimals, slug, spaced
-from sale_sofia.simulator.truth import Truth
+from sale_sofia.simulator.text import decimals, ordinal, slug, spaced
+from sale_sofia.simulator.truth import Truth, feature_truth, heating_truth
 from sale_sofia.simulator.twin_portal import SOFIA, TwinPortal
-from sale_sofia.simulator.twins import TwinAdvert, blank_truth, construction, sofia_phones
+from sale_sofia.simulator.twins import TwinAdvert, blank_truth, construction, photo_names, sofia_phones
 
 PAGE_SIZE = 20
+_DECARE = 1000
 _SEARCH = re.compile(
     r"(?P<first>/(?P<rubric>prodazhbi|naemi)(?P<rest>(?:/[\w-]+)*?))(?:/page-(?P<page>\d+))?/?"
 )
@@ -45,7 +46,7 @@ def _heading(advert: TwinAdvert) -> str:
 
 
 def _kind(advert: TwinAdvert) -> str:
-    return advert.home.kind.label.lower()
+    return advert.home.kind.label.capitalize()
 
 
 class ImotiComPortal(TwinPortal):
@@ -112,24 +113,39 @@ class ImotiComPortal(TwinPortal):
         ).encode()
 
     def render(self, advert: TwinAdvert) -> bytes:
-        """The page of an advert."""
-        asked = f"http_GET_https://www.imoti.com/api/advert?id={advert.external_id}_"
-        data = {**_data(advert), "canonical": self.base + path_of(advert)}
-        return _page(_heading(advert), {asked: data}, f"<h1>{_heading(advert)}</h1>")
+        """The page of an advert; it has no canonical address, and its data twice."""
+        path, title = path_of(advert), _title(advert)
+        asked = f"https://www.imoti.com/api/details?seoId={advert.external_id}&slug={path.rpartition('/')[2]}"
+        data = {
+            "advert": _advert(advert),
+            "h1": title,
+            "url": path,
+            "title": f"{title} | {advert.external_id}",
+        }
+        body = f"<h1>{title} - {advert.external_id}</h1>{_DOM_STRANGER}"
+        return _page(title, {f"http_GET_{asked}_": data}, body, kept={"3127198432": data})
 
     def truth_at(self, advert: TwinAdvert, base: str) -> Truth:
-        """What a card prints; the storeys of a house are its only number."""
-        home = advert.home
+        """What the application was told of it."""
+        home, seller = advert.home, advert.seller
         return blank_truth(advert, base + path_of(advert)) | {
-            "title": " ".join(_heading(advert).split()),
+            "title": " ".join(_title(advert).split()),
+            "description": advert.prose.text,
             "family_id": advert.imot_id,
             "vat": home.vat if advert.money.shown else None,
             "floor": home.floor,
-            "floors_total": home.floors_total if home.floor is not None else None,
+            "floors_total": home.floors_total,
             "construction": construction(advert),
+            "heating": heating_truth(home),
+            "under_construction": True if "В строеж" in home.features else None,
+            **feature_truth(home.features),
+            "seller_kind": seller.kind,
+            "seller_name": seller.name,
             "phones": sofia_phones(advert)[:1],
             "posted_at": advert.posted.isoformat(),
             "updated_at": advert.updated.replace(second=0).isoformat(),
+            "views": advert.views,
+            "photo_urls": [f"https:{_photo(advert, name)}" for name in photo_names(advert, 17)],
         }
 
     def card_truth(self, advert: TwinAdvert, base: str) -> Truth:
@@ -186,7 +202,7 @@ def _data(advert: TwinAdvert) -> dict[str, Any]:
         "pubtype": _kind(advert),
         "raions": f"град {home.place.city}",
         "city": f" {home.place.neighbourhood}",
-        "area": f"{home.area_sqm} кв. м",
+        "area": f"{_area(advert)} кв. м",
         "title": _heading(advert),
         "phone": advert.seller.phones[0],
         "pubtime": _moment(advert),
@@ -195,9 +211,72 @@ def _data(advert: TwinAdvert) -> dict[str, Any]:
     }
 
 
-def _page(title: str, requests: dict[str, dict[str, Any]], body: str) -> bytes:
+def _area(advert: TwinAdvert) -> str:
+    """Farmland in decares, but for some of it; the unit beside it is square metres always."""
+    area = advert.home.area_sqm
+    in_decares = advert.home.kind.property_type == "land" and (advert.number % 3 or area < _DECARE)
+    return f"{area / _DECARE:.3f}" if in_decares else str(area)
+
+
+def _title(advert: TwinAdvert) -> str:
+    place, prices = advert.home.place, _prices(advert)
+    lev = f" ({prices['price2']} лв.)" if "price2" in prices else ""
+    deal = DEAL_WORDS[advert.home.deal]
+    return (
+        f"{deal} {_kind(advert)} в град {place.city}, {place.neighbourhood}, {_area(advert)} кв.м,"
+        f" {prices['price'].strip()}{lev}"
+    )
+
+
+def _photo(advert: TwinAdvert, name: str) -> str:
+    imot_id = advert.imot_id
+    return f"//cdn3.focus.bg/imot/photosimotbg/{imot_id[0]}/{imot_id[-3:]}/big/{imot_id}_{name}.jpg"
+
+
+def _advert(advert: TwinAdvert) -> dict[str, Any]:
+    """An advert as its page has it: other keys than a card, and other adverts among them."""
+    home, seller, prices = advert.home, advert.seller, _prices(advert)
+    floors = {None: "", 0: "Партер", -1: "Сутерен"}
+    return {
+        **prices,
+        "price": prices["price"].replace("€", "").strip(),
+        "price_type": "",
+        "price_dds": VAT_TEXTS[home.vat if advert.money.shown else None],
+        "area": home.area_sqm if _area(advert) == str(home.area_sqm) else _area(advert),
+        "area_type": "кв.м",
+        "pntxt": f"{DEAL_WORDS[home.deal]} ",
+        "pubtypetxt": _kind(advert),
+        "nraion": f"град {home.place.city}",
+        "craion": home.place.neighbourhood,
+        "mraion": "42.710195,23.311738,0",
+        "et": floors[home.floor] if home.floor in floors else ordinal(home.floor or 0),
+        "etmax": str(home.floors_total or ""),
+        "tec": home.district_heating or "-",
+        "tel": home.gas or "-",
+        "tbuild": home.construction or "",
+        "extri_arr": [f" {one} " for one in home.features],
+        "extinfo": advert.prose.html,
+        "pictures": [
+            {"alt": _heading(advert), "src": _photo(advert, name)} for name in photo_names(advert, 17)
+        ],
+        "contact_type": _SELLERS[seller.kind],
+        "contact_phone": seller.phones[0],
+        **({"agency_name": seller.name} if seller.name else {}),
+        "ida": advert.imot_id,
+        "h1": _title(advert),
+        "pubtime": _moment(advert),
+        "views": str(advert.views) if advert.number % 2 else advert.views,
+        "agency_ads": [_STRANGER],
+        "similar": [_STRANGER],
+    }
+
+
+def _page(
+    title: str, requests: dict[str, dict[str, Any]], body: str, kept: dict[str, dict[str, Any]] | None = None
+) -> bytes:
+    told = {"523200034": {"nraion": _REGIONS}, **(kept or {})}
     state: dict[str, Any] = {
-        "523200034": {"b": {"data": {"nraion": _REGIONS}, "status": "success"}, "s": 200}
+        number: {"b": {"data": data, "status": "success"}, "s": 200} for number, data in told.items()
     }
     for asked, data in requests.items():
         state[asked] = {
@@ -212,6 +291,22 @@ def _page(title: str, requests: dict[str, dict[str, Any]], body: str) -> bytes:
     ).encode()
 
 
+_SELLERS = {"agency": "Агенция", "developer": "Инвеститор", "private": "Частно лице"}
+_STRANGER = {
+    "area": "1111 кв.м",
+    "price": " 11 111 €",
+    "price2": "21 731,23",
+    "currency2": "лв.",
+    "price_dds": "Цената е без ДДС",
+    "url": "/obiava/10000001/prodava-partsel",
+    "ida": "1r170000000011111",
+    "phone": "0888111111",
+    "pubtype": "Парцел",
+    "raions": "с. Друго",
+    "sell_type": "Продава ",
+    "city": " област Перник",
+}
+_DOM_STRANGER = '<advertl><a class="ad" href="/obiava/10000001/prodava-partsel">Продава  Парцел</a></advertl>'
 _REGIONS = [{"optsel": 0, "opttext": f"Област {number}", "optval": str(number)} for number in range(2500)]
 
 

@@ -9,9 +9,16 @@ from sale_sofia.simulator.pieces import ballast, fill
 from sale_sofia.simulator.search_index import NO_FILTERS, Filters, Scope
 from sale_sofia.simulator.sitemaps import SitemapPaths
 from sale_sofia.simulator.text import slug, spaced
-from sale_sofia.simulator.truth import Truth
+from sale_sofia.simulator.truth import Truth, commissioned, feature_truth, heating_truth
 from sale_sofia.simulator.twin_portal import TwinPortal, whole
-from sale_sofia.simulator.twins import TwinAdvert, blank_truth, photo_names, sofia_phones
+from sale_sofia.simulator.twins import (
+    TwinAdvert,
+    blank_truth,
+    construction,
+    photo_names,
+    printed_features,
+    sofia_phones,
+)
 
 PAGE_SIZE = 30
 _DEALS = {"sale": ("prodava", "продава"), "rent": ("dava-pod-naem", "дава под наем")}
@@ -23,6 +30,7 @@ _KINDS = {
 _ROOMS = {1: ("ednostaen", "Едностаен апартамент"), 2: ("dvustaen", "Двустаен апартамент"),
           3: ("tristaen", "Тристаен апартамент"), 4: ("chetiristaen", "Четиристаен апартамент"),
           5: ("mnogostaen", "Многостаен апартамент")}  # fmt: skip
+_SELLERS = {"agency": "Агенция за недвижими имоти", "developer": "Строителна фирма"}
 _LISTING = re.compile(r"/bg/obiava/(?:[^/]+/)*(\d{6,8})/?")
 _SEARCH = re.compile(r"/bg/obiavi/r/(?P<deal>prodava|dava-pod-naem)/sofia(?:/(?P<kind>[a-z-]+))?/?")
 _COUNTED = 999
@@ -43,7 +51,12 @@ def path_of(advert: TwinAdvert) -> str:
     """An advert's address in imoti.net's own transliteration."""
     home, kind = advert.home, _kind_word(advert.home.kind)
     place = f"{slug(home.place.city)}/{home.place.slug}"
-    return f"/bg/obiava/{_DEALS[home.deal][0]}/{place}/{kind}/{advert.external_id}/"
+    deal = "prodava--v-stroej" if _is_in_building(advert) else _DEALS[home.deal][0]
+    return f"/bg/obiava/{deal}/{place}/{kind}/{advert.external_id}/"
+
+
+def _is_in_building(advert: TwinAdvert) -> bool:
+    return advert.home.deal == "sale" and advert.home.age.form == "will"
 
 
 class ImotiNetPortal(TwinPortal):
@@ -104,34 +117,53 @@ class ImotiNetPortal(TwinPortal):
         )
 
     def render(self, advert: TwinAdvert) -> bytes:
-        """The page of an advert."""
-        home = advert.home
-        photos = "".join(f'<img src="{_photo(advert, name)}">' for name in photo_names(advert, 12))
-        lat, lon = advert.position or ("0.0", "0.0")
-        body = (
-            f'<section id="js-ad-container" class="real-estate-offer"><h1>{_heading(advert)}</h1>'
-            f'<span class="location">{_place(advert)}</span>{_price(advert)}'
-            f'<ul class="parameters">{_floor(advert)}</ul>'
-            f'<div class="text">{advert.prose.html}</div></section>'
-            f'<div class="gallery-slider-pics">{photos}</div>{_contact(advert)}'
-            f'<iframe src="https://www.google.com/maps?q={lat},{lon}&z=15"></iframe>'
+        """The page of an advert, with others beside and below it."""
+        lat, lon = advert.position or (0.0, 0.0)
+        body = fill(
+            "imoti_net_detail",
+            title=_title(advert),
+            deal=_DEALS[advert.home.deal][1],
+            words=_words(advert),
+            area=advert.home.area_sqm,
+            place=_place(advert),
+            activated=f"{advert.updated:%Y-%m-%d %H:%M:%S}",
+            id=advert.external_id,
+            figure=_figure(advert),
+            lat=f"{lat:.14f}",
+            lon=f"{lon:.14f}",
+            text=advert.prose.html,
+            price=_big_price(advert),
+            rows="".join(f"<tr> <td>{label}</td> <td>{value}</td> </tr>" for label, value in _rows(advert)),
+            extras=_extras(advert),
+            views=advert.views,
+            contacts=_contact(advert),
+            gallery=_gallery(advert),
         )
-        return _page(f"Имот {home.kind.label}", self.base + path_of(advert), body)
+        return _page(_title(advert), self.base + path_of(advert).rstrip("/"), body)
 
     def truth_at(self, advert: TwinAdvert, base: str) -> Truth:
-        """What is known of its pages."""
-        home, money = advert.home, advert.money
+        """What its head, its sidebar, its contacts and its gallery say."""
+        home, money, seller = advert.home, advert.money, advert.seller
         lat, lon = advert.position or (None, None)
+        in_use = commissioned(home.age)
         return blank_truth(advert, base + path_of(advert)) | {
-            "title": _title(advert),
+            "title": " ".join(_title(advert).split()),
             "description": advert.prose.text,
             "price_bgn": round(money.bgn) if money.bgn else None,
             "floor": home.floor if home.floor is None or home.floor >= 0 else None,
-            "floors_total": home.floors_total if home.floor is not None and home.floor >= 0 else None,
+            "floors_total": home.floors_total,
+            "construction": construction(advert),
+            "act_status": "act16" if in_use else None,
+            "under_construction": False if in_use else _is_being_built(advert),
+            "heating": heating_truth(home),
+            **feature_truth(printed_features(advert)),
             "lat": lat,
             "lon": lon,
-            "seller_name": advert.seller.name,
-            "phones": sofia_phones(advert) if advert.seller.name else [],
+            "seller_kind": seller.kind if seller.name else None,
+            "seller_name": seller.name,
+            "phones": sofia_phones(advert) if seller.name else [],
+            "updated_at": advert.updated.isoformat(),
+            "views": advert.views,
             "photo_urls": [
                 f"https://www.imoti.net{_photo(advert, name)}" for name in photo_names(advert, 12)
             ],
@@ -179,7 +211,11 @@ def _heading(advert: TwinAdvert) -> str:
 
 
 def _title(advert: TwinAdvert) -> str:
-    return f"{_DEALS[advert.home.deal][1]} {_words(advert)}, {advert.home.area_sqm} м 2"
+    return f"{_DEALS[advert.home.deal][1].capitalize()} {_words(advert).lower()} , {_place(advert)}"
+
+
+def _is_being_built(advert: TwinAdvert) -> bool | None:
+    return True if _is_in_building(advert) or "В строеж" in advert.home.features else None
 
 
 def _place(advert: TwinAdvert) -> str:
@@ -205,11 +241,71 @@ def _floor(advert: TwinAdvert) -> str:
     return f"<li>\n Етаж: {home.floor} от {home.floors_total}   </li>"
 
 
+def _big_price(advert: TwinAdvert) -> str:
+    money = advert.money
+    euro = f"{spaced(round(money.amount_eur))} €" if money.shown else "Цена при запитване"
+    sums = [euro, *([f"{spaced(round(money.bgn))} BGN"] if money.bgn else [])]
+    return "".join(f'<div class="big-price"> <strong>{one}</strong> </div>' for one in sums)
+
+
+def _rows(advert: TwinAdvert) -> list[tuple[str, str]]:
+    home, money = advert.home, advert.money
+    each = f"{spaced(round(money.amount_eur / home.area_sqm))}" if money.shown else ""
+    known = home.floor if home.floor is not None and home.floor >= 0 else ""
+    rows = [
+        ("Цена на м<sup>2</sup>/EUR/:", each),
+        ("Квадратура /м<sup>2</sup>/:", str(home.area_sqm)),
+        ("Етаж :", f"{known} от {home.floors_total}" if home.floors_total else ""),
+        ("Строителство:", home.construction or ""),
+        ("Акт 16:", "Да" if commissioned(home.age) else "Не"),
+        ("Енергиен клас:", "N/A"),
+    ]
+    return [(label, value) for label, value in rows if value]
+
+
+def _extras(advert: TwinAdvert) -> str:
+    items = "".join(f"<li>{one}</li>" for one in printed_features(advert))
+    return f'<ul class="extras">{items}</ul>' if items else ""
+
+
+def _figure(advert: TwinAdvert) -> str:
+    photos = [_photo(advert, name) for name in photo_names(advert, 12)]
+    if not photos:
+        return '<figure class="no-svg"> </figure>'
+    small = photos[0].replace("880x0", "620x349")
+    return f'<figure> <img loading="lazy" src="{small}" itemprop="image"> </figure>'
+
+
+def _gallery(advert: TwinAdvert) -> str:
+    """Slides with their clones on both sides, then the plans."""
+    photos = [_photo(advert, name) for name in photo_names(advert, 12)]
+    slides = [_slide(one, "owl-item") for one in photos]
+    clones = [_slide(one, "owl-item cloned") for one in photos]
+    plans = _slide(f"/web/files/obiavi/{advert.external_id}/blueprints/thumb_880x0_plan.jpg", "owl-item")
+    popups = {"gallery": [*clones[-4:], *slides, *clones[:4]], "sketch": [plans]}
+    return "".join(
+        f'<div class="popup" data-popup="{name}"> <img src="/web//images/msg_upload_bg-BG.png">'
+        f'<div class="gallery-slider-pics">{"".join(pictures)}</div></div>'
+        for name, pictures in popups.items()
+        if photos
+    )
+
+
+def _slide(photo: str, classes: str) -> str:
+    return f'<div class="{classes}"><div> <img src="{photo}"> </div></div>'
+
+
 def _contact(advert: TwinAdvert) -> str:
-    if advert.seller.name is None:
+    seller = advert.seller
+    if seller.name is None:
         return ""
-    phones = "".join(f'<a class="hidden-phone">{phone}</a>' for phone in advert.seller.phones)
-    return f'<h6 class="contact-agency-name">{advert.seller.name}</h6>{phones}'
+    phones = "; ".join(seller.phones)
+    return (
+        f'<li> <div class="box"> <h4>{_SELLERS[seller.kind]}</h4> '
+        f'<h6 itemprop="name" class="contact-agency-name"><a class="btn-link">{seller.name}</a></h6> '
+        f'<span class="contact-tel"> <a class="hidden-phone">{phones} </a>,</span> </div> </li>'
+        f'<li> <div class="box"> <h4>Консултант/Представител/Брокер</h4> </div> </li>'
+    )
 
 
 def _card(advert: TwinAdvert) -> str:

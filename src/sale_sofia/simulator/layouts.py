@@ -29,10 +29,14 @@ _AREA_AND_PRICE = re.compile(
     r"(?P<price>\d[\d ]*)(?P<mid> <small>€</small>\s*)(?P<lev><br/> \d[\d ]*(?P<after> <small>BGN))?",
     re.DOTALL,
 )
+_NET_SUMS = re.compile(r'<header class="blue-header clearfix">(?P<sums>.*?)</header>', re.DOTALL)
+_NET_SUM = re.compile(r"<strong>(?P<sum>\d[\d ]*) (?P<sign>€|BGN)</strong>")
+_NET_AREA = re.compile(r'<h2 itemprop="name">[^<]*, (\d+) м<sup>')
 _HOMES_PRICE = re.compile(r'("currency": "EUR", "value": ")([\d,]+)(")')
 _NET_PRICE = re.compile(r'<strong class="price">.*?</strong>', re.DOTALL)
 _ALO_AREA = re.compile(
-    r'<div class="ads-params-row">(?:(?!ads-params-row).)*?Квадратура:.*?</div><!--\s*--></div>', re.DOTALL
+    r'<div class="ads-params-row">(?:(?!ads-params-row).)*?Квадратура:.*?</div>\s*(?:<!--\s*-->)?</div>',
+    re.DOTALL,
 )
 _ALO_MULTI_AREA = re.compile(r'<span class="ads-params-multi"  title="Квадратура" >[^<]*</span>')
 _BAZAR_LABELS = {"Квадратура": "Area", "Етаж": "Floor", "Вид строителство": "Construction", "Година": "Year"}
@@ -61,16 +65,30 @@ def _is_chosen(name: str) -> bool:
 
 
 def _moved_price(page: Served) -> str:
-    """The price leaves the advert's block."""
-    found = _NET_PRICE.search(page.text) if page.is_listing else None
+    """The price leaves the sidebar."""
+    found = _NET_SUMS.search(page.text) if page.is_listing else None
     if found is None:
         return page.text
     without = page.text.replace(found[0], "", 1)
-    return without.replace("</section>", f"</section><aside>{found[0]}</aside>", 1)
+    return without.replace("</section>", f"</section><aside>{found['sums']}</aside>", 1)
 
 
 def _per_sqm(page: Served) -> str:
     """The price of a square metre where the price was."""
+    return _each_sqm(page.text) if page.is_listing else _each_card_sqm(page)
+
+
+def _each_sqm(text: str) -> str:
+    area = _NET_AREA.search(text)
+
+    def each(found: re.Match[str]) -> str:
+        whole = int(found["sum"].replace(" ", ""))
+        return f"<strong>{spaced(round(whole / int(area[1])))} {found['sign']}</strong>" if area else found[0]
+
+    return _NET_SUMS.sub(lambda sums: _NET_SUM.sub(each, sums[0]), text)
+
+
+def _each_card_sqm(page: Served) -> str:
 
     def each(found: re.Match[str]) -> str:
         price = round(int(found["price"].replace(" ", "")) / int(found["area"]))
@@ -87,6 +105,12 @@ def _dearer(page: Served) -> str:
         return f"{found[1]}{round(int(found[2].replace(',', '')) * 1.3):,}{found[3]}"
 
     return _HOMES_PRICE.sub(more, page.text)
+
+
+def _moved_currency(page: Served) -> str:
+    if page.is_listing:
+        return _NET_SUM.sub(r"<strong>\g<sum></strong>\g<sign>", page.text)
+    return _NET_PRICE.sub(_without_sign, page.text)
 
 
 def _without_area(page: Served) -> str:
@@ -128,12 +152,12 @@ LAYOUTS: Final = {
         "bazar.bg", "the rows of facts have another class", replaced((" productInfo", " factRow"))
     ),
     "translated": Layout("bazar.bg", "labels are in English", _translated),
-    "moved-block": Layout("imoti.net", "the price stands outside the advert's block", _moved_price),
+    "moved-block": Layout("imoti.net", "the price stands outside its sidebar", _moved_price),
     "per-sqm": Layout("imoti.net", "the price of a square metre stands where the price was", _per_sqm),
     "moved-currency": Layout(
         "imoti.net",
         "the sign of the currency stands after the price's element",
-        lambda page: _NET_PRICE.sub(_without_sign, page.text),
+        _moved_currency,
     ),
     "dropped-field": Layout("alo.bg", "areas are not shown any more", _without_area),
     "renamed-cards": Layout("alo.bg", "cards have other ids", replaced(('id="adrows_', 'id="offer_'))),

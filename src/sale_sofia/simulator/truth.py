@@ -21,12 +21,9 @@ def imot_truth(advert: ImotAdvert) -> Truth:
         "floors_total": home.floors_total,
         "construction": CONSTRUCTIONS.get(home.construction or ""),
         "under_construction": _under_construction(home),
-        "act_status": "commissioned" if _commissioned(home.age) else None,
-        "heating": _heating(home),
-        "elevator": True if "Асансьор" in home.features else None,
-        "furnishing": "furnished" if "Обзаведен" in home.features else None,
-        "condition": "needs_renovation" if "За ремонт" in home.features else None,
-        "parking": ["garage"] if "С гараж" in home.features else [],
+        "act_status": "commissioned" if commissioned(home.age) else None,
+        "heating": heating_truth(home),
+        **feature_truth(home.features),
         "street": home.place.street,
         "lat": None,
         "lon": None,
@@ -35,7 +32,6 @@ def imot_truth(advert: ImotAdvert) -> Truth:
         "phones": [f"+359{phone[1:]}" for phone in advert.seller.phones],
         "posted_at": advert.posted.isoformat(),
         "updated_at": advert.updated.isoformat(),
-        "features": list(home.features),
     }
 
 
@@ -123,19 +119,32 @@ def _common(advert: Advert) -> Truth:
     }
 
 
-def _commissioned(age: Age) -> bool:
+def feature_truth(features: Sequence[str]) -> Truth:
+    """What a printed list of features says."""
+    return {
+        "elevator": True if "Асансьор" in features else None,
+        "furnishing": "furnished" if "Обзаведен" in features else None,
+        "condition": "needs_renovation" if "За ремонт" in features else None,
+        "parking": ["garage"] if "С гараж" in features else [],
+        "features": list(features),
+    }
+
+
+def commissioned(age: Age) -> bool:
+    """Whether the building is in use."""
     return age.state.startswith("Въведен")
 
 
 def _under_construction(home: Property) -> bool | None:
     if home.age.form == "will":
         return True
-    if _commissioned(home.age):
+    if commissioned(home.age):
         return False
     return True if "В строеж" in home.features else None
 
 
-def _heating(home: Property) -> list[str]:
+def heating_truth(home: Property) -> list[str]:
+    """The kinds of heating of which a portal prints "yes"."""
     found = {
         "district": home.district_heating == "ДА",
         "gas": home.gas == "ДА",

@@ -144,6 +144,14 @@ def construction(advert: TwinAdvert) -> str | None:
     return CONSTRUCTIONS.get(advert.home.construction or "")
 
 
+def printed_features(advert: TwinAdvert) -> list[str]:
+    """The features of a portal that files heating among them."""
+    home = advert.home
+    heating = {"ТЕЦ": "ДА", "Локално отопление": "Лок.отопл."}
+    kinds = [word for word, flag in heating.items() if home.district_heating == flag]
+    return [*home.features, *kinds, *(["Газ"] if home.gas == "ДА" else [])]
+
+
 def sofia_phones(advert: TwinAdvert) -> list[str]:
     """The seller's numbers as a listing names them."""
     return [f"+359{phone[1:]}" for phone in advert.seller.phones]

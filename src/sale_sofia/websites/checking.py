@@ -7,8 +7,8 @@ from typing import Any
 from sale_sofia.config.site_links import FieldTable, Link
 from sale_sofia.listings.normalise import normalise, read_facts
 from sale_sofia.listings.page import Page
-from sale_sofia.listings.page_errors import RemovedListing
-from sale_sofia.listings.raw import RawField
+from sale_sofia.listings.page_errors import LayoutChanged, RemovedListing
+from sale_sofia.listings.raw import RawField, RawListing
 from sale_sofia.listings.text import squeeze
 from sale_sofia.websites.fields import read_fields
 from sale_sofia.websites.reading import Answer, search_answer
@@ -38,7 +38,6 @@ def _check_listing(site: TableSite, page: Page) -> Answer:
     raw = site.listing(page)
     tables = site.config.listing.fields
     rows = [_field_row(name, table, raw.fields.get(name)) for name, table in tables.items()]
-    listing = normalise(raw)
     return {
         "site": site.name,
         "kind": "listing",
@@ -49,8 +48,16 @@ def _check_listing(site: TableSite, page: Page) -> Answer:
         "unread": [
             row["field"] for row in rows if row["link"] is not None and not row["value"].keys() - {"flags"}
         ],
-        "flags": list(listing.flags),
+        "flags": _flags(raw),
     }
+
+
+def _flags(raw: RawListing) -> list[str]:
+    """What there is to distrust; a page of which nothing is read is shown too, under its right name."""
+    try:
+        return list(normalise(raw).flags)
+    except LayoutChanged as error:
+        return [error.code]
 
 
 def _field_row(name: str, table: FieldTable, found: RawField | None) -> Answer:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
@@ -10,8 +10,23 @@ from typing import Any
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from sale_sofia.config.site_links import CARD, JsonTable, Link, RowsTable
-from sale_sofia.websites.json_data import json_texts, read_json, squeezed_lines
-from sale_sofia.websites.markup import Rows, markup_text, node_value, read_json_rows, read_rows, row_label
+from sale_sofia.websites.json_data import (
+    joined,
+    json_texts,
+    opened_texts,
+    read_json,
+    read_whole,
+    squeezed_lines,
+)
+from sale_sofia.websites.markup import (
+    Rows,
+    attribute,
+    markup_text,
+    node_value,
+    read_json_rows,
+    read_rows,
+    row_label,
+)
 
 Texts = tuple[str, ...]
 RowsTables = Mapping[str, RowsTable]
@@ -43,6 +58,7 @@ class Document:
         self._page = Card(rows)
         self._sources = sources or {}
         self._json: dict[str, Any] = {}
+        self._streams: dict[str, str] = {}
         self._firsts: dict[str, LexborNode | None] = {}
         self._jsonld: tuple[Mapping[str, Any], ...] | None = None
 
@@ -53,19 +69,23 @@ class Document:
 
     def texts(self, link: Link, card: Card | None = None) -> Texts:
         """What the link finds in the whole page or in one card of it; nothing found is empty."""
-        if link.css is None:
-            found = (
-                self._json_texts(link, card) if link.json_ else [self._lone_text(link, card or self._page)]
-            )
-        else:
-            found = self._css_texts(link, link.css, card)
-        return self.matched(found, link)
+        return self.matched(self._found(link, card), link)
+
+    def _found(self, link: Link, card: Card | None) -> list[str]:
+        if link.css is not None:
+            values = self._css_texts(link, link.css, card)
+            return opened_texts(values, link) if link.path else values
+        if link.json_ is not None:
+            return self._json_texts(link, card)
+        if link.jsonld is not None:
+            return self._jsonld_texts(link)
+        return [self._lone_text(link, card or self._page)]
 
     @staticmethod
     def matched(found: list[str], link: Link) -> Texts:
         """Of the texts found, what the link lets count."""
         if link.match is not None:
-            return _matching(found, link.match)
+            return _matching(found, _compiled(link.match), every=link.all)
         return tuple(filter(None, found))
 
     def _css_texts(self, link: Link, css: str, card: Card | None) -> list[str]:
@@ -92,14 +112,24 @@ class Document:
         """The JSON of this name; None where the page has none."""
         if name not in self._json:
             table = self._sources[name]
-            self._json[name] = read_json(self.text, table) if table.body == self.is_json else None
+            self._json[name] = self._read_json(table) if table.body == self.is_json else None
         return self._json[name]
+
+    def _read_json(self, table: JsonTable) -> Any:  # noqa: ANN401 - whatever the page holds
+        if table.css is not None:
+            node = self._first(table.css)
+            return None if node is None else read_whole(_json_text(node, table.attr), table.path)
+        return read_json(self._stream(table.pieces) if table.pieces else self.text, table)
+
+    def _stream(self, pieces: str) -> str:
+        """What a page sends in pieces, joined; several JSON may stand in it."""
+        if pieces not in self._streams:
+            self._streams[pieces] = joined(self.text, pieces)
+        return self._streams[pieces]
 
     def _lone_text(self, link: Link, card: Card) -> str:
         if link.row is not None:
             return self.rows(link.rows, card).get(row_label(link.row), "")
-        if link.jsonld is not None:
-            return self._jsonld_text(link)
         return {"id": self.id, "url": self.url, "source": self.text}[link.page or "url"]
 
     def rows_table(self, name: str) -> RowsTable:
@@ -122,25 +152,50 @@ class Document:
             return read_rows(card.node or self.tree, table)
         return read_json_rows(card.data if table.json_ == CARD else self.json(table.json_), table)
 
-    def _jsonld_text(self, link: Link) -> str:
-        things = (thing for thing in self.jsonld() if thing.get("@type") == link.jsonld)
+    def _jsonld_texts(self, link: Link) -> list[str]:
+        things = (thing for thing in self.jsonld() if link.jsonld in _types(thing))
         thing = next(things, None)
-        return "" if thing is None else "".join(json_texts(thing, link))
+        return [] if thing is None else json_texts(thing, link)
 
     def jsonld(self) -> tuple[Mapping[str, Any], ...]:
-        """The page's JSON-LD objects; a broken one is left out."""
+        """The page's JSON-LD objects, also those in lists and in a `@graph`; a broken one is left out."""
         if self._jsonld is None:
             scripts = self.tree.css('script[type="application/ld+json"]')
-            self._jsonld = tuple(
-                thing for script in scripts if isinstance(thing := _json(script.text()), dict)
-            )
+            self._jsonld = tuple(thing for script in scripts for thing in _things(_json(script.text())))
         return self._jsonld
 
 
-def _matching(found: list[str], match: str) -> Texts:
-    pattern = _compiled(match)
-    groups = (hit[1].strip() for text in found if (hit := pattern.search(text)) and hit[1])
-    return tuple(filter(None, groups))
+def _things(value: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - whatever the page holds
+    waiting = [value]
+    while waiting:
+        thing = waiting.pop()
+        if isinstance(thing, list):
+            waiting += reversed(thing)
+        elif isinstance(thing, dict):
+            yield thing
+            waiting.append(thing.get("@graph"))
+
+
+def _types(thing: Mapping[str, Any]) -> Sequence[Any]:
+    given = thing.get("@type")
+    return given if isinstance(given, list) else (given,)
+
+
+def _json_text(node: LexborNode, attr: str | None) -> str:
+    return node.text() if attr is None else attribute(node, attr)
+
+
+def _matching(found: list[str], pattern: re.Pattern[str], *, every: bool) -> Texts:
+    """The first group of each text's first match, or of every match in it."""
+    hits = (hit for text in found for hit in _hits(pattern, text, every=every))
+    return tuple(group for hit in hits if hit[1] and (group := hit[1].strip()))
+
+
+def _hits(pattern: re.Pattern[str], text: str, *, every: bool) -> Iterable[re.Match[str]]:
+    if every:
+        return pattern.finditer(text)
+    hit = pattern.search(text)
+    return () if hit is None else (hit,)
 
 
 @cache

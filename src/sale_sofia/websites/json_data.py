@@ -34,6 +34,30 @@ def read_json(text: str, table: JsonTable) -> Any:  # noqa: ANN401 - whatever th
         raise HostilePage("the JSON is nested too deep") from None
 
 
+def read_whole(text: str, path: str = "") -> Any:  # noqa: ANN401 - whatever the page holds
+    """The part of a text that is nothing but JSON; None where it is none, or does not have the part."""
+    try:
+        text, place = _opened(text, _past_space(text, 0))
+        return next(find(_DECODER.decode(text[place:]), keys_of(path)), None)
+    except (ValueError, RecursionError, TypeError):
+        return None
+
+
+def joined(text: str, pieces: str) -> str:
+    """The strings right after every place a pattern finds, as one text; it ends where one is broken."""
+    return "".join(_strings(text, _compiled(pieces)))
+
+
+def _strings(text: str, pieces: re.Pattern[str]) -> Iterator[str]:
+    for found in pieces.finditer(text):
+        try:
+            piece = _DECODER.raw_decode(text, _past_space(text, found.end()))[0]
+        except (ValueError, RecursionError):
+            return
+        if isinstance(piece, str):
+            yield piece
+
+
 def _read_body(text: str, table: JsonTable) -> Any:  # noqa: ANN401 - whatever the page holds
     try:
         whole = _DECODER.decode(text)
@@ -131,6 +155,12 @@ def json_texts(thing: Any, link: Link) -> list[str]:  # noqa: ANN401 - whatever 
             if not link.all:
                 break
     return texts
+
+
+def opened_texts(values: list[str], link: Link) -> list[str]:
+    """The texts of a link's paths in values that are JSON themselves."""
+    things = (read_whole(value) for value in values)
+    return [text for thing in things if thing is not None for text in json_texts(thing, link)]
 
 
 @cache

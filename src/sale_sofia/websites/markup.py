@@ -26,7 +26,12 @@ def node_value(node: LexborNode, link: Link) -> str:
     """What a link reads of an element: its text, or one of its attributes."""
     if link.attr is None:
         return node_text(node, own=link.own_text, glue=link.glue)
-    return (node.attributes.get(link.attr) or "").strip()
+    return attribute(node, link.attr)
+
+
+def attribute(node: LexborNode, name: str) -> str:
+    """An attribute's text, empty where there is none."""
+    return (node.attributes.get(name) or "").strip()
 
 
 def markup_text(html: str) -> str:
@@ -76,7 +81,11 @@ def _row(node: LexborNode, table: RowsTable) -> tuple[str, str]:
     label_node, value_node = node.css_first(table.label), node.css_first(table.value)
     if label_node is None or value_node is None:
         return "", ""
-    return node_text(label_node), node_text(value_node)
+    return node_text(label_node), _row_value(value_node, table.attr)
+
+
+def _row_value(node: LexborNode, attr: str | None) -> str:
+    return node_text(node) if attr is None else attribute(node, attr)
 
 
 def _value(element: Any, key: str | None) -> str:  # noqa: ANN401 - whatever the page holds

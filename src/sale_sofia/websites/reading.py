@@ -23,7 +23,7 @@ def read_page(site: Site, page: Page) -> Answer:
         return error_answer(site.name, page.url, error.code, str(error))
 
 
-def error_answer(site: str, url: str | None, code: str, message: str) -> Answer:
+def error_answer(site: str | None, url: str | None, code: str, message: str) -> Answer:
     """The answer for a page that gives no data."""
     return {"site": site, "kind": "error", "url": url, "error": {"type": code, "message": message}}
 

@@ -1,6 +1,5 @@
 """A page that can be read is never blocked for its words: real pages, rendered pages, quoted marks."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,10 +23,10 @@ from sale_sofia.simulator.simulator_config import FAMILY
 from sale_sofia.simulator.twin_portals import TWIN_PORTALS, render_twin
 from sale_sofia.simulator.world import make_world
 from sale_sofia.websites.registry import get_scraper
-from shared import SHARED, needs_real_pages
+from shared import PAGE_SETS, needs_real_pages, real_pages
 from unit.fetching.challenges import ASKED, CHALLENGES, Case, answer
 
-REAL = sorted((SHARED / "pages").glob("*/*.html"))
+REAL = sorted(path for folder in PAGE_SETS for path in folder.glob("*/*.html"))
 PROOF = {site: load_site_config(site).proof for site in available_sites()}
 BARE = {"content-type": "text/html"}
 BEHIND_CLOUDFLARE = {
@@ -62,11 +61,10 @@ def test_most_real_pages_are_closed() -> None:
 
 @needs_real_pages
 def test_real_pages_that_can_be_read_are_proven() -> None:
-    told = json.loads((SHARED / "pages" / "truth.json").read_text("utf-8"))
-    own = [name for name, page in told.items() if page["site"] in PROOF and page["kind"] != "error"]
-    pages = [(name, response(ASKED, (SHARED / "pages" / name).read_bytes(), BARE)) for name in own]
+    own = [path for site in PROOF for path, told in real_pages(site) if told["kind"] != "error"]
+    pages = [(path, response(ASKED, path.read_bytes(), BARE)) for path in own]
     assert len(pages) >= 20
-    assert [name for name, page in pages if not is_proven(page, PROOF[name.partition("/")[0]])] == []
+    assert [path for path, page in pages if not is_proven(page, PROOF[path.parent.name])] == []
 
 
 def test_rendered_pages_of_every_kind_are_good_and_proven() -> None:

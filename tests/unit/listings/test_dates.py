@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sale_sofia.listings.dates import before_expiry, family_created, parse_moment
+from sale_sofia.listings.dates import before_expiry, family_created, parse_iso, parse_moment
 
 
 @pytest.mark.parametrize(
@@ -39,9 +39,31 @@ def test_an_expiry_across_the_change_of_clocks_keeps_the_hour() -> None:
     assert found.isoformat() == "2026-03-10T12:00:00+02:00"
 
 
-@pytest.mark.parametrize("printed", ["", "soon", "2026-05-09T14:45:10", "2026-13-09T14:45:10+0300"])
-def test_an_expiry_without_its_offset_is_none(printed: str) -> None:
+@pytest.mark.parametrize("printed", ["", "soon", "2026-05-09", "2026-13-09T14:45:10+0300"])
+def test_an_expiry_that_is_no_moment_is_none(printed: str) -> None:
     assert before_expiry(printed, 31) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "iso"),
+    [
+        ("2026-01-30 17:16:33", "2026-01-30T17:16:33+02:00"),
+        ("2026-07-30T17:16", "2026-07-30T17:16:00+03:00"),
+        (" 2026-07-30T17:16:00Z ", "2026-07-30T20:16:00+03:00"),
+        ("2026-07-30T17:16:00+01:00", "2026-07-30T19:16:00+03:00"),
+    ],
+)
+def test_a_moment_without_its_offset_is_of_sofias_clock(written: str, iso: str) -> None:
+    moment = parse_iso(written)
+    assert moment is not None
+    assert moment.isoformat() == iso
+
+
+@pytest.mark.parametrize(
+    "written", ["2026-01-30", "20260130", "2026-W05-5", "", "днес", "2026-01-32 10:00", "30.01.2026 17:16"]
+)
+def test_a_day_and_what_is_none_are_no_moment(written: str) -> None:
+    assert parse_iso(written) is None
 
 
 def test_a_family_id_holds_the_second_of_publication() -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sale_sofia.listings.measures import Floor, parse_area, parse_count, parse_floor
+from sale_sofia.listings.measures import Floor, parse_area, parse_count, parse_farmland, parse_floor
 
 
 @pytest.mark.parametrize(
@@ -84,3 +84,46 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
     area, floor = parse_area(text), parse_floor(text)
     assert area is None or area > 0
     assert floor is None or floor.floor is None or floor.floor >= -1
+
+
+@pytest.mark.parametrize(
+    ("printed", "floor"),
+    [
+        ("от 6", Floor(None, 6)),
+        (" от 6", Floor(None, 6)),
+        ("2 от", Floor(2, None)),
+        ("0 от 5", Floor(0, 5)),
+        ("от", None),
+        ("от 0", None),
+        ("5 от 2", None),
+    ],
+)
+def test_half_a_floor(printed: str, floor: Floor | None) -> None:
+    """imoti.net leaves out what it does not know, and prints the word between."""
+    assert parse_floor(printed) == floor
+
+
+@pytest.mark.parametrize(
+    ("printed", "sqm"),
+    [
+        ("9.769 кв. м", 9769),
+        ("9,769 кв. м", 9769),
+        ("0.800 кв.м", 800),
+        ("123.456 кв.м", 123456),
+        ("1.5 кв.м", 1500),
+        ("4333 кв. м", 4333),
+        ("4333.5 кв. м", 4333.5),
+        ("12 500 кв.м", 12500),
+        ("9.769 дка", 9769),
+        ("12 дка", 12000),
+    ],
+)
+def test_farmland_that_can_be_known(printed: str, sqm: float) -> None:
+    assert parse_farmland(printed) == sqm
+
+
+@pytest.mark.parametrize(
+    "printed", ["12 кв. м", "850 кв. м", "560.25 кв. м", "0.000 кв. м", "", "9.769", "от 5 дка"]
+)
+def test_farmland_that_may_be_either_is_none(printed: str) -> None:
+    assert parse_farmland(printed) is None

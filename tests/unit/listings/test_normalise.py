@@ -1,7 +1,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from sale_sofia.listings.normalise import normalise
+from sale_sofia.listings.page_errors import LayoutChanged
 from sale_sofia.listings.raw import RawField, RawListing
 
 
@@ -10,6 +13,10 @@ def field(parser: str, *texts: str, agree: tuple[str, ...] = (), **arguments: An
 
 
 def listing(fields: Mapping[str, RawField]) -> dict[str, Any]:
+    return read_alone({"views": field("number", "7"), **fields})
+
+
+def read_alone(fields: Mapping[str, RawField]) -> dict[str, Any]:
     return normalise(RawListing("imot.bg", "https://www.imot.bg/obiava-x", "x", fields)).model_dump()
 
 
@@ -96,4 +103,34 @@ def test_publication_comes_from_the_family_id() -> None:
 def test_nothing_said_is_nothing_known() -> None:
     read = listing({})
     known = {key for key, value in read.items() if value not in (None, ())}
-    assert known == {"site", "kind", "url", "external_id"}
+    assert known == {"site", "kind", "url", "external_id", "views"}
+
+
+NAMED = {
+    "title": field("text", "Продава 2-СТАЕН, Лозенец"),
+    "offer": field("offer_slug", "prodava", "dvustaen"),
+    "family_id": field("family_id", "1b177634821891002"),
+}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"price": field("price", "Цена")}, {"floor": field("floor", "Етаж")}, {"lat": field("text", "")}],
+)
+def test_an_advert_that_only_says_who_it_is_has_another_layout(more: dict[str, RawField]) -> None:
+    with pytest.raises(LayoutChanged, match="nothing is found but its id and its title"):
+        read_alone({**NAMED, **more})
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"price": field("price", "1 €")},
+        {"description": field("text", "Светъл")},
+        {"photo_urls": field("urls", "https://x/1.jpg")},
+        {"elevator": field("features", "Асансьор")},
+        {"place": field("place", "София")},
+    ],
+)
+def test_one_fact_makes_it_an_advert(more: dict[str, RawField]) -> None:
+    assert read_alone({**NAMED, **more})["title"] == "Продава 2-СТАЕН, Лозенец"

@@ -188,3 +188,62 @@ def test_simple_ones() -> None:
     }
     assert read("area", "56 кв.м") == {"field": 56}
     assert read("phones", "0888 000 123") == {"phones": ("+359888000123",)}
+
+
+@pytest.mark.parametrize(
+    ("printed", "sqm"),
+    [("63", 63), ("1 200", 1200), ("63 м2", 63), ("2 дка", 2000), ("63 стаи", None), ("", None)],
+)
+def test_a_lone_number_has_the_unit_of_its_label(printed: str, sqm: float | None) -> None:
+    assert read("area", printed, unit="кв.м") == {"field": sqm}
+
+
+def test_without_a_unit_a_lone_number_is_no_area() -> None:
+    assert read("area", "63") == {"field": None}
+
+
+def test_farmland_is_an_area() -> None:
+    assert read("farmland", "9.769 кв. м") == {"area_sqm": 9769}
+
+
+def test_a_portals_own_words_for_a_building() -> None:
+    assert read("building", "Да", words={"Да": "Акт 16"}) == {
+        "under_construction": False,
+        "act_status": "act16",
+    }
+    assert read("building", "Не", words={"Да": "Акт 16"}) == {}
+    assert read("building", "Тухла", words={"Да": "Акт 16"}) == {}
+
+
+def test_kinds_of_heating_of_several_texts() -> None:
+    assert read("heating_words", "ТЕЦ", "Асансьор", "Газ", "ТЕЦ") == {"heating": ("district", "gas")}
+
+
+@pytest.mark.parametrize(
+    ("address", "whole"),
+    [
+        ("user_files/a/1_big.jpg", "https://www.alo.bg/user_files/a/1_big.jpg"),
+        ("/a.jpg", "https://www.alo.bg/a.jpg"),
+        ("//cdn/a.jpg", "https://cdn/a.jpg"),
+        ("https://x/a.jpg", "https://x/a.jpg"),
+    ],
+)
+def test_an_address_is_made_whole(address: str, whole: str) -> None:
+    assert read("urls", address, base="https://www.alo.bg") == {"field": (whole,)}
+
+
+@pytest.mark.parametrize("address", ["javascript:;", "http://x/a.jpg", "data:image/png;base64,x"])
+def test_what_is_no_safe_address_is_none(address: str) -> None:
+    assert read("urls", address, base="https://www.alo.bg") == {"field": ()}
+
+
+def test_an_address_without_its_beginning_needs_a_base() -> None:
+    assert read("urls", "user_files/1.jpg") == {"field": ()}
+
+
+def test_words_of_a_place_that_are_not_known_are_flagged() -> None:
+    assert read("place", "София, Център, НДК") == {
+        "city": "София", "district": None, "neighbourhood": "Център", "flags": ("place_unknown",),
+    }  # fmt: skip
+    assert "flags" not in read("place", "София, Център, бул. Евлоги Георгиев")
+    assert read("place", "до парка")["flags"] == ("place_unknown",)
