@@ -66,7 +66,7 @@ class BazarPortal(Portal[BazarAdvert]):
         city, hood = found["city"], found["hood"]
         if city not in {None, *BAZAR_CITIES.values()} or hood not in {None, *_HOODS}:
             return None
-        asked = "&".join(f"{name}={value}" for name in _FILTERS for value in query.get(name, ()))
+        asked = "&".join(f"{name}={value}" for name in _FILTERS for value in _numbers(query, name))
         first = path.rstrip("/") + (f"?{asked}" if asked else "")
         return Search(Scope(_RUBRICS[found["rubric"]], city, hood), page, first, _filters(query))
 
@@ -101,5 +101,9 @@ def _path(scope: Scope) -> str:
 
 def _filters(query: Query) -> Filters:
     """What a number stands for; one that stands for nothing finds nothing."""
-    districts = tuple(_DISTRICTS.get(value, _NOTHING) for value in query.get("district_id[]", ()))
-    return Filters(districts, tuple(_SIZES.get(value, _NOTHING) for value in query.get("asize[]", ())))
+    districts = tuple(_DISTRICTS.get(value, _NOTHING) for value in _numbers(query, "district_id[]"))
+    return Filters(districts, tuple(_SIZES.get(value, _NOTHING) for value in _numbers(query, "asize[]")))
+
+
+def _numbers(query: Query, name: str) -> list[str]:
+    return [value for value in query.get(name, ()) if value.isdecimal()]

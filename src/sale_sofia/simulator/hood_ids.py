@@ -17,6 +17,13 @@ def family_ids() -> dict[int, Neighbourhood]:
     return {hood.id: hood for hood in neighbourhoods()}
 
 
-def tilde_list(text: str) -> list[int]:
+def tilde_list(query: Mapping[str, list[str]], name: str) -> list[int]:
     """The numbers of a filter of that family: 6~10~11~."""
-    return [int(part) for part in text.split("~") if part.isdecimal()]
+    return [int(part) for part in query.get(name, [""])[0].split("~") if part.isdecimal()]
+
+
+def with_tildes(query: Mapping[str, list[str]], *names: str) -> str:
+    """These filters as an address has them, with its question mark; nothing where none is set."""
+    set_ones = {name: numbers for name in names if (numbers := tilde_list(query, name))}
+    spelled = [f"{name}={''.join(f'{number}~' for number in numbers)}" for name, numbers in set_ones.items()]
+    return "?" + "&".join(spelled) if spelled else ""

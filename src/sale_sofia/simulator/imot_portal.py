@@ -7,7 +7,7 @@ from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.simulator import imot_bg
 from sale_sofia.simulator.answers import Answer, Robots, Search
 from sale_sofia.simulator.homes import ELSEWHERE, NO_SUCH_HOODS
-from sale_sofia.simulator.hood_ids import family_ids, tilde_list
+from sale_sofia.simulator.hood_ids import family_ids, tilde_list, with_tildes
 from sale_sofia.simulator.imot_project import Project
 from sale_sofia.simulator.kinds import FLATS, KINDS, RUBRICS
 from sale_sofia.simulator.model import ImotAdvert
@@ -29,7 +29,6 @@ _CITIES = frozenset({_HOME, "grad-targovishte"})
 _KINDS = frozenset(kind.slug for kind in KINDS)
 _BY_NUMBER = {kind.number: kind.slug for kind in KINDS}
 _HOODS = frozenset(slug for _, slug in ELSEWHERE) | {hood.slug for hood in neighbourhoods()} - NO_SUCH_HOODS
-_FILTERS = ("type_home", "raioni")
 
 
 class ImotPortal(Portal[ImotAdvert]):
@@ -86,8 +85,7 @@ class ImotPortal(Portal[ImotAdvert]):
         if not found or not scope:
             return None
         filters = Filters(_more_hoods(scope, query), _more_kinds(scope, query))
-        asked = "&".join(f"{name}={query[name][0]}" for name in _FILTERS if name in query)
-        first = f"{found['base']}?{asked}" if asked else found["base"]
+        first = found["base"] + with_tildes(query, "type_home", "raioni")
         return Search(scope, int(found["page"] or 1), first, filters)
 
     def gone(self, external_id: str) -> Answer:
@@ -131,14 +129,14 @@ def _path(scope: Scope) -> str:
 
 def _more_kinds(scope: Scope, query: Query) -> tuple[str, ...]:
     """The type of the path and those that the query adds to it."""
-    added = [_BY_NUMBER.get(number, "") for number in tilde_list(query.get("type_home", [""])[0])]
+    added = [_BY_NUMBER.get(number, "") for number in tilde_list(query, "type_home")]
     return tuple(dict.fromkeys([scope.kind, *added])) if scope.kind and added else ()
 
 
 def _more_hoods(scope: Scope, query: Query) -> tuple[str, ...]:
     """The neighbourhood of the path and those that the query adds to it."""
     known = family_ids()
-    added = [known[number].slug for number in tilde_list(query.get("raioni", [""])[0]) if number in known]
+    added = [known[number].slug for number in tilde_list(query, "raioni") if number in known]
     return tuple(dict.fromkeys([scope.hood, *added])) if scope.hood and added else ()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.simulator.answers import Search
 from sale_sofia.simulator.homes import NO_SUCH_HOODS
-from sale_sofia.simulator.hood_ids import family_ids, tilde_list
+from sale_sofia.simulator.hood_ids import family_ids, tilde_list, with_tildes
 from sale_sofia.simulator.imot_words import VAT_TEXTS, floor_in_line
 from sale_sofia.simulator.kinds import DEAL_WORDS, KINDS, RUBRICS
 from sale_sofia.simulator.pieces import ballast, fill
@@ -69,8 +69,7 @@ class ImotiComPortal(TwinPortal):
         if not match or filters is None:
             return None
         deal = next(deal for deal, rubric in RUBRICS.items() if rubric == match["rubric"])
-        asked = "&".join(f"{name}={query[name][0]}" for name in ("sraion", "pubtype") if name in query)
-        first = match["first"] + (f"?{asked}" if asked else "")
+        first = match["first"] + with_tildes(query, "sraion", "pubtype")
         scope = Scope(deal, SOFIA) if filters.hoods else Scope(deal)
         return Search(scope, int(match["page"] or 1), first, filters)
 
@@ -173,9 +172,9 @@ def _filters(parts: list[str], query: dict[str, list[str]]) -> Filters | None:
     if parts:
         return None
     known = family_ids()
-    numbers = tilde_list(query.get("sraion", [""])[0])
+    numbers = tilde_list(query, "sraion")
     hoods += [known[number].slug if number in known else _NOTHING for number in numbers]
-    kinds += tilde_list(query.get("pubtype", [""])[0])
+    kinds += tilde_list(query, "pubtype")
     return Filters(tuple(hoods), tuple(_KINDS.get(kind, _NOTHING) for kind in kinds))
 
 

@@ -100,7 +100,7 @@ class OlxPortal(TwinPortal):
     def searched(self, search: Search) -> Answer:
         """JSON, or a page."""
         answer = super().searched(search)
-        return answer if search.window else answer._replace(content_type=self.content_type)
+        return answer if search.window is not None else answer._replace(content_type=self.content_type)
 
     def search_path(self, deal: str, page: int) -> str:
         """The interface's address."""
@@ -111,7 +111,7 @@ class OlxPortal(TwinPortal):
     def render_search(self, search: Search, found: Sequence[int]) -> bytes:
         """What the interface answers, or a page of results; past its end one advert is left."""
         seen, total = found[: self.most], self.announced(search)
-        if search.window:
+        if search.window is not None:
             shown = [self.stock.advert(number) for number in seen[search.window.start : search.window.stop]]
             more = search.window.stop if search.window.stop < len(seen) else None
             return self._answer(shown, search.path, search.window, more, total)

@@ -142,6 +142,12 @@ def test_imoti_net_says_the_number_of_fewer_than_a_thousand_and_its_last_page_le
     assert (end["next_url"], len(end["cards"])) == (None, told["total"] - 30 * (last - 1))
 
 
+@pytest.mark.parametrize(("adverts", "count"), [(999, "999"), (1000, "999+")])
+def test_imoti_net_stops_counting_before_a_thousand(adverts: int, count: str) -> None:
+    portal = large_portal("imoti.net", adverts, originals=1500)
+    assert f">/{count} имота/<" in answer_to(portal, BASE_URL + NET).body.decode()
+
+
 def test_imot_shows_a_thousand_and_says_that_there_are_more() -> None:
     told = read("imot.bg", f"{IMOT}/p-25")
     assert (told["total"], told["capped"], told["next_url"], len(told["cards"])) == (1000, True, None, 40)

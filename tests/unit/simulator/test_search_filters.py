@@ -151,6 +151,12 @@ def test_imot_adds_types_to_the_type_of_the_path() -> None:
     assert sorted(all_ids("imot.bg", address)) == wanted
 
 
+def test_words_that_are_no_numbers_are_no_filter() -> None:
+    address = f"{IMOT}/ednostaen?type_home=%F0%9F%8F%A0~%22%3E~"
+    assert sorted(all_ids("imot.bg", address)) == expected("imot.bg", of_kinds("ednostaen"))
+    assert read("bazar.bg", f"{BAZAR}?district_id[]=%22%3E")["total"] == ADVERTS
+
+
 def test_imot_has_one_search_for_all_flats() -> None:
     portal = large("imot.bg", PortalOptions(most_results=NO_CAP))
     assert isinstance(portal, ImotPortal)
