@@ -139,7 +139,7 @@ def run_table(runs: Sequence[Run]) -> list[Row]:
             say("health.sweep"): say("yes")
             if run.complete
             else safe.plain(translated(run.reason or say("no"))),
-            say("health.run_found"): shown.number(run.adverts),
+            say("health.run_found"): _found(run),
             say("health.new"): shown.number(run.new),
             say("health.changed"): shown.number(run.changed),
             say("health.gone"): shown.number(run.gone),
@@ -148,6 +148,12 @@ def run_table(runs: Sequence[Run]) -> list[Row]:
         }
         for run in runs
     ]
+
+
+def _found(run: Run) -> str:
+    """The adverts a run saw, beside what the portal said there are."""
+    seen = shown.number(run.adverts)
+    return seen if run.announced in {None, run.adverts} else f"{seen} / {shown.number(run.announced)}"
 
 
 def trend_points(rows: Sequence[PortalRow], name: str) -> list[Row]:

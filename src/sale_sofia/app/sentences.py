@@ -17,7 +17,7 @@ _BETWEEN: Final = "; "
 _KINDS: Final = {
     "why": r".+",
     "name": r"[\w.]+",
-    "n": r"none|[\d.,%]+(?: €)?",
+    "n": r"none|[\d.,%]+(?: \d{3})*(?: €)?",
     "url": r"\S+",
     "called": r"[^:;]+",
     "given": r"[^;]+",

@@ -71,10 +71,11 @@ def history_table(one: PriceHistory) -> Table:
 
 def sweeps_table(found: Sequence[Sweep]) -> Table:
     """One line for each sweep."""
-    table = plain_table("Sweeps", ("site", "began", "ended", "complete"), ("adverts", "gone"), "job")
+    counted = ("announced", "seen", "opened", "priced", "gone")
+    table = plain_table("Sweeps", ("site", "began", "ended", "complete"), counted, "job")
     for one in found:
         words = {None: "under way", True: "yes", False: "no"}[one.complete]
-        counts = (number(one.adverts), number(one.gone))
+        counts = map(number, (one.announced, one.adverts, one.opened, one.stored, one.gone))
         ended = moment(one.finished_at) if one.finished_at else ""
         table.add_row(one.site, moment(one.started_at), ended, words, *counts, one.job_id)
     return table

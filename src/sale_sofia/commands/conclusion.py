@@ -30,7 +30,7 @@ def conclude(
     if stopped:
         log.print(advice, highlight=False, soft_wrap=True)
         raise typer.Exit(INTERRUPTED)
-    if any(one.error or one.state != "COMPLETE" or one.shortfalls for one in reports):
+    if any(one.error or one.state != "COMPLETE" or one.shortfalls or one.missing for one in reports):
         raise typer.Exit(NOT_ALL_RIGHT)
 
 
@@ -51,6 +51,7 @@ def _remarks(report: SiteReport) -> list[str]:
     return [
         *([f"{report.site}: {report.error}"] if report.error else []),
         *([f"{report.site}: pages that failed, by reason: {counted}"] if counted else []),
+        *([f"{report.site}: {report.missing}"] if report.missing else []),
         *(f"{report.site}: {sentence}" for sentence in report.shortfalls),
         *([f"{report.site}: {held_back(report.held_back)}"] if report.held_back else []),
     ]

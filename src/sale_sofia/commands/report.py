@@ -81,8 +81,10 @@ def _traffic_cells(counted: Report) -> Iterator[str]:
 
 
 def remarks(run: Report) -> Iterator[str]:
-    """Why a run is not healthy, what is open for a person to look at, and what went wrong most."""
+    """How far a run came, why it is unhealthy, what is open for a person, and what went wrong most."""
     site = run["site"]
+    if run["coverage"]:
+        yield f"{site}: {run['coverage']['line']}"
     for reason in run["health"]["reasons"]:
         yield f"{site}: {reason}"
     if held := run["summary"]["held_back"]:

@@ -79,6 +79,8 @@ sweeps = Table(
     Column("adverts", Integer),
     Column("opened", Integer),
     Column("stored", Integer),
+    # Why adverts that were announced, or are known to be there, were not seen.
+    Column("missing", Text),
     Column("gone", Integer),
     Index(None, "scope_id", "started_at"),
 )

@@ -28,6 +28,8 @@ class SweepFigures:
     opened: int
     stored: int
     """Of those opened, the adverts with their price and their area."""
+    missing: str | None
+    """In one line why adverts of the portal were not seen; None when these are all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,18 @@ class Sweep:
     adverts: int | None
     opened: int | None
     stored: int | None
+    missing: str | None
+    """Why adverts that were announced, or are known to be there, were not seen."""
     gone: int | None
     everything: bool
+
+    @property
+    def figures(self) -> str:
+        """How far it came, in one line."""
+        announced = "an unknown number" if self.announced is None else spaced(self.announced)
+        reachable = "" if self.reachable == self.announced else f" ({spaced(self.reachable)} can be)"
+        seen = f"{spaced(self.adverts)} of {announced} seen{reachable}"
+        return f"{seen}, {spaced(self.opened)} opened, {spaced(self.stored)} with price and area"
 
 
 def begin_sweep(
@@ -111,9 +123,25 @@ def usual_adverts(connection: Connection, scope: Scope) -> float | None:
 
 def list_sweeps(connection: Connection, limit: int, site: str | None = None) -> list[Sweep]:
     """The newest sweeps, the newest first."""
-    names = [one.name for one in fields(Sweep) if one.name in sweeps.c]
-    chosen: Any = select(*(sweeps.c[name] for name in names), scopes.c.start_urls).join(scopes)
-    if site is not None:
-        chosen = chosen.where(sweeps.c.site == site)
-    rows = connection.execute(chosen.order_by(sweeps.c.started_at.desc()).limit(limit)).mappings()
+    own = [] if site is None else [sweeps.c.site == site]
+    return _sweeps(connection, _ALL.where(*own).order_by(sweeps.c.started_at.desc()).limit(limit))
+
+
+def get_sweep(connection: Connection, job_id: str) -> Sweep | None:
+    """The sweep of a job; None for a job of single adverts."""
+    return next(iter(_sweeps(connection, _ALL.where(sweeps.c.job_id == job_id))), None)
+
+
+_ALL: Any = select(
+    *(sweeps.c[one.name] for one in fields(Sweep) if one.name in sweeps.c), scopes.c.start_urls
+).join(scopes)
+
+
+def _sweeps(connection: Connection, chosen: Any) -> list[Sweep]:  # noqa: ANN401 - a statement of any columns
+    rows = connection.execute(chosen).mappings()
     return [Sweep(**{**row, "start_urls": tuple(row["start_urls"])}) for row in rows]
+
+
+def spaced(number: int | None) -> str:
+    """A number as people read it: 11 204."""
+    return "?" if number is None else f"{number:,}".replace(",", " ")

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
+from sale_sofia.config.history import THIN_SHARE
 from sale_sofia.config.monitoring import FLOOR_CRITICAL_SHARE
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.jobs import JobState
@@ -63,7 +64,7 @@ _ENDS = {
 
 def judge(run: RunFacts, comparison: Comparison | None, settings: Settings) -> Health:
     """The run's health, also while it is still going on."""
-    shares = (*_shares(run, settings), *_floors(run))
+    shares = (*_shares(run, settings), *_floors(run), *_coverage(run))
     return Health((*_end(run), *shares, *_collapse(run, comparison, settings)))
 
 
@@ -112,6 +113,14 @@ def _floors(run: RunFacts) -> Iterator[Finding]:
     for one in run.shortfalls:
         critical = one["now"] < one["usual"] * FLOOR_CRITICAL_SHARE
         yield Finding(HealthState.CRITICAL if critical else HealthState.DEGRADED, one["found"])
+
+
+def _coverage(run: RunFacts) -> Iterator[Finding]:
+    """Adverts that the portal has and the run did not see."""
+    sweep = run.sweep
+    if sweep is not None and sweep.missing is not None:
+        few = (sweep.adverts or 0) < THIN_SHARE * (sweep.announced or 0)
+        yield Finding(HealthState.CRITICAL if few else HealthState.DEGRADED, sweep.missing)
 
 
 def _collapse(run: RunFacts, comparison: Comparison | None, settings: Settings) -> Iterator[Finding]:

@@ -46,6 +46,8 @@ class Run:
     complete: bool | None
     """Whether what it did not show is missing; None for a run without searches."""
     reason: str | None
+    announced: int | None = None
+    """How many adverts the portal said there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def read_runs(connection: Connection, site: str | None = None, limit: int = HEAL
         jobs.c.id, jobs.c.site, jobs.c.state, func.coalesce(jobs.c.started_at, jobs.c.created_at),
         jobs.c.finished_at, func.coalesce(sweeps.c.adverts, _listing_pages()), jobs.c.new_listings,
         jobs.c.changed_listings, func.coalesce(sweeps.c.gone, 0), failed, jobs.c.requests,
-        sweeps.c.complete, sweeps.c.reason,
+        sweeps.c.complete, sweeps.c.reason, sweeps.c.announced,
     )  # fmt: skip
     chosen = select(*columns).outerjoin(sweeps, sweeps.c.job_id == jobs.c.id)
     chosen = chosen.where(jobs.c.state.in_(sorted(state.value for state in FINISHED_STATES)))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from sale_sofia.data.sweeps import Sweep
 from sale_sofia.monitoring.comparison import Comparison
 from sale_sofia.monitoring.metrics import DomainMetrics
 from sale_sofia.monitoring.run_facts import RunFacts, block_share, share
@@ -49,6 +50,14 @@ def domain_numbers(run: RunFacts, counted: DomainMetrics) -> Numbers:
         "circuit_open_seconds": _seconds(run.open_seconds(counted)),
         **_traffic(counted),
     }
+
+
+def coverage_numbers(sweep: Sweep | None) -> Numbers | None:
+    """How far a run came through its searches; None for one of single adverts, or before its end."""
+    if sweep is None or sweep.finished_at is None:
+        return None
+    names = ("complete", "announced", "reachable", "opened", "stored", "missing")
+    return {"seen": sweep.adverts, **{name: getattr(sweep, name) for name in names}, "line": sweep.figures}
 
 
 def comparison_numbers(comparison: Comparison | None) -> Numbers | None:

@@ -64,6 +64,8 @@ def _run(run: Report) -> str:
 
 def _parts(run: Report) -> Iterator[str]:
     yield facts(_counts(run["summary"]))
+    if run["coverage"]:
+        yield f'<p class="quiet">{words(run["coverage"]["line"])}</p>'
     yield bullets("Why it is not healthy", [words(reason) for reason in run["health"]["reasons"]])
     yield bullets("Open incidents", [_incident(one) for one in run["incidents"]])
     yield from ("<h3>Beside what is usual</h3>", _comparison(run))

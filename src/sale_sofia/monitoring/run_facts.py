@@ -10,6 +10,7 @@ from sale_sofia.data.drift import shortfalls
 from sale_sofia.data.jobs import Job, UnknownJob, get_job
 from sale_sofia.data.news import count_held
 from sale_sofia.data.schema import frontier, frontier_pruned
+from sale_sofia.data.sweeps import Sweep, get_sweep
 from sale_sofia.monitoring.metrics import DomainMetrics
 from sale_sofia.monitoring.metrics_store import read_metrics
 
@@ -43,6 +44,8 @@ class RunFacts:
     """What its adverts have too seldom (`at_least`), as it was found at its end."""
     held_back: int = 0
     """How many adverts that it saw first are not shown as new."""
+    sweep: Sweep | None = None
+    """How far it came through its searches; None for a run of single adverts."""
     all_domains: DomainMetrics = field(default_factory=DomainMetrics, init=False)
 
     def __post_init__(self) -> None:
@@ -90,7 +93,15 @@ def read_run(connection: Connection, job_id: str, *, now: float) -> RunFacts:
     if job is None:
         raise UnknownJob(f"no job {job_id}; `sale-sofia jobs` lists them")
     pages, counted = count_pages(connection, [job_id])[job_id], read_metrics(connection, job_id)
-    return RunFacts(job, pages, counted, now, shortfalls(connection, job_id), count_held(connection, job_id))
+    return RunFacts(
+        job,
+        pages,
+        counted,
+        now,
+        shortfalls(connection, job_id),
+        count_held(connection, job_id),
+        get_sweep(connection, job_id),
+    )
 
 
 def count_pages(connection: Connection, job_ids: Sequence[str]) -> dict[str, PageCounts]:

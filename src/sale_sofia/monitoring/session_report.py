@@ -17,7 +17,7 @@ from sale_sofia.monitoring.comparison import beside, earlier_runs
 from sale_sofia.monitoring.health import HealthState, judge, worst
 from sale_sofia.monitoring.incidents import review_run
 from sale_sofia.monitoring.report_files import ReportFiles
-from sale_sofia.monitoring.report_numbers import comparison_numbers, domain_numbers, summary
+from sale_sofia.monitoring.report_numbers import comparison_numbers, coverage_numbers, domain_numbers, summary
 from sale_sofia.monitoring.run_facts import RunFacts, read_run
 from sale_sofia.monitoring.top_errors import ErrorTally
 from sale_sofia.resilience.error_log import FILE_NAME as ERROR_LOG
@@ -81,6 +81,7 @@ class SessionReportGenerator:
             "error": job.error,
             "health": {"state": health.state.word, "reasons": health.reasons},
             "summary": summary([run]),
+            "coverage": coverage_numbers(run.sweep),
             "domains": {name: domain_numbers(run, counted) for name, counted in run.domains.items()},
             "top_errors": self._errors(connection, job.id),
             "comparison": comparison_numbers(comparison),

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from sale_sofia.config.history import SITEMAP_LEAST_UNIQUE
 from sale_sofia.data.searches import Ended, Search
+from sale_sofia.data.sweeps import spaced
 from sale_sofia.scraping.searches import SITEMAP, is_enough
 
 _FELL_SHORT = frozenset({Ended.CAPPED, Ended.SHORT, Ended.WAITING, None})
@@ -115,8 +116,3 @@ def _is_reached_bound(search: Search) -> bool:
 def _ended_early(search: Search) -> str:
     of = "" if search.announced is None else f" of {spaced(search.announced)}"
     return f"{search.url} ended after {spaced(search.shown)}{of}"
-
-
-def spaced(number: int) -> str:
-    """A number as people read it: 11 204."""
-    return f"{number:,}".replace(",", " ")

@@ -14,7 +14,7 @@ from sale_sofia.data.jobs import Job, JobState, UnknownJob, create_job, get_job,
 from sale_sofia.data.news import count_held
 from sale_sofia.data.quarantine import close_if_settled
 from sale_sofia.data.schema import frontier as rows
-from sale_sofia.data.sweeps import begin_sweep
+from sale_sofia.data.sweeps import begin_sweep, get_sweep
 from sale_sofia.monitoring.drift import review_drift
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.searches import begin_searches
@@ -44,6 +44,8 @@ class SiteReport:
     """What its adverts have too seldom (`at_least`), each in a sentence."""
     held_back: int = 0
     """How many of its new adverts are not shown as new."""
+    missing: str | None = None
+    """Why adverts of the portal were not seen, in one line."""
 
 
 def new_job_id(site: str) -> str:
@@ -143,4 +145,5 @@ def report(connection: Connection, job: Job, error: str | None = None) -> SiteRe
         reasons=failure_reasons(connection, job.id),
         shortfalls=[one["found"] for one in shortfalls(connection, job.id)],
         held_back=count_held(connection, job.id),
+        missing=sweep.missing if (sweep := get_sweep(connection, job.id)) else None,
     )

@@ -19,10 +19,10 @@ from sale_sofia.data.incidents import IncidentKind, Trouble, close_incident, ope
 from sale_sofia.data.job_model import Job
 from sale_sofia.data.jobs import get_job
 from sale_sofia.data.searches import Ended, searches_of
-from sale_sofia.data.sweeps import SweepFigures, adverts_seen, end_sweep, scope_of, usual_adverts
+from sale_sofia.data.sweeps import SweepFigures, adverts_seen, end_sweep, scope_of, spaced, usual_adverts
 from sale_sofia.monitoring.drift_counts import LISTING, sections_of
 from sale_sofia.scraping import frontier
-from sale_sofia.scraping.coverage import Coverage, spaced
+from sale_sofia.scraping.coverage import Coverage
 from sale_sofia.scraping.urls import target
 from sale_sofia.websites.registry import get_scraper
 
@@ -49,34 +49,36 @@ def finish_sweep(connection: Connection, job: Job, *, now: float) -> None:
     if reason is None:
         count_misses(connection, scope, at=now)
         gone = delist(connection, scope, get_scraper(job.site).config.delisting, now=now)
-    _tell(connection, job, scope, reason, now=now)
-    end_sweep(connection, job.id, _found(connection, job, scope), reason=reason, gone=gone, now=now)
+    found = _found(connection, job, scope)
+    _tell(connection, job, scope, reason, found, now=now)
+    end_sweep(connection, job.id, found, reason=reason, gone=gone, now=now)
 
 
-def _tell(connection: Connection, job: Job, scope: Scope, reason: str | None, *, now: float) -> None:
+def _tell(
+    connection: Connection, job: Job, scope: Scope, reason: str | None, found: SweepFigures, *, now: float
+) -> None:
     """Open and close what an operator hears of the sweep."""
     if reason is not None and (collapsed := _collapse(connection, scope)):
         trouble = Trouble(IncidentKind.COLLAPSE, job.site, f"{collapsed}; nothing is delisted", job.id)
         open_incident(connection, trouble, now=now)
-    short = _missing(connection, job, adverts_seen(connection, scope)) is not None
-    if short and job.listing_limit is None:
-        said = f"{job.site}: {reason}; nothing is delisted"
-        trouble = Trouble(IncidentKind.COVERAGE, job.site, said, job.id)
-        open_incident(connection, trouble, now=now)
+    if found.missing is not None:
+        said = f"{job.site}: {found.missing}; nothing is delisted"
+        open_incident(connection, Trouble(IncidentKind.COVERAGE, job.site, said, job.id), now=now)
     elif reason is None:
         close_incident(connection, IncidentKind.COVERAGE, job.site, now=now)
 
 
 def _found(connection: Connection, job: Job, scope: Scope) -> SweepFigures:
-    covered = Coverage(searches_of(connection, job.id))
+    covered, seen = Coverage(searches_of(connection, job.id)), adverts_seen(connection, scope)
     run = get_drift_run(connection, job.id)
     read = sections_of(run.counters).get(LISTING) if run else None
     return SweepFigures(
         announced=covered.announced,
         reachable=covered.reachable,
-        adverts=adverts_seen(connection, scope),
+        adverts=seen,
         opened=read.pages if read else 0,
         stored=read.facts.both if read else 0,
+        missing=_missing(connection, job, seen) if job.listing_limit is None else None,
     )
 
 

@@ -32,6 +32,9 @@ INCIDENTS = {
     IncidentKind.EMPTY_JOB: "the portal shows no advert for this search",
     IncidentKind.FAILED_JOB: "no page could be read",
     IncidentKind.COLLAPSE: "collapsed: 3 adverts, where 300 are usual; nothing is delisted",
+    IncidentKind.COVERAGE: (
+        "homes.bg: 1 000 of 11 204 seen, the portal shows 1 000 of a query; nothing is delisted"
+    ),
     IncidentKind.CIRCUIT_OPEN_LONG: "the circuit was open for 900 seconds",
     IncidentKind.STUCK_JOB: "nothing has moved for 3600 seconds",
     IncidentKind.NO_CRAWL: "the last complete crawl ended on 01.11.2026 08:00",

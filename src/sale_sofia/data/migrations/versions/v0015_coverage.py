@@ -43,3 +43,4 @@ def upgrade() -> None:
     op.add_column("frontier", sa.Column("search_id", _ID))
     for name in ("announced", "reachable", "opened", "stored"):
         op.add_column("sweeps", sa.Column(name, sa.Integer))
+    op.add_column("sweeps", sa.Column("missing", sa.Text))
