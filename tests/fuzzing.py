@@ -62,7 +62,8 @@ FIELDS = {
 def parse_any(name: str, given: tuple[str, ...]) -> None:
     """A parser takes any texts; what it makes of them fits a listing or is dropped."""
     field = RawField(given, 0, name, ARGUMENTS.get(name, {}))
-    normalise(RawListing("imot.bg", "https://www.imot.bg/", "1", {FIELDS.get(name, name): field}))
+    fields = {"views": RawField(("1",), 0, "number", {}), FIELDS.get(name, name): field}
+    normalise(RawListing("imot.bg", "https://www.imot.bg/", "1", fields))
 
 
 def read_any(site: str, page: Page) -> dict[str, Any]:
