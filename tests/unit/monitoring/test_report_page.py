@@ -28,7 +28,8 @@ def session(text: str = "30 s", url: str | None = "https://www.imot.bg/obiava-1"
     run = {
         "job_id": "imot.bg-1", "site": "imot.bg", "state": "COMPLETE", "created_at": 0.0, "started_at": 0.0,
         "finished_at": 3725.4, "error": text, "health": {"state": "degraded", "reasons": [text]},
-        "summary": SUMMARY, "domains": {"imot.bg": {"verdicts": {"ok": 1285, text: 41}}},
+        "summary": SUMMARY, "coverage": {"line": f"612 of 700 seen {text}"},
+        "domains": {"imot.bg": {"verdicts": {"ok": 1285, text: 41}}},
         "top_errors": [
             {
                 "class": text, "failed_pages": 12, "failed_requests": 2,

@@ -76,7 +76,10 @@ def test_days_of_trouble_are_no_complete_sweeps(days: Days) -> None:
         sweeps = list_sweeps(connection, limit=DAYS)[::-1]
         assert open_incidents(connection) != []
     assert {day for day, sweep in enumerate(sweeps) if not sweep.complete} == set(TROUBLE)
-    assert [sweeps[day].reason for day in (9, 20)] == ["1 of 3 searches failed", "1 of 1 searches failed"]
+    assert [sweeps[day].reason for day in (9, 20)] == [
+        "1 of 3 searches failed, 80 seen of an unknown number",
+        "1 of 1 searches failed",
+    ]
     assert (sweeps[30].reason or "").startswith("collapsed: ")
 
 

@@ -98,6 +98,9 @@ class World:
             external_id=identity(self.site, number),
             url=address(self.site, number),
             price_eur=self.prices[number],
+            area_sqm=70.0,
+            city="София",
+            property_type="apartment",
         )
         return Read(claim, listing)
 
