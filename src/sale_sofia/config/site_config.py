@@ -180,6 +180,12 @@ class SiteConfig(Table):
         cards = {section: table.fields for section, table in self.searches.items()}
         return {"listing": self.listing.fields, **cards}
 
+    @property
+    def rows_tables(self) -> dict[str, dict[str, RowsTable]]:
+        """The sets of labelled rows of each section."""
+        cards = {section: table.rows for section, table in self.searches.items()}
+        return {"listing": self.listing.rows, **cards}
+
     @model_validator(mode="after")
     def _know_every_json(self) -> "SiteConfig":
         unknown = sorted(set(_json_names(self.model_dump(by_alias=True))) - {CARD, *self.json_})

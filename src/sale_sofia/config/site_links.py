@@ -68,6 +68,8 @@ class Link(Table):
     attr: str | None = None
     own_text: bool = False
     """Leave out the text of inner elements."""
+    without: str | None = None
+    """With `css`: inner elements whose text does not count, like a crossed-out price."""
     glue: bool = False
     """Join the pieces of text without a line break, as the portal's own plain text does."""
     match: GroupPattern | None = None
@@ -82,6 +84,10 @@ class Link(Table):
             raise ValueError("a link has exactly one of css, row, jsonld, json, page")
         if (self.jsonld or self.json_) and not self.path:
             raise ValueError("a link with json or jsonld needs a path")
+        if self.form is not None and not self.path:
+            raise ValueError(
+                "form is for links with json or jsonld: it puts the values of their paths in a text"
+            )
         if self.form is not None and self.form.count("{}") != len(self.path):
             raise ValueError(f"form needs one {{}} for each of the {len(self.path)} paths")
         return self
@@ -103,6 +109,8 @@ class FieldTable(Table):
 class RowsTable(Table):
     """Labelled rows: label and value are elements of the row, or its text before and after a colon.
 
+    With `beside` the rows are their labels alone, and each value is the element after its label.
+
     With `json` the rows are the elements of the list at `path`, label and value two of their keys.
     """
 
@@ -111,6 +119,8 @@ class RowsTable(Table):
     path: str = ""
     label: str | None = None
     value: str | None = None
+    beside: bool = False
+    """With `css`: the element is a label; the next one beside it that is no line break holds the value."""
     before: str | None = None
     """With `css`: from the first such element on, rows belong to other adverts, whatever encloses them."""
 

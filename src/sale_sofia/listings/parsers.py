@@ -19,6 +19,7 @@ from sale_sofia.listings.vocabulary import meaning
 Parser = Callable[..., Facts]
 
 _BUILDING_STATE = re.compile(r"(?P<state>[^\d]*?)(?: ?(?P<years>\d{4}(?: ?- ?\d{4})?)(?: ?г(?:од)?\.?)?)?")
+_LISTED = re.compile(r",|\n| / ")
 _YEAR = re.compile(r"(\d{4})(?: ?г(?:од)?\.?)?")
 _YEARS_OF_SOFIA = range(1850, 2101)
 _HALF_CIRCLE = 180.0
@@ -32,8 +33,8 @@ def text(name: str, texts: Texts) -> Facts:
 
 
 def lines(name: str, texts: Texts) -> Facts:
-    """The text itself, line by line."""
-    return {name: texts[0] or None}
+    """The texts themselves, line by line."""
+    return {name: "\n".join(texts) or None}
 
 
 def names(name: str, texts: Texts) -> Facts:
@@ -105,8 +106,8 @@ def floor(_name: str, texts: Texts, *, bare: str = "storeys") -> Facts:
 
 def building(name: str, texts: Texts) -> Facts:
     """Construction, year and state from words like "Тухла, Въведен в експлоатация 2003 г."."""
-    parts = squeeze(texts[0]).split(",")
-    said = [fact for part in parts for fact in _building_part(part.strip()).items()]
+    parts = _LISTED.split(texts[0])
+    said = [fact for part in parts for fact in _building_part(squeeze(part)).items()]
     known = {(key, value) for key, value in said if value is not None}
     if len(known) > len(dict(known)):  # brick and panel at once: nothing says which
         return {"flags": (f"{name}_conflict",)}
@@ -142,14 +143,30 @@ def heating(_name: str, texts: Texts, *, yes: str) -> Facts:
 
 def heating_words(_name: str, texts: Texts) -> Facts:
     """Kinds of heating by their names."""
-    whole = meaning("heating_words", texts[0])
-    words = [whole] if whole else [meaning("heating_words", word) for word in texts[0].split(",")]
+    parts = [part for one in texts for part in one.split(" / ")]
+    words = [found for part in parts for found in _heating_kinds(part)]
     return {"heating": tuple(word for word in words if word)}
+
+
+def _heating_kinds(part: str) -> list[str | None]:
+    """A name may hold a comma itself."""
+    whole = meaning("heating_words", part)
+    return [whole] if whole else [meaning("heating_words", word) for word in part.split(",")]
 
 
 def furnishing(name: str, texts: Texts) -> Facts:
     """How much furniture comes with it."""
     return {name: meaning("furnishing", texts[0])}
+
+
+def condition(name: str, texts: Texts) -> Facts:
+    """In which state the inside is."""
+    return {name: meaning("conditions", texts[0])}
+
+
+def yes_no(name: str, texts: Texts) -> Facts:
+    """Whether it is so, from "да" or "не"."""
+    return {name: meaning("yes_no", texts[0])}
 
 
 def features(name: str, texts: Texts, *, between: str | None = None) -> Facts:
@@ -162,9 +179,10 @@ def features(name: str, texts: Texts, *, between: str | None = None) -> Facts:
     return facts
 
 
-def place(_name: str, texts: Texts) -> Facts:
-    """City, district and neighbourhood; a text that names two towns names none."""
-    found = parse_place(squeeze(texts[0]))
+def place(_name: str, texts: Texts, *, town: str | None = None) -> Facts:
+    """City, district and neighbourhood; two towns are none. `town` is the one that the text leaves out."""
+    text = squeeze(texts[0])
+    found = parse_place(f"{town}, {text}" if town else text)
     if found.conflict:
         return {"flags": ("place_conflict",)}
     return {"city": found.city, "district": found.district, "neighbourhood": found.neighbourhood}
@@ -207,15 +225,15 @@ def family_id(name: str, texts: Texts) -> Facts:
 PARSERS: Mapping[str, Parser] = {
     parser.__name__: parser
     for parser in (
-        area, building, coordinate, deal, expiry, family_id, features, floor, furnishing, heating,
+        area, building, condition, coordinate, deal, expiry, family_id, features, floor, furnishing, heating,
         heating_words, iso, lines, moment, names, number, offer, offer_code, offer_slug, phones, place,
-        previous_price, price, property_type, seller_kind, text, urls, vat, year,
+        previous_price, price, property_type, seller_kind, text, urls, vat, year, yes_no,
     )
 }  # fmt: skip
 NAMED_BY_FIELD: frozenset[str] = frozenset(
     {
-        "area", "coordinate", "expiry", "family_id", "features", "furnishing", "iso", "lines", "moment",
-        "names", "number", "text", "urls", "year",
+        "area", "condition", "coordinate", "expiry", "family_id", "features", "furnishing", "iso", "lines",
+        "moment", "names", "number", "text", "urls", "year", "yes_no",
     }
 )  # fmt: skip
 """Parsers whose fact has the name of their field, which has to be one that a listing knows."""
