@@ -1,6 +1,5 @@
 """A page of one portal given to the adapter of another is refused, for every pair."""
 
-import json
 from functools import cache
 from itertools import permutations
 
@@ -13,7 +12,7 @@ from sale_sofia.simulator.twin_portals import TWIN_PORTALS, render_twin
 from sale_sofia.simulator.world import make_world
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
-from shared import SHARED, needs_real_pages
+from shared import needs_real_pages, real_pages
 
 PAIRS = list(permutations(AVAILABLE_SITES, 2))
 LOCAL = "http://127.0.0.1:8701"
@@ -30,9 +29,8 @@ def rendered(site: str) -> list[Page]:
 
 @cache
 def real(site: str) -> list[Page]:
-    truth = json.loads((SHARED / "pages" / "truth.json").read_text("utf-8"))
-    told = [(path, one["url"]) for path, one in truth.items() if one["site"] == site]
-    return [Page(url, (SHARED / "pages" / path).read_bytes()) for path, url in told][:3]
+    told = [(path, one["url"]) for path, one in real_pages().items() if one["site"] == site]
+    return [Page(url, path.read_bytes()) for path, url in told][:3]
 
 
 def addresses(page: Page, wanted: str) -> list[str]:
