@@ -51,10 +51,10 @@ def seeds(site: str) -> list[Page]:
 
 
 FIELDS = {
-    "area": "area_sqm", "coordinate": "lat", "expiry": "updated_at", "features": "features",
-    "furnishing": "furnishing", "iso": "posted_at", "lines": "description", "moment": "updated_at",
-    "names": "features", "number": "floors_total", "text": "title", "urls": "photo_urls",
-    "year": "year_built",
+    "area": "area_sqm", "condition": "condition", "coordinate": "lat", "expiry": "updated_at",
+    "features": "features", "furnishing": "furnishing", "iso": "posted_at", "lines": "description",
+    "moment": "updated_at", "names": "features", "number": "floors_total", "text": "title",
+    "urls": "photo_urls", "year": "year_built", "yes_no": "elevator",
 }  # fmt: skip
 """The field under which each parser is used, where its facts bear the field's name."""
 

@@ -172,7 +172,10 @@ def test_wrong_input_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...],
 def test_sites_list() -> None:
     told = run("sites", "list", "--json")
     sites = {row["site"]: row for row in json.loads(told.stdout)["sites"]}
-    assert {"imot.bg", "bazar.bg", "homes.bg", "olx.bg", "imoti.com", "imoti.net", "alo.bg"} == set(sites)
+    assert set(sites) == {
+        "alo.bg", "bazar.bg", "homes.bg", "imot.bg", "imoti.com", "imoti.net", "luximmo.bg", "olx.bg",
+    "suprimmo.bg",
+    }  # fmt: skip
     assert (sites["imot.bg"]["delay_seconds"], sites["imot.bg"]["concurrency"]) == (3.0, 2)
     assert sites["bazar.bg"]["start_urls"] == ["https://bazar.bg/obiavi/prodazhba-apartamenti/sofia"]
     assert "www.imot.bg, imot.bg" in run("sites", "list").stdout

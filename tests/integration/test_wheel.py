@@ -145,5 +145,6 @@ def test_the_machine_is_found_ready_and_the_portals_known(place: Path) -> None:
     assert "Traceback" not in doctor.stderr
     listed = json.loads(run(place, "sites", "list", "--json").stdout)
     assert {one["site"] for one in listed["sites"]} == {
-        "alo.bg", "bazar.bg", "homes.bg", "imot.bg", "imoti.com", "imoti.net", "olx.bg",
+        "alo.bg", "bazar.bg", "homes.bg", "imot.bg", "imoti.com", "imoti.net", "luximmo.bg", "olx.bg",
+        "suprimmo.bg",
     }  # fmt: skip

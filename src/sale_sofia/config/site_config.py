@@ -266,6 +266,12 @@ class SiteConfig(Table):
         cards = {section: table.fields for section, table in self.searches.items()}
         return {"listing": self.listing.fields, **cards}
 
+    @property
+    def rows_tables(self) -> dict[str, dict[str, RowsTable]]:
+        """The sets of labelled rows of each section."""
+        cards = {section: table.rows for section, table in self.searches.items()}
+        return {"listing": self.listing.rows, **cards}
+
     @model_validator(mode="after")
     def _search_is_whole(self) -> "SiteConfig":
         if (self.search is None) != (self.urls.search is None) or (self.other_searches and not self.search):

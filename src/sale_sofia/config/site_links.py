@@ -69,6 +69,8 @@ class Link(Table):
     attr: str | None = None
     own_text: bool = False
     """Leave out the text of inner elements."""
+    without: str | None = None
+    """With `css`: inner elements whose text does not count, like a crossed-out price."""
     glue: bool = False
     """Join the pieces of text without a line break, as the portal's own plain text does."""
     match: GroupPattern | None = None
@@ -85,6 +87,8 @@ class Link(Table):
             raise ValueError("a link with json or jsonld needs a path")
         if self.path and not (self.jsonld or self.json_ or (self.css and self.attr)):
             raise ValueError("a path needs json, jsonld, or css and attr")
+        if self.form is not None and not self.path:
+            raise ValueError("form is for links with a path: it puts the values of their paths in a text")
         if self.form is not None and self.form.count("{}") != len(self.path):
             raise ValueError(f"form needs one {{}} for each of the {len(self.path)} paths")
         return self
@@ -106,6 +110,8 @@ class FieldTable(Table):
 class RowsTable(Table):
     """Labelled rows: label and value are elements of the row, or its text before and after a colon.
 
+    With `beside` the rows are their labels alone, and each value is the element after its label.
+
     With `json` the rows are the elements of the list at `path`, label and value two of their keys.
     """
 
@@ -116,6 +122,8 @@ class RowsTable(Table):
     value: str | None = None
     attr: str | None = None
     """With `css` and `value`: the value is this attribute of its element."""
+    beside: bool = False
+    """With `css`: the element is a label; the next one beside it that is no line break holds the value."""
     before: str | None = None
     """With `css`: from the first such element on, rows belong to other adverts, whatever encloses them."""
 

@@ -17,8 +17,12 @@ _AMOUNT = (  # up to 999 999 999 999: no property costs more, and longer numbers
 _CURRENCY = r"€|eur|euro|евро|лв\.?|лева|bgn"
 _PRICE = rf"(?:(?:{_AMOUNT}) ?(?:{_CURRENCY})|(?:{_CURRENCY}) ?(?:{_AMOUNT}))"
 _PER_MONTH = r"(?: ?/ ?(?:месец|мес\.?)| на месец)?"
+_VAT = r"(?: ?\(?(?:без|с)(?: вкл(?:\.|ючен[оа]?))? ддс\)?)?"
+_NOTES = rf"{_PER_MONTH}{_VAT}{_PER_MONTH}"
 _WHOLE = re.compile(
-    rf"(?:цена:? ?)?(?P<first>{_PRICE})(?:[ /,|()»]*(?P<second>{_PRICE}))? ?\)?{_PER_MONTH}", re.IGNORECASE
+    rf"(?:(?:цена|наем):? ?)?(?P<first>{_PRICE}){_NOTES}"
+    rf"(?:[ /,|()»]*(?P<second>{_PRICE}))? ?\)?{_NOTES}",
+    re.IGNORECASE,
 )
 _PARTS = re.compile(rf"(?P<amount>{_AMOUNT})|(?P<currency>{_CURRENCY})", re.IGNORECASE)
 

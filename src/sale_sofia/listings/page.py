@@ -1,6 +1,7 @@
 """A page as it came from the wire, and the one place where its bytes become text."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sale_sofia.listings.page_errors import (
@@ -86,7 +87,7 @@ def _without(body: bytes, spans: Spans) -> bytes:
 
 
 def decode(body: bytes, content_type: str | None = None) -> str:
-    """Bytes that are valid UTF-8 are UTF-8, otherwise the declared charset (header, then meta) must fit."""
+    """Bytes that are valid UTF-8 are UTF-8, otherwise a declared charset (header, then meta) must fit."""
     text = decode_json(body, content_type)
     if not _CYRILLIC.search(text):
         raise UndecodablePage("the page holds no Cyrillic letter: it is not a page of a Bulgarian portal")
@@ -117,22 +118,21 @@ def _as_utf8(body: bytes) -> str | None:
 
 
 def _as_declared(body: bytes, content_type: str | None) -> str:
-    charset = _declared_charset(body, content_type)
-    if charset is None:
+    charsets = _declared_charsets(body, content_type)
+    if not charsets:
         raise UndecodablePage("the page is not UTF-8 and declares no charset")
     if any(vowel[1:] in body and vowel in body for vowel in _UTF8_VOWELS):
         raise UndecodablePage(_MIXED)
-    try:
-        return body.decode(charset)
-    except (UnicodeError, LookupError):  # not every codec raises the narrower UnicodeDecodeError
-        raise UndecodablePage(f"the page is neither UTF-8 nor the {charset} it declares") from None
+    for charset in charsets:
+        with suppress(UnicodeError, LookupError):  # not every codec raises the narrower UnicodeDecodeError
+            return body.decode(charset)
+    raise UndecodablePage(f"the page is neither UTF-8 nor the {charsets[0]} it declares")
 
 
-def _declared_charset(body: bytes, content_type: str | None) -> str | None:
-    for place in ((content_type or "").encode(), body[:_HEAD_BYTES]):
-        if found := _DECLARED_CHARSET.search(place):
-            return found[1].decode("ascii").lower()
-    return None
+def _declared_charsets(body: bytes, content_type: str | None) -> list[str]:
+    """Header first. A page may declare two: suprimmo.bg says utf-8, then windows-1251, which it is."""
+    declared = (content_type or "").encode() + b" " + body[:_HEAD_BYTES]
+    return [found.decode("ascii").lower() for found in _DECLARED_CHARSET.findall(declared)]
 
 
 def _refuse_replaced_letters(text: str) -> None:

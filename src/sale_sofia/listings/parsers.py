@@ -5,7 +5,7 @@ the table gives, and returns facts under the names of `Listing`.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from sale_sofia.listings.dates import before_expiry, parse_iso, parse_moment
 from sale_sofia.listings.measures import parse_area, parse_count, parse_farmland, parse_floor
@@ -19,6 +19,7 @@ from sale_sofia.listings.vocabulary import meaning
 Parser = Callable[..., Facts]
 
 _BUILDING_STATE = re.compile(r"(?P<state>[^\d]*?)(?: ?(?P<years>\d{4}(?: ?- ?\d{4})?)(?: ?г(?:од)?\.?)?)?")
+_LISTED = re.compile(r",|\n| / ")
 _YEAR = re.compile(r"(\d{4})(?: ?г(?:од)?\.?)?")
 _YEARS_OF_SOFIA = range(1850, 2101)
 _HALF_CIRCLE = 180.0
@@ -34,8 +35,8 @@ def text(name: str, texts: Texts) -> Facts:
 
 
 def lines(name: str, texts: Texts) -> Facts:
-    """The text itself, line by line."""
-    return {name: texts[0] or None}
+    """The texts themselves, line by line."""
+    return {name: "\n".join(texts) or None}
 
 
 def names(name: str, texts: Texts) -> Facts:
@@ -122,9 +123,8 @@ def building(name: str, texts: Texts, *, words: Mapping[str, str] | None = None)
 
     `words` are a portal's own for them, and then no others count: what a "Да" under a label says.
     """
-    printed = squeeze(texts[0])
-    parts = (printed if words is None else words.get(printed, "")).split(",")
-    said = [fact for part in parts for fact in _building_part(part.strip()).items()]
+    printed = texts[0] if words is None else words.get(squeeze(texts[0]), "")
+    said = [fact for part in _LISTED.split(printed) for fact in _building_part(squeeze(part)).items()]
     known = {(key, value) for key, value in said if value is not None}
     if len(known) > len(dict(known)):  # brick and panel at once: nothing says which
         return {"flags": (f"{name}_conflict",)}
@@ -160,18 +160,30 @@ def heating(_name: str, texts: Texts, *, yes: str) -> Facts:
 
 def heating_words(_name: str, texts: Texts) -> Facts:
     """Kinds of heating by their names."""
-    return {"heating": tuple(dict.fromkeys(kind for one in texts for kind in _heating_kinds(one)))}
+    parts = [part for one in texts for part in one.split(" / ")]
+    words = [found for part in parts for found in _heating_kinds(part)]
+    return {"heating": tuple(dict.fromkeys(word for word in words if word))}
 
 
-def _heating_kinds(printed: str) -> Iterator[str]:
-    whole = meaning("heating_words", printed)
-    words = [whole] if whole else [meaning("heating_words", word) for word in printed.split(",")]
-    yield from filter(None, words)
+def _heating_kinds(part: str) -> list[str | None]:
+    """A name may hold a comma itself."""
+    whole = meaning("heating_words", part)
+    return [whole] if whole else [meaning("heating_words", word) for word in part.split(",")]
 
 
 def furnishing(name: str, texts: Texts) -> Facts:
     """How much furniture comes with it."""
     return {name: meaning("furnishing", texts[0])}
+
+
+def condition(name: str, texts: Texts) -> Facts:
+    """In which state the inside is."""
+    return {name: meaning("conditions", texts[0])}
+
+
+def yes_no(name: str, texts: Texts) -> Facts:
+    """Whether it is so, from "да" or "не"."""
+    return {name: meaning("yes_no", texts[0])}
 
 
 def features(name: str, texts: Texts, *, between: str | None = None) -> Facts:
@@ -184,9 +196,13 @@ def features(name: str, texts: Texts, *, between: str | None = None) -> Facts:
     return facts
 
 
-def place(_name: str, texts: Texts) -> Facts:
-    """City, district and neighbourhood; a text that names two towns names none, unknown words are flagged."""
-    found = parse_place(squeeze(texts[0]))
+def place(_name: str, texts: Texts, *, town: str | None = None) -> Facts:
+    """City, district and neighbourhood; two towns are none, unknown words are flagged.
+
+    `town` is the one that the text leaves out.
+    """
+    text = squeeze(texts[0])
+    found = parse_place(f"{town}, {text}" if town else text)
     if found.conflict:
         return {"flags": ("place_conflict",)}
     facts: Facts = {"city": found.city, "district": found.district, "neighbourhood": found.neighbourhood}
@@ -230,15 +246,16 @@ def family_id(name: str, texts: Texts) -> Facts:
 PARSERS: Mapping[str, Parser] = {
     parser.__name__: parser
     for parser in (
-        area, building, coordinate, deal, expiry, family_id, farmland, features, floor, furnishing, heating,
+        area, building, condition, coordinate, deal, expiry, family_id, farmland, features, floor, furnishing,
+        heating,
         heating_words, iso, lines, moment, names, number, offer, offer_code, offer_slug, phones, place,
-        previous_price, price, property_type, seller_kind, text, urls, vat, year,
+        previous_price, price, property_type, seller_kind, text, urls, vat, year, yes_no,
     )
 }  # fmt: skip
 NAMED_BY_FIELD: frozenset[str] = frozenset(
     {
-        "area", "coordinate", "expiry", "family_id", "features", "furnishing", "iso", "lines", "moment",
-        "names", "number", "text", "urls", "year",
+        "area", "condition", "coordinate", "expiry", "family_id", "features", "furnishing", "iso", "lines",
+        "moment", "names", "number", "text", "urls", "year", "yes_no",
     }
 )  # fmt: skip
 """Parsers whose fact has the name of their field, which has to be one that a listing knows."""

@@ -13,7 +13,9 @@ REAL: Final = {
     "homes.bg": "https://www.homes.bg",
     "imoti.com": "https://www.imoti.com",
     "imoti.net": "https://www.imoti.net",
+    "luximmo.bg": "https://www.luximmo.bg",
     "olx.bg": "https://www.olx.bg",
+    "suprimmo.bg": "https://www.suprimmo.bg",
 }
 _LEAD = re.compile(rb"(?:https?:)?(\\?/)\1(?:www\.|m\.)?\Z")
 _LONGEST_LEAD = 16

@@ -7,6 +7,7 @@ from sale_sofia.simulator.answers import Robots
 from sale_sofia.simulator.homes_bg import HomesPortal
 from sale_sofia.simulator.imoti_com import ImotiComPortal
 from sale_sofia.simulator.imoti_net import ImotiNetPortal
+from sale_sofia.simulator.luximmo_bg import LuximmoPortal
 from sale_sofia.simulator.model import World
 from sale_sofia.simulator.olx_bg import OlxPortal
 from sale_sofia.simulator.origin import REAL
@@ -14,12 +15,22 @@ from sale_sofia.simulator.other_pages import RenderedPage
 from sale_sofia.simulator.page_cache import PageCache
 from sale_sofia.simulator.search_index import Scope
 from sale_sofia.simulator.stock import Stock
+from sale_sofia.simulator.suprimmo_bg import SuprimmoPortal
 from sale_sofia.simulator.truth import search_truth
 from sale_sofia.simulator.twin_portal import DEALS, TwinPortal
 from sale_sofia.simulator.twins import TwinAdvert, twin_adverts
 
 TWIN_PORTALS: dict[str, type[TwinPortal]] = {
-    portal.site: portal for portal in (AloPortal, HomesPortal, ImotiComPortal, ImotiNetPortal, OlxPortal)
+    portal.site: portal
+    for portal in (
+        AloPortal,
+        HomesPortal,
+        ImotiComPortal,
+        ImotiNetPortal,
+        LuximmoPortal,
+        OlxPortal,
+        SuprimmoPortal,
+    )
 }
 _NO_CACHE = 1
 

@@ -14,7 +14,9 @@ TWINS: Final = {
     "homes.bg": 1_000_000,
     "imoti.com": 20_000_000,
     "imoti.net": 6_000_000,
+    "luximmo.bg": 300_000,
     "olx.bg": 140_000_000,
+    "suprimmo.bg": 600_000,
 }
 """Each portal and the number its adverts begin with; every property has a number of its own."""
 _HOME = "София"

@@ -15,6 +15,8 @@ from sale_sofia.websites.json_data import find_at, find_first, keys_of, scalar_t
 Rows = Mapping[str, str]
 
 _AMBIGUOUS = ""
+_BETWEEN = frozenset({"-text", "-comment", "br"})
+"""What may stand between a label and the element that is its value, by the parser's names."""
 
 
 def node_text(node: LexborNode, *, own: bool = False, glue: bool = False) -> str:
@@ -24,9 +26,18 @@ def node_text(node: LexborNode, *, own: bool = False, glue: bool = False) -> str
 
 def node_value(node: LexborNode, link: Link) -> str:
     """What a link reads of an element: its text, or one of its attributes."""
-    if link.attr is None:
-        return node_text(node, own=link.own_text, glue=link.glue)
-    return attribute(node, link.attr)
+    if link.attr is not None:
+        return attribute(node, link.attr)
+    shown = node if link.without is None else _without(node, link.without)
+    return node_text(shown, own=link.own_text, glue=link.glue)
+
+
+def _without(node: LexborNode, css: str) -> LexborNode:
+    """A copy of the element in which these inner ones do not stand."""
+    copy = LexborHTMLParser(node.html or "")
+    for inner in copy.css(css):
+        inner.decompose()
+    return copy.body or node
 
 
 def attribute(node: LexborNode, name: str) -> str:
@@ -75,6 +86,8 @@ def _joined(pairs: Iterable[tuple[str, str]]) -> Rows:
 
 
 def _row(node: LexborNode, table: RowsTable) -> tuple[str, str]:
+    if table.beside:
+        return node_text(node), _text_beside(node)
     if table.label is None or table.value is None:
         label, _, value = node_text(node).partition(":")
         return label, value.strip()
@@ -86,6 +99,13 @@ def _row(node: LexborNode, table: RowsTable) -> tuple[str, str]:
 
 def _row_value(node: LexborNode, attr: str | None) -> str:
     return node_text(node) if attr is None else attribute(node, attr)
+
+
+def _text_beside(node: LexborNode) -> str:
+    beside = node.next
+    while beside is not None and beside.tag in _BETWEEN:
+        beside = beside.next
+    return "" if beside is None else node_text(beside)
 
 
 def _value(element: Any, key: str | None) -> str:  # noqa: ANN401 - whatever the page holds

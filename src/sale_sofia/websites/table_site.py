@@ -7,6 +7,7 @@ from inspect import getfullargspec
 from typing import Any, NoReturn
 
 from sale_sofia.config.site_config import IdSplit, SiteConfig, SiteConfigError
+from sale_sofia.config.site_links import FieldTable, RowsTable
 from sale_sofia.listings.model import FACTS
 from sale_sofia.listings.page import Page, PageLimits
 from sale_sofia.listings.page_errors import (
@@ -211,8 +212,19 @@ def _refuse_unknown(config: SiteConfig) -> None:
             place = f"{config.site}.yaml: {section}.fields.{name}"
             if wrong := _wrong_parser(*field.parser):
                 raise SiteConfigError(f"{place}.parse: {wrong}")
+            if wrong := _wrong_rows(field, config.rows_tables[section]):
+                raise SiteConfigError(f"{place}: {wrong}")
             if field.parser[0] in NAMED_BY_FIELD and name not in FACTS:
                 raise SiteConfigError(f"{place}: an advert has no such field; allowed: {', '.join(FACTS)}")
+
+
+def _wrong_rows(field: FieldTable, known: Mapping[str, RowsTable]) -> str | None:
+    named = {link.rows for link in (*field.links, *field.agree) if link.row is not None}
+    unknown = sorted(named - known.keys())
+    if not unknown:
+        return None
+    there_are = f"there are {', '.join(sorted(known))}: name one with rows:" if known else "there are none"
+    return f"no rows named {', '.join(unknown)}; {there_are}"
 
 
 def _wrong_parser(name: str, arguments: Mapping[str, Any]) -> str | None:

@@ -15,7 +15,10 @@ from sale_sofia.config.site_config import (
     start_urls_of,
 )
 
-INSTALLED = ("alo.bg", "bazar.bg", "homes.bg", "imot.bg", "imoti.com", "imoti.net", "olx.bg")
+INSTALLED = (
+    "alo.bg", "bazar.bg", "homes.bg", "imot.bg", "imoti.com", "imoti.net", "luximmo.bg", "olx.bg",
+    "suprimmo.bg",
+)  # fmt: skip
 
 
 @pytest.fixture

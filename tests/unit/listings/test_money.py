@@ -23,6 +23,8 @@ from sale_sofia.listings.money import BGN_PER_EUR, Money, parse_money, parse_num
         ("500 € / месец", 500, None),
         ("149900 EUR", 149900, None),
         ("195 583 лв.", 100000, 195583),
+        ("400 000\n€\n(без ДДС)\n782 332\nлв.\n(без ДДС)", 400000, 782332),
+        ("Наем 2 308 € /месец 4 514 лв. /месец (без ДДС)", 2308, 4514),
     ],
 )
 def test_a_printed_price(printed: str, eur: float, bgn: float | None) -> None:
@@ -44,6 +46,7 @@ def test_a_printed_price(printed: str, eur: float, bgn: float | None) -> None:
         "999" + " 999" * 100 + " €",
         "149 9 €0",
         "149 900 € 293 178.92 лв. Не се начислява ДДС",
+        "149 900 € без мебели",
         "(2 677 €, 5 235.76 лв./m2)",
     ],
 )

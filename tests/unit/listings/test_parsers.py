@@ -247,3 +247,40 @@ def test_words_of_a_place_that_are_not_known_are_flagged() -> None:
     }  # fmt: skip
     assert "flags" not in read("place", "София, Център, бул. Евлоги Георгиев")
     assert read("place", "до парка")["flags"] == ("place_unknown",)
+
+
+@pytest.mark.parametrize(
+    ("texts", "construction"),
+    [
+        (("Панел",), "panel"),
+        (("Високи тавани (над 2.85 м)\nСтоманобетонна конструкция",), "concrete"),
+        (("Тухла / Цялостно ремонтиран имот",), "brick"),
+        (("Стоманобетонна конструкция\nТухла",), None),
+    ],
+)
+def test_construction_from_a_list(texts: tuple[str, ...], construction: str | None) -> None:
+    assert read("building", *texts).get("construction") == construction
+
+
+def test_heating_from_a_list() -> None:
+    assert read("heating_words", "Климатици / ТЕЦ") == {"heating": ("air_conditioner", "district")}
+    assert read("heating_words", "Парно на газ / Термопомпа") == {"heating": ("gas",)}
+    electric = "Уреди на ел. ток (духалки, ел. радиатори и др.)"
+    assert read("heating_words", f"{electric} / Камина") == {"heating": ("electric", "solid_fuel")}
+
+
+def test_condition_and_yes_or_no() -> None:
+    assert read("condition", "БДС (на шпакловка и замазка)") == {"field": "bare"}
+    assert read("condition", "отлично") == {"field": None}
+    assert [read("yes_no", word)["field"] for word in ("да", "Не", "1")] == [True, False, None]
+
+
+def test_a_place_whose_town_the_portal_leaves_out() -> None:
+    known = read("place", "кв. Лозенец", town="София")
+    assert known == {"city": "София", "district": "Лозенец", "neighbourhood": "Лозенец"}
+    assert read("place", "кв. Няма такъв", town="София")["neighbourhood"] is None
+    assert read("place", "кв. Лозенец")["city"] is None
+
+
+def test_lines_of_several_texts() -> None:
+    assert read("lines", "Светъл имот.", "С мазе.") == {"field": "Светъл имот.\nС мазе."}

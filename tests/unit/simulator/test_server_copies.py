@@ -149,7 +149,10 @@ def test_how_many_adverts_are_different(properties: int, distinct: int | None, o
     [
         (
             {"sites": ("imot.bg", "holmes.bg")},
-            "the sites are imot.bg, bazar.bg, alo.bg, homes.bg, imoti.com, imoti.net, olx.bg",
+            (
+                "the sites are imot.bg, bazar.bg, alo.bg, homes.bg, imoti.com, imoti.net, luximmo.bg, "
+                "olx.bg, suprimmo.bg"
+            ),
         ),
         ({"sites": ()}, "name each site once"),
         ({"sites": ("imot.bg", "imot.bg")}, "name each site once"),

@@ -6,8 +6,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from sale_sofia.config.site_links import PagingTable
+from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.websites.addresses import absolute, following, is_of
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.splitting import Hints, Parts
 
 MORE = {"css": "x"}
 
@@ -79,14 +81,85 @@ def test_the_number_in_an_olx_address(code: str, number: str) -> None:
     assert site.listing_id("https://www.olx.bg/d/ad/apartament.html") is None
 
 
-def test_imoti_com_is_cut_by_neighbourhood_and_type() -> None:
+def ids_of(url: str) -> list[str]:
+    return [one for one in parse_qs(urlsplit(url).query)["sraion"][0].split("~") if one]
+
+
+def test_imoti_com_is_cut_by_groups_of_neighbourhoods_and_by_type() -> None:
     site, base = get_scraper("imoti.com"), "https://www.imoti.com/prodazhbi/grad-sofiya"
     parts = site.split(f"{base}/dvustaini/page-2")
-    assert len(parts) == 193
-    assert f"{base}/lozenets/dvustaini" in parts
+    assert {urlsplit(part).path for part in parts} == {"/prodazhbi/grad-sofiya/dvustaini"}
+    assert [one for part in parts for one in ids_of(part)] == [str(one.id) for one in neighbourhoods()]
+    smaller = site.split(parts[0])
+    assert [one for part in smaller for one in ids_of(part)] == ids_of(parts[0])
+    assert site.split(f"{base}/dvustaini?sraion=10~") == ()
     assert len(site.split(f"{base}/lozenets")) == 19
     assert site.split(f"{base}/lozenets/dvustaini") == ()
     assert {site.kind_of(part) for part in parts} == {"search"}
+
+
+def test_so_many_groups_that_each_fits_under_the_cap() -> None:
+    hints = Hints(total=12_000, most=2000)
+    parts = get_scraper("imoti.com").parts("https://www.imoti.com/prodazhbi/grad-sofiya/dvustaini", hints)
+    assert (parts.way, len(parts.urls)) == ("sraion", 8)
+    sizes = {len(ids_of(part)) for part in parts.urls}
+    assert sizes <= {24, 25}
+
+
+def test_ids_that_are_not_known_are_asked_for_first() -> None:
+    site, search = (
+        get_scraper("homes.bg"),
+        "https://www.homes.bg/api/offers?typeId=ApartmentSell&stopIndex=99",
+    )
+    asked = site.parts(search, Hints())
+    assert asked.urls == ()
+    assert asked.ids_page == (
+        "https://www.homes.bg/api/neighbourhoods?locationId=1&agencyId=&typeId=ApartmentSell"
+    )
+    known = site.parts(search, Hints(ids={"neighbourhoods[]": ("487", "526", "421")}, total=2000, most=1000))
+    assert known.urls == (
+        f"{search}&neighbourhoods[]=487",
+        f"{search}&neighbourhoods[]=526",
+        f"{search}&neighbourhoods[]=421",
+    )
+    assert site.parts(search, Hints(useless=frozenset({"neighbourhoods[]"}))) == Parts()
+
+
+def test_imot_bg_is_cut_by_neighbourhood_and_then_by_the_types_it_asks_for() -> None:
+    site = get_scraper("imot.bg")
+    base = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya"
+    parts = site.split(f"{base}/ednostaen?type_home=2~3~4~5~6~")
+    assert len(parts) == 193
+    assert f"{base}/lozenets/ednostaen?type_home=2~3~4~5~6~" in parts
+    assert site.split(f"{base}/lozenets/ednostaen?type_home=2~6~") == tuple(
+        f"{base}/lozenets/{kind}" for kind in ("ednostaen", "dvustaen", "mezonet")
+    )
+    assert len(site.split(f"{base}/lozenets")) == 20
+    assert site.split(f"{base}/lozenets/dvustaen") == ()
+
+
+def test_imoti_net_is_cut_by_type_alone() -> None:
+    site, base = get_scraper("imoti.net"), "https://www.imoti.net/bg/obiavi/r/prodava/sofia"
+    parts = site.split(f"{base}/")
+    assert f"{base}/dvustaen" in parts
+    assert site.split(f"{base}/dvustaen") == ()
+    assert {site.kind_of(part) for part in parts} == {"search"}
+
+
+def test_pages_and_interface_of_olx_take_other_filters() -> None:
+    pages = get_scraper("olx.bg").split("https://www.olx.bg/nedvizhimi-imoti/prodazhbi/apartamenti/")
+    assert all("search[filter_float_price:from]=" in part for part in pages)
+
+
+def test_a_window_moves_by_its_own_size() -> None:
+    table = get_scraper("homes.bg").config.search
+    paging = table.paging if table else None
+    assert paging is not None
+    url = "https://www.homes.bg/api/offers?typeId=A&startIndex=40&stopIndex=59"
+    assert (
+        following(url, paging, None) == "https://www.homes.bg/api/offers?typeId=A&startIndex=60&stopIndex=79"
+    )
+    assert following("https://www.homes.bg/api/offers?typeId=A", paging, None) is None
 
 
 def test_olx_is_cut_by_price_until_nothing_is_left_to_cut() -> None:

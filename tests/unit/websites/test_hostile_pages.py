@@ -16,7 +16,9 @@ LISTING_URLS = {
     "imot.bg": "https://www.imot.bg/obiava-1b177634821891002-prodava-dvustaen-apartament-grad-sofiya-borovo",
     "imoti.com": "https://www.imoti.com/obiava/68500450/prodava-2-staen-grad-sofiya-belite-brezi",
     "imoti.net": "https://www.imoti.net/bg/obiava/prodava/sofia/oborishte/garaj/6196041/",
+    "luximmo.bg": "https://www.luximmo.bg/bulgaria/oblast-sofia/sofiya/a/luksozen-imot-45320-b.html",
     "olx.bg": "https://www.olx.bg/d/ad/dvustaen-apartament-CID368-ID9TEbg.html",
+    "suprimmo.bg": "https://www.suprimmo.bg/imot-132801-tristaen-apartament/",
 }
 SEARCH_URLS = {
     "alo.bg": "https://www.alo.bg/obiavi/imoti-prodajbi/apartamenti-stai/?region_id=22&location_ids=4342",
@@ -25,7 +27,9 @@ SEARCH_URLS = {
     "imot.bg": "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya",
     "imoti.com": "https://www.imoti.com/prodazhbi/grad-sofiya/dvustaini",
     "imoti.net": "https://www.imoti.net/bg/obiavi/r/prodava/sofia/",
+    "luximmo.bg": "https://www.luximmo.bg/prodajba/bulgaria/oblast-sofiya/sofiya-luksozni-imoti/index.html",
     "olx.bg": "https://www.olx.bg/api/v1/offers/?offset=0&limit=40&category_id=524",
+    "suprimmo.bg": "https://www.suprimmo.bg/prodajba/bulgaria/oblast-sofiya/sofiya-imoti/",
 }
 STATES = {
     "homes.bg": "<script>window.__PRELOADED_STATE__ = {}</script>",

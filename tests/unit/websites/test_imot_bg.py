@@ -49,7 +49,9 @@ def test_an_unknown_portal_is_refused_with_those_we_know() -> None:
         "imot.bg",
         "imoti.com",
         "imoti.net",
+        "luximmo.bg",
         "olx.bg",
+        "suprimmo.bg",
     )
     with pytest.raises(
         UnknownSite, match=r"no site 'imot'; allowed: alo\.bg, bazar\.bg, homes\.bg, imot\.bg, "

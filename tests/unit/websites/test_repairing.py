@@ -18,7 +18,7 @@ BASE = load_site_config("imot.bg").model_dump(by_alias=True, exclude_defaults=Tr
 def site_of(fields: Mapping[str, Any], rows: Mapping[str, Any] | None = None) -> TableSite:
     listing = {"ids": [{"css": "#id"}], "fields": fields, "rows": rows or {}}
     json_sources = {"state": {"after": "STATE="}}
-    given = {**BASE, "proof": [], "listing": listing, "json": json_sources, "split": None}
+    given = {**BASE, "proof": [], "listing": listing, "json": json_sources, "split": ()}
     return TableSite(SiteConfig.model_validate(given), page_limits())
 
 

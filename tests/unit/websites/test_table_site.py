@@ -87,6 +87,25 @@ def test_a_label_with_two_values_says_nothing(site: TableSite) -> None:
     assert (read.area_sqm, read.floor) == (None, 2)
 
 
+def test_a_value_beside_its_label(tmp_path: Path) -> None:
+    beside = make_site(
+        tmp_path, SITE.replace("params: {css: 'li'}", "params: {css: 'p > span', beside: true}")
+    )
+    body = (
+        "<p><span>Етажност</span><br><b>9</b><br> <span>Етаж: </span><!-- --><br><b><b>2-ри</b> от 6</b>"
+        "<span>Площ</span><b>70 м²</b><span>Двор</span></p>"
+    )
+    read = normalise(beside.listing(page(CANONICAL + body)))
+    assert (read.floor, read.floors_total, read.area_sqm) == (2, 6, 70)
+
+
+def test_inner_elements_that_do_not_count(tmp_path: Path) -> None:
+    text = SITE.replace("{css: '.new-price'}", "{css: '.new-price', without: 's, small'}")
+    body = "<p class=new-price><s>110 000 €</s> 99 000 € <small>(без такси)</small></p>"
+    raw = make_site(tmp_path, text).listing(page(CANONICAL + body))
+    assert raw.fields["price"].texts == ("99 000 €",)
+
+
 def test_what_stands_between_two_marks_is_not_read(tmp_path: Path) -> None:
     site = make_site(tmp_path, SITE.replace("listing:\n", "listing:\n  skip: [[<stats>, </stats>]]\n", 1))
     price = "<stats><p class=price>1 €</p></stats><p class=price>99 000 €</p>"
@@ -184,6 +203,30 @@ def test_an_unknown_parser_is_refused_by_name(tmp_path: Path) -> None:
         SiteConfigError, match=r"listing\.fields\.price\.parse: no parser prise; allowed: area, "
     ):
         make_site(tmp_path, SITE.replace("parse: price}\n    area", "parse: prise}\n    area"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            "{row: Етаж}",
+            "{row: Етаж, rows: more}",
+            "listing.fields.floor: no rows named more; there are params: name one with rows:",
+        ),
+        ("{css: b}", "{row: Цена}", "search.fields.price: no rows named params; there are none"),
+    ],
+)
+def test_rows_that_are_not_there_are_refused_by_name(
+    tmp_path: Path, old: str, new: str, sentence: str
+) -> None:
+    with pytest.raises(SiteConfigError) as raised:
+        make_site(tmp_path, SITE.replace(old, new))
+    assert sentence in str(raised.value)
+
+
+def test_a_form_without_a_path_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SiteConfigError, match="form is for links with a path"):
+        make_site(tmp_path, SITE.replace("{css: '.price'}", "{css: '.price', form: '{} €'}"))
 
 
 def test_a_fact_that_no_listing_has_is_refused_by_name(tmp_path: Path) -> None:
