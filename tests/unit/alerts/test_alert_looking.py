@@ -17,8 +17,9 @@ from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import IncidentKind
 from sale_sofia.data.job_model import CELERY
 from sale_sofia.data.jobs import JobState, create_job, set_job_state
+from sale_sofia.data.news import release_all
 from sale_sofia.data.saved_searches import save_search
-from sale_sofia.data.schema import jobs
+from sale_sofia.data.schema import jobs, listings
 from sale_sofia.properties import overrides
 from unit.data.helpers import database
 
@@ -177,6 +178,25 @@ def test_a_portal_whose_pages_changed_is_held_back(lookout: Lookout) -> None:
     world.ends(IncidentKind.DRIFT_PRICE, "alo.bg")
     lookout.look(1)
     assert sorted(lookout.told())[2:] == ["new n1", "new n2"]
+
+
+def test_an_advert_that_no_run_has_read_right_is_told_when_one_has(lookout: Lookout) -> None:
+    """Also where its portal is fine again: the run that ended the incident did not open it."""
+    world = lookout.world
+    lookout.look()
+    world.now += DAY
+    world.seen("n1", 101, site="alo.bg")
+    world.seen("n2", 102, site="alo.bg")
+    with world.database.write() as connection:
+        own = listings.update().where(listings.c.external_id == "n1")
+        connection.execute(own.values(held_by="j", new_at=world.now))
+    lookout.look()
+    assert lookout.told() == ["new n2"]
+    with world.database.write() as connection:
+        release_all(connection, "alo.bg", now=world.now)
+    lookout.look()
+    lookout.look(1)
+    assert sorted(lookout.told()) == ["new n1", "new n2"]
 
 
 def test_while_a_portal_is_crawled_nothing_of_it_is_told(lookout: Lookout) -> None:
