@@ -119,7 +119,8 @@ def test_what_ends_with_a_plus_is_no_total(printed: str, total: int | None) -> N
 ADVERT: dict[str, Any] = {
     "pntxt": "Продава ", "pubtypetxt": "2-стаен", "nraion": "град София", "craion": "Лозенец",
     "price": "99 999", "currency": "€", "price_type": "", "price2": "195 581,04", "currency2": "лв.",
-    "area": 51, "area_type": "кв.м", "et": "3-ти", "etmax": "", "tec": "-", "tel": "-", "mraion": "42.710195,23.311738,0",
+    "area": 51, "area_type": "кв.м", "et": "3-ти", "etmax": "", "tec": "-", "tel": "-",
+    "mraion": "42.710195,23.311738,0",
     "similar": [{"price": " 1 €", "area": "1 кв.м", "pubtype": "Парцел", "views": 1}],
 }  # fmt: skip
 ABSENT = object()
