@@ -230,3 +230,12 @@ def test_a_page_that_gives_only_its_id_is_no_advert() -> None:
         assert com_page(data)["error"]["type"] == "layout_changed"
     told = com_page({"url": "/obiava/85000001/x", "advert": {"h1": "Продава", "ida": "1b176790617543967"}})
     assert told["error"]["message"] == "of the advert nothing is found but its id and its title"
+
+
+def test_a_gallery_before_it_runs_and_plans_beside_it() -> None:
+    slides = "".join(f'<div><img src="/web/{name}.jpg"></div>' for name in ("a", "b", "a"))
+    popup = '<div data-popup="{}"><img src="/web/loading.png"><div class="gallery-slider-pics">{}</div></div>'
+    plan = popup.format("sketch", '<div class="owl-item"><img src="/web/plan.jpg"></div>')
+    photos = ["https://www.imoti.net/web/a.jpg", "https://www.imoti.net/web/b.jpg"]
+    assert net("1 €", more=popup.format("gallery", slides) + plan)["photo_urls"] == photos
+    assert net("1 €", more=plan)["photo_urls"] == []
