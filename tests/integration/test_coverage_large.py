@@ -123,6 +123,17 @@ def test_ids_are_asked_for_once_and_kept(database: Database) -> None:
     assert not any("/api/neighbourhoods" in url for url in sweep.asked)
 
 
+def test_without_the_ids_a_search_is_read_as_far_as_it_goes(database: Database, tmp_path: Path) -> None:
+    def no_ids(tables: dict[str, Any]) -> None:
+        tables["split"][0]["ids"]["page"] = "/api/nothing-here"
+
+    with changed_site(tmp_path / "sites", "homes.bg", no_ids):
+        done = run(sweep := sweep_of(database, "homes.bg"))
+    said = "1 000 of 11 000 seen, the portal shows 1 000 of a query"
+    assert (done.complete, done.reason) == (False, said)
+    assert sum("nothing-here" in url for url in sweep.asked) == 1
+
+
 def test_a_filter_that_lowers_no_total_is_reported_and_not_used(database: Database) -> None:
     sweep = sweep_of(database, "homes.bg", PortalOptions(filters_ignored=True))
     done = run(sweep)

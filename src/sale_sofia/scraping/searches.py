@@ -34,9 +34,8 @@ from sale_sofia.data.searches import (
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.outcomes import Failed, Found, Gone
 from sale_sofia.scraping.urls import Target, target
-from sale_sofia.websites.base import Site
 from sale_sofia.websites.splitting import Hints
-from sale_sofia.websites.table_site import IDS
+from sale_sofia.websites.table_site import IDS, TableSite
 
 log: Final = logging.getLogger(__name__)
 SITEMAP: Final = "sitemap"
@@ -75,7 +74,7 @@ class SearchSteps:
 
     connection: Connection
     job_id: str
-    site: Site
+    site: TableSite
     now: float
 
     @cached_property
@@ -90,7 +89,7 @@ class SearchSteps:
             return self._add_page(page.following, None)
         self._learn(page)
         if page.section == IDS:
-            return self._cut_waiting()
+            return self._reopen_waiting()
         if before.ended is not None:
             return 0  # it was decided meanwhile, by another page
         if page.moved and before.parent_id is not None and not before.pages:
@@ -103,7 +102,7 @@ class SearchSteps:
         if search is None:
             return 0
         if search.ended is Ended.WAITING:
-            return self._read_on_all_waiting()
+            return self._reopen_waiting()
         if isinstance(outcome, Failed):
             return self._begin_elsewhere(search) if outcome.forbidden else 0
         if search.ended is None:
@@ -157,19 +156,30 @@ class SearchSteps:
 
     def _cut_up(self, search: Search, page: Found | None) -> int:
         """Cut the search by the first way that can; nothing where none does."""
-        parts = self.site.parts(search.url, self._hints(search, page))
-        if parts.urls:
-            return self._cut(search, [target(self.site, url) for url in parts.urls], parts.way)
-        if parts.ids_page is None:
-            return 0
+        hints = self._hints(search, page)
+        while True:
+            parts = self.site.parts(search.url, hints)
+            if parts.urls:
+                return self._cut(search, [target(self.site, url) for url in parts.urls], parts.way)
+            if parts.ids_page is None:
+                return 0
+            if self._waits_for(search, target(self.site, parts.ids_page)):
+                return 1
+            hints = replace(hints, useless=hints.useless | {parts.way})  # its ids could not be had
+
+    def _waits_for(self, search: Search, ids_page: Target) -> bool:
+        """Put the search off until this page is read; not where that was tried already."""
+        new = frontier.add_targets(self.connection, self.job_id, [ids_page], search_id=search.id)
+        if not new and not self._waiting():
+            return False
         self._end(search, Ended.WAITING)
-        ids_page = target(self.site, parts.ids_page)
-        return frontier.add_targets(self.connection, self.job_id, [ids_page], search_id=search.id) or 1
+        return True
 
     def _hints(self, search: Search, page: Found | None) -> Hints:
         known = search.exact or (page is not None and page.last_page is not None)
         by_pages = page.most_pages * len(page.adverts) if page and page.most_pages else None
-        most = (page.most if page else None) or by_pages or self.learnt.most
+        by_file = [one.most for one in self.site.config.searches.values() if one.most]
+        most = (page.most if page else None) or by_pages or self.learnt.most or min(by_file, default=None)
         return Hints(
             total=search.announced if known else None,
             most=most,
@@ -181,16 +191,12 @@ class SearchSteps:
         self._end(search, Ended.SPLIT)
         return _add_searches(self.connection, self.job_id, parts, parent_id=search.id, way=way)
 
-    def _cut_waiting(self) -> int:
-        """The ids are known now: cut what waited for them."""
-        return sum(self._reopened(one) for one in self._waiting())
-
-    def _read_on_all_waiting(self) -> int:
-        """The ids cannot be had: what waited for them is cut in another way, or read as far as it goes."""
-        for way in {self.site.parts(one.url, self._hints(one, None)).way for one in self._waiting()}:
-            learn_useless(self.connection, self.site.name, way, now=self.now)
-        self._look_again()
-        return self._cut_waiting()
+    def _reopen_waiting(self) -> int:
+        """The page that lists ids was read, or cannot be: cut what waited for it, or read it to its end."""
+        waiting = self._waiting()
+        for one in waiting:
+            self._end(one, None)
+        return sum(self._reopened(one) for one in waiting)
 
     def _waiting(self) -> list[Search]:
         own = searches_of(self.connection, self.job_id)
