@@ -395,13 +395,18 @@ def load_start_urls(folder: Path = CONFIG_FOLDER) -> Mapping[str, tuple[str, ...
     return {site: tuple(urls) for site, urls in start_urls.items()}
 
 
+def known_starts(site: str) -> tuple[str, ...]:
+    """Where a crawl of this portal begins: as its file says, else as `start_urls.yaml` does; or nothing."""
+    return load_site_config(site).start_urls or load_start_urls().get(site, ())
+
+
 def start_urls_of(site: str) -> tuple[str, ...]:
     """Where a crawl of this portal begins: as its file says, else as `start_urls.yaml` does.
 
     Raises:
         SiteConfigError: neither says.
     """
-    found = load_site_config(site).start_urls or load_start_urls().get(site, ())
+    found = known_starts(site)
     if not found:
         raise SiteConfigError(f"{site}: its file names no start_urls; give one with --start-url")
     return found
