@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from large_portals import answer_to
 from sale_sofia.data.database import Database
@@ -12,7 +12,7 @@ from sale_sofia.fetching.base import Response
 from sale_sofia.resilience.errors import CrawlError
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.jobs import begin_job, known_job
+from sale_sofia.scraping.jobs import begin_job, end_job, known_job
 from sale_sofia.scraping.judging import Judge
 from sale_sofia.scraping.outcomes import Failed, Outcome
 from sale_sofia.scraping.sweeping import finish_sweep
@@ -32,34 +32,40 @@ class SearchSweep:
     now: float = 1_000_000.0
     asked: list[str] = field(default_factory=list)
     """Every request, in order."""
+    forbidden: str | None = None
+    """The path that robots.txt forbids."""
+    job_id: str = ""
 
-    def run(self, start_urls: list[str]) -> Sweep:
-        """One sweep from these searches; adverts are not opened."""
+    def run(self, start_urls: list[str], *, adverts: bool = False) -> Sweep:
+        """One sweep from these searches; adverts are opened only when asked for."""
         site = get_scraper(self.portal.site)
         self.now += 86_400
         with self.database.write() as connection:
-            job_id = begin_job(connection, site, start_urls, limit=None, now=self.now)
+            self.job_id = begin_job(connection, site, start_urls, limit=None, now=self.now)
         judge = Judge(site, site.config.proof)
-        for claim in self._claims(job_id):
+        for claim in self._claims(self.job_id, adverts=adverts):
             outcome = self._answered(judge, claim)
             with self.database.write() as connection:
-                write_batch(connection, Ledger(job_id, site.name), [outcome], now=self.now)
+                write_batch(connection, Ledger(self.job_id, site.name), [outcome], now=self.now)
         with self.database.write() as connection:
-            finish_sweep(connection, known_job(connection, job_id), now=self.now)
+            job = known_job(connection, self.job_id)
+            end_job(connection, job, now=self.now) if adverts else finish_sweep(connection, job, now=self.now)
             return list_sweeps(connection, limit=1)[0]
 
-    def _claims(self, job_id: str) -> Iterator[Claim]:
+    def _claims(self, job_id: str, *, adverts: bool) -> Iterator[Claim]:
         """Searches come before adverts, so the first advert says that there is no search left."""
         while True:
             with self.database.write() as connection:
                 found = frontier.claim(
                     connection, job_id, owner="me", count=1, now=self.now, lease_seconds=60
                 )
-            if not found or found[0].kind == "listing":
+            if not found or (found[0].kind == "listing" and not adverts):
                 return
             yield found[0]
 
     def _answered(self, judge: Judge, claim: Claim) -> Outcome:
+        if self.forbidden and urlsplit(claim.url).path.startswith(self.forbidden):
+            return Failed(claim, "RobotsDisallowed: robots.txt forbids it", forbidden=True)
         try:
             return judge.outcome(claim, self._get(claim.url), None)  # type: ignore[arg-type]
         except CrawlError as error:

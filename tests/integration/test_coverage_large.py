@@ -92,7 +92,7 @@ def test_a_portal_that_cannot_be_cut_is_told_as_incomplete_with_its_figures(
     with changed_site(tmp_path / "sites", site, change):
         done = run(sweep_of(database, site))
     assert (done.complete, done.reason) == (False, CUT_OFF[site, change])
-    assert told(database) == [(IncidentKind.COVERAGE, f"{site}: {done.reason}; nothing is delisted")]
+    assert told(database) == [(IncidentKind.COVERAGE, f"{site}: {done.missing}; nothing is delisted")]
 
 
 def unaware_of_caps(tables: dict[str, Any]) -> None:
@@ -146,3 +146,27 @@ def test_a_total_that_does_not_follow_the_filter_is_not_believed(database: Datab
 def test_parts_that_lead_elsewhere_are_no_parts(database: Database) -> None:
     done = run(sweep_of(database, "imot.bg", PortalOptions(parts_redirect=True)))
     assert (done.adverts, done.complete) == (33_500, True)
+
+
+SITEMAPS = {
+    "homes.bg": "/sitemaps/sitemap.xml",
+    "imoti.net": "/sitemap/sitemapindex.xml",
+    "imot.bg": "/sitemap/index.xml",
+}
+
+
+@pytest.mark.parametrize("site", SITEMAPS)
+def test_a_portal_may_be_swept_by_its_sitemap(database: Database, site: str) -> None:
+    portal = large_portal(site, 900, PortalOptions(sitemap_rows=200), originals=300)
+    sweep = SearchSweep(database, portal)
+    done = sweep.run([BASE_URL + SITEMAPS[site]])
+    assert (done.complete, done.reason, done.adverts, done.announced) == (True, None, 900, 900)
+    assert len(sweep.asked) == 6
+
+
+def test_a_sitemap_that_is_being_rebuilt_says_nothing_of_what_it_lacks(database: Database) -> None:
+    options = PortalOptions(sitemap_rows=200, sitemap_overlap=0.25)
+    sweep = SearchSweep(database, large_portal("imot.bg", 1000, options, originals=300))
+    done = sweep.run([BASE_URL + SITEMAPS["imot.bg"]])
+    assert done.complete is False
+    assert done.reason == "750 different adverts among 1 000 of the sitemap: it is being rebuilt"

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from sale_sofia.commands.console import NOT_ALL_RIGHT, AsJson, log, out, print_json
 from sale_sofia.commands.drift import drift, repair
+from sale_sofia.commands.learnt import learnt
 from sale_sofia.commands.new_site import write_site
 from sale_sofia.commands.one_page import fetch_page, simulated_pages
 from sale_sofia.commands.probe import probe
@@ -25,6 +26,7 @@ from sale_sofia.websites.table_site import TableSite
 app = typer.Typer(no_args_is_help=True, help="The portals sale-sofia can read.")
 app.command()(drift)
 app.command()(repair)
+app.command()(learnt)
 app.command()(probe)
 SiteName = Annotated[str, typer.Argument(help="The portal, as `sale-sofia sites list` names it.")]
 

@@ -97,6 +97,8 @@ class SearchTable(Table):
     card_url: Link
     rows: dict[str, RowsTable] = Field(default_factory=dict)
     fields: dict[str, FieldTable] = Field(default_factory=dict)
+    fills: tuple[str, ...] = ()
+    """Facts that stand on the card alone: an advert whose own page lacks one has it from its card."""
     total: tuple[Link, ...]
     capped: Link | None = None
     most: Annotated[int | None, Field(ge=1)] = None

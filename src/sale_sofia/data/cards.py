@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, bindparam, select, update
@@ -25,6 +25,8 @@ class SeenCard:
 
     external_id: str
     hash: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the advert's own page may lack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def _remember(connection: Connection, scope: Scope, shown: Sequence[SeenCard], a
     if not shown:
         return
     new = insert_into(connection, cards)
-    told_anew = {"card_hash": new.excluded.card_hash, "seen_at": new.excluded.seen_at}
+    told_anew = {name: new.excluded[name] for name in ("card_hash", "facts", "seen_at")}
     upsert = new.on_conflict_do_update(
         index_elements=["scope_id", "external_id"],
         set_={**told_anew, "missed_at": None, "misses": 0},
@@ -125,11 +127,24 @@ def _remember(connection: Connection, scope: Scope, shown: Sequence[SeenCard], a
             "site": scope.site,
             "external_id": card.external_id,
             "card_hash": card.hash,
+            "facts": dict(card.facts) or None,
             "seen_at": at,
         }
         for card in sorted(shown, key=lambda card: card.external_id)
     ]
     connection.execute(upsert, rows)
+
+
+def card_facts(
+    connection: Connection, site: str, external_ids: Sequence[str]
+) -> dict[str, Mapping[str, Any]]:
+    """What the last cards of these adverts say that their own pages may lack."""
+    shown = (
+        select(cards.c.external_id, cards.c.facts)
+        .where(cards.c.site == site, cards.c.external_id.in_(external_ids), cards.c.facts.is_not(None))
+        .order_by(cards.c.seen_at)
+    )
+    return {row.external_id: row.facts for row in connection.execute(shown)}
 
 
 def mark_opened(connection: Connection, site: str, opened: Mapping[str, float]) -> None:

@@ -124,6 +124,8 @@ cards = Table(
     Column("external_id", String(80), primary_key=True),
     Column("site", String(80), nullable=False),
     Column("card_hash", String(64), nullable=False),
+    # What of it an advert's own page may lack (`fills` in the site file).
+    Column("facts", JSON(none_as_null=True)),
     Column("opened_hash", String(64)),
     Column("seen_at", Float, nullable=False),
     Column("missed_at", Float),

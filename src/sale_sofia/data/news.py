@@ -2,6 +2,8 @@
 
 An advert is new when it is first seen, unless the run that saw it did not read what adverts have
 (`at_least` in the site file). Then it is new when a run or a reparse has read it right, or a person says so.
+The same holds for a first sweep that missed adverts of its portal: what it saw is a part of what was there
+long before, and is new when a sweep is complete.
 """
 
 from collections.abc import Collection
@@ -31,13 +33,18 @@ def hold_news(connection: Connection, site: str, job_id: str, *, now: float) -> 
 
     So is every other advert of the portal that is still held back, without asking whether it was modified.
     """
+    hold_first_seen(connection, job_id, now=now)
+    due = {"revisit_at": 0.0, "etag": None, "last_modified": None}
+    connection.execute(update(listings).where(*_held(site)).values(due))
+
+
+def hold_first_seen(connection: Connection, job_id: str, *, now: float) -> None:
+    """No advert that this run saw first is new; they were read right, and are not opened again for this."""
     first = select(scrape_history.c.listing_id).where(
         scrape_history.c.job_id == job_id, scrape_history.c.result == "new"
     )
     told = update(listings).where(listings.c.id.in_(first), IS_TOLD)
     connection.execute(told.values(held_by=job_id, new_at=now))
-    due = {"revisit_at": 0.0, "etag": None, "last_modified": None}
-    connection.execute(update(listings).where(*_held(site)).values(due))
 
 
 def release_read(connection: Connection, site: str, job_id: str, *, now: float) -> int:

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, f
 from sale_sofia.config.history import ROWS_PRUNED_AT_ONCE
 from sale_sofia.data.database import Database
 from sale_sofia.data.drift_schema import drift_runs
-from sale_sofia.data.history_schema import scrape_history
+from sale_sofia.data.history_schema import scrape_history, searches
 from sale_sofia.data.schema import frontier, frontier_pruned, jobs, pages
 from sale_sofia.data.upserts import insert_into
 
@@ -39,9 +39,13 @@ def prune_frontier(db: Database, *, before: float, at_once: int = ROWS_PRUNED_AT
     """Forget the pages of jobs that ended before a moment; how many.
 
     They stay counted, and those that failed stay themselves: so a job's numbers and its report are as before.
+    Their searches are forgotten with them.
     """
     ended = select(jobs.c.id).where(jobs.c.finished_at < before, exists().where(*_can_go(jobs.c.id)))
     job_ids = db.run_read(lambda connection: connection.scalars(ended).all())
+    old = select(jobs.c.id).where(jobs.c.finished_at < before)
+    # Their sweeps have the sums.
+    db.run_write(lambda connection: connection.execute(delete(searches).where(searches.c.job_id.in_(old))))
     return sum(_prune_job(db, job_id, at_once) for job_id in job_ids)
 
 

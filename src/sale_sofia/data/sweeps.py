@@ -121,6 +121,14 @@ def usual_adverts(connection: Connection, scope: Scope) -> float | None:
     return median(counts) if counts else None
 
 
+def is_first_sweep(connection: Connection, scope: Scope) -> bool:
+    """Whether nobody has been through these searches before."""
+    earlier = select(sweeps.c.job_id).where(
+        sweeps.c.scope_id == scope.id, sweeps.c.started_at < scope.since, sweeps.c.finished_at.is_not(None)
+    )
+    return connection.execute(earlier.limit(1)).first() is None
+
+
 def list_sweeps(connection: Connection, limit: int, site: str | None = None) -> list[Sweep]:
     """The newest sweeps, the newest first."""
     own = [] if site is None else [sweeps.c.site == site]

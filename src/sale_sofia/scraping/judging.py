@@ -62,7 +62,10 @@ class Judge:
     def _found(self, claim: Claim, page: SearchPage) -> Found:
         """What the page says; what follows from it is decided where all pages of its search are known."""
         adverts = tuple(
-            (SeenCard(card.external_id, card_hash(card.facts)), target(self.site, card.url))
+            (
+                SeenCard(card.external_id, card_hash(card.facts), card.filling(page.fills)),
+                target(self.site, card.url),
+            )
             for card in page.cards
         )
         return Found(

@@ -21,6 +21,7 @@ from sale_sofia.listings.page import Page
 from sale_sofia.listings.page_errors import PageError
 from sale_sofia.monitoring.drift_counts import Example, FactCounts
 from sale_sofia.monitoring.drift_floors import are_met, floors_of
+from sale_sofia.scraping.card_facts import fill_from_cards
 from sale_sofia.scraping.observing import count_facts
 from sale_sofia.websites.registry import get_scraper
 
@@ -83,7 +84,7 @@ def _save(connection: Connection, sightings: Sequence[Sighting]) -> list[SaveRes
     for site in {sighting.listing.site for sighting in sightings}:
         rules = get_scraper(site).config.history.rules(get_settings().odd_price_visits)
         own = [sighting for sighting in sightings if sighting.listing.site == site]
-        saved += save_listings(connection, own, rules)
+        saved += save_listings(connection, fill_from_cards(connection, site, own), rules)
     return saved
 
 

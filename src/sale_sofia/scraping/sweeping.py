@@ -18,8 +18,17 @@ from sale_sofia.data.drift import get_drift_run, open_drift
 from sale_sofia.data.incidents import IncidentKind, Trouble, close_incident, open_incident
 from sale_sofia.data.job_model import Job
 from sale_sofia.data.jobs import get_job
+from sale_sofia.data.news import hold_first_seen, release_all
 from sale_sofia.data.searches import Ended, searches_of
-from sale_sofia.data.sweeps import SweepFigures, adverts_seen, end_sweep, scope_of, spaced, usual_adverts
+from sale_sofia.data.sweeps import (
+    SweepFigures,
+    adverts_seen,
+    end_sweep,
+    is_first_sweep,
+    scope_of,
+    spaced,
+    usual_adverts,
+)
 from sale_sofia.monitoring.drift_counts import LISTING, sections_of
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.coverage import Coverage
@@ -62,9 +71,12 @@ def _tell(
         trouble = Trouble(IncidentKind.COLLAPSE, job.site, f"{collapsed}; nothing is delisted", job.id)
         open_incident(connection, trouble, now=now)
     if found.missing is not None:
+        if is_first_sweep(connection, scope):
+            hold_first_seen(connection, job.id, now=now)
         said = f"{job.site}: {found.missing}; nothing is delisted"
         open_incident(connection, Trouble(IncidentKind.COVERAGE, job.site, said, job.id), now=now)
     elif reason is None:
+        release_all(connection, job.site, now=now)
         close_incident(connection, IncidentKind.COVERAGE, job.site, now=now)
 
 

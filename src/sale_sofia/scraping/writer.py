@@ -20,6 +20,7 @@ from sale_sofia.monitoring.drift_floors import are_missed, floors_of
 from sale_sofia.monitoring.drift_prices import prices_are_doubtful
 from sale_sofia.monitoring.meter import NO_METER, Meter
 from sale_sofia.scraping import frontier
+from sale_sofia.scraping.card_facts import fill_from_cards
 from sale_sofia.scraping.incremental import add_found
 from sale_sofia.scraping.observing import count_pages
 from sale_sofia.scraping.outcomes import Failed, Found, Gone, Later, NotModified, Outcome, Read
@@ -102,7 +103,8 @@ def _save(
 ) -> list[SaveResult]:
     """Store the adverts that were seen; one that was read answers for all that its card showed until then."""
     read = [one for one in outcomes if isinstance(one, Read)]
-    saved = save_listings(connection, [sightings[one.claim.id] for one in read], ledger.rules)
+    seen = fill_from_cards(connection, ledger.site, [sightings[one.claim.id] for one in read])
+    saved = save_listings(connection, seen, ledger.rules)
     removed_adverts(connection, ledger.site, outcomes, now)
     same = [_same(one, ledger, now) for one in outcomes if isinstance(one, NotModified)]
     unmodified = save_unmodified(connection, ledger.site, same, job_id=ledger.job_id, rules=ledger.rules)

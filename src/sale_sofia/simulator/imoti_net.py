@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from sale_sofia.listings.places import SOFIA
 from sale_sofia.simulator.answers import Answer, Search
 from sale_sofia.simulator.kinds import KINDS, Kind
 from sale_sofia.simulator.pieces import ballast, fill
@@ -50,7 +51,8 @@ _OF_KIND = {
 def path_of(advert: TwinAdvert) -> str:
     """An advert's address in imoti.net's own transliteration."""
     home, kind = advert.home, _kind_word(advert.home.kind)
-    place = f"{slug(home.place.city)}/{home.place.slug}"
+    city = "sofia" if home.place.city == SOFIA else slug(home.place.city)
+    place = f"{city}/{home.place.slug}"
     deal = "prodava--v-stroej" if _is_in_building(advert) else _DEALS[home.deal][0]
     return f"/bg/obiava/{deal}/{place}/{kind}/{advert.external_id}/"
 

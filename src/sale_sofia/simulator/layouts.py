@@ -109,7 +109,7 @@ def _dearer(page: Served) -> str:
 
 def _moved_currency(page: Served) -> str:
     if page.is_listing:
-        return _NET_SUM.sub(r"<strong>\g<sum></strong>\g<sign>", page.text)
+        return _NET_SUMS.sub(lambda sums: _NET_SUM.sub(r"<strong>\g<sum></strong>", sums[0]) + "€", page.text)
     return _NET_PRICE.sub(_without_sign, page.text)
 
 

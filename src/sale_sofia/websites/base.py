@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
@@ -38,6 +39,13 @@ class Card:
         """Under the names of `Listing`; only what the card says."""
         return self.reading.facts
 
+    def filling(self, names: tuple[str, ...]) -> Mapping[str, Any]:
+        """Of these facts, those that the card says, as JSON can hold them."""
+        said = {name: self.facts[name] for name in names if name in self.facts}
+        return {
+            name: value.isoformat() if isinstance(value, datetime) else value for name, value in said.items()
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
@@ -61,6 +69,8 @@ class SearchPage:
     """How many results of one search the portal shows, where that is known."""
     most_pages: int | None = None
     """How many pages of one search it answers."""
+    fills: tuple[str, ...] = ()
+    """Facts that a card may give to an advert whose own page lacks them."""
     ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Ids of the portal's filters that the page names, by the key of their query."""
     further: tuple[str, ...] = ()

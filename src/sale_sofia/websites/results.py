@@ -110,6 +110,7 @@ class Results:
             last_page=last_page,
             most=table.most,
             most_pages=table.most_pages,
+            fills=table.fills,
         )
 
     def _next_url(self, document: Document) -> str | None:

@@ -36,6 +36,7 @@ class TableSite:
 
     def __init__(self, config: SiteConfig, limits: PageLimits) -> None:
         _refuse_unknown(config)
+        _refuse_unknown_fills(config)
         self.config = config
         self.name = config.site
         self._limits = limits
@@ -207,6 +208,13 @@ def _number(text: str, digits: str) -> str | None:
             return None
         number = number * len(digits) + digits.index(sign)
     return str(number)
+
+
+def _refuse_unknown_fills(config: SiteConfig) -> None:
+    for section, table in config.searches.items():
+        if unknown := [name for name in table.fills if name not in FACTS]:
+            place = f"{config.site}.yaml: {section}.fills"
+            raise SiteConfigError(f"{place}: no fact {', '.join(unknown)}; allowed: {', '.join(FACTS)}")
 
 
 def _refuse_unknown(config: SiteConfig) -> None:

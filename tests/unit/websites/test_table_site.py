@@ -1,15 +1,21 @@
 """The engine: a portal from a table alone, and what it refuses to believe."""
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from sale_sofia.config.site_config import CONFIG_FOLDER, SiteConfigError, load_site_config
+from sale_sofia.fetching.base import Response
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page, PageLimits
 from sale_sofia.listings.page_errors import LayoutChanged, RemovedListing, WrongListing
+from sale_sofia.resilience.errors import ParseError
+from sale_sofia.scraping.frontier import Claim
+from sale_sofia.scraping.judging import Judge
 from sale_sofia.websites.checking import check_page
+from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.table_site import TableSite
 
 LIMITS = PageLimits(1_000_000, 10_000, 1_000)
@@ -322,3 +328,27 @@ def test_kinds_of_addresses(site: TableSite) -> None:
     assert site.kind_of(SEARCH) == "search"
     assert site.kind_of("https://pazar.example/kontakti") is None
     assert site.split(SEARCH) == ()
+
+
+def test_a_page_that_says_only_who_it_is_is_a_changed_layout(tmp_path: Path) -> None:
+    """Also where a person looks what each link finds: there the table is shown, with nothing in it."""
+    fields = "\n  fields:\n    title: {from: [{css: h1}], parse: text}\n"
+    site = make_site(tmp_path, SITE.replace("\n  fields:\n", fields, 1))
+    bare = page(CANONICAL + "<h1>Продава 2-стаен</h1><p class=cena>99 000 €</p>")
+    assert read_page(site, bare)["error"] == {
+        "type": "layout_changed",
+        "message": "of the advert nothing is found but its id and its title",
+    }
+    answer = check_page(site, bare)
+    assert (answer["missing"], answer["flags"]) == (
+        ["price", "area_sqm", "floor", "description"],
+        ["layout_changed"],
+    )
+
+
+def test_the_crawl_stores_no_advert_that_says_only_who_it_is(site: TableSite) -> None:
+    judge = Judge(site)
+    claim = Claim(1, "listing", LISTING, 1, 1)
+    answer = Response(LISTING, 200, {"content-type": "text/html"}, page(CANONICAL).body, 0.1)
+    with pytest.raises(ParseError, match="nothing is found but its id"):
+        judge.outcome(claim, answer, datetime.now(UTC))

@@ -44,3 +44,4 @@ def upgrade() -> None:
     for name in ("announced", "reachable", "opened", "stored"):
         op.add_column("sweeps", sa.Column(name, sa.Integer))
     op.add_column("sweeps", sa.Column("missing", sa.Text))
+    op.add_column("cards", sa.Column("facts", sa.JSON))
