@@ -36,7 +36,6 @@ class TableSite:
 
     def __init__(self, config: SiteConfig, limits: PageLimits) -> None:
         _refuse_unknown(config)
-        _refuse_unknown_fills(config)
         self.config = config
         self.name = config.site
         self._limits = limits
@@ -210,23 +209,24 @@ def _number(text: str, digits: str) -> str | None:
     return str(number)
 
 
-def _refuse_unknown_fills(config: SiteConfig) -> None:
+def _refuse_unknown(config: SiteConfig) -> None:
+    """Refuses parsers and rows that are not there, and facts that no listing has: all at once."""
+    wrong = [*_wrong_fields(config), *_wrong_fills(config)]
+    if wrong:
+        raise SiteConfigError("\n".join(f"{config.site}.yaml: {sentence}" for sentence in wrong))
+
+
+def _wrong_fills(config: SiteConfig) -> Iterator[str]:
     for section, table in config.searches.items():
         if unknown := [name for name in table.fills if name not in FACTS]:
-            place = f"{config.site}.yaml: {section}.fills"
-            raise SiteConfigError(f"{place}: no fact {', '.join(unknown)}; allowed: {', '.join(FACTS)}")
+            yield f"{section}.fills: no fact {', '.join(unknown)}; allowed: {', '.join(FACTS)}"
 
 
-def _refuse_unknown(config: SiteConfig) -> None:
-    """Refuses parsers and rows that are not there, and fields of a fact that no listing has: all at once."""
-    wrong = [
-        f"{config.site}.yaml: {section}.fields.{name}{sentence}"
-        for section, fields in config.field_tables.items()
-        for name, field in fields.items()
-        for sentence in _wrong_field(name, field, config.rows_tables[section])
-    ]
-    if wrong:
-        raise SiteConfigError("\n".join(wrong))
+def _wrong_fields(config: SiteConfig) -> Iterator[str]:
+    for section, fields in config.field_tables.items():
+        for name, field in fields.items():
+            wrong = _wrong_field(name, field, config.rows_tables[section])
+            yield from (f"{section}.fields.{name}{sentence}" for sentence in wrong)
 
 
 def _wrong_field(name: str, field: FieldTable, rows: Mapping[str, RowsTable]) -> Iterator[str]:
