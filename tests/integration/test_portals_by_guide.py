@@ -93,6 +93,11 @@ def test_the_test_it_wrote_passes(followed: tuple[Path, str]) -> None:
     assert "2 passed" in followed[1]
 
 
+def test_the_first_look_reads_it_well_and_no_page_lacks_its_proof(followed: tuple[Path, str]) -> None:
+    assert "flats.example: reads well" in followed[1]
+    assert "marks of proof" not in followed[1]
+
+
 def test_the_crawl_stored_both_adverts(followed: tuple[Path, str]) -> None:
     rows = [json.loads(line) for line in (followed[0] / "flats.jsonl").read_text("utf-8").splitlines()]
     told = {row["external_id"]: facts(row) for row in rows}

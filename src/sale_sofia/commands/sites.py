@@ -106,9 +106,9 @@ def _show(answer: Answer) -> None:
         return
     table = Table("field", "link", "selector", "text", "value")
     for row in answer["fields"]:
-        texts = (row["selector"] or "", row["text"] or "", _value(row))
-        table.add_row(row["field"], _link(row), *texts)
-    out.print(table)
+        table.add_row(row["field"], _link(row), row["selector"] or "", _text(row), _value(row))
+    if answer["fields"]:
+        out.print(table)
     out.print(_summary(answer), highlight=False, soft_wrap=True)
 
 
@@ -120,18 +120,39 @@ def _link(row: Answer) -> str | Text:
     return f"{row['link']} of {row['links']}"
 
 
+def _text(row: Answer) -> str | Text:
+    if row["unmatched"] is not None:
+        return Text(f"match missed in: {row['unmatched']}", "yellow")
+    return str(row["text"] or "")
+
+
 def _value(row: Answer) -> str:
     return ", ".join(f"{name} {value}" for name, value in row["value"].items())
 
 
 def _summary(answer: Answer) -> str:
-    missing = ", ".join(answer["missing"]) or "nothing"
-    if answer["kind"] == "search":
-        paging = f"total {answer['total']}, next {answer['next_url']}"
-        return f"layout {answer['layout']}, {answer['cards']} cards, {paging}; missing: {missing}"
+    if "list" in answer:
+        return (
+            f"{answer['list']}: {answer['cards']} adverts, {answer['sitemaps']} sitemaps, {answer['ids']} ids"
+        )
+    said = _search_summary(answer) if answer["kind"] == "search" else _listing_summary(answer)
+    unproven = "; none of the marks of proof stands on this page" if answer["proven"] is False else ""
+    return said + unproven
+
+
+def _search_summary(answer: Answer) -> str:
+    paging = f"total {answer['total']}, next {answer['next_url']}"
+    return f"layout {answer['layout']}, {answer['cards']} cards, {paging}; missing: {_missing(answer)}"
+
+
+def _listing_summary(answer: Answer) -> str:
     unread = f"; found but not understood: {', '.join(answer['unread'])}" if answer["unread"] else ""
     flags = f"; flags: {', '.join(answer['flags'])}" if answer["flags"] else ""
-    return f"advert {answer['external_id']}; missing: {missing}{unread}{flags}"
+    return f"advert {answer['external_id']}; missing: {_missing(answer)}{unread}{flags}"
+
+
+def _missing(answer: Answer) -> str:
+    return ", ".join(answer["missing"]) or "nothing"
 
 
 @app.command()

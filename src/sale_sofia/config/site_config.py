@@ -5,7 +5,7 @@ loaded, and what is wrong is named by file and key.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -311,7 +311,16 @@ def load_site_config(site: str, folder: Path = CONFIG_FOLDER) -> SiteConfig:
 
 def sentences(path: Path, error: ValidationError) -> str:
     """What is wrong with a file, a line for each mistake."""
-    return "\n".join(f"{path}: {_sentence(one)}" for one in error.errors())
+    wrong = error.errors()
+    told = [one for one in wrong if not _follows_from_others(one, wrong)]
+    return "\n".join(f"{path}: {_sentence(one)}" for one in told)
+
+
+def _follows_from_others(error: Mapping[str, Any], errors: Iterable[Mapping[str, Any]]) -> bool:
+    """A list is too short because its elements are wrong, which is told of each of them."""
+    place = error["loc"]
+    inner = (one for one in errors if one["loc"] != place and one["loc"][: len(place)] == place)
+    return error["type"] == "too_short" and any(inner)
 
 
 def _sentence(error: Mapping[str, Any]) -> str:
@@ -388,13 +397,18 @@ def load_start_urls(folder: Path = CONFIG_FOLDER) -> Mapping[str, tuple[str, ...
     return {site: tuple(urls) for site, urls in start_urls.items()}
 
 
+def known_starts(site: str) -> tuple[str, ...]:
+    """Where a crawl of this portal begins: as its file says, else as `start_urls.yaml` does; or nothing."""
+    return load_site_config(site).start_urls or load_start_urls().get(site, ())
+
+
 def start_urls_of(site: str) -> tuple[str, ...]:
     """Where a crawl of this portal begins: as its file says, else as `start_urls.yaml` does.
 
     Raises:
         SiteConfigError: neither says.
     """
-    found = load_site_config(site).start_urls or load_start_urls().get(site, ())
+    found = known_starts(site)
     if not found:
         raise SiteConfigError(f"{site}: its file names no start_urls; give one with --start-url")
     return found

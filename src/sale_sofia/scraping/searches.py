@@ -16,7 +16,7 @@ from urllib.parse import urljoin
 from sqlalchemy import Connection
 
 from sale_sofia.config.history import CAP_LEAST_ADVERTS, COVERAGE_SLACK, LEAST_COVERAGE
-from sale_sofia.config.site_config import all_starts, path_and_query
+from sale_sofia.config.site_config import all_starts, known_starts, path_and_query
 from sale_sofia.data.searches import (
     Ended,
     Learnt,
@@ -111,7 +111,8 @@ class SearchSteps:
 
     def _begin_elsewhere(self, search: Search) -> int:
         """robots.txt forbids a start of the portal: take the next one, on the same host."""
-        starts = [list(map(path_and_query, urls)) for urls in all_starts(self.site.name)]
+        known = all_starts(self.site.name) if known_starts(self.site.name) else ()
+        starts = [list(map(path_and_query, urls)) for urls in known]
         own = path_and_query(search.url)
         places = [place for place, urls in enumerate(starts) if own in urls]
         if search.parent_id is not None or not places or places[-1] + 1 >= len(starts):

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from sale_sofia.config.history import LEAST_USUAL_ADVERTS, THIN_SHARE
 from sale_sofia.config.settings import get_settings
-from sale_sofia.config.site_config import start_urls_of
+from sale_sofia.config.site_config import known_starts
 from sale_sofia.data.cards import Scope
 from sale_sofia.data.delisting import count_misses, delist, to_look_at
 from sale_sofia.data.drift import get_drift_run, open_drift
@@ -131,7 +131,7 @@ def _thin(job: Job, seen: int) -> str | None:
     What it announced may itself be a part: a filter that is not honoured any more shrinks both.
     """
     config = get_scraper(job.site).config
-    whole = job.listing_limit is None and job.start_urls == start_urls_of(job.site)
+    whole = job.listing_limit is None and job.start_urls == known_starts(job.site)
     real = {urlsplit(url).hostname for url in job.start_urls} <= set(config.hosts)
     if not whole or not real or seen >= config.inventory.adverts * THIN_SHARE:
         return None

@@ -1,7 +1,7 @@
 """How a page is read, field by field: which link of each chain found a text, and what became of it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sale_sofia.config.site_links import FieldTable, Link
@@ -10,11 +10,16 @@ from sale_sofia.listings.page import Page
 from sale_sofia.listings.page_errors import LayoutChanged, RemovedListing
 from sale_sofia.listings.raw import RawField, RawListing
 from sale_sofia.listings.text import squeeze
+from sale_sofia.websites.base import SearchPage
+from sale_sofia.websites.document import Card, Document
 from sale_sofia.websites.fields import read_fields
 from sale_sofia.websites.reading import Answer, search_answer
-from sale_sofia.websites.table_site import TableSite
+from sale_sofia.websites.results import Results
+from sale_sofia.websites.sitemaps import SECTION
+from sale_sofia.websites.table_site import IDS, TableSite
 
 _SHOWN_CHARACTERS = 70
+_LISTS = frozenset({SECTION, IDS})
 
 
 def check_page(site: TableSite, page: Page) -> Answer:
@@ -35,9 +40,12 @@ def check_page(site: TableSite, page: Page) -> Answer:
 
 
 def _check_listing(site: TableSite, page: Page) -> Answer:
-    raw = site.listing(page)
+    raw, document = site.listing(page), site.open(page)
     tables = site.config.listing.fields
-    rows = [_field_row(name, table, raw.fields.get(name)) for name, table in tables.items()]
+    rows = [
+        _field_row(name, table, raw.fields.get(name), _unmatched(document, table, [None]))
+        for name, table in tables.items()
+    ]
     return {
         "site": site.name,
         "kind": "listing",
@@ -49,6 +57,7 @@ def _check_listing(site: TableSite, page: Page) -> Answer:
             row["field"] for row in rows if row["link"] is not None and not row["value"].keys() - {"flags"}
         ],
         "flags": _flags(raw),
+        "proven": _proven(site, document),
     }
 
 
@@ -60,13 +69,25 @@ def _flags(raw: RawListing) -> list[str]:
         return [error.code]
 
 
-def _field_row(name: str, table: FieldTable, found: RawField | None) -> Answer:
+def _proven(site: TableSite, document: Document) -> bool | None:
+    """Whether one of the portal's marks stands on the page; None where its file names none."""
+    return bool(site.proof_on(document)) if site.config.proof else None
+
+
+def _unmatched(document: Document, table: FieldTable, places: Iterable[Card | None]) -> str | None:
+    """The first text that a link finds and its `match` refuses, in the page or in one of these cards."""
+    missed = (document.unmatched(link, card) for card in places for link in table.links)
+    return next((_short(" | ".join(texts)) for texts in missed if texts), None)
+
+
+def _field_row(name: str, table: FieldTable, found: RawField | None, unmatched: str | None) -> Answer:
     row: Answer = {
         "field": name,
         "links": len(table.links),
         "link": None,
         "selector": None,
         "text": None,
+        "unmatched": None if found else unmatched,
         "value": {},
     }
     if found is None:
@@ -85,28 +106,41 @@ def _values(facts: Mapping[str, Any]) -> dict[str, str]:
 
 def _check_search(site: TableSite, page: Page) -> Answer:
     found = site.search(page)
+    answer = search_answer(found)
+    told = {
+        **{key: answer[key] for key in ("site", "kind", "url", "total", "capped", "next_url")},
+        "cards": len(found.cards),
+    }
+    if found.section in _LISTS:
+        return {**told, **_list_of(found)}
+    return {**told, **_layout(site, page, with_cards=bool(found.cards))}
+
+
+def _list_of(found: SearchPage) -> Answer:
+    """A sitemap, or a page that lists the ids of a filter: there are no fields to look at."""
+    ids = sum(len(ids) for ids in found.ids.values())
+    return {"list": found.section, "sitemaps": len(found.further), "ids": ids, "fields": [], "missing": []}
+
+
+def _layout(site: TableSite, page: Page, *, with_cards: bool) -> Answer:
     document = site.open(page)
     layout = site.layout_of(document)
-    fields = [read_fields(document, layout.table.fields, card) for card in layout.elements(document)]
-    rows = list(_search_rows(layout.table.fields, fields)) if found.cards else []
-    answer = search_answer(found)
+    rows = list(_search_rows(document, layout)) if with_cards else []
     return {
-        **{key: answer[key] for key in ("site", "kind", "url", "total", "capped", "next_url")},
         "layout": site.layouts.index(layout) + 1,
-        "cards": len(found.cards),
         "fields": rows,
         "missing": [row["field"] for row in rows if not row["filled"]],
+        "proven": _proven(site, document),
     }
 
 
-def _search_rows(
-    tables: Mapping[str, FieldTable], cards: Sequence[Mapping[str, RawField]]
-) -> Iterator[Answer]:
-    for name, table in tables.items():
-        found = [card[name] for card in cards if name in card]
-        example = found[0] if found else None
+def _search_rows(document: Document, layout: Results) -> Iterator[Answer]:
+    cards = list(layout.elements(document))
+    read = [read_fields(document, layout.table.fields, card) for card in cards]
+    for name, table in layout.table.fields.items():
+        found = [fields[name] for fields in read if name in fields]
         yield {
-            **_field_row(name, table, example),
+            **_field_row(name, table, found[0] if found else None, _unmatched(document, table, cards)),
             "filled": len(found),
             "matched": {
                 str(link + 1): count for link, count in sorted(Counter(one.link for one in found).items())

@@ -71,6 +71,12 @@ class Document:
         """What the link finds in the whole page or in one card of it; nothing found is empty."""
         return self.matched(self._found(link, card), link)
 
+    def unmatched(self, link: Link, card: Card | None = None) -> Texts:
+        """What the link finds and its `match` does not let count: for a person who writes the pattern."""
+        if link.match is None or link.page == "source" or self.texts(link, card):
+            return ()
+        return tuple(filter(None, self._found(link, card)))
+
     def _found(self, link: Link, card: Card | None) -> list[str]:
         if link.css is not None:
             values = self._css_texts(link, link.css, card)

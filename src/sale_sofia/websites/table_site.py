@@ -1,7 +1,7 @@
 """A portal read by its table of fields: the engine behind every site file."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from inspect import getfullargspec
 from typing import Any, NoReturn
@@ -36,7 +36,6 @@ class TableSite:
 
     def __init__(self, config: SiteConfig, limits: PageLimits) -> None:
         _refuse_unknown(config)
-        _refuse_unknown_fills(config)
         self.config = config
         self.name = config.site
         self._limits = limits
@@ -107,8 +106,12 @@ class TableSite:
 
     def _refuse_unproven(self, document: Document) -> None:
         """Only a page with a mark of this portal may say that an advert is gone, or that none were found."""
-        if self._proof and not any(mark in document.text for mark in self._proof):
+        if self._proof and not self.proof_on(document):
             raise LayoutChanged(f"the page has none of the marks of {self.name}, no cards and no advert's id")
+
+    def proof_on(self, document: Document) -> tuple[str, ...]:
+        """The portal's own marks that stand on the page."""
+        return tuple(mark for mark in self._proof if mark in document.text)
 
     def listing_id(self, url: str) -> str | None:
         """The id of the advert an address names."""
@@ -206,24 +209,33 @@ def _number(text: str, digits: str) -> str | None:
     return str(number)
 
 
-def _refuse_unknown_fills(config: SiteConfig) -> None:
+def _refuse_unknown(config: SiteConfig) -> None:
+    """Refuses parsers and rows that are not there, and facts that no listing has: all at once."""
+    wrong = [*_wrong_fields(config), *_wrong_fills(config)]
+    if wrong:
+        raise SiteConfigError("\n".join(f"{config.site}.yaml: {sentence}" for sentence in wrong))
+
+
+def _wrong_fills(config: SiteConfig) -> Iterator[str]:
     for section, table in config.searches.items():
         if unknown := [name for name in table.fills if name not in FACTS]:
-            place = f"{config.site}.yaml: {section}.fills"
-            raise SiteConfigError(f"{place}: no fact {', '.join(unknown)}; allowed: {', '.join(FACTS)}")
+            yield f"{section}.fills: no fact {', '.join(unknown)}; allowed: {', '.join(FACTS)}"
 
 
-def _refuse_unknown(config: SiteConfig) -> None:
-    """Refuses parsers that are not there, and fields that would state a fact no listing has."""
+def _wrong_fields(config: SiteConfig) -> Iterator[str]:
     for section, fields in config.field_tables.items():
         for name, field in fields.items():
-            place = f"{config.site}.yaml: {section}.fields.{name}"
-            if wrong := _wrong_parser(*field.parser):
-                raise SiteConfigError(f"{place}.parse: {wrong}")
-            if wrong := _wrong_rows(field, config.rows_tables[section]):
-                raise SiteConfigError(f"{place}: {wrong}")
-            if field.parser[0] in NAMED_BY_FIELD and name not in FACTS:
-                raise SiteConfigError(f"{place}: an advert has no such field; allowed: {', '.join(FACTS)}")
+            wrong = _wrong_field(name, field, config.rows_tables[section])
+            yield from (f"{section}.fields.{name}{sentence}" for sentence in wrong)
+
+
+def _wrong_field(name: str, field: FieldTable, rows: Mapping[str, RowsTable]) -> Iterator[str]:
+    if wrong := _wrong_parser(*field.parser):
+        yield f".parse: {wrong}"
+    if wrong := _wrong_rows(field, rows):
+        yield f": {wrong}"
+    if field.parser[0] in NAMED_BY_FIELD and name not in FACTS:
+        yield f": an advert has no such field; allowed: {', '.join(FACTS)}"
 
 
 def _wrong_rows(field: FieldTable, known: Mapping[str, RowsTable]) -> str | None:

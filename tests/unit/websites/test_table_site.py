@@ -235,6 +235,28 @@ def test_a_form_without_a_path_is_refused(tmp_path: Path) -> None:
         make_site(tmp_path, SITE.replace("{css: '.price'}", "{css: '.price', form: '{} €'}"))
 
 
+def test_a_wrong_link_is_not_also_told_as_a_short_list(tmp_path: Path) -> None:
+    with pytest.raises(SiteConfigError) as raised:
+        make_site(tmp_path, SITE.replace("{css: b}", "{css: b, form: '{} €'}"))
+    assert len(str(raised.value).splitlines()) == 1
+    assert "search.fields.price.from.0: form is for" in str(raised.value)
+
+
+def test_all_wrong_names_of_a_file_are_told_at_once(tmp_path: Path) -> None:
+    text = SITE.replace("parse: area}", "parse: aria}").replace("floor: {from", "flor: {from")
+    with pytest.raises(SiteConfigError) as raised:
+        make_site(
+            tmp_path,
+            text.replace("parse: lines}", "parse: line}").replace("{row: Етаж}", "{row: Е, rows: x}"),
+        )
+    told = [line.partition("pazar.example.yaml: ")[2] for line in str(raised.value).splitlines()]
+    assert [line.partition(";")[0] for line in told] == [
+        "listing.fields.area_sqm.parse: no parser aria",
+        "listing.fields.flor: no rows named x",
+        "listing.fields.description.parse: no parser line",
+    ]
+
+
 def test_a_fact_that_no_listing_has_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(
         SiteConfigError, match=r"listing\.fields\.year: an advert has no such field; allowed: .*, year_built$"
@@ -259,6 +281,38 @@ def test_a_fact_that_no_listing_has_is_refused_by_name(tmp_path: Path) -> None:
 def test_a_parser_with_other_arguments_is_refused(tmp_path: Path, given: str, sentence: str) -> None:
     with pytest.raises(SiteConfigError, match=sentence):
         make_site(tmp_path, SITE.replace("parse: floor}", f"parse: {given}}}"))
+
+
+def test_a_check_shows_the_text_that_a_match_missed(tmp_path: Path) -> None:
+    text = SITE.replace("{css: '.price'}", r"{css: '.price', match: 'Цена (\d+ €)'}")
+    site = make_site(tmp_path, text.replace("{css: b}", r"{css: b, match: '^(\d+) лв'}"))
+    body = CANONICAL + "<p class=price>Цена<br>99 €</p><ul><li>Площ: 70 кв.м</ul>"
+    rows = {row["field"]: row for row in check_page(site, page(body))["fields"]}
+    assert (rows["price"]["link"], rows["price"]["unmatched"]) == (None, "Цена 99 €")
+    assert [rows[name]["unmatched"] for name in ("area_sqm", "floor")] == [None, None]
+    card = check_page(site, page("<p class=total>1 обяви</p>" + CARD.format(1, "5 €"), SEARCH))
+    assert [row["unmatched"] for row in card["fields"]] == ["5 €"]
+
+
+@pytest.mark.parametrize(("proof", "proven"), [("", None), ("class=price", True), ("class=results", False)])
+def test_a_check_says_whether_a_mark_of_proof_stands_on_the_page(
+    tmp_path: Path, proof: str, proven: object
+) -> None:
+    site = make_site(tmp_path, f"{SITE}proof: ['{proof}']\n" if proof else SITE)
+    body = CANONICAL + "<p class=price>99 000 €</p>"
+    assert check_page(site, page(body))["proven"] is proven
+    results = "<p class=total>1 обяви</p><p class=price>" + CARD.format(1, "5 €")
+    assert check_page(site, page(results, SEARCH))["proven"] is proven
+
+
+def test_a_check_counts_the_adverts_of_a_sitemap(tmp_path: Path) -> None:
+    site = make_site(tmp_path, SITE + "sitemap: {path: '^/sitemap'}\n")
+    body = b"<urlset><url><loc>/imot/7</loc></url><url><loc>/about</loc></url></urlset>"
+    told = check_page(site, Page("https://pazar.example/sitemap.xml", body))
+    assert (told["list"], told["cards"], told["sitemaps"]) == ("sitemap", 1, 0)
+    index = b"<sitemapindex><sitemap><loc>/sitemap-1.xml</loc></sitemap></sitemapindex>"
+    told = check_page(site, Page("https://pazar.example/sitemap.xml", index))
+    assert (told["list"], told["cards"], told["sitemaps"]) == ("sitemap", 0, 1)
 
 
 def test_a_text_of_which_only_a_flag_is_made_is_not_understood(site: TableSite) -> None:
