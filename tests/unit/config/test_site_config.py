@@ -51,7 +51,9 @@ def test_a_site_file_lies_over_the_defaults() -> None:
 def test_start_urls_are_real_searches_of_their_portals() -> None:
     start_urls = load_start_urls()
     assert set(start_urls) == set(INSTALLED)
-    assert "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya/dvustaen" in start_urls["imot.bg"]
+    assert start_urls["imot.bg"] == (
+        "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya/ednostaen?type_home=2~3~4~5~6~",
+    )
     assert start_urls["bazar.bg"] == ("https://bazar.bg/obiavi/prodazhba-apartamenti/sofia",)
 
 
