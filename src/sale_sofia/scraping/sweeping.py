@@ -90,7 +90,8 @@ def _found(connection: Connection, job: Job, scope: Scope) -> SweepFigures:
         adverts=seen,
         opened=read.pages if read else 0,
         stored=read.facts.both if read else 0,
-        missing=_missing(connection, job, seen) if job.listing_limit is None else None,
+        # A job that saw nothing at all has failed, or is empty: that is told already.
+        missing=_missing(connection, job, seen) if seen and job.listing_limit is None else None,
     )
 
 
