@@ -17,6 +17,7 @@ from sale_sofia.data.migrate import initialize_database
 from sale_sofia.data.sweeps import Sweep
 from sale_sofia.monitoring.health import Health, judge
 from sale_sofia.monitoring.run_facts import read_run
+from sale_sofia.scraping.jobs import known_job, report
 from sale_sofia.simulator.portal_options import AS_REAL, PortalOptions
 from site_copies import Change, changed_site
 from swept_portals import SearchSweep
@@ -67,6 +68,7 @@ class FirstRun:
     incidents: dict[str, str]
     new: int
     gone: int
+    notes: list[str]
 
 
 @pytest.fixture
@@ -89,6 +91,7 @@ def first_run(database: Database, portal: Portal) -> FirstRun:
             {one.kind.value: one.message for one in open_incidents(connection)},
             new=sum(one.kind == "new" for one in told),
             gone=sum(one.kind == "gone" for one in told),
+            notes=list(report(connection, known_job(connection, crawl.job_id)).notes),
         )
 
 
@@ -167,6 +170,8 @@ def test_a_start_that_robots_forbids_is_replaced_by_the_next(database: Database)
     found = first_run(database, OLX)
     assert (found.sweep.complete, found.sweep.adverts) == (True, 60)
     assert found.incidents == {}
+    start = BASE_URL + OLX.start
+    assert found.notes == [f"robots.txt forbids {start}, another start was taken"]
 
 
 def test_without_another_start_nothing_is_read_and_that_is_said(database: Database, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ MOST_MORE_FILES = 12
 MOST_MORE_THREADS = 4
 MOST_MORE_MB = 8.0
 MOST_MORE_TOGETHER_MB = 24.0
-"""The second process may meet the end of a crawl for the first time: 17 MB, once, then nothing for ten crawls."""
+"""The second process may meet the end of a crawl for the first time: 17 MB, once, and then nothing."""
 MOST_BYTES_A_VISIT = 2000
 """A visit that found nothing new is a row of the history and one of the frontier, with their indexes."""
 

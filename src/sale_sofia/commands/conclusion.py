@@ -39,6 +39,8 @@ def _print_summary(database: Database, reports: Sequence[SiteReport]) -> None:
     for one in reports:
         for sentence in _remarks(one):
             log.print(sentence, style="red", highlight=False, soft_wrap=True)
+        for sentence in one.notes:
+            log.print(f"{one.site}: {sentence}", highlight=False, soft_wrap=True)
     with database.read() as connection:
         offers = best_offers(connection)
     if offers:

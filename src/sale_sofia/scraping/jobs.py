@@ -14,6 +14,7 @@ from sale_sofia.data.jobs import Job, JobState, UnknownJob, create_job, get_job,
 from sale_sofia.data.news import count_held
 from sale_sofia.data.quarantine import close_if_settled
 from sale_sofia.data.schema import frontier as rows
+from sale_sofia.data.searches import Ended, searches_of
 from sale_sofia.data.sweeps import begin_sweep, get_sweep
 from sale_sofia.monitoring.drift import review_drift
 from sale_sofia.scraping import frontier
@@ -46,6 +47,8 @@ class SiteReport:
     """How many of its new adverts are not shown as new."""
     missing: str | None = None
     """Why adverts of the portal were not seen, in one line."""
+    notes: Sequence[str] = ()
+    """What a person should know of it though nothing is wrong, each in a sentence."""
 
 
 def new_job_id(site: str) -> str:
@@ -146,4 +149,18 @@ def report(connection: Connection, job: Job, error: str | None = None) -> SiteRe
         shortfalls=[one["found"] for one in shortfalls(connection, job.id)],
         held_back=count_held(connection, job.id),
         missing=sweep.missing if (sweep := get_sweep(connection, job.id)) else None,
+        notes=_notes(connection, job.id),
     )
+
+
+def _notes(connection: Connection, job_id: str) -> list[str]:
+    searches = searches_of(connection, job_id)
+    useless = sorted({one.way or "" for one in searches if one.ended is Ended.USELESS})
+    return [
+        *(
+            f"robots.txt forbids {one.url}, another start was taken"
+            for one in searches
+            if one.ended is Ended.FORBIDDEN
+        ),
+        *(f"the filter {way} changes nothing and is not used" for way in useless),
+    ]

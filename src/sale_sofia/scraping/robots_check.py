@@ -5,7 +5,13 @@ from collections.abc import Sequence
 
 from sale_sofia.config.doctor import ROBOTS_WAIT_SECONDS
 from sale_sofia.config.settings import Settings
-from sale_sofia.config.site_config import SiteConfig, SiteConfigError, load_site_config, start_urls_of
+from sale_sofia.config.site_config import (
+    SiteConfig,
+    SiteConfigError,
+    all_starts,
+    load_site_config,
+    start_urls_of,
+)
 from sale_sofia.fetching.base import Fetcher
 from sale_sofia.fetching.robots import RobotsGate
 from sale_sofia.monitoring.doctor_check import Check, verdict
@@ -74,8 +80,18 @@ async def _judged(
     said = f"{len(urls) - len(forbidden)} of {len(urls)} start URLs allowed, {asked}, {pace}"
     if not forbidden:
         return said, None
+    if settings.robots_obeyed and (other := await _allowed_start(config.site, robots)):
+        return f"{said}; a crawl begins at {other}, for robots.txt forbids {', '.join(forbidden)}", None
     obeyed = "they are left alone" if settings.robots_obeyed else "ROBOTS_OBEYED is off: switch it on"
     return f"{said}; forbidden: {', '.join(forbidden)}", f"Take them out of the start URLs; {obeyed}."
+
+
+async def _allowed_start(site: str, robots: RobotsGate) -> str | None:
+    """The first of the portal's other starts that robots.txt allows."""
+    for urls in all_starts(site)[1:]:
+        if all([await robots.allowed(url) for url in urls]):
+            return urls[0]
+    return None
 
 
 def _words(error: CrawlError) -> str:
