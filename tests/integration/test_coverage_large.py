@@ -10,7 +10,7 @@ from large_portals import BASE_URL, large_portal
 from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import IncidentKind, open_incidents
 from sale_sofia.data.migrate import initialize_database
-from sale_sofia.data.searches import learnt_rows
+from sale_sofia.data.searches import Ended, learnt_rows, searches_of
 from sale_sofia.data.sweeps import Sweep
 from sale_sofia.simulator.portal_options import AS_REAL, PortalOptions
 from site_copies import Change, changed_site
@@ -160,6 +160,9 @@ def test_a_filter_that_lowers_no_total_is_reported_and_not_used(database: Databa
 def test_a_total_that_does_not_follow_the_filter_is_not_believed(database: Database) -> None:
     done = run(smaller(database, "bazar.bg", PortalOptions(total_follows_filter=False)))
     assert (done.adverts, done.complete) == (4000, True)
+    with database.read() as connection:
+        ends = {one.ended for one in searches_of(connection, done.job_id)}
+    assert ends == {Ended.SPLIT, Ended.READ}
 
 
 def test_parts_that_lead_elsewhere_are_no_parts(database: Database) -> None:

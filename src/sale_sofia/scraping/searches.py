@@ -126,9 +126,9 @@ class SearchSteps:
 
     def _learn(self, page: Found) -> None:
         for query, ids in page.ids.items():
-            learn_ids(self.connection, self.site.name, query, ids, now=self.now)
-        if page.ids:
-            self._look_again()
+            if (self.learnt.ids or {}).get(query) != ids:
+                learn_ids(self.connection, self.site.name, query, ids, now=self.now)
+                self._look_again()
 
     def _look_again(self) -> None:
         """What was learnt is another now."""
@@ -223,7 +223,8 @@ class SearchSteps:
             return replace(search, ended=Ended.USELESS)
         for one in alike:
             keep_search(self.connection, replace(one, announced=None, exact=False))
-        return replace(search, announced=None, exact=False) if alike else search
+        disbelieved = alike or any(one.pages and one.announced is None for one in others)
+        return replace(search, announced=None, exact=False) if disbelieved else search
 
     def _drop_way(self, search: Search, parent: Search) -> int:
         """The filter changes nothing: its parts are left alone, and their parent is read in another way."""
@@ -251,7 +252,7 @@ class SearchSteps:
             return is_enough(search.shown, search.announced)
         if page is None:
             return search.announced is None
-        if page.capped:
+        if page.capped and (search.announced is not None or page.total is None):
             return False
         if page.following is not None:  # the same page again, or as far as the portal answers
             most = page.most or self.learnt.most
@@ -286,8 +287,11 @@ def _told(search: Search, page: Found) -> Search:
 
 
 def _announced(search: Search, page: Found) -> tuple[int | None, bool]:
-    """What the portal says; where it names no total, its last page tells about how many there are."""
-    if page.total is not None and (page.adverts or not search.pages):
+    """What the portal says; where it names no total, its last page tells about how many there are.
+
+    A total that was not believed on the first page is not believed later.
+    """
+    if page.total is not None and (not search.pages or (page.adverts and search.announced is not None)):
         return page.total, page.exact
     if search.announced is None and page.last_page and page.adverts:
         return page.last_page * len(page.adverts), False
