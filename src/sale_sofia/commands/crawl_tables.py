@@ -36,7 +36,7 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
 
 def held_back(adverts: int) -> str:
     """What became of new adverts of a run that did not read them."""
-    return f"{adverts} new adverts are held back: none is shown as new before it is read right"
+    return f"{adverts} new adverts are held back until adverts are read right and a sweep is complete"
 
 
 def reports_table(reports: Sequence[SiteReport]) -> Table:
