@@ -67,8 +67,9 @@ def holders(team: Team) -> dict[str, int]:
 
 def busy_process(team: Team) -> int:
     """A process of a pool that has pages in hand."""
-    until(lambda: holders(team), "somebody at work")
-    return next(iter(holders(team).values()))
+    found: dict[str, int] = {}
+    until(lambda: found.update(holders(team)) or found, "somebody at work")
+    return next(iter(found.values()))  # by now they may have handed their pages back
 
 
 def worker_at_work(team: Team) -> subprocess.Popen[bytes]:
