@@ -35,7 +35,7 @@ def learnt(
     database = open_ready(load_settings())
     if forget and site is not None:
         count = database.run_write(partial(forget_learnt, site=site))
-        log.print(f"{site}: forgot {count} things", highlight=False)
+        log.print(f"{site}: {count} forgotten", highlight=False)
         return
     rows = database.run_read(partial(learnt_rows, site=site))
     if as_json:

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, select
 
 from sale_sofia.config.settings import Settings
 from sale_sofia.config.site_config import SiteConfig
+from sale_sofia.data.history_schema import sweeps
 from sale_sofia.data.schema import jobs
 from sale_sofia.scraping import frontier
 
@@ -50,7 +51,8 @@ def estimate(
 def _last_sweep(connection: Connection, site: str) -> int:
     complete = (
         select(jobs.c.id)
-        .where(jobs.c.site == site, jobs.c.state == "COMPLETE", jobs.c.listing_limit.is_(None))
+        .join(sweeps, sweeps.c.job_id == jobs.c.id)
+        .where(jobs.c.site == site, sweeps.c.complete.is_(True))
         .order_by(jobs.c.created_at.desc())
         .limit(1)
     )

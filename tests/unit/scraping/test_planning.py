@@ -7,9 +7,11 @@ from sale_sofia.config.settings import load_settings
 from sale_sofia.config.site_config import load_site_config
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import JobState, UnknownJob, set_job_state
+from sale_sofia.data.sweeps import SweepFigures, end_sweep
 from sale_sofia.scraping.assembly import slowed
 from sale_sofia.scraping.errors import SiteBusy
 from sale_sofia.scraping.estimate import estimate
+from sale_sofia.scraping.jobs import begin_job
 from sale_sofia.scraping.locks import site_lock
 from sale_sofia.scraping.planning import JobEnded, JobPlan, job_to_resume, plan_job, unfinished_jobs
 from sale_sofia.scraping.urls import BadAddress, allowed_hosts, check_start_url, target
@@ -82,6 +84,20 @@ def test_an_estimate_before_the_first_sweep(database: Database) -> None:
     assert (found.requests, found.requests_per_minute) == (33500 + math.ceil(33500 / 40), 20)
     assert round(found.hours, 1) == 28.6
     assert few.requests == 103
+
+
+@pytest.mark.parametrize(
+    ("reason", "basis"), [(None, "the last complete crawl"), ("capped", "the portal's known size")]
+)
+def test_an_estimate_rests_on_a_complete_sweep_alone(
+    database: Database, reason: str | None, basis: str
+) -> None:
+    figures = SweepFigures(announced=9, reachable=9, adverts=9, opened=9, stored=9, missing=reason)
+    with database.write() as connection:
+        job_id = begin_job(connection, IMOT, [SEARCH], limit=None, now=1.0)
+        set_job_state(connection, job_id, JobState.COMPLETE, now=2.0)
+        end_sweep(connection, job_id, figures, reason=reason, gone=0, now=2.0)
+        assert estimate(connection, load_settings(), load_site_config("imot.bg")).basis == basis
 
 
 def test_a_crawl_delay_can_only_slow_us_down() -> None:
