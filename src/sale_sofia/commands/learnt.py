@@ -9,12 +9,11 @@ from rich.table import Table
 from sale_sofia.commands.console import AsJson, log, out, print_json
 from sale_sofia.commands.crawl_tables import moment
 from sale_sofia.commands.tables import plain_table
+from sale_sofia.config.history import SHOWN_IDS
 from sale_sofia.config.settings import load_settings
 from sale_sofia.data.searches import forget_learnt, learnt_rows
 from sale_sofia.scraping.store import open_ready
 from sale_sofia.websites.registry import get_scraper
-
-_SHOWN_IDS = 3
 
 
 def learnt(
@@ -59,7 +58,7 @@ def _told(name: str, value: Any) -> tuple[str, str]:  # noqa: ANN401 - numbers, 
         case "most":
             return "most adverts of a search", str(value)
         case "ids":
-            shown = ", ".join(value[:_SHOWN_IDS])
-            return f"ids of {query}", f"{len(value)}: {shown}{' …' if len(value) > _SHOWN_IDS else ''}"
+            shown = ", ".join(value[:SHOWN_IDS])
+            return f"ids of {query}", f"{len(value)}: {shown}{' …' if len(value) > SHOWN_IDS else ''}"
         case _:
             return "filter that changes nothing", query

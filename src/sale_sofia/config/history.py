@@ -66,6 +66,8 @@ STREAMED_CHANGES: Final = 1000
 """Rows of the history read at once."""
 ROWS_PRUNED_AT_ONCE: Final = 5000
 """Rows that `prune` looks at in one transaction: a fraction of a second, so that no crawl waits for it."""
+SHOWN_IDS: Final = 3
+"""Ids of a filter that `sites learnt` names, of some two hundred; JSON has all of them."""
 SHOWN_SWEEPS: Final = 30
 """Sweeps that are listed: a month of nightly crawls."""
 

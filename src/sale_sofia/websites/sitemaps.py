@@ -14,6 +14,7 @@ from sale_sofia.websites.base import Card, CardReading, SearchPage
 
 SECTION = "sitemap"
 _GZIP = b"\x1f\x8b"
+_TAIL_CHARACTERS = 4096  # a comment may follow the closing tag
 _GZIP_WINDOW = 31  # zlib: the largest window, behind a gzip header
 _ENTRY = re.compile(r"<(url|sitemap)\b[^>]*>(.*?)</\1>", re.DOTALL)
 _ADDRESS = re.compile(r"<loc>\s*(?:<!\[CDATA\[)?\s*([^<\]]+?)\s*(?:\]\]>)?\s*</loc>")
@@ -32,7 +33,7 @@ def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits,
         PageError: it is no whole sitemap, or one of nothing we know.
     """
     text = decode_json(_unpacked(page.body, limits.max_bytes), page.content_type)
-    if not _END.search(text[-limits.max_tags :]):
+    if not _END.search(text[-_TAIL_CHARACTERS:]):
         raise TruncatedPage("the sitemap does not end: </urlset> or </sitemapindex> is missing")
     entries = list(_ENTRY.finditer(text))
     further = tuple(_followed(page.url, entries, table))

@@ -48,6 +48,17 @@ def asked(folder: Path) -> list[str]:
     return [row["path"] for row in requests(folder / "log")]
 
 
+def test_the_next_start_is_named_where_the_first_is_forbidden(settings: Settings, tmp_path: Path) -> None:
+    with simulated(tmp_path) as simulator:
+        closed, start = f"{simulator.urls['bazar.bg']}/ads/save", simulator.start_urls("bazar.bg")[0]
+        name_starts(tmp_path, closed)
+        with (tmp_path / "sites" / f"{SITE}.yaml").open("a") as file:
+            file.write(f"\nother_starts: [[{start}]]\n")
+        (check,) = check_robots(settings, [SITE])
+    assert check.ok
+    assert check.detail.endswith(f"a crawl begins at {start}, for robots.txt forbids {closed}")
+
+
 def test_what_is_allowed_and_how_often(settings: Settings, tmp_path: Path) -> None:
     with simulated(tmp_path, delay=7.5) as simulator:
         said = "2 of 2 start URLs allowed, Crawl-delay 7.5 s, one request every 7.5 s"
