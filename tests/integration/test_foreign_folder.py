@@ -10,17 +10,15 @@ import httpx
 import pytest
 
 import sale_sofia
-from crawls import answer, crawl_arguments, run, stored
 from dashboards import running_dashboard
 from listening import free_port
-from parallel_crawls import QUICK, services_up, until
+from parallel_crawls import services_up, until
 from sale_sofia.config.programs import own_program
 from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SETTINGS_OF_OTHERS = ("celeryconfig", "flowerconfig", "sitecustomize", "usercustomize")
 ROOT = Path(sale_sofia.__file__).parent
-ADVERTS = 3
 
 
 @pytest.fixture
@@ -46,17 +44,12 @@ def test_nothing_is_imported_from_the_folder_we_are_in(foreign: Path) -> None:
     port = free_port()
     password = {"FLOWER_PASSWORD": "correct horse", "FLOWER_PORT": str(port)}
     with (
-        start_in_process(
-            SimulatorConfig(sites=("imot.bg",), properties=ADVERTS, seed=3, port=0)
-        ) as simulator,
+        start_in_process(SimulatorConfig(sites=("imot.bg",), properties=1, port=0)),
         services_up(foreign, **password),
         running_dashboard(foreign) as dashboard,
     ):
-        crawl = crawl_arguments(simulator, "imot.bg")
-        assert answer(run(foreign, *crawl, "--parallel", **QUICK))
-        assert httpx.get(f"{dashboard.url}/_stcore/health").is_success  # not below /foreign
         until(lambda: is_answered(f"http://127.0.0.1:{port}/healthcheck"), "Flower")
-    assert len(stored(foreign)) == ADVERTS
+        assert is_answered(f"{dashboard.url}/_stcore/health")  # not below /foreign
     assert not marks(foreign).exists(), marks(foreign).read_text()
 
 
@@ -78,7 +71,5 @@ def test_nor_by_programs_that_only_some_commands_start(foreign: Path, module: st
 
 
 def test_one_place_starts_our_own_modules() -> None:
-    starting = {
-        str(path.relative_to(ROOT)) for path in ROOT.rglob("*.py") if "sys.executable" in path.read_text()
-    }
-    assert starting == {"config/programs.py"}
+    starting = [path.name for path in ROOT.rglob("*.py") if "sys.executable" in path.read_text("utf-8")]
+    assert starting == ["programs.py"]
