@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 
 from crawls import start
@@ -66,14 +67,20 @@ def kill_everything(data: Path) -> int:
     return len(victims)
 
 
+def wait_until_running(process: subprocess.Popen[str]) -> list[str]:
+    """Until `sale-sofia up` says that all are at work; what it said before, which is little."""
+    assert process.stderr is not None
+    said = list(takewhile(lambda line: not line.startswith("running: Redis, worker"), process.stderr))
+    assert process.poll() is None, said
+    return said
+
+
 @contextmanager
 def services_up(data: Path, **more: str) -> Iterator[subprocess.Popen[str]]:
     """`sale-sofia up`, ready to work."""
     process = start(data, "up", **{**QUICK, **more})
     try:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        assert line.startswith("running: Redis, worker"), line
+        wait_until_running(process)
         yield process
     finally:
         process.terminate()

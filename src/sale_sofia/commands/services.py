@@ -1,6 +1,7 @@
 """The services of the parallel mode: up and down, and each Celery program by itself."""
 
 import time
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -38,14 +39,14 @@ def up(
         Orchestrator(settings, shared=True, say=say) as services,
         metrics_served(settings, METRICS_HOST, settings.metrics_port) as metrics_url,
     ):
-        log_to_file(settings, "up")
+        services.with_room(partial(log_to_file, settings, "up"))
         try:
             services.start_celery()
             _print_running(services)
             if metrics_url:
                 say(f"metrics: {metrics_url}")
             if flower:
-                services.fleet.start_flower()
+                services.with_room(services.fleet.start_flower)
             while True:
                 services.supervise()
                 time.sleep(SUPERVISE_SECONDS)
