@@ -7,7 +7,6 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import takewhile
 from pathlib import Path
 
 from crawls import start
@@ -68,11 +67,19 @@ def kill_everything(data: Path) -> int:
 
 
 def wait_until_running(process: subprocess.Popen[str]) -> list[str]:
-    """Until `sale-sofia up` says that all are at work; what it said before, which is little."""
+    """Until `sale-sofia up` says that all are at work; what it said before."""
+    return wait_until_said(process, "running: Redis, worker")
+
+
+def wait_until_said(process: subprocess.Popen[str], words: str) -> list[str]:
+    """Until it says a line that begins so, which must come; what it said before."""
     assert process.stderr is not None
-    said = list(takewhile(lambda line: not line.startswith("running: Redis, worker"), process.stderr))
-    assert process.poll() is None, said
-    return said
+    said: list[str] = []
+    for line in process.stderr:
+        if line.startswith(words):
+            return said
+        said.append(line)
+    raise AssertionError(f"it ended without {words!r}: {said}")
 
 
 @contextmanager

@@ -41,16 +41,17 @@ class DiskRoom:
             _try_to_write(self.folder / _TRIED)
 
     def tell_missing(self, reason: BaseException) -> None:
-        """Once a minute, that there is no room and what follows."""
+        """Once a minute, that there is no room here, or where the error says, and what follows."""
         if self._told is None or self.clock() - self._told >= DISK_FULL_TELL_SECONDS:
             self._told = self.clock()
-            self.say(f"no room on the disk, waiting for it ({reason}); `sale-sofia prune` makes some")
+            where = f"There is no room in {self.folder}." if is_full(reason) else reason
+            self.say(f"{where} Waiting for room; then all goes on.")
 
     def tell_found(self) -> None:
         """That there is room again, if it was missing."""
         if self._told is not None:
             self._told = None
-            self.say("there is room on the disk again; going on")
+            self.say("There is room again; going on.")
 
 
 def _free_bytes(folder: Path) -> int:
