@@ -4,9 +4,11 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 
 from crawls import start
@@ -72,14 +74,14 @@ def wait_until_running(process: subprocess.Popen[str]) -> list[str]:
 
 
 def wait_until_said(process: subprocess.Popen[str], words: str) -> list[str]:
-    """Until it says a line that begins so, which must come; what it said before."""
+    """Until it says a line that begins so, which must come in time; what it said before."""
     assert process.stderr is not None
-    said: list[str] = []
-    for line in process.stderr:
-        if line.startswith(words):
-            return said
-        said.append(line)
-    raise AssertionError(f"it ended without {words!r}: {said}")
+    end = threading.Timer(PATIENCE_SECONDS, process.kill)
+    end.start()
+    said = list(takewhile(lambda line: not line.startswith(words), process.stderr))
+    end.cancel()
+    assert process.poll() is None, f"it ended without {words!r}: {said}"
+    return said
 
 
 @contextmanager
