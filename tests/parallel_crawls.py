@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import takewhile
 from pathlib import Path
 
 from crawls import start
@@ -78,10 +77,15 @@ def wait_until_said(process: subprocess.Popen[str], words: str) -> list[str]:
     assert process.stderr is not None
     end = threading.Timer(PATIENCE_SECONDS, process.kill)
     end.start()
-    said = list(takewhile(lambda line: not line.startswith(words), process.stderr))
-    end.cancel()
-    assert process.poll() is None, f"it ended without {words!r}: {said}"
-    return said
+    said: list[str] = []
+    try:
+        for line in process.stderr:
+            if line.startswith(words):
+                return said
+            said.append(line)
+    finally:
+        end.cancel()
+    raise AssertionError(f"it ended without {words!r}: {said}")
 
 
 @contextmanager
