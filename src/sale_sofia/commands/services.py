@@ -22,6 +22,7 @@ from sale_sofia.services.celery_programs import (
     program_environment,
     worker_command,
 )
+from sale_sofia.services.disk_room import DiskRoom
 from sale_sofia.services.logs import log_to_file
 from sale_sofia.services.running_redis import known_redis_url, stop_unused_redis
 from sale_sofia.services.stop_signals import Interrupted
@@ -84,6 +85,7 @@ def beat() -> None:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
+    DiskRoom(settings.data_dir, say).wait()  # who starts it again and again would give up at last
     url = known_redis_url(settings)
     open_ready(settings)
     (settings.data_dir / RUN_FOLDER).mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sale_sofia.config.services import DISK_FULL_TELL_SECONDS, DISK_LEAST_BYTES
+from sale_sofia.config.services import DISK_FULL_TELL_SECONDS, DISK_LEAST_BYTES, SUPERVISE_SECONDS
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _TRIED: Final = "room.tried"
@@ -39,6 +39,20 @@ class DiskRoom:
         """
         if self.folder.is_dir() and (self._told is not None or _free_bytes(self.folder) < DISK_LEAST_BYTES):
             _try_to_write(self.folder / _TRIED)
+
+    def wait(self, pause: Callable[[float], None] = time.sleep) -> None:
+        """Return when there is room."""
+        while True:
+            try:
+                self.check()
+            except OSError as error:
+                if not is_full(error):
+                    raise
+                self.tell_missing(error)
+                pause(SUPERVISE_SECONDS)
+            else:
+                self.tell_found()
+                return
 
     def tell_missing(self, reason: BaseException) -> None:
         """Once a minute, that there is no room here, or where the error says, and what follows."""

@@ -61,3 +61,35 @@ def test_once_it_was_full_only_a_write_says_that_there_is_room(
     assert list(tmp_path.iterdir()) == []
     room.tell_found()
     room.check()
+
+
+def test_a_program_waits_for_room_before_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    tries = iter([FULL, FULL, None])
+
+    def attempt(_: int) -> None:
+        if error := next(tries):
+            raise error
+
+    monkeypatch.setattr(os, "fsync", attempt)
+    room = DiskRoom(tmp_path, told.append)
+    room.tell_missing(FULL)
+    waited: list[float] = []
+    room.wait(waited.append)
+    assert waited == [1.0, 1.0]
+    assert told[1:] == ["There is room again; going on."]
+    monkeypatch.setattr(os, "fsync", lambda _: 1 / 0)
+    room.wait()  # with room by the figures nothing is written
+
+
+def test_another_fault_than_a_full_disk_is_not_waited_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    room = DiskRoom(tmp_path, lambda _: None)
+    room.tell_missing(FULL)
+    with pytest.raises(PermissionError):
+        room.wait()
