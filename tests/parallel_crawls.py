@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -66,14 +67,33 @@ def kill_everything(data: Path) -> int:
     return len(victims)
 
 
+def wait_until_running(process: subprocess.Popen[str]) -> list[str]:
+    """Until `sale-sofia up` says that all are at work; what it said before."""
+    return wait_until_said(process, "running: Redis, worker")
+
+
+def wait_until_said(process: subprocess.Popen[str], words: str) -> list[str]:
+    """Until it says a line that begins so, which must come in time; what it said before."""
+    assert process.stderr is not None
+    end = threading.Timer(PATIENCE_SECONDS, process.kill)
+    end.start()
+    said: list[str] = []
+    try:
+        for line in process.stderr:
+            if line.startswith(words):
+                return said
+            said.append(line)
+    finally:
+        end.cancel()
+    raise AssertionError(f"it ended without {words!r}: {said}")
+
+
 @contextmanager
 def services_up(data: Path, **more: str) -> Iterator[subprocess.Popen[str]]:
     """`sale-sofia up`, ready to work."""
     process = start(data, "up", **{**QUICK, **more})
     try:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        assert line.startswith("running: Redis, worker"), line
+        wait_until_running(process)
         yield process
     finally:
         process.terminate()

@@ -1,8 +1,12 @@
 """The Celery app. Nothing is read or connected on import: the settings are looked at when first needed."""
 
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from celery import Celery, signals
+from celery.loaders.app import AppLoader
 from celery.schedules import crontab
 from kombu import Queue
 
@@ -132,7 +136,18 @@ def _crawls_entry() -> dict[str, Any]:
     return {**look, "options": {"expires": SCHEDULE_LOOK_SECONDS}}
 
 
-app = Celery(parallel.APP_NAME, include=_TASKS)
+class _Installed(AppLoader):
+    """Loads what is installed; Celery's own looks first in the folder that the program was started in."""
+
+    def import_from_cwd(
+        self, module: str, imp: Callable[..., ModuleType] | None = None, package: str | None = None
+    ) -> ModuleType:
+        """The module, from wherever any other of ours comes."""
+        return (imp or import_module)(module, package=package)
+
+
+# No fixups: that for Django imports from the folder too.
+app = Celery(parallel.APP_NAME, include=_TASKS, loader=_Installed, fixups=[])
 app.add_defaults(configuration)
 
 

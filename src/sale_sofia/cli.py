@@ -7,15 +7,16 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from sale_sofia.commands.console import BAD_INPUT, out
+from sale_sofia.commands.console import BAD_INPUT, NOT_ALL_RIGHT, out
 from sale_sofia.commands.contents import CONTENTS
 from sale_sofia.commands.lazy_group import LazyGroup
 from sale_sofia.commands.saying import complain, speak_in_lines
-from sale_sofia.data.errors import DatabaseError
+from sale_sofia.data.errors import DatabaseError, DiskFull
 from sale_sofia.data.job_model import UnknownJob
 from sale_sofia.resilience.errors import ServiceRedis
 from sale_sofia.scraping.errors import SiteBusy
-from sale_sofia.services.errors import ServiceError
+from sale_sofia.services.disk_room import is_full
+from sale_sofia.services.errors import ServiceError, ServiceFailed
 from sale_sofia.services.own_files import keep_others_out
 
 _ONE_SENTENCE = (
@@ -51,7 +52,12 @@ def main() -> None:
         app()
     except _ONE_SENTENCE as error:
         complain(error)
-        sys.exit(BAD_INPUT)
+        sys.exit(NOT_ALL_RIGHT if _is_the_machine(error) else BAD_INPUT)
+
+
+def _is_the_machine(error: BaseException) -> bool:
+    """Whether nothing that was given to us is wrong: services that die, a disk that is full."""
+    return isinstance(error, ServiceFailed | DiskFull) or is_full(error)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,14 +1,16 @@
 """The parallel mode: starts the services, hands them jobs, waits for their end, stops what it started."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from sale_sofia.config.proxies import START_WAIT_SECONDS
+from sale_sofia.config.services import SUPERVISE_SECONDS
 from sale_sofia.config.settings import Settings
-from sale_sofia.data.errors import DatabaseError
+from sale_sofia.data.errors import DatabaseError, DiskFull
 from sale_sofia.data.job_model import CELERY
 from sale_sofia.data.migrate import initialize_database
 from sale_sofia.proxies.canary import needs_proxies
@@ -24,10 +26,14 @@ from sale_sofia.scraping.progress import Progress, read_progress
 from sale_sofia.scraping.runners import let_go
 from sale_sofia.scraping.store import open_database
 from sale_sofia.scraping.waiting import JobsStillOpen, Look, wait_for_jobs
+from sale_sofia.services.disk_room import is_full
+from sale_sofia.services.errors import ServiceError
 from sale_sofia.services.fleet import Fleet
 from sale_sofia.services.ownership import ServicesBusy
 from sale_sofia.services.stop_signals import Interrupted, StopSignals
 from sale_sofia.websites.registry import get_scraper
+
+T = TypeVar("T")
 
 __all__ = ["Interrupted", "JobsStillOpen", "Orchestrator"]
 
@@ -65,7 +71,7 @@ class Orchestrator:
         Raises:
             ServicesBusy: somebody else runs them for itself.
         """
-        self.fleet.joined = not self._ownership.take(shared=self._shared)
+        self.fleet.joined = not self.with_room(partial(self._ownership.take, shared=self._shared))
         with ExitStack() as stack:
             stack.callback(self._ownership.release)
             if self.fleet.joined:
@@ -102,12 +108,18 @@ class Orchestrator:
 
     def start_redis(self) -> str:
         """The URL of a Redis that answers. One of REDIS_URL is only used: never stopped, never emptied."""
-        return self.fleet.start_redis()
+        return self.with_room(self.fleet.start_redis)
 
     def start_celery(self) -> None:
         """Worker and beat at work; before them Redis and the database."""
-        self.start_redis()
+        self.with_room(self._start_celery)
+
+    def _start_store(self) -> None:
+        self.fleet.start_redis()
         initialize_database(self.database)
+
+    def _start_celery(self) -> None:
+        self._start_store()
         self.fleet.start_worker_and_beat()
 
     def start_rotator(self) -> str:
@@ -162,8 +174,7 @@ class Orchestrator:
             SiteBusy: somebody else crawls one of the portals.
         """
         check_plans(plans)
-        self.start_redis()
-        initialize_database(self.database)
+        self.with_room(self._start_store)
         later = [plan for plan in plans if needs_proxies(plan.site.name)]
         jobs = self._begin([plan for plan in plans if plan not in later])
         self._wait_for_supply([plan.site.name for plan in later])
@@ -188,8 +199,7 @@ class Orchestrator:
 
     def resume(self, job_ids: Sequence[str]) -> None:
         """Go on with unfinished jobs."""
-        self.start_redis()
-        initialize_database(self.database)
+        self.with_room(self._start_store)
         sites = [self.database.run_read(partial(known_job, job_id=job_id)).site for job_id in job_ids]
         self._wait_for_supply([site for site in sites if needs_proxies(site)])
         for job_id in job_ids:
@@ -197,7 +207,7 @@ class Orchestrator:
         self._dispatch(job_ids)
 
     def _keep(self, plan: Callable[..., str], what: object) -> str:
-        job_id = plan(self.settings, self.database, what)
+        job_id = self.with_room(partial(plan, self.settings, self.database, what))
         self._jobs.append(job_id)
         return job_id
 
@@ -230,7 +240,7 @@ class Orchestrator:
             return wait_for_jobs(partial(self._read, job_ids), events, timeout, look, self.supervise)
 
     def _read(self, job_ids: Sequence[str]) -> dict[str, Progress]:
-        return {job_id: self.get_scraping_progress(job_id) for job_id in job_ids}
+        return self.with_room(lambda: {job_id: self.get_scraping_progress(job_id) for job_id in job_ids})
 
     def supervise(self) -> None:
         """One look at the services; what died is started again.
@@ -239,4 +249,24 @@ class Orchestrator:
             Interrupted: a signal asked for an end.
         """
         self.signals.check()
-        self.fleet.supervise()
+        self.with_room(self.fleet.supervise)
+
+    def with_room(self, action: Callable[[], T]) -> T:
+        """What the action gives; on a full disk it waits for room, and does again what may be done twice.
+
+        Raises:
+            Interrupted: a signal asked for an end.
+        """
+        while True:
+            try:
+                self.fleet.room.check()
+                given = action()
+            except (DiskFull, OSError, ServiceError) as error:
+                if not (isinstance(error, DiskFull) or is_full(error)):
+                    raise
+                self.fleet.room.tell_missing(error)
+                time.sleep(SUPERVISE_SECONDS)
+                self.signals.check()
+            else:
+                self.fleet.room.tell_found()
+                return given

@@ -8,13 +8,13 @@ import json
 import os
 import select
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from typing import Any, Final
 
 from sale_sofia.alerts.delivery import Delivered
 from sale_sofia.config.alerts import LIFELINE_LOOK_SECONDS, POSTMAN_GRACE_SECONDS
+from sale_sofia.config.programs import own_program
 from sale_sofia.config.settings import Settings
 from sale_sofia.config.settings_environment import environment_of
 
@@ -42,7 +42,7 @@ def send_out(settings: Settings, seconds: float) -> Delivered:
 
 def _start(settings: Settings, seconds: float, lifeline: int) -> "subprocess.Popen[str]":
     return subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-m", _PROGRAM, f"{seconds:g}", str(lifeline)],
+        own_program(_PROGRAM, f"{seconds:g}", str(lifeline)),
         env=environment_of(settings, os.environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -40,7 +40,7 @@ def _run(settings: Settings, begin: Begin, *, as_json: bool) -> None:
     job_ids: Sequence[str] = ()
     stopped = False
     with Orchestrator(settings, say=say) as services:
-        log_to_file(settings, "crawl")
+        services.with_room(partial(log_to_file, settings, "crawl"))
         joined = services.fleet.joined
         try:
             job_ids = begin(services)

@@ -1,4 +1,4 @@
-"""`python -m sale_sofia.commands.postman SECONDS LIFELINE` sends what is due; `alerts.postman` starts it."""
+"""Sends what is due: `python -P -m sale_sofia.commands.postman SECONDS LIFELINE`, by `alerts.postman`."""
 
 import json
 import sys

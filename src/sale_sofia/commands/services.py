@@ -1,6 +1,7 @@
 """The services of the parallel mode: up and down, and each Celery program by itself."""
 
 import time
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -21,6 +22,7 @@ from sale_sofia.services.celery_programs import (
     program_environment,
     worker_command,
 )
+from sale_sofia.services.disk_room import DiskRoom
 from sale_sofia.services.logs import log_to_file
 from sale_sofia.services.running_redis import known_redis_url, stop_unused_redis
 from sale_sofia.services.stop_signals import Interrupted
@@ -38,14 +40,14 @@ def up(
         Orchestrator(settings, shared=True, say=say) as services,
         metrics_served(settings, METRICS_HOST, settings.metrics_port) as metrics_url,
     ):
-        log_to_file(settings, "up")
+        services.with_room(partial(log_to_file, settings, "up"))
         try:
             services.start_celery()
             _print_running(services)
             if metrics_url:
                 say(f"metrics: {metrics_url}")
             if flower:
-                services.fleet.start_flower()
+                services.with_room(services.fleet.start_flower)
             while True:
                 services.supervise()
                 time.sleep(SUPERVISE_SECONDS)
@@ -83,6 +85,7 @@ def beat() -> None:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
+    DiskRoom(settings.data_dir, say).wait()  # who starts it again and again would give up at last
     url = known_redis_url(settings)
     open_ready(settings)
     (settings.data_dir / RUN_FOLDER).mkdir(mode=0o700, parents=True, exist_ok=True)

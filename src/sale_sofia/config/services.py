@@ -49,6 +49,14 @@ SERVICE_SILENT_SECONDS: Final = 60.0
 MOST_RESTARTS: Final = 20
 RESTARTS_WITHIN_SECONDS: Final = 600.0
 """A service that died more often than this within this time is not started again: somebody must look."""
+MOST_START_DEATHS: Final = 3
+"""One that died more often than this before all were at work for the first time cannot start at all."""
+SERVICE_TELL_SECONDS: Final = 15.0
+"""How often it is told for whom a start still waits."""
+DISK_LEAST_BYTES: Final = 1_000_000
+"""With less room than this a disk counts as full: our programs write about as much when they start."""
+DISK_FULL_TELL_SECONDS: Final = 60.0
+"""How often it is told that a disk is still full."""
 FLOWER_HOST: Final = "127.0.0.1"
 """Where Flower listens unless it is told otherwise: whoever sees it can stop tasks."""
 FLOWER_ANSWER_SECONDS: Final = 2.0

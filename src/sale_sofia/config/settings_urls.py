@@ -17,6 +17,7 @@ _REDIS_SCHEMES: Final = frozenset({"redis", "rediss"})
 _SHOWN_QUERY_NAMES: Final = frozenset({"connect_timeout", "db", "host", "mode", "port", "sslmode", "timeout"})
 
 _SQLITE_URL: Final = re.compile(r"(?P<place>sqlite://(?:/[^?]*)?)(?:\?(?P<query>.*))?", re.DOTALL)
+_SQLITE_FILE: Final = re.compile(r"(?P<scheme>sqlite:///)(?P<path>(?!:memory:)[^?]+)(?P<query>.*)", re.DOTALL)
 # At most one "@" and no "#": nobody who reads such a URL can take a piece of the password for something else.
 _SERVER_URL: Final = re.compile(
     r"(?P<scheme>[a-z+]+)://"
@@ -51,6 +52,12 @@ def with_password(url: str, path: Path) -> str:
     login = f"{parts['user'] or ''}:{quote(password_in(path), safe='')}@"
     query = "" if parts["query"] is None else f"?{parts['query']}"
     return f"{parts['scheme']}://{login}{parts['place']}{query}"
+
+
+def from_any_folder(url: str) -> str:
+    """The URL; one of a SQLite file names the same file from whichever folder it is read."""
+    parts = _SQLITE_FILE.fullmatch(url)
+    return f"{parts['scheme']}{Path(parts['path']).absolute()}{parts['query']}" if parts else url
 
 
 def password_in(path: Path) -> str:

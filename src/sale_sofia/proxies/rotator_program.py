@@ -1,4 +1,4 @@
-"""The rotator as a program of its own: `python -m sale_sofia.proxies.rotator_program`."""
+"""The rotator as a program of its own: `python -P -m sale_sofia.proxies.rotator_program`."""
 
 import asyncio
 import signal

@@ -2,13 +2,13 @@
 
 import os
 import socket
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from sale_sofia.config.programs import own_program
 from sale_sofia.config.proxies import FOLDER, ROTATOR_HOST
 from sale_sofia.config.services import (
     BEAT_STOP_SECONDS,
@@ -80,7 +80,7 @@ class RotatorService:
 
     def _command(self, proxies: Sequence[Proxy]) -> list[str]:
         if self.settings.mubeng_path is None:
-            return [sys.executable, "-m", "sale_sofia.proxies.rotator_program"]
+            return own_program("sale_sofia.proxies.rotator_program")
         return mubeng_command(self.settings.mubeng_path, self._write_list(proxies), self.settings)
 
     def _write_list(self, proxies: Sequence[Proxy]) -> Path:

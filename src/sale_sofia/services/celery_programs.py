@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from sale_sofia.config.llm import LLM_QUEUE
 from sale_sofia.config.parallel import APP_NAME
+from sale_sofia.config.programs import own_program
 from sale_sofia.config.services import (
     BEAT_STOP_SECONDS,
     FLOWER_USER,
@@ -21,7 +22,7 @@ from sale_sofia.config.settings_environment import environment_of
 from sale_sofia.services.errors import ServiceError
 from sale_sofia.services.processes import QUIT, TERMINATE
 
-_CELERY: Final = (sys.executable, "-m", "celery", "-A", "sale_sofia.celery_app")
+_CELERY: Final = (*own_program("sale_sofia.commands.celery_program"), "-A", "sale_sofia.celery_app")
 _QUIET: Final = (*_CELERY, "--quiet")
 """Without the picture at the start, which is no line of a log."""
 WORKER_STEPS: Final = ((TERMINATE, WORKER_STOP_SECONDS), (QUIT, WORKER_QUIT_SECONDS))

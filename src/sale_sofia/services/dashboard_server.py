@@ -3,7 +3,6 @@
 import ipaddress
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,13 +20,16 @@ from sale_sofia.config.dashboard_server import (
     DASHBOARD_START_SECONDS,
     DASHBOARD_STOP_SECONDS,
 )
+from sale_sofia.config.programs import own_program
 from sale_sofia.config.services import LOG_FOLDER
 from sale_sofia.config.settings import Settings
 from sale_sofia.services.errors import ServiceError
 from sale_sofia.services.log_files import last_line, put_aside
 from sale_sofia.services.stop_signals import StopSignals
 
-_PROGRAM: Final = (sys.executable, "-m", "sale_sofia.app.serving")
+_PROGRAM: Final = "sale_sofia.app.serving"
+_FOLDER: Final = Path(__file__).parent
+"""Streamlit obeys a `.streamlit` of the folder it is started in; in a folder of ours there is none."""
 
 
 class DashboardNotStarted(ServiceError):
@@ -116,10 +118,11 @@ def start_dashboard(settings: Settings, host: str, port: int, environ: Mapping[s
     put_aside(path, 0)
     with path.open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 - our own module
-            [*_PROGRAM, host, str(port)],
+            own_program(_PROGRAM, host, str(port)),
             stdin=subprocess.PIPE,  # it ends when this end of the pipe is gone, however we die
             stdout=log,
             stderr=subprocess.STDOUT,
+            cwd=_FOLDER,
             env=dict(environ),
             start_new_session=True,  # a Ctrl-C at the terminal is ours to pass on
         )

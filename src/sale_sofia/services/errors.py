@@ -5,6 +5,10 @@ class ServiceError(RuntimeError):
     """A service that is needed cannot be had."""
 
 
+class ServiceFailed(ServiceError):
+    """A service of ours does not start, or dies all the time: nothing that a person gave us is wrong."""
+
+
 class NoRedisServer(ServiceError):
     """There is no program on this machine that could be our own Redis."""
 
@@ -15,6 +19,10 @@ class RedisUnreachable(ServiceError):
 
 class RedisNotStarted(ServiceError):
     """Our own server did not come up, or its folder cannot be used."""
+
+
+class RedisDied(RedisNotStarted):
+    """Our own server ended while it started."""
 
 
 class PortTaken(RedisNotStarted):

@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 
 from sale_sofia.config.services import (
     LOG_FOLDER,
+    MOST_RESTARTS,
+    MOST_START_DEATHS,
     RUN_FOLDER,
     SERVICE_JOIN_SECONDS,
     SERVICE_POLL_SECONDS,
     SERVICE_START_SECONDS,
+    SERVICE_TELL_SECONDS,
 )
 from sale_sofia.config.settings import Settings
 from sale_sofia.services.celery_programs import (
@@ -25,7 +28,8 @@ from sale_sofia.services.celery_programs import (
     worker_command,
 )
 from sale_sofia.services.child import Child
-from sale_sofia.services.errors import RedisUnreachable, ServiceError
+from sale_sofia.services.disk_room import DiskRoom
+from sale_sofia.services.errors import RedisDied, RedisUnreachable, ServiceFailed
 from sale_sofia.services.flower_service import FlowerService
 from sale_sofia.services.liveness import Liveness
 from sale_sofia.services.ollama_service import OllamaService
@@ -47,11 +51,16 @@ class Fleet:
     """Whether another process runs the services for us."""
     liveness: Liveness = field(default_factory=Liveness)
     flower: FlowerService = field(init=False)
+    room: DiskRoom = field(init=False)
     _url: str | None = None
+    _children_url: str | None = None
+    """The Redis that worker and beat were started with."""
     _redis: ExitStack = field(default_factory=ExitStack)
     _restarts: Restarts = field(default_factory=Restarts)
+    _most_deaths: int = MOST_START_DEATHS
 
     def __post_init__(self) -> None:
+        self.room = DiskRoom(self.settings.data_dir, self.say)
         self.flower = FlowerService(self.settings, self._child("flower"), self.say)
 
     @property
@@ -72,7 +81,7 @@ class Fleet:
     @property
     def ollama(self) -> OllamaService:
         """The language model; started only where OLLAMA_START, and only if nobody else runs it."""
-        return OllamaService(self.settings, self._child("ollama"), self.say)
+        return OllamaService(self.settings, self._child("ollama"), self.say, self._pause)
 
     @property
     def children(self) -> tuple[Child, ...]:
@@ -101,8 +110,15 @@ class Fleet:
         """The URL of a Redis that answers: that of REDIS_URL, or our own, started if it does not run."""
         if self.joined:
             return self._wait_for_redis()
-        if self._url is None or own_redis_died(self.settings):
-            self._url = self._redis.enter_context(running_redis(self.settings))
+        if self._url is not None and own_redis_died(self.settings):
+            self._note_redis_death()
+            self._url = None
+        while self._url is None:
+            try:
+                self._url = self._redis.enter_context(running_redis(self.settings))
+            except RedisDied as death:
+                self._note_redis_death(f"; {death}".rstrip("."))
+                self._pause()
         return self._url
 
     def _wait_for_redis(self) -> str:
@@ -123,10 +139,8 @@ class Fleet:
             if self.settings.ollama_start:
                 self.ollama.start()
             self._start_children(url)
-        seconds = SERVICE_JOIN_SECONDS if self.joined else SERVICE_START_SECONDS
-        end = time.monotonic() + seconds
-        for child in self.children:
-            self._wait_until_ready(child, end, seconds)
+        self._wait_until_ready()
+        self._most_deaths = MOST_RESTARTS
 
     def start_flower(self) -> None:
         """The viewer of tasks, where there is a password for it; `supervise` says when it answers."""
@@ -134,20 +148,26 @@ class Fleet:
 
     def _start_children(self, url: str) -> None:
         environ = program_environment(self.settings, url)
+        self._children_url = url
         self.worker.start(worker_command(), environ)
         if self.settings.llm_enabled:
             self.enricher.start(enricher_command(), environ)
         self.beat.start(beat_command(self.settings.data_dir / RUN_FOLDER / "beat-schedule"), environ)
 
-    def _wait_until_ready(self, child: Child, end: float, seconds: float) -> None:
-        while not child.ready:
-            self.check_joined()
-            if not self.joined and not child.alive:
-                raise ServiceError(f"The {child.name} did not start{child.last_words()}.")
-            if time.monotonic() > end:
-                raise ServiceError(
-                    f"The {child.name} was not at work after {seconds:g} s{child.last_words()}."
+    def _wait_until_ready(self) -> None:
+        """Until all are at work; one that dies meanwhile, or Redis, is started again at once."""
+        seconds = SERVICE_JOIN_SECONDS if self.joined else SERVICE_START_SECONDS
+        begun = told = time.monotonic()
+        while missing := [child for child in self.children if not child.ready]:
+            self.supervise()
+            if time.monotonic() - begun > seconds:
+                first = missing[0]
+                raise ServiceFailed(
+                    f"The {first.name} was not at work after {seconds:g} s{first.last_words()}."
                 )
+            if time.monotonic() - told > SERVICE_TELL_SECONDS:
+                told = time.monotonic()
+                self.say(f"waiting for {' and '.join(f'the {child.name}' for child in missing)} to start")
             self._pause()
 
     def _pause(self) -> None:
@@ -175,8 +195,8 @@ class Fleet:
         self.check_joined()
         if self.joined:
             return
-        before, url = self._url, self._revived_redis()
-        if before != url:  # its old port was taken meanwhile, and the others look for it there
+        url = self.start_redis()
+        if url != self._children_url:  # its old port was taken meanwhile, and the others look for it there
             self._stop_children()
         if not is_ready(url):  # without Redis worker and beat can do nothing but wait, in silence
             self.liveness.excuse_all()
@@ -188,11 +208,10 @@ class Fleet:
         self._start_children(url)
         self.flower.supervise(url)
 
-    def _revived_redis(self) -> str:
-        if own_redis_died(self.settings):
-            self._restarts.note("Redis")
-            self.say("Redis died; started again")
-        return self.start_redis()
+    def _note_redis_death(self, last_words: str = "") -> None:
+        self.room.check()  # on a full disk nothing can live, and a death is nobody's fault
+        self._restarts.note("Redis", last_words, self._most_deaths)
+        self.say("Redis died; started again")
 
     def _end_hanging(self, child: Child) -> None:
         """Kill one that lives and does nothing: it would not hear a request to leave either."""
@@ -202,7 +221,8 @@ class Fleet:
 
     def _note_death(self, child: Child) -> None:
         if not child.alive:
-            self._restarts.note(child.name, child.last_words())
+            self.room.check()
+            self._restarts.note(child.name, child.last_words(), self._most_deaths)
             self.say(f"the {child.name} died; started again")
 
     def stop_all(self, before_redis: Callable[[], None]) -> None:

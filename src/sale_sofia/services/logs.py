@@ -83,7 +83,7 @@ def log_to_file(settings: Settings, program: str) -> Path:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = _LogFile(path)
     except OSError as error:
-        raise ServiceError(f"The log {path} cannot be written: {error.strerror}.") from None
+        raise ServiceError(f"The log {path} cannot be written: {error.strerror}.") from error
     logging.getLogger().addHandler(_handler(file, settings, _level(settings)))
     return path
 

@@ -4,7 +4,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -34,6 +34,8 @@ class OllamaService:
     settings: Settings
     child: Child
     say: Callable[[str], None]
+    pause: Callable[[], None] = field(default=lambda: time.sleep(SERVICE_POLL_SECONDS))
+    """A moment between two looks at one that starts; who asks for an end is heard there."""
 
     def start(self) -> bool:
         """Whether Ollama answers: one that runs already, which stays as it is, or one of ours."""
@@ -52,7 +54,7 @@ class OllamaService:
         while self.child.alive and time.monotonic() < end:
             if is_answering(self.settings.ollama_url):
                 return True
-            time.sleep(SERVICE_POLL_SECONDS)
+            self.pause()
         self.say(f"Ollama did not start{self.child.last_words()}; descriptions are read by the rules alone")
         return False
 

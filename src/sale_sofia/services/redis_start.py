@@ -14,7 +14,7 @@ from sale_sofia.config.services import (
     REDIS_PORT_TRIES,
     REDIS_START_SECONDS,
 )
-from sale_sofia.services.errors import PortTaken, RedisNotStarted
+from sale_sofia.services.errors import PortTaken, RedisDied, RedisNotStarted
 from sale_sofia.services.folder_locks import ALONE, StillLocked, lock_file, take
 from sale_sofia.services.log_files import last_line
 from sale_sofia.services.own_files import write_own
@@ -174,7 +174,7 @@ def _failure(folder: Path, port: int) -> RedisNotStarted:
     # Somebody may have been faster in the moment between our look at the port and the server's.
     if _is_taken(port):
         return _port_taken(port)
-    return RedisNotStarted(f"Redis did not start in {folder}{_last_word(folder)}.")
+    return RedisDied(f"Redis did not start in {folder}{_last_word(folder)}.")
 
 
 def _port_taken(port: int) -> PortTaken:

@@ -5,10 +5,10 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 
 from sale_sofia.config.services import MOST_RESTARTS, RESTARTS_WITHIN_SECONDS
-from sale_sofia.services.errors import ServiceError
+from sale_sofia.services.errors import ServiceFailed
 
 
-class ServiceDied(ServiceError):
+class ServiceDied(ServiceFailed):
     """A service that keeps dying is not started again."""
 
 
@@ -19,7 +19,7 @@ class Restarts:
         self._clock = clock
         self._deaths: defaultdict[str, deque[float]] = defaultdict(deque)
 
-    def note(self, name: str, last_words: str = "") -> None:
+    def note(self, name: str, last_words: str = "", most: int = MOST_RESTARTS) -> None:
         """One more death.
 
         Raises:
@@ -29,6 +29,6 @@ class Restarts:
         deaths.append(now)
         while deaths[0] < now - RESTARTS_WITHIN_SECONDS:
             deaths.popleft()
-        if len(deaths) > MOST_RESTARTS:
+        if len(deaths) > most:
             minutes = RESTARTS_WITHIN_SECONDS / 60
             raise ServiceDied(f"{name} died {len(deaths)} times in {minutes:g} minutes{last_words}.")

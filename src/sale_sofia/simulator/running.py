@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from select import select
@@ -11,6 +10,7 @@ from typing import Any, Self
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
+from sale_sofia.config.programs import own_program
 from sale_sofia.simulator.simulator_config import ADMIN, SimulatorConfig
 
 _START_SECONDS = 60.0
@@ -75,7 +75,7 @@ class RunningSimulator:
 
 def start_in_process(config: SimulatorConfig) -> RunningSimulator:
     """Starts the simulator and returns once every site answers."""
-    command = [sys.executable, "-m", "sale_sofia.simulator.server", config.as_json()]
+    command = own_program("sale_sofia.simulator.server", config.as_json())
     process = subprocess.Popen(  # noqa: S603 - our own module
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

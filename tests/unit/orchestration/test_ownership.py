@@ -136,6 +136,7 @@ def test_a_program_sees_the_settings_we_have(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("REDIS_URL", "redis://:secret@somewhere:1/3")
     monkeypatch.setenv("DOMAIN_RATE_LIMITS", '{"imot.bg": 7}')
     monkeypatch.setenv("SQLITE_TIMEOUT", "9")
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/x.db")
     settings = load_settings().model_copy(update={"data_dir": tmp_path, "robots_obeyed": False})
     changed = settings.model_copy(update={"redis_url": None, "worker_processes": 3})
     for one in (settings, changed):
@@ -157,3 +158,20 @@ def test_two_signals_take_the_patience_of_all_services(tmp_path: Path) -> None:
         signal.raise_signal(signal.SIGINT)
         assert services.fleet.worker.forced()
         assert services.fleet.beat.forced()
+
+
+@pytest.mark.parametrize(
+    ("url", "seen"),
+    [
+        ("sqlite:///x.db", "sqlite:///{folder}/x.db"),
+        ("sqlite:///x.db?mode=ro", "sqlite:///{folder}/x.db?mode=ro"),
+        ("sqlite:////srv/x.db", "sqlite:////srv/x.db"),
+        ("postgresql://me:secret@somewhere/x.db", "postgresql://me:secret@somewhere/x.db"),
+    ],
+)
+def test_a_program_in_another_folder_sees_the_same_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, seen: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATABASE_URL", url)
+    assert environment_of(load_settings(), {})["DATABASE_URL"] == seen.format(folder=tmp_path)

@@ -1,0 +1,12 @@
+"""Celery's own command, `python -P -m sale_sofia.commands.celery_program -A sale_sofia.celery_app …`.
+
+Celery would look for the app, and what that imports, in the folder it is started in; here both are loaded
+before it looks.
+"""
+
+from celery.__main__ import main
+
+import sale_sofia.celery_app  # noqa: F401 - see above
+
+if __name__ == "__main__":
+    main()

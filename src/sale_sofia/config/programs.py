@@ -1,0 +1,11 @@
+"""Our own modules as processes of their own."""
+
+import sys
+
+
+def own_program(module: str, *arguments: str) -> list[str]:
+    """The command that runs a module of ours, with what is installed and nothing else.
+
+    Left to itself Python looks first in the folder it is started in, where another user's modules may lie.
+    """
+    return [sys.executable, "-P", "-m", module, *arguments]

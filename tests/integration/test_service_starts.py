@@ -1,0 +1,51 @@
+"""`sale-sofia up` while it starts: who is killed is started again at once, and a signal is heard."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from crawls import start
+from parallel_crawls import PATIENCE_SECONDS, QUICK, running_in, until, wait_until_running
+
+SERVICES = {"Redis": "-server 127.0.0.1", "the worker": "--quiet worker", "the beat": "--quiet beat"}
+
+
+def pid_of(data: Path, who: str) -> int | None:
+    """The process of this service, once it is there."""
+    found = [pid for pid, told in running_in(data).items() if SERVICES[who] in told]
+    return min(found, default=None)
+
+
+def kill_at_its_start(data: Path, who: str) -> None:
+    until(lambda: pid_of(data, who), f"{who} is started")
+    victim = pid_of(data, who)
+    assert victim is not None
+    os.kill(victim, signal.SIGKILL)
+
+
+def test_who_is_killed_while_all_start_is_started_again(tmp_path: Path) -> None:
+    process = start(tmp_path, "up", "--no-flower", **QUICK)
+    try:
+        for who in SERVICES:
+            kill_at_its_start(tmp_path, who)
+        said = [line for line in wait_until_running(process) if "died" in line]
+        assert sorted(said) == sorted(f"{who} died; started again\n" for who in SERVICES)
+    finally:
+        process.terminate()
+        process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 0
+    assert running_in(tmp_path) == {}
+
+
+@pytest.mark.parametrize("who", ["Redis", "the beat"])
+def test_a_signal_is_heard_while_all_start(tmp_path: Path, who: str) -> None:
+    process = start(tmp_path, "up", "--no-flower", **QUICK)
+    until(lambda: pid_of(tmp_path, who), f"{who} is started")
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=PATIENCE_SECONDS)
+    assert said.splitlines()[-1] == "stopped"
+    assert "running:" not in said
+    assert process.returncode == 0
+    assert running_in(tmp_path) == {}
