@@ -21,6 +21,8 @@ class Kept:
     path: Path
     about: About
     bytes: int
+    lacking: tuple[str, ...] = ()
+    """Names of pages that should be in it and are not; known once all of it was read."""
 
 
 @dataclass(frozen=True, slots=True)
