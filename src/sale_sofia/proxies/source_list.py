@@ -2,13 +2,16 @@
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sale_sofia.config.proxies import FOLDER, KNOWN_FILE, SOURCES_FILE
 from sale_sofia.proxies.model import Proxy
 from sale_sofia.proxies.sources import Source
+
+T = TypeVar("T")
 
 
 class SourceListBroken(ValueError):
@@ -23,7 +26,7 @@ class SourceList:
 
     def sources(self) -> list[Source]:
         """All sources, in the order in which they were added."""
-        return [Source(**one) for one in self._read(SOURCES_FILE)]
+        return self._read(SOURCES_FILE, lambda one: Source(**one))
 
     def add(self, source: Source) -> bool:
         """Remember a source; False where it was known: it has this tier from now on."""
@@ -34,7 +37,7 @@ class SourceList:
 
     def known(self) -> list[Proxy]:
         """What the last check found usable."""
-        return [Proxy.from_record(one) for one in self._read(KNOWN_FILE)]
+        return self._read(KNOWN_FILE, Proxy.from_record)
 
     def remember(self, proxies: list[Proxy]) -> None:
         """Keep what a check found usable."""
@@ -47,14 +50,13 @@ class SourceList:
             before = [] if whole else [one for one in self.known() if one.id not in found]
             self.remember([*usable, *before])
 
-    def _read(self, name: str) -> list[dict[str, Any]]:
+    def _read(self, name: str, made: Callable[[dict[str, Any]], T]) -> list[T]:
         path = self.folder / name
         if not path.exists():
             return []
         try:
-            found = json.loads(path.read_text("utf-8"))
-            return [dict(one) for one in found]
-        except (ValueError, TypeError):
+            return [made(dict(one)) for one in json.loads(path.read_text("utf-8"))]
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise SourceListBroken(
                 f"{path}: not the JSON that `sale-sofia proxies` writes; remove it"
             ) from None
