@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import measure
-from upgrade_kills import every_kill, revisions
+from killed_upgrades import every_kill, revisions
 
 QUICK_STEP = 40
 

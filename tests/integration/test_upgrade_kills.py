@@ -12,11 +12,7 @@ import pytest
 
 from crawls import FAST, crawl_arguments, differences, start, stored, truth
 from first_database import losses, make_first_database
-from postgres_servers import PostgresServer
-from sale_sofia.data.migrate import HEAD, current_revision
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
-from upgrade_kills import (
+from killed_upgrades import (
     STOP,
     every_kill,
     killed,
@@ -30,6 +26,10 @@ from upgrade_kills import (
     wait_for,
     wait_until_stopped,
 )
+from postgres_servers import PostgresServer
+from sale_sofia.data.migrate import HEAD, current_revision
+from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SEED = random.SystemRandom().randrange(10**6)
 SITE = "imot.bg"
