@@ -29,7 +29,7 @@ def main() -> None:
     kills = 0
     for revision in revisions()[:-1]:
         with tempfile.TemporaryDirectory() as folder:
-            count = sum(1 for _ in every_kill(Path(folder), revision, chosen))
+            count = len(list(every_kill(Path(folder), revision, chosen)))
         print(f"{revision}: {count} kills, each upgraded by the next one")
         kills += count
     measure.finish({"bench": "upgrade_kills", "kills": kills, "lost": 0}, met=True, check=options.check)

@@ -4,7 +4,7 @@ import os
 import signal
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -153,7 +153,7 @@ def sqlite_dump(url: str) -> list[str]:
         return list(connection.iterdump())
 
 
-def every_kill(folder: Path, revision: str, chosen: Callable[[int], Iterator[int]]) -> Iterator[int]:
+def every_kill(folder: Path, revision: str, chosen: Callable[[int], Iterable[int]]) -> Iterator[int]:
     """Kill upgrades from this step before each chosen statement; the number of it, and of all."""
     original = folder / f"{revision}.db"
     make_database_of(revision, original)

@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 
 from sale_sofia.config.backup import FORMAT
 from sale_sofia.config.settings import DATABASE_FILE
+from sale_sofia.config.whole_files import whole_or_not_at_all
 from sale_sofia.data.backup_errors import BackupRefused
-from sale_sofia.data.backup_folder import Kept, backup_lock, remove_parts, sync_folder
+from sale_sofia.data.backup_folder import Kept, backup_lock, remove_parts
 from sale_sofia.data.backup_manifest import About
 from sale_sofia.data.backup_names import PART_PREFIX, PART_SUFFIX, free_path, page_name
 from sale_sofia.data.backup_packing import Files, pack
@@ -19,7 +20,6 @@ from sale_sofia.data.backup_parts import Part, operator_parts, page_parts
 from sale_sofia.data.backup_reading import unpack
 from sale_sofia.data.backup_snapshot import Content, Progress, check_source, size_of, take_snapshot
 from sale_sofia.data.database import Database
-from sale_sofia.data.export import whole_or_not_at_all
 from sale_sofia.data.lost_pages import lost_pages
 
 _MB: Final = 1_000_000
@@ -92,7 +92,6 @@ def _written(folder: Path, about: About, files: Files, progress: Progress) -> tu
     with whole_or_not_at_all(path) as unfinished:
         pack(unfinished, about, files, progress)
         found = unpack(unfinished, folder, lambda _name: False, progress)  # what the disk kept
-    sync_folder(folder)
     return path, found.lacking
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from sale_sofia.config.storage import CHECK_LOOK_STEPS, PREPARING_LOOK_SECONDS
+from sale_sofia.config.whole_files import keep_name
 from sale_sofia.data.errors import CheckStopped, DatabaseBusy, DatabaseError, DatabaseUnsupported, Stop
 from sale_sofia.data.forks import guard_forks
 from sale_sofia.data.network_shares import network_share
@@ -120,7 +121,7 @@ def _connect(path: Path, busy_timeout: float, *, writes: bool) -> sqlite3.Connec
         isolation_level=None,
         check_same_thread=False,  # the pool hands a connection to one thread after another, never to two
     )
-    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA synchronous = FULL")  # what was committed stays when the power goes
     connection.execute("PRAGMA foreign_keys = ON")
     if not writes:
         connection.execute("PRAGMA query_only = ON")
@@ -142,6 +143,7 @@ def prepare(path: Path, busy_timeout: float) -> None:
         path.touch()  # to SQLite an empty file is a database
         with closing(_connect(path, busy_timeout, writes=True)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
+        keep_name(path)
     except OSError as error:
         raise explain_os_error(error, path) from error
     except sqlite3.Error as error:

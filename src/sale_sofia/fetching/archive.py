@@ -13,6 +13,7 @@ from typing import Final
 import zstandard
 
 from sale_sofia.config.fetching import ARCHIVED_MOST_BYTES
+from sale_sofia.config.whole_files import keep_name
 from sale_sofia.data.page_bytes import is_page_of
 
 LEVEL: Final = 3
@@ -34,7 +35,8 @@ class Pruned:
 class PageArchive:
     """Keeps each body once, under its SHA-256. Several processes may share a folder.
 
-    A page is there whole or not at all. Nothing is removed except by `prune`.
+    A page is there whole or not at all, and what was put stays when the power goes: the database names it
+    afterwards. Nothing is removed except by `prune`.
     """
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
@@ -119,7 +121,10 @@ def _write(path: Path, packed: bytes) -> int:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(packed)
+            file.flush()
+            os.fsync(file.fileno())
         Path(name).replace(path)
+        keep_name(path)
     except BaseException:
         _remove(Path(name))
         raise

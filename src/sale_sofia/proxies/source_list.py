@@ -1,13 +1,13 @@
 """The operator's sources, in a file that only its owner can read: it may hold passwords."""
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sale_sofia.config.proxies import FOLDER, KNOWN_FILE, SOURCES_FILE
+from sale_sofia.config.whole_files import write_whole
 from sale_sofia.proxies.model import Proxy
 from sale_sofia.proxies.sources import Source
 
@@ -62,11 +62,4 @@ class SourceList:
             ) from None
 
     def _write(self, name: str, rows: list[dict[str, Any]]) -> None:
-        """Whole or not at all."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path, fresh = self.folder / name, self.folder / f"{name}.{os.getpid()}"
-        with os.fdopen(
-            os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
-        ) as file:
-            json.dump(rows, file, ensure_ascii=False, indent=1)
-        fresh.replace(path)
+        write_whole(self.folder / name, json.dumps(rows, ensure_ascii=False, indent=1))
