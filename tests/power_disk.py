@@ -1,7 +1,7 @@
 """What a disk may be left with when the power goes: made of the notes that tests/power_shim.c took.
 
 A disk keeps what it was told to sync, and of the rest whatever it likes: a file's bytes once the file was
-synced, a name once its folder was. The notes are replayed up to any point; the rest is dropped or kept by lot.
+synced, a name once its folder was. Notes are replayed up to any point; the rest is dropped or kept by lot.
 """
 
 import random

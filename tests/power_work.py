@@ -17,7 +17,7 @@ from sale_sofia.data.backup_folder import list_backups
 from sale_sofia.data.backup_names import backups_in
 from sale_sofia.data.backup_reading import unpack
 from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import check, current_revision
+from sale_sofia.data.migrate import current_revision
 from sale_sofia.data.page_bytes import is_page_of
 from sale_sofia.simulator.running import RunningSimulator
 
@@ -53,27 +53,32 @@ class Work(NamedTuple):
     root: int
     notes: list[Note]
     told: list[Told]
+    crawl_middle: int
+    """The note in the middle of those of the crawl."""
 
 
-def commands(simulator: RunningSimulator, root: Path) -> list[list[str]]:
-    """One after the other."""
+def commands(simulator: RunningSimulator, root: Path, *, quick: bool) -> list[list[str]]:
+    """One after the other; the crawl is the third."""
     csv, backups = str(root / "out" / "adverts.csv"), str(root / "backups")
-    return [
+    first = [
         ["alerts", "init"],
         ["profiles", "new", "mine"],
         crawl_arguments(simulator, SITE),
         ["profiles", "edit", "mine", "must.rooms_least=3"],
         ["proxies", "add", "203.0.113.7:3128"],
-        ["note", "1", "seen"],
         ["export", csv],
         ["backup", "--to", backups],
+    ]
+    more = [
+        ["note", "1", "seen"],
         ["proxies", "add", "203.0.113.8:3128"],
         ["export", csv],
         ["backup", "--to", backups, "--keep", "1"],
     ]
+    return first if quick else [*first, *more]
 
 
-def watched(folder: Path, simulator: RunningSimulator) -> Work:
+def watched(folder: Path, simulator: RunningSimulator, *, quick: bool = False) -> Work:
     """Do it all, and write down how."""
     root, notes = folder / "world", folder / "notes"
     (root / "out").mkdir(parents=True)
@@ -82,7 +87,7 @@ def watched(folder: Path, simulator: RunningSimulator) -> Work:
     # The folder was there before: it is on the disk.
     with CommandServer(environ=environment(root, notes)) as server:
         mark(notes, (root / "out").stat().st_ino)
-        for number, arguments in enumerate(commands(simulator, root), 1):
+        for number, arguments in enumerate(commands(simulator, root, quick=quick), 1):
             wanted = command_environment(root / "data", {**FAST, "PRIVATE_PHONES_KEPT": "false"})
             done = server.run([str(one) for one in arguments], wanted, folder, PATIENCE_SECONDS)
             assert done.returncode == 0, f"{arguments}: {done.stderr}"
@@ -90,7 +95,9 @@ def watched(folder: Path, simulator: RunningSimulator) -> Work:
             mark(notes, number)
     found = read_notes(notes)
     first = Note("folder", begun, found[0].one, 0, 0, "out", b"")
-    return Work(begun, [first, Note("sync", begun, 0, 0, 0, "", b""), *found[1:]], told)
+    found = [first, Note("sync", begun, 0, 0, 0, "", b""), *found[1:]]
+    marks = [at for at, note in enumerate(found) if note.kind == "mark"]
+    return Work(begun, found, told, (marks[1] + marks[2]) // 2)
 
 
 def _told(root: Path) -> Told:
@@ -144,9 +151,7 @@ def losses(work: Work, folder: Path, rng: random.Random, count: int) -> Iterator
 def broken_promises(root: Path, told: Sequence[Told], marks: int) -> Iterator[str]:
     """What was told to be done and is not there, and what is there and is not whole."""
     for name in FILES:
-        allowed = [one.files[name] for one in told[marks:]] + (
-            [None] if told[marks].files[name] is None else []
-        )
+        allowed = {one.files[name] for one in told[marks:]}
         if (found := _read(root / name)) not in allowed:
             yield f"{name} is {'gone' if found is None else f'{len(found)} bytes that nobody wrote'}"
     yield from _broken_database(root, told[marks])
@@ -159,7 +164,7 @@ def _broken_database(root: Path, told: Told) -> Iterator[str]:
     database = Database(f"sqlite:///{file}", busy_timeout_seconds=30, busy_retries=0)
     try:
         if current_revision(database) is not None:
-            yield from (f"the database: {fault}" for fault in check(database))
+            yield from (f"the database: {fault}" for fault in database.faults())
     finally:
         database.dispose()
     rows = _rows(root)

@@ -1,6 +1,6 @@
 """Files that are there whole or not at all, also after a kill, and also after the power was gone.
 
-A disk keeps a file's bytes once the file was synced, and its name once its folder was. All that we are told to
+A disk keeps a file's bytes once the file was synced, and its name once its folder was. All that we are to
 keep is written here: first the bytes, then the name, and only then is it said to be done.
 """
 
