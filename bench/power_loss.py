@@ -2,8 +2,8 @@
 
     bench/power_loss.py --states 500
 
-Everything that the commands do to files below one folder is written down by a library loaded before the C
-library's (tests/power_shim.c). Then, at moments drawn by lot, a disk is made of it as a power cut may leave it
+Everything that the commands do to files below one folder is noted by a library loaded before the C library's
+(tests/power_shim.c). Then, at moments drawn by lot, a disk is made of it as a power cut may leave it
 (tests/power_disk.py): what was never synced is gone, or its names are there with no bytes, or with zeros, or
 some of it, torn at sectors. The goal is that nothing is lost that a command had said to be done, that no
 half-written file is taken for a whole one, that the database is sound, and that every tenth disk goes on by
