@@ -18,9 +18,9 @@ from sale_sofia.config.alert_file import (
 from sale_sofia.config.alerts import ALERTS_FILE, ALERTS_FILE_SECONDS
 from sale_sofia.config.settings import Settings
 from sale_sofia.config.site_config import parse_yaml
+from sale_sofia.config.whole_files import whole_or_not_at_all, write_new
 from sale_sofia.config.yaml_lists import CannotEdit, add_item, change_item, drop_item
 from sale_sofia.data.database import Database
-from sale_sofia.data.export import whole_or_not_at_all
 from sale_sofia.services.folder_locks import ALONE, StillLocked, lock_file, take
 
 Written = dict[str, Any]
@@ -49,13 +49,9 @@ class RuleFile:
         Raises:
             AlertsError: there is one already; it is left as it is.
         """
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with self.path.open("x", encoding="utf-8") as file:
-                file.write((files("sale_sofia.alerts") / "starting.yaml").read_text("utf-8"))
-        except FileExistsError:
-            raise AlertsError(f"{self.path} is there already; edit it, or move it away") from None
-        self.path.chmod(0o600)  # whoever writes a secret into it all the same shows it to nobody else
+        # Only its owner can read it: whoever writes a secret into it all the same shows it to nobody else.
+        if not write_new(self.path, (files("sale_sofia.alerts") / "starting.yaml").read_text("utf-8")):
+            raise AlertsError(f"{self.path} is there already; edit it, or move it away")
 
     def written(self) -> dict[RuleKind, list[Written]]:
         """All rules as they stand in the file.

@@ -1,7 +1,7 @@
 """`sale-sofia backup`: a whole installation in one file, made while it works."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,13 +13,12 @@ from rich.table import Table
 
 from sale_sofia.commands.console import NOT_ALL_RIGHT, AsJson, log, out, print_json, refuse
 from sale_sofia.commands.crawl_tables import moment, number
-from sale_sofia.config.backup import BACKUPS_FOLDER
+from sale_sofia.config.backup import BACKUPS_FOLDER, SHOWN_PAGES
 from sale_sofia.config.settings import DATABASE_FILE, Settings, load_settings
 from sale_sofia.data.backup_errors import BackupError
 from sale_sofia.data.backup_folder import Kept, list_backups, remove_old
 from sale_sofia.data.backup_making import Order, make_backup
-from sale_sofia.data.backup_manifest import About
-from sale_sofia.data.backup_reading import unpack
+from sale_sofia.data.backup_reading import Contents, unpack
 from sale_sofia.data.backup_snapshot import Progress, examined
 from sale_sofia.scraping.store import open_database
 
@@ -53,12 +52,13 @@ def backup(
     order = Order(settings.data_dir, settings.sites_dir, folder, pages=not no_pages)
     with shown() as progress:
         made = make_backup(open_database(settings), order, progress)
-    removed = remove_old(folder, made, keep or settings.backup_keep)
+    removed = [] if made.lacking else remove_old(folder, made, keep or settings.backup_keep)
     if as_json:
         print_json({**_record(made), "removed": [str(path) for path in removed]})
     log.print(f"{made.path}: {_told(made)}; checked", highlight=False, soft_wrap=True)
     if removed:
         log.print(f"{len(removed)} older backups removed", highlight=False)
+    tell_lacking(made.lacking, "older backups may still hold them, so none was removed")
 
 
 @app.command("list")
@@ -84,26 +84,42 @@ def verify(
     file: Annotated[Path, typer.Argument(help="A backup.", exists=True, dir_okay=False)],
     as_json: AsJson = False,
 ) -> None:
-    """Read all of a backup: every checksum, and every page of its database."""
+    """Read a backup to its last byte: every checksum, every archived page, all of its database."""
     try:
         with shown() as progress:
-            about = _verified(file, progress)
+            found = _verified(file, progress)
     except BackupError as error:
         if as_json:
             print_json({"file": str(file), "sound": False, "error": str(error)})
         log.print(f"sale-sofia: {error}", style="red", highlight=False, soft_wrap=True)
         raise typer.Exit(NOT_ALL_RIGHT) from None
-    kept = Kept(file, about, file.stat().st_size)
+    kept = Kept(file, found.about, file.stat().st_size, found.lacking)
     if as_json:
-        print_json({**_record(kept), "sound": True})
-    log.print(f"{file}: {_told(kept)}; sound", highlight=False, soft_wrap=True)
+        print_json({**_record(kept), "sound": not kept.lacking})
+    sound = "all else is sound" if kept.lacking else "sound"
+    log.print(f"{file}: {_told(kept)}; {sound}", highlight=False, soft_wrap=True)
+    tell_lacking(kept.lacking, "all else can be restored from it")
 
 
-def _verified(file: Path, progress: Progress) -> About:
+def tell_lacking(names: Sequence[str], what_now: str) -> None:
+    """End with 1 where pages are not in a backup that should be; which they are, and what to do."""
+    if not names:
+        return
+    more = f" and {len(names) - SHOWN_PAGES} more" if len(names) > SHOWN_PAGES else ""
+    log.print(
+        f"sale-sofia: {len(names)} archived pages are damaged or gone, and not in the backup: "
+        f"{', '.join(names[:SHOWN_PAGES])}{more}; {what_now}; `sale-sofia prune --lost` forgets them, "
+        "and the next crawl archives anew what is still offered.",
+        style="red", highlight=False, soft_wrap=True,
+    )  # fmt: skip
+    raise typer.Exit(NOT_ALL_RIGHT)
+
+
+def _verified(file: Path, progress: Progress) -> Contents:
     with tempfile.TemporaryDirectory() as folder:
-        about = unpack(file, Path(folder), lambda name: name == DATABASE_FILE, progress)
+        found = unpack(file, Path(folder), lambda name: name == DATABASE_FILE, progress)
         examined(Path(folder) / DATABASE_FILE, str(file))
-    return about
+    return found
 
 
 def _folder(settings: Settings, given: Path | None) -> Path:
@@ -111,7 +127,8 @@ def _folder(settings: Settings, given: Path | None) -> Path:
 
 
 def _record(one: Kept) -> dict[str, Any]:
-    return {"file": str(one.path), "bytes": one.bytes, "about": one.about.model_dump()}
+    told = {"file": str(one.path), "bytes": one.bytes, "about": one.about.model_dump()}
+    return {**told, "lacking": list(one.lacking)} if one.lacking else told
 
 
 def _told(one: Kept) -> str:

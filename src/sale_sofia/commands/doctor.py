@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from sale_sofia.commands.backup import shown
 from sale_sofia.commands.console import NOT_ALL_RIGHT, AsJson, log, out, print_json, refuse
 from sale_sofia.config.settings import load_settings
 from sale_sofia.monitoring.doctor import run_checks
@@ -23,9 +24,11 @@ def doctor(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check this machine: versions, settings, a write test, disk, database, Redis, clock, browser."""
+    """Check this machine: versions, settings, your files, disk, the whole database, Redis, clock, browser."""
     refuse(site and not robots, "--site goes with --robots")
-    checks = [*run_checks(), *(_robots(site or ()) if robots else ())]
+    with shown() as progress:
+        checks = run_checks(told=lambda done, most: progress("looking at the database", int(done), int(most)))
+    checks += [*_files(checks), *(_robots(site or ()) if robots else ())]
     if as_json:
         print_json({"checks": [asdict(check) for check in checks]})
     else:
@@ -34,6 +37,14 @@ def doctor(
         raise typer.Exit(NOT_ALL_RIGHT)
     if not as_json:
         log.print("before the first crawl: sale-sofia sites probe", highlight=False)
+
+
+def _files(checks: Sequence[Check]) -> list[Check]:
+    """Nothing is known of files while the settings, which name them, are wrong."""
+    from sale_sofia.scraping.files_check import check_files  # noqa: PLC0415 - it takes its time
+
+    wrong = any(check.name == "settings" and not check.ok for check in checks)
+    return [] if wrong else check_files(load_settings())
 
 
 def _robots(sites: Sequence[str]) -> list[Check]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sale_sofia.commands.backup import shown
+from sale_sofia.commands.backup import shown, tell_lacking
 from sale_sofia.commands.console import AsJson, log, print_json
 from sale_sofia.commands.copying import database_at
 from sale_sofia.config.backup import SITES_FOLDER
@@ -49,8 +49,10 @@ def restore(
         done = restore_backup(file, target, progress, frame)
     if as_json:
         before = None if done.before is None else str(done.before)
-        print_json({"folder": str(done.folder), "before": before, "about": done.about.model_dump()})
+        told = {"folder": str(done.folder), "before": before, "about": done.about.model_dump()}
+        print_json({**told, "lacking": list(done.lacking)} if done.lacking else told)
     _tell(done, settings, server)
+    tell_lacking(done.lacking, "all else was restored")
 
 
 @contextmanager

@@ -39,5 +39,9 @@ MOST_GROWTH: Final = 250
 """A file may unpack to so many times its size: databases reach 20. More is a trap to fill the disk."""
 GROWTH_ALLOWED_BYTES: Final = 100_000_000
 """Bytes that a file may unpack to in any case: the emptiest of databases shrink the most."""
+PAGE_CLOCK_SECONDS: Final = 60.0
+"""A page's file may be so much older than the moment the database has for it: disks round times."""
+SHOWN_PAGES: Final = 5
+"""Names of damaged or lost pages that are told; JSON has all of them."""
 NEWEST_MOMENT: Final = 1 << 33
 """Seconds since 1970 beyond which a file's time is no time: the year 2242."""

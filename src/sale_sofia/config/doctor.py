@@ -12,6 +12,10 @@ REDIS_MEMORY_SHARE: Final = 0.9
 """Of what Redis may have, the share from which on it will soon refuse writes."""
 WRITE_TEST_BYTES: Final = 65_536
 """What is written, flushed and read again: more than a disk's block, less than anybody notices."""
+DATABASE_SECONDS: Final = 300.0
+"""Longest look at the contents of the database; `sale-sofia db check` takes the time that it needs."""
+SHOWN_FAULTS: Final = 10
+"""Faults of the database that are told; `sale-sofia db check` tells all."""
 PROGRAM_SECONDS: Final = 10.0
 """Longest wait for a program to tell its version."""
 ROBOTS_WAIT_SECONDS: Final = 60.0

@@ -21,6 +21,8 @@ class Kept:
     path: Path
     about: About
     bytes: int
+    lacking: tuple[str, ...] = ()
+    """Names of pages that should be in it and are not; known once all of it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +100,3 @@ def remove_parts(folder: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """Names that were given stay given, also when the power goes."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

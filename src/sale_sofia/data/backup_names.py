@@ -9,13 +9,15 @@ from sale_sofia.config.backup import KEPT_FILES, KEPT_FOLDERS, PAGES_FOLDER, SIT
 from sale_sofia.config.settings import DATABASE_FILE
 
 ABOUT: Final = "backup.json"
+LACKING: Final = "LACKING"
+"""Names of pages that belong in it and are not, as they were damaged or gone; only where there are any."""
 SUMS: Final = "SHA256SUMS"
 PART_PREFIX: Final = ".sale-sofia-"
 PART_SUFFIX: Final = ".part"
 """What is being written begins and ends so, until it is whole."""
 _SUFFIX: Final = ".tar.zst"
 _BACKUP: Final = re.compile(r"sale-sofia-\d{8}T\d{6}Z(-\d+)?\.tar\.zst", re.ASCII)
-_SINGLE: Final = frozenset({ABOUT, SUMS, DATABASE_FILE, *KEPT_FILES})
+_SINGLE: Final = frozenset({ABOUT, LACKING, SUMS, DATABASE_FILE, *KEPT_FILES})
 _FOLDERS: Final = "|".join(map(re.escape, (*KEPT_FOLDERS, SITES_FOLDER)))
 _IN_FOLDER: Final = re.compile(rf"(?:{_FOLDERS})/[^./\\\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]*")
 _PAGE: Final = re.compile(rf"{PAGES_FOLDER}/[0-9a-f]{{2}}/[0-9a-f]{{62}}\.zst", re.ASCII)
@@ -29,6 +31,16 @@ def belongs(name: str) -> bool:
 def is_page(name: str) -> bool:
     """Whether this is a page of the archive."""
     return bool(_PAGE.fullmatch(name))
+
+
+def page_digest(name: str) -> str:
+    """By what a page of this name in a backup is called: the SHA-256 of what it unpacks to."""
+    return "".join(name.split("/")[1:]).removesuffix(".zst")
+
+
+def page_name(digest: str) -> str:
+    """What the page of this digest is called in a backup."""
+    return f"{PAGES_FOLDER}/{digest[:2]}/{digest[2:]}.zst"
 
 
 def free_path(folder: Path, made_at: float) -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sale_sofia.config.backup import KEPT_FILES, KEPT_FOLDERS, PAGES_FOLDER, SITES_FOLDER
-from sale_sofia.data.backup_names import belongs
+from sale_sofia.data.backup_names import belongs, is_page
 
 
 class Part(NamedTuple):
@@ -23,11 +23,11 @@ def operator_parts(data_dir: Path, sites_dir: Path | None) -> list[Part]:
     return [*singles, *folders, *sites]
 
 
-def page_parts(data_dir: Path) -> list[Part]:
-    """The archived pages; one that is just being written has another name."""
-    folder = data_dir / PAGES_FOLDER
-    found = (Part(f"{PAGES_FOLDER}/{path.parent.name}/{path.name}", path) for path in folder.glob("??/*"))
-    return sorted(part for part in found if belongs(part.name))
+def page_parts(data_dir: Path) -> Iterator[Part]:
+    """The archived pages, by their names; one that is just being written has another name."""
+    for folder in sorted((data_dir / PAGES_FOLDER).glob("??")):
+        found = (Part(f"{PAGES_FOLDER}/{folder.name}/{path.name}", path) for path in folder.glob("*"))
+        yield from sorted(part for part in found if is_page(part.name))
 
 
 def _files(name: str, folder: Path, pattern: str = "*") -> Iterator[Part]:

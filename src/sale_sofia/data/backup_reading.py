@@ -1,6 +1,7 @@
 """A backup out of its file: nothing in it is trusted before its name, its kind and its checksum are right."""
 
 import hashlib
+import io
 import os
 import tarfile
 from collections.abc import Callable, Mapping
@@ -19,11 +20,22 @@ from sale_sofia.config.backup import (
 from sale_sofia.config.settings import DATABASE_FILE
 from sale_sofia.data.backup_errors import BackupDamaged
 from sale_sofia.data.backup_manifest import About, read_about, read_sums
-from sale_sofia.data.backup_names import ABOUT, SUMS, belongs
+from sale_sofia.data.backup_names import ABOUT, LACKING, SUMS, belongs, is_page, page_digest
 from sale_sofia.data.backup_snapshot import Progress
-from sale_sofia.data.backup_tar import NotOurs, forget_members, opened_tar, whole_member
+from sale_sofia.data.backup_tar import NotOurs, check_rest, forget_members, opened_tar, whole_member
+from sale_sofia.data.page_bytes import is_page_of
 
 Wanted = Callable[[str], bool]
+
+
+class Contents(NamedTuple):
+    """What a backup says of itself, and the pages that it should hold and does not."""
+
+    about: About
+    lacking: tuple[str, ...]
+    """Names of those that were gone or damaged when it was made, and of those in it that are no such page."""
+
+
 _OWNERS_ALONE = 0o600
 
 
@@ -44,10 +56,11 @@ def _first(tar: tarfile.TarFile, path: Path) -> bytes:
     return whole_member(tar, member)
 
 
-def unpack(path: Path, folder: Path, wanted: Wanted, progress: Progress) -> About:
+def unpack(path: Path, folder: Path, wanted: Wanted, progress: Progress) -> Contents:
     """Read the whole backup and write the members that are wanted into the folder, which must be empty.
 
-    Every member was checked against its checksum, wanted or not, when this returns.
+    Every member was checked against its checksum, wanted or not, when this returns, and the file was read to
+    its last byte. A page that never was what its name says is not written: it is among what is lacking.
 
     Raises:
         BackupRefused: it holds what does not belong in one, or would unpack to far more than it should.
@@ -60,7 +73,7 @@ def unpack(path: Path, folder: Path, wanted: Wanted, progress: Progress) -> Abou
         reader.told = lambda done: progress("checking", min(done, said.room), said.room)
         sums = read_sums(reader.read(), str(path))
     _compare({ABOUT: hashlib.sha256(head).hexdigest(), **reader.sums}, sums, path)
-    return said
+    return Contents(said, tuple(reader.lacking))
 
 
 def _most_bytes(path: Path) -> int:
@@ -78,6 +91,7 @@ class _Reader:
 
     def __init__(self, tar: tarfile.TarFile, limits: _Limits) -> None:
         self.sums: dict[str, str] = {}
+        self.lacking: list[str] = []
         self.told: Callable[[int], None] = lambda _done: None
         self._tar, self._limits = tar, limits
         self._bytes = 0
@@ -88,7 +102,10 @@ class _Reader:
             self._check(member)
             if member.name == SUMS:
                 return self._last(member)
-            self._take(member)
+            if member.name == LACKING:
+                self._read_lacking(member)
+            else:
+                self._take(member)
             forget_members(self._tar)
         raise EOFError("its end is missing")
 
@@ -101,23 +118,38 @@ class _Reader:
         self.told(self._bytes)
 
     def _last(self, member: tarfile.TarInfo) -> bytes:
-        if member.size > SUMS_MOST_BYTES:
-            raise NotOurs(f"its {SUMS} is too long")
-        content = whole_member(self._tar, member)
-        if self._tar.next() is not None:
-            raise NotOurs(f"it goes on after {SUMS}")
+        content = self._small(member)
+        check_rest(self._tar)
         return content
 
+    def _read_lacking(self, member: tarfile.TarInfo) -> None:
+        content = self._small(member)
+        self.sums[member.name] = hashlib.sha256(content).hexdigest()
+        names = content.decode("utf-8", "replace").split("\n")[:-1]
+        if not all(map(is_page, names)):
+            raise NotOurs(f"its {LACKING} names what is no page")
+        self.lacking += names
+
+    def _small(self, member: tarfile.TarInfo) -> bytes:
+        if member.size > SUMS_MOST_BYTES:
+            raise NotOurs(f"its {member.name} is too long")
+        return whole_member(self._tar, member)
+
     def _take(self, member: tarfile.TarInfo) -> None:
+        path = self._limits.folder / member.name
         with ExitStack() as stack:
-            file = None
-            if self._limits.wanted(member.name):
-                file = stack.enter_context(_made(self._limits.folder / member.name))
-            source = cast("IO[bytes]", self._tar.extractfile(member))  # a plain file has one
-            self.sums[member.name] = _copied(source, file)
-        if file:
+            file = stack.enter_context(_made(path)) if self._limits.wanted(member.name) else None
+            copied = _Copied(cast("IO[bytes]", self._tar.extractfile(member)), file)  # a plain file has one
+            sound = not is_page(member.name) or is_page_of(
+                page_digest(member.name), cast("IO[bytes]", copied)
+            )
+            self.sums[member.name] = copied.rest()
+        if not sound:
+            self.lacking.append(member.name)
+            path.unlink(missing_ok=True)
+        elif file:
             moment = min(max(0, int(member.mtime)), NEWEST_MOMENT)
-            os.utime(self._limits.folder / member.name, (moment, moment))
+            os.utime(path, (moment, moment))
 
 
 def _made(path: Path) -> BinaryIO:
@@ -125,13 +157,25 @@ def _made(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNERS_ALONE), "wb")
 
 
-def _copied(source: IO[bytes], target: BinaryIO | None) -> str:
-    digest = hashlib.sha256()
-    while piece := source.read(READ_BYTES):
-        digest.update(piece)
-        if target:
-            target.write(piece)
-    return digest.hexdigest()
+class _Copied(io.RawIOBase):
+    """A member that is hashed, and written where it is wanted, while it is read."""
+
+    def __init__(self, source: IO[bytes], target: BinaryIO | None) -> None:
+        self._source, self._target = source, target
+        self._digest = hashlib.sha256()
+
+    def read(self, size: int = -1, /) -> bytes:
+        piece = self._source.read(size)
+        self._digest.update(piece)
+        if self._target:
+            self._target.write(piece)
+        return piece
+
+    def rest(self) -> str:
+        """Read what is left; the checksum of all of it."""
+        while self.read(READ_BYTES):
+            pass
+        return self._digest.hexdigest()
 
 
 def _compare(found: Mapping[str, str], wanted: Mapping[str, str], path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from sale_sofia.config.evaluation import CALENDAR_LINE_OCTETS
-from sale_sofia.data.export import whole_or_not_at_all
+from sale_sofia.config.whole_files import whole_or_not_at_all
 
 _ESCAPED: Final = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n", "\r": None})
 _HEAD: Final = ("BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//sale-sofia//viewings//EN", "METHOD:PUBLISH")

@@ -25,6 +25,8 @@ from sale_sofia.data.errors import (
     DatabaseUnreachable,
     DatabaseUnsupported,
     DiskFull,
+    Stop,
+    never,
 )
 from sale_sofia.data.outage import Outage
 from sale_sofia.data.own_thread import OwnThread
@@ -153,9 +155,13 @@ class Database:
         with self._explained(), self._store.portal_lock(site) as holder:
             yield holder
 
-    def faults(self) -> list[str]:
-        """What the database itself finds wrong, one line each."""
-        return self.run_read(self._store.faults)
+    def faults(self, stop: Stop = never) -> list[str]:
+        """What the database itself finds wrong, one line each; `stop` is asked often whether it is to end.
+
+        Raises:
+            CheckStopped: it was stopped before it had seen all.
+        """
+        return self.run_read(lambda connection: self._store.faults(connection, stop))
 
     def give_up_waiting(self) -> None:
         """Somebody wants an end: from now on a server that is away is not waited for."""

@@ -12,6 +12,24 @@ DatabaseError
 └── DatabaseUnsupported an address of a kind that this program cannot use
 """
 
+from collections.abc import Callable, Sequence
+
+Stop = Callable[[], bool]
+"""Asked again and again by long work: whether it is to end."""
+
+
+def never() -> bool:
+    """Long work that nobody ends."""
+    return False
+
+
+class CheckStopped(Exception):
+    """A check of the whole database was stopped; what it had found until then."""
+
+    def __init__(self, found: Sequence[str]) -> None:
+        super().__init__("the check was stopped")
+        self.found = tuple(found)
+
 
 class DatabaseError(Exception):
     """The database could not do what was asked; the text is for the person at the screen."""

@@ -2,16 +2,14 @@
 
 import csv
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, Final
 
 from sqlalchemy import select
 
 from sale_sofia.config.storage import EXPORTED_AT_ONCE
+from sale_sofia.config.whole_files import whole_or_not_at_all
 from sale_sofia.data.database import Database
 from sale_sofia.data.schema import listings
 from sale_sofia.listings.model import Listing
@@ -65,31 +63,6 @@ def _batches(db: Database, rows_at_once: int) -> Iterator[list[Record]]:
 
 def _record(row: Mapping[Any, Any]) -> Record:
     return {name: _KIND if name == "kind" else row[name] for name in FIELDS}
-
-
-@contextmanager
-def whole_or_not_at_all(path: Path) -> Iterator[Path]:
-    """A path to write to; what was written is there under the real one at the end, or nothing of it is.
-
-    Raises:
-        ValueError: there is no such folder, or a folder of this name; nothing was begun.
-    """
-    if not path.parent.is_dir():
-        raise ValueError(f"{path}: there is no folder {path.parent}; make it, or name another file")
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; name a file in it")
-    unfinished = path.with_name(f".{path.name}.{token_hex(8)}.part")
-    try:
-        yield unfinished
-        _flush_to_disk(unfinished)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def _flush_to_disk(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def _write_csv(path: Path, batches: _Batches) -> int:

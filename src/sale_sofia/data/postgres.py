@@ -15,10 +15,11 @@ from sqlalchemy.exc import DBAPIError
 from sale_sofia.config import postgres as config
 from sale_sofia.config.postgres import ServerLimits
 from sale_sofia.data import postgres_errors, postgres_locks, postgres_marks
-from sale_sofia.data.errors import DatabaseBusy, DatabaseError, DatabaseReadOnly, DatabaseUnreachable
+from sale_sofia.data.errors import DatabaseBusy, DatabaseError, DatabaseReadOnly, DatabaseUnreachable, Stop
 from sale_sofia.data.errors import DatabaseUnsupported as Unsupported
 from sale_sofia.data.forks import guard_forks
 from sale_sofia.data.outage import Outage
+from sale_sofia.data.postgres_faults import faults
 from sale_sofia.data.postgres_marks import Mark
 
 _DRIVER: Final = "postgresql+psycopg"
@@ -28,11 +29,6 @@ _SHOWN_OPTIONS: Final = ("host", "port")
 _SERVER = text(
     "SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS standby, "
     "current_setting('server_encoding') AS encoding"
-)
-_FAULTS = text(
-    "SELECT format('index %s is not valid', indexrelid::regclass) FROM pg_index WHERE NOT indisvalid "
-    "UNION ALL SELECT format('constraint %s of %s was never checked', conname, conrelid::regclass) "
-    "FROM pg_constraint WHERE NOT convalidated AND contype <> 'n'"
 )
 
 
@@ -107,9 +103,9 @@ class PostgresStore:
         """The portal on all machines that use this database: None when it is ours, else who has it."""
         return postgres_locks.portal_lock(self._writer, site)
 
-    def faults(self, connection: Connection) -> list[str]:
-        """Indexes that were not finished, and constraints that were never checked."""
-        return list(connection.execute(_FAULTS).scalars())
+    def faults(self, connection: Connection, stop: Stop) -> list[str]:
+        """What can be found wrong from here."""
+        return faults(connection, stop)
 
     def explain(self, error: DBAPIError) -> DatabaseError | None:
         """The one sentence for a failure of the environment; `None` for a caller's mistake."""

@@ -9,8 +9,8 @@ from typing import Final
 from sale_sofia.config.backup import BACKUPS_FOLDER, KEPT_FILES, KEPT_FOLDERS, PAGES_FOLDER
 from sale_sofia.config.services import RUN_FOLDER
 from sale_sofia.config.settings import DATABASE_FILE
+from sale_sofia.config.whole_files import keep_name
 from sale_sofia.data.backup_errors import BackupRefused
-from sale_sofia.data.backup_folder import sync_folder
 from sale_sofia.data.backup_names import backups_in
 from sale_sofia.data.folder_swap import replace_folder
 
@@ -59,7 +59,7 @@ def put_in_place(folder: Path, target: Path) -> Path | None:
     else:
         folder.rename(target)  # over an empty folder too
     (target / MARK).unlink(missing_ok=True)
-    sync_folder(target.parent)
+    keep_name(target)
     return before
 
 

@@ -15,7 +15,7 @@ from sale_sofia.config.settings import DATABASE_FILE
 from sale_sofia.data.backup_errors import BackupDamaged, BackupRefused
 from sale_sofia.data.backup_folder import folder_held
 from sale_sofia.data.backup_manifest import About
-from sale_sofia.data.backup_reading import about, unpack
+from sale_sofia.data.backup_reading import Contents, about, unpack
 from sale_sofia.data.backup_snapshot import Progress, examined, open_file
 from sale_sofia.data.migrate import HEAD, initialize_database
 from sale_sofia.data.restore_place import MARK, aside_of, is_filled, put_in_place
@@ -30,10 +30,12 @@ class Restored:
     about: About
     folder: Path
     before: Path | None
+    lacking: tuple[str, ...]
+    """Names of pages that the backup should hold and does not."""
 
 
 @contextmanager
-def unpacked(backup: Path, target: Path, progress: Progress) -> Iterator[tuple[About, Path]]:
+def unpacked(backup: Path, target: Path, progress: Progress) -> Iterator[tuple[Contents, Path]]:
     """The backup in a folder beside the target: every checksum right, its database sound and current.
 
     Raises:
@@ -49,9 +51,9 @@ def unpacked(backup: Path, target: Path, progress: Progress) -> Iterator[tuple[A
         folder.mkdir(mode=0o700)
         try:
             (folder / MARK).touch()
-            said = unpack(backup, folder, lambda _name: True, progress)
-            _bring_up(folder / DATABASE_FILE, said, backup)
-            yield said, folder
+            found = unpack(backup, folder, lambda _name: True, progress)
+            _bring_up(folder / DATABASE_FILE, found.about, backup)
+            yield found, folder
         finally:
             if (folder / MARK).exists():
                 _remove(folder)
@@ -113,6 +115,6 @@ def restore(
     Raises:
         BackupError: nothing was changed.
     """
-    with unpacked(backup, target, progress) as (said, folder), frame(folder):
+    with unpacked(backup, target, progress) as (found, folder), frame(folder):
         before = put_in_place(folder, target)
-    return Restored(said, target, before)
+    return Restored(found.about, target, before, found.lacking)

@@ -7,13 +7,14 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
-from sale_sofia.config.storage import PREPARING_LOOK_SECONDS
-from sale_sofia.data.errors import DatabaseBusy, DatabaseError, DatabaseUnsupported
+from sale_sofia.config.storage import CHECK_LOOK_STEPS, PREPARING_LOOK_SECONDS
+from sale_sofia.config.whole_files import keep_name
+from sale_sofia.data.errors import CheckStopped, DatabaseBusy, DatabaseError, DatabaseUnsupported, Stop
 from sale_sofia.data.forks import guard_forks
 from sale_sofia.data.network_shares import network_share
 from sale_sofia.data.sqlite_errors import explain, explain_os_error
@@ -66,9 +67,9 @@ class SqliteStore:
         """A file has no crawls on other machines: the lock in DATA_DIR is enough."""
         return nullcontext()
 
-    def faults(self, connection: Connection) -> list[str]:
+    def faults(self, connection: Connection, stop: Stop) -> list[str]:
         """What SQLite itself finds wrong."""
-        return faults(connection)
+        return faults(connection, stop)
 
     def explain(self, error: DBAPIError) -> DatabaseError | None:
         """The one sentence for a failure of the environment; `None` for a caller's mistake."""
@@ -120,7 +121,7 @@ def _connect(path: Path, busy_timeout: float, *, writes: bool) -> sqlite3.Connec
         isolation_level=None,
         check_same_thread=False,  # the pool hands a connection to one thread after another, never to two
     )
-    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA synchronous = FULL")  # what was committed stays when the power goes
     connection.execute("PRAGMA foreign_keys = ON")
     if not writes:
         connection.execute("PRAGMA query_only = ON")
@@ -142,6 +143,7 @@ def prepare(path: Path, busy_timeout: float) -> None:
         path.touch()  # to SQLite an empty file is a database
         with closing(_connect(path, busy_timeout, writes=True)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
+        keep_name(path)
     except OSError as error:
         raise explain_os_error(error, path) from error
     except sqlite3.Error as error:
@@ -188,13 +190,41 @@ def _try_lock(lock: int) -> bool:
     return True
 
 
-def faults(connection: Connection) -> list[str]:
-    """What SQLite itself finds wrong in the file."""
-    damage = [row[0] for row in connection.exec_driver_sql("PRAGMA integrity_check") if row[0] != "ok"]
-    orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+def faults(connection: Connection, stop: Stop) -> list[str]:
+    """What SQLite itself finds wrong in the file.
+
+    Raises:
+        CheckStopped: it was to stop before it had seen all.
+    """
+    found: list[str] = []
+    try:
+        with _stopping(connection, stop):
+            for fault in _faults(connection):
+                found.append(fault)  # noqa: PERF402 - what was found stays when the next look is stopped
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_INTERRUPT:
+            raise
+        raise CheckStopped(found) from None
+    return found
+
+
+def _faults(connection: Connection) -> Iterator[str]:
+    for (line,) in connection.exec_driver_sql("PRAGMA integrity_check"):
+        if line != "ok":
+            yield f"damaged: {line}"
+    for row in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+        yield f"row {row[1]} of {row[0]} points to a row of {row[2]} that is not there"
     mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
-    return [
-        *(f"damaged: {line}" for line in damage),
-        *(f"row {row[1]} of {row[0]} points to a row of {row[2]} that is not there" for row in orphans),
-        *([] if mode == "wal" else [f"the journal mode is {mode}, not wal"]),
-    ]
+    if mode != "wal":
+        yield f"the journal mode is {mode}, not wal"
+
+
+@contextmanager
+def _stopping(connection: Connection, stop: Stop) -> Iterator[None]:
+    """While inside, whatever SQLite does ends when it is to stop."""
+    driver = cast("sqlite3.Connection", connection.connection.driver_connection)
+    driver.set_progress_handler(stop, CHECK_LOOK_STEPS)
+    try:
+        yield
+    finally:
+        driver.set_progress_handler(None, 0)

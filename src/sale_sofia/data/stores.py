@@ -7,7 +7,7 @@ from sqlalchemy import URL, Connection
 from sqlalchemy.exc import DBAPIError
 
 from sale_sofia.config.postgres import ServerLimits
-from sale_sofia.data.errors import DatabaseError
+from sale_sofia.data.errors import DatabaseError, Stop
 from sale_sofia.data.sqlite import SqliteStore
 
 _SERVER = "postgresql"
@@ -37,7 +37,7 @@ class Store(Protocol):
     def portal_lock(self, site: str) -> AbstractContextManager[str | None]:
         """The portal on all machines that use this database: None when it is ours, else who has it."""
 
-    def faults(self, connection: Connection) -> list[str]:
+    def faults(self, connection: Connection, stop: Stop) -> list[str]:
         """What the database itself finds wrong."""
 
     def explain(self, error: DBAPIError) -> DatabaseError | None:

@@ -13,6 +13,8 @@ from typing import Final
 import zstandard
 
 from sale_sofia.config.fetching import ARCHIVED_MOST_BYTES
+from sale_sofia.config.whole_files import keep_name
+from sale_sofia.data.page_bytes import is_page_of
 
 LEVEL: Final = 3
 DIGEST: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -33,7 +35,8 @@ class Pruned:
 class PageArchive:
     """Keeps each body once, under its SHA-256. Several processes may share a folder.
 
-    A page is there whole or not at all. Nothing is removed except by `prune`.
+    A page is there whole or not at all, and what was put stays when the power goes: the database names it
+    afterwards. Nothing is removed except by `prune`.
     """
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
@@ -89,6 +92,13 @@ class PageArchive:
         self._total = total - sum(removed)
         return Pruned(len(removed), sum(removed))
 
+    def remove_damaged(self) -> Iterator[str]:
+        """Remove the pages that are not what their names say; the digests of each."""
+        for path, _ in self._files():
+            digest = f"{path.parent.name}{path.stem}"
+            if DIGEST.fullmatch(digest) and not _is_whole(path, digest) and _remove(path):
+                yield digest
+
     def _path(self, digest: str) -> Path:
         if not DIGEST.fullmatch(digest):
             raise ValueError(f"not a SHA-256 digest: {digest!r}")
@@ -111,7 +121,10 @@ def _write(path: Path, packed: bytes) -> int:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(packed)
+            file.flush()
+            os.fsync(file.fileno())
         Path(name).replace(path)
+        keep_name(path)
     except BaseException:
         _remove(Path(name))
         raise
@@ -125,6 +138,15 @@ def _is_seen_again(path: Path, size: int) -> bool:
         return path.stat().st_size == size
     except FileNotFoundError:
         return False
+
+
+def _is_whole(path: Path, digest: str) -> bool:
+    """Whether it is what its name says; one that is pruned meanwhile is nobody's to judge."""
+    try:
+        with path.open("rb") as file:
+            return is_page_of(digest, file)
+    except FileNotFoundError:
+        return True
 
 
 def _is_unseen(path: Path, before: os.stat_result) -> bool:

@@ -1,8 +1,6 @@
 """Profiles as files: the shipped default, and the buyer's own in DATA_DIR/profiles."""
 
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -15,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from sale_sofia.config.settings_types import note, wrong_value
 from sale_sofia.config.site_config import load_yaml
+from sale_sofia.config.whole_files import write_whole
 from sale_sofia.insights.profile import Profile, section_of
 
 DEFAULT: Final = "default"
@@ -107,7 +106,7 @@ def new_profile(data_dir: Path, name: str, like: str = DEFAULT) -> Path:
         raise ProfileError(f"{path} is there already; change it with `sale-sofia profiles edit {name}`")
     source, values = read_profile(data_dir, like)
     check_profile(source, values)
-    _write(path, source.read_text("utf-8"))
+    write_whole(path, source.read_text("utf-8"))
     return path
 
 
@@ -117,7 +116,7 @@ def edit_profile(data_dir: Path, name: str, changes: Sequence[tuple[str, Any]]) 
     for key, value in changes:
         _put(values, key.split("."), value)
     profile = check_profile(path, values)
-    _write(path, yaml.safe_dump(values, allow_unicode=True, sort_keys=False, default_flow_style=None))
+    write_whole(path, yaml.safe_dump(values, allow_unicode=True, sort_keys=False, default_flow_style=None))
     return path, profile
 
 
@@ -129,16 +128,6 @@ def _put(values: dict[str, Any], keys: Sequence[str], value: object) -> None:
             raise ProfileError(f"{'.'.join(keys)}: {key} holds a value and no keys")
         values = below
     values[last] = value
-
-
-def _write(path: Path, text: str) -> None:
-    """The whole file or, whatever happens, the one of before."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as new:
-        new.write(text)
-        new.flush()
-        os.fsync(new.fileno())
-    Path(new.name).replace(path)
 
 
 def _sentence(details: ErrorDetails) -> str:

@@ -5,7 +5,6 @@ Reading the file runs nothing, and a file whose digest the database does not kno
 
 import hashlib
 import io
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, RowMapping, delete, insert, select
 
 from sale_sofia.config.valuation import FOLDS, MODEL_FILE, MODEL_FORMAT
+from sale_sofia.config.whole_files import write_whole
 from sale_sofia.data.insight_schema import valuation_models
 from sale_sofia.insights.valuation_forest import Forest
 from sale_sofia.insights.valuation_model import Model, Part
@@ -36,13 +36,7 @@ def write_file(data_dir: Path, model: Model) -> str:
     """Put the model into its file, whole or not at all; its digest."""
     packed = io.BytesIO()
     np.savez_compressed(packed, allow_pickle=False, **_arrays(model))
-    data_dir.mkdir(parents=True, exist_ok=True)
-    draft = data_dir / f".{MODEL_FILE}.{os.getpid()}"
-    try:
-        draft.write_bytes(packed.getvalue())
-        draft.replace(data_dir / MODEL_FILE)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_whole(data_dir / MODEL_FILE, packed.getvalue())
     return hashlib.sha256(packed.getvalue()).hexdigest()
 
 

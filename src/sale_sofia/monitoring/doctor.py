@@ -12,7 +12,7 @@ from sale_sofia.config.doctor import WRITE_TEST_BYTES
 from sale_sofia.config.services import REDIS_FOLDER
 from sale_sofia.config.settings import TIME_ZONE, Settings, SettingsError, load_settings
 from sale_sofia.fetching.chromium import BrowserMissing, find_browser
-from sale_sofia.monitoring.doctor_check import Check, program_version, verdict
+from sale_sofia.monitoring.doctor_check import Check, Told, program_version, verdict
 from sale_sofia.monitoring.doctor_clock import clock_check
 from sale_sofia.monitoring.doctor_versions import (
     dependencies,
@@ -26,7 +26,7 @@ from sale_sofia.services.redis_binary import find_server_binary
 _BYTES_PER_MB: Final = 1_000_000
 
 
-def run_checks(settings: Settings | None = None) -> list[Check]:
+def run_checks(settings: Settings | None = None, told: Told | None = None) -> list[Check]:
     """Every check's verdict. Changes nothing on the machine, and no fault it looks for makes it raise.
 
     Without `settings` they are read from the environment. Wrong ones are a failed check, and the checks
@@ -37,7 +37,8 @@ def run_checks(settings: Settings | None = None) -> list[Check]:
         settings = settings or load_settings()
     except SettingsError as error:
         return [*verdicts, verdict("settings", str(error), "Correct these variables.")]
-    return [*verdicts, *(found for check in SETTINGS_CHECKS for found in check(settings))]
+    found = [found for check in SETTINGS_CHECKS for found in check(settings)]
+    return [*verdicts, *found, *database(settings, told)]
 
 
 def time_zone() -> Iterator[Check]:
@@ -79,11 +80,12 @@ def free_disk(settings: Settings) -> Iterator[Check]:
         yield verdict("free disk", f"{free} MB", None if free >= least else advice)
 
 
-def database(settings: Settings) -> Iterator[Check]:
-    """Whether the database can be used, or could be made."""
-    from sale_sofia.monitoring.doctor_database import look_at_database  # noqa: PLC0415 - it takes its time
+def database(settings: Settings, told: Told | None = None) -> Iterator[Check]:
+    """Whether the database can be used, or could be made, and is sound; `told` how long the look takes."""
+    from sale_sofia.monitoring.doctor_database import look_at_database, untold  # noqa: PLC0415 - it takes its time
 
-    yield verdict("database", *look_at_database(settings))
+    for found, advice in look_at_database(settings, told or untold):
+        yield verdict("database", found, advice)
 
 
 def redis_server(settings: Settings) -> Iterator[Check]:
@@ -137,7 +139,6 @@ SETTINGS_CHECKS: Final[tuple[Callable[[Settings], Iterator[Check]], ...]] = (
     settings_valid,
     data_dir_writable,
     free_disk,
-    database,
     redis_server,
     clock,
     browser,

@@ -2,11 +2,14 @@
 
 import re
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from sale_sofia.config.doctor import PROGRAM_SECONDS
 
+Told = Callable[[float, float], None]
+"""Told how many seconds a long look has taken, and how many it may take."""
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 
 

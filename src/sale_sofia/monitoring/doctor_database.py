@@ -1,30 +1,68 @@
-"""Can the database of DATABASE_URL be used from here? Nothing is made or changed."""
+"""Can the database of DATABASE_URL be used from here, and is it sound? Nothing is made or changed."""
 
 import time
 from pathlib import Path
+from typing import Final
 
 from sqlalchemy import Connection
 
+from sale_sofia.config.doctor import DATABASE_SECONDS, SHOWN_FAULTS
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.database import Database, is_server
-from sale_sofia.data.errors import DatabaseError
+from sale_sofia.data.errors import CheckStopped, DatabaseCorrupt, DatabaseError, Stop
 from sale_sofia.data.migrate import HEAD, current_revision
 from sale_sofia.data.network_shares import network_share
+from sale_sofia.monitoring.doctor_check import Told
 
 Finding = tuple[str, str | None]
 """What was found, and what to do about it where it is wrong."""
+_RESTORE: Final = (
+    "Stop what runs and restore a backup: `sale-sofia backup list`, `sale-sofia restore FILE --replace`."
+)
 
 
-def look_at_database(settings: Settings) -> Finding:
-    """What the database is like, and the advice for one that cannot be used."""
+def untold(_seconds: float, _most: float) -> None:
+    """A progress that nobody looks at."""
+
+
+def look_at_database(settings: Settings, told: Told = untold) -> list[Finding]:
+    """What the database is like after a look at all of it, and the advice for each of its faults."""
     url = settings.database_url.get_secret_value()
     database = _opened(settings, url)
     try:
-        return _server(database) if is_server(url) else _file(database)
+        state, advice = _server(database) if is_server(url) else _file(database)
+        if advice or current_revision(database) is None:
+            return [(state, advice)]
+        return _contents(database, state, told)
+    except DatabaseCorrupt as error:
+        return [(str(error), _RESTORE)]
     except DatabaseError as error:
-        return str(error), "Correct DATABASE_URL, or unset it to use a file in DATA_DIR."
+        return [(str(error), "Correct DATABASE_URL, or unset it to use a file in DATA_DIR.")]
     finally:
         database.dispose()
+
+
+def _contents(database: Database, state: str, told: Told) -> list[Finding]:
+    """Every page, every index, every row that points to another."""
+    try:
+        faults, checked = database.faults(_time_over(told)), "sound"
+    except CheckStopped as stopped:
+        faults = list(stopped.found)
+        checked = f"nothing wrong in {DATABASE_SECONDS:g} s, not all seen: `sale-sofia db check` sees all"
+    if not faults:
+        return [(f"{state}, {checked}", None)]
+    return [(f"{database.name}: {fault}", _RESTORE) for fault in faults[:SHOWN_FAULTS]]
+
+
+def _time_over(told: Told) -> Stop:
+    begun = time.monotonic()
+
+    def stop() -> bool:
+        seconds = time.monotonic() - begun
+        told(min(seconds, DATABASE_SECONDS), DATABASE_SECONDS)
+        return seconds > DATABASE_SECONDS
+
+    return stop
 
 
 def database_clock_offset(settings: Settings) -> float | None:

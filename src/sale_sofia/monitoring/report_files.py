@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from sale_sofia.config.monitoring import REPORTS_FOLDER
 from sale_sofia.config.settings import Settings
-from sale_sofia.data.export import whole_or_not_at_all
+from sale_sofia.config.whole_files import whole_or_not_at_all
 from sale_sofia.monitoring.report_page import report_page
 
 _OURS: Final = frozenset({".json", ".html", ".part"})

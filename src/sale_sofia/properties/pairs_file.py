@@ -1,7 +1,6 @@
 """Matching a table of adverts from one file into pairs in another, without a database."""
 
 import csv
-import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sale_sofia.config.settings import Settings
+from sale_sofia.config.whole_files import whole_or_not_at_all
 from sale_sofia.properties.adverts_file import read_adverts
 from sale_sofia.properties.fingerprint import PropertyFingerprinter
 from sale_sofia.properties.links import Bands
@@ -58,14 +58,8 @@ def _named(rows: Iterable[dict[str, Any]], names: list[str]) -> Iterator[dict[st
 
 
 def _write(path: Path, names: Sequence[str], matched: Matched) -> int:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with draft.open("w", encoding="utf-8", newline="") as file:
-            count = _write_rows(csv.writer(file), names, matched)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-    return count
+    with whole_or_not_at_all(path) as unfinished, unfinished.open("x", encoding="utf-8", newline="") as file:
+        return _write_rows(csv.writer(file), names, matched)
 
 
 def _write_rows(writer: Any, names: Sequence[str], matched: Matched) -> int:  # noqa: ANN401 - csv has no name for it

@@ -1,14 +1,17 @@
 """The operator's sources, in a file that only its owner can read: it may hold passwords."""
 
 import json
-import os
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sale_sofia.config.proxies import FOLDER, KNOWN_FILE, SOURCES_FILE
+from sale_sofia.config.whole_files import write_whole
 from sale_sofia.proxies.model import Proxy
 from sale_sofia.proxies.sources import Source
+
+T = TypeVar("T")
 
 
 class SourceListBroken(ValueError):
@@ -23,7 +26,7 @@ class SourceList:
 
     def sources(self) -> list[Source]:
         """All sources, in the order in which they were added."""
-        return [Source(**one) for one in self._read(SOURCES_FILE)]
+        return self._read(SOURCES_FILE, lambda one: Source(**one))
 
     def add(self, source: Source) -> bool:
         """Remember a source; False where it was known: it has this tier from now on."""
@@ -34,7 +37,7 @@ class SourceList:
 
     def known(self) -> list[Proxy]:
         """What the last check found usable."""
-        return [Proxy.from_record(one) for one in self._read(KNOWN_FILE)]
+        return self._read(KNOWN_FILE, Proxy.from_record)
 
     def remember(self, proxies: list[Proxy]) -> None:
         """Keep what a check found usable."""
@@ -47,24 +50,16 @@ class SourceList:
             before = [] if whole else [one for one in self.known() if one.id not in found]
             self.remember([*usable, *before])
 
-    def _read(self, name: str) -> list[dict[str, Any]]:
+    def _read(self, name: str, made: Callable[[dict[str, Any]], T]) -> list[T]:
         path = self.folder / name
         if not path.exists():
             return []
         try:
-            found = json.loads(path.read_text("utf-8"))
-            return [dict(one) for one in found]
-        except (ValueError, TypeError):
+            return [made(dict(one)) for one in json.loads(path.read_text("utf-8"))]
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise SourceListBroken(
                 f"{path}: not the JSON that `sale-sofia proxies` writes; remove it"
             ) from None
 
     def _write(self, name: str, rows: list[dict[str, Any]]) -> None:
-        """Whole or not at all."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path, fresh = self.folder / name, self.folder / f"{name}.{os.getpid()}"
-        with os.fdopen(
-            os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
-        ) as file:
-            json.dump(rows, file, ensure_ascii=False, indent=1)
-        fresh.replace(path)
+        write_whole(self.folder / name, json.dumps(rows, ensure_ascii=False, indent=1))

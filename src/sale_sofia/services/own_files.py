@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 from typing import Final
 
-_OWNER_ONLY: Final = 0o600
+from sale_sofia.config.whole_files import write_whole
+
 _OTHERS: Final = 0o077
 
 
@@ -15,8 +16,4 @@ def keep_others_out() -> None:
 
 def write_own(path: Path, text: str) -> None:
     """Replace the file; a reader sees the old one or the new one, and is its owner."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _OWNER_ONLY)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    draft.replace(path)
+    write_whole(path, text)

@@ -1,0 +1,122 @@
+"""Upgrades killed before any of their statements, two at once, and a crawl that begins in the middle."""
+
+import os
+import random
+import signal
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from crawls import FAST, crawl_arguments, differences, start, stored, truth
+from first_database import losses, make_first_database
+from killed_upgrades import (
+    STOP,
+    every_kill,
+    killed,
+    make_database_of,
+    opened,
+    revisions,
+    state,
+    statements_of_an_upgrade,
+    upgrade_apart,
+    upgraded_after_kill,
+    wait_for,
+    wait_until_stopped,
+)
+from postgres_servers import PostgresServer
+from sale_sofia.data.migrate import HEAD, current_revision
+from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.simulator_config import SimulatorConfig
+
+SEED = random.SystemRandom().randrange(10**6)
+SITE = "imot.bg"
+MIDDLE = 80
+"""Half of the statements of an upgrade from the first version."""
+
+
+def test_a_killed_upgrade_is_done_by_the_next_one(tmp_path: Path) -> None:
+    rng = random.Random(SEED)
+    revision = rng.choice(revisions()[1:-1])
+    for first, some in ((revisions()[0], 2), (revision, 1)):
+
+        def chosen(count: int, some: int = some) -> Iterator[int]:
+            """A few in the middle, and the commit, which is the last."""
+            yield from (*rng.sample(range(2, count), some), count)
+
+        kills = list(every_kill(tmp_path, first, chosen))
+        assert len(kills) == some + 1, f"seed {SEED}, {first}"
+
+
+def test_a_killed_upgrade_of_a_server_is_done_by_the_next_one(postgres_server: PostgresServer) -> None:
+    """From nothing: a server's first database is of today's version."""
+    rng = random.Random(SEED)
+    whole = postgres_server.new_database()
+    count = statements_of_an_upgrade(whole)
+    wanted = state(whole)
+    for at in (*rng.sample(range(2, count), 2), count):
+        url = postgres_server.new_database()
+        assert upgraded_after_kill(url, at, revision_of) == wanted, f"seed {SEED}, statement {at}"
+
+
+def revision_of(url: str) -> str | None:
+    database = opened(url)
+    try:
+        return current_revision(database)
+    finally:
+        database.dispose()
+
+
+def test_two_upgrades_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "sale_sofia.db"
+    before = make_first_database(file)
+    first = upgrade_apart(f"sqlite:///{file}", MIDDLE, STOP)
+    wait_until_stopped(first)
+    second = start(tmp_path, "db", "upgrade")
+    wait_for(lambda: waits(second.pid, file))
+    os.kill(first, signal.SIGCONT)
+    assert not killed(first)
+    told, errors = second.communicate()
+    assert (second.returncode, HEAD in told) == (0, True), errors
+    assert losses(before, file) == []
+
+
+def waits(pid: int, file: Path) -> bool:
+    """Whether the process stands before the lock of the database."""
+    with suppress(FileNotFoundError):  # what it has open changes while we look
+        return Path(f"{file}.lock") in {link.readlink() for link in Path(f"/proc/{pid}/fd").iterdir()}
+    return False
+
+
+@pytest.fixture
+def simulator(tmp_path: Path) -> Iterator[RunningSimulator]:
+    log = tmp_path / "log"
+    log.touch()
+    config = SimulatorConfig(
+        sites=(SITE,), properties=4, seed=SEED, port=0, log=log, truth=tmp_path / "truth"
+    )
+    with start_in_process(config) as running:
+        yield running
+
+
+def test_a_crawl_that_begins_in_the_middle_and_has_to_do_it_itself(
+    tmp_path: Path, simulator: RunningSimulator
+) -> None:
+    data = tmp_path / "data"
+    file = data / "sale_sofia.db"
+    data.mkdir()
+    make_database_of(revisions()[0], file)
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        for table in ("listing_changes", "price_points", "listings", "frontier", "jobs"):
+            connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names of our own
+    upgrade = upgrade_apart(f"sqlite:///{file}", MIDDLE, STOP)
+    wait_until_stopped(upgrade)
+    crawl = start(data, *crawl_arguments(simulator, SITE), **FAST)
+    wait_for(lambda: waits(crawl.pid, file))
+    os.kill(upgrade, signal.SIGKILL)
+    assert killed(upgrade)
+    _, errors = crawl.communicate()
+    assert crawl.returncode == 0, errors
+    assert differences(stored(data), truth(simulator)) == {}
