@@ -15,6 +15,7 @@ class IncidentKind(StrEnum):
 
     EMPTY_JOB = "empty_job"
     FAILED_JOB = "failed_job"
+    PARTIAL_JOB = "partial_job"
     COLLAPSE = "collapse"
     COVERAGE = "coverage"
     CIRCUIT_OPEN_LONG = "circuit_open_long"

@@ -20,6 +20,7 @@ from sale_sofia.monitoring.drift import review_drift
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.searches import begin_searches
 from sale_sofia.scraping.sweeping import finish_sweep
+from sale_sofia.scraping.unread import verdict_on_adverts
 from sale_sofia.scraping.urls import check_start_url, target
 from sale_sofia.websites.base import Site
 from sale_sofia.websites.registry import get_scraper
@@ -104,12 +105,12 @@ def end_job(connection: Connection, job: Job, *, now: float) -> JobState:
 
 
 def _verdict(connection: Connection, job_id: str) -> tuple[JobState, str | None]:
-    """No page that could be read is a failure, no advert is an alarm; neither is a success."""
+    """No page, or no advert, that could be read is a failure, no advert at all an alarm; neither is done."""
     if not frontier.count_rows(connection, job_id).done:
         return JobState.FAILED, first_failure(connection, job_id)
     if not frontier.count_rows(connection, job_id, "listing").total:
         return JobState.EMPTY, "the portal shows no advert for this search"
-    return JobState.COMPLETE, None
+    return verdict_on_adverts(connection, job_id) or (JobState.COMPLETE, None)
 
 
 def first_failure(connection: Connection, job_id: str) -> str | None:

@@ -1,6 +1,6 @@
 """The end of a sweep: whether it was complete, what it did not see, and what is therefore gone.
 
-A sweep that is not complete says nothing: a block, a limit, a cap, a page that could not be read, a collapse
+A sweep that is not complete says nothing: a block, a limit, a cap, pages that could not be read, a collapse
 of the number of adverts or a drift of the portal's layout make absence unknown, never a removal.
 """
 
@@ -32,6 +32,7 @@ from sale_sofia.data.sweeps import (
 from sale_sofia.monitoring.drift_counts import LISTING, sections_of
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.coverage import Coverage
+from sale_sofia.scraping.unread import verdict_on_adverts
 from sale_sofia.scraping.urls import target
 from sale_sofia.websites.registry import get_scraper
 
@@ -114,6 +115,8 @@ def _shortcomings(connection: Connection, job: Job, scope: Scope) -> Iterator[st
         yield missing
     if collapsed := _collapse(connection, scope):
         yield collapsed
+    if bad := verdict_on_adverts(connection, job.id):
+        yield bad[1]
     for incident in open_drift(connection, job.site):
         yield f"{incident.kind}: {incident.message}"
 
