@@ -10,7 +10,9 @@ from sale_sofia.data.searches import Ended, Search
 from sale_sofia.data.sweeps import spaced
 from sale_sofia.scraping.searches import SITEMAP, is_enough
 
-_FELL_SHORT = frozenset({Ended.CAPPED, Ended.SHORT, Ended.WAITING, None})
+_WITHOUT_END = frozenset({Ended.EXCEEDED, Ended.ENDLESS})
+"""How many adverts such a search has, nobody knows."""
+_FELL_SHORT = frozenset({Ended.CAPPED, Ended.SHORT, Ended.WAITING, None, *_WITHOUT_END})
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Coverage:
         if search.ended is Ended.SPLIT and not search.exact:
             parts = sum(self._announced(one) or one.shown for one in self._parts.get(search.id, ()))
             return max(parts, search.announced or 0)
+        if search.ended in _WITHOUT_END:
+            return None
         # A bound that was reached, as of "1000+", says only that there are more.
         return None if _is_reached_bound(search) else search.announced
 
@@ -58,6 +62,8 @@ class Coverage:
 
     def shortfall(self, seen: int) -> str | None:
         """In one line why adverts are missing, when this many were seen; None when these are all."""
+        if endless := next((one for one in self.searches if one.ended in _WITHOUT_END), None):
+            return f"{self.figures(seen)}, {_went_on(endless)}"
         if any(one.way == SITEMAP for one in self.searches):
             return self._repeats(seen)
         if self.announced is not None and is_enough(seen, self.announced):
@@ -115,4 +121,13 @@ def _is_reached_bound(search: Search) -> bool:
 
 def _ended_early(search: Search) -> str:
     of = "" if search.announced is None else f" of {spaced(search.announced)}"
-    return f"{search.url} ended after {spaced(search.shown)}{of}"
+    stale = f": its last {search.stale} pages brought nothing new" if search.stale else ""
+    return f"{search.url} ended after {spaced(search.shown)}{of}{stale}"
+
+
+def _went_on(search: Search) -> str:
+    if not search.different:
+        return f"{search.url} leads to sitemaps without an end"
+    announced = f", where it announced {spaced(search.announced)}" if search.ended is Ended.EXCEEDED else ""
+    pages = f"after {spaced(search.different)} adverts on {spaced(search.pages)} pages{announced}"
+    return f"{search.url} went on without an end {pages}"
