@@ -11,8 +11,7 @@ from sale_sofia.data.sweeps import spaced
 from sale_sofia.scraping.searches import SITEMAP, is_enough
 
 _WITHOUT_END = frozenset({Ended.EXCEEDED, Ended.ENDLESS})
-"""How many adverts such a search has, nobody knows."""
-_FELL_SHORT = frozenset({Ended.CAPPED, Ended.SHORT, Ended.WAITING, None, *_WITHOUT_END})
+_FELL_SHORT = frozenset({Ended.CAPPED, Ended.SHORT, Ended.WAITING, None})
 
 
 @dataclass(frozen=True)
@@ -29,6 +28,11 @@ class Coverage:
                 parts.setdefault(one.parent_id, []).append(one)
         return parts
 
+    @cached_property
+    def _endless(self) -> Search | None:
+        """One of which nobody knows how many adverts it has."""
+        return next((one for one in self.searches if one.ended in _WITHOUT_END), None)
+
     @property
     def _starts(self) -> list[Search]:
         return [one for one in self._parts.get(None, ()) if one.ended is not Ended.FORBIDDEN]
@@ -37,7 +41,7 @@ class Coverage:
     def announced(self) -> int | None:
         """How many adverts the portal says there are; None where it does not say."""
         known = [self._announced(one) for one in self._starts]
-        return None if not known or None in known else sum(one or 0 for one in known)
+        return None if not known or None in known or self._endless else sum(one or 0 for one in known)
 
     @cached_property
     def reachable(self) -> int:
@@ -50,8 +54,6 @@ class Coverage:
         if search.ended is Ended.SPLIT and not search.exact:
             parts = sum(self._announced(one) or one.shown for one in self._parts.get(search.id, ()))
             return max(parts, search.announced or 0)
-        if search.ended in _WITHOUT_END:
-            return None
         # A bound that was reached, as of "1000+", says only that there are more.
         return None if _is_reached_bound(search) else search.announced
 
@@ -62,8 +64,8 @@ class Coverage:
 
     def shortfall(self, seen: int) -> str | None:
         """In one line why adverts are missing, when this many were seen; None when these are all."""
-        if endless := next((one for one in self.searches if one.ended in _WITHOUT_END), None):
-            return f"{self.figures(seen)}, {_went_on(endless)}"
+        if self._endless:
+            return f"{self.figures(seen)}, {_went_on(self._endless)}"
         if any(one.way == SITEMAP for one in self.searches):
             return self._repeats(seen)
         if self.announced is not None and is_enough(seen, self.announced):
