@@ -26,6 +26,7 @@ class IncidentKind(StrEnum):
     SCORING_FAILED = "scoring_failed"
     NO_CRAWL = "no_crawl"
     DISK_LOW = "disk_low"
+    CLOCK_AHEAD = "clock_ahead"
     ALERTS_FAILED = "alerts_failed"
     CHANNEL_SILENT = "channel_silent"
     DRIFT_CARDS = "drift_cards"

@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.database import Database, is_server
 from sale_sofia.data.errors import DatabaseError
+from sale_sofia.data.future_moments import future_sentence
 from sale_sofia.data.migrate import HEAD, current_revision
 from sale_sofia.data.network_shares import network_share
 
@@ -36,6 +37,20 @@ def database_clock_offset(settings: Settings) -> float | None:
     try:
         with database.read() as connection:
             return _offset(connection)
+    except DatabaseError:  # told by the check of the database itself
+        return None
+    finally:
+        database.dispose()
+
+
+def future_of_database(settings: Settings) -> str | None:
+    """What its rows say of the future; None where they say nothing, or cannot be read."""
+    database = _opened(settings, settings.database_url.get_secret_value())
+    try:
+        if current_revision(database) != HEAD:
+            return None
+        with database.read() as connection:
+            return future_sentence(connection, now=time.time())
     except DatabaseError:  # told by the check of the database itself
         return None
     finally:

@@ -10,7 +10,15 @@ from sqlalchemy import Connection, func, select
 
 from sale_sofia.config.settings import get_settings
 from sale_sofia.data.drift import shortfalls
-from sale_sofia.data.jobs import Job, JobState, UnknownJob, create_job, get_job, set_job_state
+from sale_sofia.data.jobs import (
+    Job,
+    JobState,
+    UnknownJob,
+    after_all_others,
+    create_job,
+    get_job,
+    set_job_state,
+)
 from sale_sofia.data.news import count_held
 from sale_sofia.data.quarantine import close_if_settled
 from sale_sofia.data.schema import frontier as rows
@@ -81,7 +89,12 @@ def begin_job(
     targets = [target(site, check_start_url(site, url)) for url in start_urls]
     job_id = new_job_id(site.name)
     create_job(
-        connection, job_id=job_id, site=site.name, start_urls=list(start_urls), listing_limit=limit, now=now
+        connection,
+        job_id=job_id,
+        site=site.name,
+        start_urls=list(start_urls),
+        listing_limit=limit,
+        now=after_all_others(connection, site.name, now),
     )
     frontier.add_targets(connection, job_id, [one for one in targets if one.kind != "search"])
     if searches := [one for one in targets if one.kind == "search"]:
