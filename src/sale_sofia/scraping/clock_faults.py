@@ -14,7 +14,6 @@ from sale_sofia.config.doctor import CLOCK_FAULT_SECONDS
 from sale_sofia.config.resilience import RESET_JITTER, RESET_TIMEOUT_MAX_SECONDS, RETRY_AFTER_MAX_SECONDS
 from sale_sofia.config.settings import Settings, get_settings
 from sale_sofia.data.schema import frontier, jobs
-from sale_sofia.scraping.frontier import count_rows
 
 log: Final = logging.getLogger(__name__)
 
@@ -41,15 +40,22 @@ def bring_back(connection: Connection, job_id: str, *, now: float) -> float:
 
 
 def _seconds_ahead(connection: Connection, job_id: str, now: float, lease_seconds: float) -> float:
-    counts = count_rows(connection, job_id)
-    waits = counts.next_due is not None and counts.next_due > now + CLOCK_FAULT_SECONDS
-    woken_at = connection.execute(select(jobs.c.woken_at).where(jobs.c.id == job_id)).scalar()
-    if not waits and not counts.leased and not woken_at:
-        return 0.0
-    leased = select(func.max(frontier.c.lease_until)).where(frontier.c.job_id == job_id)
-    last = connection.execute(leased).scalar()
-    said = max(last - lease_seconds if last is not None else 0.0, woken_at or 0.0)
+    said = max(_woken_at(connection, job_id), _last_lease(connection, job_id, now) - lease_seconds)
     return said - now if said > now + CLOCK_FAULT_SECONDS else 0.0
+
+
+def _woken_at(connection: Connection, job_id: str) -> float:
+    return connection.execute(select(jobs.c.woken_at).where(jobs.c.id == job_id)).scalar() or 0.0
+
+
+def _last_lease(connection: Connection, job_id: str, now: float) -> float:
+    """Until when a row is leased, or was: all are asked only where no page is due for long."""
+    own = frontier.c.job_id == job_id
+    due = select(func.min(frontier.c.not_before)).where(own, frontier.c.state == "pending")
+    waits = (connection.execute(due).scalar() or 0.0) > now + CLOCK_FAULT_SECONDS
+    asked = [] if waits else [frontier.c.state == "leased"]
+    last = select(func.max(frontier.c.lease_until)).where(own, *asked)
+    return connection.execute(last).scalar() or 0.0
 
 
 def _shorten_waits(connection: Connection, job_id: str, now: float, ahead: float) -> None:
