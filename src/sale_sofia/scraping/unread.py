@@ -78,7 +78,7 @@ def _count(connection: Connection, job_id: str, unread: ColumnElement[bool]) -> 
     # Grouped outside: as a bound expression it would be another one there than where it is selected.
     each = select(ended.label("ended")).where(*own).subquery()
     counted = select(each.c.ended, func.count()).group_by(each.c.ended)
-    return Adverts(**dict(connection.execute(counted).tuples().all()))
+    return Adverts(**{row[0]: row[1] for row in connection.execute(counted)})
 
 
 def _first(connection: Connection, job_id: str, unread: ColumnElement[bool]) -> str:
