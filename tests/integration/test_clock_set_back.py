@@ -52,8 +52,8 @@ def resumed(data: Path) -> dict[str, Any]:
     finally:
         going_on.kill()
     assert going_on.returncode == 0, err
-    (job,) = json.loads(out)["jobs"]
-    return job
+    found: dict[str, Any] = json.loads(out)["jobs"][0]
+    return found
 
 
 def test_resume_goes_on_at_once_and_the_future_is_marked(tmp_path: Path) -> None:

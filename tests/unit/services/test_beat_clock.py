@@ -13,7 +13,7 @@ from sale_sofia.services.beat_clock import BeatClock
 class Noting(BeatClock):
     """Notes what it would send, and connects to nobody."""
 
-    producer = None
+    producer = None  # type: ignore[assignment]
 
     sent: list[str]
 
@@ -39,7 +39,7 @@ def struck(clock: Noting, seconds_ago: float) -> None:
 
 
 def wait_of_reconcile(clock: Noting) -> float:
-    return float(next(one for one in clock.schedule.values() if one.name == "reconcile").is_due().next)
+    return float(next(one for one in clock.schedule.values() if one.name == "reconcile").is_due()[1])
 
 
 def test_what_struck_last_tomorrow_is_due_within_its_own_time(clock: Noting) -> None:
