@@ -177,6 +177,6 @@ def test_a_start_that_robots_forbids_is_replaced_by_the_next(database: Database)
 def test_without_another_start_nothing_is_read_and_that_is_said(database: Database, tmp_path: Path) -> None:
     with changed_site(tmp_path / "sites", OLX.site, no_other_start):
         found = first_run(database, OLX)
-    assert "no page could be read" in found.health.reasons
+    assert "no advert could be read" in found.health.reasons
     assert (found.sweep.complete, found.sweep.reason) == (False, "1 of 1 searches failed")
     assert found.new == 0

@@ -13,9 +13,9 @@ from sale_sofia.alerts.delivery import Delivered
 from sale_sofia.alerts.looking import Looked, Looking
 from sale_sofia.alerts.postman import send_out
 from sale_sofia.config.alert_file import AlertsFile, load_alerts
-from sale_sofia.config.alerts import OWN_SITE
+from sale_sofia.config.alerts import LEASE_FACTOR, OWN_SITE
 from sale_sofia.config.settings import Settings
-from sale_sofia.data.alert_outbox import due_messages, silent_channels
+from sale_sofia.data.alert_outbox import bring_back, due_messages, silent_channels
 from sale_sofia.data.database import Database, DatabaseError
 from sale_sofia.data.incidents import IncidentKind, Trouble, close_incident, open_incident, open_incidents
 from sale_sofia.monitoring.rounds import look_round
@@ -61,6 +61,8 @@ class Alerts:
         return Looking(self.settings, self.database, file.at_work(), self.clock).look()
 
     def _deliver(self, seconds: float) -> Delivered:
+        lease = LEASE_FACTOR * self.settings.alert_send_seconds
+        self.database.run_write(partial(bring_back, now=self.clock(), longest_lease=lease))
         due = self.database.run_read(partial(due_messages, now=self.clock(), without=()))
         return send_out(self.settings, seconds) if due and seconds else Delivered()
 

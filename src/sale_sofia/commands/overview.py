@@ -17,6 +17,7 @@ from sale_sofia.commands.crawl_tables import incident_line, jobs_table, status_t
 from sale_sofia.config.monitoring import SHOWN_JOBS, STATUS_WATCH_SECONDS
 from sale_sofia.config.settings import load_settings
 from sale_sofia.data.database import Database
+from sale_sofia.data.future_moments import future_sentence
 from sale_sofia.data.incidents import Incident, open_incidents
 from sale_sofia.data.jobs import list_jobs
 from sale_sofia.scraping.cancelling import cancel_job
@@ -50,20 +51,24 @@ def status(
     if watch:
         _watch(database)
         return
-    sites, incidents = database.run_read(_state)
+    sites, incidents, clock = database.run_read(_state)
     if as_json:
-        print_json({"sites": [asdict(one) for one in sites], "incidents": [asdict(one) for one in incidents]})
+        told = {"sites": [asdict(one) for one in sites], "incidents": [asdict(one) for one in incidents]}
+        print_json({**told, "clock": clock})
     else:
-        out.print(_picture(sites, incidents), highlight=False)
+        out.print(_picture(sites, incidents, clock), highlight=False)
 
 
-def _state(connection: Connection) -> tuple[list[SiteStatus], list[Incident]]:
-    return site_statuses(connection, AVAILABLE_SITES), open_incidents(connection)
+def _state(connection: Connection) -> tuple[list[SiteStatus], list[Incident], str | None]:
+    """The portals, what is wrong, and what the database holds of the future."""
+    clock = future_sentence(connection, now=time.time())
+    return site_statuses(connection, AVAILABLE_SITES), open_incidents(connection), clock
 
 
-def _picture(sites: list[SiteStatus], incidents: list[Incident]) -> Group:
+def _picture(sites: list[SiteStatus], incidents: list[Incident], clock: str | None) -> Group:
     # Text and not a string, so that square brackets in a message are never taken for markup.
-    return Group(status_table(sites), *(Text(incident_line(one)) for one in incidents))
+    lines = [*map(incident_line, incidents), *([f"clock: {clock}"] if clock else [])]
+    return Group(status_table(sites), *map(Text, lines))
 
 
 def _watch(database: Database) -> None:

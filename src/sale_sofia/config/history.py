@@ -52,6 +52,8 @@ SITEMAP_LEAST_UNIQUE: Final = 0.95
 """Share of a sitemap's adverts that must differ: one being rebuilt lists some twice and others not at all."""
 CAP_LEAST_ADVERTS: Final = 500
 """A search that ends early after fewer adverts has met no cap: portals show a thousand or more."""
+SITEMAP_MOST_DEPTH: Final = 3
+"""Indexes of sitemaps one below the other that are followed; the protocol knows one."""
 CARDS_AT_ONCE: Final = 1000
 """Cards of one page that one statement asks for: a sitemap may have tens of thousands."""
 THIN_SHARE: Final = 0.5

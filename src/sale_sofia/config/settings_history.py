@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel
 
-from sale_sofia.config.settings_types import whole
+from sale_sofia.config.settings_types import decimal, whole
 
 
 class HistorySettings(BaseModel):
@@ -22,4 +22,25 @@ class HistorySettings(BaseModel):
         36_500,
         "days",
         "Visits that changed nothing are remembered so long; `prune` forgets older ones.",
+    )
+    search_stale_pages: int = whole(
+        5,
+        2,
+        1000,
+        "pages",
+        "A search ends after so many pages in a row without an advert that is new to it; a site file may say "
+        "another number (`stale_pages`).",
+    )
+    search_total_factor: float = decimal(
+        2.0,
+        1.1,
+        100,
+        "times",
+        "A search ends when it has shown so many times as many different adverts as the portal says it has.",
+    )
+    search_max_pages: int = whole(
+        3000, 10, 1_000_000, "pages", "A search ends after so many pages, whatever they show."
+    )
+    search_max_parts: int = whole(
+        5000, 10, 1_000_000, "searches", "A crawl cuts its searches into no more parts than these together."
     )

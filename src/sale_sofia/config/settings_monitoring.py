@@ -13,7 +13,12 @@ class MonitoringSettings(BaseModel):
         0.05, 0, 1, "share", "A run is degraded from this share of failed pages on."
     )
     health_failure_critical: float = decimal(
-        0.3, 0, 1, "share", "A run is critical from this share of failed pages on."
+        0.3,
+        0,
+        1,
+        "share",
+        "A run is critical from this share of failed pages on; from this share of unread adverts on, its job "
+        "is partial and its sweep not complete.",
     )
     health_block_degraded: float = decimal(
         0.02, 0, 1, "share", "A run is degraded from this share of blocked or rate-limited requests on."

@@ -105,6 +105,8 @@ class SearchTable(Table):
     """The portal shows no more results of one search than this, whatever their total."""
     most_pages: Annotated[int | None, Field(ge=1)] = None
     """The portal answers no page of a search after this one."""
+    stale_pages: Annotated[int | None, Field(ge=2, le=1000)] = None
+    """A search ends after so many pages in a row without an advert new to it; unset: as the settings say."""
     last_page: tuple[Link, ...] = ()
     """Where a page of results names the number of the last one: it announces where no total does."""
     next: tuple[Link, ...] = ()

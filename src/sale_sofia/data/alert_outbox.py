@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, case, func, insert, or_, select, update
 
 from sale_sofia.config.alerts import DUE_AT_ONCE
+from sale_sofia.config.doctor import CLOCK_FAULT_SECONDS
 from sale_sofia.data.alert_schema import alert_items, alert_message_items, alert_messages
 from sale_sofia.data.alerts import Item
 
@@ -122,6 +123,19 @@ def due_messages(connection: Connection, *, now: float, without: Sequence[str]) 
     unsent = select(first.c.id).where(first.c.id == _M.after_id, first.c.state != SENT).exists()
     chosen = select(*(_M[name] for name in Due._fields)).where(free, ~unsent, _M.channel.not_in(without))
     return [Due._make(row) for row in connection.execute(chosen.order_by(_M.id).limit(DUE_AT_ONCE))]
+
+
+def bring_back(connection: Connection, *, now: float, longest_lease: float) -> None:
+    """Messages of a clock that was set back wait by as much less, and are held no longer than they may be."""
+    said = case((_M.first_tried_at > _M.made_at, _M.first_tried_at), else_=_M.made_at)
+    ahead = update(alert_messages).where(_M.state == WAITING, said > now + CLOCK_FAULT_SECONDS)
+    tried = case((_M.first_tried_at > now, now), else_=_M.first_tried_at)
+    made = case((_M.made_at > now, now), else_=_M.made_at)
+    due = _M.not_before - said + now
+    connection.execute(ahead.values(not_before=due, first_tried_at=tried, made_at=made))
+    until = now + longest_lease
+    held = update(alert_messages).where(_M.state == SENDING, _M.lease_until > until + CLOCK_FAULT_SECONDS)
+    connection.execute(held.values(lease_until=until))
 
 
 def take(connection: Connection, due: Due, *, now: float, lease_until: float) -> str | None:

@@ -98,12 +98,23 @@ searches = Table(
     Column("exact", Boolean, nullable=False, server_default=text("false")),
     Column("pages", Integer, nullable=False, server_default=text("0")),
     Column("shown", Integer, nullable=False, server_default=text("0")),
+    # Of its pages that are followed by another: the different adverts on them, the last that brought none.
+    Column("different", Integer, nullable=False, server_default=text("0")),
+    Column("stale", Integer, nullable=False, server_default=text("0")),
     # Of the adverts on its first page and on the one read last: a portal may show the same page for ever.
     Column("first_digest", String(64)),
     Column("last_digest", String(64)),
     Column("next_url", Text),
     Column("ended", String(12)),
     Index(None, "job_id"),
+)
+
+# What a search that goes on has shown: whether a page of it brings anything new. Forgotten when it ends.
+shown_adverts = Table(
+    "shown_adverts",
+    metadata,
+    Column("search_id", Id, primary_key=True, autoincrement=False),
+    Column("external_id", String(80), primary_key=True),
 )
 
 # What crawls learnt of a portal: ids of its filters, filters without effect, how much of a search it shows.

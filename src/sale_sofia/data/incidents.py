@@ -15,6 +15,7 @@ class IncidentKind(StrEnum):
 
     EMPTY_JOB = "empty_job"
     FAILED_JOB = "failed_job"
+    PARTIAL_JOB = "partial_job"
     COLLAPSE = "collapse"
     COVERAGE = "coverage"
     CIRCUIT_OPEN_LONG = "circuit_open_long"
@@ -25,6 +26,7 @@ class IncidentKind(StrEnum):
     SCORING_FAILED = "scoring_failed"
     NO_CRAWL = "no_crawl"
     DISK_LOW = "disk_low"
+    CLOCK_AHEAD = "clock_ahead"
     ALERTS_FAILED = "alerts_failed"
     CHANNEL_SILENT = "channel_silent"
     DRIFT_CARDS = "drift_cards"

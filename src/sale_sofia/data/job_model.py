@@ -9,13 +9,15 @@ CELERY: Final = "celery"
 
 
 class JobState(StrEnum):
-    """Where a job is; the last four are for ever."""
+    """Where a job is; the last five are for ever."""
 
     DISPATCHED = "DISPATCHED"
     COLLECTING = "COLLECTING"
     PROCESSING = "PROCESSING"
     AGGREGATING = "AGGREGATING"
     COMPLETE = "COMPLETE"
+    PARTIAL = "PARTIAL"
+    """Too many of its adverts could not be read."""
     EMPTY = "EMPTY"
     FAILED = "FAILED"
     CANCELLED = "CANCELLED"
@@ -26,7 +28,9 @@ class JobState(StrEnum):
         return self in FINISHED_STATES
 
 
-FINISHED_STATES = frozenset({JobState.COMPLETE, JobState.EMPTY, JobState.FAILED, JobState.CANCELLED})
+FINISHED_STATES = frozenset(
+    {JobState.COMPLETE, JobState.PARTIAL, JobState.EMPTY, JobState.FAILED, JobState.CANCELLED}
+)
 
 
 class UnknownJob(LookupError):

@@ -1,5 +1,6 @@
 """The jobs: one crawl of one site each, and how far it is."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ __all__ = [
     "JobState",
     "UnknownJob",
     "add_job_counts",
+    "after_all_others",
     "create_job",
     "get_job",
     "latest_unfinished_job",
@@ -45,6 +47,12 @@ def create_job(
         )
     )
     return _existing_job(connection, job_id)
+
+
+def after_all_others(connection: Connection, site: str, now: float) -> float:
+    """A moment for a new job of the portal: now, or after its newest, should a clock have been ahead."""
+    newest = connection.execute(select(func.max(jobs.c.created_at)).where(jobs.c.site == site)).scalar()
+    return now if newest is None else max(now, math.nextafter(newest, math.inf))
 
 
 def set_job_state(

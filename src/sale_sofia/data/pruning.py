@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, f
 from sale_sofia.config.history import ROWS_PRUNED_AT_ONCE
 from sale_sofia.data.database import Database
 from sale_sofia.data.drift_schema import drift_runs
-from sale_sofia.data.history_schema import scrape_history, searches
+from sale_sofia.data.history_schema import scrape_history, searches, shown_adverts
 from sale_sofia.data.schema import frontier, frontier_pruned, jobs, pages
 from sale_sofia.data.upserts import insert_into
 
@@ -45,7 +45,9 @@ def prune_frontier(db: Database, *, before: float, at_once: int = ROWS_PRUNED_AT
     job_ids = db.run_read(lambda connection: connection.scalars(ended).all())
     old = select(jobs.c.id).where(jobs.c.finished_at < before)
     # Their sweeps have the sums.
-    db.run_write(lambda connection: connection.execute(delete(searches).where(searches.c.job_id.in_(old))))
+    theirs = select(searches.c.id).where(searches.c.job_id.in_(old))
+    for table, search_id in ((shown_adverts, shown_adverts.c.search_id), (searches, searches.c.id)):
+        db.run_write(partial(Connection.execute, statement=delete(table).where(search_id.in_(theirs))))
     return sum(_prune_job(db, job_id, at_once) for job_id in job_ids)
 
 

@@ -1,14 +1,14 @@
 """The searches of a job, each from its first page to its last, and what was learnt of a portal's limits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, delete, insert, select, update
+from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
 from sale_sofia.config.history import LEARNT_SECONDS
-from sale_sofia.data.history_schema import learnt, searches
+from sale_sofia.data.history_schema import learnt, searches, shown_adverts
 from sale_sofia.data.upserts import insert_into
 
 
@@ -25,6 +25,10 @@ class Ended(StrEnum):
     """The portal shows no more of it, and it cannot be cut."""
     SHORT = "short"
     """It came to its end before it showed what it announced."""
+    EXCEEDED = "exceeded"
+    """It showed far more than it announced, and went on."""
+    ENDLESS = "endless"
+    """It went on after as many pages, or parts, as are read of any search."""
     ABSENT = "absent"
     """The portal has no such search."""
     USELESS = "useless"
@@ -51,6 +55,10 @@ class Search:
     pages: int = 0
     shown: int = 0
     """Adverts on its pages, each page counted once."""
+    different: int = 0
+    """Different adverts on those of its pages that are followed by another."""
+    stale: int = 0
+    """How many of its last pages brought nothing new."""
     first_digest: str | None = None
     last_digest: str | None = None
     next_url: str | None = None
@@ -75,6 +83,26 @@ def get_search(connection: Connection, search_id: int | None) -> Search | None:
 def keep_search(connection: Connection, search: Search) -> None:
     """Store the search as it is now."""
     connection.execute(update(searches).where(searches.c.id == search.id).values(asdict(search)))
+
+
+def note_shown(connection: Connection, search_id: int, external_ids: Iterable[str]) -> int:
+    """These adverts stand on a page of the search; how many of them no page of it has shown before."""
+    rows = [{"search_id": search_id, "external_id": one} for one in dict.fromkeys(external_ids)]
+    if not rows:
+        return 0
+    new = insert_into(connection, shown_adverts).on_conflict_do_nothing()
+    return connection.execute(new, rows, execution_options={"preserve_rowcount": True}).rowcount
+
+
+def forget_shown(connection: Connection, search_id: int) -> None:
+    """The search has ended: which adverts it has shown is not asked any more."""
+    connection.execute(delete(shown_adverts).where(shown_adverts.c.search_id == search_id))
+
+
+def count_searches(connection: Connection, job_id: str) -> int:
+    """How many searches a job has."""
+    own = select(func.count()).select_from(searches).where(searches.c.job_id == job_id)
+    return int(connection.execute(own).scalar_one())
 
 
 def searches_of(connection: Connection, job_id: str) -> list[Search]:

@@ -109,6 +109,12 @@ def adverts_seen(connection: Connection, scope: Scope) -> int:
     return int(connection.execute(seen).scalar_one())
 
 
+def newest_card(connection: Connection, scope: Scope) -> float:
+    """When an advert of these searches was seen last."""
+    newest = select(func.max(cards.c.seen_at)).where(cards.c.scope_id == scope.id)
+    return float(connection.execute(newest).scalar() or 0.0)
+
+
 def usual_adverts(connection: Connection, scope: Scope) -> float | None:
     """What the last complete sweeps of the scope saw; None before the first."""
     last = (

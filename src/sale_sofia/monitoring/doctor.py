@@ -107,8 +107,8 @@ def redis_server(settings: Settings) -> Iterator[Check]:
 
 
 def clock(settings: Settings) -> Iterator[Check]:
-    """Whether our clock goes with those of Redis and of the database's server."""
-    yield clock_check({**_redis_offset(settings), **_database_offset(settings)})
+    """Whether our clock goes with those of Redis and of the database's server, and is not behind its rows."""
+    yield clock_check({**_redis_offset(settings), **_database_offset(settings)}, _future(settings))
 
 
 def browser(settings: Settings) -> Iterator[Check]:
@@ -185,6 +185,12 @@ def _database_offset(settings: Settings) -> dict[str, float]:
 
     offset = database_clock_offset(settings)
     return {} if offset is None else {"PostgreSQL": offset}
+
+
+def _future(settings: Settings) -> str | None:
+    from sale_sofia.monitoring.doctor_database import future_of_database  # noqa: PLC0415 - it takes its time
+
+    return future_of_database(settings)
 
 
 def _nearest_existing(folder: Path) -> Path:

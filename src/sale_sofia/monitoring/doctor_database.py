@@ -10,6 +10,7 @@ from sale_sofia.config.doctor import DATABASE_SECONDS, SHOWN_FAULTS
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.database import Database, is_server
 from sale_sofia.data.errors import CheckStopped, DatabaseCorrupt, DatabaseError, Stop
+from sale_sofia.data.future_moments import future_sentence
 from sale_sofia.data.migrate import HEAD, current_revision
 from sale_sofia.data.network_shares import network_share
 from sale_sofia.monitoring.doctor_check import Told
@@ -74,6 +75,20 @@ def database_clock_offset(settings: Settings) -> float | None:
     try:
         with database.read() as connection:
             return _offset(connection)
+    except DatabaseError:  # told by the check of the database itself
+        return None
+    finally:
+        database.dispose()
+
+
+def future_of_database(settings: Settings) -> str | None:
+    """What its rows say of the future; None where they say nothing, or cannot be read."""
+    database = _opened(settings, settings.database_url.get_secret_value())
+    try:
+        if current_revision(database) != HEAD:
+            return None
+        with database.read() as connection:
+            return future_sentence(connection, now=time.time())
     except DatabaseError:  # told by the check of the database itself
         return None
     finally:

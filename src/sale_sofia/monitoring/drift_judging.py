@@ -67,11 +67,15 @@ def _usual_unreadable(evidence: Evidence, section: str) -> float | None:
 
 
 def _risen(evidence: Evidence, share: Share, usual: float | None) -> Verdict:
-    """A run none of whose pages can be read has drifted, however few they are."""
-    if usual is None or not share.whole:
+    """A run none of whose pages can be read has drifted, however few they are.
+
+    Before anything is usual, one of which more cannot be read than a run may fail of at all.
+    """
+    if not share.whole:
         return Verdict.UNSURE
-    bound = usual + evidence.settings.drift_fill_drop
-    if share.least > bound or share.part == share.whole:
+    settings = evidence.settings
+    bound = settings.health_failure_critical if usual is None else usual + settings.drift_fill_drop
+    if share.least > bound or (usual is not None and share.part == share.whole):
         return Verdict.DRIFTED
     return Verdict.USUAL if share.value <= bound else Verdict.UNSURE
 

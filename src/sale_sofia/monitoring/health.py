@@ -55,9 +55,10 @@ def worst(states: Iterable[HealthState]) -> HealthState:
     return max(states, default=HealthState.HEALTHY)
 
 
-_ENDS = {
+END_FINDINGS = {
     JobState.EMPTY: Finding(HealthState.CRITICAL, "the portal showed no advert"),
-    JobState.FAILED: Finding(HealthState.CRITICAL, "no page could be read"),
+    JobState.FAILED: Finding(HealthState.CRITICAL, "no advert could be read"),
+    JobState.PARTIAL: Finding(HealthState.CRITICAL, "too many adverts could not be read"),
     JobState.CANCELLED: Finding(HealthState.DEGRADED, "the run was cancelled"),
 }
 
@@ -75,8 +76,8 @@ def has_collapsed(run: RunFacts, comparison: Comparison | None, settings: Settin
 
 
 def _end(run: RunFacts) -> Iterator[Finding]:
-    if run.job.state in _ENDS:
-        yield _ENDS[run.job.state]
+    if run.job.state in END_FINDINGS:
+        yield END_FINDINGS[run.job.state]
 
 
 def _shares(run: RunFacts, settings: Settings) -> Iterator[Finding]:

@@ -11,8 +11,14 @@ from sale_sofia.data.job_model import FINISHED_STATES
 from sale_sofia.data.jobs import JobState
 from sale_sofia.data.schema import frontier, jobs, run_metrics
 from sale_sofia.monitoring.comparison import Comparison, compare
-from sale_sofia.monitoring.health import collapse_sentence, has_collapsed
+from sale_sofia.monitoring.health import END_FINDINGS, collapse_sentence, has_collapsed
 from sale_sofia.monitoring.run_facts import RunFacts, read_run
+
+_BAD_ENDS = {
+    JobState.EMPTY: IncidentKind.EMPTY_JOB,
+    JobState.FAILED: IncidentKind.FAILED_JOB,
+    JobState.PARTIAL: IncidentKind.PARTIAL_JOB,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ def _review(run: RunFacts, comparison: Comparison | None, settings: Settings) ->
     state = run.job.state
     over = {IncidentKind.STUCK_JOB} if state.finished else set()
     if state is JobState.COMPLETE:
-        over |= {IncidentKind.EMPTY_JOB, IncidentKind.FAILED_JOB, IncidentKind.CIRCUIT_OPEN_LONG}
+        over |= {*_BAD_ENDS.values(), IncidentKind.CIRCUIT_OPEN_LONG}
         over |= {IncidentKind.COLLAPSE} if comparison else set()
     return Review(begun, frozenset(over - begun.keys()))
 
@@ -68,10 +74,8 @@ def _review(run: RunFacts, comparison: Comparison | None, settings: Settings) ->
 def _begun(
     run: RunFacts, comparison: Comparison | None, settings: Settings
 ) -> Iterator[tuple[IncidentKind, str]]:
-    if run.job.state is JobState.EMPTY:
-        yield IncidentKind.EMPTY_JOB, run.job.error or "the portal showed no advert"
-    if run.job.state is JobState.FAILED:
-        yield IncidentKind.FAILED_JOB, run.job.error or "no page could be read"
+    if kind := _BAD_ENDS.get(run.job.state):
+        yield kind, run.job.error or END_FINDINGS[run.job.state].sentence
     if comparison and has_collapsed(run, comparison, settings):
         yield IncidentKind.COLLAPSE, collapse_sentence(run, comparison)
     if run.circuit_open_seconds >= settings.incident_circuit_seconds:

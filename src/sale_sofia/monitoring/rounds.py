@@ -10,6 +10,7 @@ from sqlalchemy import Connection, func, select
 from sale_sofia.config.alerts import OWN_SITE
 from sale_sofia.config.history import SECONDS_PER_HOUR
 from sale_sofia.config.settings import Settings
+from sale_sofia.data.future_moments import future_sentence
 from sale_sofia.data.incidents import Incident, IncidentKind, Trouble, close_incident, open_incident
 from sale_sofia.data.jobs import JobState, unfinished_jobs
 from sale_sofia.data.schema import jobs
@@ -23,14 +24,25 @@ _BYTES_PER_MB = 1_000_000
 def look_round(connection: Connection, settings: Settings, *, now: float) -> list[Incident]:
     """Open what is wrong and close what is over; called again it opens nothing twice.
 
-    Jobs that stand still, circuits open for long, portals that were not crawled, a full disk.
+    Jobs that stand still, circuits open for long, portals that were not crawled, a full disk, a clock that
+    was set back.
     """
     return [
         *open_stuck_jobs(connection, settings, now=now),
         *_open_circuits(connection, settings, now),
         *_open_uncrawled(connection, settings, now),
         *_open_disk(connection, settings, now),
+        *_open_future(connection, now),
     ]
+
+
+def _open_future(connection: Connection, now: float) -> list[Incident]:
+    """What was written by a clock that was ahead counts as newer than what is written now."""
+    sentence = future_sentence(connection, now=now)
+    if sentence is None:
+        close_incident(connection, IncidentKind.CLOCK_AHEAD, OWN_SITE, now=now)
+        return []
+    return [open_incident(connection, Trouble(IncidentKind.CLOCK_AHEAD, OWN_SITE, sentence), now=now)]
 
 
 def _open_circuits(connection: Connection, settings: Settings, now: float) -> list[Incident]:

@@ -10,6 +10,7 @@ from sale_sofia.data.searches import Ended, Search
 from sale_sofia.data.sweeps import spaced
 from sale_sofia.scraping.searches import SITEMAP, is_enough
 
+_WITHOUT_END = frozenset({Ended.EXCEEDED, Ended.ENDLESS})
 _FELL_SHORT = frozenset({Ended.CAPPED, Ended.SHORT, Ended.WAITING, None})
 
 
@@ -27,6 +28,11 @@ class Coverage:
                 parts.setdefault(one.parent_id, []).append(one)
         return parts
 
+    @cached_property
+    def _endless(self) -> Search | None:
+        """One of which nobody knows how many adverts it has."""
+        return next((one for one in self.searches if one.ended in _WITHOUT_END), None)
+
     @property
     def _starts(self) -> list[Search]:
         return [one for one in self._parts.get(None, ()) if one.ended is not Ended.FORBIDDEN]
@@ -35,7 +41,7 @@ class Coverage:
     def announced(self) -> int | None:
         """How many adverts the portal says there are; None where it does not say."""
         known = [self._announced(one) for one in self._starts]
-        return None if not known or None in known else sum(one or 0 for one in known)
+        return None if not known or None in known or self._endless else sum(one or 0 for one in known)
 
     @cached_property
     def reachable(self) -> int:
@@ -58,6 +64,8 @@ class Coverage:
 
     def shortfall(self, seen: int) -> str | None:
         """In one line why adverts are missing, when this many were seen; None when these are all."""
+        if self._endless:
+            return f"{self.figures(seen)}, {_went_on(self._endless)}"
         if any(one.way == SITEMAP for one in self.searches):
             return self._repeats(seen)
         if self.announced is not None and is_enough(seen, self.announced):
@@ -115,4 +123,13 @@ def _is_reached_bound(search: Search) -> bool:
 
 def _ended_early(search: Search) -> str:
     of = "" if search.announced is None else f" of {spaced(search.announced)}"
-    return f"{search.url} ended after {spaced(search.shown)}{of}"
+    stale = f": its last {search.stale} pages brought nothing new" if search.stale else ""
+    return f"{search.url} ended after {spaced(search.shown)}{of}{stale}"
+
+
+def _went_on(search: Search) -> str:
+    if not search.different:
+        return f"{search.url} leads to sitemaps without an end"
+    announced = f", where it announced {spaced(search.announced)}" if search.ended is Ended.EXCEEDED else ""
+    pages = f"after {spaced(search.different)} adverts on {spaced(search.pages)} pages{announced}"
+    return f"{search.url} went on without an end {pages}"

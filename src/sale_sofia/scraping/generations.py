@@ -10,6 +10,7 @@ from sale_sofia.data.job_model import CELERY
 from sale_sofia.data.jobs import Job, JobState, set_job_state
 from sale_sofia.data.schema import jobs
 from sale_sofia.scraping import frontier, leases
+from sale_sofia.scraping.clock_faults import bring_back
 from sale_sofia.scraping.jobs import end_job, known_job
 from sale_sofia.scraping.owner import is_dead
 
@@ -64,6 +65,7 @@ def after_lanes(connection: Connection, job_id: str, *, now: float) -> Step:
 
 def repair(connection: Connection, job_id: str, *, now: float) -> Step:
     """What a job needs whose wake-up may have been lost: the rows of the dead come back first."""
+    bring_back(connection, job_id, now=now)
     for owner in filter(is_dead, leases.owners(connection, job_id)):
         leases.release_owner(connection, job_id, owner, most_deaths=MOST_DEATHS)
     leases.reclaim_expired(connection, job_id, now=now, most_deaths=MOST_DEATHS)

@@ -10,7 +10,15 @@ from sqlalchemy import Connection, func, select
 
 from sale_sofia.config.settings import get_settings
 from sale_sofia.data.drift import shortfalls
-from sale_sofia.data.jobs import Job, JobState, UnknownJob, create_job, get_job, set_job_state
+from sale_sofia.data.jobs import (
+    Job,
+    JobState,
+    UnknownJob,
+    after_all_others,
+    create_job,
+    get_job,
+    set_job_state,
+)
 from sale_sofia.data.news import count_held
 from sale_sofia.data.quarantine import close_if_settled
 from sale_sofia.data.schema import frontier as rows
@@ -20,6 +28,7 @@ from sale_sofia.monitoring.drift import review_drift
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.searches import begin_searches
 from sale_sofia.scraping.sweeping import finish_sweep
+from sale_sofia.scraping.unread import verdict_on_adverts
 from sale_sofia.scraping.urls import check_start_url, target
 from sale_sofia.websites.base import Site
 from sale_sofia.websites.registry import get_scraper
@@ -80,7 +89,12 @@ def begin_job(
     targets = [target(site, check_start_url(site, url)) for url in start_urls]
     job_id = new_job_id(site.name)
     create_job(
-        connection, job_id=job_id, site=site.name, start_urls=list(start_urls), listing_limit=limit, now=now
+        connection,
+        job_id=job_id,
+        site=site.name,
+        start_urls=list(start_urls),
+        listing_limit=limit,
+        now=after_all_others(connection, site.name, now),
     )
     frontier.add_targets(connection, job_id, [one for one in targets if one.kind != "search"])
     if searches := [one for one in targets if one.kind == "search"]:
@@ -104,12 +118,12 @@ def end_job(connection: Connection, job: Job, *, now: float) -> JobState:
 
 
 def _verdict(connection: Connection, job_id: str) -> tuple[JobState, str | None]:
-    """No page that could be read is a failure, no advert is an alarm; neither is a success."""
+    """No page, or no advert, that could be read is a failure, no advert at all an alarm; neither is done."""
     if not frontier.count_rows(connection, job_id).done:
         return JobState.FAILED, first_failure(connection, job_id)
     if not frontier.count_rows(connection, job_id, "listing").total:
         return JobState.EMPTY, "the portal shows no advert for this search"
-    return JobState.COMPLETE, None
+    return verdict_on_adverts(connection, job_id) or (JobState.COMPLETE, None)
 
 
 def first_failure(connection: Connection, job_id: str) -> str | None:

@@ -79,6 +79,7 @@ class Judge:
             last_page=page.last_page,
             most=page.most,
             most_pages=page.most_pages,
+            stale_pages=page.stale_pages,
             ids=page.ids,
             cards=tuple(card.reading for card in page.cards),
             section=page.section,

@@ -36,7 +36,7 @@ from sale_sofia.scraping.jobs import SiteReport, end_job, known_job, report
 from sale_sofia.scraping.locks import site_lock
 from sale_sofia.scraping.matching import match_crawled
 from sale_sofia.scraping.owner import this_owner
-from sale_sofia.scraping.runners import let_go, local_runner, take_for_local
+from sale_sofia.scraping.runners import let_go, local_runner, settle_clock, take_for_local
 from sale_sofia.scraping.shared_state import shared_redis
 from sale_sofia.scraping.site_crawl import SiteCrawl
 from sale_sofia.scraping.store import open_archive, open_error_log
@@ -150,6 +150,7 @@ def _told(done: SiteReport) -> dict[str, object]:
 
 def _begin(connection: Connection, job_id: str) -> None:
     """Whoever leased a row before us is dead, as we hold the portal's lock: its rows are ours at once."""
+    settle_clock(connection, known_job(connection, job_id).site, now=time.time())
     take_for_local(connection, job_id, now=time.time())
     leases.release_all(connection, job_id, most_deaths=MOST_DEATHS)
     set_job_state(connection, job_id, JobState.COLLECTING, now=time.time())

@@ -53,6 +53,8 @@ class Found(_Cost):
     """How many adverts of one search the portal is known to show."""
     most_pages: int | None = None
     """How many pages of one search it is known to answer."""
+    stale_pages: int | None = None
+    """After how many pages in a row without anything new its search ends, where the site file says so."""
     ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Ids of the portal's filters that the page names, by the key of their query."""
     moved: bool = False

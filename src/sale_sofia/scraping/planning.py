@@ -13,7 +13,7 @@ from sale_sofia.data.job_model import CELERY
 from sale_sofia.data.jobs import Job, latest_unfinished_job
 from sale_sofia.scraping.jobs import begin_job, known_job
 from sale_sofia.scraping.locks import site_lock
-from sale_sofia.scraping.runners import busy, check_free, running_job, take_for_workers
+from sale_sofia.scraping.runners import busy, check_free, running_job, settle_clock, take_for_workers
 from sale_sofia.scraping.urls import check_start_url
 from sale_sofia.websites.base import Site
 from sale_sofia.websites.registry import AVAILABLE_SITES
@@ -54,6 +54,7 @@ def plan_job(settings: Settings, database: Database, plan: JobPlan) -> str:
 
 
 def _plan_local(connection: Connection, plan: JobPlan, now: float) -> str:
+    settle_clock(connection, plan.site.name, now=now)
     check_free(connection, plan.site.name, now=now)
     return _same_or_new(connection, plan, now)
 
@@ -79,6 +80,7 @@ def plan_for_workers(settings: Settings, database: Database, plan: JobPlan) -> s
 
 
 def _plan_shared(connection: Connection, plan: JobPlan, now: float) -> str:
+    settle_clock(connection, plan.site.name, now=now)
     running = running_job(connection, plan.site.name, now=now)
     if running and not (running.runner == CELERY and plan.is_the_same(running) and not plan.fresh):
         raise busy(running)
@@ -101,7 +103,9 @@ def resume_for_workers(settings: Settings, database: Database, job_id: str) -> s
 
 
 def _resume_shared(connection: Connection, job_id: str, now: float) -> str:
-    running = running_job(connection, known_job(connection, job_id).site, now=now)
+    site = known_job(connection, job_id).site
+    settle_clock(connection, site, now=now)
+    running = running_job(connection, site, now=now)
     if running and (running.id != job_id or running.runner != CELERY):
         raise busy(running)
     take_for_workers(connection, job_id, now=now)

@@ -16,6 +16,7 @@ from sale_sofia.data.job_model import CELERY, Job
 from sale_sofia.data.jobs import unfinished_jobs
 from sale_sofia.data.schema import jobs
 from sale_sofia.scraping import frontier, leases
+from sale_sofia.scraping.clock_faults import bring_back
 from sale_sofia.scraping.errors import SiteBusy
 from sale_sofia.scraping.jobs import known_job
 from sale_sofia.scraping.owner import is_dead
@@ -34,6 +35,13 @@ def running_job(connection: Connection, site: str, *, now: float) -> Job | None:
         (job for job in unfinished_jobs(connection) if job.site == site and _is_run(connection, job, now)),
         None,
     )
+
+
+def settle_clock(connection: Connection, site: str, *, now: float) -> None:
+    """Let nothing of the portal's jobs wait for a moment of a clock that was set back."""
+    for job in unfinished_jobs(connection):
+        if job.site == site:
+            bring_back(connection, job.id, now=now)
 
 
 def _is_run(connection: Connection, job: Job, now: float) -> bool:

@@ -2,7 +2,9 @@
 
 Portals show a part of what they announce: the first thousand of a search, the first 199 pages, or the last
 page again and again. A search is followed to its end; where that comes before all was shown, it is cut into
-smaller ones by what the portal offers, as its site file says and as earlier crawls learnt.
+smaller ones by what the portal offers, as its site file says and as earlier crawls learnt. One without an end
+is given one: when pages in a row bring nothing new to it, when it shows far more than it announced, or at a
+bound. What that needs to know is in the database: a crawl that was killed goes on counting.
 """
 
 import hashlib
@@ -15,18 +17,27 @@ from urllib.parse import urljoin
 
 from sqlalchemy import Connection
 
-from sale_sofia.config.history import CAP_LEAST_ADVERTS, COVERAGE_SLACK, LEAST_COVERAGE
+from sale_sofia.config.history import (
+    CAP_LEAST_ADVERTS,
+    COVERAGE_SLACK,
+    LEAST_COVERAGE,
+    SITEMAP_MOST_DEPTH,
+)
+from sale_sofia.config.settings import get_settings
 from sale_sofia.config.site_config import all_starts, known_starts, path_and_query
 from sale_sofia.data.searches import (
     Ended,
     Learnt,
     Search,
     add_search,
+    count_searches,
+    forget_shown,
     get_search,
     keep_search,
     learn_ids,
     learn_most,
     learn_useless,
+    note_shown,
     parts_of,
     read_learnt,
     searches_of,
@@ -137,7 +148,7 @@ class SearchSteps:
     def _go_on(self, before: Search, page: Found) -> int:
         search = _told(before, page)
         if page.sitemaps:
-            return self._cut(search, page.sitemaps, SITEMAP)
+            return self._cut_index(search, page.sitemaps)
         first = search.pages == 1 and before.pages == 0
         parent = get_search(self.connection, search.parent_id) if first else None
         doubtful = parent is not None and _has_all_of(search, parent)
@@ -148,8 +159,37 @@ class SearchSteps:
         if first and not doubtful and self._is_capped(search, page) and (added := self._cut_up(search, page)):
             return added
         if search.pages > before.pages and page.following and not _is_last(search, page):
-            return self._end(search, None) + self._add_page(page.following, search.id)
+            return self._follow(search, page)
         return self._finish(search, page)
+
+    def _follow(self, before: Search, page: Found) -> int:
+        """Read on, while pages bring what the search has not shown, and no bound is reached."""
+        settings = get_settings()
+        new = note_shown(self.connection, before.id, (card.external_id for card, _ in page.adverts))
+        search = replace(before, different=before.different + new, stale=0 if new else before.stale + 1)
+        if search.stale >= (page.stale_pages or settings.search_stale_pages):
+            return self._conclude(replace(search, shown=search.different), page, whole=_has_shown_all(search))
+        if _exceeds(search, settings.search_total_factor, len(page.adverts)):
+            return self._end(search, Ended.EXCEEDED)
+        if search.pages >= settings.search_max_pages:
+            return self._end(search, Ended.ENDLESS)
+        self._end(search, None)
+        # A page that the job has already: they lead in a circle.
+        return self._add_page(page.following, search.id) or self._finish(search, page)
+
+    def _cut_index(self, search: Search, sitemaps: Sequence[Target]) -> int:
+        """Read the sitemaps of an index, unless they are without end."""
+        if self._depth(search) > SITEMAP_MOST_DEPTH or not self._may_be_cut(len(sitemaps)):
+            return self._end(search, Ended.ENDLESS)
+        return self._cut(search, sitemaps, SITEMAP)
+
+    def _depth(self, search: Search | None) -> int:
+        """How many searches stand above each other down to this one."""
+        return 0 if search is None else 1 + self._depth(get_search(self.connection, search.parent_id))
+
+    def _may_be_cut(self, parts: int) -> bool:
+        """Whether the job may have so many more searches."""
+        return count_searches(self.connection, self.job_id) + parts <= get_settings().search_max_parts
 
     def _is_capped(self, search: Search, page: Found) -> bool:
         most = self.learnt.most
@@ -160,6 +200,8 @@ class SearchSteps:
         hints = self._hints(search, page)
         while True:
             parts = self.site.parts(search.url, hints)
+            if parts.urls and not self._may_be_cut(len(parts.urls)):
+                return 0
             if parts.urls:
                 return self._cut(search, [target(self.site, url) for url in parts.urls], parts.way)
             if parts.ids_page is None:
@@ -238,7 +280,10 @@ class SearchSteps:
 
     def _finish(self, search: Search, page: Found | None) -> int:
         """The last page of a search: all was shown, or a cap was met."""
-        if self._is_whole(search, page):
+        return self._conclude(search, page, whole=self._is_whole(search, page))
+
+    def _conclude(self, search: Search, page: Found | None, *, whole: bool) -> int:
+        if whole:
             announced = search.announced if search.exact else search.shown
             return self._end(replace(search, announced=announced, exact=True), Ended.READ)
         if search.shown < CAP_LEAST_ADVERTS:
@@ -261,6 +306,8 @@ class SearchSteps:
 
     def _end(self, search: Search, ended: Ended | None) -> int:
         keep_search(self.connection, replace(search, ended=ended))
+        if ended is not None and search.different:
+            forget_shown(self.connection, search.id)
         return 0
 
     def _add_page(self, page: Target | None, search_id: int | None) -> int:
@@ -306,6 +353,19 @@ def _digest(page: Found) -> str:
 def _is_last(search: Search, page: Found) -> bool:
     """Whether the portal answers no page after this one."""
     return page.most_pages is not None and search.pages >= page.most_pages
+
+
+def _has_shown_all(search: Search) -> bool:
+    """Whether its pages have had, each counted once, as many adverts as it announced."""
+    known = search.announced is not None and search.exact
+    return known and is_enough(search.different, search.announced or 0)
+
+
+def _exceeds(search: Search, factor: float, slack: int) -> bool:
+    """Whether it has shown so many times what it announced, and a page more: small totals are loose."""
+    if search.announced is None or not search.exact:
+        return False
+    return search.different > search.announced * factor + slack
 
 
 def _has_all_of(part: Search, whole: Search) -> bool:

@@ -16,6 +16,7 @@ from sale_sofia.data.database import Database, DatabaseBusy, DatabaseUnreachable
 from sale_sofia.data.jobs import JobState, get_job, set_job_state
 from sale_sofia.monitoring.metrics_store import MetricsFlusher
 from sale_sofia.scraping import frontier, leases
+from sale_sofia.scraping.clock_faults import bring_back
 from sale_sofia.scraping.conditions import conditions_for
 from sale_sofia.scraping.frontier import Claim, Counts
 from sale_sofia.scraping.visit import Visitor
@@ -145,6 +146,7 @@ class SiteCrawl:
             lease_seconds=self.lease_seconds,
         )
         if not claims:
+            bring_back(connection, self.job_id, now=now)
             leases.reclaim_expired(connection, self.job_id, now=now, most_deaths=MOST_DEATHS)
         elif self.writer.ledger.conditional:
             self.visitor.conditions.update(conditions_for(connection, job.site, claims))

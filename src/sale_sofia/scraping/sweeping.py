@@ -1,6 +1,6 @@
 """The end of a sweep: whether it was complete, what it did not see, and what is therefore gone.
 
-A sweep that is not complete says nothing: a block, a limit, a cap, a page that could not be read, a collapse
+A sweep that is not complete says nothing: a block, a limit, a cap, pages that could not be read, a collapse
 of the number of adverts or a drift of the portal's layout make absence unknown, never a removal.
 """
 
@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
 
+from sale_sofia.config.doctor import CLOCK_FAULT_SECONDS
 from sale_sofia.config.history import LEAST_USUAL_ADVERTS, THIN_SHARE
 from sale_sofia.config.settings import get_settings
 from sale_sofia.config.site_config import known_starts
@@ -25,6 +26,7 @@ from sale_sofia.data.sweeps import (
     adverts_seen,
     end_sweep,
     is_first_sweep,
+    newest_card,
     scope_of,
     spaced,
     usual_adverts,
@@ -32,6 +34,7 @@ from sale_sofia.data.sweeps import (
 from sale_sofia.monitoring.drift_counts import LISTING, sections_of
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.coverage import Coverage
+from sale_sofia.scraping.unread import verdict_on_adverts
 from sale_sofia.scraping.urls import target
 from sale_sofia.websites.registry import get_scraper
 
@@ -42,7 +45,7 @@ def look_for_missing(connection: Connection, job_id: str, *, now: float) -> int:
     if scope is None or frontier.count_rows(connection, job_id, "search").open:
         return 0
     job = get_job(connection, job_id)
-    if job is None or _incomplete_because(connection, job, scope) is not None:
+    if job is None or _incomplete_because(connection, job, scope, now) is not None:
         return 0
     site = get_scraper(job.site)
     addresses = to_look_at(connection, scope, site.config.delisting, now=now)
@@ -54,7 +57,7 @@ def finish_sweep(connection: Connection, job: Job, *, now: float) -> None:
     scope = scope_of(connection, job.id)
     if scope is None:
         return
-    reason, gone = _incomplete_because(connection, job, scope), 0
+    reason, gone = _incomplete_because(connection, job, scope, now), 0
     if reason is None:
         count_misses(connection, scope, at=now)
         gone = delist(connection, scope, get_scraper(job.site).config.delisting, now=now)
@@ -95,11 +98,11 @@ def _found(connection: Connection, job: Job, scope: Scope) -> SweepFigures:
     )
 
 
-def _incomplete_because(connection: Connection, job: Job, scope: Scope) -> str | None:
-    return next(_shortcomings(connection, job, scope), None)
+def _incomplete_because(connection: Connection, job: Job, scope: Scope, now: float) -> str | None:
+    return next(_shortcomings(connection, job, scope, now), None)
 
 
-def _shortcomings(connection: Connection, job: Job, scope: Scope) -> Iterator[str]:
+def _shortcomings(connection: Connection, job: Job, scope: Scope, now: float) -> Iterator[str]:
     covered, seen = Coverage(searches_of(connection, job.id)), adverts_seen(connection, scope)
     figures = f", {covered.figures(seen)}" if seen else ""
     searches = frontier.count_rows(connection, job.id, "search")
@@ -114,6 +117,10 @@ def _shortcomings(connection: Connection, job: Job, scope: Scope) -> Iterator[st
         yield missing
     if collapsed := _collapse(connection, scope):
         yield collapsed
+    if newest_card(connection, scope) > now + CLOCK_FAULT_SECONDS:
+        yield "adverts were seen later than now: the clock was set back"
+    if bad := verdict_on_adverts(connection, job.id):
+        yield bad[1]
     for incident in open_drift(connection, job.site):
         yield f"{incident.kind}: {incident.message}"
 

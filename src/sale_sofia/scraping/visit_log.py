@@ -11,7 +11,7 @@ from sale_sofia.scraping.outcomes import Failed, Found, Gone, Later, NotModified
 from sale_sofia.scraping.urls import target
 from sale_sofia.websites.registry import get_scraper
 
-_REMOVED = frozenset({"removed", RemovedListing().code})
+REMOVED_REASONS = frozenset({"removed", RemovedListing().code})
 _DUE = (
     update(listings)
     .where(
@@ -54,7 +54,7 @@ def _verdict(one: Found | Gone | Failed | Later) -> str:
 
 def _is_removed(one: Outcome) -> bool:
     """Whether the portal says that there is no such advert: by its status, or by showing others instead."""
-    return isinstance(one, Gone) and one.claim.kind == "listing" and one.reason in _REMOVED
+    return isinstance(one, Gone) and one.claim.kind == "listing" and one.reason in REMOVED_REASONS
 
 
 def removed_adverts(connection: Connection, site: str, outcomes: Sequence[Outcome], now: float) -> None:

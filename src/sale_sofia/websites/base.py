@@ -69,6 +69,8 @@ class SearchPage:
     """How many results of one search the portal shows, where that is known."""
     most_pages: int | None = None
     """How many pages of one search it answers."""
+    stale_pages: int | None = None
+    """After how many pages in a row without anything new a search ends, where the site file says so."""
     fills: tuple[str, ...] = ()
     """Facts that a card may give to an advert whose own page lacks them."""
     ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

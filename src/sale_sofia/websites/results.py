@@ -110,6 +110,7 @@ class Results:
             last_page=last_page,
             most=table.most,
             most_pages=table.most_pages,
+            stale_pages=table.stale_pages,
             fills=table.fills,
         )
 

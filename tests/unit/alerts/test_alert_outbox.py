@@ -9,6 +9,7 @@ import pytest
 from sale_sofia.data.alert_outbox import (
     NewMessage,
     add_message,
+    bring_back,
     count_messages,
     due_messages,
     items_of,
@@ -181,3 +182,22 @@ def test_one_thing_is_told_once(db: Database) -> None:
     make(db)
     with db.write() as connection:
         assert save_items(connection, [Item("new|1|R", "new", ("R",), {})], now=2.0) == {}
+
+
+def test_messages_of_a_clock_that_was_set_back_wait_by_as_much_less(db: Database) -> None:
+    day = 86_400.0
+    first, second = make(db, not_before=0.0), make(db, key="new|2|R", channel="hook", not_before=day + 50.0)
+    token = took(db, first, day)
+    with db.write() as connection:
+        note_failed(connection, first, token or "", error="down", not_before=day + 20.0)
+        bring_back(connection, now=100.0, longest_lease=10.0)
+    assert (due(db, 119.0), due(db, 120.0)) == ([], [first]), "what was left of its wait is left"
+    assert due(db, day) == [first], "one that nobody tried waits for its own moment"
+    with db.write() as connection:
+        bring_back(connection, now=100.0, longest_lease=10.0)
+    assert due(db, 119.0) == [], "called again it changes nothing"
+    held = took(db, second, day + 50.0, lease=day)
+    assert held is not None
+    with db.write() as connection:
+        bring_back(connection, now=100.0, longest_lease=10.0)
+    assert due(db, 110.0) == [second], "nobody holds it longer than a lease from now"

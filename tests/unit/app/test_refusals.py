@@ -30,7 +30,8 @@ FLAT = {
 }
 INCIDENTS = {
     IncidentKind.EMPTY_JOB: "the portal shows no advert for this search",
-    IncidentKind.FAILED_JOB: "no page could be read",
+    IncidentKind.FAILED_JOB: "none of 40 adverts could be read; https://www.imot.bg/x",
+    IncidentKind.PARTIAL_JOB: "31 of 40 opened adverts could not be read; https://www.imot.bg/x",
     IncidentKind.COLLAPSE: "collapsed: 3 adverts, where 300 are usual; nothing is delisted",
     IncidentKind.COVERAGE: (
         "homes.bg: 1 000 of 11 204 seen, the portal shows 1 000 of a query; nothing is delisted"

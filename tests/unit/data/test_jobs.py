@@ -77,11 +77,12 @@ def test_a_finished_job_stays_finished(db: Database, end: JobState) -> None:
 def test_the_states_that_are_for_ever() -> None:
     assert {state.value for state in JobState if state.finished} == {
         "COMPLETE",
+        "PARTIAL",
         "EMPTY",
         "FAILED",
         "CANCELLED",
     }
-    assert len(JobState) == 8
+    assert len(JobState) == 9
 
 
 def test_counts_add_up(db: Database) -> None:

@@ -58,7 +58,7 @@ def test_nothing_wrong_is_healthy() -> None:
         # It was told to stay open longer than the run went on.
         (run(open_seconds=500), "critical", "50.0% of the time the circuit was open (critical from 50.0%)"),
         (run(JobState.EMPTY), "critical", "the portal showed no advert"),
-        (run(JobState.FAILED), "critical", "no page could be read"),
+        (run(JobState.FAILED), "critical", "no advert could be read"),
         (run(JobState.CANCELLED), "degraded", "the run was cancelled"),
     ],
 )

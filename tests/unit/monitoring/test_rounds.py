@@ -76,3 +76,14 @@ def test_a_circuit_that_is_open_for_more_than_a_quarter_of_an_hour(db: Database,
     moment = NOW - 100
     flusher.flush()
     assert found(db, settings) == {"circuit_open_long imot.bg": "the circuit was open for 900 seconds"}
+
+
+def test_moments_from_the_future_are_an_incident_until_the_clock_has_caught_up(
+    db: Database, tmp_path: Path
+) -> None:
+    settings = Settings(data_dir=tmp_path, min_free_disk_mb=0)
+    job(db, "ahead", "imot.bg", JobState.COMPLETE, NOW + 24 * HOUR)
+    assert found(db, settings) == {
+        "clock_ahead sale-sofia": "jobs of the database are up to 24.0 hours ahead of the clock"
+    }
+    assert found(db, settings, NOW + 24 * HOUR) == {}

@@ -1,0 +1,107 @@
+"""A clock that was set back: what its moments did to a job, and that the rest of each wait stays."""
+
+from functools import partial
+
+import pytest
+from sqlalchemy import insert, select, update
+
+from sale_sofia.config.settings import Settings, get_settings
+from sale_sofia.data.database import Database
+from sale_sofia.data.schema import frontier, jobs
+from sale_sofia.scraping import generations
+from sale_sofia.scraping.clock_faults import bring_back, longest_wait
+from sale_sofia.scraping.generations import Next
+from sale_sofia.scraping.jobs import begin_job, known_job
+from sale_sofia.websites.registry import get_scraper
+
+NOW = 1_790_000_000.0
+DAY = 86_400.0
+LEASE = get_settings().lease_seconds
+
+
+def put(
+    database: Database, key: str, state: str, not_before: float, lease_until: float | None = None
+) -> None:
+    row = {"job_id": "job", "kind": "listing", "url": f"https://x/{key}", "url_key": f"listing:{key}"}
+    moments = {
+        "state": state,
+        "not_before": not_before,
+        "lease_until": lease_until,
+        "lease_owner": "who@else",
+    }
+    with database.write() as connection:
+        connection.execute(insert(frontier).values(**row, **moments))
+
+
+def mended(database: Database, now: float = NOW) -> float:
+    return database.run_write(partial(bring_back, job_id="job", now=now))
+
+
+def moments(database: Database, name: str) -> dict[str, float]:
+    with database.read() as connection:
+        rows = connection.execute(select(frontier.c.url_key, frontier.c[name]))
+        return {key.removeprefix("listing:"): moment for key, moment in rows}
+
+
+def test_a_wait_keeps_what_was_left_of_it(database: Database) -> None:
+    put(database, "read", "done", 0.0, NOW + DAY + LEASE)
+    put(database, "soon", "pending", NOW + DAY + 5)
+    put(database, "asked for an hour", "pending", NOW + DAY + 3600)
+    put(database, "was due", "pending", NOW + DAY - 100)
+    assert mended(database) == DAY
+    left = {"soon": 5.0, "asked for an hour": 3600.0, "was due": -100.0}
+    assert {key: moments(database, "not_before")[key] - NOW for key in left} == left
+    assert mended(database) == 0.0, "it is mended once"
+    assert moments(database, "not_before")["soon"] == NOW + 5
+
+
+def test_honest_waits_are_left_alone(database: Database) -> None:
+    put(database, "read", "done", 0.0, NOW - 10 + LEASE)
+    put(database, "asked for a day", "pending", NOW + DAY)
+    assert mended(database) == 0.0
+    assert moments(database, "not_before")["asked for a day"] == NOW + DAY
+
+
+def test_what_is_further_away_than_any_wait_is_due_though_nobody_says_why(database: Database) -> None:
+    longest = longest_wait(get_settings())
+    put(database, "far", "pending", NOW + longest + 61)
+    put(database, "possible", "pending", NOW + longest)
+    assert mended(database) == 0.0
+    assert moments(database, "not_before") == {"far": NOW, "possible": NOW + longest}
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [({}, DAY), ({"retry_max_delay": DAY, "circuit_breaker_reset_timeout": DAY}, 1.2 * DAY)],
+)
+def test_no_wait_is_longer_than_the_longest(said: dict[str, float], seconds: float) -> None:
+    assert longest_wait(Settings(**said)) == seconds  # type: ignore[arg-type]
+
+
+def test_leases_end_a_lease_from_now_and_a_wake_up_is_now(database: Database) -> None:
+    put(database, "held", "leased", 0.0, NOW + DAY + LEASE)
+    with database.write() as connection:
+        connection.execute(update(jobs).values(woken_at=NOW + DAY))
+    assert mended(database) == DAY
+    assert moments(database, "lease_until") == {"held": NOW + LEASE}
+    assert database.run_read(lambda connection: known_job(connection, "job")).woken_at == NOW
+
+
+def test_workers_are_sent_out_again(database: Database) -> None:
+    """A wake-up of tomorrow looked fresh, and nobody was woken for a day."""
+    put(database, "read", "done", 0.0, NOW + DAY + LEASE)
+    put(database, "put off", "pending", NOW + DAY + 3)
+    with database.write() as connection:
+        connection.execute(update(jobs).values(woken_at=NOW + DAY, runner="celery", generation=1))
+    repair = partial(generations.repair, job_id="job")
+    assert database.run_write(partial(repair, now=NOW)).what is Next.NOTHING
+    assert database.run_write(partial(repair, now=NOW + 30)).what is Next.LANES
+
+
+def test_a_new_job_is_the_newest_of_its_portal(database: Database) -> None:
+    site, made = get_scraper("imot.bg"), []
+    url = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya"
+    for now in (NOW + DAY, NOW):
+        job_id = database.run_write(partial(begin_job, site=site, start_urls=[url], limit=None, now=now))
+        made.append(database.run_read(partial(known_job, job_id=job_id)).created_at)
+    assert NOW + DAY == made[0] < made[1] < NOW + DAY + 1
