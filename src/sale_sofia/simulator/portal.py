@@ -18,6 +18,7 @@ from sale_sofia.simulator.truth import Truth
 
 Query = Mapping[str, list[str]]
 _NO_CAP = 1_000_000_000
+_HOP = "hop="
 
 
 class Portal(ABC, Generic[A]):
@@ -63,6 +64,8 @@ class Portal(ABC, Generic[A]):
         if path == "/robots.txt":
             return self._robots.answer(self.forbidden, *self._closed_interface())
         if external_id := self.listing_id(path):
+            if (hop := _hop(query)) < self.options.hops:
+                return self.moved(f"{path}?{_HOP}{hop + 1}")
             number = self.stock.number(external_id)
             return self.gone(external_id) if number is None else self._page(self._listing(number))
         if search := self.search(path, parse_qs(query, keep_blank_values=True)):
@@ -193,3 +196,9 @@ def page_number(query: Query) -> int | None:
     """The page that the query asks for; nothing where it asks for no page there could be."""
     text = query.get("page", ["1"])[0]
     return int(text) if text.isascii() and text.isdigit() and int(text) else None
+
+
+def _hop(query: str) -> int:
+    """How often the way to an advert has led on already."""
+    number = query.removeprefix(_HOP)
+    return int(number) if number.isdecimal() else 0
