@@ -2,10 +2,11 @@
 
 `sale-sofia up` with Redis, a worker and beat crawls two simulated portals that redirect each advert several
 times and have faults of their own (429, 503, slow, resets, captcha and cut pages). Meanwhile 200 faults come,
-drawn from `--seed`: kill -9 of pool processes, workers, beat, `up`, Redis or everything at once; a Redis wiped;
-processes, Redis or the whole host stopped for longer than a lease; starts that are disturbed in their first
-second; clocks set back and forward by an hour or a day. With `--postgres` the store is a PostgreSQL that is
-killed too, with `--hosts 3` three hosts with a name, a clock and a data folder of their own share it and Redis.
+drawn from `--seed`: kill -9 of pool processes, workers, beat, `up`, Redis or everything at once; a Redis that
+is wiped; processes, Redis or the whole host stopped for longer than a lease; starts that are disturbed in
+their first second; clocks set back and forward by an hour or a day. With `--postgres` the store is a
+PostgreSQL that is killed too; with `--hosts 3` three hosts share it and a Redis, each with a name, a clock
+and a data folder of its own.
 
 The faults come in rounds, each with a new world. The judges are the portals' request log (no window over
 rate·w + burst, every request counted), their truth beside the database, Redis, and the process table: never a
@@ -157,9 +158,7 @@ class Fight:
             adverts=2 * self.size.adverts, crawls=fought.crawls, requests=len(fought.requests())
         )
         self.slowest = max([self.slowest, *(one for host in fought.machines for one in host.starts)])
-        say(
-            f"round {number}: {fought.crawls} crawls, {len(fought.requests())} requests, {len(found)} breaches"
-        )
+        say(f"round {number}: {fought.crawls} crawls, {len(found)} breaches")
 
 
 def show(fight: Fight, faults: Sequence[Fault]) -> None:

@@ -1,4 +1,4 @@
-"""Which faults a run under fire meets, in which order and when: all from one number, so it can be repeated."""
+"""Which faults a run under fire meets, in which order and when: all from one number, to be repeated by it."""
 
 import random
 from collections.abc import Mapping, Sequence

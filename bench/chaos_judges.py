@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -15,6 +15,7 @@ from chaos_host import Machine, zombies
 from chaos_world import HOPS, LEASE_SECONDS, PROCESSES, World
 from crawls import Row, differences, stored_at, truth
 from parallel_world import OUR_KEYS, doubled
+from postgres_servers import PostgresServer
 from sale_sofia.config.site_config import load_site_config
 from sale_sofia.data.schema import frontier, jobs
 from sale_sofia.scraping.redis_keys import result_url
@@ -84,13 +85,13 @@ def stuck(world: World) -> Iterator[Breach]:
         yield Breach("stuck", f"and {len(rows) - SHOWN} more rows")
 
 
-def _jobs_and_rows(connection: Connection) -> tuple[list[Row], list[Row]]:
+def _jobs_and_rows(connection: Connection) -> tuple[list[Any], list[Any]]:
     every = select(jobs.c.id, jobs.c.state, jobs.c.error)
     open_ = select(frontier).where(frontier.c.state != "done")
     return list(connection.execute(every)), list(connection.execute(open_))
 
 
-def _told(row: Row, now: float) -> str:
+def _told(row: Any, now: float) -> str:  # noqa: ANN401 - of the frontier
     due = f"not before {row.not_before - now:+.0f} s" if row.not_before > 0 else "at any time"
     until = f", leased by {row.lease_owner} for {row.lease_until - now:+.0f} s" if row.lease_until else ""
     return f"{row.job_id}: {row.url} is {row.state}, {due}{until}, {row.deaths} deaths: {row.reason}"
@@ -131,7 +132,8 @@ def judge_end(world: World) -> Iterator[Breach]:
         yield from (Breach("processes", f"{machine.name}: {one}") for one in machine.breaches)
         yield from (Breach("locks", f"{path} is held") for path in _held(machine.data))
     if world.postgres:
-        yield from _server_locks(world)
+        world.database.dispose()
+        yield from _server_locks(world.postgres, world.settings.database_url.get_secret_value())
 
 
 def _held(folder: Path) -> list[Path]:
@@ -148,16 +150,13 @@ def _can_be_taken(path: Path) -> bool:
     return True
 
 
-def _server_locks(world: World) -> Iterator[Breach]:
-    assert world.postgres is not None
-    world.database.dispose()
-    name = world.settings.database_url.get_secret_value().rpartition("/")[2]
+def _server_locks(server: PostgresServer, url: str) -> Iterator[Breach]:
     asked = (
         "SELECT application_name, locktype, state FROM pg_stat_activity LEFT JOIN pg_locks USING (pid) "
         "WHERE datname = %s AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
     )
     end = time.monotonic() + LEASE_SECONDS
-    with world.postgres.admin() as admin:
-        while (left := admin.execute(asked, [name]).fetchall()) and time.monotonic() < end:
+    with server.admin() as admin:
+        while (left := admin.execute(asked, [url.rpartition("/")[2]]).fetchall()) and time.monotonic() < end:
             time.sleep(0.2)
     yield from (Breach("locks", f"PostgreSQL: {' '.join(map(str, row))}") for row in left)
