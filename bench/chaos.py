@@ -136,6 +136,8 @@ class Fight:
                 time.sleep(fault.pause)
                 if fought.finished():
                     fought.dispatch()
+                if fault.at_work:
+                    fought.wait_for_work()
                 fought.meet(fault)
                 self.met += 1
                 self._tell(fault, fought, of)

@@ -8,6 +8,7 @@ HOUR, DAY = 3600, 86_400
 CLOCKS = (-DAY, -HOUR, HOUR, DAY, 0)
 """How far a host's clock is set from the true time; 0 sets it right again."""
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 1.5
+SHARE_AT_WORK = 0.4
 
 KILLS = {
     "kill pool": 10,
@@ -35,6 +36,8 @@ class Fault:
     """Chooses among several victims, and moments; from 0 to 1."""
     ahead: int = 0
     """Seconds, of a clock that is set."""
+    at_work: bool = False
+    """Whether it waits, not for long, until pages are fetched; else it may disturb what is just coming up."""
 
     def between(self, least: float, most: float) -> float:
         """This fault's own moment in a span."""
@@ -69,7 +72,7 @@ def shares(kinds: Mapping[str, int], count: int) -> list[str]:
 def _fault(rng: random.Random, kind: str, hosts: int) -> Fault:
     pause = rng.uniform(SHORTEST_PAUSE, LONGEST_PAUSE)
     ahead = rng.choice(CLOCKS) if kind in CLOCK else 0
-    return Fault(kind, rng.randrange(hosts), pause, rng.random(), ahead)
+    return Fault(kind, rng.randrange(hosts), pause, rng.random(), ahead, rng.random() < SHARE_AT_WORK)
 
 
 def in_rounds(faults: Sequence[Fault], size: int) -> list[Sequence[Fault]]:

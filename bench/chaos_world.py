@@ -46,6 +46,7 @@ LONGER_THAN_THE_LEASE = (1.0, 4.0)
 LONGEST_MOMENT = 1.0
 """A start is disturbed within so many seconds after its victim is there."""
 LONGEST_OUTAGE = 2.0
+WORK_REQUESTS, WORK_SECONDS = 5, 6.0
 UNANSWERED_SECONDS = 30.0
 """How long nobody may find Redis before a job is sent to it."""
 
@@ -129,6 +130,14 @@ class World:
         while not self.finished() and time.monotonic() < end:
             self.look_after()
             time.sleep(10 * POLL_SECONDS)
+
+    def wait_for_work(self) -> None:
+        """Until some more pages were asked for; not for long, as perhaps none are due."""
+        end = time.monotonic() + WORK_SECONDS
+        wanted = len(self.requests()) + WORK_REQUESTS
+        while len(self.requests()) < wanted and time.monotonic() < end:
+            self.look_after()
+            time.sleep(2 * POLL_SECONDS)
 
     def requests(self) -> list[Row]:
         """All that the portals were asked, hops and robots.txt too."""
