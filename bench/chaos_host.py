@@ -36,6 +36,8 @@ class Machine:
     clock: HostClock | None
     apart: bool
     """Whether it has a name of its own, as a host among several."""
+    shared: tuple[str, ...] = ()
+    """Addresses of servers that are not its own: without one `up` may end, when it says so."""
     breaches: list[str] = field(default_factory=list)
     starts: list[float] = field(default_factory=list)
     """Seconds that each start took that was let be."""
@@ -90,7 +92,9 @@ class Machine:
         """Start `up` again when it has ended, which nobody told it to."""
         if self.up is not None and (code := self.up.poll()) is not None:
             after = f" {time.monotonic() - self.began:.1f} s after its start" if self.began else ""
-            self.breaches.append(f"up ended by itself{after} with {code}: {self.last_words()}")
+            said = self.last_words()
+            if not any(name in said for name in self.shared):
+                self.breaches.append(f"up ended by itself{after} with {code}: {said}")
             self.start()
 
     def last_words(self) -> str:

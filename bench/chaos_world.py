@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -298,4 +299,11 @@ def _machine(
     folder: Path, name: str, environ: Mapping[str, str], clock: HostClock | None, size: Size
 ) -> Machine:
     own = clock.beside(folder / "clock") if clock else None
-    return Machine(name, folder, environ, own, apart=size.hosts > 1 and can_have_names())
+    apart = size.hosts > 1 and can_have_names()
+    shared = tuple(f"127.0.0.1:{port}" for port in _ports(environ))
+    return Machine(name, folder, environ, own, apart, shared)
+
+
+def _ports(environ: Mapping[str, str]) -> list[int | None]:
+    urls = (environ[name] for name in ("REDIS_URL", "DATABASE_URL") if name in environ)
+    return [urlsplit(url).port for url in urls]
