@@ -272,7 +272,7 @@ def _portals(folder: Path, size: Size, seed: int) -> SimulatorConfig:
         port=0,
         faults=FAULTS,
         slow_seconds=1.0,
-        options={site: PortalOptions(hops=hops) for site, hops in HOPS.items()},
+        options={site: PortalOptions(redirects=hops) for site, hops in HOPS.items()},
         log=folder / "requests.jsonl",
         truth=folder / "truth.jsonl",
     )

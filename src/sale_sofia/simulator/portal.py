@@ -64,7 +64,8 @@ class Portal(ABC, Generic[A]):
         if path == "/robots.txt":
             return self._robots.answer(self.forbidden, *self._closed_interface())
         if external_id := self.listing_id(path):
-            if (hop := _hop(query)) < self.options.hops:
+            hop = int(query.removeprefix(_HOP) or 0) if query.startswith(_HOP) else 0
+            if hop < self.options.redirects:
                 return self.moved(f"{path}?{_HOP}{hop + 1}")
             number = self.stock.number(external_id)
             return self.gone(external_id) if number is None else self._page(self._listing(number))
@@ -196,9 +197,3 @@ def page_number(query: Query) -> int | None:
     """The page that the query asks for; nothing where it asks for no page there could be."""
     text = query.get("page", ["1"])[0]
     return int(text) if text.isascii() and text.isdigit() and int(text) else None
-
-
-def _hop(query: str) -> int:
-    """How often the way to an advert has led on already."""
-    number = query.removeprefix(_HOP)
-    return int(number) if number.isdecimal() else 0

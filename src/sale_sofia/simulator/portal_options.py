@@ -15,8 +15,8 @@ class PortalOptions:
     """Whether the announced total is that of the filtered search; else that of the search without filters."""
     parts_redirect: bool = False
     """Whether imot.bg leads a neighbourhood that it does not have to its city, instead of a 404."""
-    hops: int = 0
-    """How often the address of an advert leads on, within the portal, before its page comes."""
+    redirects: int = 0
+    """How often an advert's address leads on, on the portal's own host, before the advert is shown."""
     interface_forbidden: bool = False
     """Whether robots.txt closes the JSON interface."""
     sitemap_rows: int = 5000
@@ -28,8 +28,6 @@ class PortalOptions:
     def __post_init__(self) -> None:
         if self.most_results is not None and self.most_results < 1:
             raise ValueError("most_results is at least 1")
-        if self.hops < 0:
-            raise ValueError("hops is not negative")
         if self.sitemap_rows < 1 or not 0 <= self.sitemap_overlap < 1:
             raise ValueError("a shard has at least one row, and some of its own")
 
