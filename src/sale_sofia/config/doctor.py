@@ -4,6 +4,8 @@ from typing import Final
 
 CLOCK_OFFSET_SECONDS: Final = 2.0
 """Largest difference from a server's clock: NTP keeps within hundredths, and leases of 5 s still hold."""
+CLOCK_FAULT_SECONDS: Final = 60.0
+"""A stored moment further ahead is a fault of a clock: the machines of a fleet are nearer to each other."""
 REDIS_SLOW_SECONDS: Final = 0.05
 """Every request waits for Redis once: a slower answer costs more than it should, even between continents."""
 REDIS_PINGS: Final = 5

@@ -5,14 +5,13 @@ from enum import Enum, auto
 
 from sqlalchemy import Connection, and_, or_, update
 
-from sale_sofia.config.parallel import MOST_DEATHS
+from sale_sofia.config.parallel import DISPATCH_GRACE_SECONDS, MOST_DEATHS
 from sale_sofia.data.job_model import CELERY
 from sale_sofia.data.jobs import Job, JobState, set_job_state
 from sale_sofia.data.schema import jobs
 from sale_sofia.scraping import frontier, leases
 from sale_sofia.scraping.jobs import end_job, known_job
 from sale_sofia.scraping.owner import is_dead
-from sale_sofia.scraping.runners import just_woken
 
 # One that nobody runs was stopped on purpose, unless it has not begun at all.
 _may_be_ours = or_(jobs.c.runner == CELERY, and_(jobs.c.runner.is_(None), jobs.c.generation == 0))
@@ -69,7 +68,8 @@ def repair(connection: Connection, job_id: str, *, now: float) -> Step:
         leases.release_owner(connection, job_id, owner, most_deaths=MOST_DEATHS)
     leases.reclaim_expired(connection, job_id, now=now, most_deaths=MOST_DEATHS)
     job = known_job(connection, job_id)
-    if just_woken(job, now) and frontier.count_rows(connection, job_id).open:
+    fresh = job.woken_at is not None and now - job.woken_at < DISPATCH_GRACE_SECONDS
+    if fresh and frontier.count_rows(connection, job_id).open:
         return Step(Next.NOTHING)
     return after_lanes(connection, job_id, now=now)
 

@@ -61,20 +61,6 @@ def reclaim_expired(connection: Connection, job_id: str, *, now: float, most_dea
     return _bury(connection, job_id, frontier.c.lease_until < now, most_deaths)
 
 
-def shorten(connection: Connection, job_id: str, *, now: float, lease_seconds: float) -> int:
-    """Let no lease of a job last longer than one that is given now; how many seemed to.
-
-    Such a lease was given by another clock, before ours was set back or on a host that is ahead. Its owner
-    renews it in time if it lives; of one that died the rows come back as soon as those of any other.
-    """
-    latest = now + lease_seconds
-    ahead = (frontier.c.job_id == job_id, frontier.c.state == "leased", frontier.c.lease_until > latest)
-    theirs = select(frontier.c.id).where(*ahead).order_by(frontier.c.id).with_for_update()
-    return connection.execute(
-        update(frontier).where(frontier.c.id.in_(theirs), *ahead).values(lease_until=latest)
-    ).rowcount
-
-
 def _bury(connection: Connection, job_id: str, held: ColumnElement[bool], most_deaths: int) -> int:
     """The owner's death is not the page's try; but a page under which owners keep dying is given up."""
     last = frontier.c.deaths + 1 >= most_deaths

@@ -39,13 +39,8 @@ def running_job(connection: Connection, site: str, *, now: float) -> Job | None:
 def _is_run(connection: Connection, job: Job, now: float) -> bool:
     if job.runner != CELERY:
         return any(not is_dead(owner) for owner in leases.owners(connection, job.id, since=now))
-    at_it = just_woken(job, now) or _lanes_are_at_it(connection, job.id, now)
-    return at_it or _lanes_will_be_back(connection, job.id, now)
-
-
-def just_woken(job: Job, now: float) -> bool:
-    """Whether lanes were sent out a moment ago; not at a moment to come, as before a clock was set back."""
-    return job.woken_at is not None and 0 <= now - job.woken_at < DISPATCH_GRACE_SECONDS
+    woken = job.woken_at is not None and now - job.woken_at < DISPATCH_GRACE_SECONDS
+    return woken or _lanes_are_at_it(connection, job.id, now) or _lanes_will_be_back(connection, job.id, now)
 
 
 def _lanes_are_at_it(connection: Connection, job_id: str, now: float) -> bool:

@@ -15,7 +15,6 @@ from typing import Any
 from celery import chord, group, shared_task
 from celery.exceptions import SoftTimeLimitExceeded
 from celery.utils.log import get_task_logger
-from sqlalchemy import Connection
 from structlog.contextvars import bound_contextvars
 
 from sale_sofia.config.parallel import TASK_VERSION
@@ -155,14 +154,9 @@ def _has_enough_lanes(job: Job) -> bool:
 
 def _reconcile(job_id: str, site: str) -> str:
     _watch_circuit(job_id)
-    step = database().run_write(partial(_repair, job_id=job_id, now=time.time()))
+    step = database().run_write(partial(generations.repair, job_id=job_id, now=time.time()))
     _go_on(job_id, site, step)
     return step.what.name
-
-
-def _repair(connection: Connection, job_id: str, now: float) -> Step:
-    leases.shorten(connection, job_id, now=now, lease_seconds=settings().lease_seconds)
-    return generations.repair(connection, job_id, now=now)
 
 
 def _watch_circuit(job_id: str) -> None:

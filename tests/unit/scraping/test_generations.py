@@ -173,19 +173,3 @@ def test_a_renewed_lease_holds_and_a_lost_one_stays_lost(database: Database) -> 
         assert leases.reclaim_expired(connection, "job", now=501.0, most_deaths=9) == 1
         frontier.renew(connection, [first], until=9e9)
         assert len(claim(connection, "y", now=502.0)) == 3
-
-
-def test_a_job_woken_before_the_clock_was_set_back_is_woken_again(database: Database) -> None:
-    assert begin(database, now=SENT + 86_400) == Step(Next.LANES, 1)
-    assert repair(database, SENT) == Step(Next.LANES, 2)
-
-
-def test_a_lease_from_before_the_clock_was_set_back_lasts_as_long_as_any_other(database: Database) -> None:
-    begin(database)
-    database.run_write(partial(claim, owner="elsewhere", now=SENT + 86_400, count=1))
-    database.run_write(partial(claim, owner="here", count=1))
-    shorten = partial(leases.shorten, job_id="job", now=SENT, lease_seconds=30)
-    assert [database.run_write(shorten), database.run_write(shorten)] == [1, 0]
-    reclaim = partial(leases.reclaim_expired, job_id="job", most_deaths=MOST_DEATHS)
-    assert database.run_write(partial(reclaim, now=SENT + 29)) == 0
-    assert database.run_write(partial(reclaim, now=SENT + 31)) == 2
