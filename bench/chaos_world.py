@@ -47,7 +47,7 @@ LONGER_THAN_THE_LEASE = (1.0, 4.0)
 LONGEST_MOMENT = 1.0
 """A start is disturbed within so many seconds after its victim is there."""
 LONGEST_OUTAGE = 2.0
-WORK_REQUESTS, WORK_SECONDS = 5, 6.0
+WORK_REQUESTS, WORK_SECONDS = 5, 10.0
 UNANSWERED_SECONDS = 30.0
 """How long nobody may find Redis before a job is sent to it."""
 
@@ -133,7 +133,9 @@ class World:
             time.sleep(10 * POLL_SECONDS)
 
     def wait_for_work(self) -> None:
-        """Until some more pages were asked for; not for long, as perhaps none are due."""
+        """Until every host is at work and some more pages were asked for; not for long: perhaps none is due."""
+        for machine in self.machines:
+            machine.wait_until_ready()
         end = time.monotonic() + WORK_SECONDS
         wanted = len(self.requests()) + WORK_REQUESTS
         while len(self.requests()) < wanted and time.monotonic() < end:
