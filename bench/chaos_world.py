@@ -133,7 +133,7 @@ class World:
             time.sleep(10 * POLL_SECONDS)
 
     def wait_for_work(self) -> None:
-        """Until every host is at work and some more pages were asked for; not for long: perhaps none is due."""
+        """Until every host is at work and some more pages were asked for; perhaps none is due for long."""
         for machine in self.machines:
             machine.wait_until_ready()
         end = time.monotonic() + WORK_SECONDS
