@@ -140,7 +140,7 @@ def make_writer(
     visitors: int,
     visitor: Visitor,
 ) -> GroupWriter:
-    """What writes by the visitor's clock and meter; half of the visitors may wait for it, the others go on."""
+    """Writes by the visitor's clock and meter; half of the visitors may wait for it while others go on."""
     rules = config.history.rules(settings.odd_price_visits)
     ledger = Ledger(job.id, job.site, job.listing_limit, rules, config.history.conditional)
     outcomes = min(settings.checkpoint_batch_size, (visitors + 1) // 2)
