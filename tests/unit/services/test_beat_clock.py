@@ -1,48 +1,58 @@
-"""Beat's clock when the system's is set back: what it remembers then lies in the future."""
+"""The clock that sends out what is due: it goes back with the machine's."""
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from celery import Celery
-from celery.schedules import crontab
 
+from sale_sofia.services import beat_clock
 from sale_sofia.services.beat_clock import BeatClock
 
-DAY = timedelta(days=1)
-SCHEDULE = {
-    "often": {"task": "often", "schedule": 5.0},
-    "seldom": {"task": "seldom", "schedule": crontab(minute="0", hour="*/6")},
-}
+
+class Noting(BeatClock):
+    """Notes what it would send, and connects to nobody."""
+
+    producer = None  # type: ignore[assignment]
+
+    sent: list[str]
+
+    def apply_entry(self, entry: object, producer: object = None) -> None:  # noqa: ARG002 - as Celery's own
+        self.sent.append(str(entry.name))  # type: ignore[attr-defined]
 
 
-@contextmanager
-def clock(file: Path) -> Iterator[BeatClock]:
-    app = Celery("test", broker="memory://", set_as_current=False)
-    app.conf.beat_schedule = SCHEDULE
-    with closing(BeatClock(app, schedule_filename=str(file))) as beat:
-        yield beat
+@pytest.fixture
+def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Noting:
+    monkeypatch.setattr(beat_clock, "tell_alive", lambda: None)
+    app = Celery("test", set_as_current=False)
+    app.conf.beat_schedule = {"reconcile": {"task": "reconcile", "schedule": 5.0}}
+    made = Noting(app, schedule_filename=str(tmp_path / "schedule"))
+    made.sent = []
+    return made
 
 
-def set_back(beat: BeatClock) -> None:
-    """As if all that was done so far had been done a day later."""
-    for entry in beat.schedule.values():
-        entry.last_run_at += DAY
+def struck(clock: Noting, seconds_ago: float) -> None:
+    """When it struck last, as the file of a clock says."""
+    for entry in clock.schedule.values():
+        entry.last_run_at = entry.default_now() - timedelta(seconds=seconds_ago)
+    clock._heap = None  # noqa: SLF001 - Celery has no other way to make it look again
 
 
-def test_a_clock_set_back_while_it_runs_does_not_silence_it(tmp_path: Path) -> None:
-    with clock(tmp_path / "beat") as beat:
-        assert beat.tick() == pytest.approx(5, abs=0.5)
-        set_back(beat)
-        beat.populate_heap()
-        assert beat.tick() == pytest.approx(5, abs=0.5)
-        assert all(entry.last_run_at <= entry.default_now() for entry in beat.schedule.values())
+def wait_of_reconcile(clock: Noting) -> float:
+    return float(next(one for one in clock.schedule.values() if one.name == "reconcile").is_due()[1])
 
 
-def test_a_clock_set_back_between_two_starts_does_not_silence_it(tmp_path: Path) -> None:
-    with clock(tmp_path / "beat") as before:
-        set_back(before)
-    with clock(tmp_path / "beat") as again:
-        assert again.tick() == pytest.approx(5, abs=0.5)
+def test_what_struck_last_tomorrow_is_due_within_its_own_time(clock: Noting) -> None:
+    struck(clock, -86_400.0)
+    assert wait_of_reconcile(clock) > 86_000
+    assert clock.tick() <= 5.0
+    assert (clock.sent, wait_of_reconcile(clock) <= 5.0) == ([], True)
+
+
+def test_what_is_due_is_sent_and_a_little_ahead_is_no_fault(clock: Noting) -> None:
+    struck(clock, 6.0)
+    clock.tick()
+    assert "reconcile" in clock.sent
+    struck(clock, -30.0)
+    clock.tick()
+    assert wait_of_reconcile(clock) > 30
