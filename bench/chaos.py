@@ -84,7 +84,13 @@ def fire_at_all(options: argparse.Namespace) -> None:
     kept = {"bench": "chaos", "seed": seed, "hosts": hosts, "faults": count, "rounds": number}
     told = [f"{breach.promise}: {breach.evidence}"[:300] for breach in fight.breaches]
     measure.finish(
-        {**kept, **fight.sums, "slowest_start": round(fight.slowest, 1), "breaches": told},
+        {
+            **kept,
+            **fight.sums,
+            "slowest_start": round(fight.slowest, 1),
+            "broken": len(told),
+            "breaches": told,
+        },
         met=not told,
         check=True,
     )
