@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 WAYS: Mapping[str, tuple[str, ...]] = {
-    "chaos": ("", "--postgres", "--outage 60"),
+    "chaos": ("", "--postgres", "--hosts 3", "--outage 60"),
     "history": ("", "--crawls", "--writes", "--scale"),
     "parallel": ("", "--company", "--frontier"),
 }

@@ -197,15 +197,7 @@ class Party(Team):
             site: one.status for site, one in self.progress().items() if one.status != "COMPLETE"
         }
         found |= differences(self.stored(), truth(self.simulator))
-        return found | self._doubled()
-
-    def _doubled(self) -> dict[object, object]:
-        """Adverts with more history than one sight of an unchanged portal gives."""
-        with self.database.read() as connection:
-            points = connection.execute(select(price_points.c.listing_id)).scalars()
-            changes = connection.execute(select(listing_changes.c.listing_id)).scalars()
-            rows = Counter([*points, *(one for change in changes for one in (change, change))])
-        return {f"listing {one}": f"{count} rows of history" for one, count in rows.items() if count > 1}
+        return found | doubled(self.database)
 
     def fetched_again(self) -> int:
         """Answers of an advert's page beyond the first of each."""
@@ -213,6 +205,15 @@ class Party(Team):
             (row["site"], row["path"]) for row in self.requests() if row["status"] == 200 and is_advert(row)
         )
         return sum(asked.values()) - len(asked)
+
+
+def doubled(database: Database) -> dict[object, object]:
+    """Adverts with more history than one sight of an unchanged portal gives."""
+    with database.read() as connection:
+        points = connection.execute(select(price_points.c.listing_id)).scalars()
+        changes = connection.execute(select(listing_changes.c.listing_id)).scalars()
+        rows = Counter([*points, *(one for change in changes for one in (change, change))])
+    return {f"listing {one}": f"{count} rows of history" for one, count in rows.items() if count > 1}
 
 
 def is_advert(row: Row) -> bool:

@@ -11,6 +11,11 @@ def most_in(times: Sequence[float], seconds: float) -> int:
     return max((bisect_left(times, start + seconds) - place for place, start in enumerate(times)), default=0)
 
 
+def fullest(times: Sequence[float], seconds: float) -> float:
+    """Where the window begins that holds the most of `times`, which are sorted."""
+    return max(times, key=lambda start: bisect_left(times, start + seconds) - bisect_left(times, start))
+
+
 def excess(times: Iterable[float], per_minute: float, burst: float) -> dict[float, float]:
     """By how much each window is over rate·w + burst; empty when all hold."""
     ordered = sorted(times)

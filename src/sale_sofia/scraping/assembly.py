@@ -41,6 +41,8 @@ class Tools:
     archive: PageArchive | None
     redis_url: str | None
     robots_known: dict[str, Rules] = field(default_factory=dict)
+    clock: Callable[[], float] = time.time
+    """By which waits are given; that of whoever judges them."""
 
 
 async def make_visitor(
@@ -73,7 +75,7 @@ async def make_visitor(
         robots=robots,
         archive=tools.archive,
         errors=open_error_log(settings),
-        clock=time.time,
+        clock=tools.clock,
         meter=meter,
     )
 
@@ -136,14 +138,14 @@ def make_writer(
     job: Job,
     config: SiteConfig,
     visitors: int,
-    meter: Meter = NO_METER,
+    visitor: Visitor,
 ) -> GroupWriter:
-    """Half of the visitors may wait for a commit while the other half goes on."""
+    """Writes by the visitor's clock and meter; half of the visitors may wait for it while others go on."""
     rules = config.history.rules(settings.odd_price_visits)
     ledger = Ledger(job.id, job.site, job.listing_limit, rules, config.history.conditional)
     outcomes = min(settings.checkpoint_batch_size, (visitors + 1) // 2)
     patience = Patience(outcomes, settings.checkpoint_seconds)
-    return GroupWriter(database, ledger, patience, time.time, meter)
+    return GroupWriter(database, ledger, patience, visitor.clock, visitor.meter)
 
 
 def robots_gate(

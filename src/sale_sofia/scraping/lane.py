@@ -14,6 +14,7 @@ from sale_sofia.config.parallel import (
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import Job, add_job_counts
+from sale_sofia.data.store_clock import store_clock
 from sale_sofia.fetching.robots import Rules
 from sale_sofia.monitoring.metrics import MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher
@@ -99,7 +100,8 @@ async def _crawl(
     fetcher = make_fetcher(settings)
     stack.push_async_callback(fetcher.close)
     archive = open_archive(settings) if settings.archive_enabled else None
-    tools = Tools(fetcher, archive, redis_url, _robots_known)
+    clock = store_clock(database)
+    tools = Tools(fetcher, archive, redis_url, _robots_known, clock)
     metrics = MetricsFlusher(database, MetricsCollector(job.id))
     stack.callback(metrics.close)
     stack.callback(metrics.collector.foretell)  # a lane ends long before an open circuit does
@@ -116,11 +118,11 @@ async def _crawl(
         owner=this_owner(),
         database=database,
         visitor=visitor,
-        writer=make_writer(settings, database, job, config, visitors, metrics.collector),
+        writer=make_writer(settings, database, job, config, visitors, visitor),
         metrics=metrics,
         concurrency=visitors,
         lease_seconds=settings.lease_seconds,
-        clock=time.time,
+        clock=clock,
         stop=asyncio.Event(),
         progress=count,
         shift=Shift(LANE_SECONDS, LANE_IDLE_SECONDS, LANE_LOOK_SECONDS),

@@ -128,12 +128,13 @@ class LocalRunner:
         config = self.configs.get(job.site) or get_scraper(job.site).config
         visitors = config.politeness.concurrency
         metrics = MetricsFlusher(self.database, MetricsCollector(job.id))
+        visitor = await make_visitor(self.settings, config, job, tools, metrics.collector)
         return SiteCrawl(
             job_id=job.id,
             owner=this_owner(),
             database=self.database,
-            visitor=await make_visitor(self.settings, config, job, tools, metrics.collector),
-            writer=make_writer(self.settings, self.database, job, config, visitors, metrics.collector),
+            visitor=visitor,
+            writer=make_writer(self.settings, self.database, job, config, visitors, visitor),
             metrics=metrics,
             concurrency=visitors,
             lease_seconds=self.settings.lease_seconds,

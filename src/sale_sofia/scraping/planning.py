@@ -1,6 +1,5 @@
 """Which jobs a command runs: a new one, or the same one that was not finished."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +10,7 @@ from sale_sofia.config.settings import Settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.job_model import CELERY
 from sale_sofia.data.jobs import Job, latest_unfinished_job
+from sale_sofia.data.store_clock import store_time
 from sale_sofia.scraping.jobs import begin_job, known_job
 from sale_sofia.scraping.locks import site_lock
 from sale_sofia.scraping.runners import busy, check_free, running_job, settle_clock, take_for_workers
@@ -50,7 +50,7 @@ def plan_job(settings: Settings, database: Database, plan: JobPlan) -> str:
     """The job for a local runner. Refused, with nothing written, while anybody crawls the portal."""
     check_plans([plan])
     with site_lock(database, settings.data_dir / "locks", plan.site.name):
-        return database.run_write(partial(_plan_local, plan=plan, now=time.time()))
+        return database.run_write(partial(_plan_local, plan=plan, now=store_time(database)))
 
 
 def _plan_local(connection: Connection, plan: JobPlan, now: float) -> str:
@@ -76,7 +76,7 @@ def plan_for_workers(settings: Settings, database: Database, plan: JobPlan) -> s
     """
     check_plans([plan])
     with site_lock(database, settings.data_dir / "locks", plan.site.name):
-        return database.run_write(partial(_plan_shared, plan=plan, now=time.time()))
+        return database.run_write(partial(_plan_shared, plan=plan, now=store_time(database)))
 
 
 def _plan_shared(connection: Connection, plan: JobPlan, now: float) -> str:
@@ -99,7 +99,7 @@ def resume_for_workers(settings: Settings, database: Database, job_id: str) -> s
     job_to_resume(database, job_id)
     job = database.run_read(partial(known_job, job_id=job_id))
     with site_lock(database, settings.data_dir / "locks", job.site):
-        return database.run_write(partial(_resume_shared, job_id=job_id, now=time.time()))
+        return database.run_write(partial(_resume_shared, job_id=job_id, now=store_time(database)))
 
 
 def _resume_shared(connection: Connection, job_id: str, now: float) -> str:

@@ -6,7 +6,6 @@ returns is kept, for its chord; of the others nobody asks, and each would be a k
 """
 
 import asyncio
-import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
@@ -39,7 +38,7 @@ from sale_sofia.scraping.messages import (
 from sale_sofia.scraping.owner import is_dead
 from sale_sofia.scraping.scheduled import jobs_of_turns
 from sale_sofia.scraping.shutdown import is_shutting_down
-from sale_sofia.scraping.worker_state import announce_end, database, redis_url, settings, show_progress
+from sale_sofia.scraping.worker_state import announce_end, database, now, redis_url, settings, show_progress
 
 log = get_task_logger(__name__)
 Summary = dict[str, Any]
@@ -61,7 +60,7 @@ def dispatch_site_scraping(site: str, start_urls: list[str], job_id: str, versio
     """Send out the first lanes of a job; a second message for the same job changes nothing."""
     check_version(version)
     check_job(site, start_urls, job_id)
-    step = database().run_write(partial(generations.begin, job_id=job_id, now=time.time()))
+    step = database().run_write(partial(generations.begin, job_id=job_id, now=now()))
     _go_on(job_id, site, step)
     return job_id
 
@@ -106,7 +105,7 @@ def aggregate_results(
     # Lanes that all broke would break again on the same pages: the reconciler sends others, a little later.
     broken = bool(lanes) and all(one.get("failed") for one in lanes)
     decide = generations.repair if broken else generations.after_lanes
-    step = database().run_write(partial(decide, job_id=job_id, now=time.time()))
+    step = database().run_write(partial(decide, job_id=job_id, now=now()))
     _go_on(job_id, site, step)
     return {"job_id": job_id, "lanes": len(lanes), "next": step.what.name}
 
@@ -130,14 +129,14 @@ def reconcile() -> dict[str, str]:
 def reconcile_jobs() -> dict[str, str]:
     """What became of each unfinished job of the workers, by its id."""
     unfinished = database().run_read(unfinished_jobs)
-    database().run_write(partial(open_stuck_jobs, settings=settings(), now=time.time()))
+    database().run_write(partial(open_stuck_jobs, settings=settings(), now=now()))
     return {job.id: _reconcile(job.id, job.site) for job in unfinished if job.runner == CELERY}
 
 
 @shared_task(name="sale_sofia.scraping.tasks.begin_scheduled", ignore_result=True)
 def begin_scheduled() -> list[str]:
     """Begin the crawls of the schedule whose turn has come, unless somebody began that turn already."""
-    turns = jobs_of_turns(settings(), database(), time.time())
+    turns = jobs_of_turns(settings(), database(), now())
     for jobs in turns:
         scrape_all_sites.delay(jobs, TASK_VERSION)
     return sorted(site for jobs in turns for site in jobs)
@@ -154,17 +153,17 @@ def _has_enough_lanes(job: Job) -> bool:
 
 def _reconcile(job_id: str, site: str) -> str:
     _watch_circuit(job_id)
-    step = database().run_write(partial(generations.repair, job_id=job_id, now=time.time()))
+    step = database().run_write(partial(generations.repair, job_id=job_id, now=now()))
     _go_on(job_id, site, step)
     return step.what.name
 
 
 def _watch_circuit(job_id: str) -> None:
     """A circuit that is open for long is an incident now, not only when the job ends, perhaps in days."""
-    now = time.time()
-    run = database().run_read(partial(read_run, job_id=job_id, now=now))
+    moment = now()
+    run = database().run_read(partial(read_run, job_id=job_id, now=moment))
     if run.circuit_open_seconds >= settings().incident_circuit_seconds:
-        database().run_write(partial(review_run, job_id=job_id, settings=settings(), now=now))
+        database().run_write(partial(review_run, job_id=job_id, settings=settings(), now=moment))
 
 
 def _go_on(job_id: str, site: str, step: Step) -> None:

@@ -11,6 +11,7 @@ import redis
 from sale_sofia.config.parallel import APP_NAME, EVENTS_CHANNEL, LANE_ROOM_PAUSE_SECONDS, ROOM_KEY
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.data.database import Database
+from sale_sofia.data.store_clock import store_time
 from sale_sofia.scraping.progress import publish, read_progress
 from sale_sofia.scraping.store import open_database
 from sale_sofia.services.redis_client import connect
@@ -28,6 +29,11 @@ def settings() -> Settings:
 def database() -> Database:
     """The database of this process."""
     return _of_process(_open_database)
+
+
+def now() -> float:
+    """The time of day by which all workers, on whichever host, judge leases and waits."""
+    return store_time(database())
 
 
 def redis_url() -> str:
