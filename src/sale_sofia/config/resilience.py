@@ -41,6 +41,9 @@ PLACE_LEASE_SECONDS: Final = 15.0
 PLACE_BUSY_SECONDS: Final = 2.0
 """When to ask again while all places of a domain are taken."""
 
+FRESH_TURN_SECONDS: Final = 0.5
+"""A turn that nothing was sent in for so long is asked for again: who was stopped, or too busy, goes late."""
+
 RETRY_STEP: Final = 2.0
 """Each further wait before a retry is this many times the one before."""
 RETRY_BUDGET_SHARE: Final = 0.2

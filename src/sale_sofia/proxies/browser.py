@@ -63,8 +63,8 @@ class BrowserProgram:
     """Of one visit at most."""
     proof: tuple[bytes, ...] = ()
 
-    async def visit(self, request: Request, cookies: Iterable[bytes], *, paid: bool) -> Visit:
-        """Open a page; `paid`: its first request has had its turn already.
+    async def visit(self, request: Request, cookies: Iterable[bytes]) -> Visit:
+        """Open a page.
 
         Raises:
             ServiceBrowser: the browser did not start, and nothing was sent.
@@ -75,7 +75,7 @@ class BrowserProgram:
         escort, loop = request.escort, asyncio.get_running_loop()
         started = loop.time()
         ends = started + min(self.seconds, escort.seconds_left() if escort else 0.0)
-        door, page = BrowserDoor(request), BrowserPage(request, self.proof, paid)
+        door, page = BrowserDoor(request), BrowserPage(request, self.proof)
         try:
             async with (
                 asyncio.timeout_at(ends + CLOSE_SECONDS),

@@ -36,8 +36,6 @@ class BrowserPage:
 
     request: Request
     proof: tuple[bytes, ...]
-    paid: bool
-    """Whether the next request has had its turn already."""
     last: Document | None = None
     _told: "asyncio.Queue[Told | BaseException]" = field(default_factory=asyncio.Queue)
     _guard: AddressGuard = field(default_factory=lambda: AddressGuard(0.0))
@@ -151,9 +149,8 @@ class BrowserPage:
         elif self._seen >= MOST_DOCUMENTS:
             self._told.put_nowait(NetworkTimeout(f"{self.request.url}: one challenge after another"))
             return False
-        if self._is_over or not (self.paid or await self._is_permitted(sent.url)):
+        if self._is_over or not await self._is_permitted(sent.url):
             return False
-        self.paid = False
         if _is_main(sent):
             self._known.clear()
             self._seen += 1

@@ -96,15 +96,19 @@ class FallbackGate(Requests):
             self._lose(error)
             return Refusal(self.retry_seconds, "shared_gone")
 
-    async def further(self, admission: Admission, max_wait: float) -> bool:
-        """See `Gate`. Without Redis nobody can say when its turn is."""
+    async def further(self, admission: Admission, max_wait: float) -> Admission | Refusal:
+        """See `Gate`. Without Redis, or with one that may not know all, nobody can say when its turn is."""
         if admission.place in self._local_places:
             return await self.local.gate.further(admission, max_wait)
+        if self._outage.lasts or self._outage.settling or self._is_paused(admission.domain):
+            return Refusal(self.retry_seconds, "shared_gone")
         try:
-            return await self.shared.further(admission, max_wait)
+            entry = await self.shared.further(admission, max_wait)
         except _GONE as error:
             self._lose(error)
-            return False
+            return Refusal(self.retry_seconds, "shared_gone")
+        self.local.heard(admission.domain, entry)
+        return entry
 
     async def report(self, admission: Admission, outcome: Outcome) -> None:
         """See `Gate`. What cannot be told to Redis ends with its lease; a pause is not lost."""
@@ -142,6 +146,10 @@ class FallbackGate(Requests):
         await self.shared.report(admission, Outcome.neutral())
         await self._tell_pause(admission.domain)
         return Refusal(max(0.0, pause.until - self.clock()), "penalty")
+
+    def _is_paused(self, domain: str) -> bool:
+        pause = self._pauses.get(domain)
+        return pause is not None and self.clock() < pause.until
 
     async def _within_share(self, admission: Admission, max_wait: float) -> Admission | Refusal:
         """The admission, but no sooner than this process would go on its own."""

@@ -43,12 +43,10 @@ def program() -> BrowserProgram:
     return BrowserProgram(chromium_or_skip(), 300.0)
 
 
-def visit(
-    program: BrowserProgram, challenger: Challenger, escort: Escorted, *, paid: bool = True, **more: object
-) -> Visit:
+def visit(program: BrowserProgram, challenger: Challenger, escort: Escorted, **more: object) -> Visit:
     async def run() -> Visit:
         async with portal(challenger.answer) as log:
-            return await program.visit(asking(log, escort, **more), [HAS], paid=paid)  # type: ignore[arg-type]
+            return await program.visit(asking(log, escort, **more), [HAS])  # type: ignore[arg-type]
 
     return asyncio.run(run())
 
@@ -58,8 +56,8 @@ def test_a_challenge_is_passed_with_nothing_asked_for_but_page_and_script(progra
     found = visit(program, challenger, escort)
     assert (found.response.status, found.response.body.decode()) == (200, ADVERT.decode("cp1251"))
     assert challenger.paths() == ["/advert", SCRIPT_PATH, "/advert"]
-    # The first request had its turn; each further one waited for its own.
-    assert [urlsplit(url).path for url in escort.asked] == [SCRIPT_PATH, "/advert"]
+    # Each request waited for a turn of its own.
+    assert [urlsplit(url).path for url in escort.asked] == ["/advert", SCRIPT_PATH, "/advert"]
     assert all(cookie.startswith("visitor=seven") for _, cookie, _ in challenger.seen)
     assert HAS in found.cookies
     assert any(b"\tpassed\t" in line for line in found.cookies)
@@ -70,7 +68,7 @@ def test_a_challenge_is_passed_with_nothing_asked_for_but_page_and_script(progra
 def test_what_robots_txt_forbids_is_not_asked_for(program: BrowserProgram) -> None:
     challenger = Challenger(pages={"/first": lambda: html(CHALLENGE_PAGE + GO_ON)}, closed=False)
     escort = Escorted(forbidden=SCRIPT_PATH)
-    found = visit(program, challenger, escort, paid=False, path="/first")
+    found = visit(program, challenger, escort, path="/first")
     assert (found.response.status, challenger.paths()) == (200, ["/first", "/advert"])
     assert [urlsplit(url).path for url in escort.asked] == ["/first", SCRIPT_PATH, "/advert"]
 
@@ -116,7 +114,7 @@ def test_more_than_a_page_has_ends_the_visit_at_once(program: BrowserProgram) ->
     async def run() -> None:
         async with portal(huge) as log:
             # So much time that only the size can end it.
-            await replace(program, seconds=3600.0).visit(asking(log, Escorted(3600.0)), [], paid=True)
+            await replace(program, seconds=3600.0).visit(asking(log, Escorted(3600.0)), [])
 
     with pytest.raises(BodyTooLarge):
         asyncio.run(run())
@@ -131,7 +129,7 @@ def test_a_redirect_to_another_host_leads_nowhere(program: BrowserProgram) -> No
             challenger = Challenger(pages=elsewhere(foreign.port))  # type: ignore[arg-type]
             async with portal(challenger.answer) as log:
                 with pytest.raises(PrivateAddress):
-                    await program.visit(asking(log, Escorted()), [], paid=True)
+                    await program.visit(asking(log, Escorted()), [])
 
     asyncio.run(run())
     assert other.seen == []
@@ -144,7 +142,7 @@ def test_a_silent_portal_ends_with_the_time_of_the_page(program: BrowserProgram)
 
     async def run() -> None:
         async with portal(silent) as log:
-            await program.visit(asking(log, Escorted(seconds=2.0)), [], paid=True)
+            await program.visit(asking(log, Escorted(seconds=2.0)), [])
 
     with pytest.raises(NetworkTimeout):
         asyncio.run(run())
@@ -160,7 +158,7 @@ def test_without_its_proxy_nothing_goes_out(
             route = Route(f"{proxy.scheme}://{proxy.place}", "s")
             request = replace(world.request(world.url()), route=route, escort=Escorted())
             with pytest.raises(ServiceProxy) as told:
-                await program.visit(request, [], paid=True)
+                await program.visit(request, [])
             return told.value, world.origins.sources()
 
     _, sources = asyncio.run(run())
