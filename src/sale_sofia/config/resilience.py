@@ -84,6 +84,8 @@ REDIS_TIMEOUT_SECONDS: Final = 2.0
 """Wait for an answer of Redis; beyond it the local gate takes over."""
 REDIS_CONNECT_TIMEOUT_SECONDS: Final = 1.0
 """Wait for a connection to Redis."""
+STOPPED_SECONDS: Final = 2 * REDIS_TIMEOUT_SECONDS
+"""An answer of Redis that was missed by more than this was missed by us: the process itself was stopped."""
 STATE_TTL_SECONDS: Final = 604_800
 """What Redis knows of a domain is forgotten after a week of silence; longer than any job and Retry-After."""
 CLOCK_STEP_SECONDS: Final = 1.0

@@ -18,6 +18,7 @@ from sale_sofia.simulator.truth import Truth
 
 Query = Mapping[str, list[str]]
 _NO_CAP = 1_000_000_000
+_HOP = "hop="
 
 
 class Portal(ABC, Generic[A]):
@@ -63,6 +64,9 @@ class Portal(ABC, Generic[A]):
         if path == "/robots.txt":
             return self._robots.answer(self.forbidden, *self._closed_interface())
         if external_id := self.listing_id(path):
+            hop = int(query.removeprefix(_HOP) or 0) if query.startswith(_HOP) else 0
+            if hop < self.options.redirects:
+                return self.moved(f"{path}?{_HOP}{hop + 1}")
             number = self.stock.number(external_id)
             return self.gone(external_id) if number is None else self._page(self._listing(number))
         if search := self.search(path, parse_qs(query, keep_blank_values=True)):

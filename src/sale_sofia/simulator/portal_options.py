@@ -15,6 +15,8 @@ class PortalOptions:
     """Whether the announced total is that of the filtered search; else that of the search without filters."""
     parts_redirect: bool = False
     """Whether imot.bg leads a neighbourhood that it does not have to its city, instead of a 404."""
+    redirects: int = 0
+    """How often an advert's address leads on, on the portal's own host, before the advert is shown."""
     interface_forbidden: bool = False
     """Whether robots.txt closes the JSON interface."""
     sitemap_rows: int = 5000
