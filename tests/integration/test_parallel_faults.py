@@ -10,6 +10,7 @@ import time
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
+from typing import cast
 from urllib.parse import urlsplit
 
 import pytest
@@ -125,7 +126,7 @@ def held_places(redis: Redis) -> set[object]:
     """The requests that hold a place of the portal, whose lease has not ended."""
     seconds, micros = redis.time()
     now = seconds + micros / 1e6
-    return {token for token, ends in redis.zrange(places_key(SITE), 0, -1, withscores=True) if ends > now}
+    return set(cast("list[str]", redis.zrangebyscore(places_key(SITE), now, "+inf")))
 
 
 def paused(crawl: Party, seconds: float) -> float:

@@ -35,7 +35,10 @@ _ROOT: Final = 0
 _ARGUMENTS: Final = (
     "--disable-dev-shm-usage",  # in containers it is too small
     "--disable-quic",  # no proxy leads it
+    # No proxy leads its packets either; Chromium has had two names for it.
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-shared-workers",  # what they ask for cannot be held back
 )
 _PROFILE_HEADERS: Final = ("user-agent", "sec-ch-ua", "sec-ch-ua-mobile", "sec-ch-ua-platform")
 _AGENT: Final = (
