@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Response as Told
     from playwright.async_api import Route as Held
 
+_PAGE: Final = "Document"
 _WANTED: Final = frozenset({"document", "script", "xhr", "fetch"})
 """No images, fonts, media or styles: a challenge does not need them, and the portal is spared."""
 
@@ -130,7 +131,7 @@ class BrowserPage:
         from playwright.async_api import Error  # noqa: PLC0415 - an extra
 
         name, following = {"requestId": held["requestId"]}, _following(held)
-        may = following is None or await self._may_follow(following)
+        may = following is None or await self._may_follow(following, held["resourceType"])
         with suppress(Error):  # the page is gone
             if may:
                 await network.send("Fetch.continueRequest", name)
@@ -166,7 +167,7 @@ class BrowserPage:
             await (held.continue_() if may else held.abort())
 
     async def _may(self, sent: "Sent") -> bool:
-        if sent.resource_type not in _WANTED or not await self._is_own(sent.url):
+        if sent.resource_type not in _WANTED or await self._refusal(sent.url):
             return False
         if not _is_main(sent):
             await self._known.wait()
@@ -180,17 +181,19 @@ class BrowserPage:
             self._seen += 1
         return not self._is_over
 
-    async def _may_follow(self, url: str) -> bool:
-        return not self._is_over and await self._is_own(url) and await self._is_permitted(url)
+    async def _may_follow(self, url: str, kind: str) -> bool:
+        refusal = await self._refusal(url)
+        if refusal and self.last is None and kind == _PAGE:  # frames come only after it
+            self._told.put_nowait(refusal)
+        return not (refusal or self._is_over) and await self._is_permitted(url)
 
-    async def _is_own(self, url: str) -> bool:
+    async def _refusal(self, url: str) -> AddressRefused | None:
+        """Why an address may not be asked, whatever its turn."""
         try:
             await self._guard.check(url, self.request.hosts, looked_up_elsewhere=True)
         except AddressRefused as error:
-            if self.last is None:  # nothing else is let through by then: the page itself leads there
-                self._told.put_nowait(error)
-            return False
-        return True
+            return error
+        return None
 
     async def _is_permitted(self, url: str) -> bool:
         if self.request.escort is None:
