@@ -14,6 +14,7 @@ from parallel_world import Party, Team, children
 from sale_sofia.config.site_config import load_site_config
 from sale_sofia.data.schema import frontier
 from sale_sofia.scraping.dispatching import sender
+from sale_sofia.simulator.portal_options import PortalOptions
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SITE = "imot.bg"
@@ -30,7 +31,9 @@ IN_FLIGHT = load_site_config(SITE).politeness.concurrency
 SEED = random.SystemRandom().randrange(10**6)
 
 
-def small_portal(folder: Path, adverts: int, faults: str = "", slow_seconds: float = 1.0) -> SimulatorConfig:
+def small_portal(
+    folder: Path, adverts: int, faults: str = "", slow_seconds: float = 1.0, redirects: int = 0
+) -> SimulatorConfig:
     """One portal, with a log and a truth."""
     return SimulatorConfig(
         sites=(SITE,),
@@ -39,6 +42,7 @@ def small_portal(folder: Path, adverts: int, faults: str = "", slow_seconds: flo
         port=0,
         faults=faults,
         slow_seconds=slow_seconds,
+        options={SITE: PortalOptions(redirects=redirects)},
         log=folder / "requests.jsonl",
         truth=folder / "truth.jsonl",
     )

@@ -1,5 +1,6 @@
 """Faults of workers and messages, one by one: the portal's log and the database are the judges."""
 
+import asyncio
 import json
 import os
 import random
@@ -9,10 +10,14 @@ import time
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
+from typing import cast
+from urllib.parse import urlsplit
 
 import pytest
+from redis import Redis
 from sqlalchemy import func, select
 
+from chaos_proxy import ChaosProxy
 from parallel_crawls import until
 from parallel_faults import (
     IN_FLIGHT,
@@ -32,11 +37,16 @@ from parallel_faults import (
 )
 from parallel_world import Party, party
 from sale_sofia.config.parallel import MOST_DEATHS, TASK_VERSION
+from sale_sofia.config.resilience import RATE_BURST
 from sale_sofia.config.services import WORKER_QUIT_SECONDS, WORKER_STOP_SECONDS
 from sale_sofia.config.settings import DATABASE_FILE
 from sale_sofia.data.schema import frontier, jobs
+from sale_sofia.resilience.factory import get_rate_limiter
+from sale_sofia.resilience.redis_bulkhead import places_key
+from sale_sofia.resilience.redis_client import connect
 from sale_sofia.scraping.dispatching import jobs_message
 from sale_sofia.scraping.jobs import known_job
+from sale_sofia.services.redis_client import connect as sync_redis
 from windows import excess
 
 PATIENCE_SECONDS = 120
@@ -75,6 +85,60 @@ def test_late_writes_of_a_process_that_slept_longer_than_its_lease_change_nothin
         until(lambda: "'lost': " in said(crawl).replace("'lost': 0", ""), f"its end{crawl.tail()}")
         assert crawl.wrong() == {}, f"seed {SEED}"
         assert crawl.fetched_again() <= IN_FLIGHT, f"seed {SEED}"
+
+
+def test_a_process_that_was_stopped_after_its_admission_asks_again_before_it_sends(tmp_path: Path) -> None:
+    """Its place is given away, and the portal wants a pause; each step of a redirect waits its turn too."""
+    more = {**SURROUNDINGS, "LEASE_SECONDS": "5"}
+    with party(tmp_path / "p", small_portal(tmp_path, 20, redirects=4), processes=1, **more) as crawl:
+        address = urlsplit(crawl.redis.url)
+        with ChaosProxy(str(address.hostname), int(address.port or 0)) as far:
+            crawl.environment = {
+                **crawl.environment,
+                "REDIS_URL": crawl.redis.url.replace(f":{address.port}", f":{far.port}"),
+            }
+            begin(crawl)
+            answered(crawl, 20)
+            far.latency(0.5)
+            sleeper = stop_when_admitted(crawl)
+            far.pass_on()
+            with sync_redis(crawl.redis.url) as redis:
+                until(lambda: not held_places(redis), "the end of its leases")
+            asked, ends = len(crawl.requests()), paused(crawl, seconds=3.0)
+            os.kill(sleeper, signal.SIGCONT)
+            answered(crawl, asked + 10)
+            times = [row["t"] for row in crawl.requests()]
+            assert [t - ends for t in times[asked:] if t < ends] == [], f"seed {SEED}"
+            assert excess(times, PER_MINUTE, RATE_BURST + IN_FLIGHT) == {}, f"seed {SEED}"
+
+
+def stop_when_admitted(crawl: Party) -> int:
+    """Stop the process at work when Redis has admitted a request, of which it has not heard yet."""
+    sleeper = busy_process(crawl)
+    with sync_redis(crawl.redis.url) as redis:
+        known = held_places(redis)
+        until(lambda: held_places(redis) - known, "another admission")
+        os.kill(sleeper, signal.SIGSTOP)
+    return sleeper
+
+
+def held_places(redis: Redis) -> set[object]:
+    """The requests that hold a place of the portal, whose lease has not ended."""
+    seconds, micros = redis.time()
+    now = seconds + micros / 1e6
+    return set(cast("list[str]", redis.zrangebyscore(places_key(SITE), now, "+inf")))
+
+
+def paused(crawl: Party, seconds: float) -> float:
+    """Pause the portal for everybody, as a refusal would; until when."""
+
+    async def pause() -> None:
+        async with connect(crawl.redis.url) as redis:
+            limiter = get_rate_limiter(crawl.settings, lambda _: PER_MINUTE, redis)
+            await limiter.penalise(SITE, seconds, time.monotonic())
+
+    asyncio.run(pause())
+    return time.time() + seconds
 
 
 def put_to_sleep(crawl: Party) -> tuple[int, list[str]]:

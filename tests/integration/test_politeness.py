@@ -4,9 +4,12 @@ import itertools
 import json
 from pathlib import Path
 
-from crawls import FAST, crawl_arguments, requests, run
+from crawls import FAST, crawl_arguments, requests, run, truth
+from sale_sofia.config.resilience import RATE_BURST
+from sale_sofia.simulator.portal_options import PortalOptions
 from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
+from windows import excess
 
 
 def gaps(rows: list[dict[str, float]]) -> list[float]:
@@ -67,3 +70,53 @@ def test_the_operator_can_switch_robots_txt_off(tmp_path: Path) -> None:
         told = run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **FAST, ROBOTS_OBEYED="false")
     assert json.loads(told.stdout)["jobs"][0]["state"] == "COMPLETE"
     assert "/robots.txt" not in {row["path"] for row in requests(tmp_path / "log")}
+
+
+def test_every_step_of_a_redirect_has_its_turn_and_so_has_robots_txt(tmp_path: Path) -> None:
+    config = SimulatorConfig(
+        sites=("imot.bg",),
+        properties=5,
+        seed=3,
+        port=0,
+        log=tmp_path / "log",
+        options={"imot.bg": PortalOptions(redirects=4)},
+    )
+    per_minute = 600
+    rates = json.dumps({"imot.bg": per_minute})
+    with start_in_process(config) as simulator:
+        told = run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), DOMAIN_RATE_LIMITS=rates)
+    job = json.loads(told.stdout)["jobs"][0]
+    asked = requests(tmp_path / "log")
+    assert (job["state"], job["adverts"]) == ("COMPLETE", 5), told.stderr
+    assert sum(row["status"] == 302 for row in asked) == 4 * 5
+    # Two may be on their way at once, so as many may arrive late and together.
+    assert excess([row["t"] for row in asked], per_minute, RATE_BURST + 2) == {}
+    assert max(row["open"] for row in asked) <= 2
+    assert job["requests"] == len(asked) - 1  # robots.txt is no page
+
+
+def test_a_page_fetched_by_hand_waits_for_its_turn_after_robots_txt(tmp_path: Path) -> None:
+    config = SimulatorConfig(
+        sites=("imot.bg",),
+        properties=3,
+        seed=3,
+        port=0,
+        log=tmp_path / "log",
+        truth=tmp_path / "truth",
+        options={"imot.bg": PortalOptions(redirects=2)},
+    )
+    with start_in_process(config) as simulator:
+        url = next(row["url"] for row in truth(simulator).values() if row["site"] == "imot.bg")
+        told = run(
+            tmp_path / "data",
+            "sites",
+            "check",
+            "imot.bg",
+            "--url",
+            url,
+            DOMAIN_RATE_LIMITS='{"imot.bg": 120}',
+        )
+    assert told.returncode == 0, told.stderr
+    asked = requests(tmp_path / "log")
+    assert [row["status"] for row in asked] == [200, 302, 302, 200]
+    assert min(gaps(asked)) > 0.25  # half a second apart when they left

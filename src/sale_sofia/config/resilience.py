@@ -41,6 +41,9 @@ PLACE_LEASE_SECONDS: Final = 15.0
 PLACE_BUSY_SECONDS: Final = 2.0
 """When to ask again while all places of a domain are taken."""
 
+FRESH_TURN_SECONDS: Final = 0.5
+"""A turn that nothing was sent in for so long is asked for again: who was stopped, or too busy, goes late."""
+
 RETRY_STEP: Final = 2.0
 """Each further wait before a retry is this many times the one before."""
 RETRY_BUDGET_SHARE: Final = 0.2
@@ -81,6 +84,8 @@ REDIS_TIMEOUT_SECONDS: Final = 2.0
 """Wait for an answer of Redis; beyond it the local gate takes over."""
 REDIS_CONNECT_TIMEOUT_SECONDS: Final = 1.0
 """Wait for a connection to Redis."""
+STOPPED_SECONDS: Final = 2 * REDIS_TIMEOUT_SECONDS
+"""An answer of Redis that was missed by more than this was missed by us: the process itself was stopped."""
 STATE_TTL_SECONDS: Final = 604_800
 """What Redis knows of a domain is forgotten after a week of silence; longer than any job and Retry-After."""
 CLOCK_STEP_SECONDS: Final = 1.0

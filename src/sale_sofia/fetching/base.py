@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from sale_sofia.resilience.turn import Turn
+
 VerdictKind = Literal[
     "ok", "not_modified", "removed", "redirected", "rate_limited", "blocked", "proxy_fault", "server_error",
     "truncated", "empty",
@@ -35,10 +37,23 @@ class Route:
 
 
 class Escort(Protocol):
-    """Goes along with a page that may have to be opened in a browser, where it asks for more by itself."""
+    """Goes along with an admitted request: every request that becomes of it is sent in a turn of its own."""
+
+    waited: float
+    """Seconds spent on waiting for turns: no slowness of the portal's."""
+
+    async def turn(self) -> Turn:
+        """The next turn, waited for unless there is a fresh one.
+
+        Raises:
+            LeftAlone: none comes in time.
+        """
 
     async def may_ask(self, url: str) -> bool:
-        """Wait for the portal's next turn; False where robots.txt forbids it or no turn comes in time."""
+        """Wait for the next turn, and use it; False where robots.txt forbids it or no turn comes in time."""
+
+    def holds(self) -> bool:
+        """Whether the request's place is surely its own; if not, nothing more may be sent."""
 
     def seconds_left(self) -> float:
         """What the page as a whole may still take."""
@@ -62,7 +77,9 @@ class Request:
     profile: str | None = None
     """The browser a direct request speaks like; None: as all do."""
     escort: Escort | None = field(default=None, compare=False, repr=False)
-    """None: never in a browser."""
+    """None: whoever asks has seen to its turn."""
+    browser_allowed: bool = False
+    """Whether it may be opened in a browser; only with an escort."""
 
 
 async def _nobody(_why: str) -> None:

@@ -19,6 +19,7 @@ from sale_sofia.resilience.errors import (
     NetworkTimeout,
     RedirectLoop,
 )
+from sale_sofia.resilience.turn import Turn
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 PRINTABLE: Final = "".join(map(chr, range(0x21, 0x7F)))
@@ -42,18 +43,21 @@ class CurlFetcher:
         self._closing: list[Callable[[], Awaitable[None]]] = []
 
     async def fetch(self, request: Request) -> Response:
-        """The answer to one request, redirects followed within its hosts and its time.
+        """The answer to one request, redirects followed within its hosts and its time, each in its turn.
+
+        Its time stands still while it waits for a turn.
 
         Raises:
             CrawlError: no whole answer could be had; its class says why.
         """
-        started = time.monotonic()
+        started = time.monotonic() - _waited(request)
         try:
-            async with asyncio.timeout(request.timeout_seconds):
-                url, answer = await self._follow(request)
+            async with asyncio.timeout(request.timeout_seconds) as deadline:
+                url, answer = await self._follow(request, deadline)
         except TimeoutError:
             raise NetworkTimeout(f"{request.url}: no answer in {request.timeout_seconds:g} s") from None
-        return Response(url, answer.status, answer.headers, answer.body, time.monotonic() - started)
+        seconds = time.monotonic() - _waited(request) - started
+        return Response(url, answer.status, answer.headers, answer.body, seconds)
 
     async def close(self) -> None:
         """Let go of all connections. A fetch that is still under way ends as `NetworkConnection`."""
@@ -84,14 +88,15 @@ class CurlFetcher:
         self._pool = self._pool or CurlPool()
         return self._pool
 
-    async def _follow(self, request: Request) -> tuple[str, Answer]:
+    async def _follow(self, request: Request, deadline: asyncio.Timeout) -> tuple[str, Answer]:
         url = request.url
         seen: set[str] = set()
         while len(seen) <= self._max_redirects:
             seen.add(url)
             through_proxy = request.route is not None
             target = await self._guard.check(url, request.hosts, looked_up_elsewhere=through_proxy)
-            answer = await self._hop(target, request, redirected=len(seen) > 1)
+            setup = self._setup(target, request, redirected=len(seen) > 1)
+            answer = await self._hop(target, request, setup, deadline)
             following = redirect_of(answer.status, answer.headers, url) if request.follow_redirects else None
             if following is None:
                 return url, answer
@@ -100,26 +105,48 @@ class CurlFetcher:
             url = following
         raise RedirectLoop(f"{request.url}: more than {self._max_redirects} redirects")
 
-    async def _hop(self, target: Target, request: Request, *, redirected: bool) -> Answer:
-        pool, headers = self._open(), tuple(request.headers.items())
-        setup = Setup(
+    def _setup(self, target: Target, request: Request, *, redirected: bool) -> Setup:
+        return Setup(
             profile=request.profile or self._profile,
             pin=target.pin,
             max_bytes=request.max_bytes,
-            headers=headers,
+            headers=tuple(request.headers.items()),
             route=request.route,
             ca_file=self._ca_file,
             fresh=redirected,
         )
+
+    async def _hop(self, target: Target, request: Request, setup: Setup, deadline: asyncio.Timeout) -> Answer:
+        pool, url = self._open(), quote(target.url, safe=PRINTABLE)
         patience = Patience(request.connect_timeout_seconds, request.timeout_seconds)
-        try:
-            answer = await pool.get(quote(target.url, safe=PRINTABLE), setup, patience)
-        except CurlError as error:
-            raise crawl_error(error, target.url, through_proxy=request.route is not None) from error
-        if pool.closed:
-            # Closing ends open requests as if they were complete.
-            raise NetworkConnection(f"{target.url}: the client was closed")
-        return answer
+        while True:
+            turn = await _turn(request, deadline)
+            try:
+                answer = await pool.get(url, setup, patience, turn)
+            except CurlError as error:
+                if turn.missed:
+                    continue  # it connected for longer than its place was its own: nothing was sent
+                raise crawl_error(error, target.url, through_proxy=request.route is not None) from error
+            if pool.closed:
+                # Closing ends open requests as if they were complete.
+                raise NetworkConnection(f"{target.url}: the client was closed")
+            return answer
+
+
+def _waited(request: Request) -> float:
+    return request.escort.waited if request.escort else 0.0
+
+
+async def _turn(request: Request, deadline: asyncio.Timeout) -> Turn:
+    """The next turn; the deadline is as far away as before, however long it was waited for."""
+    if request.escort is None:
+        return Turn()
+    clock, ends = asyncio.get_running_loop().time, deadline.when()
+    began = clock()
+    deadline.reschedule(None)
+    turn = await request.escort.turn()
+    deadline.reschedule(None if ends is None else ends + clock() - began)
+    return turn
 
 
 def redirect_of(status: int, headers: Mapping[str, str], url: str) -> str | None:

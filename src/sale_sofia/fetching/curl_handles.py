@@ -12,6 +12,7 @@ from sale_sofia.fetching.base import Route
 from sale_sofia.fetching.body import Body
 from sale_sofia.fetching.cookies import CookieJar
 from sale_sofia.fetching.sent_once import SentOnce
+from sale_sofia.resilience.turn import Turn
 
 MILLISECONDS: Final = 1000
 LANGUAGES: Final = "bg-BG,bg;q=0.9,en;q=0.5"
@@ -75,11 +76,16 @@ class Handle:
         self.curl.setopt(CurlOpt.HEADERFUNCTION, self._take_header)
         self._sending = SentOnce(self.curl)
 
-    async def get(self, url: str, patience: Patience, multi: AsyncCurl, cookies: CookieJar) -> Answer:
-        """Ask once, redirects not followed. Raises a `CurlError`, or what the body's limit raises."""
+    async def get(
+        self, url: str, patience: Patience, turn: Turn, multi: AsyncCurl, cookies: CookieJar
+    ) -> Answer:
+        """Ask once, in this turn; redirects are not followed.
+
+        Raises a `CurlError`, or what the body's limit raises.
+        """
         self._body = Body(url, self.setup.max_bytes)
         self._headers = []
-        self._sending.begin()
+        self._sending.begin(turn)
         self._give_cookies(cookies)
         self._set_patience(patience)
         self.curl.setopt(CurlOpt.URL, url.encode())

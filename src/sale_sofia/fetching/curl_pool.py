@@ -7,6 +7,7 @@ from curl_cffi import AsyncCurl
 from sale_sofia.config.fetching import MOST_IDLE_HANDLES, MOST_SESSIONS
 from sale_sofia.fetching.cookies import CookieJar
 from sale_sofia.fetching.curl_handles import Answer, Handle, Patience, Setup
+from sale_sofia.resilience.turn import Turn
 
 
 class CurlPool:
@@ -21,12 +22,12 @@ class CurlPool:
         self._idle: list[Handle] = []
         self.closed = False
 
-    async def get(self, url: str, setup: Setup, patience: Patience) -> Answer:
-        """Ask once. A handle that failed or was cancelled is closed, its connection with it."""
+    async def get(self, url: str, setup: Setup, patience: Patience, turn: Turn) -> Answer:
+        """Ask once, in this turn. A handle that failed or was cancelled is closed, its connection with it."""
         handle = self._take(setup)
         try:
             session = setup.route.session if setup.route else ""
-            answer = await handle.get(url, patience, self._multi, self.cookies_of(session))
+            answer = await handle.get(url, patience, turn, self._multi, self.cookies_of(session))
         except BaseException:
             self._drop(handle)
             raise

@@ -5,16 +5,16 @@ import math
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
 
 from protego import Protego
 
-from sale_sofia.fetching.base import Fetcher, Request, Response
-from sale_sofia.resilience.errors import CrawlError, RedirectLoop
+from sale_sofia.fetching.base import Escort, Fetcher, Request, Response
+from sale_sofia.resilience.errors import CrawlError, LeftAlone, RedirectLoop
 
 READ_BYTES: Final = 500 * 1024
 """RFC 9309, 2.5: so much must be read of a robots.txt; what follows is left alone."""
@@ -28,6 +28,8 @@ class Rules:
 
     expires: float
     robots: Protego | None
+    delay: float | None = None
+    """Its Crawl-delay for us, in seconds."""
 
 
 UNKNOWN: Final = Rules(-math.inf, None)
@@ -38,6 +40,7 @@ class RobotsGate:
 
     No file (4xx) and a file that is no text allow everything. An origin that is unreachable, answers 5xx or
     asks for patience (429) is left alone for `error_cache_seconds`, unless its last rules are still known.
+    Where our own gate gives the file no turn, nothing was learned: every question raises `LeftAlone`.
     """
 
     def __init__(  # noqa: PLR0913 - two of them are for tests and for processes that make many gates
@@ -60,47 +63,57 @@ class RobotsGate:
         self._known = {} if known is None else known
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def allowed(self, url: str) -> bool:
-        """Whether this address may be asked."""
-        robots = await self._robots(url)
+    async def allowed(self, url: str, escort: Escort | None = None) -> bool:
+        """Whether this address may be asked; who has an escort asks for the file in its turns."""
+        robots = await self._robots(url, escort)
         return robots is not None and robots.can_fetch(url, self._user_agent)
 
     async def crawl_delay(self, url: str) -> float | None:
         """Seconds its origin wants between two requests; None where it does not say."""
-        robots = await self._robots(url)
-        return robots.crawl_delay(self._user_agent) if robots else None
+        await self._robots(url)
+        return known_delay(self._known, url)
 
     async def can_be_had(self, url: str) -> bool:
         """Whether its origin's rules are known, be they old ones; if not, all of it is closed for now."""
         return await self._robots(url) is not None
 
-    async def _robots(self, url: str) -> Protego | None:
+    async def _robots(self, url: str, escort: Escort | None = None) -> Protego | None:
         origin = _origin(url)
         if self._is_fresh(origin):
             return self._known[origin].robots
         async with self._locks[origin]:
             if not self._is_fresh(origin):
-                self._known[origin] = await self._fetch(origin)
+                self._known[origin] = await self._fetch(origin, escort)
         return self._known[origin].robots
 
     def _is_fresh(self, origin: str) -> bool:
         return self._clock() < self._known.get(origin, UNKNOWN).expires
 
-    async def _fetch(self, origin: str) -> Rules:
-        robots = await self._ask(f"{origin}/robots.txt")
+    async def _fetch(self, origin: str, escort: Escort | None) -> Rules:
+        robots = await self._ask(f"{origin}/robots.txt", escort)
         if robots is not None:
-            return Rules(self._clock() + self._cache_seconds, robots)
+            delay = robots.crawl_delay(self._user_agent)
+            return Rules(self._clock() + self._cache_seconds, robots, delay)
         # RFC 9309, 2.4: rules that were known hold for as long as no newer ones can be had.
-        return Rules(self._clock() + self._error_cache_seconds, self._known.get(origin, UNKNOWN).robots)
+        known = self._known.get(origin, UNKNOWN)
+        return replace(known, expires=self._clock() + self._error_cache_seconds)
 
-    async def _ask(self, url: str) -> Protego | None:
+    async def _ask(self, url: str, escort: Escort | None) -> Protego | None:
+        request = replace(self._make_request(url), escort=escort)
         try:
-            return _parsed(await self._fetcher.fetch(self._make_request(url)), self._user_agent)
+            return _parsed(await self._fetcher.fetch(request), self._user_agent)
+        except LeftAlone:
+            raise
         except RedirectLoop:
             # RFC 9309, 2.3.1.2: redirected too often is as good as no file.
             return Protego.parse("")
         except CrawlError:
             return None
+
+
+def known_delay(known: Mapping[str, Rules], url: str) -> float | None:
+    """The Crawl-delay of an address's origin, if its rules are known and name one; nothing is asked."""
+    return known.get(_origin(url), UNKNOWN).delay
 
 
 def _origin(url: str) -> str:

@@ -35,7 +35,10 @@ _ROOT: Final = 0
 _ARGUMENTS: Final = (
     "--disable-dev-shm-usage",  # in containers it is too small
     "--disable-quic",  # no proxy leads it
+    # No proxy leads its packets either; Chromium has had two names for it.
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-shared-workers",  # what they ask for cannot be held back
 )
 _PROFILE_HEADERS: Final = ("user-agent", "sec-ch-ua", "sec-ch-ua-mobile", "sec-ch-ua-platform")
 _AGENT: Final = (
@@ -63,8 +66,8 @@ class BrowserProgram:
     """Of one visit at most."""
     proof: tuple[bytes, ...] = ()
 
-    async def visit(self, request: Request, cookies: Iterable[bytes], *, paid: bool) -> Visit:
-        """Open a page; `paid`: its first request has had its turn already.
+    async def visit(self, request: Request, cookies: Iterable[bytes]) -> Visit:
+        """Open a page.
 
         Raises:
             ServiceBrowser: the browser did not start, and nothing was sent.
@@ -75,7 +78,7 @@ class BrowserProgram:
         escort, loop = request.escort, asyncio.get_running_loop()
         started = loop.time()
         ends = started + min(self.seconds, escort.seconds_left() if escort else 0.0)
-        door, page = BrowserDoor(request), BrowserPage(request, self.proof, paid)
+        door, page = BrowserDoor(request), BrowserPage(request, self.proof)
         try:
             async with (
                 asyncio.timeout_at(ends + CLOSE_SECONDS),

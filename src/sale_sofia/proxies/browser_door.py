@@ -85,12 +85,17 @@ class BrowserDoor:
             away = self.request.route is not None
             target = await self._guard.check(asked.url, self.request.hosts, looked_up_elsewhere=away)
             async with self._way(target) as far:
+                if not self._holds():
+                    return  # so much time was lost that the place may be another's
                 (far if asked.first else near)[1].write(asked.first or _OPEN)
-                await carry_both(near, far)
+                await carry_both(near, far, self._holds)
         except TunnelFailed as error:
             self.fault = ServiceProxy(f"{asked.url}: {error}")
         except CrawlError as error:
             self.fault = error
+
+    def _holds(self) -> bool:
+        return self.request.escort is None or self.request.escort.holds()
 
     def _way(self, target: Target) -> AbstractAsyncContextManager[Streams]:
         route = self.request.route

@@ -13,7 +13,7 @@ from sale_sofia.fetching.classify import classify
 from sale_sofia.fetching.client import CurlFetcher
 from sale_sofia.proxies.browser import BrowserProgram, Visit
 from sale_sofia.proxies.lane_memory import Clearance, LaneMemory
-from sale_sofia.resilience.errors import CrawlError, ServiceBrowser
+from sale_sofia.resilience.errors import CrawlError, LeftAlone, ServiceBrowser
 
 log = logging.getLogger(__name__)
 _PROFILE: Final = "chrome"
@@ -55,12 +55,12 @@ class BrowserLane:
     ) -> Response:
         """The answer; `may_climb` is asked before a challenge is taken to the browser for the first time."""
         way = _Way(request, exit_name, await self.memory.clearance(exit_name))
-        if way.known is None and request.escort is not None and await self.memory.needs_browser():
+        if way.known is None and request.browser_allowed and await self.memory.needs_browser():
             async with self._turn:
                 if (answer := await self._first(way)) is not None:
                     return answer
         response = await self.inner.fetch(self._as_visitor(request, way.known))
-        if request.escort is None or not asks_for_browser(response, self.program.proof):
+        if not request.browser_allowed or not asks_for_browser(response, self.program.proof):
             return response
         async with self._turn:
             return await self._challenged(way, response, may_climb)
@@ -71,7 +71,7 @@ class BrowserLane:
         if way.known is not None or not await self.memory.may_spend():
             return None
         try:
-            return await self._by_browser(way, paid=True)
+            return await self._by_browser(way)
         except ServiceBrowser as error:
             log.warning("%s", error)  # nothing was sent: HTTP costs the portal nothing more
             return None
@@ -89,23 +89,23 @@ class BrowserLane:
             log.warning("%s: a challenge, but the browser was used often enough this hour", self.domain)
             return response
         try:
-            return await self._by_browser(way, paid=False)
+            return await self._by_browser(way)
         except CrawlError as error:
             log.warning("%s: the browser does not help: %s", self.domain, error)
             return response
 
     async def _again(self, request: Request, known: Clearance) -> Response | None:
-        """The page as a visitor that has passed meanwhile, when the portal's turn has come again."""
-        escort = request.escort
-        if escort is None or not await escort.may_ask(request.url):
+        """The page as a visitor that has passed meanwhile, if the portal's turn comes again."""
+        try:
+            return await self.inner.fetch(self._as_visitor(request, known))
+        except LeftAlone:
             return None
-        return await self.inner.fetch(self._as_visitor(request, known))
 
-    async def _by_browser(self, way: _Way, *, paid: bool) -> Response:
+    async def _by_browser(self, way: _Way) -> Response:
         request, session = way.request, _session(way.request)
         log.info("%s: to the browser: %s", self.domain, request.url)
         try:
-            visit = await self.program.visit(request, self.inner.cookies_of(session), paid=paid)
+            visit = await self.program.visit(request, self.inner.cookies_of(session))
         except CrawlError:
             await self.memory.browser_failed()
             raise

@@ -3,21 +3,23 @@
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from sale_sofia.config.browser import MOST_DOCUMENTS
 from sale_sofia.fetching.addresses import AddressGuard
 from sale_sofia.fetching.base import Request, Response
 from sale_sofia.fetching.blocks import asks_for_browser
-from sale_sofia.fetching.client import REDIRECTS
-from sale_sofia.resilience.errors import AddressRefused, BodyTooLarge, NetworkTimeout
+from sale_sofia.fetching.client import REDIRECTS, redirect_of
+from sale_sofia.resilience.errors import AddressRefused, BodyTooLarge, NetworkConnection, NetworkTimeout
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Page
+    from playwright.async_api import BrowserContext, CDPSession, Page
     from playwright.async_api import Request as Sent
     from playwright.async_api import Response as Told
     from playwright.async_api import Route as Held
 
+_PAGE: Final = "Document"
 _WANTED: Final = frozenset({"document", "script", "xhr", "fetch"})
 """No images, fonts, media or styles: a challenge does not need them, and the portal is spared."""
 
@@ -36,9 +38,8 @@ class BrowserPage:
 
     request: Request
     proof: tuple[bytes, ...]
-    paid: bool
-    """Whether the next request has had its turn already."""
     last: Document | None = None
+    _page: "Page | None" = None
     _told: "asyncio.Queue[Told | BaseException]" = field(default_factory=asyncio.Queue)
     _guard: AddressGuard = field(default_factory=lambda: AddressGuard(0.0))
     _seen: int = 0
@@ -113,18 +114,37 @@ class BrowserPage:
         return not asks_for_browser(response, self.proof)
 
     async def _watched(self, context: "BrowserContext") -> "Page":
-        page = await context.new_page()
+        page = self._page = await context.new_page()
         await context.route("**/*", self._decide)
         await context.route_web_socket("**/*", lambda socket: socket.close())
         page.on("response", self._answered)
+        page.on("download", self._download)
         network = await context.new_cdp_session(page)
         network.on("Network.dataReceived", self._count)
+        network.on("Fetch.requestPaused", partial(self._answer_held, network))
         await network.send("Network.enable")
+        await network.send("Fetch.enable", {"patterns": [{"requestStage": "Response"}]})
         return page
+
+    async def _answer_held(self, network: "CDPSession", held: dict[str, Any]) -> None:
+        """Playwright asks before a request and not before the redirects that follow from it."""
+        from playwright.async_api import Error  # noqa: PLC0415 - an extra
+
+        name, following = {"requestId": held["requestId"]}, _following(held)
+        may = following is None or await self._may_follow(following, held["resourceType"])
+        with suppress(Error):  # the page is gone
+            if may:
+                await network.send("Fetch.continueRequest", name)
+            else:
+                await network.send("Fetch.failRequest", {**name, "errorReason": "Aborted"})
 
     def _arrived(self, going: "asyncio.Task[Told | None]") -> None:
         if not going.cancelled() and (error := going.exception()):
             self._told.put_nowait(error)
+
+    def _download(self, _: object) -> None:
+        """Nobody was asked for a turn: no challenge does that, so it is the last thing this one does."""
+        self._told.put_nowait(NetworkConnection(f"{self.request.url}: the page begins a download"))
 
     def _answered(self, told: "Told") -> None:
         if _is_main(told.request) and told.status not in REDIRECTS:
@@ -139,32 +159,41 @@ class BrowserPage:
     async def _decide(self, held: "Held") -> None:
         from playwright.async_api import Error  # noqa: PLC0415 - an extra
 
-        may = await self._may(held.request)
+        try:
+            may = held.request.frame.page == self._page and await self._may(held.request)
+        except Error:
+            may = False  # of a window that is just being opened
         with suppress(Error):  # the page is gone
             await (held.continue_() if may else held.abort())
 
     async def _may(self, sent: "Sent") -> bool:
-        if sent.resource_type not in _WANTED or not await self._is_own(sent.url):
+        if sent.resource_type not in _WANTED or await self._refusal(sent.url):
             return False
         if not _is_main(sent):
             await self._known.wait()
         elif self._seen >= MOST_DOCUMENTS:
             self._told.put_nowait(NetworkTimeout(f"{self.request.url}: one challenge after another"))
             return False
-        if self._is_over or not (self.paid or await self._is_permitted(sent.url)):
+        if self._is_over or not await self._is_permitted(sent.url):
             return False
-        self.paid = False
         if _is_main(sent):
             self._known.clear()
             self._seen += 1
         return not self._is_over
 
-    async def _is_own(self, url: str) -> bool:
+    async def _may_follow(self, url: str, kind: str) -> bool:
+        refusal = await self._refusal(url)
+        if refusal and self.last is None and kind == _PAGE:  # frames come only after it
+            self._told.put_nowait(refusal)
+        return not (refusal or self._is_over) and await self._is_permitted(url)
+
+    async def _refusal(self, url: str) -> AddressRefused | None:
+        """Why an address may not be asked, whatever its turn."""
         try:
             await self._guard.check(url, self.request.hosts, looked_up_elsewhere=True)
-        except AddressRefused:
-            return False
-        return True
+        except AddressRefused as error:
+            return error
+        return None
 
     async def _is_permitted(self, url: str) -> bool:
         if self.request.escort is None:
@@ -174,6 +203,12 @@ class BrowserPage:
         asking.add_done_callback(self._asking.discard)
         await asyncio.wait({asking})
         return not asking.cancelled() and asking.result()
+
+
+def _following(held: dict[str, Any]) -> str | None:
+    """Where a held answer would lead on to."""
+    headers = {one["name"].lower(): one["value"] for one in held.get("responseHeaders", ())}
+    return redirect_of(held.get("responseStatusCode", 0), headers, held["request"]["url"])
 
 
 async def _whole(told: "Told") -> Response:

@@ -96,9 +96,9 @@ class ProxiedFetcher:
         self, request: Request, lease: Lease, may_climb: Callable[[], Awaitable[bool]]
     ) -> Response:
         """The answer by way of a leased proxy, which stays leased as long as it takes."""
-        if self.lane is None:
-            return await self.inner.fetch(request)
         async with renewing(request.timeout_seconds, partial(self.pool.renew, lease)):
+            if self.lane is None:
+                return await self.inner.fetch(request)
             return await self.lane.fetch(request, lease.proxy.id, may_climb)
 
     async def _look_at_supply(self) -> None:
@@ -122,7 +122,7 @@ class _Errand:
     """Whether this answer has had its step of the ladder."""
 
     async def run(self) -> Response:
-        self.ends = self.owner.clock() + self.request.timeout_seconds
+        self.ends = self.owner.clock() + self.request.timeout_seconds - self._waited()
         error: CrawlError | None = None
         for _ in range(1 + self.owner.further_tries):
             lease = await self._lease()
@@ -251,4 +251,8 @@ class _Errand:
         return error
 
     def _left(self) -> float:
-        return max(0.0, self.ends - self.owner.clock())
+        return max(0.0, self.ends + self._waited() - self.owner.clock())
+
+    def _waited(self) -> float:
+        """For turns: no slowness of a proxy's or the portal's."""
+        return self.request.escort.waited if self.request.escort else 0.0

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
+from sale_sofia.resilience.acquire import Reservation
 from sale_sofia.resilience.bulkhead import Bulkhead, Place
 from sale_sofia.resilience.circuit_breaker import CircuitBreaker
 from sale_sofia.resilience.gate import Admission, Refusal, asks_for_pause
@@ -38,10 +39,6 @@ class ComposedGate(GateSteps):
         if self.closing:
             await self.closing()
 
-    async def further(self, admission: Admission, max_wait: float) -> bool:
-        """See `Gate`."""
-        return await self.limiter.acquire_async(admission.domain, max_wait=max_wait)
-
     async def penalise(self, domain: str, retry_after: float, seen_epoch: int | None = None) -> None:
         """Pause the domain for everybody; see `RateLimiter`."""
         await self.limiter.penalise(domain, retry_after, self.clock(), seen_epoch=seen_epoch)
@@ -69,6 +66,9 @@ class ComposedGate(GateSteps):
                 return Refusal(slot.wait_seconds, "rate_limit")
             undo.pop_all()
         return Admission(domain, slot.wait_seconds, slot.epoch, permission, place)
+
+    async def _reserve(self, domain: str, max_wait: float) -> Reservation:
+        return await self.limiter.reserve(domain, max_wait, self.clock())
 
     async def _still(self, admission: Admission) -> Admission | Refusal:
         refusal = await self._objection(admission)

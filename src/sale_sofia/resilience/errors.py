@@ -34,6 +34,7 @@ CrawlError               what next      tries  then
 │   ├── ForeignAddress   skip           0      skip           not the portal's own host (also by redirect)
 │   ├── PrivateAddress   skip           0      skip           a private address that no start URL named
 │   └── RobotsDisallowed skip           0      skip           robots.txt asks us to stay away
+├── LeftAlone            backoff        all    skip           our own gate gave a further request no turn
 ├── BodyTooLarge         skip           0      skip           more than any page has, also unpacked
 └── RedirectLoop         skip           0      skip           redirected too often
 """
@@ -228,6 +229,13 @@ class PrivateAddress(AddressRefused):
 
 class RobotsDisallowed(AddressRefused):
     """robots.txt asks us to stay away."""
+
+
+class LeftAlone(CrawlError):
+    """Our own gate gave no turn: the request that needed one was not sent."""
+
+    action = Action.BACKOFF
+    attempts = None
 
 
 class BodyTooLarge(CrawlError):

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from redis.exceptions import RedisError
 
-from sale_sofia.config.resilience import SHARED_RETRY_SECONDS
+from sale_sofia.config.resilience import SHARED_RETRY_SECONDS, STOPPED_SECONDS
 from sale_sofia.resilience.bulkhead import Place
 from sale_sofia.resilience.gate import Admission, Gate, Refusal, asks_for_pause
 from sale_sofia.resilience.gate_steps import Requests
@@ -76,11 +76,13 @@ class FallbackGate(Requests):
 
     async def admit(self, domain: str, max_wait: float) -> Admission | Refusal:
         """See `Gate`."""
-        if self._outage.worth_a_try():
+        while self._outage.worth_a_try():
+            asked_at = self.clock()
             try:
                 return await self._admit_shared(domain, max_wait)
             except _GONE as error:
-                self._lose(error)
+                if self._lose(error, asked_at):
+                    break
         entry = await self.local.admit(domain, max_wait)
         if isinstance(entry, Admission):
             self._local_places.add(entry.place)
@@ -90,21 +92,27 @@ class FallbackGate(Requests):
         """See `Gate`. Whether the domain was paused meanwhile nobody can say without Redis: refused."""
         if admission.place in self._local_places:
             return await self.local.gate.wait(admission)
+        due = self.clock() + admission.wait_seconds
         try:
             return await self.shared.wait(admission)
         except _GONE as error:
-            self._lose(error)
+            self._lose(error, due)
             return Refusal(self.retry_seconds, "shared_gone")
 
-    async def further(self, admission: Admission, max_wait: float) -> bool:
-        """See `Gate`. Without Redis nobody can say when its turn is."""
+    async def further(self, admission: Admission, max_wait: float) -> Admission | Refusal:
+        """See `Gate`. Without Redis, or with one that may not know all, nobody can say when its turn is."""
         if admission.place in self._local_places:
             return await self.local.gate.further(admission, max_wait)
+        if self._outage.lasts or self._outage.settling or self._is_paused(admission.domain):
+            return Refusal(self.retry_seconds, "shared_gone")
+        asked_at = self.clock()
         try:
-            return await self.shared.further(admission, max_wait)
+            entry = await self.shared.further(admission, max_wait)
         except _GONE as error:
-            self._lose(error)
-            return False
+            self._lose(error, asked_at)
+            return Refusal(self.retry_seconds, "shared_gone")
+        self.local.heard(admission.domain, entry)
+        return entry
 
     async def report(self, admission: Admission, outcome: Outcome) -> None:
         """See `Gate`. What cannot be told to Redis ends with its lease; a pause is not lost."""
@@ -143,6 +151,10 @@ class FallbackGate(Requests):
         await self._tell_pause(admission.domain)
         return Refusal(max(0.0, pause.until - self.clock()), "penalty")
 
+    def _is_paused(self, domain: str) -> bool:
+        pause = self._pauses.get(domain)
+        return pause is not None and self.clock() < pause.until
+
     async def _within_share(self, admission: Admission, max_wait: float) -> Admission | Refusal:
         """The admission, but no sooner than this process would go on its own."""
         wait = max(admission.wait_seconds, await self.local.wait_seconds(admission.domain))
@@ -156,14 +168,19 @@ class FallbackGate(Requests):
         if self._outage.lasts:
             self.shared.abandon(admission)
             return
+        asked_at = self.clock()
         try:
             await self.shared.report(admission, outcome)
         except _GONE as error:
-            self._lose(error)
+            self._lose(error, asked_at)
 
-    def _lose(self, error: Exception) -> None:
+    def _lose(self, error: Exception, asked_at: float) -> bool:
+        """Whether the shared gate is gone; who was stopped so long missed the answer, and asks again."""
+        if self.clock() - asked_at > STOPPED_SECONDS and not self._outage.lasts:
+            return False
         if self._outage.begin(error):
             self.local.begin()
+        return True
 
     def _remember(self, domain: str, outcome: Outcome, seen_epoch: int | None) -> None:
         if asks_for_pause(outcome):

@@ -1,12 +1,14 @@
 """The one way to a domain: may it be asked, is there a place, and when; afterwards, how it went."""
 
+import math
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from sale_sofia.resilience.bulkhead import Place
 from sale_sofia.resilience.circuit import Permission
 from sale_sofia.resilience.outcome import Outcome
+from sale_sofia.resilience.turn import Hold
 
 Why = Literal["circuit_open", "busy", "rate_limit", "penalty", "shared_gone"]
 
@@ -20,6 +22,9 @@ class Admission:
     epoch: int
     permission: Permission
     place: Place
+    due: float = field(default=math.inf, compare=False)
+    """The instant it is for, at the latest, by this process's monotonic clock."""
+    hold: Hold = field(default_factory=Hold, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +47,11 @@ class Gate(Protocol):
         Refused, cancelled or failed, it holds nothing any more. Report the admission returned here.
         """
 
-    async def further(self, admission: Admission, max_wait: float) -> bool:
-        """Wait for another instant for a request that asks again; False where none comes in time."""
+    async def further(self, admission: Admission, max_wait: float) -> Admission | Refusal:
+        """Wait for another instant for a request that asks again, in the place it has.
+
+        Report the admission returned here. Refused for another reason than its rate, it holds nothing more.
+        """
 
     async def report(self, admission: Admission, outcome: Outcome) -> None:
         """Give the place back and tell breaker and limiter. Only the first report of an admission counts."""

@@ -1,18 +1,21 @@
 """What all gates do alike: a request from its beginning to its end."""
 
 import asyncio
+import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from secrets import token_hex
 
 from sale_sofia.config.resilience import RENEWALS_PER_LEASE
+from sale_sofia.resilience.acquire import Reservation
 from sale_sofia.resilience.bulkhead import Place
 from sale_sofia.resilience.gate import Admission, Refusal
 from sale_sofia.resilience.leases import Renewal
 from sale_sofia.resilience.outcome import Outcome
+from sale_sofia.resilience.turn import Hold
 
 _TOKEN_BYTES = 16
 
@@ -44,11 +47,14 @@ class Requests(ABC):
     @asynccontextmanager
     async def request(self, domain: str, max_wait: float) -> AsyncIterator[Admission | Refusal]:
         """See `Gate`. However long it takes, its place is kept."""
+        asked_at = time.monotonic()  # before asking: an answer may lie here unread while we are stopped
         entry = await self.admit(domain, max_wait)
         if isinstance(entry, Refusal):
             yield entry
             return
-        renewal = Renewal(self.lease_seconds / RENEWALS_PER_LEASE, partial(self.keep, entry.place))
+        hold = Hold(asked_at + self.lease_seconds)
+        entry = replace(entry, due=asked_at + entry.wait_seconds, hold=hold)
+        renewal = Renewal(self.lease_seconds / RENEWALS_PER_LEASE, partial(self._keep, entry.place, hold))
         try:
             entry = await self.wait(entry)
             yield entry
@@ -58,6 +64,13 @@ class Requests(ABC):
                     await self.report(entry, Outcome.neutral())
             finally:
                 await renewal.stop()
+
+    async def _keep(self, place: Place, hold: Hold) -> bool:
+        asked_at = time.monotonic()
+        kept = await self.keep(place)
+        if kept:
+            hold.until = asked_at + self.lease_seconds
+        return kept
 
 
 def new_token() -> str:
@@ -81,6 +94,10 @@ class GateSteps(Requests):
         """The admission as it is after its wait; refused, it holds nothing any more."""
 
     @abstractmethod
+    async def _reserve(self, domain: str, max_wait: float) -> Reservation:
+        """An instant for one more request."""
+
+    @abstractmethod
     async def _report(self, admission: Admission, outcome: Outcome) -> None: ...
 
     async def admit(self, domain: str, max_wait: float) -> Admission | Refusal:
@@ -100,6 +117,19 @@ class GateSteps(Requests):
         except BaseException:
             await self.report(admission, Outcome.neutral())
             raise
+        if isinstance(entry, Refusal):
+            self._open.discard(admission.place)
+        return entry
+
+    async def further(self, admission: Admission, max_wait: float) -> Admission | Refusal:
+        """See `Gate`. Who is stopped while it waits finds its place given away."""
+        asked_at = time.monotonic()
+        slot = await self._reserve(admission.domain, max_wait)
+        if not slot.granted:
+            return Refusal(slot.wait_seconds, "rate_limit")
+        await self.sleep(slot.wait_seconds)
+        due = asked_at + slot.wait_seconds
+        entry = await self._still(replace(admission, wait_seconds=0.0, epoch=slot.epoch, due=due))
         if isinstance(entry, Refusal):
             self._open.discard(admission.place)
         return entry

@@ -87,7 +87,12 @@ class ResilienceConfig:
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
         """What people set, taken from the settings; everything else as it is fixed in `config`."""
-        return cls(breaker=_breaker_rules(settings), retry=_retry_rules(settings))
+        lease = min(fixed.PLACE_LEASE_SECONDS, settings.lease_seconds)
+        return cls(
+            breaker=_breaker_rules(settings),
+            retry=_retry_rules(settings),
+            bulkhead=BulkheadRules(lease_seconds=lease),
+        )
 
 
 def _breaker_rules(settings: Settings) -> BreakerRules:

@@ -54,6 +54,7 @@ class MemoryRateLimiter(Acquiring):
         self._rules = rules
         self._rate_of = rate_of
         self._paces: dict[str, Pace] = {}
+        self._set: dict[str, float] = {}
 
     async def reserve(self, domain: str, max_wait: float, now: float) -> Reservation:
         """See `RateLimiter`."""
@@ -84,14 +85,20 @@ class MemoryRateLimiter(Acquiring):
 
     async def set_rate(self, domain: str, per_minute: float | None) -> None:
         """See `RateLimiter`."""
-        rate = self._rate_of(domain) if per_minute is None else per_minute
-        self._pace(domain).change_rate(checked_rate(domain, rate))
+        if per_minute is None:
+            self._set.pop(domain, None)
+        else:
+            self._set[domain] = checked_rate(domain, per_minute)
+        self._pace(domain)
 
     def hold(self, domain: str, seconds: float, now: float) -> None:
         """Nobody goes sooner than this; nothing else changes."""
         self._pace(domain).hold(seconds, now)
 
     def _pace(self, domain: str) -> Pace:
-        if domain not in self._paces:
-            self._paces[domain] = Pace(self._rules, checked_rate(domain, self._rate_of(domain)))
-        return self._paces[domain]
+        """At the rate of now: a portal's Crawl-delay is known only after the first request."""
+        rate = self._set.get(domain) or checked_rate(domain, self._rate_of(domain))
+        pace = self._paces.setdefault(domain, Pace(self._rules, rate))
+        if pace.rate != rate:
+            pace.change_rate(rate)
+        return pace

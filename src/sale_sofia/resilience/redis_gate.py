@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from redis.asyncio import Redis
 
+from sale_sofia.resilience.acquire import Reservation
 from sale_sofia.resilience.bulkhead import Place
 from sale_sofia.resilience.circuit import Permission
 from sale_sofia.resilience.gate import Admission, Refusal, Why
@@ -93,10 +94,6 @@ class RedisGate(GateSteps):
         """See `Gate`."""
         await self.redis.aclose()
 
-    async def further(self, admission: Admission, max_wait: float) -> bool:
-        """See `Gate`."""
-        return await self.limiter.acquire_async(admission.domain, max_wait=max_wait)
-
     async def penalise(self, domain: str, retry_after: float, seen_epoch: int | None = None) -> None:
         """Pause the domain for everybody; see `RateLimiter`."""
         await self.limiter.penalise(domain, retry_after, self.clock(), seen_epoch=seen_epoch)
@@ -125,6 +122,9 @@ class RedisGate(GateSteps):
             await self._index.tell(domain, fresh=reply.fresh)
         self.shares[domain] = Share(float(rate), workers)
         return reply.entry(place)
+
+    async def _reserve(self, domain: str, max_wait: float) -> Reservation:
+        return await self.limiter.reserve(domain, max_wait, self.clock())
 
     async def _still(self, admission: Admission) -> Admission | Refusal:
         ask = {"epoch": admission.epoch, "given": given(admission.permission)}

@@ -13,15 +13,17 @@ from sale_sofia.data.jobs import Job
 from sale_sofia.fetching.archive import PageArchive
 from sale_sofia.fetching.base import Fetcher, Request
 from sale_sofia.fetching.client import CurlFetcher
-from sale_sofia.fetching.robots import RobotsGate, Rules
+from sale_sofia.fetching.robots import RobotsGate, Rules, known_delay
 from sale_sofia.monitoring.meter import NO_METER, Meter
-from sale_sofia.resilience.errors import NetworkError
+from sale_sofia.resilience.errors import LeftAlone, NetworkError
 from sale_sofia.resilience.factory import get_gate
+from sale_sofia.resilience.gate import Gate
 from sale_sofia.resilience.policy import ResilienceConfig
 from sale_sofia.resilience.retry import RetryPolicy
 from sale_sofia.resilience.retry_budget import MemoryRetryBudget, rules_at
 from sale_sofia.scraping.estimate import rate_per_minute
 from sale_sofia.scraping.judging import Judge
+from sale_sofia.scraping.politely import PoliteFetcher
 from sale_sofia.scraping.store import open_error_log
 from sale_sofia.scraping.urls import allowed_hosts
 from sale_sofia.scraping.visit import Visitor
@@ -55,12 +57,14 @@ async def make_visitor(
     """
     tools = replace(tools, fetcher=await _way_out(settings, config, tools))
     request_for = request_maker(settings, config, tuple(job.start_urls))
-    robots = None
-    if settings.robots_obeyed:
-        robots = robots_gate(settings, tools.fetcher, request_for, tools.robots_known)
-        await _check_open(robots, job)
-    crawl_delay = await robots.crawl_delay(job.start_urls[0]) if robots else None
-    rate = slowed(rate_per_minute(settings, config), crawl_delay)
+    gate = _gate(settings, config, job, tools)
+    robots = robots_gate(settings, _polite(settings, config, tools, gate), request_for, tools.robots_known)
+    try:
+        delay = await _crawl_delay(robots, job) if settings.robots_obeyed else None
+    except BaseException:
+        await gate.close()
+        raise
+    rate = slowed(rate_per_minute(settings, config), delay)
     resilience = ResilienceConfig.from_settings(settings)
     return Visitor(
         job_id=job.id,
@@ -69,15 +73,44 @@ async def make_visitor(
         seconds=settings.task_timeout,
         longest_wait=settings.longest_polite_wait,
         fetcher=tools.fetcher,
-        gate=get_gate(settings, lambda _: rate, lambda _: config.politeness.concurrency, tools.redis_url),
+        gate=gate,
         retry=RetryPolicy(resilience.retry, random.random),
         retry_budget=MemoryRetryBudget(rules_at(rate, resilience.retry_budget)),
-        robots=robots,
+        robots=robots if settings.robots_obeyed else None,
         archive=tools.archive,
         errors=open_error_log(settings),
         clock=tools.clock,
         meter=meter,
     )
+
+
+def _gate(settings: Settings, config: SiteConfig, job: Job, tools: Tools) -> Gate:
+    """The portal's gate. robots.txt goes through it too: a Crawl-delay counts from when it is known."""
+    rate, start = rate_per_minute(settings, config), job.start_urls[0]
+
+    def rate_of(_: str) -> float:
+        return slowed(rate, known_delay(tools.robots_known, start) if settings.robots_obeyed else None)
+
+    return get_gate(settings, rate_of, lambda _: config.politeness.concurrency, tools.redis_url)
+
+
+def _polite(settings: Settings, config: SiteConfig, tools: Tools, gate: Gate) -> PoliteFetcher:
+    return PoliteFetcher(
+        fetcher=tools.fetcher,
+        gate=gate,
+        domain=config.site,
+        longest_wait=settings.longest_polite_wait,
+        most_redirects=settings.fetch_max_redirects,
+    )
+
+
+async def _crawl_delay(robots: RobotsGate, job: Job) -> float | None:
+    """What robots.txt says of it; None too where our gate gives it no turn now: every page asks again."""
+    try:
+        await _check_open(robots, job)
+        return await robots.crawl_delay(job.start_urls[0])
+    except LeftAlone:
+        return None
 
 
 async def _check_open(robots: RobotsGate, job: Job) -> None:

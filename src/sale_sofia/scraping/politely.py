@@ -1,6 +1,7 @@
 """Single requests of a portal, each in its turn: through the gate of a crawl, and at its rate."""
 
 import math
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -10,17 +11,18 @@ from sale_sofia.config.settings import Settings
 from sale_sofia.config.site_config import SiteConfig
 from sale_sofia.fetching.base import Fetcher, Request, Response
 from sale_sofia.fetching.client import redirect_of
+from sale_sofia.fetching.escort import GateEscort, left_alone
 from sale_sofia.resilience.errors import (
     CrawlError,
     HttpRateLimit,
     HttpServer,
-    NetworkError,
     RedirectLoop,
     RobotsDisallowed,
 )
 from sale_sofia.resilience.factory import get_gate, needs_redis
-from sale_sofia.resilience.gate import Gate, Refusal
+from sale_sofia.resilience.gate import Admission, Gate, Refusal
 from sale_sofia.resilience.outcome import Outcome
+from sale_sofia.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.services.errors import RedisUnreachable
 from sale_sofia.services.running_redis import known_redis_url
 
@@ -31,10 +33,6 @@ MayAsk = Callable[[str], Awaitable[bool]]
 
 class NoMoreRequests(CrawlError):
     """The portal was asked as often as it was to be asked."""
-
-
-class LeftAlone(NetworkError):
-    """The gate gave no turn: nothing was asked."""
 
 
 def polite_gate(settings: Settings, config: SiteConfig, rate: float) -> Gate:
@@ -72,6 +70,8 @@ class PoliteFetcher:
     gate: Gate
     domain: str
     longest_wait: float
+    most_redirects: int
+    """Followed for one request."""
     most: float = math.inf
     """Requests that the portal is asked at most, redirects included."""
     sent: int = 0
@@ -79,7 +79,12 @@ class PoliteFetcher:
     trouble: list[CrawlError] = field(default_factory=list)
 
     async def fetch(self, request: Request) -> Response:
-        """An answer as it came, unless the portal cannot answer now: that is an error."""
+        """An answer as it came, unless the portal cannot answer now: that is an error.
+
+        A request that has an escort is sent in its turns.
+        """
+        if request.escort is not None:
+            return await self.fetcher.fetch(request)
         return await self.ask(request, _answered)
 
     async def ask(
@@ -94,8 +99,8 @@ class PoliteFetcher:
         """
         been = {request.url}
         while isinstance(found := await self._turn(request, read), _Moved):
-            if found.url in been:
-                raise RedirectLoop(f"{request.url}: redirected to {found.url} again")
+            if found.url in been or len(been) > self.most_redirects:
+                raise RedirectLoop(f"{request.url}: redirected to {found.url} again, or too often")
             if may_ask is not None and not await may_ask(found.url):
                 raise RobotsDisallowed(f"redirected to {found.url}, which robots.txt forbids")
             been.add(found.url)
@@ -107,16 +112,23 @@ class PoliteFetcher:
             raise NoMoreRequests(f"not asked: {self.sent} requests were made, and no more are")
         async with self.gate.request(self.domain, self.longest_wait) as entry:
             if isinstance(entry, Refusal):
-                self.trouble.append(LeftAlone(f"not asked, the portal is to be left alone ({entry.why})"))
+                self.trouble.append(left_alone(entry))
                 raise self.trouble[-1]
+            escort = self._escort(entry, request)
             try:
-                found = await self._answer(request, read)
+                found = await self._answer(replace(request, escort=escort), read)
             except CrawlError as error:
                 self.trouble.append(error)
-                await self.gate.report(entry, Outcome.of(error))
+                await self.gate.report(escort.admission, Outcome.of(error))
                 raise
-            await self.gate.report(entry, Outcome.ok())
+            await self.gate.report(escort.admission, Outcome.ok())
             return found
+
+    def _escort(self, entry: Admission, request: Request) -> GateEscort:
+        """For the time that may be lost before it is sent; it is sent once."""
+        seconds = request.timeout_seconds
+        budget = TimeoutBudget(seconds + self.longest_wait, time.monotonic)
+        return GateEscort(self.gate, entry, budget, seconds)
 
     async def _answer(self, request: Request, read: Callable[[Response], Found]) -> Found | _Moved:
         self.sent += 1

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
@@ -24,7 +25,7 @@ from sale_sofia.scraping.estimate import rate_per_minute
 from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.judging import Judge, page_of
 from sale_sofia.scraping.outcomes import Found, Gone, NotModified, Read
-from sale_sofia.scraping.politely import LeftAlone, NoMoreRequests, PoliteFetcher, polite_gate
+from sale_sofia.scraping.politely import NoMoreRequests, PoliteFetcher, polite_gate
 from sale_sofia.websites.base import Card, SearchPage
 from sale_sofia.websites.checking import check_page
 from sale_sofia.websites.registry import get_scraper
@@ -48,7 +49,7 @@ _KINDS: Final[Mapping[type[CrawlError], str]] = {
     tree.ParseOtherPage: "other page",
     tree.ParseError: "unreadable",
     tree.AddressRefused: "not allowed",
-    LeftAlone: "not asked",
+    tree.LeftAlone: "not asked",
     NoMoreRequests: "not asked",
     tree.NetworkTimeout: "timeout",
     tree.NetworkError: "no answer",
@@ -248,6 +249,7 @@ async def _probe(
         gate=polite_gate(settings, site.config, rate),
         domain=name,
         longest_wait=TURN_SECONDS,
+        most_redirects=settings.fetch_max_redirects,
         most=REQUESTS,
     )
     try:
@@ -300,11 +302,12 @@ class _Guest:
     async def _begin(self) -> tuple[str | None, tuple[str, ...]]:
         """The first address that may be asked, and those before it that may not."""
         forbidden: list[str] = []
-        for url in (url for way in self._ways for url in way):
-            if await self._robots.allowed(url):
-                return url, tuple(forbidden)
-            if await self._robots.can_be_had(url):
-                forbidden.append(url)
+        with suppress(tree.LeftAlone):  # it stands among the trouble
+            for url in (url for way in self._ways for url in way):
+                if await self._robots.allowed(url):
+                    return url, tuple(forbidden)
+                if await self._robots.can_be_had(url):
+                    forbidden.append(url)
         return None, tuple(forbidden)
 
     def _why_closed(self, forbidden: Sequence[str]) -> str:
@@ -348,10 +351,10 @@ class _Guest:
 
     async def _look(self, what: str, kind: str, url: str) -> Look:
         self._tell(what)
-        if not await self._robots.allowed(url):
-            return Look(what, url, "not allowed", "not asked: robots.txt does not allow it")
         claim, before = Claim(0, kind, url, 1, 0), len(self._polite.answers)
         try:
+            if not await self._robots.allowed(url):
+                return Look(what, url, "not allowed", "not asked: robots.txt does not allow it")
             outcome, answer = await self._polite.ask(
                 self._request_for(url),
                 lambda response: (self._judge.outcome(claim, response, datetime.now(UTC)), response),

@@ -15,13 +15,14 @@ from sale_sofia.config.site_config import (
 from sale_sofia.fetching.base import Fetcher
 from sale_sofia.fetching.robots import RobotsGate
 from sale_sofia.monitoring.doctor_check import Check, verdict
-from sale_sofia.resilience.errors import CrawlError
+from sale_sofia.resilience.errors import CrawlError, LeftAlone
 from sale_sofia.scraping.assembly import make_fetcher, request_maker, robots_gate, slowed
 from sale_sofia.scraping.estimate import rate_per_minute
-from sale_sofia.scraping.politely import LeftAlone, PoliteFetcher, polite_gate
+from sale_sofia.scraping.politely import PoliteFetcher, polite_gate
 from sale_sofia.websites.registry import AVAILABLE_SITES, UnknownSite
 
 _SECONDS_PER_MINUTE = 60
+_LATER = "Nothing of the portal is crawled while its robots.txt cannot be had; try later."
 
 
 def check_robots(settings: Settings, sites: Sequence[str] = ()) -> list[Check]:
@@ -53,10 +54,18 @@ async def _check(settings: Settings, site: str, fetcher: Fetcher) -> Check:
     except SiteConfigError as error:
         return verdict(name, str(error), "Name start_urls in its site file.")
     gate = polite_gate(settings, config, rate_per_minute(settings, config))
-    polite = PoliteFetcher(fetcher=fetcher, gate=gate, domain=site, longest_wait=ROBOTS_WAIT_SECONDS)
+    polite = PoliteFetcher(
+        fetcher=fetcher,
+        gate=gate,
+        domain=site,
+        longest_wait=ROBOTS_WAIT_SECONDS,
+        most_redirects=settings.fetch_max_redirects,
+    )
     try:
         robots = robots_gate(settings, polite, request_maker(settings, config, urls), {})
         return verdict(name, *await _judged(settings, config, robots, polite.trouble, urls))
+    except LeftAlone as error:
+        return verdict(name, str(error), _LATER)
     finally:
         await gate.close()
 
@@ -70,9 +79,7 @@ async def _judged(
 ) -> tuple[str, str | None]:
     forbidden = [url for url in urls if not await robots.allowed(url)]
     if trouble:
-        return _words(
-            trouble[0]
-        ), "Nothing of the portal is crawled while its robots.txt cannot be had; try later."
+        return f"{type(trouble[0]).__name__}: {trouble[0]}", _LATER
     delay = await robots.crawl_delay(urls[0])
     rate = slowed(rate_per_minute(settings, config), delay)
     pace = f"one request every {_SECONDS_PER_MINUTE / rate:.3g} s"
@@ -92,7 +99,3 @@ async def _allowed_start(site: str, robots: RobotsGate) -> str | None:
         if all([await robots.allowed(url) for url in urls]):
             return urls[0]
     return None
-
-
-def _words(error: CrawlError) -> str:
-    return str(error) if isinstance(error, LeftAlone) else f"{type(error).__name__}: {error}"

@@ -11,6 +11,7 @@ from typing import Any, Final
 from sale_sofia.config.resilience import QUICK_TRY_DELAY_SECONDS, QUICK_TRY_MAX_WAIT_SECONDS
 from sale_sofia.fetching.archive import PageArchive
 from sale_sofia.fetching.base import Fetcher, Request, Response
+from sale_sofia.fetching.escort import GateEscort
 from sale_sofia.fetching.robots import RobotsGate
 from sale_sofia.listings.page import Page
 from sale_sofia.monitoring.meter import NO_METER, Meter, measured
@@ -20,12 +21,13 @@ from sale_sofia.resilience.error_log import ErrorLog, Failure
 from sale_sofia.resilience.errors import (
     CrawlError,
     HttpBlocked,
+    LeftAlone,
     ParseError,
     ParseOtherPage,
     ParseSelector,
     RobotsDisallowed,
 )
-from sale_sofia.resilience.gate import Admission, Gate, Refusal, Why
+from sale_sofia.resilience.gate import Gate, Refusal, Why
 from sale_sofia.resilience.outcome import Outcome as DomainOutcome
 from sale_sofia.resilience.quick_try import with_quick_try
 from sale_sofia.resilience.retry import GiveUp, RetryAt, RetryPolicy
@@ -64,24 +66,6 @@ class _Errand:
         return self.claim.attempts > 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Escort:
-    """Lets a page that has to be opened in a browser ask for more, as politely as for itself."""
-
-    gate: Gate
-    robots: RobotsGate | None
-    admission: Admission
-    time: TimeoutBudget
-
-    async def may_ask(self, url: str) -> bool:
-        if self.robots is not None and not await self.robots.allowed(url):
-            return False
-        return await self.gate.further(self.admission, self.time.remaining())
-
-    def seconds_left(self) -> float:
-        return self.time.remaining()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visitor:
     """Visits pages of one portal for one job. Every page comes to an `Outcome`; no page raises."""
@@ -117,15 +101,23 @@ class Visitor:
 
     async def _visit(self, claim: Claim) -> Outcome:
         errand = _Errand(claim, TimeoutBudget(self.seconds, time.monotonic))
-        if self.robots is not None and not await self.robots.allowed(claim.url):
-            known = await self.robots.can_be_had(claim.url)
-            return await self._failed(errand, RobotsDisallowed(_FORBIDDEN if known else _NO_ROBOTS))
+        try:
+            if (forbidden := await self._forbidden(claim.url)) is not None:
+                return await self._failed(errand, forbidden)
+        except LeftAlone as error:
+            return self._put_off(errand, error.retry_after_seconds or 0.0, str(error))
         if errand.is_retry and not await self._pay():
             return self._put_off(errand, self.retry.longest_delay(), _UNPAID)
         try:
             return await with_quick_try(lambda: self._try(errand), errand.time.remaining())
         except CrawlError as error:
             return await self._failed(errand, error)
+
+    async def _forbidden(self, url: str) -> RobotsDisallowed | None:
+        if self.robots is None or await self.robots.allowed(url):
+            return None
+        known = await self.robots.can_be_had(url)
+        return RobotsDisallowed(_FORBIDDEN if known else _NO_ROBOTS)
 
     async def _try(self, errand: _Errand) -> Outcome:
         if errand.error is None:
@@ -162,15 +154,19 @@ class Visitor:
                 return entry
             self.meter.waited(self.domain, entry.wait_seconds)
             await self._count(errand)
-            escort = _Escort(self.gate, self.robots, entry, errand.time)
+            escort = GateEscort(self.gate, entry, errand.time, request.timeout_seconds, self.robots)
             try:
-                outcome = await self._ask(errand, replace(request, escort=escort))
+                outcome = await self._ask(errand, replace(request, escort=escort, browser_allowed=True))
             except CrawlError as error:
+                if escort.refusal is not None and not escort.sent:
+                    return escort.refusal  # too much time had passed since its turn
                 errand.error = error
-                await self.gate.report(entry, DomainOutcome.of(error))
+                await self.gate.report(escort.admission, DomainOutcome.of(error))
                 raise
+            finally:
+                errand.requests += max(0, escort.sent - 1)
             # The breaker hears of a page when it was read: a captcha may stand where the advert should.
-            await self.gate.report(entry, DomainOutcome.ok())
+            await self.gate.report(escort.admission, DomainOutcome.ok())
         return await self._good(errand, outcome)
 
     def _hear(self, refusal: Refusal) -> None:

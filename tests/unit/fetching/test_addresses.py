@@ -10,6 +10,7 @@ from sale_sofia.fetching.cookies import CookieJar
 from sale_sofia.fetching.curl_handles import Handle, Patience, Setup
 from sale_sofia.fetching.curl_pool import CurlPool
 from sale_sofia.resilience.errors import ForeignAddress, NetworkDns, PrivateAddress
+from sale_sofia.resilience.turn import Turn
 from unit.fetching.portal import page, portal
 
 Names = dict[str, list[str]]
@@ -136,7 +137,7 @@ def test_curl_connects_where_the_name_was_found_to_lead() -> None:
         async with portal(page(b"pinned")) as log:
             pool, pin = CurlPool(), Target("", "portal.test", log.port, ("127.0.0.1",)).pin
             url = f"http://portal.test:{log.port}/"
-            answer = await pool.get(url, Setup("chrome", pin, max_bytes=1000), Patience(5, 5))
+            answer = await pool.get(url, Setup("chrome", pin, max_bytes=1000), Patience(5, 5), Turn())
             await pool.close()
             return answer.body, log.headers[0]["Host"].partition(":")[0]
 
@@ -155,7 +156,9 @@ def test_a_handle_that_is_used_again_later_connects_nowhere_else() -> None:
             handle, multi = Handle(Setup("chrome", pin, max_bytes=1000)), AsyncCurl()
             handle.curl.setopt(CurlOpt.DNS_CACHE_TIMEOUT, 0)
             url = f"http://portal.test:{log.port}/"
-            bodies = [(await handle.get(url, Patience(5, 5), multi, CookieJar())).body for _ in range(2)]
+            bodies = [
+                (await handle.get(url, Patience(5, 5), Turn(), multi, CookieJar())).body for _ in range(2)
+            ]
             await multi.close()  # type: ignore[no-untyped-call]
             return bodies
 

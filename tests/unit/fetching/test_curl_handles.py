@@ -12,6 +12,7 @@ from sale_sofia.fetching.cookies import CookieJar
 from sale_sofia.fetching.curl_handles import Patience, Setup
 from sale_sofia.fetching.curl_pool import CurlPool
 from sale_sofia.resilience.errors import NetworkReset
+from sale_sofia.resilience.turn import Turn
 from unit.fetching.portal import Portal, fetch_once, fetcher, portal
 
 PATIENCE = Patience(5, 5)
@@ -148,10 +149,10 @@ def test_a_handle_is_used_again_and_only_so_many_are_kept() -> None:
         async with portal(cookie_portal) as log:
             pool = CurlPool()
             for _ in range(3):
-                await pool.get(log.url(), Setup("chrome", None, 1000), PATIENCE)
+                await pool.get(log.url(), Setup("chrome", None, 1000), PATIENCE, Turn())
             alone = pool.idle
             for limit in range(MOST_IDLE_HANDLES + 5):
-                await pool.get(log.url(), Setup("chrome", None, 2000 + limit), PATIENCE)
+                await pool.get(log.url(), Setup("chrome", None, 2000 + limit), PATIENCE, Turn())
             many = pool.idle
             await pool.close()
             return alone, many

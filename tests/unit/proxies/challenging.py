@@ -1,11 +1,12 @@
 """A portal that lets only browsers through, and somebody who goes along and notes what is asked for."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aiohttp import web
 
 from sale_sofia.fetching.base import Request
+from sale_sofia.resilience.turn import Turn
 from sale_sofia.simulator.challenge import CHALLENGE_PAGE, CHALLENGE_SCRIPT, SCRIPT_PATH, has_passed
 from unit.fetching.portal import Portal
 
@@ -26,10 +27,17 @@ class Escorted:
     seconds: float = 300.0
     forbidden: str = ""
     asked: list[str] = field(default_factory=list)
+    waited: float = 0.0
+
+    async def turn(self) -> Turn:
+        return Turn()
 
     async def may_ask(self, url: str) -> bool:
         self.asked.append(url)
         return not self.forbidden or self.forbidden not in url
+
+    def holds(self) -> bool:
+        return True
 
     def seconds_left(self) -> float:
         return self.seconds
@@ -71,4 +79,5 @@ def asking(
     log: Portal, escort: Escorted | None, path: str = "/advert", max_bytes: int = 1_000_000
 ) -> Request:
     host = f"127.0.0.1:{log.port}"
-    return Request(f"http://{host}{path}", frozenset({host}), 60.0, 60.0, max_bytes, escort=escort)
+    request = Request(f"http://{host}{path}", frozenset({host}), 60.0, 60.0, max_bytes)
+    return replace(request, escort=escort, browser_allowed=escort is not None)

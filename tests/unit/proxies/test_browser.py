@@ -1,6 +1,7 @@
 """One visit with a real Chromium: what it asks for, what it brings back, and how it ends."""
 
 import asyncio
+import socket
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -20,6 +21,7 @@ from sale_sofia.proxies.browser_cookies import browser_cookies, curl_line
 from sale_sofia.resilience.errors import (
     BodyTooLarge,
     CrawlError,
+    NetworkConnection,
     NetworkTimeout,
     PrivateAddress,
     ServiceBrowser,
@@ -43,12 +45,10 @@ def program() -> BrowserProgram:
     return BrowserProgram(chromium_or_skip(), 300.0)
 
 
-def visit(
-    program: BrowserProgram, challenger: Challenger, escort: Escorted, *, paid: bool = True, **more: object
-) -> Visit:
+def visit(program: BrowserProgram, challenger: Challenger, escort: Escorted, **more: object) -> Visit:
     async def run() -> Visit:
         async with portal(challenger.answer) as log:
-            return await program.visit(asking(log, escort, **more), [HAS], paid=paid)  # type: ignore[arg-type]
+            return await program.visit(asking(log, escort, **more), [HAS])  # type: ignore[arg-type]
 
     return asyncio.run(run())
 
@@ -58,8 +58,8 @@ def test_a_challenge_is_passed_with_nothing_asked_for_but_page_and_script(progra
     found = visit(program, challenger, escort)
     assert (found.response.status, found.response.body.decode()) == (200, ADVERT.decode("cp1251"))
     assert challenger.paths() == ["/advert", SCRIPT_PATH, "/advert"]
-    # The first request had its turn; each further one waited for its own.
-    assert [urlsplit(url).path for url in escort.asked] == [SCRIPT_PATH, "/advert"]
+    # Each request waited for a turn of its own.
+    assert [urlsplit(url).path for url in escort.asked] == ["/advert", SCRIPT_PATH, "/advert"]
     assert all(cookie.startswith("visitor=seven") for _, cookie, _ in challenger.seen)
     assert HAS in found.cookies
     assert any(b"\tpassed\t" in line for line in found.cookies)
@@ -70,7 +70,7 @@ def test_a_challenge_is_passed_with_nothing_asked_for_but_page_and_script(progra
 def test_what_robots_txt_forbids_is_not_asked_for(program: BrowserProgram) -> None:
     challenger = Challenger(pages={"/first": lambda: html(CHALLENGE_PAGE + GO_ON)}, closed=False)
     escort = Escorted(forbidden=SCRIPT_PATH)
-    found = visit(program, challenger, escort, paid=False, path="/first")
+    found = visit(program, challenger, escort, path="/first")
     assert (found.response.status, challenger.paths()) == (200, ["/first", "/advert"])
     assert [urlsplit(url).path for url in escort.asked] == ["/first", SCRIPT_PATH, "/advert"]
 
@@ -116,7 +116,7 @@ def test_more_than_a_page_has_ends_the_visit_at_once(program: BrowserProgram) ->
     async def run() -> None:
         async with portal(huge) as log:
             # So much time that only the size can end it.
-            await replace(program, seconds=3600.0).visit(asking(log, Escorted(3600.0)), [], paid=True)
+            await replace(program, seconds=3600.0).visit(asking(log, Escorted(3600.0)), [])
 
     with pytest.raises(BodyTooLarge):
         asyncio.run(run())
@@ -131,10 +131,83 @@ def test_a_redirect_to_another_host_leads_nowhere(program: BrowserProgram) -> No
             challenger = Challenger(pages=elsewhere(foreign.port))  # type: ignore[arg-type]
             async with portal(challenger.answer) as log:
                 with pytest.raises(PrivateAddress):
-                    await program.visit(asking(log, Escorted()), [], paid=True)
+                    await program.visit(asking(log, Escorted()), [])
 
     asyncio.run(run())
     assert other.seen == []
+
+
+def test_each_step_of_a_redirect_waits_for_its_turn(program: BrowserProgram) -> None:
+    steps = {f"/step{n}": lambda n=n: html(b"", 302, Location=f"/step{n + 1}") for n in range(3)}
+    challenger, escort = Challenger(pages=steps, closed=False), Escorted()
+    assert visit(program, challenger, escort, path="/step0").response.url.endswith("/step3")
+    assert [urlsplit(url).path for url in escort.asked] == challenger.paths() == [*steps, "/step3"]
+
+
+def test_a_step_that_gets_no_turn_is_not_taken(program: BrowserProgram) -> None:
+    steps = {f"/step{n}": lambda n=n: html(b"", 302, Location=f"/step{n + 1}") for n in range(3)}
+    challenger = Challenger(pages=steps, closed=False)
+    with pytest.raises(NetworkConnection):
+        visit(program, challenger, Escorted(forbidden="/step2"), path="/step0")
+    assert challenger.paths() == ["/step0", "/step1"]
+
+
+HOSTILE = """<html><script id="anubis_challenge"></script><script>
+const other = "127.0.0.1:OTHER", inside = `fetch("http://${other}/w"); new WebSocket("ws://${other}/w")`;
+const attempts = [
+  () => new WebSocket(`ws://${other}/`), () => new WebSocket(`ws://${location.host}/socket`),
+  () => fetch(`http://${other}/`, {mode: "no-cors"}), () => navigator.sendBeacon(`http://${other}/`, "x"),
+  () => new EventSource(`http://${other}/`), () => { new Image().src = `http://${other}/` },
+  () => new Worker(URL.createObjectURL(new Blob([inside]))),
+  () => new SharedWorker(URL.createObjectURL(new Blob([`fetch("http://${location.host}/shared")`]))),
+  () => navigator.serviceWorker.register("/service.js"),
+  () => { for (let n = 0; n < 3; n++) open(`/window${n}`) }, () => open(`http://${other}/`),
+  () => { const at = new RTCPeerConnection({iceServers: [{urls: "stun:127.0.0.1:UDP"}]});
+          at.createDataChannel("x"); at.createOffer().then(offer => at.setLocalDescription(offer)) },
+  () => open("file:///etc/hostname"), () => { location = "file:///etc/hostname" },
+  () => { location = `view-source:http://${location.host}/source` }, () => { location = "chrome://settings" },
+];
+for (const attempt of attempts) { try { attempt() } catch {} }
+alert("x"); setTimeout(() => { location = "/done" }, 1500)
+</script><link rel="preconnect" href="http://127.0.0.1:OTHER"><iframe src="http://127.0.0.1:OTHER/"></iframe>
+<iframe src="file:///etc/hostname"></iframe></html>"""
+
+
+def test_a_hostile_page_reaches_nobody_else_and_asks_for_nothing_out_of_turn(program: BrowserProgram) -> None:
+    reached: list[object] = []
+
+    async def run(packets: socket.socket) -> tuple[list[str], list[str]]:
+        other = await asyncio.start_server(lambda *streams: reached.append(streams), "127.0.0.1", 0)
+        page = HOSTILE.replace("OTHER", str(other.sockets[0].getsockname()[1]))
+        page = page.replace("UDP", str(packets.getsockname()[1]))
+        challenger, escort = (
+            Challenger(pages={"/advert": lambda: html(page.encode())}, closed=False),
+            Escorted(),
+        )
+        async with other, portal(challenger.answer) as log:
+            found = await program.visit(asking(log, escort), [])
+        assert found.response.url.endswith("/done")
+        return challenger.paths(), [urlsplit(url).path for url in escort.asked]
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as packets:
+        packets.bind(("127.0.0.1", 0))
+        packets.settimeout(0.0)
+        asked, turns = asyncio.run(run(packets))
+        with pytest.raises(BlockingIOError):
+            packets.recv(1)
+    assert (asked, turns, reached) == (["/advert", "/done"], ["/advert", "/done"], [])
+
+
+def test_a_page_that_begins_a_download_is_at_its_end(program: BrowserProgram) -> None:
+    page = b'<html><script id="anubis_challenge"></script><a download href="/file">x</a><script>'
+    page += b"setInterval(() => document.querySelector('a').click(), 50)</script></html>"
+    held = {"Content-Disposition": "attachment; filename=x"}
+    pages = {"/advert": lambda: html(page), "/file": lambda: web.Response(body=b"x", headers=held)}
+    challenger = Challenger(pages=pages, closed=False)
+    # So much time that only the download can end it.
+    with suppress(NetworkConnection):
+        assert visit(program, challenger, Escorted(3600.0)).response.body == page
+    assert challenger.paths()[0] == "/advert"
 
 
 def test_a_silent_portal_ends_with_the_time_of_the_page(program: BrowserProgram) -> None:
@@ -144,7 +217,7 @@ def test_a_silent_portal_ends_with_the_time_of_the_page(program: BrowserProgram)
 
     async def run() -> None:
         async with portal(silent) as log:
-            await program.visit(asking(log, Escorted(seconds=2.0)), [], paid=True)
+            await program.visit(asking(log, Escorted(seconds=2.0)), [])
 
     with pytest.raises(NetworkTimeout):
         asyncio.run(run())
@@ -160,7 +233,7 @@ def test_without_its_proxy_nothing_goes_out(
             route = Route(f"{proxy.scheme}://{proxy.place}", "s")
             request = replace(world.request(world.url()), route=route, escort=Escorted())
             with pytest.raises(ServiceProxy) as told:
-                await program.visit(request, [], paid=True)
+                await program.visit(request, [])
             return told.value, world.origins.sources()
 
     _, sources = asyncio.run(run())

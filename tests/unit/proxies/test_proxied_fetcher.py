@@ -207,7 +207,9 @@ def test_with_an_empty_pool_the_browser_goes_nowhere(certificates: Certificates,
             await memory.browser_helped("elsewhere", Clearance((), {}))
             one.fetcher.lane = BrowserLane(HOSTS[0], inner, BrowserProgram(chromium_or_skip(), 60.0), memory)
             with pytest.raises(NoProxyReady):
-                await one.fetcher.fetch(replace(one.world.request(URL), escort=Escorted()))
+                await one.fetcher.fetch(
+                    replace(one.world.request(URL), escort=Escorted(), browser_allowed=True)
+                )
             return one.world.origins.sources()
 
     assert asyncio.run(scenario()) == set()
