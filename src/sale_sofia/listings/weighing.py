@@ -13,8 +13,8 @@ from typing import Final
 from sale_sofia.config.reading import MOST_ATTRIBUTES, MOST_REOPENED
 from sale_sofia.listings.page_errors import HostilePage
 
-_STRETCH: Final = MOST_ATTRIBUTES + MOST_ATTRIBUTES // 2
-"""Bytes without a sign of a tag that are looked at closely: attributes of different names are longer."""
+_STRETCH: Final = 3 * MOST_ATTRIBUTES
+"""Bytes without a sign of a tag that are looked at closely: so many names that differ are not shorter."""
 _ATTRIBUTE: Final = (
     rb"[ \t\n\f\r/]*+[^ \t\n\f\r/>][^ \t\n\f\r/>=]*+"
     rb"(?:[ \t\n\f\r]*+=[ \t\n\f\r]*+(?:\"[^\"]*+\"|'[^']*+'|[^ \t\n\f\r>\"'][^ \t\n\f\r>]*+)?+)?+"
@@ -59,10 +59,8 @@ def refuse_hostile(body: bytes, limits: PageLimits) -> None:
 
 def _has_many_attributes(body: bytes) -> bool:
     """A tag with many attributes is long, and holds a `<` or a `>` at most inside of values."""
-    return any(
-        _MANY_ATTRIBUTES.search(body, start, end)
-        for sign in (b"<", b">")
-        for start, end in _stretches(body, sign)
+    return any(_MANY_ATTRIBUTES.match(body, start) for start, _ in _stretches(body, b"<")) or any(
+        _MANY_ATTRIBUTES.search(body, start, end) for start, end in _stretches(body, b">")
     )
 
 
