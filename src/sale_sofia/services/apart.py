@@ -4,7 +4,6 @@ import asyncio
 import os
 import select
 import signal
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -70,12 +69,12 @@ class Apart:
 
     async def _try(self, task: object, body: bytes) -> tuple[bool, Any]:
         with self._begun(task, body) as process:
-            await _heard(process.ear, self._bounds.patience)
+            await _heard(process.ear.fileno(), self._bounds.patience)
             return process.answer() or self._ended()
 
     def _try_now(self, task: object, body: bytes) -> tuple[bool, Any]:
         with self._begun(task, body) as process:
-            _heard_now(process.ear, self._bounds.patience)
+            _heard_now(process.ear.fileno(), self._bounds.patience)
             return process.answer() or self._ended()
 
     @contextmanager
@@ -115,7 +114,7 @@ def _result(answer: tuple[bool, Any]) -> Any:  # noqa: ANN401 - whatever the wor
     return what
 
 
-async def _heard(ear: socket.socket, seconds: float) -> None:
+async def _heard(ear: int, seconds: float) -> None:
     """Until something is heard, or it took too long. No task: this is waited for once a page."""
     loop = asyncio.get_running_loop()
     heard: asyncio.Future[None] = loop.create_future()
@@ -133,7 +132,7 @@ def _wake(waiting: asyncio.Future[None]) -> None:
         waiting.set_result(None)
 
 
-def _heard_now(ear: socket.socket, seconds: float) -> None:
+def _heard_now(ear: int, seconds: float) -> None:
     poll = select.poll()
     poll.register(ear, select.POLLIN)
     poll.poll(seconds * _MILLISECONDS)

@@ -145,7 +145,8 @@ def _live(work: Work, bounds: Bounds, desk: mmap.mmap, ear: socket.socket, paren
 def _done(work: Work, bounds: Bounds, desk: mmap.mmap, told: int, body: int) -> int:
     """Do what lies on the desk, and lay the answer there; returns its length."""
     signal.setitimer(signal.ITIMER_PROF, bounds.seconds)
-    answer = pickle.dumps(_answer(work, pickle.loads(desk[:told]), desk[told : told + body]))  # noqa: S301 - our own
+    done = _answer(work, pickle.loads(desk[:told]), desk[told : told + body])  # noqa: S301 - our own
+    answer = pickle.dumps(done, pickle.HIGHEST_PROTOCOL)
     signal.setitimer(signal.ITIMER_PROF, 0)
     desk[: len(answer)] = answer
     return len(answer)
