@@ -1,7 +1,8 @@
 """Pages made to be hard to parse, each of one shape and of any size.
 
 `SHAPES` names every shape: what a page of it holds between its head and its end, made for a number of bytes.
-A reader of pages may refuse one, and may never need more than a little longer for one twice as long.
+A reader of pages may refuse one, and may never need more than a little longer for one twice as long. `HIDDEN`
+are bad shapes that look harmless to who does not parse: only who can end the parser is safe from them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +15,8 @@ Shape = Callable[[int], str]
 
 def page(name: str, size: int) -> bytes:
     """A page of this shape with about so many bytes; it ends as a whole page does."""
-    return f"{HEAD}{SHAPES[name](max(0, size - len(HEAD) - len(END)))}{END}".encode()
+    shape = SHAPES.get(name) or HIDDEN[name]
+    return f"{HEAD}{shape(max(0, size - len(HEAD) - len(END)))}{END}".encode()
 
 
 def sizes(least: int = 10_000, most: int = 5_000_000) -> list[int]:
@@ -108,6 +110,9 @@ SHAPES: Mapping[str, Shape] = {
     "open links": _repeat("<a>"),
     "open links with blocks": _repeat("<a><div>"),
     "open fonts": _numbered("<font a=#>"),
+    "paragraphs after formatting": lambda size: (
+        "<p>" + _numbered("<b a=#>")(size // 2) + _repeat("<p>x")(size // 2)
+    ),
     "formatting under paragraphs": _halves(_numbered("<b a=#>"), _repeat("<p>")),
     "formatting over paragraphs": _repeat("<p><b><i><u>"),
     "formatting, few over many": lambda size: (
@@ -186,4 +191,11 @@ SHAPES: Mapping[str, Shape] = {
     "plaintext": _repeat("<plaintext>"),
     "images": _repeat("<img><br><hr>"),
     "inputs": _repeat("<input type=hidden>"),
+}
+
+HIDDEN: Mapping[str, Shape] = {
+    "attributes around tags": _between(
+        "<div ", _numbered('v#="<b>" ' + "".join(f"a{one}x# " for one in range(200))), "></div>"
+    ),
+    "formatting closed elsewhere": _numbered("<p><b a=#><object></b></object>"),
 }
