@@ -82,10 +82,7 @@ def _reopened(body: bytes, tags: int) -> int:
     Counted twice, as the first look is cheap and nearly always enough.
     """
     opened = len(_FORMATTING.findall(body))
-    if opened * (tags - opened) <= MOST_REOPENED:
-        return 0
-    left_open = _left_open(body)
-    return left_open * (tags - left_open)
+    return opened * tags if opened * tags <= MOST_REOPENED else _left_open(body) * tags
 
 
 def _left_open(body: bytes) -> int:
