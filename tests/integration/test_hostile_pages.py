@@ -64,7 +64,7 @@ def times_asked(front: Front, ids: list[str]) -> Counter[str]:
 
 
 def longest_silence(log: Path, site: str) -> float:
-    times = sorted(row["t"] for row in requests(log) if row["site"] == site)
+    times: list[float] = sorted(row["t"] for row in requests(log) if row["site"] == site)
     return max(after - before for before, after in itertools.pairwise(times))
 
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -23,6 +24,7 @@ from sale_sofia.scraping.assembly import RequestFor, make_fetcher, request_maker
 from sale_sofia.scraping.estimate import rate_per_minute
 from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.judging import Judge, page_of
+from sale_sofia.scraping.judging_apart import JudgeApart, page_bounds
 from sale_sofia.scraping.outcomes import Found, Gone, NotModified, Read
 from sale_sofia.scraping.politely import LeftAlone, NoMoreRequests, PoliteFetcher, polite_gate
 from sale_sofia.websites.base import Card, SearchPage
@@ -250,9 +252,11 @@ async def _probe(
         longest_wait=TURN_SECONDS,
         most=REQUESTS,
     )
+    judge = JudgeApart(Judge(site, site.config.proof), page_bounds(settings))
     try:
-        return await _Guest(settings, site, ways, polite, step).visit(rate)
+        return await _Guest(settings, site, ways, polite, judge, step).visit(rate)
     finally:
+        judge.close()
         await polite.gate.close()
 
 
@@ -264,7 +268,13 @@ class _Guest:
     """Looks at one portal as a person would who comes for the first time."""
 
     def __init__(
-        self, settings: Settings, site: TableSite, ways: Ways, polite: PoliteFetcher, step: Step
+        self,
+        settings: Settings,
+        site: TableSite,
+        ways: Ways,
+        polite: PoliteFetcher,
+        judge: JudgeApart,
+        step: Step,
     ) -> None:
         self._settings = settings
         self._site = site
@@ -274,7 +284,7 @@ class _Guest:
         starts = tuple(url for way in ways for url in way)
         self._request_for: RequestFor = request_maker(settings, site.config, starts)
         self._robots: RobotsGate = robots_gate(settings, polite, self._request_for, {})
-        self._judge = Judge(site, site.config.proof)
+        self._judge = judge
 
     async def visit(self, rate: float) -> Probe:
         """All of it, in at most `REQUESTS` requests."""
@@ -353,14 +363,16 @@ class _Guest:
         claim, before = Claim(0, kind, url, 1, 0), len(self._polite.answers)
         try:
             outcome, answer = await self._polite.ask(
-                self._request_for(url),
-                lambda response: (self._judge.outcome(claim, response, datetime.now(UTC)), response),
-                self._robots.allowed,
+                self._request_for(url), partial(self._judged, claim), self._robots.allowed
             )
         except CrawlError as error:
             came = self._polite.answers[-1] if len(self._polite.answers) > before else None
             return Look(what, url, _kind(error), _problem(error), _block(error), came)
         return self._good(what, outcome, answer)
+
+    async def _judged(self, claim: Claim, response: Response) -> tuple[Outcome, Response]:
+        """Judged where it can be ended: what comes of it may be read again here."""
+        return await self._judge.outcome(claim, response, datetime.now(UTC)), response
 
     def _good(self, what: str, outcome: Outcome, answer: Response) -> Look:
         page = page_of(outcome.claim, answer)
