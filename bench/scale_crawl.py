@@ -28,7 +28,7 @@ from sale_sofia.resilience.retry import RetryPolicy
 from sale_sofia.resilience.retry_budget import rules_at
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.frontier import Counts
-from sale_sofia.scraping.judging import Judge
+from sale_sofia.scraping.judging_apart import JudgeApart
 from sale_sofia.scraping.site_crawl import Shift, SiteCrawl
 from sale_sofia.scraping.urls import Target
 from sale_sofia.scraping.visit import Visitor
@@ -164,7 +164,7 @@ class Crawl:
     def _visitor(self, domain: Domain, fetcher: WorkerFetcher) -> Visitor:
         return Visitor(
             job_id=domain.name,
-            judge=cast("Judge", NoReading(domain.name)),
+            judge=cast("JudgeApart", NoReading(domain.name)),
             request_for=partial(request_for, seconds=self.settings.http_timeout),
             seconds=self.settings.task_timeout,
             longest_wait=self.settings.longest_polite_wait,

@@ -138,8 +138,8 @@ class NoReading:
     def __init__(self, domain: str) -> None:
         self.site = _Name(domain)
 
-    def outcome(self, claim: Claim, _response: Response, _at: datetime) -> Gone:
-        """See `Judge`."""
+    async def outcome(self, claim: Claim, _response: Response, _at: datetime) -> Gone:
+        """See `JudgeApart`."""
         return Gone(claim, "nothing is stored here")
 
 

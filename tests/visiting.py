@@ -24,8 +24,10 @@ from sale_sofia.resilience.retry import RetryPolicy
 from sale_sofia.resilience.retry_budget import MemoryRetryBudget
 from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.judging import Judge
+from sale_sofia.scraping.judging_apart import JudgeApart
 from sale_sofia.scraping.outcomes import Outcome
 from sale_sofia.scraping.visit import Visitor
+from sale_sofia.services.apart_process import Bounds
 from sale_sofia.simulator.render import render_world
 from sale_sofia.simulator.world import make_world
 from sale_sofia.websites.base import Site
@@ -36,6 +38,7 @@ NOW = 1_700_000_000.0
 RESET = "reset"
 SILENCE = "silence"
 Step = web.Response | str
+BOUNDS = Bounds(seconds=5, patience=60, memory=500_000_000, desk=2_000_000)
 GENEROUS = RetryBudgetRules(share=1.0, per_minute=0.0, most=10.0)
 
 
@@ -105,7 +108,7 @@ class Visiting:
         config = ResilienceConfig(breaker=breaker, retry=retry)
         return Visitor(
             job_id="job",
-            judge=Judge(self.site or get_scraper("imot.bg")),
+            judge=JudgeApart(Judge(self.site or get_scraper("imot.bg")), BOUNDS),
             request_for=self._request_for(frozenset(hosts)),
             seconds=self.seconds,
             longest_wait=1.0,
@@ -134,10 +137,11 @@ class Visiting:
         """The outcomes of visits made one after the other by one visitor."""
         hosts = [urlsplit(claim.url).netloc for claim in claims]
         fetcher = CurlFetcher("chrome", 5)
+        visitor = self.visitor(hosts, fetcher)
         try:
-            visitor = self.visitor(hosts, fetcher)
             return [await visitor.visit(claim) for claim in claims]
         finally:
+            await visitor.close()
             await fetcher.close()
 
 

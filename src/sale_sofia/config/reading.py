@@ -6,6 +6,14 @@ JSON_MOST_CHARACTERS: Final = 4_000_000
 """Characters of a page whose JSON is read: the largest seen has 1.2 million; in memory it is tenfold."""
 JSON_MOST_STRINGS: Final = 3
 """How many strings may hold each other before the JSON in them: portals use one."""
+MOST_ATTRIBUTES: Final = 1000
+"""Attributes of one tag: the parser compares each with all before it. Portals use some thirty."""
+MOST_REOPENED: Final = 1_000_000
+"""Elements that the parser may make of formatting which a page leaves open: 0.4 s, and 600 bytes each."""
+PAGE_PATIENCE: Final = 6
+"""Seconds by the clock for each that a page may compute: on a crowded machine its process gets few."""
+DESK_SLACK_BYTES: Final = 1_000_000
+"""Beside the bytes of a page: its address and headers, or all that its cards say."""
 REMEMBERED_TOWNS: Final = 64
 """Towns for which it is kept what other towns are called: a crawl meets few, a country has thousands."""
 REMEMBERED_LABELS: Final = 4096

@@ -181,6 +181,12 @@ class Settings(
         20_000, 10, 10_000_000, "tags", "Most tags in a page; the parser's time grows with their square."
     )
     max_page_options: int = whole(4000, 1, 1_000_000, "options", "Most <option> tags in a page.")
+    page_seconds: float = decimal(
+        5, 0.1, 600, "seconds", "Longest computing on one page; the process that reads it is ended."
+    )
+    page_memory_mb: int = whole(
+        500, 50, 100_000, "MB", "Most memory to read one page in; the process that reads it is ended."
+    )
 
     robots_obeyed: bool = switch(
         default=True, sentence="Stay away from what a portal's robots.txt disallows."

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 from sale_sofia.listings.page_errors import (
     EmptyPage,
-    HostilePage,
     PageTooLarge,
     TruncatedPage,
     UndecodablePage,
 )
+from sale_sofia.listings.weighing import PageLimits, refuse_hostile
 
 _DECLARED_CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
+_CHARSETS = frozenset({"windows-1251", "cp1251", "iso-8859-5", "koi8-r", "koi8-u", "ibm866", "cp866"})
+"""Beside UTF-8 those of Cyrillic pages, where a tag's signs are ASCII: Python knows others that hide them."""
 _HEAD_BYTES = 2048  # HTML: the declaration stands in the first 1024 bytes; portals put the title first
 _BEGINNING = 64  # bytes: a byte order mark and some white space
 _TAIL_CHARACTERS = 4096  # analytics snippets may follow the closing tag
@@ -27,15 +29,6 @@ _CYRILLIC = re.compile("[а-я]")
 
 
 Spans = tuple[tuple[bytes, bytes], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PageLimits:
-    """What a page may cost us before we refuse to parse it."""
-
-    max_bytes: int
-    max_tags: int
-    max_options: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +57,7 @@ class Page:
         self._refuse_size(limits)
         body = _without(self.body, skipped)
         text = decode(body, self.content_type)
-        _refuse_hostile(body, limits)
+        refuse_hostile(body, limits)
         if "</html" not in text[-_TAIL_CHARACTERS:].lower():
             raise TruncatedPage("the page does not end: </html> is missing")
         return text
@@ -123,7 +116,7 @@ def _as_declared(body: bytes, content_type: str | None) -> str:
         raise UndecodablePage("the page is not UTF-8 and declares no charset")
     if any(vowel[1:] in body and vowel in body for vowel in _UTF8_VOWELS):
         raise UndecodablePage(_MIXED)
-    for charset in charsets:
+    for charset in filter(_CHARSETS.__contains__, charsets):
         with suppress(UnicodeError, LookupError):  # not every codec raises the narrower UnicodeDecodeError
             return body.decode(charset)
     raise UndecodablePage(f"the page is neither UTF-8 nor the {charsets[0]} it declares")
@@ -149,12 +142,3 @@ def _reads_as_cp1251(text: str) -> bool:
 
 def _reads_as_latin(text: str) -> bool:
     return _READ_AS_LATIN in text and text.count(_READ_AS_LATIN) > _LONE_LATIN_SIGNS
-
-
-def _refuse_hostile(body: bytes, limits: PageLimits) -> None:
-    """Counted on the bytes: a tag's letters are the same in every charset a portal uses."""
-    tags = body.count(b"<")
-    if tags > limits.max_tags:
-        raise HostilePage(f"the page has {tags} tags; at most {limits.max_tags} are parsed")
-    if tags > limits.max_options and (options := body.lower().count(b"<option")) > limits.max_options:
-        raise HostilePage(f"the page has {options} <option>s; at most {limits.max_options} are parsed")

@@ -40,7 +40,7 @@ class PageTooLarge(UnreadablePage):
 
 
 class HostilePage(UnreadablePage):
-    """So many tags that parsing would take minutes."""
+    """Made so that parsing takes seconds or more memory than a page may: no use to try again."""
 
 
 class TruncatedPage(UnreadablePage):

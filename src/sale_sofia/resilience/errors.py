@@ -20,6 +20,7 @@ CrawlError               what next      tries  then
 ├── ParseError           skip           0      manual_review  an answer we cannot read: its bytes are kept
 │   ├── ParseJson        manual_review  0      manual_review  no JSON where JSON was promised
 │   ├── ParseHtml        backoff        all    manual_review  the text was lost, or cannot be trusted
+│   ├── ParseHostile     skip           0      manual_review  reading it costs more than a page may
 │   ├── ParseSelector    backoff        3      manual_review  the layout is not the one we know
 │   └── ParseOtherPage   skip           0      skip           another advert, or another website
 ├── ServiceError         open_circuit   all    skip           something of ours that the crawl leans on
@@ -157,6 +158,10 @@ class ParseHtml(ParseError):
 
     action = Action.BACKOFF
     attempts = None
+
+
+class ParseHostile(ParseError):
+    """To read the page would cost more than any page may, and would the next time."""
 
 
 class ParseSelector(ParseError):

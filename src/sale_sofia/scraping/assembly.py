@@ -23,6 +23,7 @@ from sale_sofia.resilience.retry import RetryPolicy
 from sale_sofia.resilience.retry_budget import MemoryRetryBudget, rules_at
 from sale_sofia.scraping.estimate import rate_per_minute
 from sale_sofia.scraping.judging import Judge
+from sale_sofia.scraping.judging_apart import JudgeApart, page_bounds
 from sale_sofia.scraping.politely import PoliteFetcher
 from sale_sofia.scraping.store import open_error_log
 from sale_sofia.scraping.urls import allowed_hosts
@@ -68,7 +69,7 @@ async def make_visitor(
     resilience = ResilienceConfig.from_settings(settings)
     return Visitor(
         job_id=job.id,
-        judge=Judge(get_scraper(job.site), config.proof),
+        judge=JudgeApart(Judge(get_scraper(job.site), config.proof), page_bounds(settings)),
         request_for=request_for,
         seconds=settings.task_timeout,
         longest_wait=settings.longest_polite_wait,

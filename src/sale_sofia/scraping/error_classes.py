@@ -16,7 +16,15 @@ from sale_sofia.data.errors import DatabaseBusy, DatabaseError
 from sale_sofia.data.errors import DatabaseCorrupt as CorruptFile
 from sale_sofia.data.sqlite_errors import explain
 from sale_sofia.fetching.base import Verdict, VerdictKind
-from sale_sofia.listings.page_errors import ForeignPage, LayoutChanged, NotAListing, PageError, UnreadablePage
+from sale_sofia.listings.page_errors import (
+    ForeignPage,
+    HostilePage,
+    LayoutChanged,
+    NotAListing,
+    PageError,
+    PageTooLarge,
+    UnreadablePage,
+)
 from sale_sofia.resilience import errors as tree
 from sale_sofia.resilience.errors import CrawlError, HttpBlocked
 from sale_sofia.services.errors import ServiceError as OwnServiceError
@@ -24,6 +32,8 @@ from sale_sofia.services.errors import ServiceError as OwnServiceError
 # The first class that fits is taken, so the particular stand before the general.
 _EXCEPTIONS: Final[Mapping[type[Exception], type[CrawlError]]] = {
     LayoutChanged: tree.ParseSelector,
+    HostilePage: tree.ParseHostile,
+    PageTooLarge: tree.ParseHostile,
     UnreadablePage: tree.ParseHtml,
     NotAListing: tree.ParseOtherPage,
     ForeignPage: tree.ParseOtherPage,

@@ -48,6 +48,8 @@ class Judge:
             if moved and isinstance(error, ParseSelector):
                 return Gone(claim, "redirected")  # to something else than results: there is no such search
             raise error from what
+        except MemoryError:
+            raise  # not for us to say: whoever set the limit knows what it means
         except Exception as what:
             # Our own mistake, on one page of many: a person must look, the others go on.
             raise ParseError(f"{type(what).__name__}: {what}") from what

@@ -106,7 +106,7 @@ async def _crawl(
     stack.callback(metrics.close)
     stack.callback(metrics.collector.foretell)  # a lane ends long before an open circuit does
     visitor = await make_visitor(settings, config, job, tools, metrics.collector)
-    stack.push_async_callback(visitor.gate.close)
+    stack.push_async_callback(visitor.close)
 
     visitors = visitors_for(settings, job.site)
 

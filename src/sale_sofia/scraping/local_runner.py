@@ -115,7 +115,7 @@ class LocalRunner:
         try:
             finished = await crawl.run()
         finally:
-            await crawl.visitor.gate.close()
+            await crawl.visitor.close()
             if crawl.metrics is not None:
                 await asyncio.to_thread(crawl.metrics.close)
         if finished:

@@ -88,7 +88,7 @@ class PoliteFetcher:
         return await self.ask(request, _answered)
 
     async def ask(
-        self, request: Request, read: Callable[[Response], Found], may_ask: MayAsk | None = None
+        self, request: Request, read: Callable[[Response], Awaitable[Found]], may_ask: MayAsk | None = None
     ) -> Found:
         """What `read` makes of the answer; the gate hears how that went.
 
@@ -107,7 +107,7 @@ class PoliteFetcher:
             request = replace(request, url=found.url)
         return found
 
-    async def _turn(self, request: Request, read: Callable[[Response], Found]) -> Found | _Moved:
+    async def _turn(self, request: Request, read: Callable[[Response], Awaitable[Found]]) -> Found | _Moved:
         if self.sent >= self.most:
             raise NoMoreRequests(f"not asked: {self.sent} requests were made, and no more are")
         async with self.gate.request(self.domain, self.longest_wait) as entry:
@@ -130,18 +130,18 @@ class PoliteFetcher:
         budget = TimeoutBudget(seconds + self.longest_wait, time.monotonic)
         return GateEscort(self.gate, entry, budget, seconds)
 
-    async def _answer(self, request: Request, read: Callable[[Response], Found]) -> Found | _Moved:
+    async def _answer(self, request: Request, read: Callable[[Response], Awaitable[Found]]) -> Found | _Moved:
         self.sent += 1
         response = await self.fetcher.fetch(replace(request, follow_redirects=False))
         self.answers.append(response)
         following = redirect_of(response.status, response.headers, response.url)
-        return _Moved(following) if following else read(response)
+        return _Moved(following) if following else await read(response)
 
     async def close(self) -> None:
         """It is another's."""
 
 
-def _answered(response: Response) -> Response:
+async def _answered(response: Response) -> Response:
     if response.status == HTTPStatus.TOO_MANY_REQUESTS:
         raise HttpRateLimit(f"{response.url}: answered {response.status}")
     if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -24,6 +25,7 @@ from sale_sofia.scraping.assembly import RequestFor, make_fetcher, request_maker
 from sale_sofia.scraping.estimate import rate_per_minute
 from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.judging import Judge, page_of
+from sale_sofia.scraping.judging_apart import JudgeApart, page_bounds
 from sale_sofia.scraping.outcomes import Found, Gone, NotModified, Read
 from sale_sofia.scraping.politely import NoMoreRequests, PoliteFetcher, polite_gate
 from sale_sofia.websites.base import Card, SearchPage
@@ -252,9 +254,11 @@ async def _probe(
         most_redirects=settings.fetch_max_redirects,
         most=REQUESTS,
     )
+    judge = JudgeApart(Judge(site, site.config.proof), page_bounds(settings))
     try:
-        return await _Guest(settings, site, ways, polite, step).visit(rate)
+        return await _Guest(settings, site, ways, polite, judge, step).visit(rate)
     finally:
+        judge.close()
         await polite.gate.close()
 
 
@@ -266,7 +270,13 @@ class _Guest:
     """Looks at one portal as a person would who comes for the first time."""
 
     def __init__(
-        self, settings: Settings, site: TableSite, ways: Ways, polite: PoliteFetcher, step: Step
+        self,
+        settings: Settings,
+        site: TableSite,
+        ways: Ways,
+        polite: PoliteFetcher,
+        judge: JudgeApart,
+        step: Step,
     ) -> None:
         self._settings = settings
         self._site = site
@@ -276,7 +286,7 @@ class _Guest:
         starts = tuple(url for way in ways for url in way)
         self._request_for: RequestFor = request_maker(settings, site.config, starts)
         self._robots: RobotsGate = robots_gate(settings, polite, self._request_for, {})
-        self._judge = Judge(site, site.config.proof)
+        self._judge = judge
 
     async def visit(self, rate: float) -> Probe:
         """All of it, in at most `REQUESTS` requests."""
@@ -356,14 +366,16 @@ class _Guest:
             if not await self._robots.allowed(url):
                 return Look(what, url, "not allowed", "not asked: robots.txt does not allow it")
             outcome, answer = await self._polite.ask(
-                self._request_for(url),
-                lambda response: (self._judge.outcome(claim, response, datetime.now(UTC)), response),
-                self._robots.allowed,
+                self._request_for(url), partial(self._judged, claim), self._robots.allowed
             )
         except CrawlError as error:
             came = self._polite.answers[-1] if len(self._polite.answers) > before else None
             return Look(what, url, _kind(error), _problem(error), _block(error), came)
         return self._good(what, outcome, answer)
+
+    async def _judged(self, claim: Claim, response: Response) -> tuple[Outcome, Response]:
+        """Judged where it can be ended: what comes of it may be read again here."""
+        return await self._judge.outcome(claim, response, datetime.now(UTC)), response
 
     def _good(self, what: str, outcome: Outcome, answer: Response) -> Look:
         page = page_of(outcome.claim, answer)

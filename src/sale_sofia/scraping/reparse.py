@@ -16,14 +16,20 @@ from sale_sofia.data.listings import SaveResult, Sighting, save_listings
 from sale_sofia.data.news import release_adverts
 from sale_sofia.data.pages import PageRecord, latest_pages
 from sale_sofia.fetching.archive import ArchiveDamaged, PageArchive
+from sale_sofia.listings.model import Listing
 from sale_sofia.listings.normalise import normalise_seen
 from sale_sofia.listings.page import Page
 from sale_sofia.listings.page_errors import PageError
+from sale_sofia.listings.raw import FieldSeen
 from sale_sofia.monitoring.drift_counts import Example, FactCounts
 from sale_sofia.monitoring.drift_floors import are_met, floors_of
 from sale_sofia.scraping.card_facts import fill_from_cards
 from sale_sofia.scraping.observing import count_facts
+from sale_sofia.scraping.reading_apart import ReadersApart, readers_apart
+from sale_sofia.websites.base import Site
 from sale_sofia.websites.registry import get_scraper
+
+_Read = tuple[Listing, Mapping[str, FieldSeen]]
 
 
 @dataclass(slots=True)
@@ -66,12 +72,15 @@ def reparse_pages(
 ) -> Reparsed:
     """The same for these pages of adverts."""
     done, read = Reparsed(), defaultdict[str, _ReadAgain](_ReadAgain)
-    for records_batch in _batches(iter(records), batch):
-        sightings = [one for record in records_batch if (one := _read(archive, record, done, read))]
-        saved = database.run_write(partial(_save, sightings=sightings))
-        done.pages += len(records_batch)
-        done.changed += sum(result != "unchanged" for result in saved)
-        progress(len(records_batch))
+    with readers_apart(_listing, get_settings()) as readers:
+        for records_batch in _batches(iter(records), batch):
+            sightings = [
+                one for record in records_batch if (one := _read(archive, record, done, read, readers))
+            ]
+            saved = database.run_write(partial(_save, sightings=sightings))
+            done.pages += len(records_batch)
+            done.changed += sum(result != "unchanged" for result in saved)
+            progress(len(records_batch))
     for site, again in read.items():
         if are_met(again.facts, floors_of(get_scraper(site).config)):
             database.run_write(partial(_let_go, site=site, read=again.external_ids))
@@ -100,13 +109,21 @@ def _batches(records: Iterator[PageRecord], size: int) -> Iterator[list[PageReco
         yield batch
 
 
+def _listing(site: Site, page: Page) -> _Read:
+    return normalise_seen(site.listing(page))
+
+
 def _read(
-    archive: PageArchive, record: PageRecord, done: Reparsed, read: Mapping[str, _ReadAgain]
+    archive: PageArchive,
+    record: PageRecord,
+    done: Reparsed,
+    read: Mapping[str, _ReadAgain],
+    readers: ReadersApart[_Read],
 ) -> Sighting | None:
     site = get_scraper(record.site)
     try:
         body = archive.get(record.digest)
-        listing, seen = normalise_seen(site.listing(Page(record.url, body, record.content_type)))
+        listing, seen = readers.read(site, Page(record.url, body, record.content_type))
     except (ArchiveDamaged, FileNotFoundError):
         done.missing += 1
         return None

@@ -34,7 +34,8 @@ from sale_sofia.resilience.retry import GiveUp, RetryAt, RetryPolicy
 from sale_sofia.resilience.retry_budget import RetryBudget
 from sale_sofia.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.judging import Judge, page_of
+from sale_sofia.scraping.judging import page_of
+from sale_sofia.scraping.judging_apart import JudgeApart
 from sale_sofia.scraping.outcomes import Failed, Found, Gone, Kept, Later, NotModified, Outcome, Read
 
 log: Final = logging.getLogger(__name__)
@@ -71,7 +72,7 @@ class Visitor:
     """Visits pages of one portal for one job. Every page comes to an `Outcome`; no page raises."""
 
     job_id: str
-    judge: Judge
+    judge: JudgeApart
     request_for: Callable[[str], Request]
     seconds: float
     """What one visit may take, waiting for its turn included."""
@@ -92,6 +93,11 @@ class Visitor:
     def domain(self) -> str:
         """The name under which the portal is known everywhere."""
         return self.judge.site.name
+
+    async def close(self) -> None:
+        """Visit no more: end the process that reads, and let go of what the gate holds."""
+        self.judge.close()
+        await self.gate.close()
 
     async def visit(self, claim: Claim) -> Outcome:
         """What came of the page."""
@@ -196,7 +202,7 @@ class Visitor:
 
     async def _judged(self, claim: Claim, response: Response) -> Found | Read | NotModified | Gone:
         try:
-            return self.judge.outcome(claim, response, datetime.fromtimestamp(self.clock(), UTC))
+            return await self.judge.outcome(claim, response, datetime.fromtimestamp(self.clock(), UTC))
         except HttpBlocked as block:
             # Perhaps seen only now, by what is missing on the page: the way it came by was not good.
             await response.disprove(block.block_kind or "blocked")

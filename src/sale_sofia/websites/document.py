@@ -10,6 +10,7 @@ from typing import Any
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from sale_sofia.config.site_links import CARD, JsonTable, Link, RowsTable
+from sale_sofia.listings.weighing import PageLimits, refuse_hostile
 from sale_sofia.websites.json_data import (
     joined,
     json_texts,
@@ -49,13 +50,20 @@ class Document:
     """One page, read many times: the tree, rows and JSON are made when first needed, and once."""
 
     def __init__(
-        self, text: str, *, url: str, rows: RowsTables, sources: Mapping[str, JsonTable] | None = None
+        self,
+        text: str,
+        *,
+        url: str,
+        rows: RowsTables,
+        limits: PageLimits,
+        sources: Mapping[str, JsonTable] | None = None,
     ) -> None:
         self.text = text
         self.url = url
         self.id = ""
         self.is_json = text.startswith(("{", "["))
         self._page = Card(rows)
+        self._limits = limits
         self._sources = sources or {}
         self._json: dict[str, Any] = {}
         self._streams: dict[str, str] = {}
@@ -111,8 +119,13 @@ class Document:
 
     def _json_texts(self, link: Link, card: Card | None) -> list[str]:
         data = (card and card.data) if link.json_ == CARD else self.json(link.json_ or "")
-        read = markup_text if link.markup else squeezed_lines
+        read = self._markup_text if link.markup else squeezed_lines
         return [] if data is None else [read(text) for text in json_texts(data, link)]
+
+    def _markup_text(self, html: str) -> str:
+        """What stands in JSON was not weighed with the page: it may spell its tags as escapes."""
+        refuse_hostile(html.encode(), self._limits)
+        return markup_text(html)
 
     def json(self, name: str) -> Any:  # noqa: ANN401 - whatever the page holds
         """The JSON of this name; None where the page has none."""

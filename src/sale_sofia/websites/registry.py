@@ -4,7 +4,7 @@ from functools import cache
 
 from sale_sofia.config.settings import get_settings
 from sale_sofia.config.site_config import available_sites, load_site_config
-from sale_sofia.listings.page import PageLimits
+from sale_sofia.listings.weighing import PageLimits
 from sale_sofia.websites.table_site import TableSite
 
 AVAILABLE_SITES = available_sites()

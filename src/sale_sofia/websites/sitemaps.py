@@ -7,8 +7,9 @@ from functools import partial
 from html import unescape
 
 from sale_sofia.config.site_config import SitemapTable
-from sale_sofia.listings.page import Page, PageLimits, decode_json
+from sale_sofia.listings.page import Page, decode_json
 from sale_sofia.listings.page_errors import LayoutChanged, PageTooLarge, TruncatedPage
+from sale_sofia.listings.weighing import PageLimits
 from sale_sofia.websites.addresses import absolute
 from sale_sofia.websites.base import Card, CardReading, SearchPage
 

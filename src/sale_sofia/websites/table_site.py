@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from sale_sofia.config.site_config import IdSplit, SiteConfig, SiteConfigError
 from sale_sofia.config.site_links import FieldTable, RowsTable
 from sale_sofia.listings.model import FACTS
-from sale_sofia.listings.page import Page, PageLimits
+from sale_sofia.listings.page import Page
 from sale_sofia.listings.page_errors import (
     ForeignPage,
     LayoutChanged,
@@ -19,6 +19,7 @@ from sale_sofia.listings.page_errors import (
 )
 from sale_sofia.listings.parsers import NAMED_BY_FIELD, PARSERS
 from sale_sofia.listings.raw import RawListing
+from sale_sofia.listings.weighing import PageLimits
 from sale_sofia.websites.addresses import absolute, host_of, is_of, path_of
 from sale_sofia.websites.base import PageKind, SearchPage
 from sale_sofia.websites.document import Document
@@ -90,7 +91,8 @@ class TableSite:
         """The page ready to be read; one of another website is refused."""
         self._refuse_foreign(host_of(page.url))
         text = self._text(page)
-        document = Document(text, url=page.url, rows=self.config.listing.rows, sources=self.config.json_)
+        listing, sources = self.config.listing, self.config.json_
+        document = Document(text, url=page.url, rows=listing.rows, sources=sources, limits=self._limits)
         if address := first_text(document, self.config.address):
             self._refuse_foreign(host_of(absolute(page.url, address)))
         return document

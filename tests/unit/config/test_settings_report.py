@@ -78,6 +78,8 @@ UNITS = {
     "MAX_PAGE_BYTES": "bytes",
     "MAX_PAGE_TAGS": "tags",
     "MAX_PAGE_OPTIONS": "options",
+    "PAGE_SECONDS": "seconds",
+    "PAGE_MEMORY_MB": "MB",
     "ROBOTS_OBEYED": "switch",
     "ROBOTS_CACHE_SECONDS": "seconds",
     "ROBOTS_ERROR_CACHE_SECONDS": "seconds",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sale_sofia.listings.page import Page, PageLimits, decode
+from sale_sofia.listings.page import Page, decode
 from sale_sofia.listings.page_errors import (
     EmptyPage,
     HostilePage,
@@ -13,6 +13,7 @@ from sale_sofia.listings.page_errors import (
     TruncatedPage,
     UndecodablePage,
 )
+from sale_sofia.listings.weighing import PageLimits
 
 LIMITS = PageLimits(max_bytes=10_000, max_tags=500, max_options=50)
 CP1251_META = '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">'

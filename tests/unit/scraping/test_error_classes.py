@@ -7,6 +7,7 @@ from sale_sofia.listings.page_errors import (
     HostilePage,
     LayoutChanged,
     PageError,
+    PageTooLarge,
     UndecodablePage,
     WrongListing,
 )
@@ -58,7 +59,8 @@ def test_a_page_that_may_be_read_is_no_error(kind: VerdictKind) -> None:
     [
         (LayoutChanged, tree.ParseSelector),
         (EmptyPage, tree.ParseHtml),
-        (HostilePage, tree.ParseHtml),
+        (HostilePage, tree.ParseHostile),
+        (PageTooLarge, tree.ParseHostile),
         (UndecodablePage, tree.ParseHtml),
         (WrongListing, tree.ParseOtherPage),
         (ForeignPage, tree.ParseOtherPage),

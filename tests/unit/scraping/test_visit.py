@@ -223,6 +223,7 @@ def test_whoever_led_to_a_captcha_hears_of_it_though_it_looked_like_a_page(tmp_p
             visitor = Visiting(tmp_path).visitor([log.host], fetcher)
             for _ in range(3):
                 await visitor.visit(listing(log.url("").rstrip("/")))
+            await visitor.close()
             await fetcher.close()
             return fetcher.blocks
 

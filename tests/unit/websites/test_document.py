@@ -7,8 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from sale_sofia.config.site_links import JsonTable, Link, RowsTable
+from sale_sofia.listings.weighing import PageLimits
 from sale_sofia.websites.document import Card, Document, Texts
 
+LIMITS = PageLimits(max_bytes=10_000_000, max_tags=500, max_options=50)
 PUSH = r"self\.__next_f\.push\(\[1,\s*"
 
 
@@ -21,6 +23,7 @@ def document(body: str, rows: RowsTable | None = None, **sources: JsonTable) -> 
         f"<html><body>{body}</body></html>",
         url="https://x/1",
         rows={"params": rows} if rows else {},
+        limits=LIMITS,
         sources=sources,
     )
 

@@ -5,8 +5,9 @@ import gzip
 import pytest
 
 from sale_sofia.config.site_config import SitemapTable
-from sale_sofia.listings.page import Page, PageLimits
+from sale_sofia.listings.page import Page
 from sale_sofia.listings.page_errors import LayoutChanged, PageError, PageTooLarge, TruncatedPage
+from sale_sofia.listings.weighing import PageLimits
 from sale_sofia.websites.base import SearchPage
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.sitemaps import read_sitemap

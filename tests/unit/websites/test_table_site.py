@@ -9,8 +9,9 @@ import pytest
 from sale_sofia.config.site_config import CONFIG_FOLDER, SiteConfigError, load_site_config
 from sale_sofia.fetching.base import Response
 from sale_sofia.listings.normalise import normalise
-from sale_sofia.listings.page import Page, PageLimits
+from sale_sofia.listings.page import Page
 from sale_sofia.listings.page_errors import LayoutChanged, RemovedListing, WrongListing
+from sale_sofia.listings.weighing import PageLimits
 from sale_sofia.resilience.errors import ParseError
 from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.judging import Judge

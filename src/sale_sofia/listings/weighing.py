@@ -1,0 +1,95 @@
+"""What a page would cost the parser, told from its bytes before it is parsed.
+
+The parser is worse than linear in what is counted here. Counting is not parsing: who hides the one inside the
+other is not seen, and is ended by the limits of the process that reads pages.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from sale_sofia.config.reading import MOST_ATTRIBUTES, MOST_REOPENED
+from sale_sofia.listings.page_errors import HostilePage
+
+_STRETCH: Final = 3 * MOST_ATTRIBUTES
+"""Bytes without a sign of a tag that are looked at closely: so many names that differ are not shorter."""
+_ATTRIBUTE: Final = (
+    rb"[ \t\n\f\r/]*+[^ \t\n\f\r/>][^ \t\n\f\r/>=]*+"
+    rb"(?:[ \t\n\f\r]*+=[ \t\n\f\r]*+(?:\"[^\"]*+\"|'[^']*+'|[^ \t\n\f\r>\"'][^ \t\n\f\r>]*+)?+)?+"
+)
+_MANY_ATTRIBUTES: Final = re.compile(
+    rb"</?[a-zA-Z][^ \t\n\f\r/>]*+(?:%b){%d}" % (_ATTRIBUTE, MOST_ATTRIBUTES + 1)
+)
+# Only what has attributes: of those that are alike the parser opens three again, of different ones all.
+_FORMATTING: Final = re.compile(
+    rb"<[bBiIsSuUeEtTcCfFnN](?:|[mM]|[tT]|[iI][gG]|[oO][dD][eE]|[oO][nN][tT]|[oO][bB][rR]"
+    rb"|[mM][aA][lL][lL]|[tT][rR][iI][kK][eE]|[tT][rR][oO][nN][gG])[ \t\n\f\r/]"
+)
+_FORMATTING_ENDS: Final = re.compile(
+    rb"<(/?)(b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[ \t\n\f\r/>]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PageLimits:
+    """What a page may cost us before we refuse to parse it."""
+
+    max_bytes: int
+    max_tags: int
+    max_options: int
+
+
+def refuse_hostile(body: bytes, limits: PageLimits) -> None:
+    """Raises `HostilePage` for markup on which the parser would spend seconds.
+
+    Counted on the bytes: a tag's letters are the same in every charset a portal uses.
+    """
+    tags = body.count(b"<")
+    if tags > limits.max_tags:
+        raise HostilePage(f"the page has {tags} tags; at most {limits.max_tags} are parsed")
+    if tags > limits.max_options and (options := body.lower().count(b"<option")) > limits.max_options:
+        raise HostilePage(f"the page has {options} <option>s; at most {limits.max_options} are parsed")
+    if _has_many_attributes(body):
+        raise HostilePage(f"a tag of the page has more than {MOST_ATTRIBUTES} attributes")
+    if tags * tags > 4 * MOST_REOPENED and _reopened(body, tags) > MOST_REOPENED:
+        raise HostilePage(f"the page leaves tags open that would be opened again {MOST_REOPENED} times")
+
+
+def _has_many_attributes(body: bytes) -> bool:
+    """A tag with many attributes is long, and holds a `<` or a `>` at most inside of values."""
+    return any(_MANY_ATTRIBUTES.match(body, start) for start, _ in _stretches(body, b"<")) or any(
+        _MANY_ATTRIBUTES.search(body, start, end) for start, end in _stretches(body, b">")
+    )
+
+
+def _stretches(body: bytes, sign: bytes) -> Iterator[tuple[int, int]]:
+    """Where a long time no such sign stands; found by steps of that length, not by looking at each sign."""
+    place = 0
+    while (end := place + _STRETCH) < len(body):
+        last = body.rfind(sign, place + 1, end + 1)
+        if last < 0:
+            last = body.find(sign, end)
+            last = len(body) if last < 0 else last
+            yield place, last
+        place = last
+
+
+def _reopened(body: bytes, tags: int) -> int:
+    """At most so many elements come of formatting that is left open: each may be opened again in each block.
+
+    Counted twice, as the first look is cheap and nearly always enough.
+    """
+    opened = len(_FORMATTING.findall(body))
+    return opened * tags if opened * tags <= MOST_REOPENED else _left_open(body) * tags
+
+
+def _left_open(body: bytes) -> int:
+    """The most tags of formatting that are open at once."""
+    still_open: Counter[bytes] = Counter()
+    most = 0
+    for end, name in _FORMATTING_ENDS.findall(body.lower()):
+        still_open[name] = max(0, still_open[name] - 1) if end else still_open[name] + 1
+        most = max(most, still_open.total())
+    return most

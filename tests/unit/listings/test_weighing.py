@@ -1,0 +1,57 @@
+"""Pages made to be hard to parse are refused before they are, whatever their shape; others are not."""
+
+import time
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from hostile_shapes import SHAPES, page
+from sale_sofia.listings.page_errors import HostilePage
+from sale_sofia.listings.weighing import PageLimits, refuse_hostile
+
+LIMITS = PageLimits(max_bytes=8_000_000, max_tags=20_000, max_options=4000)
+SIZE = 1_000_000
+SLOW_SECONDS = 2.0
+"""Of computing: refused, or parsed in less."""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_shape_takes_long(shape: str) -> None:
+    body = page(shape, SIZE)
+    begun = time.process_time()
+    try:
+        refuse_hostile(body, LIMITS)
+    except HostilePage:
+        pass
+    else:
+        LexborHTMLParser(body.decode())
+    assert time.process_time() - begun < SLOW_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("shape", "size", "why"),
+    [
+        ("attributes", 10_000, "more than 1000 attributes"),
+        ("attributes of an end tag", 10_000, "more than 1000 attributes"),
+        ("attributes split by slashes", 10_000, "more than 1000 attributes"),
+        ("attributes after quotes", 10_000, "more than 1000 attributes"),
+        ("numbered formatting over paragraphs", 60_000, "opened again 1000000 times"),
+        ("open fonts", 60_000, "opened again 1000000 times"),
+    ],
+)
+def test_what_is_wrong_is_said(shape: str, size: int, why: str) -> None:
+    with pytest.raises(HostilePage, match=why):
+        refuse_hostile(page(shape, size), LIMITS)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        '<p><i class="icon-#"></i><b id=#>x</b><a href="/#">y</a></p>',
+        '<div class="a" id="b#" data-json="{&quot;a&quot;: 1}" title="a > b">x</div>',
+        "<script>for (i = 0; i<n; i++) { a = b / c; d = 'e' ; f(g, h); }</script>",
+    ],
+)
+def test_an_ordinary_page_is_let_through(piece: str) -> None:
+    body = "".join(piece.replace("#", str(number)) for number in range(2000)).encode()
+    refuse_hostile(body, LIMITS)
