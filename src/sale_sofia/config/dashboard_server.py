@@ -34,6 +34,11 @@ DASHBOARD_TRY_SECONDS: Final = 1.0
 """How long whoever gave a wrong password waits for the next try; doubled by each further one."""
 DASHBOARD_TRY_MOST_SECONDS: Final = 300.0
 """Longest such wait: some 300 tries a day, too few to guess 8 characters."""
+DASHBOARD_TRY_TOGETHER_SECONDS: Final = 10.0
+"""Longest wait for what others gave wrong: whoever has very many addresses has some 9 000 tries a day together,
+and the owner, at a new browser, waits no longer than this for a turn."""
+DASHBOARD_KNOWN_SECONDS: Final = 90 * 86_400.0
+"""How long a browser that once gave the password is known by it, and waits for its own wrong tries alone."""
 DASHBOARD_TRIES_FORGOTTEN_SECONDS: Final = 3600.0
 """Wrong tries before a pause as long as this count no more."""
 DASHBOARD_TRIES_KNOWN: Final = 10_000

@@ -74,6 +74,7 @@ DEFAULTS = {
     "FLOWER_PASSWORD": None,
     "DASHBOARD_PASSWORD": None,
     "DASHBOARD_PASSWORD_FILE": None,
+    "DASHBOARD_TRUSTED_PROXIES": None,
     "SITES_DIR": None,
     "BACKUP_DIR": None,
     "BACKUP_KEEP": 7,
@@ -339,6 +340,18 @@ def test_beyond_the_range_is_refused(name: str, beyond: float, monkeypatch: pyte
             "DATA_DIR",
             "~no-such-user/x",
             "'~no-such-user/x' is not allowed; a folder's path, without '?' (folder).",
+        ),
+        (
+            "DASHBOARD_TRUSTED_PROXIES",
+            "127.0.0.1, proxy.internal",
+            "'127.0.0.1, proxy.internal' is not allowed; addresses or networks such as 127.0.0.1 or "
+            "10.0.0.0/8, with commas between them (addresses).",
+        ),
+        (
+            "DASHBOARD_TRUSTED_PROXIES",
+            "10.0.0.1/8",
+            "'10.0.0.1/8' is not allowed; addresses or networks such as 127.0.0.1 or "
+            "10.0.0.0/8, with commas between them (addresses).",
         ),
     ],
 )
