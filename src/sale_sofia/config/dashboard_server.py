@@ -1,5 +1,6 @@
 """Limits of the dashboard's server and of the demo it shows; each says its unit and why."""
 
+from collections.abc import Mapping
 from typing import Final
 
 DASHBOARD_HOST: Final = "127.0.0.1"
@@ -14,6 +15,13 @@ DASHBOARD_POLL_SECONDS: Final = 0.1
 """Time between two looks at a server that starts, and at whether it still runs."""
 DASHBOARD_STOP_SECONDS: Final = 10.0
 """Time it has to leave before it is killed: it has nothing to finish, pages write in transactions."""
+DASHBOARD_ENVIRONMENT: Final[Mapping[str, str]] = {
+    "MALLOC_ARENA_MAX": "2",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+"""What its libraries read when they are loaded. Left to themselves they take address space for what a page never
+needs (64 MB for each thread, 1 GB for the first table), and under a limit on it there is none for the flats."""
 DASHBOARD_MOST_UPLOAD_MB: Final = 1
 """Largest upload in MB; no page asks for a file."""
 DASHBOARD_MOST_MESSAGE_MB: Final = 50

@@ -5,6 +5,9 @@ from typing import Final
 ADVERTS_AT_ONCE: Final = 2_000
 """Adverts that are fetched from the database in one go: few enough to hold, many enough to be quick."""
 
+PHOTOS_REMEMBERED: Final = 1
+"""Photos of each flat that are kept in memory: a card shows one, and a flat's own page reads all of them."""
+
 LISTS_REMEMBERED: Final = 20_000
 """Short lists ("south, east") that are decoded once; most adverts share a few hundred of them."""
 

@@ -59,7 +59,10 @@ def read_histories(connection: Connection) -> dict[int, AdvertHistory]:
     """The history of every advert that was one; what turned out to be no flat of its own is left out."""
     events = _by_listing(connection, _events())
     points = _by_listing(connection, _points())
-    return {row.id: _history(row, events[row.id], points[row.id]) for row in _stream(connection, _adverts())}
+    return {
+        row.id: _history(row, events.pop(row.id, ()), points.pop(row.id, ()))
+        for row in _stream(connection, _adverts())
+    }
 
 
 def _adverts() -> Select[Any]:

@@ -15,6 +15,7 @@ import httpx
 
 from sale_sofia.config.dashboard_server import (
     DASHBOARD_ASK_SECONDS,
+    DASHBOARD_ENVIRONMENT,
     DASHBOARD_HOST,
     DASHBOARD_POLL_SECONDS,
     DASHBOARD_PORT,
@@ -120,7 +121,7 @@ def start_dashboard(settings: Settings, host: str, port: int, environ: Mapping[s
             stdin=subprocess.PIPE,  # it ends when this end of the pipe is gone, however we die
             stdout=log,
             stderr=subprocess.STDOUT,
-            env=dict(environ),
+            env={**environ, **DASHBOARD_ENVIRONMENT},
             start_new_session=True,  # a Ctrl-C at the terminal is ours to pass on
         )
     return DashboardServer(process, host, port, path)
