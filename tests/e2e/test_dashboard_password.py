@@ -81,7 +81,7 @@ class EmptyPage(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"<!doctype html><title>x</title><body>")
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *_: object) -> None:
         pass
 
 

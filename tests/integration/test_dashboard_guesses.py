@@ -1,4 +1,4 @@
-"""Passwords that are guessed at a running dashboard: slowed down, whatever the guesser says of its address."""
+"""Passwords guessed at a running dashboard: slowed down, whatever the guesser says of its address."""
 
 import math
 import time
@@ -46,17 +46,6 @@ def guess(guarded: Dashboard, source: str, addresses: Iterator[str]) -> tuple[in
     return looked_at, 1 + int(math.log2(1 + seconds)) + int(seconds / LONGEST_TOGETHER)
 
 
-def test_who_makes_up_addresses_is_slowed_down_and_keeps_nobody_out(guarded: Dashboard) -> None:
-    looked_at, most = guess(guarded, "127.0.0.1", (f"10.1.0.{one}" for one in range(TRIES)))
-    assert 1 <= looked_at <= most < TRIES
-    # Through a proxy that is believed, or was made up beyond it, guesses are slowed down together.
-    looked_at, most = guess(guarded, "127.0.0.9", (f"10.2.0.{one}, 10.9.0.1" for one in range(TRIES)))
-    assert looked_at <= most < TRIES
-    owner = give(guarded, PASSWORD, "127.0.0.3", {})
-    assert owner.status_code == 429
-    assert int(owner.headers["retry-after"]) <= LONGEST_TOGETHER
-
-
 def test_only_a_proxy_that_was_named_is_believed(guarded: Dashboard) -> None:
     answers = {source: _admitted(guarded, source) for source in ("127.0.0.9", "127.0.0.1")}
     assert "Secure" in answers["127.0.0.9"].headers["set-cookie"]
@@ -68,3 +57,14 @@ def _admitted(guarded: Dashboard, source: str) -> httpx.Response:
     while (answer := give(guarded, PASSWORD, source, BEHIND_A_PROXY)).status_code == 429:
         time.sleep(int(answer.headers["retry-after"]))
     return answer
+
+
+def test_who_makes_up_addresses_is_slowed_down_and_keeps_nobody_out(guarded: Dashboard) -> None:
+    looked_at, most = guess(guarded, "127.0.0.1", (f"10.1.0.{one}" for one in range(TRIES)))
+    assert 1 <= looked_at <= most < TRIES
+    # Through a proxy that is believed, or was made up beyond it, guesses are slowed down together.
+    looked_at, most = guess(guarded, "127.0.0.9", (f"10.2.0.{one}, 10.9.0.1" for one in range(TRIES)))
+    assert looked_at <= most < TRIES
+    owner = give(guarded, PASSWORD, "127.0.0.3", {})
+    assert owner.status_code == 429
+    assert int(owner.headers["retry-after"]) <= LONGEST_TOGETHER

@@ -73,7 +73,7 @@ async def _warmed(app: st.App) -> AsyncIterator[None]:
 
 def serve(host: str, port: int) -> None:
     """Serve the pages until SIGTERM, or until standard input ends: the command that started it is gone."""
-    # The server under Streamlit hears of it in no other way; unset, it would believe every user of this machine.
+    # The server under Streamlit hears of it in no other way; unset, it would believe all of this machine.
     os.environ["FORWARDED_ALLOW_IPS"] = ",".join(_spelled(state.settings().dashboard_trusted_proxies or ()))
     threading.Thread(target=_stop_at_end, daemon=True).start()
     application().run(config=options(host, port))

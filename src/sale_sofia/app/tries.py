@@ -35,7 +35,7 @@ class _Wrong(NamedTuple):
 
 
 class Tries:
-    """Wrong tries of each sender and of all strangers together; of very many the longest silent are forgotten.
+    """Wrong tries of each sender and of all strangers together; of very many the oldest are forgotten.
 
     Who has many addresses is slowed down by what all of them tried; that wait is short, so that nobody can
     keep the owner out for long.

@@ -20,8 +20,8 @@ DASHBOARD_ENVIRONMENT: Final[Mapping[str, str]] = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "OPENBLAS_NUM_THREADS": "1",
 }
-"""What its libraries read when they are loaded. Left to themselves they take address space for what a page never
-needs (64 MB for each thread, 1 GB for the first table), and under a limit on it there is none for the flats."""
+"""What its libraries read when they are loaded. Left to themselves they take address space for what no page
+needs (64 MB for each thread, 1 GB for the first table); under a limit on it none is left for the flats."""
 DASHBOARD_MOST_UPLOAD_MB: Final = 1
 """Largest upload in MB; no page asks for a file."""
 DASHBOARD_MOST_MESSAGE_MB: Final = 50
@@ -43,8 +43,8 @@ DASHBOARD_TRY_SECONDS: Final = 1.0
 DASHBOARD_TRY_MOST_SECONDS: Final = 300.0
 """Longest such wait: some 300 tries a day, too few to guess 8 characters."""
 DASHBOARD_TRY_TOGETHER_SECONDS: Final = 10.0
-"""Longest wait for what others gave wrong: whoever has very many addresses has some 9 000 tries a day together,
-and the owner, at a new browser, waits no longer than this for a turn."""
+"""Longest wait for what others gave wrong: whoever has very many addresses has some 9 000 tries a day, and
+the owner, in a new browser, waits no longer than this for a turn."""
 DASHBOARD_KNOWN_SECONDS: Final = 90 * 86_400.0
 """How long a browser that once gave the password is known by it, and waits for its own wrong tries alone."""
 DASHBOARD_TRIES_FORGOTTEN_SECONDS: Final = 3600.0

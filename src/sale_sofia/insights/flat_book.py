@@ -9,6 +9,7 @@ from sale_sofia.config.insights import PHOTOS_REMEMBERED, REREAD_SHARE
 from sale_sofia.data.changed_adverts import Traces, advert_properties, changed_adverts, look
 from sale_sofia.insights.flat_rows import read_flats
 from sale_sofia.insights.flats import Flat
+from sale_sofia.insights.sparing import sparing
 
 NOTHING: Final[Mapping[int, Flat]] = {}
 
@@ -49,7 +50,7 @@ class FlatBook:
         }
 
     def _hold(self, kept: Mapping[int, Flat], read: Iterable[Flat]) -> None:
-        new = {flat.property_id: flat for flat in read}
+        new = {flat.property_id: flat for flat in sparing(read)}
         gone = [] if not kept else [flat for number, flat in self.flats.items() if number not in kept]
         whose = dict(self.whose) if kept else {}
         for flat in gone:

@@ -13,6 +13,7 @@ from sale_sofia.config.market import EVENTS_AT_ONCE
 from sale_sofia.data.history_schema import market_events
 from sale_sofia.data.market import WITHDRAWN
 from sale_sofia.data.schema import listings, price_points
+from sale_sofia.insights.sparing import sparing
 
 
 class Spell(NamedTuple):
@@ -61,7 +62,7 @@ def read_histories(connection: Connection) -> dict[int, AdvertHistory]:
     points = _by_listing(connection, _points())
     return {
         row.id: _history(row, events.pop(row.id, ()), points.pop(row.id, ()))
-        for row in _stream(connection, _adverts())
+        for row in sparing(_stream(connection, _adverts()))
     }
 
 

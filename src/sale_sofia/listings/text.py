@@ -22,7 +22,7 @@ _OBEYED = re.compile(f"[{''.join(map(re.escape, map(chr, OBEYED)))}]")
 def without_controls(text: str) -> str:
     """The text without signs that a terminal would obey; the very same text where there is none.
 
-    What parted words still does, and every end of a line is `\n`.
+    What parted words still does, and all ends of lines are alike.
     """
     if _OBEYED.search(text) is None:
         return text
@@ -30,7 +30,7 @@ def without_controls(text: str) -> str:
 
 
 def one_line_end(text: str) -> str:
-    """The text with `\n` at each end of a line, whichever machine it was written on."""
+    """The text with one sign at each end of a line, whichever machine it was written on."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from sale_sofia.config.settings import MIN_PYTHON, Settings, SettingsError, get_settings, load_settings
+from sale_sofia.config.settings_networks import NETWORKS_ALLOWED
 
 DEFAULTS = {
     "PARALLEL_SCRAPING": False,
@@ -344,14 +345,12 @@ def test_beyond_the_range_is_refused(name: str, beyond: float, monkeypatch: pyte
         (
             "DASHBOARD_TRUSTED_PROXIES",
             "127.0.0.1, proxy.internal",
-            "'127.0.0.1, proxy.internal' is not allowed; addresses or networks such as 127.0.0.1 or "
-            "10.0.0.0/8, with commas between them (addresses).",
+            f"'127.0.0.1, proxy.internal' is not allowed; {NETWORKS_ALLOWED} (addresses).",
         ),
         (
             "DASHBOARD_TRUSTED_PROXIES",
             "10.0.0.1/8",
-            "'10.0.0.1/8' is not allowed; addresses or networks such as 127.0.0.1 or "
-            "10.0.0.0/8, with commas between them (addresses).",
+            f"'10.0.0.1/8' is not allowed; {NETWORKS_ALLOWED} (addresses).",
         ),
     ],
 )
