@@ -31,12 +31,13 @@ class _Lines:
 
     def _more(self) -> bytes:
         seconds = self._until - time.monotonic()
-        if seconds <= 0:
-            raise TimeoutError("it did not answer in time")
         if self._left <= 0:
             raise OSError("it does not stop speaking")
-        self._sock.settimeout(seconds)
-        got = self._sock.recv(MAIL_READ_BYTES)
+        try:
+            self._sock.settimeout(seconds)
+            got = self._sock.recv(MAIL_READ_BYTES)
+        except (TimeoutError, ValueError):  # a wait of less than nothing is none
+            raise TimeoutError("it did not answer in time") from None
         self._left -= len(got)
         return got
 
@@ -54,7 +55,7 @@ class _Server(smtplib.SMTP):
     def getreply(self) -> tuple[int, bytes]:
         """One answer; after a change to TLS nothing counts that was said before it."""
         if self.file is None and self.sock is not None:
-            self.file = _Lines(self.sock, self._until)  # type: ignore[assignment]
+            self.file = _Lines(self.sock, self._until)
         return super().getreply()
 
 

@@ -111,7 +111,7 @@ def send(port: int, scheme: str = "mailto", more: str = "") -> str:
         (polite(last=drip(b"250")), "it did not answer in time"),
         (polite(last=pour(b"250-x\r\n" * 1000)), "it does not stop speaking"),
         (polite(mail=b"999 \x1b[31m\x1b]0;owned\x07 no\r\n"), "999 [31m ]0;owned no"),
-        (polite(hello=b"\x1b[2J\r\n"), "[2J"),
+        (polite(hello=b"\x1b[2J\r\n"), "the mail server says -1"),
         (polite(rcpt=b"550 " + b"y" * 7000 + b"\r\n"), "yyy"),
         (polite(data=b"" , last=lambda connection: connection.close()), "cannot be reached"),
     ],
@@ -157,7 +157,7 @@ def test_words_before_the_key_do_not_count_after_it(tmp_path: Path) -> None:
     def injected(connection: socket.socket) -> None:
         connection.sendall(b"220 loopback\r\n")
         connection.recv(4096)
-        connection.sendall(b"250 STARTTLS\r\n")
+        connection.sendall(b"250-loopback\r\n250 STARTTLS\r\n")
         connection.recv(4096)
         connection.sendall(b"220 go on\r\n250 AUTH PLAIN\r\n235 in\r\n" + b"250 fine\r\n" * 5)
         with context.wrap_socket(connection, server_side=True) as secure:

@@ -71,7 +71,7 @@ def ask(
 
     async def send() -> httpx.Response:
         transport = httpx.ASGITransport(gate, client=(host, 5000))
-        headers = {"cookie": f"{ANOTHERS}; {name}={cookie}".encode("latin-1")} if cookie else {}
+        headers = {b"cookie": f"{ANOTHERS}; {name}={cookie}".encode("latin-1")} if cookie else {}
         async with httpx.AsyncClient(
             transport=transport, base_url="http://house", headers=headers
         ) as browser:
