@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -25,6 +26,10 @@ class LoopbackOllama:
     """How long a slow answer takes."""
     questions: list[dict[str, Any]] = field(default_factory=list)
     health_checks: int = 0
+    complaint: bytes = b""
+    """What it says in place of its models."""
+    others: int = 0
+    """Models beside ours."""
     port: int = 0
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -66,7 +71,10 @@ class LoopbackOllama:
 
     async def _tags(self, _: web.Request) -> web.Response:
         self.health_checks += 1
-        return web.json_response({"models": [{"model": MODEL, "name": MODEL, "digest": self.digest}]})
+        if self.complaint:
+            return web.Response(body=self.complaint, status=500, content_type="application/json")
+        names = [*(f"model-{number}" for number in range(self.others)), MODEL]
+        return web.json_response({"models": [{"model": one, "digest": self.digest} for one in names]})
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         question = await request.json()
@@ -148,7 +156,73 @@ async def _format_ignored(
     return says("Жилището е чудесно! Ето какво мисля за него: **условията** са добри.")
 
 
+async def _endless(_: LoopbackOllama, request: web.Request, _question: Question) -> web.StreamResponse:
+    """An answer of a gigabyte."""
+    return await _poured(request, b'{"message": {"content": "', b" " * 1_000_000, times=1000)
+
+
+async def _dripping(server: LoopbackOllama, request: web.Request, _question: Question) -> web.StreamResponse:
+    return await _poured(request, b"{", b" ", times=10_000, pause=server.seconds / 100)
+
+
+def _packed() -> bytes:
+    """Two hundred megabytes in two hundred kilobytes."""
+    packer = zlib.compressobj(wbits=31)
+    return b"".join([*(packer.compress(b" " * 1_000_000) for _ in range(200)), packer.flush()])
+
+
+async def _bomb(_: LoopbackOllama, _request: web.Request, _question: Question) -> web.StreamResponse:
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    return web.Response(body=_packed(), headers=headers)
+
+
+async def _poured(
+    request: web.Request, first: bytes, then: bytes, *, times: int, pause: float = 0.0
+) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    await response.prepare(request)
+    try:
+        await response.write(first)
+        for _ in range(times):
+            await response.write(then)
+            await asyncio.sleep(pause)
+    except ConnectionError:
+        pass
+    return response
+
+
+def _sends(body: bytes, status: int = 200, **headers: str) -> Manner:
+    """The same to every question."""
+
+    async def manner(_: LoopbackOllama, _request: web.Request, _question: Question) -> web.StreamResponse:
+        return web.Response(body=body, status=status, headers={"Content-Type": "application/json", **headers})
+
+    return manner
+
+
+HOSTILE: Mapping[str, Manner] = {
+    "endless": _endless,
+    "dripping": _dripping,
+    "bomb": _bomb,
+    "nested": _sends(b'{"message": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
+    "a list": _sends(b"[1, 2]"),
+    "nothing": _sends(b"null"),
+    "other types": _sends(b'{"message": {"role": 7, "content": {"a": []}}}'),
+    "no message": _sends(b'{"done": true}'),
+    "not JSON": _sends(b"\x1b]0;owned\x07<html>"),
+    "elsewhere": _sends(b"", 302, Location="http://127.0.0.1:9/"),
+    "escape codes": _sends(b'{"error": "\\u001b[31m\\u202e' + b"x" * 100_000 + b'"}', 500),
+    "nested words": _sends(
+        b'{"message": {"role": "assistant", "content": "' + b"[" * 200_000 + b'"}, "done": true}'
+    ),
+    "long quote": _sends(
+        b'{"message": {"role": "assistant", "content": "{\\"condition\\": {\\"value\\": \\"renovated\\",'
+        b' \\"quote\\": \\"' + b"a " * 400_000 + b'\\"}}"}, "done": true}'
+    ),
+}
+"""Answers that mean harm."""
 _MANNERS: Mapping[str, Manner] = {
+    **HOSTILE,
     "right": _right,
     "wrong_enum": _wrong_enum,
     "invented": _invented,

@@ -1,7 +1,9 @@
-"""The password in a real browser: asked once, kept for the browser's session, and out of reach of scripts."""
+"""The password in a real browser: asked once, kept for the browser's session, and out of reach of others."""
 
 import re
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,29 @@ from dashboards import Dashboard, running_dashboard
 
 PASSWORD = "correct horse"  # noqa: S105 - of this test
 expect.set_options(timeout=PATIENCE_MS)
+STRANGERS = ("127.0.0.1", "evil.localhost")
+"""Pages of another program of this machine, to which browsers send cookies of all ports, and of elsewhere."""
+TRY_ALL = """async (url) => {
+  const socket = await new Promise((resolve) => {
+    const one = new WebSocket(url.replace("http", "ws") + "/_stcore/stream", ["streamlit"]);
+    one.onopen = () => resolve("open");
+    one.onerror = () => resolve("refused");
+  });
+  const ask = (path, options) => fetch(url + path, {credentials: "include", ...options})
+    .then((answer) => answer.type === "opaque" ? "not to be read" : answer.status, () => "refused");
+  const form = {method: "POST", mode: "no-cors", body: new URLSearchParams({password: "wrong horse"})};
+  const frame = document.createElement("iframe");
+  await new Promise((resolve) => {
+    frame.onload = resolve; frame.src = url + "/today"; document.body.append(frame);
+  });
+  return {
+    socket, read: await ask("/", {}), host: await ask("/_stcore/host-config", {}),
+    upload: await ask("/_stcore/upload_file/a/b", {method: "PUT", body: "x"}),
+    remove: await ask("/_stcore/upload_file/a/b", {method: "DELETE"}),
+    forms: [await ask("/", form), await ask("/", form)],
+  };
+}"""
+"""All that a page can have a browser do without being asked."""
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +70,61 @@ def test_a_login_is_kept_over_reloads_and_in_new_tabs(browser: Browser, guarded:
     with window(browser, guarded.url) as stranger:
         stranger.page.goto(guarded.url)
         assert _is_asked(stranger)
+
+
+class EmptyPage(BaseHTTPRequestHandler):
+    """A page of somebody else; its scripts are given by the test."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>x</title><body>")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """A server of somebody else."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), EmptyPage) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_pages_of_others_can_do_nothing_with_a_login(
+    browser: Browser, guarded: Dashboard, port: int, name: str
+) -> None:
+    origin = f"http://{name}:{port}/"
+    with window(browser, guarded.url) as opened:
+        opened.page.goto(guarded.url)
+        _give(opened, PASSWORD)
+        opened.settle()
+        stranger = opened.page.context.new_page()
+        stranger.goto(origin)
+        told = stranger.evaluate(TRY_ALL, guarded.url)
+        no = dict.fromkeys(("socket", "read", "host", "upload", "remove"), "refused")
+        assert told == {**no, "forms": ["not to be read"] * 2}
+        assert [one.url for one in stranger.frames[1:]] == ["chrome-error://chromewebdata/"]
+        stranger.goto(origin)
+        stranger.evaluate(FORM, [guarded.url, PASSWORD])
+        expect(stranger.get_by_text("A page of another address asked for this")).to_be_visible()
+        opened.reload()
+        assert not _is_asked(opened)
+    with window(browser, guarded.url) as owner:  # no wrong try of a page is one of the buyer's
+        owner.page.goto(guarded.url)
+        _give(owner, PASSWORD)
+        owner.settle()
+
+
+FORM = """([url, password]) => {
+  document.body.innerHTML = '<form method="post"><input name="password"></form>';
+  const form = document.forms[0];
+  form.action = url; form.password.value = password; form.submit();
+}"""
 
 
 def _is_asked(opened: Window) -> bool:

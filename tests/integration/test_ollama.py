@@ -1,13 +1,15 @@
 """Enrichment against an Ollama of our own: nothing invented is stored, whatever it answers."""
 
 import asyncio
+import re
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ollama_server import LoopbackOllama
+from ollama_server import HOSTILE, LoopbackOllama
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.descriptions import load_read, read_disagreements, unread_listings
@@ -237,3 +239,36 @@ def test_without_the_model_nobody_asks_it(database: Database) -> None:
     with LoopbackOllama(TRUTH) as server:
         read_all(database, Summary())
     assert (server.questions, server.health_checks) == ([], 0)
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+@pytest.mark.parametrize("manner", HOSTILE)
+def test_a_hostile_server_costs_its_answer_and_nothing_else(database: Database, manner: str) -> None:
+    add(database, 1, OPEN_TEXT)
+    before = peak_megabytes()
+    with LoopbackOllama(TRUTH, manner=manner) as server:
+        summary = enrich(database, server, ollama_timeout=1.0)
+    assert (summary.asked + summary.failed, summary.answered) == (1, 0)
+    assert "condition" not in attributes(database) or attributes(database)["condition"]["value"] is None
+    assert attributes(database)["orientation"]["method"] == "rules"
+    assert len(server.questions) <= 2  # one repair; a failure is not asked again
+    assert peak_megabytes() - before < 90  # the server is in this process and needs some too
+
+
+def test_what_it_says_of_itself_is_told_in_one_short_line(database: Database) -> None:
+    add(database, 1, OPEN_TEXT)
+    words = b'{"error": "\\u001b[31m\\u202e' + b"x" * 100_000 + b'"}'
+    with LoopbackOllama(TRUTH, complaint=words) as server:
+        summary = enrich(database, server)
+    assert re.fullmatch(rf"Ollama at {server.url} does not answer: \[31mx{{100,300}}…", summary.model)
+
+
+def test_it_may_have_ten_thousand_other_models(database: Database) -> None:
+    add(database, 1, OPEN_TEXT)
+    with LoopbackOllama(TRUTH, others=10_000) as server:
+        summary = enrich(database, server)
+    assert (summary.asked, summary.answered, summary.model) == (1, 1, "used")

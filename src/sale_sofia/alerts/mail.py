@@ -1,14 +1,16 @@
 """Plain mail. Apprise gives a mail another Message-ID with every try; ours keeps the one of its message.
 
-By that id mailboxes and people recognise a mail that came twice. All else is Apprise's own: what its URL
-means, how the mail is written, how the server is spoken to.
+By that id mailboxes and people recognise a mail that came twice. What its URL means and how the mail is
+written is Apprise's own; a server that drips or never ends its answers is not waited for.
 """
 
 import smtplib
+from contextlib import suppress
 from email import policy
 from email.parser import Parser
 from typing import Any, Final
 
+from sale_sofia.alerts.mail_server import STARTTLS, connect, tls_context
 from sale_sofia.alerts.wording import Text
 
 _DOMAIN: Final = "sale-sofia.invalid"
@@ -30,22 +32,25 @@ def send_mail(service: Any, text: Text, uid: str, answers: str | None) -> None: 
     Raises:
         MailRefused, OSError, smtplib.SMTPException: it has not, or nobody knows.
     """
-    from apprise.plugins.email.smtp import AppriseSMTPController  # noqa: PLC0415 - slow to load
+    recipient, mail = _written(service, text, uid, answers)
+    server = connect(service)
+    try:
+        _introduce(server, service)
+        refused = server.sendmail(service.from_addr[1], [recipient], mail)
+    finally:
+        with suppress(OSError, smtplib.SMTPException):  # what it says to a farewell changes nothing
+            server.quit()
+        server.close()
+    if refused:
+        raise MailRefused(f"the server refused the reader: {refused[recipient]}")
 
-    with AppriseSMTPController(
-        host=service.smtp_host,
-        port=service.port,
-        secure_mode=service.secure_mode,
-        user=service.user,
-        password=service.password,
-        verify_certificate=service.verify_certificate,
-        socket_connect_timeout=service.socket_connect_timeout,
-    ) as smtp:
-        recipient, mail = _written(service, text, uid, answers)
-        connection: Any = smtp._socket  # noqa: SLF001 - the controller's own way hides why a mail is refused
-        refused = connection.sendmail(service.from_addr[1], [recipient], mail)
-        if refused:
-            raise MailRefused(f"the server refused the reader: {refused[recipient]}")
+
+def _introduce(server: smtplib.SMTP, service: Any) -> None:  # noqa: ANN401 - Apprise's
+    """With a key where the URL asks for one: a server that offers none gets neither password nor mail."""
+    if service.secure_mode == STARTTLS:
+        server.starttls(context=tls_context(service))
+    if service.user and service.password:
+        server.login(service.user, service.password)
 
 
 def _written(service: Any, text: Text, uid: str, answers: str | None) -> tuple[str, str]:  # noqa: ANN401

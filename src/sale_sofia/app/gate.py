@@ -14,11 +14,17 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from sale_sofia.app.tries import Tries
+from sale_sofia.app.tries import Sender, Tries, stranger
 from sale_sofia.app.words import NAMES, PARAMETER, Language, dictionary
-from sale_sofia.config.dashboard_server import DASHBOARD_LOGIN_MOST_BYTES, DASHBOARD_LOGIN_SECONDS
+from sale_sofia.config.dashboard_server import (
+    DASHBOARD_KNOWN_SECONDS,
+    DASHBOARD_LOGIN_MOST_BYTES,
+    DASHBOARD_LOGIN_SECONDS,
+)
 
 COOKIE: Final = "sale_sofia_login"
+KNOWN: Final = "sale_sofia_known"
+"""Opens nothing: by it a browser that once gave the password is told from the strangers who guess it."""
 HEALTH: Final = "/_stcore/health"
 """Says that the server answers, and nothing else."""
 _NOT_ADMITTED: Final = 4401
@@ -34,7 +40,7 @@ _HEADERS: Final = {
         "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
         "frame-ancestors 'none'; base-uri 'none'"
     ),
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",  # with none at all a browser does not say of which page a form is
     "x-content-type-options": "nosniff",
 }
 
@@ -44,14 +50,21 @@ class PasswordGate:
 
     A login is a signed moment of its end in a cookie that scripts cannot read and that the browser forgets
     when it is closed. The key is made anew at every start and holds the password, which is stored nowhere.
+    Waits are measured by a clock that nobody sets.
     """
 
-    def __init__(self, app: ASGIApp, password: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        password: str,
+        clock: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._app = app
         self._password = password.encode()
         self._key = hmac.digest(token_bytes(32), self._password, "sha256")
         self._clock = clock
-        self._tries = Tries(clock)
+        self._tries = Tries(steady)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass it on, or answer it."""
@@ -66,40 +79,45 @@ class PasswordGate:
     async def _answer(self, request: Request) -> Response:
         if request.method != "POST":
             return _form(request, 401)
-        who, given = request.client.host if request.client else "", await _given(request)
+        given, sender = await _given(request), self._sender(request)
         # Nothing is waited for from here on: of many tries at once only the first is looked at.
-        if wait := self._tries.wait_of(who):
+        if wait := self._tries.wait_of(sender):
             return _form(request, 429, "gate.wait", {"retry-after": str(wait)})
         if not hmac.compare_digest(given, self._password):
-            self._tries.note_wrong(who)
+            self._tries.note_wrong(sender)
             return _form(request, 401, "gate.wrong")
-        self._tries.forget(who)
+        self._tries.forget(sender)
         return self._admit(request)
+
+    def _sender(self, request: Request) -> Sender:
+        known = self._said(request, KNOWN)
+        return Sender(known, known=True) if known else stranger(request.client.host if request.client else "")
 
     def _admit(self, request: Request) -> Response:
         """Back to the address that was asked for, with a login."""
         answer = RedirectResponse(_own_address(request), status_code=303, headers=_HEADERS)
-        answer.set_cookie(
-            COOKIE,
-            self._login(int(self._clock() + DASHBOARD_LOGIN_SECONDS)),
-            httponly=True,
-            samesite="strict",
-            secure=request.url.scheme == "https",
-        )
+        until = int(self._clock() + DASHBOARD_LOGIN_SECONDS)
+        secure = request.url.scheme == "https"
+        for name, said, age in (
+            (COOKIE, f"{until}.{token_hex(16)}", None),
+            (KNOWN, token_hex(16), int(DASHBOARD_KNOWN_SECONDS)),
+        ):
+            signed = f"{said}.{self._signature(name, said)}"
+            answer.set_cookie(name, signed, max_age=age, httponly=True, samesite="strict", secure=secure)
         return answer
 
-    def _login(self, until: int) -> str:
-        said = f"{until}.{token_hex(16)}"
-        return f"{said}.{self._signature(said)}"
+    def _signature(self, cookie: str, said: str) -> str:
+        return hmac.new(self._key, f"{cookie}={said}".encode(), sha256).hexdigest()
 
-    def _signature(self, said: str) -> str:
-        return hmac.new(self._key, said.encode(), sha256).hexdigest()
+    def _said(self, request: HTTPConnection, cookie: str) -> str:
+        """What our cookie of this name says; nothing where another has written it."""
+        said, _, signature = request.cookies.get(cookie, "").rpartition(".")
+        ours = hmac.compare_digest(signature.encode(), self._signature(cookie, said).encode())
+        return said if ours else ""
 
     def _is_admitted(self, scope: Scope) -> bool:
-        said, _, signature = HTTPConnection(scope).cookies.get(COOKIE, "").rpartition(".")
-        if not hmac.compare_digest(signature.encode(), self._signature(said).encode()):
-            return False
-        return self._clock() < int(said.partition(".")[0])
+        said = self._said(HTTPConnection(scope), COOKIE)
+        return bool(said) and self._clock() < int(said.partition(".")[0])
 
 
 async def _given(request: Request) -> bytes:

@@ -1,5 +1,6 @@
 """The dashboard's entry: what all pages share, and which there are. `sale-sofia dashboard` runs it."""
 
+import logging
 from pathlib import Path
 
 import streamlit as st
@@ -8,6 +9,7 @@ from sale_sofia.app.navigation import pages
 from sale_sofia.app.visitor import greet
 from sale_sofia.app.words import LANGUAGES, NAMES, PARAMETER, language, say
 
+log = logging.getLogger(__name__)
 STYLE = Path(__file__).with_name("style.css")
 
 
@@ -18,7 +20,11 @@ def main() -> None:
     st.html(STYLE)
     _language_switch()
     greet(language())
-    page.run()
+    try:
+        page.run()
+    except MemoryError:
+        log.warning("too little memory for the page %s", page.url_path)
+        st.error(say("app.memory"))
 
 
 def _language_switch() -> None:

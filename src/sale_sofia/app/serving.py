@@ -1,10 +1,11 @@
 """The dashboard's server as a program, started by `sale-sofia dashboard` as serving HOST PORT."""
 
+import ipaddress
 import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -15,9 +16,11 @@ from starlette.middleware import Middleware
 from sale_sofia.app import state
 from sale_sofia.app.gate import PasswordGate
 from sale_sofia.app.own_hosts import OwnHosts
+from sale_sofia.app.own_pages import OwnPages
 from sale_sofia.app.warming import warm
 from sale_sofia.config.dashboard_server import DASHBOARD_MOST_MESSAGE_MB, DASHBOARD_MOST_UPLOAD_MB
 from sale_sofia.config.settings import load_settings
+from sale_sofia.config.settings_networks import Network
 from sale_sofia.services.logs import log_as_service
 
 ENTRY: Final = Path(__file__).with_name("main.py")
@@ -57,7 +60,7 @@ def application() -> st.App:
     guard = Middleware(OwnHosts)
     if password:
         guard = Middleware(PasswordGate, password=password.get_secret_value())
-    return st.App(ENTRY, middleware=[guard], lifespan=_warmed)
+    return st.App(ENTRY, middleware=[Middleware(OwnPages), guard], lifespan=_warmed)
 
 
 @asynccontextmanager
@@ -70,8 +73,18 @@ async def _warmed(app: st.App) -> AsyncIterator[None]:
 
 def serve(host: str, port: int) -> None:
     """Serve the pages until SIGTERM, or until standard input ends: the command that started it is gone."""
+    # The server under Streamlit hears of it in no other way; unset, it would believe all of this machine.
+    os.environ["FORWARDED_ALLOW_IPS"] = ",".join(_spelled(state.settings().dashboard_trusted_proxies or ()))
     threading.Thread(target=_stop_at_end, daemon=True).start()
     application().run(config=options(host, port))
+
+
+def _spelled(proxies: Iterable[Network]) -> Iterator[str]:
+    """Each as it may look at a socket: where IPv6 is listened on, an IPv4 address comes inside one of it."""
+    for one in proxies:
+        yield str(one)
+        if isinstance(one, ipaddress.IPv4Network):
+            yield f"::ffff:{one.network_address}/{96 + one.prefixlen}"
 
 
 def _stop_at_end() -> None:

@@ -1,4 +1,4 @@
-"""Wrong passwords are slowed down: each makes its sender wait twice as long as the one before."""
+"""Wrong passwords are slowed down: each makes its sender wait longer, and a little everybody else."""
 
 import ipaddress
 import math
@@ -11,10 +11,22 @@ from sale_sofia.config.dashboard_server import (
     DASHBOARD_TRIES_KNOWN,
     DASHBOARD_TRY_MOST_SECONDS,
     DASHBOARD_TRY_SECONDS,
+    DASHBOARD_TRY_TOGETHER_SECONDS,
 )
 
 _NETWORK_BITS: Final = 64
 """One household has so many bits of an IPv6 address; the rest it can change at will."""
+
+
+class Sender(NamedTuple):
+    """Whoever gives a password."""
+
+    name: str
+    known: bool = False
+    """A browser that has given the right one before: what strangers try does not hold it up."""
+
+
+_ALL_STRANGERS: Final = Sender("*")
 
 
 class _Wrong(NamedTuple):
@@ -23,39 +35,52 @@ class _Wrong(NamedTuple):
 
 
 class Tries:
-    """Wrong tries of each sender; of very many senders the longest silent are forgotten."""
+    """Wrong tries of each sender and of all strangers together; of very many the oldest are forgotten.
+
+    Who has many addresses is slowed down by what all of them tried; that wait is short, so that nobody can
+    keep the owner out for long.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._wrong: OrderedDict[str, _Wrong] = OrderedDict()
+        self._wrong: OrderedDict[Sender, _Wrong] = OrderedDict()
 
-    def wait_of(self, host: str) -> int:
+    def wait_of(self, sender: Sender) -> int:
         """Whole seconds until this sender may try again; 0: now."""
-        found = self._wrong.get(_sender(host))
-        return 0 if found is None else max(0, math.ceil(found.at + _pause(found.tries) - self._clock()))
+        own = self._wait(sender, DASHBOARD_TRY_MOST_SECONDS)
+        return own if sender.known else max(own, self._wait(_ALL_STRANGERS, DASHBOARD_TRY_TOGETHER_SECONDS))
 
-    def note_wrong(self, host: str) -> None:
+    def _wait(self, sender: Sender, most: float) -> int:
+        found = self._wrong.get(sender)
+        if found is None:
+            return 0
+        pause = min(most, DASHBOARD_TRY_SECONDS * 2.0 ** min(found.tries - 1, 32))
+        return max(0, math.ceil(found.at + pause - self._clock()))
+
+    def note_wrong(self, sender: Sender) -> None:
         """This sender was wrong just now."""
-        now, sender = self._clock(), _sender(host)
-        before = self._wrong.pop(sender, None)
+        self._note(sender)
+        if not sender.known:
+            self._note(_ALL_STRANGERS)
+
+    def _note(self, sender: Sender) -> None:
+        now, before = self._clock(), self._wrong.pop(sender, None)
         again = before is not None and now - before.at < DASHBOARD_TRIES_FORGOTTEN_SECONDS
         self._wrong[sender] = _Wrong(before.tries + 1 if before and again else 1, now)
         if len(self._wrong) > DASHBOARD_TRIES_KNOWN:
             self._wrong.popitem(last=False)
 
-    def forget(self, host: str) -> None:
+    def forget(self, sender: Sender) -> None:
         """This sender knows the password."""
-        self._wrong.pop(_sender(host), None)
+        self._wrong.pop(sender, None)
 
 
-def _pause(tries: int) -> float:
-    return min(DASHBOARD_TRY_MOST_SECONDS, DASHBOARD_TRY_SECONDS * 2.0 ** min(tries - 1, 32))
-
-
-def _sender(host: str) -> str:
+def stranger(host: str) -> Sender:
+    """The household of an address; all that have none are one."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        return host
-    bits = _NETWORK_BITS if address.version == 6 else address.max_prefixlen  # noqa: PLR2004 - IPv6
-    return str(ipaddress.ip_network((address, bits), strict=False))
+        return Sender("")
+    if isinstance(address, ipaddress.IPv6Address):
+        address = address.ipv4_mapped or ipaddress.ip_network((address, _NETWORK_BITS), strict=False)[0]
+    return Sender(str(address))

@@ -60,3 +60,9 @@ SHOWN_MESSAGES: Final = 30
 """Messages that `alerts log` shows when not told otherwise."""
 OWN_SITE: Final = "sale-sofia"
 """Where an incident is that belongs to no portal."""
+
+MAIL_WORDS_BYTES: Final = 100_000
+"""What a mail server may say in one conversation; a good one says less than a thousand bytes."""
+
+MAIL_READ_BYTES: Final = 4096
+"""Bytes of it that are read in one go."""

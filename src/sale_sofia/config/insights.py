@@ -5,6 +5,15 @@ from typing import Final
 ADVERTS_AT_ONCE: Final = 2_000
 """Adverts that are fetched from the database in one go: few enough to hold, many enough to be quick."""
 
+MEMORY_SPARED: Final = 200_000_000
+"""Bytes under a limit on the process's memory that flats do not take: of pages each thread needs 8 MB."""
+
+MEMORY_LOOKED_AT: Final = 500
+"""After so many flats it is looked at again; they need some 5 MB."""
+
+PHOTOS_REMEMBERED: Final = 1
+"""Photos of each flat that are kept in memory: a card shows one, and a flat's own page reads all of them."""
+
 LISTS_REMEMBERED: Final = 20_000
 """Short lists ("south, east") that are decoded once; most adverts share a few hundred of them."""
 

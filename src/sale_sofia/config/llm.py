@@ -46,6 +46,10 @@ TEXT_CHARACTERS_ASKED: Final = 6000
 """Characters of a description that the model is shown; the longest real one has some four thousand."""
 ANSWER_TOKENS_MOST: Final = 1024
 """Tokens of an answer; a model that goes on beyond it is lost in a loop."""
+OLLAMA_MOST_BYTES: Final = 2_000_000
+"""Largest answer of Ollama that is read: its words are a few thousand bytes, a model in its list some 500."""
+OLLAMA_REASON_CHARACTERS: Final = 300
+"""What is told of its words when it fails."""
 LLM_DOMAIN: Final = "ollama"
 """The name under which the gate (limit, breaker, places) knows the model."""
 LLM_QUEUE: Final = "sale_sofia_llm"

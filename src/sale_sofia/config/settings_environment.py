@@ -26,6 +26,8 @@ def _as_text(value: object) -> str:
             return value.get_secret_value()
         case Mapping():
             return json.dumps(dict(value))
+        case tuple():
+            return ",".join(map(str, value))
         case Path():
             return str(value.absolute())
         case _:

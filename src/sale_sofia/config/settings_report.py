@@ -87,5 +87,7 @@ def _as_text(value: object, field: FieldInfo) -> str:
             return masked_url(value.get_secret_value()) if note(field, "unit") == "URL" else MASK
         case Mapping():
             return json.dumps(dict(value), ensure_ascii=False)
+        case tuple():
+            return ",".join(map(str, value))
         case _:
             return str(value)

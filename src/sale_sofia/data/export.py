@@ -13,6 +13,7 @@ from sale_sofia.config.whole_files import whole_or_not_at_all
 from sale_sofia.data.database import Database
 from sale_sofia.data.schema import listings
 from sale_sofia.listings.model import Listing
+from sale_sofia.listings.text import without_controls
 
 FIELDS: Final = tuple(Listing.model_fields)
 FORMULA_SIGNS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠")
@@ -62,7 +63,14 @@ def _batches(db: Database, rows_at_once: int) -> Iterator[list[Record]]:
 
 
 def _record(row: Mapping[Any, Any]) -> Record:
-    return {name: _KIND if name == "kind" else row[name] for name in FIELDS}
+    return {name: _KIND if name == "kind" else _harmless(row[name]) for name in FIELDS}
+
+
+def _harmless(value: object) -> object:
+    """A value that no terminal obeys, whenever it was stored."""
+    if isinstance(value, list):
+        return [_harmless(one) for one in value]
+    return without_controls(value) if isinstance(value, str) else value
 
 
 def _write_csv(path: Path, batches: _Batches) -> int:

@@ -31,12 +31,14 @@ _MERGER: Final = PropertyMerger()
 _MERGED_OF: Final = itemgetter(*MERGED)
 
 
-def merge_flat(property_id: int, rows: Sequence[AdvertRow]) -> Flat:
-    """The flat that these adverts are of."""
-    return merge_one(property_id, rows[0]) if len(rows) == 1 else merge_many(property_id, rows)
+def merge_flat(property_id: int, rows: Sequence[AdvertRow], photos: int | None = None) -> Flat:
+    """The flat that these adverts are of, with so many of its photos; None: with all."""
+    if len(rows) == 1:
+        return merge_one(property_id, rows[0], photos)
+    return merge_many(property_id, rows, photos)
 
 
-def merge_one(property_id: int, row: AdvertRow) -> Flat:
+def merge_one(property_id: int, row: AdvertRow, photos: int | None = None) -> Flat:
     """What `merge_many` gives for one advert, without counting voices: most flats have one."""
     priced, placed = row["price_eur"] is not None, row["lat"] is not None and row["lon"] is not None
     said = row["said"]
@@ -53,7 +55,7 @@ def merge_one(property_id: int, row: AdvertRow) -> Flat:
         last_seen_at=row["last_seen_at"],
         new_at=row["new_at"],
         title=row["title"] or None,
-        photo_urls=_photos((row,)),
+        photo_urls=_photos((row,))[:photos],
         flags=row["flags"],
         features=row["features"],
         wc_separate=True if "wc_separate" in said else None,
@@ -65,7 +67,7 @@ def merge_one(property_id: int, row: AdvertRow) -> Flat:
     )
 
 
-def merge_many(property_id: int, rows: Sequence[AdvertRow]) -> Flat:
+def merge_many(property_id: int, rows: Sequence[AdvertRow], photos: int | None = None) -> Flat:
     """The flat of any number of adverts."""
     ordered = sorted(rows, key=offer_order)
     priced = _priced(ordered)
@@ -79,7 +81,7 @@ def merge_many(property_id: int, rows: Sequence[AdvertRow]) -> Flat:
         last_seen_at=max([row["last_seen_at"] for row in rows]),
         new_at=min([row["new_at"] for row in rows if row["new_at"] is not None], default=None),
         title=_first("title", ordered),
-        photo_urls=_photos(ordered),
+        photo_urls=_photos(ordered)[:photos],
         flags=frozenset().union(*[row["flags"] for row in rows]),
         features=frozenset().union(*[row["features"] for row in rows]),
         wc_separate=_separate_toilet(rows),

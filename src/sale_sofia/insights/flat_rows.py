@@ -1,6 +1,7 @@
 """Flats out of the database, all of them in one pass."""
 
 import json
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -24,30 +25,35 @@ _OWN: Final = (
 )  # fmt: skip
 _LISTS: Final = ("heating", "orientation", "parking")
 _SETS: Final = ("features", "flags")
+_FEW: Final = (
+    "site", "vat", "seller_kind", "seller_name", "deal", "property_type", "construction", "act_status",
+    "furnishing", "condition", "city", "district", "neighbourhood", "street", "metro_station",
+)  # fmt: skip
+"""Texts of which there are few; a hundred thousand adverts share them."""
 _PLAIN: Final = tuple(name for name in (*_OWN, *MERGED) if name not in _LISTS)
 _NAMES: Final = (*_PLAIN, *_LISTS, *_SETS, "photo_urls", "said")
 
 
 def read_flats(
-    connection: Connection, property_ids: Collection[int] | None = None, *, photos: bool = True
+    connection: Connection, property_ids: Collection[int] | None = None, *, photos: int | None = None
 ) -> Iterator[Flat]:
     """Every property, offered or gone, or only these; an advert that was never matched is one by itself.
 
-    What a description said when it was last read counts until it is read again. Without their photos flats
-    are read faster.
+    What a description said when it was last read counts until it is read again. `photos` is how many of each
+    are wanted at most; without any, flats are read faster.
     """
     whose = _members(connection, property_ids)
     sizes = Counter(whose.values())
     waiting: dict[int, list[AdvertRow]] = defaultdict(list)
-    for row in read_adverts(connection, whose, property_ids, advert_columns(photos=photos)):
+    for row in read_adverts(connection, whose, property_ids, advert_columns(photos=photos != 0)):
         number: int = row["id"]
         property_id = whose.get(number, number)
         if sizes[property_id] <= 1:
-            yield merge_flat(property_id, [row])
+            yield merge_flat(property_id, [row], photos)
             continue
         waiting[property_id].append(row)
         if len(waiting[property_id]) == sizes[property_id]:
-            yield merge_flat(property_id, waiting.pop(property_id))
+            yield merge_flat(property_id, waiting.pop(property_id), photos)
 
 
 def find_flat(connection: Connection, number: int) -> Flat:
@@ -113,6 +119,9 @@ def advert_columns(*, photos: bool) -> Select[Any]:
 
 def _decoded(row: Sequence[Any]) -> AdvertRow:
     advert = dict(zip(_NAMES, row, strict=True))
+    for name in _FEW:
+        if (text := advert[name]) is not None:
+            advert[name] = sys.intern(text)
     for name in _LISTS:
         advert[name] = decoded_list(advert[name])
     for name in _SETS:

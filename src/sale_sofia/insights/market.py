@@ -53,7 +53,7 @@ class Market:
 
 def read_market(connection: Connection, settings: Settings, *, now: float, deal: Deal = "sale") -> Market:
     """The market as the database has it. Rents, for each m² and month, are a market of their own."""
-    return market_of(read_flats(connection, photos=False), connection, settings, now=now, deal=deal)
+    return market_of(read_flats(connection, photos=0), connection, settings, now=now, deal=deal)
 
 
 def market_of(

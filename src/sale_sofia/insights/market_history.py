@@ -13,6 +13,7 @@ from sale_sofia.config.market import EVENTS_AT_ONCE
 from sale_sofia.data.history_schema import market_events
 from sale_sofia.data.market import WITHDRAWN
 from sale_sofia.data.schema import listings, price_points
+from sale_sofia.insights.sparing import sparing
 
 
 class Spell(NamedTuple):
@@ -59,7 +60,10 @@ def read_histories(connection: Connection) -> dict[int, AdvertHistory]:
     """The history of every advert that was one; what turned out to be no flat of its own is left out."""
     events = _by_listing(connection, _events())
     points = _by_listing(connection, _points())
-    return {row.id: _history(row, events[row.id], points[row.id]) for row in _stream(connection, _adverts())}
+    return {
+        row.id: _history(row, events.pop(row.id, ()), points.pop(row.id, ()))
+        for row in sparing(_stream(connection, _adverts()))
+    }
 
 
 def _adverts() -> Select[Any]:

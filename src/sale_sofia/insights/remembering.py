@@ -16,6 +16,8 @@ from sale_sofia.insights.profile import Must, Profile
 from sale_sofia.insights.yardsticks import Cell, Yardstick, cell_of
 
 T = TypeVar("T")
+Alike = list[dict[tuple[Any, ...], tuple[Any, ...]]]
+"""Facts by themselves, for each of `JUDGES`: what is equal for one may differ for another (1 and True)."""
 
 
 class Seen(NamedTuple):
@@ -33,8 +35,8 @@ class Seen(NamedTuple):
     """What each judge of `JUDGES` looks at."""
 
 
-def look(flat: Flat, measure: Callable[[Cell], Yardstick]) -> Seen:
-    """The flat, looked at beside its neighbours."""
+def look(flat: Flat, measure: Callable[[Cell], Yardstick], alike: Alike | None = None) -> Seen:
+    """The flat, looked at beside its neighbours; it shares equal facts with others of the same `alike`."""
     first_year = time.gmtime(flat.first_seen_at).tm_year
     act = act_reached(
         flat.act_status, flat.under_construction, flat.year_built, flat.construction, first_year
@@ -44,7 +46,10 @@ def look(flat: Flat, measure: Callable[[Cell], Yardstick]) -> Seen:
     by = measure(cell) if cell else Yardstick()
     money = (price(paid, flat.area_sqm, by.prices), rental(paid, flat.area_sqm, by.rents))
     seen = Seen(flat, act, has_view(flat.features), bought, money)
-    return seen._replace(facts=tuple([one.read(seen) for one in JUDGES]))
+    facts = [one.read(seen) for one in JUDGES]
+    if alike is not None:
+        facts = [known.setdefault(one, one) for known, one in zip(alike, facts, strict=True)]
+    return seen._replace(facts=tuple(facts))
 
 
 class Judge(NamedTuple, Generic[T]):

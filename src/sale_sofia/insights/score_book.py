@@ -7,8 +7,9 @@ from functools import cached_property
 from sale_sofia.config.settings import Settings
 from sale_sofia.insights.flats import Flat
 from sale_sofia.insights.profile import Profile
-from sale_sofia.insights.remembering import Seen, look
+from sale_sofia.insights.remembering import JUDGES, Alike, Seen, look
 from sale_sofia.insights.scoring import Score, Scorer, ranking
+from sale_sofia.insights.sparing import sparing
 from sale_sofia.insights.yardsticks import Cell, Comparable, Yardstick, Yardsticks, cell_of, comparable
 
 
@@ -27,20 +28,23 @@ class Looks:
         self._compared = {number: self._comparable(number, flat) for number, flat in flats.items()}
         told = (one for _, one in self._compared.values() if one is not None)
         yardsticks = Yardsticks(told, self._settings, kept)
-        self._known = {number: self._look(number, flat, yardsticks) for number, flat in flats.items()}
+        alike: Alike = [{} for _ in JUDGES]
+        self._known = {
+            number: self._look(number, flat, yardsticks, alike) for number, flat in sparing(flats.items())
+        }
         self.seen = {number: seen for number, (_, seen) in self._known.items()}
 
     def _comparable(self, number: int, flat: Flat) -> tuple[Flat, Comparable | None]:
         known = self._compared.get(number)
         return known if known is not None and known[0] is flat else (flat, comparable(flat))
 
-    def _look(self, number: int, flat: Flat, yardsticks: Yardsticks) -> tuple[Yardstick, Seen]:
+    def _look(self, number: int, flat: Flat, yardsticks: Yardsticks, alike: Alike) -> tuple[Yardstick, Seen]:
         cell = cell_of(flat.neighbourhood, flat.rooms)
         by = yardsticks.of(cell) if cell else Yardstick()
         known = self._known.get(number)
         if known is not None and known[1].flat is flat and known[0] == by:
             return known
-        return by, look(flat, yardsticks.of)
+        return by, look(flat, yardsticks.of, alike)
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,9 @@ class ScoreBook:
     def refresh(self, looks: Mapping[int, Seen]) -> Ranked:
         """The scores of these flats; what is as it was is not judged again."""
         if looks is not self._ranked.looks:
-            wanted = ((one, seen) for one, seen in looks.items() if self._scorer.is_candidate(seen.flat))
+            wanted = (
+                (one, seen) for one, seen in sparing(looks.items()) if self._scorer.is_candidate(seen.flat)
+            )
             self._ranked = Ranked(looks, {number: self._score(number, seen) for number, seen in wanted})
         return self._ranked
 

@@ -66,7 +66,7 @@ def find_work(connection: Connection, settings: Settings, profiles: Profiles) ->
 def _read_flats(connection: Connection, wanted: set[int], known: int) -> dict[int, Flat]:
     """These properties; where they are many, all are gone through, which is faster than asking for each."""
     asked = wanted if len(wanted) <= REREAD_SHARE * known else None
-    found = read_flats(connection, asked, photos=False)
+    found = read_flats(connection, asked, photos=0)
     return {flat.property_id: flat for flat in found if flat.property_id in wanted}
 
 

@@ -83,9 +83,9 @@ def checks_for(query: SearchQuery) -> Sequence[Named]:
 def _flats(connection: Connection, query: SearchQuery, now: float) -> Iterator[Flat]:
     ids = candidates(connection, query, now=now)
     if len(ids) < READ_ALL_SHARE * count_all(connection):
-        return read_flats(connection, ids, photos=False)
+        return read_flats(connection, ids, photos=0)
     wanted = set(ids)
-    return (flat for flat in read_flats(connection, photos=False) if flat.property_id in wanted)
+    return (flat for flat in read_flats(connection, photos=0) if flat.property_id in wanted)
 
 
 def _fitting(flats: Iterable[Flat], checks: Sequence[Named], around: Around) -> list[Judged]:

@@ -167,7 +167,7 @@ def _fitted(database: Database, settings: Settings) -> Current:
     since = now - settings.valuation_days * _HOURS_PER_DAY * SECONDS_PER_HOUR
     flats = database.run_read(
         lambda connection: known_flats(
-            read_flats(connection, photos=False), seen_since=since, most=settings.valuation_most_flats
+            read_flats(connection, photos=0), seen_since=since, most=settings.valuation_most_flats
         )
     )
     return _store(database, settings, enough(flats, settings), now)
@@ -195,7 +195,7 @@ def _store(database: Database, settings: Settings, flats: list[Flat], now: float
 
 def _flats(database: Database, ids: list[int]) -> Mapping[int, Flat]:
     def work(connection: Connection) -> dict[int, Flat]:
-        return {flat.property_id: flat for flat in read_flats(connection, ids, photos=False)}
+        return {flat.property_id: flat for flat in read_flats(connection, ids, photos=0)}
 
     return database.run_read(work)
 

@@ -13,6 +13,7 @@ from sale_sofia.listings.offers import Facts
 from sale_sofia.listings.page_errors import LayoutChanged
 from sale_sofia.listings.parsers import PARSERS
 from sale_sofia.listings.raw import FieldSeen, RawField, RawListing
+from sale_sofia.listings.text import one_line_end, without_controls
 from sale_sofia.listings.vocabulary import vocabulary
 
 _COLLECTED = frozenset({"flags", "heating", "parking", "phones", "photo_urls"})
@@ -90,12 +91,24 @@ def _says_something(said: Facts) -> bool:
 
 
 def _confirmed(name: str, field: RawField) -> Facts:
-    parser = PARSERS[field.parser]
-    facts = parser(name, field.texts, **field.arguments)
-    for texts in field.confirmations:
-        if not _agree(facts, parser(name, texts, **field.arguments)):
+    parser, texts = PARSERS[field.parser], _cleaned(field.texts)
+    facts = parser(name, texts, **field.arguments)
+    for others in field.confirmations:
+        if not _agree(facts, parser(name, _cleaned(others), **field.arguments)):
             return {"flags": (f"{name}_conflict",)}
-    return facts
+    return facts if texts == field.texts else _with_controls_told(name, facts, field.texts)
+
+
+def _cleaned(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The one way of all that a portal writes into an advert: nothing in it is a command to anybody."""
+    return tuple(map(without_controls, texts))
+
+
+def _with_controls_told(name: str, facts: Facts, texts: tuple[str, ...]) -> Facts:
+    """Who puts such signs into a text may mean harm; line ends of another machine mean nothing."""
+    if all(one_line_end(one) == without_controls(one) for one in texts):
+        return facts
+    return {**facts, "flags": (*facts.get("flags", ()), f"{name}_controls")}
 
 
 def _agree(facts: Facts, others: Facts) -> bool:

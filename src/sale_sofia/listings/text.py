@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from sale_sofia.config.terminal import OBEYED
+
 LOOKALIKES = str.maketrans("ABCEHKMOPTXYacekopxy", "АВСЕНКМОРТХУасекорху")
 """Latin letters that the eye cannot tell from Cyrillic ones: no i, no lower-case b, h, m, t."""
 
@@ -14,6 +16,26 @@ _SIGNS = str.maketrans(
 _SEAM = re.compile(r"[A-Za-z][Ѐ-ӿ]|[Ѐ-ӿ][A-Za-z]")
 _WORD = re.compile(r"[A-Za-zЀ-ӿ]+")
 _LATIN = re.compile(r"[A-Za-z]")
+_OBEYED = re.compile(f"[{''.join(map(re.escape, map(chr, OBEYED)))}]")
+
+
+def without_controls(text: str) -> str:
+    """The text without signs that a terminal would obey; the very same text where there is none.
+
+    What parted words still does, and all ends of lines are alike.
+    """
+    if _OBEYED.search(text) is None:
+        return text
+    return _OBEYED.sub(_harmless, one_line_end(text))
+
+
+def one_line_end(text: str) -> str:
+    """The text with one sign at each end of a line, whichever machine it was written on."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _harmless(sign: re.Match[str]) -> str:
+    return " " if sign[0].isspace() else ""
 
 
 def squeeze(text: str) -> str:

@@ -78,8 +78,8 @@ def _judge_field(name: str, given: object, prepared: Prepared) -> Attribute | No
 
 def _find(quote: str, prepared: Prepared) -> str | None:
     """The quote as the text has it; case, look-alike letters and white space make no difference."""
-    words = prepare(quote).plain.split()
-    if not words or len(quote) > QUOTE_CHARACTERS:
+    words = prepare(quote).plain.split() if len(quote) <= QUOTE_CHARACTERS else []
+    if not words:
         return None
     found = re.search(r"\s+".join(map(re.escape, words)), prepared.plain)
     return prepared.quote(found.start(), found.end()) if found else None

@@ -9,8 +9,16 @@ from typing import Any
 import httpx
 import ollama
 
-from sale_sofia.config.llm import ANSWER_TOKENS_MOST, HEALTH_SECONDS, LLM_DOMAIN
+from sale_sofia.config.llm import (
+    ANSWER_TOKENS_MOST,
+    HEALTH_SECONDS,
+    LLM_DOMAIN,
+    OLLAMA_MOST_BYTES,
+    OLLAMA_REASON_CHARACTERS,
+)
 from sale_sofia.config.settings import Settings
+from sale_sofia.listings.safe_text import plain
+from sale_sofia.llm.bounded_answers import BoundedTransport
 from sale_sofia.llm.prompt import Message
 from sale_sofia.resilience.errors import ServiceOllama
 from sale_sofia.resilience.gate import Admission, Gate, Refusal
@@ -24,6 +32,11 @@ _FAILURES = (
     ConnectionError,
     TimeoutError,
     ValueError,
+    # What its library makes of JSON that is no answer, or is nested without end.
+    TypeError,
+    LookupError,
+    AttributeError,
+    RecursionError,
 )
 
 
@@ -108,12 +121,18 @@ class OllamaModel:
     def _client(self, seconds: float) -> ollama.AsyncClient:
         # Only the address that was set: no proxy of the environment, no redirect to elsewhere.
         return ollama.AsyncClient(
-            self.settings.ollama_url, timeout=seconds, follow_redirects=False, trust_env=False
+            self.settings.ollama_url,
+            timeout=seconds,
+            follow_redirects=False,
+            trust_env=False,
+            transport=BoundedTransport(OLLAMA_MOST_BYTES),
         )
 
 
 def _reason(error: Exception) -> str:
-    return "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+    """In one short line, whatever the server put into it."""
+    told = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+    return plain(told, OLLAMA_REASON_CHARACTERS)
 
 
 def run_budget(settings: Settings) -> TimeoutBudget:

@@ -14,6 +14,7 @@ import httpx
 
 from sale_sofia.config.dashboard_server import (
     DASHBOARD_ASK_SECONDS,
+    DASHBOARD_ENVIRONMENT,
     DASHBOARD_HOST,
     DASHBOARD_POLL_SECONDS,
     DASHBOARD_PORT,
@@ -123,7 +124,7 @@ def start_dashboard(settings: Settings, host: str, port: int, environ: Mapping[s
             stdout=log,
             stderr=subprocess.STDOUT,
             cwd=_FOLDER,
-            env=dict(environ),
+            env={**environ, **DASHBOARD_ENVIRONMENT},
             start_new_session=True,  # a Ctrl-C at the terminal is ours to pass on
         )
     return DashboardServer(process, host, port, path)

@@ -11,12 +11,13 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import Message
 from starlette.websockets import WebSocket
 
-from sale_sofia.app.gate import COOKIE, PasswordGate
-from sale_sofia.app.tries import Tries
+from sale_sofia.app.gate import COOKIE, KNOWN, PasswordGate
+from sale_sofia.app.tries import Sender, Tries, stranger
 from sale_sofia.config.dashboard_server import (
     DASHBOARD_LOGIN_SECONDS,
     DASHBOARD_TRIES_KNOWN,
     DASHBOARD_TRY_MOST_SECONDS,
+    DASHBOARD_TRY_TOGETHER_SECONDS,
 )
 
 PASSWORD = "correct horse"  # noqa: S105 - of this test
@@ -40,7 +41,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def gate(clock: Clock) -> PasswordGate:
-    return PasswordGate(_behind(), PASSWORD, clock)
+    return PasswordGate(_behind(), PASSWORD, clock, clock)
 
 
 def _behind() -> Starlette:
@@ -58,13 +59,19 @@ def _behind() -> Starlette:
 
 
 def ask(
-    gate: PasswordGate, path: str = "/", *, given: str | None = None, cookie: str = "", host: str = "10.0.0.1"
+    gate: PasswordGate,
+    path: str = "/",
+    *,
+    given: str | None = None,
+    cookie: str = "",
+    name: str = COOKIE,
+    host: str = "10.0.0.1",
 ) -> httpx.Response:
     """A request as a browser sends it; with `given` the form with that password."""
 
     async def send() -> httpx.Response:
         transport = httpx.ASGITransport(gate, client=(host, 5000))
-        headers = {"cookie": f"{ANOTHERS}; {COOKIE}={cookie}"} if cookie else {}
+        headers = {b"cookie": f"{ANOTHERS}; {name}={cookie}".encode("latin-1")} if cookie else {}
         async with httpx.AsyncClient(
             transport=transport, base_url="http://house", headers=headers
         ) as browser:
@@ -102,13 +109,15 @@ def test_the_form_speaks_the_language_of_the_address(gate: PasswordGate) -> None
 def test_the_password_opens_the_address_that_was_asked_for(gate: PasswordGate) -> None:
     answer = ask(gate, "/property?id=7&lang=English", given=PASSWORD)
     assert (answer.status_code, answer.headers["location"]) == (303, "/property?id=7&lang=English")
-    cookie = answer.headers["set-cookie"]
-    assert "HttpOnly" in cookie
-    assert "SameSite=strict" in cookie
-    assert "Path=/" in cookie
+    cookie, known = answer.headers.get_list("set-cookie")
+    for one in (cookie, known):
+        assert "HttpOnly" in one
+        assert "SameSite=strict" in one
+        assert "Path=/" in one
+        assert PASSWORD not in one
     assert "max-age" not in cookie.lower()
     assert "expires" not in cookie.lower()
-    assert PASSWORD not in cookie
+    assert known.startswith(f"{KNOWN}=")
     assert ask(gate, "/property", cookie=answer.cookies[COOKIE]).text == f"{SECRET} /property"
 
 
@@ -129,14 +138,24 @@ def test_a_login_ends(gate: PasswordGate, clock: Clock) -> None:
 def test_a_login_cannot_be_made_lengthened_or_used_at_another_server(
     gate: PasswordGate, clock: Clock
 ) -> None:
-    until, nonce, signature = login(gate).split(".")
+    answer = ask(gate, given=PASSWORD)
+    until, nonce, signature = answer.cookies[COOKIE].split(".")
+    other = login(gate).split(".")
+    flipped = [
+        f"{until}.{nonce}.{signature[:place]}{int(signature[place], 16) ^ 1:x}{signature[place + 1 :]}"
+        for place in range(len(signature))
+    ]
     forged = [
+        *flipped, answer.cookies[KNOWN], f"{until}.{answer.cookies[KNOWN]}", f"none.{until}.{nonce}.",
+        f"{until}.{other[1]}.{signature}", f"{until}.{nonce}.{other[2]}", f"{nonce}.{until}.{signature}",
+        f"{until}.{nonce}.{signature.upper()}", f"{until}.{nonce}.{signature}0", f"{until}.{nonce}.\xff",
+        f"{until}.{nonce}.{signature}.{signature}", f"9{until}.{nonce}.{signature}", f"x.{nonce}.{signature}",
         "", ".", "..", "x", f"{until}.{nonce}", f"{int(until) + 1}.{nonce}.{signature}",
         f"{until}.{nonce}.{'0' * 64}", f"{until}.{nonce}.{signature[:-1]}", f".{signature}",
         f"{until}..{signature}",
     ]  # fmt: skip
     assert [ask(gate, cookie=one).status_code for one in forged] == [401] * len(forged)
-    another = PasswordGate(_behind(), PASSWORD, clock)
+    another = PasswordGate(_behind(), PASSWORD, clock, clock)
     assert ask(another, cookie=f"{until}.{nonce}.{signature}").status_code == 401
 
 
@@ -150,7 +169,6 @@ def test_wrong_passwords_are_slowed_and_the_right_one_waits_too(gate: PasswordGa
         assert "set-cookie" not in answer.headers
         clock.now += wait
         assert ask(gate, given="wrong horse").status_code == 401
-    assert ask(gate, given=PASSWORD, host="10.0.0.2").status_code == 303
     clock.now += 8
     assert ask(gate, given=PASSWORD).status_code == 303
     assert ask(gate, given="wrong horse").headers.get("retry-after") is None
@@ -197,25 +215,50 @@ def _socket(gate: PasswordGate, cookie: str) -> str:
     return str(sent[0]["type"])
 
 
+def test_many_addresses_are_slowed_down_together_but_never_for_long(gate: PasswordGate, clock: Clock) -> None:
+    known = ask(gate, given=PASSWORD).cookies[KNOWN]
+    looked_at = 0
+    for number in range(600):
+        answer = ask(gate, given="wrong horse", host=f"10.1.{number >> 8}.{number & 255}")
+        looked_at += answer.status_code == 401
+        clock.now += 0.1
+    assert looked_at == 9  # after 0, 1, 3, 7, 15 and then every 10 seconds
+    owner = ask(gate, given=PASSWORD, host="10.0.0.2")
+    assert owner.status_code == 429
+    assert int(owner.headers["retry-after"]) <= DASHBOARD_TRY_TOGETHER_SECONDS
+    assert ask(gate, given=PASSWORD, host="10.0.0.2", cookie=f"{known}0", name=KNOWN).status_code == 429
+    # A browser that has been here before waits for its own wrong tries alone.
+    assert ask(gate, given="wrong horse", host="10.0.0.2", cookie=known, name=KNOWN).status_code == 401
+    assert ask(gate, given=PASSWORD, host="10.0.0.2", cookie=known, name=KNOWN).status_code == 429
+    clock.now += 1
+    assert ask(gate, given=PASSWORD, host="10.0.0.2", cookie=known, name=KNOWN).status_code == 303
+    clock.now += DASHBOARD_TRY_TOGETHER_SECONDS
+    assert ask(gate, given=PASSWORD, host="10.0.0.2").status_code == 303
+
+
 def test_pauses_double_up_to_a_most_and_old_tries_are_forgotten(clock: Clock) -> None:
-    tries, waits = Tries(clock), []
+    tries, waits, one = Tries(clock), [], stranger("10.0.0.1")
     for _ in range(12):
-        tries.note_wrong("10.0.0.1")
-        waits.append(tries.wait_of("10.0.0.1"))
+        tries.note_wrong(one)
+        waits.append(tries.wait_of(one))
     assert waits[:4] == [1, 2, 4, 8]
     assert waits[-1] == DASHBOARD_TRY_MOST_SECONDS
     clock.now += 3600
-    tries.note_wrong("10.0.0.1")
-    assert tries.wait_of("10.0.0.1") == 1
-    assert tries.wait_of("10.0.0.2") == 0
+    tries.note_wrong(one)
+    assert tries.wait_of(one) == 1
 
 
-def test_one_household_is_one_sender_and_many_cannot_fill_the_memory(clock: Clock) -> None:
-    tries = Tries(clock)
-    tries.note_wrong("2001:db8:1:2::1")
-    assert tries.wait_of("2001:db8:1:2:ffff::9") == 1
-    assert tries.wait_of("2001:db8:1:3::1") == 0
-    for number in range(DASHBOARD_TRIES_KNOWN):
-        tries.note_wrong(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}")
-    assert tries.wait_of("2001:db8:1:2::1") == 0
-    assert tries.wait_of("10.0.0.0") == 1
+def test_one_household_is_one_sender() -> None:
+    assert stranger("2001:db8:1:2::1") == stranger("2001:db8:1:2:ffff::9") != stranger("2001:db8:1:3::1")
+    assert stranger("::ffff:10.0.0.1") == stranger("10.0.0.1") != stranger("::ffff:10.0.0.2")
+    assert stranger("x" * 60_000) == stranger("unknown") == stranger("")
+
+
+def test_many_senders_cannot_fill_the_memory(clock: Clock) -> None:
+    tries, first = Tries(clock), Sender("first", known=True)
+    tries.note_wrong(first)
+    for number in range(DASHBOARD_TRIES_KNOWN - 1):
+        tries.note_wrong(Sender(str(number), known=True))
+    assert tries.wait_of(first) == 1
+    tries.note_wrong(Sender("one more", known=True))
+    assert tries.wait_of(first) == 0

@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from sale_sofia.config.settings import MIN_PYTHON, Settings, SettingsError, get_settings, load_settings
+from sale_sofia.config.settings_networks import NETWORKS_ALLOWED
 
 DEFAULTS = {
     "PARALLEL_SCRAPING": False,
@@ -76,6 +77,7 @@ DEFAULTS = {
     "FLOWER_PASSWORD": None,
     "DASHBOARD_PASSWORD": None,
     "DASHBOARD_PASSWORD_FILE": None,
+    "DASHBOARD_TRUSTED_PROXIES": None,
     "SITES_DIR": None,
     "BACKUP_DIR": None,
     "BACKUP_KEEP": 7,
@@ -351,6 +353,16 @@ def test_beyond_the_range_is_refused(name: str, beyond: float, monkeypatch: pyte
             "DATA_DIR",
             "~no-such-user/x",
             "'~no-such-user/x' is not allowed; a folder's path, without '?' (folder).",
+        ),
+        (
+            "DASHBOARD_TRUSTED_PROXIES",
+            "127.0.0.1, proxy.internal",
+            f"'127.0.0.1, proxy.internal' is not allowed; {NETWORKS_ALLOWED} (addresses).",
+        ),
+        (
+            "DASHBOARD_TRUSTED_PROXIES",
+            "10.0.0.1/8",
+            f"'10.0.0.1/8' is not allowed; {NETWORKS_ALLOWED} (addresses).",
         ),
     ],
 )

@@ -99,6 +99,7 @@ UNITS = {
     "FLOWER_PASSWORD": "password",
     "DASHBOARD_PASSWORD": "password",
     "DASHBOARD_PASSWORD_FILE": "file",
+    "DASHBOARD_TRUSTED_PROXIES": "addresses",
     "SITES_DIR": "folder",
     "BACKUP_DIR": "folder",
     "BACKUP_KEEP": "backups",
