@@ -54,7 +54,7 @@ class SourceList:
         try:
             found = json.loads(path.read_text("utf-8"))
             return [dict(one) for one in found]
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             raise SourceListBroken(
                 f"{path}: not the JSON that `sale-sofia proxies` writes; remove it"
             ) from None
