@@ -26,3 +26,6 @@ YAML_DEEPEST: Final = 40
 """Lists and mappings in each other in a YAML text: a site file needs eight."""
 YAML_NUMBER_CHARACTERS: Final = 1000
 """Characters of a plain value that begins like a number: YAML also reads `1:30:00` as one, digit by digit."""
+PATTERN_MOST_CHARACTERS: Final = 100_000
+"""Characters of one text of a page that a pattern sees: descriptions have 5 000. A page's source, which a
+site file may ask for, is seen whole."""

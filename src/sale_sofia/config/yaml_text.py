@@ -115,7 +115,7 @@ class _Weight:
 
 
 def _number_too_long(event: ScalarEvent) -> bool:
-    """Whether it may be taken for a number, which costs the square of its length; a text in quotes is none."""
+    """Whether it may be read as a number, at the cost of its length squared; a text in quotes is not."""
     return (
         len(event.value) > YAML_NUMBER_CHARACTERS
         and not event.implicit[1]

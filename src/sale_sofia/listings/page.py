@@ -12,7 +12,7 @@ from sale_sofia.listings.page_errors import (
     UndecodablePage,
 )
 
-_DECLARED_CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
+_DECLARED_CHARSET = re.compile(rb"charset\s*=[\s\"']*([\w-]+)", re.IGNORECASE)
 _HEAD_BYTES = 2048  # HTML: the declaration stands in the first 1024 bytes; portals put the title first
 _BEGINNING = 64  # bytes: a byte order mark and some white space
 _TAIL_CHARACTERS = 4096  # analytics snippets may follow the closing tag

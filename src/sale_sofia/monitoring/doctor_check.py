@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sale_sofia.config.doctor import PROGRAM_SECONDS
 
-_VERSION = re.compile(r"\d+(?:\.\d+)+")
+_VERSION = re.compile(r"(?<!\d)\d+(?:\.\d+)+")
 
 
 @dataclass(frozen=True, slots=True)
