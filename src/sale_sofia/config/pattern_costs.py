@@ -11,7 +11,7 @@ from functools import cache
 from itertools import product
 from typing import Final
 
-from sale_sofia.config.pattern_graph import BEFORE, Graph, Tangled, Way, graph_of
+from sale_sofia.config.pattern_graph import BEFORE, START, Graph, Tangled, Way, graph_of
 
 MOST_WAYS: Final = 400
 """How many ways a place of a text may have through a pattern whose repeats all have bounds."""
@@ -27,9 +27,12 @@ class Slow:
 
     reason: str
     text: str = ""
+    before: str = ""
+    """What stands before the text."""
 
     def __str__(self) -> str:
-        shown = f"; try it on {self.text!r} repeated" if self.text else ""
+        before = f"{self.before!r} with " if self.before else ""
+        shown = f"; try it on {before}{self.text!r} repeated" if self.text else ""
         return f"{self.reason}{shown}; {ALLOWED}"
 
 
@@ -46,12 +49,28 @@ def slowness(pattern: str | bytes, flags: int = 0, how: str = "search") -> Slow 
     return _doubled(graph, loops) or _shared(graph, loops)
 
 
+def _way_to(graph: Graph, loop: int) -> str:
+    """A text that leads to this letter."""
+    waiting, seen = [(START, "")], {START}
+    for place, text in waiting:
+        for way in graph.ways[place]:
+            letters = way.ahead & graph.letters[way.target]
+            if way.target == loop:
+                return "" if loop == BEFORE else text + graph.shown(letters)
+            if letters and way.target not in seen:
+                seen.add(way.target)
+                waiting.append((way.target, text + graph.shown(letters)))
+    return ""
+
+
 def _doubled(graph: Graph, loops: Iterable[int]) -> Slow | None:
     """A repeat that may go round in two ways on the same text: with each round twice as many."""
     for loop in loops:
         text = _twice_round(graph, loop)
         if text is not None:
-            return Slow("one repeat inside another reads the same text in ever more ways", text)
+            return Slow(
+                "one repeat inside another reads the same text in ever more ways", text, _way_to(graph, loop)
+            )
     return None
 
 
@@ -63,7 +82,7 @@ def _shared(graph: Graph, loops: list[int]) -> Slow | None:
             continue
         text, hard = _moved_on(graph, first, second)
         if hard:
-            return Slow(_SEARCH if first == BEFORE else _TWO, text or "")
+            return Slow(_SEARCH if first == BEFORE else _TWO, text or "", _way_to(graph, first))
         if text is not None:
             bounded.setdefault(first, {})[second] = text
     return _too_many(graph, bounded)
