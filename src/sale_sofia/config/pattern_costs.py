@@ -49,7 +49,7 @@ def slowness(pattern: str | bytes, flags: int = 0, how: str = "search") -> Slow 
     return _doubled(graph, loops) or _shared(graph, loops)
 
 
-def _way_to(graph: Graph, loop: int) -> str:
+def way_to(graph: Graph, loop: int) -> str:
     """A text that leads to this letter."""
     waiting, seen = [(START, "")], {START}
     for place, text in waiting:
@@ -69,7 +69,7 @@ def _doubled(graph: Graph, loops: Iterable[int]) -> Slow | None:
         text = _twice_round(graph, loop)
         if text is not None:
             return Slow(
-                "one repeat inside another reads the same text in ever more ways", text, _way_to(graph, loop)
+                "one repeat inside another reads the same text in ever more ways", text, way_to(graph, loop)
             )
     return None
 
@@ -82,7 +82,7 @@ def _shared(graph: Graph, loops: list[int]) -> Slow | None:
             continue
         text, hard = _moved_on(graph, first, second)
         if hard:
-            return Slow(_SEARCH if first == BEFORE else _TWO, text or "", _way_to(graph, first))
+            return Slow(_SEARCH if first == BEFORE else _TWO, text or "", way_to(graph, first))
         if text is not None:
             bounded.setdefault(first, {})[second] = text
     return _too_many(graph, bounded)

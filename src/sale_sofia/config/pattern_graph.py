@@ -92,6 +92,11 @@ class Graph:
         """Letters that may be read again and again."""
         return [one for one in (*self.bounds, BEFORE) if one in self.letters and one in self.reachable(one)]
 
+    def kinds(self, letters: Letters) -> list[str]:
+        """Of these letters one of each kind: a digit, a letter, a space, a sign."""
+        each = [sign for place, sign in enumerate(self.alphabet, 1) if letters >> place & 1]
+        return list({(sign.isdecimal(), sign.isalpha(), sign.isspace()): sign for sign in each}.values())
+
     def shown(self, letters: Letters) -> str:
         """One of these letters, a plain one where there is one."""
         each = [sign for place, sign in enumerate(self.alphabet, 1) if letters >> place & 1]
