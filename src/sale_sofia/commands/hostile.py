@@ -1,6 +1,7 @@
 """A site file tried on what is made to be slow to read: `sale-sofia sites check NAME --hostile`."""
 
 from rich.progress import track
+from rich.text import Text
 from typer import Exit
 
 from sale_sofia.commands.console import NOT_ALL_RIGHT, log, out, print_json
@@ -34,9 +35,7 @@ def _answer(site: str, found: list[Growth], slow: list[Growth]) -> dict[str, obj
 
 def _show(site: str, found: list[Growth], slow: list[Growth]) -> None:
     for one in slow:
-        out.print(
-            f"slow: {one.name}: {one.fault}", style="red", highlight=False, soft_wrap=True, markup=False
-        )
+        out.print(Text(f"slow: {one.name}: {one.fault}", "red"), soft_wrap=True)
     verdict = f"{len(slow)} are slow" if slow else f"none is slow; the slowest took {_slowest(found):.2f} s"
     out.print(f"{site}: {len(found)} tried, {verdict}", highlight=False, soft_wrap=True)
 

@@ -79,7 +79,7 @@ def check(
 
     Without both, pages of the simulated portal are read; nothing is ever asked of a real one.
 
-    With --hostile no page is shown. Every pattern and every selector of the site file reads texts and pages made
+    With --hostile no page is shown. Every pattern and selector of the site file reads texts and pages made
     for it, up to 2 MB: twice as much may take at most 2.5 times as long, and a megabyte two seconds.
     """
     scraper = get_scraper(site)

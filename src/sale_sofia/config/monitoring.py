@@ -83,8 +83,8 @@ GROWTH_FLOOR_SECONDS: Final = 0.05
 """CPU time below which growth is not judged: a clock's and a cache's noise is larger."""
 GROWTH_MEGABYTE_SECONDS: Final = 2.0
 """CPU time for a megabyte of anything."""
-GROWTH_LIMIT_SECONDS: Final = 30.0
-"""After this a reading is ended from outside and told as endless."""
+GROWTH_LIMIT_SECONDS: Final = 60.0
+"""After this the readings of one shape are ended from outside and told as endless."""
 GROWTH_TRIES: Final = 3
 """How often a reading that looks slow is measured before it is called so: the quickest counts."""
 GROWTH_SIZES: Final = (62_500, 125_000, 250_000, 500_000, 1_000_000, 2_000_000)

@@ -78,7 +78,7 @@ def _shared(graph: Graph, loops: list[int]) -> Slow | None:
     """Two repeats, or the search and a repeat, that may share a text at any place of it."""
     bounded: dict[int, dict[int, str]] = {}
     for first, second in product(loops, loops):
-        if first == second or second not in graph.reachable(first):
+        if first == second or second in graph.ending or second not in graph.reachable(first):
             continue
         text, hard = _moved_on(graph, first, second)
         if hard:

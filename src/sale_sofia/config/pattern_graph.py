@@ -66,6 +66,8 @@ class Graph:
     """Letters inside repeats: how often they may be read in a row, where that has a bound."""
     accepting: set[int]
     """Letters after which the whole pattern has matched, whatever follows."""
+    ending: set[int]
+    """Letters after which it will have matched at the end, after trying everything else on the way there."""
     alphabet: str
     hollow: bool
     """Something that may be empty is repeated."""
@@ -123,6 +125,7 @@ class _Builder:
         self.steps: list[list[_Step]] = [[], []]
         self.bounds: dict[int, int] = {}
         self.inside: list[Repeat] = []
+        self.lazy: set[int] = set()
         self.hollow = False
         if how == "search":
             self.letters[BEFORE] = self.all
@@ -136,8 +139,10 @@ class _Builder:
             first = [Way(BEFORE, way.target, way.behind, way.ahead) for way in ways[START]]
             begin = [Way(number, BEFORE, self.any, self.any, hard=True) for number in (START, BEFORE)]
             ways |= {START: [*ways[START], begin[0]], BEFORE: [*first, begin[1]]}
-        free = {source for source in self.letters if self._accepts(source, ways[source])}
-        return Graph(self.letters, ways, self.bounds, free, self.alphabet, self.hollow)
+        free = {source for source in self.letters if self._accepts(source, self.any)}
+        ending = {source for source in self.letters if self._reads_on(source, ways[source])} - free
+        free |= ending - self.lazy
+        return Graph(self.letters, ways, self.bounds, free, ending & self.lazy, self.alphabet, self.hollow)
 
     def _ways(self, source: int) -> Iterator[Way]:
         return (
@@ -146,14 +151,17 @@ class _Builder:
             if target in self.letters
         )
 
-    def _accepts(self, source: int, ways: list[Way]) -> bool:
-        """Whether the pattern has matched by this letter, or does by reading on to the end."""
-        again = Way(source, source, self.any, self.any, hard=True)
-        goes_on = self.letters[source] == self.all and again in ways
+    def _accepts(self, source: int, followed_by: Letters) -> bool:
+        """Whether the pattern has matched by this letter, if one of those follows."""
         return source != START and any(
-            target == self.end and behind == self.any and (ahead == self.any or (goes_on and ahead & _EDGE))
+            target == self.end and behind == self.any and ahead & followed_by == followed_by
             for target, behind, ahead, _ in self._closure(source)
         )
+
+    def _reads_on(self, source: int, ways: list[Way]) -> bool:
+        """Whether nothing can keep this letter from being read to the end of the text, which matches."""
+        again = Way(source, source, self.any, self.any, hard=True)
+        return self.letters[source] == self.all and again in ways and self._accepts(source, _EDGE)
 
     @cached_property
     def _closures(self) -> dict[int, list[tuple[int, Letters, Letters, bool]]]:
@@ -206,7 +214,7 @@ class _Builder:
         if kind in _LETTERS:
             return self._letter(source, self._set((kind, value), flags))
         if kind in _REPEATS:
-            return self._repeat(value, source, flags)
+            return self._repeat(value, source, flags, lazy=kind is op.MIN_REPEAT)
         if kind is op.BRANCH:
             return self._branches(value[1], source, flags)
         if kind is op.SUBPATTERN:
@@ -230,7 +238,7 @@ class _Builder:
             self._link(self._sequence(branch, source, flags), end)
         return end
 
-    def _repeat(self, value: Any, source: int, flags: int) -> int:  # noqa: ANN401 - a parsed repeat
+    def _repeat(self, value: Any, source: int, flags: int, *, lazy: bool = False) -> int:  # noqa: ANN401
         least, most, body = value
         if most <= _WRITTEN_OUT and len(body) == 1 and body[0][0] in _LETTERS:
             return self._written_out(value, source, flags)
@@ -239,7 +247,9 @@ class _Builder:
         if most > 1:
             hard = most > REPEAT_COUNTS_TO
             self.inside.append(Repeat(1 if hard else int(most), hard))
+        before = len(self.steps)
         last = self._sequence(body, begin, flags)
+        self.lazy |= set(range(before, len(self.steps))) if lazy else set()
         self._link(last, end)
         if most > 1:
             self.hollow |= _may_be_empty(body)

@@ -73,14 +73,13 @@ def _by_a_child(trials: Sequence[Trial], sizes: Sequence[int]) -> Iterator[Growt
 def _received(told: Connection, trial: Trial) -> Growth:
     growth = Growth(trial.name)
     try:
-        while told.poll(GROWTH_LIMIT_SECONDS * GROWTH_TRIES):
-            said = told.recv()
-            if isinstance(said, Growth):
-                return said
+        if told.poll(GROWTH_LIMIT_SECONDS):
+            given: Growth = told.recv()
+            return given
     except EOFError:
         growth.fault = "its process died"
         return growth
-    growth.fault = f"took more than {GROWTH_LIMIT_SECONDS * GROWTH_TRIES:g} s and was ended"
+    growth.fault = f"took more than {GROWTH_LIMIT_SECONDS:g} s and was ended"
     return growth
 
 
@@ -97,7 +96,7 @@ def measured(trial: Trial, sizes: Sequence[int]) -> Growth:
         growth.seconds[size] = _seconds(trial, given)
         growth.fault = fault_of(growth.seconds)
         for _ in range(GROWTH_TRIES - 1):
-            if growth.fault and growth.seconds[size] < GROWTH_LIMIT_SECONDS:
+            if growth.fault and growth.seconds[size] < GROWTH_MEGABYTE_SECONDS:
                 growth.seconds[size] = min(growth.seconds[size], _seconds(trial, given))
                 growth.fault = fault_of(growth.seconds)
         if growth.fault:
