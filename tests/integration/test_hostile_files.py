@@ -25,10 +25,10 @@ FILES = {
     "alerts of question marks": (
         "data/alerts.yaml",
         "? " * DEEP,
-        ("alerts", "check"),
+        ("alerts", "rules"),
         "nested deeper than 40",
     ),
-    "alerts of aliases": ("data/alerts.yaml", BOMB, ("alerts", "check"), "holds more than 50000 values"),
+    "alerts of aliases": ("data/alerts.yaml", BOMB, ("alerts", "rules"), "holds more than 50000 values"),
 }
 
 
