@@ -1,9 +1,13 @@
 """Every adapter and every parser under texts, JSON and pages made to break them, for as long as asked.
 
     bench/fuzz.py --minutes 10
+    bench/fuzz.py --shapes          # every reader, pattern and loader on inputs that double up to 2 MB
 
 Whatever comes must be data, nothing, or an error with a name; an exception, and a page that takes longer than
 `SLOW_SECONDS` of CPU, ends the run with what caused it. In short: tests/unit/websites/test_fuzzing.py.
+
+With --shapes: twice as much of any known bad shape may take at most 2.5 times as long, and a megabyte two seconds of
+CPU, for every shipped site file, parser, rule, loader and pattern. In short: tests/unit/monitoring/test_growth.py.
 """
 
 import json
@@ -11,16 +15,19 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import measure
 from fuzzing import PIECES, parse_any, read_any, seeds, spoiled
+from hostile_readers import all_site_trials, reader_trials
+from sale_sofia.config.monitoring import GROWTH_SIZES
 from sale_sofia.listings.page import Page
 from sale_sofia.listings.parsers import PARSERS
+from sale_sofia.monitoring.growth import growths
 from sale_sofia.websites.registry import AVAILABLE_SITES
 
 SLOW_SECONDS = 2.0
@@ -44,7 +51,10 @@ KEYS = (
 
 def main() -> None:
     """Rounds until the time is up; one JSON object at the end."""
-    options = measure.options(__doc__, {"minutes": "how long, 1 unless told", "seed": "of an earlier run"})
+    numbers = {"minutes": "how long, 1 unless told", "seed": "of an earlier run"}
+    options = measure.options(__doc__, numbers, shapes="inputs that double in size instead of random ones")
+    if options.shapes:
+        try_shapes(GROWTH_SIZES[:3] if options.quick else GROWTH_SIZES, check=options.check)
     seed = int(options.seed or random.SystemRandom().randrange(10**9))
     rng, end = random.Random(seed), time.monotonic() + 60 * (options.minutes or 1.0)
     counts: Counter[str] = Counter()
@@ -58,6 +68,17 @@ def main() -> None:
                 raise SystemExit(f"{what} took {seconds:.1f} s; seed {seed}")
     result = {"bench": "fuzz", "seed": seed, "slowest_seconds": round(slowest, 3), **counts}
     measure.finish(result, met=True, check=options.check)
+
+
+def try_shapes(sizes: Sequence[int], *, check: bool) -> NoReturn:
+    """Every reader on every shape; those that grow too fast are named."""
+    found = list(growths([*reader_trials(), *all_site_trials()], sizes))
+    slow = {growth.name: growth.fault for growth in found if growth.fault}
+    for name, fault in slow.items():
+        print(f"{name}: {fault}")
+    slowest = max(second for growth in found for second in growth.seconds.values())
+    result = {"bench": "fuzz", "shapes": len(found), "slow": len(slow), "slowest_seconds": round(slowest, 3)}
+    measure.finish(result, met=not slow, check=check)
 
 
 def one_round(rng: random.Random) -> Iterator[tuple[str, float]]:

@@ -5,7 +5,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 Work = Callable[[], object]
 
@@ -43,7 +43,7 @@ def _cpu_seconds(work: Work) -> float:
     return time.process_time() - started
 
 
-def finish(result: Mapping[str, Any], *, met: bool, check: bool) -> None:
+def finish(result: Mapping[str, Any], *, met: bool, check: bool) -> NoReturn:
     """Print the last line, one JSON object; with `check` a missed goal is a failure."""
     print(json.dumps({**result, "met": met}))
     sys.exit(1 if check and not met else 0)

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from sale_sofia.commands.console import NOT_ALL_RIGHT, AsJson, log, out, print_json
 from sale_sofia.commands.drift import drift, repair
+from sale_sofia.commands.hostile import try_hostile
 from sale_sofia.commands.learnt import learnt
 from sale_sofia.commands.new_site import write_site
 from sale_sofia.commands.one_page import fetch_page, simulated_pages
@@ -65,6 +66,9 @@ def check(
     url: Annotated[
         str | None, typer.Option(help="Where it was saved from; without --file it is fetched, politely.")
     ] = None,
+    hostile: Annotated[
+        bool, typer.Option("--hostile", help="Try the site file on pages and texts made to be slow to read.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show how a page is read: which link of each field's chain found a text, and what is missing.
@@ -74,8 +78,14 @@ def check(
     The portal itself, one request, robots.txt obeyed:  sale-sofia sites check imot.bg --url https://…
 
     Without both, pages of the simulated portal are read; nothing is ever asked of a real one.
+
+    With --hostile no page is shown. Every pattern and selector of the site file reads texts and pages made
+    for it, up to 2 MB: twice as much may take at most 2.5 times as long, and a megabyte two seconds.
     """
     scraper = get_scraper(site)
+    if hostile:
+        try_hostile(scraper, as_json=as_json)
+        return
     answers = [_checked(scraper, page) for page in _pages(scraper, file, url)]
     for answer in answers:
         print_json(answer) if as_json else _show(answer)

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 
 from sale_sofia.config.alerts import ALERTS_FILE, CHANNEL_SCHEMES, LONGEST_NAME, MOST_RULES, WAYS_AROUND
 from sale_sofia.config.settings_urls import password_in
-from sale_sofia.config.site_config import SiteConfigError, parse_yaml, sentences
+from sale_sofia.config.site_config import SiteConfigError, parse_yaml, read_text, sentences
 from sale_sofia.config.site_links import Table
 
 BuyerKind = Literal["new", "cut", "back", "gone", "cheaper"]
@@ -195,11 +195,9 @@ def read_alerts(path: Path) -> str:
         AlertsError: it cannot be read.
     """
     try:
-        return path.read_text("utf-8")
-    except UnicodeDecodeError:
-        raise AlertsError(f"{path}: is no text") from None
-    except OSError as error:
-        raise AlertsError(f"{path}: cannot be read: {error.strerror}") from None
+        return read_text(path)
+    except SiteConfigError as error:
+        raise AlertsError(str(error)) from None
 
 
 def check_alerts(path: Path, text: str) -> AlertsFile:

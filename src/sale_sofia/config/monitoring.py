@@ -77,3 +77,15 @@ ARCHIVED_TEXT_MAX: Final = 200_000
 """Characters of an archived page that are shown; the largest honest ones have 150 000."""
 INCIDENTS_SHOWN: Final = 50
 """Incidents that are listed, the open ones first."""
+GROWTH_MOST: Final = 2.5
+"""How many times as long twice as much of the same may take: in proportion is 2, the rest is noise."""
+GROWTH_FLOOR_SECONDS: Final = 0.05
+"""CPU time below which growth is not judged: a clock's and a cache's noise is larger."""
+GROWTH_MEGABYTE_SECONDS: Final = 2.0
+"""CPU time for a megabyte of anything."""
+GROWTH_LIMIT_SECONDS: Final = 60.0
+"""After this the readings of one shape are ended from outside and told as endless."""
+GROWTH_TRIES: Final = 3
+"""How often a reading that looks slow is measured before it is called so: the quickest counts."""
+GROWTH_SIZES: Final = (62_500, 125_000, 250_000, 500_000, 1_000_000, 2_000_000)
+"""Bytes of what is read, each twice as many as before."""

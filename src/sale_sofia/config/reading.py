@@ -26,3 +26,14 @@ SPLIT_FILL: Final = 0.75
 """Share of a cap that a part of a search should fill: parts are uneven, and one over the cap is cut again."""
 SPLIT_GROUPS: Final = 8
 """Parts into which ids are grouped where the portal does not say how many adverts there are."""
+YAML_MOST_BYTES: Final = 1_000_000
+"""Bytes of a user's YAML file: the longest of our own has 60 000."""
+YAML_MOST_VALUES: Final = 50_000
+"""Values of a YAML text, each alias counted as all it stands for: our longest file has 5 000."""
+YAML_DEEPEST: Final = 40
+"""Lists and mappings in each other in a YAML text: a site file needs eight."""
+YAML_NUMBER_CHARACTERS: Final = 1000
+"""Characters of a plain value that begins like a number: YAML also reads `1:30:00` as one, digit by digit."""
+PATTERN_MOST_CHARACTERS: Final = 100_000
+"""Characters of one text of a page that a pattern sees: descriptions have 5 000. A page's source, which a
+site file may ask for, is seen whole."""

@@ -28,7 +28,7 @@ from sale_sofia.config.site_links import (
     Table,
 )
 from sale_sofia.config.site_proxies import ProxyTable
-from sale_sofia.config.yaml_text import read_yaml
+from sale_sofia.config.yaml_text import YamlTooMuch, file_text, read_yaml
 
 CONFIG_FOLDER = Path(str(files("sale_sofia.config")))
 _SITES_VARIABLE = "SITES_DIR"
@@ -342,12 +342,19 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 def load_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file, or a `SiteConfigError` that says where it breaks."""
+    return parse_yaml(path, read_text(path))
+
+
+def read_text(path: Path) -> str:
+    """The text of a user's file, or a `SiteConfigError` that says why there is none."""
     try:
-        return parse_yaml(path, path.read_text("utf-8"))
+        return file_text(path)
     except UnicodeDecodeError:
         raise SiteConfigError(f"{path}: is no text") from None
     except OSError as error:
         raise SiteConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except YamlTooMuch as error:
+        raise SiteConfigError(f"{path}: {error}") from None
 
 
 def parse_yaml(path: Path, text: str) -> dict[str, Any]:
@@ -357,6 +364,8 @@ def parse_yaml(path: Path, text: str) -> dict[str, Any]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise SiteConfigError(f"{path}: line {line}: not valid YAML: {error.problem}") from None
+    except YamlTooMuch as error:
+        raise SiteConfigError(f"{path}: {error}") from None
     except yaml.YAMLError as error:
         reason = str(error).partition("\n")[0]
         raise SiteConfigError(f"{path}: not valid YAML: {reason}") from None

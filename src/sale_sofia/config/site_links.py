@@ -1,10 +1,11 @@
 """Where a text of a page may stand: the pieces of which the tables of a site file are made."""
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from sale_sofia.config.site_patterns import checked, with_a_group
 
 CARD = "card"
 """The name by which a link reads the JSON of the card it stands in."""
@@ -24,26 +25,12 @@ class Table(BaseModel):
         return data
 
 
-def _compile(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"not a regular expression: {error}") from None
-    return pattern
-
-
-def _with_a_group(pattern: str) -> str:
-    if not re.compile(pattern).groups:
-        raise ValueError("the pattern needs a group (…): what it finds is the text")
-    return pattern
-
-
 def _several(given: Any) -> Any:  # noqa: ANN401 - whatever the file holds
     return (given,) if isinstance(given, str) else given
 
 
-Pattern = Annotated[str, AfterValidator(_compile)]
-GroupPattern = Annotated[str, AfterValidator(_compile), AfterValidator(_with_a_group)]
+Pattern = Annotated[str, AfterValidator(checked)]
+GroupPattern = Annotated[str, AfterValidator(checked), AfterValidator(with_a_group)]
 Paths = Annotated[tuple[str, ...], BeforeValidator(_several)]
 
 

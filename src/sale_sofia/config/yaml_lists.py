@@ -6,6 +6,8 @@ from typing import Any
 import yaml
 from yaml.nodes import MappingNode, Node, SequenceNode
 
+from sale_sofia.config.yaml_text import compose_yaml, read_yaml
+
 _INDENT = 2
 Item = Mapping[str, Any]
 
@@ -20,7 +22,7 @@ def add_item(text: str, key: str, item: Item) -> str:
     if found is None:
         return f"{text.rstrip()}\n\n{key}:\n{_written(item, _INDENT)}\n".lstrip("\n")
     if found.flow_style:
-        rest = [*yaml.safe_load(_cut(text, found)), dict(item)]
+        rest = [*read_yaml(_cut(text, found)), dict(item)]
         head, tail = text[: found.start_mark.index].rstrip(" "), text[found.end_mark.index :]
         remark, line_end, below = tail.partition("\n")
         written = "\n".join(_written(one, _INDENT) for one in rest)
@@ -58,7 +60,7 @@ def _list_of(text: str, key: str) -> SequenceNode | None:
 
 
 def _pair(text: str, key: str) -> tuple[Node, Node] | None:
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    root = compose_yaml(text)
     if root is None:
         return None
     if not isinstance(root, MappingNode):

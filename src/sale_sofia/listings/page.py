@@ -12,7 +12,7 @@ from sale_sofia.listings.page_errors import (
 )
 from sale_sofia.listings.weighing import PageLimits, refuse_hostile
 
-_DECLARED_CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
+_DECLARED_CHARSET = re.compile(rb"charset\s*=[\s\"']*([\w-]+)", re.IGNORECASE)
 _CHARSETS = frozenset({"windows-1251", "cp1251", "iso-8859-5", "koi8-r", "koi8-u", "ibm866", "cp866"})
 """Beside UTF-8 those of Cyrillic pages, where a tag's signs are ASCII: Python knows others that hide them."""
 _HEAD_BYTES = 2048  # HTML: the declaration stands in the first 1024 bytes; portals put the title first

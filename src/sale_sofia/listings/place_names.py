@@ -19,7 +19,7 @@ SETTLEMENTS = frozenset({"town", "village", "resort"})
 _SIGNS = str.maketrans(dict.fromkeys('.-"()', " "))
 _CYRILLIC = re.compile(r"[Ѐ-ӿ]")
 _SEAM = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
-_NUMBERED = re.compile(r"\d+$")
+_NUMBERED = re.compile(r"(?<!\d)\d+$")
 _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 
 

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-_CUTS = re.compile(r"\s*/\s*|\s[-‐‑‒–—―]\s")
+_CUTS = re.compile(r"\s{0,9}/\s{0,9}|\s[-‐‑‒–—―]\s")
 
 
 @dataclass(frozen=True, slots=True)

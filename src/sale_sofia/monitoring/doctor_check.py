@@ -10,7 +10,7 @@ from sale_sofia.config.doctor import PROGRAM_SECONDS
 
 Told = Callable[[float, float], None]
 """Told how many seconds a long look has taken, and how many it may take."""
-_VERSION = re.compile(r"\d+(?:\.\d+)+")
+_VERSION = re.compile(r"(?<!\d)\d+(?:\.\d+)+")
 
 
 @dataclass(frozen=True, slots=True)

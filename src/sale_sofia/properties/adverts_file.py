@@ -25,7 +25,7 @@ _ROOMS: Final = {
 }  # fmt: skip
 _STOREYS: Final = re.compile(r"(?<!\d)(\d{1,2})-\w{2} ет\.?(?: от (\d{1,2})(?!\d))?")
 _AREA: Final = re.compile(r"^(\d{2,4}) кв\.м")
-_PROVINCE: Final = re.compile(r"\s*(?:/.*|софийска(?: област)?.*|\"+)$")
+_PROVINCE: Final = re.compile(r"(?:/|софийска).*$", re.DOTALL)
 
 
 class AdvertsFileError(ValueError):

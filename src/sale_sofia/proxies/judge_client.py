@@ -153,5 +153,5 @@ def _read(answer: Answer, nonce: str) -> Seen:
         plain = told["plain"]
         headers = None if plain is None else [(str(name), str(value)) for name, value in plain["headers"]]
         return Seen(str(told["peer"]), headers)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise TunnelFailed("protocol", "not the judge's answer") from None

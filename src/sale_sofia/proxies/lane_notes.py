@@ -104,7 +104,7 @@ class FileNotes:
             found = json.loads(self.path.read_text("utf-8"))
             now = self.clock()
             return {name: told for name, told in dict(found).items() if _valid(told, now) is not None}
-        except (OSError, ValueError, TypeError):
+        except (OSError, ValueError, TypeError, RecursionError):
             return {}
 
     def _save(self, notes: dict[str, str]) -> None:

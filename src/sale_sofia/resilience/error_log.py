@@ -118,6 +118,6 @@ def _shown(text: str | None) -> str | None:
 def _parsed(line: bytes) -> Line | None:
     try:
         known = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return known if isinstance(known, dict) else None

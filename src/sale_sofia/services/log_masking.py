@@ -22,7 +22,7 @@ _PATTERNS: Final = (
         rf"\1{MASK}",
     ),
 )
-_LOGIN: Final = re.compile(r"://(?P<user>[^/?#@]*?)(?::(?P<password>[^@]*))?@")
+_LOGIN: Final = re.compile(r"[^:]*://(?P<user>[^/?#@:]*)(?::(?P<password>[^@]*))?@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def _secrets(settings: Settings) -> Iterator[str]:
 def _pieces(secret: str) -> Iterator[str]:
     if "://" not in secret:
         yield secret
-    elif found := _LOGIN.search(secret):
+    elif found := _LOGIN.match(secret):
         # A lone name is a password that stands in the wrong place.
         password = found["password"] if found["password"] is not None else found["user"]
         yield from (password, unquote(password))

@@ -4,12 +4,14 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from sale_sofia.config.reading import PATTERN_MOST_CHARACTERS
 from sale_sofia.config.site_links import CARD, JsonTable, Link, RowsTable
+from sale_sofia.config.site_patterns import compiled
 from sale_sofia.listings.weighing import PageLimits, refuse_hostile
 from sale_sofia.websites.json_data import (
     joined,
@@ -99,7 +101,8 @@ class Document:
     def matched(found: list[str], link: Link) -> Texts:
         """Of the texts found, what the link lets count."""
         if link.match is not None:
-            return _matching(found, _compiled(link.match), every=link.all)
+            seen = found if link.page == "source" else [text[:PATTERN_MOST_CHARACTERS] for text in found]
+            return _matching(seen, compiled(link.match), every=link.all)
         return tuple(filter(None, found))
 
     def _css_texts(self, link: Link, css: str, card: Card | None) -> list[str]:
@@ -215,11 +218,6 @@ def _hits(pattern: re.Pattern[str], text: str, *, every: bool) -> Iterable[re.Ma
         return pattern.finditer(text)
     hit = pattern.search(text)
     return () if hit is None else (hit,)
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.DOTALL)
 
 
 def _json(text: str) -> Any:  # noqa: ANN401 - whatever the page holds

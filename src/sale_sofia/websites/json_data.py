@@ -8,6 +8,7 @@ from typing import Any
 
 from sale_sofia.config.reading import JSON_MOST_CHARACTERS, JSON_MOST_STRINGS
 from sale_sofia.config.site_links import JsonTable, Link
+from sale_sofia.config.site_patterns import compiled
 from sale_sofia.listings.page_errors import HostilePage, PageTooLarge, TruncatedPage, UndecodablePage
 from sale_sofia.listings.text import squeeze
 
@@ -45,7 +46,7 @@ def read_whole(text: str, path: str = "") -> Any:  # noqa: ANN401 - whatever the
 
 def joined(text: str, pieces: str) -> str:
     """The strings right after every place a pattern finds, as one text; it ends where one is broken."""
-    return "".join(_strings(text, _compiled(pieces)))
+    return "".join(_strings(text, compiled(pieces)))
 
 
 def _strings(text: str, pieces: re.Pattern[str]) -> Iterator[str]:
@@ -67,7 +68,7 @@ def _read_body(text: str, table: JsonTable) -> Any:  # noqa: ANN401 - whatever t
 
 
 def _read_after(text: str, table: JsonTable) -> Any:  # noqa: ANN401 - whatever the page holds
-    found = _compiled(table.after or "").search(text)
+    found = compiled(table.after or "").search(text)
     try:
         return _part(text, found.end(), keys_of(table.path)) if found else None
     except ValueError:
@@ -187,11 +188,6 @@ def scalar_text(value: Any) -> str:  # noqa: ANN401 - whatever the page holds
 def keys_of(path: str) -> Keys:
     """The keys of a dotted path."""
     return tuple(path.split(".")) if path else ()
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
 
 
 def squeezed_lines(text: str) -> str:

@@ -7,6 +7,7 @@ from functools import partial
 from html import unescape
 
 from sale_sofia.config.site_config import SitemapTable
+from sale_sofia.config.site_patterns import compiled
 from sale_sofia.listings.page import Page, decode_json
 from sale_sofia.listings.page_errors import LayoutChanged, PageTooLarge, TruncatedPage
 from sale_sofia.listings.weighing import PageLimits
@@ -17,11 +18,14 @@ SECTION = "sitemap"
 _GZIP = b"\x1f\x8b"
 _TAIL_CHARACTERS = 4096  # a comment may follow the closing tag
 _GZIP_WINDOW = 31  # zlib: the largest window, behind a gzip header
-_ENTRY = re.compile(r"<(url|sitemap)\b[^>]*>(.*?)</\1>", re.DOTALL)
-_ADDRESS = re.compile(r"<loc>\s*(?:<!\[CDATA\[)?\s*([^<\]]+?)\s*(?:\]\]>)?\s*</loc>")
-_CHANGED = re.compile(r"<lastmod>\s*([^<]+?)\s*</lastmod>")
-_END = re.compile(r"</(urlset|sitemapindex)\s*>\s*(?:<!--.*?-->\s*)*$", re.DOTALL)
+_TAG = re.compile(r"<(?P<closes>/?)(?P<kind>url|sitemap)\b[^<>]*>")
+_ADDRESS = re.compile(r"<loc>(?:\s*<!\[CDATA\[)?([^<\]]+)(?:\]\]>\s*)?</loc>")
+_CHANGED = re.compile(r"<lastmod>([^<]+)</lastmod>")
+_END = re.compile(r"</(?:urlset|sitemapindex)\s*>$")
+_COMMENT = ("<!--", "-->")
 
+Entry = tuple[str, str]
+"""What an entry is of, and what stands in it."""
 IdOf = Callable[[str], str | None]
 
 
@@ -34,9 +38,9 @@ def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits,
         PageError: it is no whole sitemap, or one of nothing we know.
     """
     text = decode_json(_unpacked(page.body, limits.max_bytes), page.content_type)
-    if not _END.search(text[-_TAIL_CHARACTERS:]):
+    if not _END.search(_without_remarks(text[-_TAIL_CHARACTERS:])):
         raise TruncatedPage("the sitemap does not end: </urlset> or </sitemapindex> is missing")
-    entries = list(_ENTRY.finditer(text))
+    entries = list(_entries(text))
     further = tuple(_followed(page.url, entries, table))
     cards = {card.external_id: card for card in _adverts(page.url, entries, table, id_of)}
     if not further and not cards:
@@ -55,20 +59,40 @@ def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits,
     )
 
 
-def _followed(base: str, entries: list[re.Match[str]], table: SitemapTable) -> Iterator[str]:
-    wanted = re.compile(table.follow or "")
-    for entry in entries:
-        if entry[1] == "sitemap" and (url := _address(base, entry[2])) and wanted.search(url):
+def _without_remarks(tail: str) -> str:
+    """The end of a sitemap without the comments behind it."""
+    begin, end = _COMMENT
+    tail = tail.rstrip()
+    while tail.endswith(end):
+        tail = tail.rpartition(begin)[0].rstrip()
+    return tail
+
+
+def _entries(text: str) -> Iterator[Entry]:
+    """Each entry up to the first tag that closes it."""
+    opened: re.Match[str] | None = None
+    for tag in _TAG.finditer(text):
+        if not tag["closes"]:
+            opened = opened or tag
+        elif opened and tag["kind"] == opened["kind"]:
+            yield tag["kind"], text[opened.end() : tag.start()]
+            opened = None
+
+
+def _followed(base: str, entries: list[Entry], table: SitemapTable) -> Iterator[str]:
+    wanted = compiled(table.follow or "")
+    for kind, entry in entries:
+        if kind == "sitemap" and (url := _address(base, entry)) and wanted.search(url):
             yield url
 
 
-def _adverts(base: str, entries: list[re.Match[str]], table: SitemapTable, id_of: IdOf) -> Iterator[Card]:
-    wanted = re.compile(table.adverts or "")
-    for entry in entries:
-        url = _address(base, entry[2]) if entry[1] == "url" else ""
+def _adverts(base: str, entries: list[Entry], table: SitemapTable, id_of: IdOf) -> Iterator[Card]:
+    wanted = compiled(table.adverts or "")
+    for kind, entry in entries:
+        url = _address(base, entry) if kind == "url" else ""
         if url and wanted.search(url) and (own := id_of(url)):
-            changed = _CHANGED.search(entry[2])
-            yield Card(own, url, partial(_reading, changed[1] if changed else None))
+            changed = _CHANGED.search(entry)
+            yield Card(own, url, partial(_reading, changed[1].strip() if changed else None))
 
 
 def _reading(changed: str | None) -> CardReading:
@@ -77,7 +101,7 @@ def _reading(changed: str | None) -> CardReading:
 
 def _address(base: str, entry: str) -> str:
     found = _ADDRESS.search(entry)
-    return absolute(base, unescape(found[1])) if found else ""
+    return absolute(base, unescape(found[1].strip())) if found else ""
 
 
 def _unpacked(body: bytes, most: int) -> bytes:

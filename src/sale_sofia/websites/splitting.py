@@ -1,7 +1,6 @@
 """Cuts a search that its portal caps into smaller ones that together find the same."""
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -9,6 +8,7 @@ from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urls
 
 from sale_sofia.config.reading import SPLIT_FILL, SPLIT_GROUPS
 from sale_sofia.config.site_config import IdSplit, PathSplit, PriceSplit, SplitTable
+from sale_sofia.config.site_patterns import compiled
 from sale_sofia.listings.places import neighbourhoods
 
 _SMALLEST = 2
@@ -44,7 +44,7 @@ def split_search(url: str, ways: Sequence[SplitTable], hints: Hints, page_mark: 
     """The parts by the first way that cuts this search, each from its first page."""
     url = _first_page(url, page_mark)
     for way in ways:
-        if way.name in hints.useless or not re.search(way.at or "", urlsplit(url).path):
+        if way.name in hints.useless or not compiled(way.at or "").search(urlsplit(url).path):
             continue
         if urls := tuple(_cut(url, way, hints)):
             return Parts(way.name, urls)

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from sale_sofia.config.site_config import IdSplit, SiteConfig, SiteConfigError
 from sale_sofia.config.site_links import FieldTable, RowsTable
+from sale_sofia.config.site_patterns import compiled
 from sale_sofia.listings.model import FACTS
 from sale_sofia.listings.page import Page
 from sale_sofia.listings.page_errors import (
@@ -61,7 +62,7 @@ class TableSite:
         return next((kind for kind, pattern in self._patterns.items() if pattern.search(path)), None)
 
     def _is_sitemap(self, path: str) -> bool:
-        return self.config.sitemap is not None and bool(re.search(self.config.sitemap.path, path))
+        return self.config.sitemap is not None and bool(compiled(self.config.sitemap.path).search(path))
 
     def _ids_at(self, path: str) -> IdSplit | None:
         """The filter whose ids this page lists."""
@@ -193,7 +194,7 @@ def _patterns(config: SiteConfig) -> Mapping[PageKind, re.Pattern[str]]:
         ("project", config.urls.project),
         ("search", config.urls.search),
     )
-    return {kind: re.compile(pattern) for kind, pattern in kinds if pattern}
+    return {kind: compiled(pattern) for kind, pattern in kinds if pattern}
 
 
 def _ids(document: Document, table: IdSplit) -> tuple[str, ...]:

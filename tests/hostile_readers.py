@@ -1,0 +1,130 @@
+"""Every reader of the project against what is made to be slow to read: trials for `growths`."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import yaml
+from protego import Protego
+
+from fuzzing import parse_any
+from own_patterns import Used, own_patterns
+from sale_sofia.config.pattern_texts import pieces_for, text_of
+from sale_sofia.config.site_config import SiteConfigError, parse_yaml
+from sale_sofia.config.yaml_text import read_yaml
+from sale_sofia.fetching.robots import without_others
+from sale_sofia.listings.parsers import PARSERS
+from sale_sofia.llm.answers import judge_text
+from sale_sofia.llm.dictionary import read_description
+from sale_sofia.monitoring.growth import Trial
+from sale_sofia.monitoring.hostile_shapes import HTML, JSONS, TEXTS, YAMLS, Shape, repeated
+from sale_sofia.monitoring.hostile_sites import site_trials
+from sale_sofia.properties.references import references
+from sale_sofia.proxies.address import parse_proxy
+from sale_sofia.proxies.reading import Count, candidates, texts_of
+from sale_sofia.resilience.error_log import _shown
+from sale_sofia.scraping.messages import WrongMessage, check_job
+from sale_sofia.services.log_masking import _PATTERNS
+from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
+
+ROBOTS: Mapping[str, Shape] = {
+    "rules": repeated("Disallow: /#\n", "User-agent: *\n"),
+    "stars": repeated("*", "User-agent: *\nDisallow: /"),
+    "names": repeated("User-agent: a#\n", "", "Disallow: /\n"),
+    "names and rules": repeated("User-agent: a#\nDisallow: /#\n"),
+    "spaces": repeated(" ", "User-agent", ": *\n"),
+    "remarks": repeated("#"),
+}
+PROXIES: Mapping[str, Shape] = {
+    "addresses": repeated("10.0.0.1:8080\n"),
+    "one line": repeated("10.0.0.1:8080 "),
+    "dots": repeated("1."),
+    "digits": repeated("1"),
+    "cells": repeated("<td>10.0.0.1</td><td>80</td>", "<table>"),
+    "open tags": repeated("<"),
+    "spaces": repeated(" ", "<p>10.0.0.1", "x"),
+    "logins": repeated("a:b@"),
+    "objects": repeated('{"ip":"10.0.0.1","port":"80"},', "[", "{}]"),
+}
+
+
+def reader_trials() -> Iterator[Trial]:
+    """All but the portals' own: parsers, rules, loaders, lists, messages."""
+    for name in PARSERS:
+        yield from _trials(f"the parser {name}", TEXTS, partial(_parse, name))
+    yield from _trials("a description", TEXTS, read_description)
+    yield from _trials("a reference", TEXTS, lambda text: references({"site": "x", "description": text}, "x"))
+    yield from _trials("an answer of a model", {**JSONS, **TEXTS}, _answer)
+    yield from _trials("YAML", {**YAMLS, **TEXTS}, _yaml)
+    yield from _trials("robots.txt", {**ROBOTS, **TEXTS}, _robots)
+    yield from _trials("a list of proxies", {**PROXIES, **JSONS, **TEXTS, **HTML}, _proxies)
+    yield from _trials("a message", TEXTS, _message)
+    yield from _trials("a line of a log", TEXTS, _log)
+    for used in own_patterns():
+        yield from _pattern_trials(used)
+
+
+def _trials(reader: str, shapes: Mapping[str, Shape], read: Callable[[str], object]) -> Iterator[Trial]:
+    return (Trial(f"{reader}: {name}", shape, read) for name, shape in shapes.items())
+
+
+def all_site_trials() -> Iterator[Trial]:
+    """Every shipped site file."""
+    for site in AVAILABLE_SITES:
+        for trial in site_trials(get_scraper(site)):
+            yield Trial(f"{site}: {trial.name}", trial.make, trial.read)
+
+
+def _pattern_trials(used: Used) -> Iterator[Trial]:
+    for piece in pieces_for(used.pattern.pattern, used.pattern.flags):
+        name = f"{used.where}: on {piece[0]!r} with {piece[1]!r} repeated"
+        yield Trial(name, partial(_as_given, used, piece), partial(_use, used))
+
+
+def _as_given(used: Used, piece: tuple[str, str], size: int) -> str | bytes:
+    text = text_of(piece, size)
+    return text if isinstance(used.pattern.pattern, str) else text.encode("latin-1", "replace")
+
+
+def _use(used: Used, text: Any) -> None:  # noqa: ANN401 - text or bytes, as the pattern is
+    if used.how == "search":
+        for _ in used.pattern.finditer(text):
+            pass
+    else:
+        getattr(used.pattern, used.how)(text)
+
+
+def _parse(name: str, text: str) -> None:
+    parse_any(name, (text,))
+
+
+def _answer(text: str) -> None:
+    judge_text(text, ("heating",), text)
+
+
+def _yaml(text: str) -> None:
+    with suppress(yaml.YAMLError):
+        read_yaml(text)
+    with suppress(SiteConfigError):
+        parse_yaml(__file__, text)  # type: ignore[arg-type]  # only named
+
+
+def _robots(text: str) -> None:
+    rules = Protego.parse(without_others(text, "sale-sofia"))
+    rules.can_fetch("https://x.bg/obiava/1", "sale-sofia")
+
+
+def _proxies(text: str) -> None:
+    list(candidates(texts_of(text, ()), parse_proxy, Count()))
+
+
+def _message(text: str) -> None:
+    with suppress(WrongMessage, ValueError):
+        check_job("imot.bg", [text], text)
+
+
+def _log(text: str) -> None:
+    _shown(text)
+    for pattern, instead in _PATTERNS:
+        pattern.sub(instead, text)

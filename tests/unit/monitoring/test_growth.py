@@ -1,0 +1,82 @@
+"""Readings that grow too fast are found, also those that do not end; ours grow as they may."""
+
+import os
+import time
+
+import pytest
+
+from hostile_readers import reader_trials
+from sale_sofia.monitoring import growth as module
+from sale_sofia.monitoring.growth import Trial, fault_of, growths
+from sale_sofia.monitoring.hostile_shapes import TEXTS, YAMLS, repeated
+from sale_sofia.monitoring.hostile_sites import element, pattern_trials
+from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
+
+SMALL = (10_000, 20_000)
+WHOLE = (
+    "YAML",
+    "robots.txt",
+    "a message",
+    "a line of a log",
+    "sale_sofia.websites",
+    "sale_sofia.listings.money",
+)
+
+
+def work(units: int) -> None:
+    """A time in proportion to the units."""
+    for _ in range(units):
+        hash("x")
+
+
+LINEAR = Trial("linear", lambda size: size, lambda size: work(size * 100))
+SQUARE = Trial("square", lambda size: size, lambda size: work(size * size // 100))
+
+
+def test_what_grows_with_the_square_is_told_and_what_follows_is_tried_all_the_same() -> None:
+    square, linear = growths([SQUARE, LINEAR], (20_000, 40_000, 80_000))
+    assert square.fault is not None
+    assert "times as long as" in square.fault
+    assert linear.fault is None
+    assert list(linear.seconds) == [20_000, 40_000, 80_000]
+
+
+def test_one_that_hangs_or_dies_is_ended_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "GROWTH_LIMIT_SECONDS", 1.0)
+    hangs = Trial("hangs", str, lambda _: time.sleep(60))
+    dies = Trial("dies", str, lambda _: os._exit(7))
+    assert [one.fault for one in growths([hangs, dies], (1,))] == [
+        "took more than 1 s and was ended",
+        "its process died",
+    ]
+
+
+def test_times_are_judged_by_growth_and_by_the_megabyte() -> None:
+    assert fault_of({500_000: 0.5, 1_000_000: 1.0}) is None
+    assert fault_of({500_000: 0.001, 1_000_000: 0.02}) is None
+    assert fault_of({500_000: 0.5, 1_000_000: 1.3}) == "1000000 bytes take 2.6 times as long as 500000"
+    assert fault_of({1_000_000: 2.5}) == "1000000 bytes take 2.5 s"
+
+
+def test_shapes_are_as_long_as_asked() -> None:
+    for shape in (*TEXTS.values(), *YAMLS.values(), repeated("ab", "<", ">")):
+        assert 5_000 < len(shape(10_000)) < 20_000
+
+
+def test_a_selector_becomes_an_element_that_it_finds() -> None:
+    assert element('#s01 a.lnk[data-id^="x"]:not(.y)') == (
+        '<a class="lnk" data-id="x" href="/1" content="1">',
+        "</a>",
+    )
+
+
+@pytest.mark.parametrize("site", AVAILABLE_SITES)
+def test_no_pattern_of_a_shipped_site_file_is_slow(site: str) -> None:
+    slow = {one.name: one.fault for one in growths(list(pattern_trials(get_scraper(site).config)), SMALL)}
+    assert {name: fault for name, fault in slow.items() if fault} == {}
+
+
+def test_no_reader_is_slow() -> None:
+    chosen = [trial for trial in reader_trials() if trial.name.startswith(WHOLE)]
+    assert len(chosen) > 200
+    assert {one.name: one.fault for one in growths(chosen, SMALL) if one.fault} == {}
