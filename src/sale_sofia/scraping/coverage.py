@@ -131,5 +131,5 @@ def _went_on(search: Search) -> str:
     if not search.different:
         return f"{search.url} leads to sitemaps without an end"
     announced = f", where it announced {spaced(search.announced)}" if search.ended is Ended.EXCEEDED else ""
-    pages = f"after {spaced(search.different)} adverts on {spaced(search.pages)} pages{announced}"
-    return f"{search.url} went on without an end {pages}"
+    shown = f"{spaced(search.different)} adverts on {spaced(search.pages)} pages{announced}"
+    return f"{search.url} went on without an end after {shown}"
