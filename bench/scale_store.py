@@ -21,6 +21,7 @@ from sale_sofia.config.site_config import load_site_config
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import create_job, get_job
 from sale_sofia.fetching.base import Response
+from sale_sofia.monitoring.meter import NO_METER
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.assembly import make_writer
 from sale_sofia.scraping.frontier import Claim
@@ -91,6 +92,7 @@ class Reader:
     def __init__(self, pages: Mapping[str, RenderedPage]) -> None:
         self.conditions: dict[str, Mapping[str, str]] = {}
         self.seconds = 0.0
+        self.clock, self.meter = time.time, NO_METER
         self._pages = pages
         self._judge = Judge(get_scraper(SITE), load_site_config(SITE).proof)
 
@@ -135,13 +137,13 @@ async def _drain(database: Database, job_id: str, reader: Reader, visitors: int)
     job = database.run_read(lambda connection: get_job(connection, job_id))
     if job is None:
         raise SystemExit(f"no job {job_id}")
-    settings = Settings()
+    settings, visitor = Settings(), cast("Visitor", reader)
     await SiteCrawl(
         job_id=job_id,
         owner="bench",
         database=database,
-        visitor=cast("Visitor", reader),
-        writer=make_writer(settings, database, job, get_scraper(SITE).config, visitors),
+        visitor=visitor,
+        writer=make_writer(settings, database, job, get_scraper(SITE).config, visitors, visitor),
         concurrency=visitors,
         lease_seconds=settings.lease_seconds,
         clock=time.time,
