@@ -213,6 +213,6 @@ def test_what_is_alike_and_what_is_not() -> None:
 def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, database: Database, settings: Settings) -> None:
     """A folder in the place of the file cannot be replaced."""
     (tmp_path / MODEL_FILE / "x").mkdir(parents=True)
-    with pytest.raises(OSError, match=MODEL_FILE):
+    with pytest.raises(ValueError, match=MODEL_FILE):
         write_file(tmp_path, current_model(database, settings).model)
     assert [one.name for one in tmp_path.iterdir()] == [MODEL_FILE]
