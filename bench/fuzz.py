@@ -7,8 +7,8 @@ Whatever comes must be data, nothing, or an error with a name; an exception, and
 `SLOW_SECONDS` of CPU, ends the run with what caused it. In short: tests/unit/websites/test_fuzzing.py.
 
 With --shapes: twice as much of any known bad shape may take at most 2.5 times as long, and a megabyte two
-seconds of CPU, for every shipped site file, parser, rule, loader and pattern: tests/unit/monitoring/test_growth.py is
-its short form.
+seconds of CPU, for every shipped site file, parser, rule, loader and pattern. In short:
+tests/unit/monitoring/test_growth.py.
 """
 
 import json
