@@ -34,7 +34,7 @@ ROBOTS: Mapping[str, Shape] = {
     "names": repeated("User-agent: a#\n", "", "Disallow: /\n"),
     "names and rules": repeated("User-agent: a#\nDisallow: /#\n"),
     "spaces": repeated(" ", "User-agent", ": *\n"),
-    "remarks": repeated("#"),
+    "remarks": lambda size: "#" * size,
 }
 PROXIES: Mapping[str, Shape] = {
     "addresses": repeated("10.0.0.1:8080\n"),
