@@ -6,8 +6,9 @@
 Whatever comes must be data, nothing, or an error with a name; an exception, and a page that takes longer than
 `SLOW_SECONDS` of CPU, ends the run with what caused it. In short: tests/unit/websites/test_fuzzing.py.
 
-With --shapes: twice as much of any known bad shape may take at most 2.5 times as long, and a megabyte two seconds of
-CPU, for every shipped site file, parser, rule, loader and pattern. In short: tests/unit/monitoring/test_growth.py.
+With --shapes: twice as much of any known bad shape may take at most 2.5 times as long, and a megabyte two
+seconds of CPU, for every shipped site file, parser, rule, loader and pattern. In short:
+tests/unit/monitoring/test_growth.py.
 """
 
 import json
@@ -23,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import measure
 from fuzzing import PIECES, parse_any, read_any, seeds, spoiled
-from hostile_readers import all_site_trials, reader_trials
+from hostile_readers import all_site_trials, own_pattern_trials, reader_trials
 from sale_sofia.config.monitoring import GROWTH_SIZES
 from sale_sofia.listings.page import Page
 from sale_sofia.listings.parsers import PARSERS
@@ -72,7 +73,7 @@ def main() -> None:
 
 def try_shapes(sizes: Sequence[int], *, check: bool) -> NoReturn:
     """Every reader on every shape; those that grow too fast are named."""
-    found = list(growths([*reader_trials(), *all_site_trials()], sizes))
+    found = list(growths([*reader_trials(), *own_pattern_trials(), *all_site_trials()], sizes))
     slow = {growth.name: growth.fault for growth in found if growth.fault}
     for name, fault in slow.items():
         print(f"{name}: {fault}")

@@ -34,7 +34,7 @@ ROBOTS: Mapping[str, Shape] = {
     "names": repeated("User-agent: a#\n", "", "Disallow: /\n"),
     "names and rules": repeated("User-agent: a#\nDisallow: /#\n"),
     "spaces": repeated(" ", "User-agent", ": *\n"),
-    "remarks": repeated("#"),
+    "remarks": lambda size: "#" * size,
 }
 PROXIES: Mapping[str, Shape] = {
     "addresses": repeated("10.0.0.1:8080\n"),
@@ -61,6 +61,10 @@ def reader_trials() -> Iterator[Trial]:
     yield from _trials("a list of proxies", {**PROXIES, **JSONS, **TEXTS, **HTML}, _proxies)
     yield from _trials("a message", TEXTS, _message)
     yield from _trials("a line of a log", TEXTS, _log)
+
+
+def own_pattern_trials() -> Iterator[Trial]:
+    """Every pattern of the package on the texts made for it."""
     for used in own_patterns():
         yield from _pattern_trials(used)
 

@@ -82,3 +82,5 @@ WORD_LETTERS: Final = 60
 """Letters of the longest word that is looked up; a longer one is none."""
 FAR_WINDOW: Final = 7
 """Tokens before its words in which a rule looks for the thing that they are told of."""
+DESCRIPTION_MOST_CHARACTERS: Final = 50_000
+"""Characters of a description that the rules read: the longest of real ones have 10 000."""

@@ -30,6 +30,8 @@ YAML_MOST_BYTES: Final = 1_000_000
 """Bytes of a user's YAML file: the longest of our own has 60 000."""
 YAML_MOST_VALUES: Final = 50_000
 """Values of a YAML text, each alias counted as all it stands for: our longest file has 5 000."""
+YAML_MOST_DIRECTIVES: Final = 10
+"""Lines of a YAML text that begin with %: no file of ours has one."""
 YAML_DEEPEST: Final = 40
 """Lists and mappings in each other in a YAML text: a site file needs eight."""
 YAML_NUMBER_CHARACTERS: Final = 1000

@@ -15,6 +15,7 @@ from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, Ev
 from sale_sofia.config.reading import (
     YAML_DEEPEST,
     YAML_MOST_BYTES,
+    YAML_MOST_DIRECTIVES,
     YAML_MOST_VALUES,
     YAML_NUMBER_CHARACTERS,
 )
@@ -66,6 +67,8 @@ def _with_care(text: str, work: Callable[[], Any]) -> Any:  # noqa: ANN401 - wha
 
 
 def _weigh(text: str) -> None:
+    if text.count("\n%") > YAML_MOST_DIRECTIVES:  # each is compared with all before it
+        raise YamlTooMuch(f"has more than {YAML_MOST_DIRECTIVES} lines that begin with %")
     weight = _Weight()
     for event in yaml.parse(text, Loader=_LOADER):
         weight.add(event)

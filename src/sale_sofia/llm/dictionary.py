@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from sale_sofia.config.llm import DESCRIPTION_MOST_CHARACTERS
 from sale_sofia.llm.attributes import Attributes
 from sale_sofia.llm.candidates import Candidate, find_candidates
 from sale_sofia.llm.consistency import keep_consistent
@@ -17,8 +18,11 @@ from sale_sofia.llm.tokens import Token, tokenize
 
 
 def read_description(text: str) -> Attributes:
-    """Every field the text speaks of, each with its status and the words it came from."""
-    prepared = prepare(text)
+    """Every field the text speaks of, each with its status and the words it came from.
+
+    What stands behind the first `DESCRIPTION_MOST_CHARACTERS` is not read.
+    """
+    prepared = prepare(text[:DESCRIPTION_MOST_CHARACTERS])
     tokens = tokenize(prepared)
     return resolve(_all_candidates(tokens), tokens, prepared)
 

@@ -4,6 +4,7 @@ Each reading is made in a child process, which is ended where it takes too long:
 verdict and no other.
 """
 
+import gc
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -105,9 +106,13 @@ def measured(trial: Trial, sizes: Sequence[int]) -> Growth:
 
 
 def _seconds(trial: Trial, given: object) -> float:
+    gc.collect()
+    gc.disable()  # its rounds come by leaps that are no growth of the reading's
     began = time.process_time()
     trial.read(given)
-    return time.process_time() - began
+    taken = time.process_time() - began
+    gc.enable()
+    return taken
 
 
 def fault_of(seconds: dict[int, float]) -> str | None:

@@ -141,7 +141,7 @@ YAMLS: Final[Mapping[str, Shape]] = {
     "ordered": repeated("{a#: 1},", "a: !!omap [", "]"),
     "tags": repeated("%TAG !a#! b\n", "", "--- 1"),
     "lines of text": repeated("  x\n", "a: |\n"),
-    "comments": repeated("#"),
+    "comments": lambda size: "#" * size,
     "empty lines": repeated("\n", "a:", " b"),
     "documents": repeated("--- 1\n"),
 }
