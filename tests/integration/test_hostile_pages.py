@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import signal
 import sqlite3
 import time
@@ -80,21 +81,32 @@ def test_pages_that_would_take_minutes_cost_their_own_rows_and_no_other_portal_w
     assert longest_silence(tmp_path / "log", "bazar.bg") < STANDSTILL_SECONDS
 
 
+def children(pid: int) -> list[int]:
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()]
+
+
+def computed(pid: int) -> float:
+    """Seconds of computing of a process and of its children that are there."""
+    stats = [Path(f"/proc/{one}/stat").read_text("utf-8").rpartition(")")[2] for one in (pid, *children(pid))]
+    return sum(int(stat.split()[11]) for stat in stats) / os.sysconf("SC_CLK_TCK")
+
+
 def test_ctrl_c_is_heard_while_a_page_that_never_ends_is_read(tmp_path: Path) -> None:
     with world(tmp_path, *["attributes around tags"] * ADVERTS) as (_, front, bad):
         more = variables(tmp_path, PAGE_SECONDS="600")
-        crawl = start(tmp_path / "data", "crawl", "imot.bg", "--json", **more)
-        until(lambda: times_asked(front, bad), "an advert was asked for")
-        children = Path(f"/proc/{crawl.pid}/task/{crawl.pid}/children")
-        until(lambda: children.read_text().split(), "a process that reads")
-        [reader] = children.read_text().split()
-        time.sleep(1)  # well into the page, which takes minutes
-        begun = time.monotonic()
-        crawl.send_signal(signal.SIGINT)
-        out, err = crawl.communicate(timeout=60)
-        assert time.monotonic() - begun < STANDSTILL_SECONDS
-        assert (crawl.returncode, json.loads(out)["stopped"]) == (130, True), err
-        assert not Path(f"/proc/{reader}").exists()
+        with start(tmp_path / "data", "crawl", "imot.bg", "--json", **more) as crawl:
+            try:
+                until(lambda: times_asked(front, bad), "an advert was asked for")
+                enough = computed(crawl.pid) + 2
+                until(lambda: computed(crawl.pid) > enough, "the page is read")
+                readers, begun = children(crawl.pid), time.monotonic()
+                crawl.send_signal(signal.SIGINT)
+                out, err = crawl.communicate(timeout=60)
+                assert time.monotonic() - begun < STANDSTILL_SECONDS
+            finally:
+                crawl.kill()
+    assert (crawl.returncode, json.loads(out)["stopped"]) == (130, True), err
+    assert not any(Path(f"/proc/{one}").exists() for one in readers)
 
 
 def test_workers_ask_once_for_a_page_that_never_ends_and_their_job_does(tmp_path: Path) -> None:
