@@ -27,9 +27,12 @@ from sale_sofia.data.database import Database
 from sale_sofia.data.migrate import initialize_database
 from sale_sofia.fetching.base import Response
 from sale_sofia.fetching.client import CurlFetcher
+from sale_sofia.fetching.escort import GateEscort
 from sale_sofia.fetching.robots import RobotsGate
 from sale_sofia.resilience import errors as tree
 from sale_sofia.resilience.errors import CrawlError, class_names
+from sale_sofia.resilience.gate import Admission
+from sale_sofia.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.scraping.error_classes import classify_error, service_error
 from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.outcomes import Gone, Outcome
@@ -270,6 +273,26 @@ def _until_it_listens(port: int) -> None:
     raise AssertionError("the server did not come up")
 
 
+def left_alone(folder: Path) -> CrawlError:
+    """A redirect whose turn comes only in a minute, when the visit is long over."""
+
+    async def run() -> None:
+        fetcher = CurlFetcher("chrome", 5)
+        try:
+            async with portal(redirects({"/a": "/b"})) as log:
+                visitor = Visiting(folder, rate=1.0).visitor([log.host], fetcher)
+                async with visitor.gate.request("imot.bg", 1.0) as entry:
+                    assert isinstance(entry, Admission)
+                    escort = GateEscort(visitor.gate, entry, TimeoutBudget(20.0, time.monotonic), 5.0)
+                    await fetcher.fetch(replace(visitor.request_for(log.url("/a")), escort=escort))
+        finally:
+            await fetcher.close()
+
+    error = raised(lambda: asyncio.run(run()))
+    assert isinstance(error, CrawlError)
+    return error
+
+
 def ping(port: int) -> None:
     with closing(
         redis.Redis(port=port, socket_timeout=0.3, socket_connect_timeout=0.3, retry=Retry(NoBackoff(), 0))
@@ -367,6 +390,7 @@ def no_tables(folder: Path) -> CrawlError:
 
 OWN: dict[str, tuple[Callable[[Path], CrawlError], type[CrawlError]]] = {
     "broken JSON": (broken_json, tree.ParseJson),
+    "no turn for a redirect": (left_alone, tree.LeftAlone),
     "Redis on a closed port": (redis_gone, tree.ServiceRedis),
     "Redis paused": (redis_paused, tree.ServiceRedis),
     "Redis wants a password": (redis_wants_a_password, tree.ServiceRedis),

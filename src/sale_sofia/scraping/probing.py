@@ -251,7 +251,7 @@ async def _probe(
         gate=polite_gate(settings, site.config, rate),
         domain=name,
         longest_wait=TURN_SECONDS,
-        most_redirects=settings.fetch_max_redirects,
+        most_redirects=REQUESTS,
         most=REQUESTS,
     )
     judge = JudgeApart(Judge(site, site.config.proof), page_bounds(settings))
