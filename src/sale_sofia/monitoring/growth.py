@@ -85,6 +85,7 @@ def _received(told: Connection, trial: Trial) -> Growth:
 
 
 def _measure_all(trials: Sequence[Trial], sizes: Sequence[int], told: Connection) -> None:
+    gc.freeze()  # what is loaded is not looked through between the readings
     for trial in trials:
         told.send(measured(trial, sizes))
 
