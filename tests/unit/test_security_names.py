@@ -74,12 +74,33 @@ def test_an_archived_page_that_would_unpack_to_too_much_is_damaged(
         pages.get(digest)
 
 
-def test_every_file_that_the_threat_notes_name_is_there() -> None:
+@pytest.mark.parametrize(
+    ("page", "folder", "least"), [("security.md", "", 50), ("faults.md", "integration", 40)]
+)
+def test_every_file_that_the_notes_of_threats_and_faults_name_is_there(
+    page: str, folder: str, least: int
+) -> None:
     root = Path(__file__).parents[2]
-    named = re.findall(
-        r"`([\w/.-]+\.(?:py|yaml|txt|md))`", (root / "docs" / "security.md").read_text("utf-8")
-    )
-    there = [path.as_posix() for place in ("src", "tests", "deploy") for path in (root / place).rglob("*.*")]
-    lost = {name for name in named if not any(path.endswith(f"/{name}") for path in there)}
+    named = set(re.findall(r"`([\w/.-]+\.(?:py|yaml|txt|md))`", (root / "docs" / page).read_text("utf-8")))
+    places = ("src", "tests", "deploy", "bench")
+    there = {path.as_posix() for place in places for path in (root / place).rglob("*.*")}
+    lost = {
+        name for name in named if not any(path.endswith((f"{folder}/{name}", f"/{name}")) for path in there)
+    }
     assert lost == set()
-    assert len(set(named)) > 50
+    assert len(named) > least
+
+
+def test_what_is_written_for_a_moment_is_written_where_nobody_else_can_open_it() -> None:
+    """`/tmp` is everybody's: only a folder that is its owner's alone may be made there."""
+    source = Path(archive.__file__).parents[1]
+    calls = {
+        (path.relative_to(source).as_posix(), called, "dir=" in rest or bool(rest.strip()))
+        for path in source.rglob("*.py")
+        for called, rest in re.findall(
+            r"(?:tempfile\.|\b)(mkstemp|\w*Temporary\w+)\(([^)]*)\)", path.read_text()
+        )
+    }
+    in_tmp = {(path, called) for path, called, told in calls if not told}
+    assert in_tmp == {("commands/backup.py", "TemporaryDirectory")}
+    assert len(calls) > len(in_tmp)

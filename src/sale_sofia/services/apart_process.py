@@ -22,12 +22,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from sale_sofia.config.reading import APART_KEPT_BYTES
+
 _HEADER: Final = struct.Struct("=QQ")
 """Bytes of the task and of its body on the desk, or of the answer and nothing."""
 _NO_MEMORY: Final = 3
 """Exit code of work that could not get the memory it asked for."""
 _DEATH_SIGNAL: Final = 1
 """PR_SET_PDEATHSIG of prctl(2)."""
+_TRIM_THRESHOLD: Final = -1
+_MMAP_THRESHOLD: Final = -3
+"""M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of mallopt(3)."""
 _LIBC: Final = ctypes.CDLL(None)
 _LEFT_TO_THE_PARENT: Final = (
     signal.SIGINT,
@@ -133,6 +138,7 @@ def _live(work: Work, bounds: Bounds, desk: mmap.mmap, ear: socket.socket, paren
         gc.freeze()  # what the parent loses meanwhile is not ours to close
         _let_go(ear.fileno())
         _limit(bounds, parent)
+        _keep_memory()
         while header := ear.recv(_HEADER.size):
             ear.send(_HEADER.pack(_done(work, bounds, desk, *_HEADER.unpack(header)), 0))
         code = 0
@@ -183,3 +189,10 @@ def _limit(bounds: Bounds, parent: int) -> None:
         os._exit(1)
     most = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * mmap.PAGESIZE + bounds.memory
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _keep_memory() -> None:
+    """Keep what one piece of work needed for the next: the kernel would clear it anew, for each page."""
+    if hasattr(_LIBC, "mallopt"):  # glibc alone has it
+        _LIBC.mallopt(_TRIM_THRESHOLD, APART_KEPT_BYTES)
+        _LIBC.mallopt(_MMAP_THRESHOLD, APART_KEPT_BYTES)

@@ -1,7 +1,10 @@
 """Work in a process of its own: its answer comes back, and it can be ended whatever it does."""
 
 import asyncio
+import mmap
 import os
+import platform
+import resource
 import signal
 import socket
 import subprocess
@@ -23,7 +26,7 @@ BOUNDS = Bounds(seconds=0.3, patience=60, memory=200_000_000, desk=1_000_000)
 PATIENCE_SECONDS = 60.0
 
 
-def work(task: Any, body: bytes) -> Any:  # noqa: ANN401 - what each test asks for
+def work(task: Any, body: bytes) -> Any:  # noqa: ANN401, C901 - what each test asks for
     match task:
         case "loop":
             return sum(repeat(1))  # in C, where no handler of Python's is ever called
@@ -40,6 +43,10 @@ def work(task: Any, body: bytes) -> Any:  # noqa: ANN401 - what each test asks f
                 os.kill(os.getpid(), signal.SIGKILL)
         case "open files":
             return [int(one.name) for one in Path("/proc/self/fd").iterdir()]
+        case "pages of memory":  # those the kernel had to give
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            del [bytearray(2_000_000) for _ in range(4)][:]
+            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
         case "signals":
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 os.kill(os.getpid(), number)
@@ -61,6 +68,13 @@ def test_one_process_does_it_all_and_is_not_ours(apart: Apart) -> None:
     assert (one, two) == (b"1" * 500_000, b"2")
     assert first == second != os.getpid()
     assert apart.do_now("c", b"3") == (first, b"3")
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries keep memory as they like")
+def test_memory_that_was_needed_once_is_not_asked_for_again(apart: Apart) -> None:
+    first, second = apart.do_now("pages of memory", b""), apart.do_now("pages of memory", b"")
+    assert first > 4 * 2_000_000 // mmap.PAGESIZE / 2
+    assert second < first / 10
 
 
 def test_what_the_work_raises_is_raised_here(apart: Apart) -> None:

@@ -1,6 +1,7 @@
 """Sitemaps: what they list, packed or not, and what is no whole one."""
 
 import gzip
+from pathlib import Path
 
 import pytest
 
@@ -78,6 +79,15 @@ def test_an_address_is_unescaped() -> None:
 def test_what_is_no_whole_sitemap_is_refused(body: bytes, error: type[PageError]) -> None:
     with pytest.raises(error):
         read(body)
+
+
+def test_an_entity_of_its_own_stands_for_nothing(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(
+        "https://www.imoti.net/bg/obiava/prodava/sofia/x/dvustaen/6100009/", "utf-8"
+    )
+    entity = f'<!DOCTYPE urlset [<!ENTITY own SYSTEM "file://{tmp_path}/secret">]>'
+    found = read(entity.encode() + sitemap(entry(6100001), "<url><loc>&own;</loc></url>"))
+    assert [card.external_id for card in found.cards] == ["6100001"]
 
 
 def test_a_portal_knows_its_sitemaps() -> None:
