@@ -43,7 +43,7 @@ search:
   card_url: {css: a, attr: href}
   fields:
     price: {from: [{css: b}], parse: price}
-  total: [{css: '.total', match: '([0-9 ]+) обяви'}]
+  total: [{css: '.total', match: '([0-9 ]{1,14}) обяви'}]
   next: [{css: 'a.next', attr: href}]
   empty: [Нищо не е намерено]
 """
