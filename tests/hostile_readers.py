@@ -18,7 +18,8 @@ from sale_sofia.listings.parsers import PARSERS
 from sale_sofia.llm.answers import judge_text
 from sale_sofia.llm.dictionary import read_description
 from sale_sofia.monitoring.growth import Trial
-from sale_sofia.monitoring.hostile_shapes import HTML, JSONS, TEXTS, YAMLS, Shape, repeated
+from sale_sofia.monitoring.hostile_html import HTML
+from sale_sofia.monitoring.hostile_shapes import JSONS, TEXTS, YAMLS, Shape, repeated
 from sale_sofia.monitoring.hostile_sites import site_trials
 from sale_sofia.properties.references import references
 from sale_sofia.proxies.address import parse_proxy

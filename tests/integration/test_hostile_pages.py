@@ -13,13 +13,13 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-import hostile_shapes
 from crawls import FAST, requests, run, site_folder, start, stored
 from parallel_crawls import until
 from parallel_portals import plan_of
 from parallel_world import team
 from portal_fronts import Front, Sent, always, in_front
 from sale_sofia.data.schema import frontier
+from sale_sofia.monitoring.hostile_html import page
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
@@ -39,7 +39,7 @@ def world(folder: Path, *shapes: str) -> Iterator[tuple[RunningSimulator, Front,
         truth = [json.loads(line) for line in (folder / "truth").read_text("utf-8").splitlines()]
         ids = [row["external_id"] for row in truth if row["site"] == "imot.bg" and row["kind"] == "listing"]
         bad = {
-            f"/obiava-{one}.*": always(Sent(body=hostile_shapes.page(shape, SIZE)))
+            f"/obiava-{one}.*": always(Sent(body=page(shape, SIZE)))
             for one, shape in zip(ids, shapes, strict=False)
         }
         with in_front(simulator.urls["imot.bg"], bad) as front:

@@ -1,4 +1,4 @@
-"""Texts, pages and data of every shape known to be hard to read, each of any size."""
+"""Texts and data of every shape known to be hard to read, each of any size."""
 
 from collections.abc import Callable, Mapping
 from itertools import count
@@ -31,39 +31,6 @@ def nested(opening: str, closing: str, middle: str = "") -> Shape:
 
     return made
 
-
-HTML: Final[Mapping[str, Shape]] = {
-    "attributes": repeated("a#=1 ", "<div ", "></div>"),
-    "bare attributes": repeated("a# ", "<div ", "></div>"),
-    "a long attribute": repeated("x", '<div a="', '"></div>'),
-    "nested blocks": nested("<div>", "</div>"),
-    "open blocks": repeated("<div>"),
-    "open formatting": repeated("<b>"),
-    "numbered formatting": repeated("<p><b a=#>"),
-    "crossed formatting": repeated("<b><p></b>"),
-    "open links": repeated("<a href=#>"),
-    "nested tables": repeated("<table><tr><td>"),
-    "text in tables": repeated("<table>x"),
-    "rows": repeated("<tr><td>x", "<table>", "</table>"),
-    "options": repeated("<option>", "<select>", "</select>"),
-    "ends of nothing": repeated("</div>"),
-    "drawings": repeated("<svg><g>"),
-    "templates": repeated("<template>"),
-    "entities": repeated("&amp;"),
-    "broken entities": repeated("&notit"),
-    "comments": repeated("<!---->"),
-    "an open comment": repeated("<!--", "<!--"),
-    "opening signs": repeated("<"),
-    "scripts": repeated("<script></script>"),
-    "an open script": repeated("<!--<script>", "<script>"),
-    "breaks": repeated("x<br>"),
-    "classes": repeated("c# ", '<div class="', '"></div>'),
-    "links to JSON": repeated('<script type="application/ld+json">{"@type":"Product"}</script>'),
-    "a list of JSON-LD": repeated(
-        '{"@type":"x"},', '<script type="application/ld+json">[', '{"@type":"Product"}]</script>'
-    ),
-}
-"""What stands between the head of a page and its end."""
 
 TEXTS: Final[Mapping[str, Shape]] = {
     "digits": repeated("1"),

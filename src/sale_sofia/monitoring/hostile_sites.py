@@ -17,11 +17,10 @@ from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page
 from sale_sofia.listings.page_errors import PageError
 from sale_sofia.monitoring.growth import Trial
-from sale_sofia.monitoring.hostile_shapes import HTML, JSONS, TEXTS, Shape, repeated
+from sale_sofia.monitoring.hostile_html import END, HEAD, HTML
+from sale_sofia.monitoring.hostile_shapes import JSONS, TEXTS, Shape, repeated
 from sale_sofia.websites.table_site import TableSite
 
-_HEAD: Final = "<!DOCTYPE html><html><head><title>имот</title></head><body>"
-_END: Final = "</body></html>"
 _PATTERNS_OF: Final[Mapping[type[BaseModel], tuple[str, ...]]] = {
     Link: ("match",),
     JsonTable: ("after", "pieces"),
@@ -96,7 +95,7 @@ def page_trials(site: TableSite) -> Iterator[Trial]:
 
 
 def _page(site: TableSite, shape: Shape, size: int) -> Page:
-    return _data(site, lambda wanted: f"{_HEAD}{shape(wanted)}{_END}", size)
+    return _data(site, lambda wanted: f"{HEAD}{shape(wanted)}{END}", size)
 
 
 def _data(site: TableSite, shape: Shape, size: int) -> Page:
@@ -143,7 +142,7 @@ def _data_shapes(config: SiteConfig) -> Iterator[tuple[str, Shape]]:
 
 def _after(pattern: str, shape: Shape, size: int) -> str:
     begin = pieces_for(pattern, re.DOTALL)[0][1]
-    return f"{_HEAD}<script>{begin}{shape(size)}</script>{_END}"
+    return f"{HEAD}<script>{begin}{shape(size)}</script>{END}"
 
 
 def read_all(site: TableSite, page: Page) -> None:

@@ -1,10 +1,14 @@
 """Adverts filed under one town that tell of another keep the portal's town and say so."""
 
+import time
+
 import pytest
 
 from sale_sofia.listings.elsewhere import told_elsewhere
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.raw import RawField, RawListing
+
+MOST_SECONDS = 2.0
 
 
 @pytest.mark.parametrize(
@@ -52,3 +56,10 @@ def test_the_portals_town_stays_and_the_flag_tells() -> None:
     }
     listing = normalise(RawListing("olx.bg", "https://www.olx.bg/", "1", fields))
     assert (listing.city, listing.neighbourhood, listing.flags) == ("София", "Дружба 1", ("place_conflict",))
+
+
+def test_long_words_do_not_hold_up_the_search_for_other_towns() -> None:
+    for unit in ("гр. ", "в Бургас", "на ", ", "):
+        started = time.process_time()
+        told_elsewhere("София", unit * 20_000, unit * 20_000)
+        assert time.process_time() - started < MOST_SECONDS
