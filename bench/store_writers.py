@@ -110,7 +110,7 @@ def _driver(url: str) -> Iterator[Driver]:
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         with closing(sqlite3.connect(str(parsed.database), timeout=30, isolation_level=None)) as file:
-            file.execute("PRAGMA synchronous = NORMAL")
+            file.execute("PRAGMA synchronous = FULL")
             yield lambda words: file.execute(words).fetchall(), partial(_upsert_into_file, file)
     else:
         with psycopg.connect(
