@@ -1,6 +1,7 @@
 """The house of docs/architecture.md: imports go one way, functions stay small."""
 
 import ast
+import re
 import statistics
 from pathlib import Path
 
@@ -87,3 +88,12 @@ def test_functions_are_small() -> None:
     lengths = function_lengths()
     assert statistics.median(lengths) <= 5
     assert lengths[len(lengths) * 9 // 10] <= 20
+
+
+def test_yaml_is_loaded_in_one_place() -> None:
+    """There it is weighed first: what is nested too deep would end the process inside the C reader."""
+    loading = re.compile(r"\byaml\.(?:\w*load\w*|\w*Loader|compose\w*|parse|scan)\b")
+    places = {
+        path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if loading.search(path.read_text())
+    }
+    assert places == {"config/yaml_text.py"}
