@@ -209,7 +209,7 @@ def test_the_commands_say_what_they_did(tmp_path: Path) -> None:
     os.truncate(again["file"], 1000)
     broken = run(data, "backup", "verify", again["file"])
     assert broken.returncode == 1
-    assert "is damaged" in broken.stderr
+    assert "is cut off" in broken.stderr
     db = database_in(data)
     with site_lock(db, data / "locks", SITE):
         busy = run(data, "restore", again["file"], "--replace")

@@ -14,8 +14,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import redis
@@ -35,7 +37,10 @@ from sale_sofia.resilience.gate import Admission
 from sale_sofia.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.scraping.error_classes import classify_error, service_error
 from sale_sofia.scraping.frontier import Claim
+from sale_sofia.scraping.judging import Judge
+from sale_sofia.scraping.judging_apart import JudgeApart
 from sale_sofia.scraping.outcomes import Gone, Outcome
+from sale_sofia.services.apart_process import Bounds
 from sale_sofia.services.redis_binary import find_server_binary
 from sale_sofia.simulator.faults import CAPTCHA_PAGES
 from sale_sofia.simulator.running import start_in_process
@@ -388,8 +393,25 @@ def no_tables(folder: Path) -> CrawlError:
     return classify_error(raised(lambda: database.run_read(lambda connection: connection)))
 
 
+def hostile(_folder: Path) -> CrawlError:
+    """A page whose reading never ends."""
+    apart = JudgeApart(cast("Judge", Endless()), Bounds(seconds=0.1, patience=60, memory=10**9, desk=10**6))
+    claim, answer = Claim(1, "listing", "http://x.bg/", 1, 1), Response("http://x.bg/", 200, {}, b"x", 0.1)
+    error = raised(lambda: asyncio.run(apart.outcome(claim, answer, datetime.now(UTC))))
+    apart.close()
+    return classify_error(error)
+
+
+class Endless:
+    """Judges for ever, in C."""
+
+    def outcome(self, *_: object) -> int:
+        return sum(repeat(1))
+
+
 OWN: dict[str, tuple[Callable[[Path], CrawlError], type[CrawlError]]] = {
     "broken JSON": (broken_json, tree.ParseJson),
+    "a page without an end": (hostile, tree.ParseHostile),
     "no turn for a redirect": (left_alone, tree.LeftAlone),
     "Redis on a closed port": (redis_gone, tree.ServiceRedis),
     "Redis paused": (redis_paused, tree.ServiceRedis),

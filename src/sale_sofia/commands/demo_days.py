@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from sqlalchemy import Connection, select
 
@@ -56,13 +56,27 @@ class DemoDays:
         return int((at - self.began) // DAY_SECONDS)
 
 
+class _ShownTime:
+    """A clock that can be set. Whoever keeps hold of it while it is set has the right time afterwards too."""
+
+    def __init__(self) -> None:
+        self.real = time.time
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return self.real() + self.ahead
+
+
+_shown: Final = _ShownTime()
+
+
 @contextmanager
 def as_if_it_were(moment: float) -> Iterator[None]:
     """Inside, the clock of this process shows another time; it goes on from there."""
-    real = time.time
-    ahead = moment - real()
-    time.time = lambda: real() + ahead
+    real, time.time = time.time, _shown
+    _shown.ahead = moment - _shown.real()
     try:
         yield
     finally:
         time.time = real
+        _shown.ahead = 0.0

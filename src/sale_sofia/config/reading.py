@@ -8,6 +8,8 @@ JSON_MOST_STRINGS: Final = 3
 """How many strings may hold each other before the JSON in them: portals use one."""
 MOST_ATTRIBUTES: Final = 1000
 """Attributes of one tag: the parser compares each with all before it. Portals use some thirty."""
+MOST_STRETCHES: Final = 20
+"""Long stretches of a page in which a tag with many attributes is looked for: shorter ones take no second."""
 MOST_REOPENED: Final = 1_000_000
 """Elements that the parser may make of formatting which a page leaves open: 0.4 s, and 600 bytes each."""
 PAGE_PATIENCE: Final = 6

@@ -8,9 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import nlargest
 from typing import Final
 
-from sale_sofia.config.reading import MOST_ATTRIBUTES, MOST_REOPENED
+from sale_sofia.config.reading import MOST_ATTRIBUTES, MOST_REOPENED, MOST_STRETCHES
 from sale_sofia.listings.page_errors import HostilePage
 
 _STRETCH: Final = 3 * MOST_ATTRIBUTES
@@ -19,6 +20,7 @@ _ATTRIBUTE: Final = (
     rb"[ \t\n\f\r/]*+[^ \t\n\f\r/>][^ \t\n\f\r/>=]*+"
     rb"(?:[ \t\n\f\r]*+=[ \t\n\f\r]*+(?:\"[^\"]*+\"|'[^']*+'|[^ \t\n\f\r>\"'][^ \t\n\f\r>]*+)?+)?+"
 )
+_TAG: Final = re.compile(rb"</?[a-zA-Z]")
 _MANY_ATTRIBUTES: Final = re.compile(
     rb"</?[a-zA-Z][^ \t\n\f\r/>]*+(?:%b){%d}" % (_ATTRIBUTE, MOST_ATTRIBUTES + 1)
 )
@@ -59,9 +61,20 @@ def refuse_hostile(body: bytes, limits: PageLimits) -> None:
 
 def _has_many_attributes(body: bytes) -> bool:
     """A tag with many attributes is long, and holds a `<` or a `>` at most inside of values."""
-    return any(_MANY_ATTRIBUTES.match(body, start) for start, _ in _stretches(body, b"<")) or any(
-        _MANY_ATTRIBUTES.search(body, start, end) for start, end in _stretches(body, b">")
-    )
+    return any(_MANY_ATTRIBUTES.match(body, start) for start in _long_tags(body))
+
+
+def _long_tags(body: bytes) -> Iterator[int]:
+    """Where a long tag may begin; of many places the longest: each may have to be read to the page's end."""
+    for start, _ in nlargest(MOST_STRETCHES, _stretches(body, b"<"), _length):
+        yield start
+    for start, end in nlargest(MOST_STRETCHES, _stretches(body, b">"), _length):
+        if first := _TAG.search(body, start, end):
+            yield first.start()
+
+
+def _length(stretch: tuple[int, int]) -> int:
+    return stretch[1] - stretch[0]
 
 
 def _stretches(body: bytes, sign: bytes) -> Iterator[tuple[int, int]]:

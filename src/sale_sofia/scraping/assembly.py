@@ -44,8 +44,8 @@ class Tools:
     archive: PageArchive | None
     redis_url: str | None
     robots_known: dict[str, Rules] = field(default_factory=dict)
-    clock: Callable[[], float] = time.time
-    """By which waits are given; that of whoever judges them."""
+    clock: Callable[[], float] = field(default_factory=lambda: time.time)
+    """By which waits are given; that of whoever judges them. By default this machine's, as it is set now."""
 
 
 async def make_visitor(

@@ -117,7 +117,7 @@ def test_a_csv_holds_every_advert_but_knows_no_empty_text(
 
 def _spoken(advert: Listing) -> dict[str, Any]:
     given = advert.model_dump()
-    return {name: value for name, value in given.items() if value != ""} | {
+    return {name: value for name, value in given.items() if _harmless(value) != ""} | {
         name: f"x{given[name]}" for name in ("site", "url", "external_id")
     }
 

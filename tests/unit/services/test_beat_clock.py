@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from celery import Celery
+from celery import Celery, _state
 
 from sale_sofia.services import beat_clock
 from sale_sofia.services.beat_clock import BeatClock
@@ -25,6 +25,8 @@ class Noting(BeatClock):
 def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Noting:
     monkeypatch.setattr(beat_clock, "tell_alive", lambda: None)
     app = Celery("test", set_as_current=False)
+    # What is read from the file asks the current app for the time: ours would look for its Redis.
+    monkeypatch.setattr(_state._tls, "current_app", app)  # type: ignore[attr-defined]  # noqa: SLF001
     app.conf.beat_schedule = {"reconcile": {"task": "reconcile", "schedule": 5.0}}
     made = Noting(app, schedule_filename=str(tmp_path / "schedule"))
     made.sent = []
