@@ -41,5 +41,7 @@ YAML_NUMBER_CHARACTERS: Final = 1000
 PATTERN_MOST_CHARACTERS: Final = 100_000
 """Characters of one text of a page that a pattern sees: descriptions have 5 000. A page's source, which a
 site file may ask for, is seen whole."""
+APART_QUICK_SECONDS: Final = 0.02
+"""For so long everybody waits for a page that is read apart: nearly all take less."""
 APART_KEPT_BYTES: Final = 32 * 2**20
 """Of free memory, that a process which reads pages keeps for the next one; glibc takes no more than this."""
