@@ -10,6 +10,10 @@ MOST_ATTRIBUTES: Final = 1000
 """Attributes of one tag: the parser compares each with all before it. Portals use some thirty."""
 MOST_STRETCHES: Final = 20
 """Long stretches of a page in which a tag with many attributes is looked for: shorter ones take no second."""
+DEEPEST_ELEMENT: Final = 512
+"""Elements in each other: the parser and selectors go back through them. Chromium makes no more either."""
+SHALLOW_TAGS: Final = 4000
+"""Tags with which no page is slow, however deep: then it is not looked at. Nearly all adverts have fewer."""
 MOST_REOPENED: Final = 1_000_000
 """Elements that the parser may make of formatting which a page leaves open: 0.4 s, and 600 bytes each."""
 PAGE_PATIENCE: Final = 6

@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import Final
 
-from sale_sofia.config.reading import MOST_ATTRIBUTES, MOST_REOPENED, MOST_STRETCHES
+from sale_sofia.config.reading import (
+    DEEPEST_ELEMENT,
+    MOST_ATTRIBUTES,
+    MOST_REOPENED,
+    MOST_STRETCHES,
+    SHALLOW_TAGS,
+)
 from sale_sofia.listings.page_errors import HostilePage
 
 _STRETCH: Final = 3 * MOST_ATTRIBUTES
@@ -32,6 +38,14 @@ _FORMATTING: Final = re.compile(
 _FORMATTING_ENDS: Final = re.compile(
     rb"<(/?)(b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[ \t\n\f\r/>]"
 )
+# Names of one letter are formatting, or a script that compares: i<n.
+_OPENED_OR_CLOSED: Final = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9-]{1,20})[ \t\n\f\r/>]")
+_NEVER_DEEP: Final = frozenset(
+    b"area base br col embed hr img input link meta param source track wbr "
+    b"p li dt dd option optgroup tr td th tbody thead tfoot colgroup caption rp rt "
+    b"path use circle rect line polygon polyline ellipse stop image animate".split()
+)
+"""Elements that hold none, that the next of their kind ends, or that stand closed in drawings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +71,8 @@ def refuse_hostile(body: bytes, limits: PageLimits) -> None:
         raise HostilePage(f"a tag of the page has more than {MOST_ATTRIBUTES} attributes")
     if tags * tags > 4 * MOST_REOPENED and _reopened(body, tags) > MOST_REOPENED:
         raise HostilePage(f"the page leaves tags open that would be opened again {MOST_REOPENED} times")
+    if tags > SHALLOW_TAGS and _depth(body) > DEEPEST_ELEMENT:
+        raise HostilePage(f"the page has elements more than {DEEPEST_ELEMENT} deep in each other")
 
 
 def _has_many_attributes(body: bytes) -> bool:
@@ -87,6 +103,16 @@ def _stretches(body: bytes, sign: bytes) -> Iterator[tuple[int, int]]:
             last = len(body) if last < 0 else last
             yield place, last
         place = last
+
+
+def _depth(body: bytes) -> int:
+    """How deep elements are in each other at most, by its tags: what is left open holds what follows."""
+    depth = deepest = 0
+    for end, name in _OPENED_OR_CLOSED.findall(body):
+        if name.lower() not in _NEVER_DEEP:
+            depth = max(0, depth - 1) if end else depth + 1
+            deepest = max(deepest, depth)
+    return deepest
 
 
 def _reopened(body: bytes, tags: int) -> int:

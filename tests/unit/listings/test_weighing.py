@@ -36,6 +36,8 @@ def test_no_shape_takes_long(shape: str) -> None:
         ("attributes split by slashes", 10_000, "more than 1000 attributes"),
         ("attributes after quotes", 10_000, "more than 1000 attributes"),
         ("numbered formatting over paragraphs", 60_000, "opened again 1000000 times"),
+        ("nested blocks", 60_000, "more than 512 deep"),
+        ("open lists", 60_000, "more than 512 deep"),
         ("open fonts", 60_000, "opened again 1000000 times"),
     ],
 )
@@ -49,6 +51,7 @@ def test_what_is_wrong_is_said(shape: str, size: int, why: str) -> None:
     [
         '<p><i class="icon-#"></i><b id=#>x</b><a href="/#">y</a></p>',
         '<div class="a" id="b#" data-json="{&quot;a&quot;: 1}" title="a > b">x</div>',
+        "<ul><li><svg><path d=#/></svg><p>x<br>y<img src=#></ul>",
         "<script>for (i = 0; i<n; i++) { a = b / c; d = 'e' ; f(g, h); }</script>",
     ],
 )
