@@ -89,11 +89,11 @@ class HostClock:
     """One clock; whoever has `environ` in its environment lives by it."""
 
     file: Path
-    library: Path
+    preloaded: Path
 
     @property
     def environ(self) -> dict[str, str]:
-        return {"LD_PRELOAD": str(self.library), _FILE: str(self.file)}
+        return {"LD_PRELOAD": str(self.preloaded), _FILE: str(self.file)}
 
     def set(self, seconds: int) -> None:
         """So far ahead of the true time, or behind it, from now on."""
@@ -104,7 +104,7 @@ class HostClock:
     def beside(self, file: Path) -> "HostClock":
         """Another clock of the same make, for another host."""
         file.parent.mkdir(parents=True, exist_ok=True)
-        other = HostClock(file.absolute(), self.library)
+        other = HostClock(file.absolute(), self.preloaded)
         other.file.write_bytes(_OFFSET.pack(0))
         return other
 
@@ -122,14 +122,14 @@ def make_clock(folder: Path) -> HostClock:
     folder.mkdir(parents=True, exist_ok=True)
     clock = HostClock((folder / "clock").absolute(), (folder / "clock.so").absolute())
     clock.file.write_bytes(_OFFSET.pack(0))
-    _build(clock.library)
+    _build(clock.preloaded)
     return clock
 
 
-def _build(library: Path) -> None:
+def _build(preloaded: Path) -> None:
     if not (compiler := shutil.which("cc")):
         raise NoClock("no C compiler, cc, to make a clock with")
-    command = [compiler, "-shared", "-fPIC", "-O1", "-x", "c", "-", "-o", str(library), "-ldl"]
+    command = [compiler, "-shared", "-fPIC", "-O1", "-x", "c", "-", "-o", str(preloaded), "-ldl"]
     built = subprocess.run(command, input=_SOURCE, capture_output=True, text=True, check=False)
     if built.returncode:
         raise NoClock(f"the compiler cannot make a clock: {built.stderr.strip()}")
