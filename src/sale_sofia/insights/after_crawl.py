@@ -23,8 +23,6 @@ def score_new(settings: Settings, database: Database) -> bool:
     A failure, or a profile that cannot be used, is logged and opens an incident; the next call does what is
     left undone.
     """
-    if not settings.score_after_crawl:
-        return True
     try:
         score_all(settings, database)
         database.run_write(partial(_judge_failure, error=None, now=time.time()))

@@ -3,20 +3,17 @@
 import logging
 from typing import Final
 
-from sale_sofia.config.settings import Settings
 from sale_sofia.data.database import Database, DatabaseError
 from sale_sofia.llm.enrichment import Summary, read_all
 
 log: Final = logging.getLogger(__name__)
 
 
-def read_new(settings: Settings, database: Database) -> None:
+def read_new(database: Database) -> None:
     """Read the descriptions that are new or changed, by the rules alone; never raises.
 
     A failure is logged; the next call, or `sale-sofia enrich`, does what is left undone.
     """
-    if not settings.read_after_crawl:
-        return
     try:
         read_all(database, Summary())
     except DatabaseError as error:  # it says itself what is wrong

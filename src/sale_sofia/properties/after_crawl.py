@@ -20,8 +20,6 @@ def match_new(settings: Settings, database: Database) -> bool:
     A failure is logged and, where the database can be written, opens an incident; the next call does what is
     left undone.
     """
-    if not settings.match_after_crawl:
-        return True
     try:
         PropertyMatching(settings, database).match_new()
         database.run_write(partial(forget_private_phones, settings=settings))

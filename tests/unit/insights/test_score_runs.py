@@ -24,6 +24,7 @@ from sale_sofia.insights.after_crawl import score_new
 from sale_sofia.insights.profile import Profile
 from sale_sofia.insights.score_runs import ScoreRun, ScoreSummary, score_all
 from sale_sofia.listings.model import Listing
+from sale_sofia.scraping.matching import match_crawled
 from unit.insights.scored import profile
 from unit.insights.test_flat_rows import say
 
@@ -241,5 +242,5 @@ def test_nothing_that_goes_wrong_is_the_crawls(database: Database, tmp_path: Pat
 
 
 def test_scoring_after_a_crawl_can_be_switched_off(database: Database, tmp_path: Path) -> None:
-    assert score_new(Settings(data_dir=tmp_path, score_after_crawl=False), database)
+    match_crawled(Settings(data_dir=tmp_path, score_after_crawl=False), database)
     assert stored(database) == {}

@@ -13,6 +13,7 @@ from sale_sofia.data.database import Database
 from sale_sofia.data.description_schema import description_reads
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.llm.after_crawl import read_new
+from sale_sofia.scraping.matching import match_crawled
 
 
 @pytest.fixture
@@ -31,20 +32,18 @@ def minutes_to_the_metro(database: Database) -> list[object]:
         return [one["metro_minutes"]["value"] for one in found]
 
 
-def test_a_description_is_read(database: Database, tmp_path: Path) -> None:
-    read_new(Settings(data_dir=tmp_path), database)
+def test_a_description_is_read(database: Database) -> None:
+    read_new(database)
     assert minutes_to_the_metro(database) == [5]
 
 
 def test_it_can_be_switched_off(database: Database, tmp_path: Path) -> None:
-    read_new(Settings(data_dir=tmp_path, read_after_crawl=False), database)
+    match_crawled(Settings(data_dir=tmp_path, read_after_crawl=False), database)
     assert minutes_to_the_metro(database) == []
 
 
-def test_nothing_that_goes_wrong_is_the_crawls(
-    database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_nothing_that_goes_wrong_is_the_crawls(database: Database, caplog: pytest.LogCaptureFixture) -> None:
     database.run_write(description_reads.drop)
     with caplog.at_level(logging.WARNING):
-        read_new(Settings(data_dir=tmp_path), database)
+        read_new(database)
     assert "reading descriptions after a crawl failed" in caplog.text
