@@ -8,10 +8,12 @@ import pytest
 
 from crawls import start
 from parallel_crawls import PATIENCE_SECONDS, QUICK, running_in, until, wait_until_running, wait_until_said
+from sale_sofia.config.settings import load_settings
+from sale_sofia.orchestrator import Orchestrator
+from sale_sofia.services.child import Child
+from sale_sofia.services.processes import Process
 
 SERVICES = {"Redis": "-server 127.0.0.1", "the worker": "--quiet worker", "the beat": "--quiet beat"}
-KILLED = ("Redis", "the worker")
-"""Beat starts last: whether its death comes before or after all are at work is a matter of luck."""
 
 
 def pid_of(data: Path, who: str) -> int | None:
@@ -30,10 +32,10 @@ def kill_at_its_start(data: Path, who: str) -> None:
 def test_who_is_killed_while_all_start_is_started_again(tmp_path: Path) -> None:
     process = start(tmp_path, "up", "--no-flower", **QUICK)
     try:
-        for who in KILLED:
+        for who in SERVICES:
             kill_at_its_start(tmp_path, who)
         said = [line for line in wait_until_running(process) if "died" in line]
-        told = {f"{who} died; started again\n" for who in KILLED}
+        told = {f"{who} died; started again\n" for who in SERVICES}
         for late in told - set(said):  # one that died just as all were at work is told of afterwards
             said.append(late)
             wait_until_said(process, late)
@@ -43,6 +45,30 @@ def test_who_is_killed_while_all_start_is_started_again(tmp_path: Path) -> None:
         process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0
     assert running_in(tmp_path) == {}
+
+
+def test_who_dies_while_all_are_looked_at_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    victims: list[Process | None] = []
+    look = Child.put_log_aside
+
+    def die_after(child: Child, *beyond: int) -> None:
+        look(child, *beyond)
+        if child.name == "beat" and not victims:
+            victim = child.process
+            victims.append(victim)
+            assert victim is not None
+            victim.send(signal.SIGKILL)
+            assert victim.gone_within(PATIENCE_SECONDS)
+
+    for name, value in {**QUICK, "DATA_DIR": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    with Orchestrator(load_settings(), say=said.append) as services:
+        services.start_celery()
+        monkeypatch.setattr(Child, "put_log_aside", die_after)
+        services.supervise()
+        services.supervise()
+    assert said == ["the beat died; started again"]
 
 
 @pytest.mark.parametrize("who", ["Redis", "the beat"])

@@ -4,7 +4,7 @@ One process at a time runs them. A second one may use what `sale-sofia up` runs;
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -149,10 +149,19 @@ class Fleet:
     def _start_children(self, url: str) -> None:
         environ = program_environment(self.settings, url)
         self._children_url = url
-        self.worker.start(worker_command(), environ)
+        self._start(self.worker, worker_command(), environ)
         if self.settings.llm_enabled:
-            self.enricher.start(enricher_command(), environ)
-        self.beat.start(beat_command(self.settings.data_dir / RUN_FOLDER / "beat-schedule"), environ)
+            self._start(self.enricher, enricher_command(), environ)
+        schedule = self.settings.data_dir / RUN_FOLDER / "beat-schedule"
+        self._start(self.beat, beat_command(schedule), environ)
+
+    def _start(self, child: Child, command: Sequence[str], environ: Mapping[str, str]) -> None:
+        """Whether it lives is asked once: who dies after that is found, and told of, the next time."""
+        if child.alive:
+            return
+        if child.process is not None:
+            self._note_death(child)
+        child.start(command, environ)
 
     def _wait_until_ready(self) -> None:
         """Until all are at work; one that dies meanwhile, or Redis, is started again at once."""
@@ -202,7 +211,6 @@ class Fleet:
             self.liveness.excuse_all()
         for child in self.children:
             self._end_hanging(child)
-            self._note_death(child)
             child.put_log_aside()
         self.ollama.child.put_log_aside()
         self._start_children(url)
@@ -218,12 +226,12 @@ class Fleet:
         if child.alive and self.liveness.hangs(child.name, (child.process, child.last_sign)):
             self.say(f"the {child.name} hangs")
             child.end_leftovers()
+            self._note_death(child)
 
     def _note_death(self, child: Child) -> None:
-        if not child.alive:
-            self.room.check()
-            self._restarts.note(child.name, child.last_words(), self._most_deaths)
-            self.say(f"the {child.name} died; started again")
+        self.room.check()
+        self._restarts.note(child.name, child.last_words(), self._most_deaths)
+        self.say(f"the {child.name} died; started again")
 
     def stop_all(self, before_redis: Callable[[], None]) -> None:
         """Stop what we started: Flower, beat, worker, Redis; a fault of one does not save the next."""
