@@ -53,13 +53,22 @@ async def entry(gate: AnyGate, outcome: Outcome | None = None) -> Admission | Re
     return admission
 
 
-async def cancelled_after(gate: AnyGate, seconds: float, working: float) -> None:
+async def cancelled(gate: AnyGate, *, waiting: bool) -> None:
+    """Cancelled while it waits for its turn, or at work after it: then it has been admitted for sure."""
+    reached = asyncio.Event()
+
+    async def wait(_seconds: float) -> None:
+        reached.set()
+        await asyncio.Event().wait()
+
     async def work() -> None:
         async with gate.request(IMOT, 10.0):
-            await asyncio.sleep(working)
+            await wait(0.0)
 
+    if waiting:
+        gate.sleep = wait
     task = asyncio.create_task(work())
-    await asyncio.sleep(seconds)
+    await reached.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -86,14 +95,14 @@ def test_an_exception_inside_gives_the_place_back_and_comes_through(
 
 def test_cancelled_while_waiting_gives_the_place_back(gate: AnyGate, gate_backend: Backend) -> None:
     gate_backend.run(gate.limiter.penalise(IMOT, 5.0, gate.clock()))
-    gate_backend.run(cancelled_after(gate, 0.02, working=0.0))
+    gate_backend.run(cancelled(gate, waiting=True))
     assert gate_backend.run(places_left(gate))
 
 
 def test_a_cancelled_probe_leaves_room_for_the_next(gate: AnyGate, gate_backend: Backend) -> None:
     gate_backend.run(entry(gate, Outcome.failure()))
     time.sleep(0.02)
-    gate_backend.run(cancelled_after(gate, 2 * INTERVAL, working=60.0))
+    gate_backend.run(cancelled(gate, waiting=False))
     assert gate_backend.run(places_left(gate))
     assert gate_backend.run(gate.breaker.get_state(IMOT)).state == "HALF_OPEN"
     probe = gate_backend.run(entry(gate, Outcome.ok()))
