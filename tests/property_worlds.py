@@ -20,7 +20,7 @@ from sale_sofia.properties.links import Bands
 from sale_sofia.properties.matcher import Matcher
 from sale_sofia.properties.records import Adverts
 from sale_sofia.properties.runs import PropertyMatching
-from unit.data.helpers import ready_database
+from contract.data.helpers import ready_database
 
 SECRET = b"s" * 32
 FLAT = {

@@ -27,7 +27,7 @@ from sale_sofia.data.alert_outbox import SENDING, count_messages, read_log
 from sale_sofia.data.alert_schema import alert_messages
 from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
-from unit.data.helpers import ready_database
+from contract.data.helpers import ready_database
 
 SECRET = "gEh31m-9917"  # noqa: S105 - planted to be looked for
 

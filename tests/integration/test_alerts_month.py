@@ -23,7 +23,7 @@ from sale_sofia.config.alert_file import AlertsFile, load_alerts
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.alert_outbox import read_log
 from sale_sofia.listings.dates import SOFIA
-from unit.data.helpers import ready_database
+from contract.data.helpers import ready_database
 
 KILLS = int(os.environ.get("ALERT_KILLS", "2"))
 LAST = 29

@@ -15,7 +15,7 @@ from sale_sofia.config.site_config import CONFIG_FOLDER
 from sale_sofia.data.saved_searches import save_search
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
-from unit.data.helpers import ready_database
+from contract.data.helpers import ready_database
 
 SITE = "bazar.bg"
 BROKEN_PRICE = ".adPrice .price-that-was"

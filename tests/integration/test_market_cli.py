@@ -12,7 +12,7 @@ from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.insights.valuation_flats import TooFewFlats
 from sale_sofia.insights.valuation_trial import try_file
 from sale_sofia.properties.runs import PropertyMatching
-from unit.data.helpers import ready_database
+from contract.data.helpers import ready_database
 from valued_flats import some_adverts, write_table
 
 COUNT = 220

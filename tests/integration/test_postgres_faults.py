@@ -29,7 +29,7 @@ from sale_sofia.data.database import (
 )
 from sale_sofia.data.jobs import add_job_counts, create_job, get_job
 from sale_sofia.data.migrate import current_revision, initialize_database
-from unit.data.filling import BATCH, counts, fill, save_batch
+from contract.data.filling import BATCH, counts, fill, save_batch
 
 LIMITS = ServerLimits(connect_seconds=2, outage_seconds=30)
 

@@ -14,7 +14,7 @@ from sale_sofia.data.jobs import JobState
 from sale_sofia.monitoring.metrics import MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher
 from sale_sofia.monitoring.session_report import SessionReportGenerator
-from unit.data.helpers import ready_database
+from contract.data.helpers import ready_database
 from unit.monitoring.monitoring_workers import make_run
 
 SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")

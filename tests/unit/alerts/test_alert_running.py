@@ -16,7 +16,7 @@ from sale_sofia.config.alert_file import load_alerts
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.incidents import IncidentKind, open_incidents
 from sale_sofia.scraping import alert_tasks
-from unit.data.helpers import ready_database
+from contract.data.helpers import ready_database
 
 NOW = 1_790_000_000.0
 RULES = "{{channels: {{gone: 'json://127.0.0.1:{port}/'}}, operator: [{{name: Ops, channels: [gone]}}]}}"

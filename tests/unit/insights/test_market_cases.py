@@ -20,7 +20,7 @@ from sale_sofia.insights.market_flats import room_type
 from sale_sofia.insights.market_weeks import Span, spans_until
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.properties.runs import PropertyMatching
-from unit.data.helpers import ready_database
+from contract.data.helpers import ready_database
 
 DAY = 86_400.0
 START = datetime(2026, 3, 2, 12, tzinfo=SOFIA).timestamp()

@@ -24,7 +24,7 @@ from sale_sofia.simulator.model import World
 from sale_sofia.simulator.truth import bazar_truth
 from sale_sofia.simulator.world import make_world
 from simulated_days import Days, moment_of
-from unit.data.helpers import ready_database
+from contract.data.helpers import ready_database
 
 DAYS, PROPERTIES, SEED, WEEKS = 25, 90, 5, 3
 NOW = moment_of(DAYS)

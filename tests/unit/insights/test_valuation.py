@@ -23,7 +23,7 @@ from sale_sofia.insights.valuation import Verdict, current_model, judge, value_f
 from sale_sofia.insights.valuation_model import Band
 from sale_sofia.insights.valuation_store import Current, stored_model, write_file
 from sale_sofia.properties.runs import PropertyMatching
-from unit.data.helpers import ready_database
+from contract.data.helpers import ready_database
 from valued_flats import some_adverts, some_flats
 
 COUNT = 260

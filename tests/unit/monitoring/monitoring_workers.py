@@ -10,7 +10,7 @@ from sale_sofia.data.jobs import JobState, create_job, set_job_state
 from sale_sofia.data.schema import frontier, jobs
 from sale_sofia.monitoring.metrics import MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher
-from unit.data.helpers import database
+from contract.data.helpers import database
 
 PAGES = 40
 

@@ -6,7 +6,7 @@ from sqlalchemy import text
 from postgres_servers import READY, PostgresServer
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.monitoring.doctor_database import database_clock_offset, look_at_database
-from unit.data.helpers import database, ready_database
+from contract.data.helpers import database, ready_database
 
 
 def settings(url: str) -> Settings:

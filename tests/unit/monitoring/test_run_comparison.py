@@ -6,7 +6,7 @@ from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import JobState
 from sale_sofia.monitoring.comparison import Comparison, compare
 from sale_sofia.monitoring.run_facts import read_run
-from unit.data.helpers import database
+from contract.data.helpers import database
 from unit.monitoring.monitoring_workers import make_run
 
 

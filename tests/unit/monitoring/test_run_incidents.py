@@ -11,7 +11,7 @@ from sale_sofia.data.schema import frontier
 from sale_sofia.monitoring.incidents import open_stuck_jobs, review_run
 from sale_sofia.monitoring.metrics import MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher
-from unit.data.helpers import database
+from contract.data.helpers import database
 from unit.monitoring.monitoring_workers import make_run
 
 

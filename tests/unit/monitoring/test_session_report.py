@@ -17,7 +17,7 @@ from sale_sofia.monitoring.session_report import SessionReportGenerator
 from sale_sofia.resilience.actions import Action
 from sale_sofia.resilience.error_log import ErrorLog, Failure
 from sale_sofia.resilience.errors import CrawlError, HttpBlocked, NetworkTimeout
-from unit.data.helpers import database
+from contract.data.helpers import database
 from unit.monitoring.monitoring_workers import make_run
 
 NOW = 9000.0

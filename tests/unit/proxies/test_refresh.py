@@ -31,7 +31,7 @@ from sale_sofia.proxies.waiting import (
     wait_for_refresh,
 )
 from sale_sofia.resilience.redis_client import connect
-from unit.proxies.pools import RULES
+from contract.proxies.pools import RULES
 
 PORTAL = "imot.bg"
 

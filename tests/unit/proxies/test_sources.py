@@ -14,7 +14,7 @@ from sale_sofia.proxies import sources
 from sale_sofia.proxies.reading import Count
 from sale_sofia.proxies.source_list import SourceList, SourceListBroken
 from sale_sofia.proxies.sources import Source, SourceUnreadable, read_source
-from unit.proxies.pools import proxy
+from contract.proxies.pools import proxy
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 

@@ -29,7 +29,7 @@ from sale_sofia.proxies.source_list import SourceList
 from sale_sofia.resilience.errors import NetworkTimeout
 from sale_sofia.resilience.memory import memory_gate
 from sale_sofia.resilience.policy import ResilienceConfig
-from unit.proxies.pools import RULES, proxy
+from contract.proxies.pools import RULES, proxy
 
 
 def site(**table: object) -> SiteConfig:

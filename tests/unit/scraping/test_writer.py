@@ -17,7 +17,7 @@ from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.outcomes import Failed, Found, Gone, Kept, Later, Outcome, Read
 from sale_sofia.scraping.urls import Target
 from sale_sofia.scraping.writer import GroupWriter, Ledger, Patience, Written, write_batch
-from unit.data.helpers import url_of
+from contract.data.helpers import url_of
 
 LEDGER = Ledger("job", "imot.bg")
 PATIENCE = Patience(outcomes=10, seconds=0.5)
