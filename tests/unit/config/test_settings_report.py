@@ -3,7 +3,7 @@ import json
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -143,6 +143,7 @@ def test_url_is_shown_without_its_secrets(url: str, shown: str) -> None:
 
 # What is shown must not depend on the password at all; looking for "a" in the text would prove nothing.
 @pytest.mark.parametrize(("name", "pattern"), URLS)
+@settings(max_examples=20)  # each builds all settings twice
 @given(password=ANY_TEXT)
 def test_encoded_password_never_shows(name: str, pattern: str, password: str) -> None:
     shown = everything_shown({name: pattern.format(quote(password, safe=""))})
@@ -151,6 +152,7 @@ def test_encoded_password_never_shows(name: str, pattern: str, password: str) ->
 
 
 @pytest.mark.parametrize(("name", "pattern"), [url for url in URLS if url[1] != LONE_NAME])
+@settings(max_examples=20)
 @given(password=RAW_PASSWORDS)
 def test_password_typed_as_it_is_never_shows(name: str, pattern: str, password: str) -> None:
     accepted, refused = (everything_shown({name: url}) for url in (pattern.format("hunter2"), "x"))

@@ -19,7 +19,7 @@ from sale_sofia.insights.searching import SearchQuery, WrongSearch
 from sale_sofia.properties import overrides
 from sale_sofia.properties.overrides import WrongDecision
 from sale_sofia.properties.runs import PropertyMatching
-from unit.app.test_chosen_language import latin
+from integration.app.test_chosen_language import latin
 
 FLAT = {
     "deal": "sale",
