@@ -35,8 +35,8 @@ from sale_sofia.resilience.errors import CrawlError
 
 SECONDS = 0.4
 """Patience with every proxy here."""
-SOON = 3 * SECONDS
-FLOOD_SECONDS = 3.0
+SOON = 5.0
+FLOOD_SECONDS = 10.0
 """What has no end goes on for so long, without a pause."""
 OURSELVES = Ourselves(frozenset(), frozenset())
 URL = f"https://{HOSTS[0]}/advert"
