@@ -14,6 +14,8 @@ from typing import Final
 
 from sale_sofia.config.reading import (
     DEEPEST_ELEMENT,
+    DEPTH_SAMPLE_BYTES,
+    FEW_TAGS,
     MOST_ATTRIBUTES,
     MOST_REOPENED,
     MOST_STRETCHES,
@@ -74,7 +76,8 @@ def refuse_hostile(body: bytes, limits: PageLimits) -> None:
         raise HostilePage(f"a tag of the page has more than {MOST_ATTRIBUTES} attributes")
     if tags > _FEW_OPENED and _reopened(body, tags - body.count(b"</")) > MOST_REOPENED:
         raise HostilePage(f"the page leaves tags open that would be opened again {MOST_REOPENED} times")
-    if tags > SHALLOW_TAGS and _depth(body) > DEEPEST_ELEMENT:
+    deep = tags > SHALLOW_TAGS or (tags > FEW_TAGS and _looks_deep(body))
+    if deep and _depth(body) > DEEPEST_ELEMENT:
         raise HostilePage(f"the page has elements more than {DEEPEST_ELEMENT} deep in each other")
 
 
@@ -106,6 +109,16 @@ def _stretches(body: bytes, sign: bytes) -> Iterator[tuple[int, int]]:
             last = len(body) if last < 0 else last
             yield place, last
         place = last
+
+
+def _looks_deep(body: bytes) -> bool:
+    """Whether far more is opened than closed in the page's first half, by a sample: counting all costs more.
+
+    Who closes much there and nests elsewhere is not seen until the page has `SHALLOW_TAGS`.
+    """
+    start = len(body) // 3
+    end = min(start + DEPTH_SAMPLE_BYTES, len(body) // 2)
+    return 4 * body.count(b"</", start, end) < body.count(b"<", start, end)
 
 
 def _depth(body: bytes) -> int:

@@ -37,6 +37,8 @@ def test_no_shape_takes_long(shape: str) -> None:
         ("attributes after quotes", 10_000, "more than 1000 attributes"),
         ("numbered formatting over paragraphs", 60_000, "opened again 1000000 times"),
         ("nested blocks", 60_000, "more than 512 deep"),
+        ("nested blocks", 20_000, "more than 512 deep"),
+        ("open blocks", 10_000, "more than 512 deep"),
         ("open lists", 60_000, "more than 512 deep"),
         ("open fonts", 60_000, "opened again 1000000 times"),
     ],
