@@ -15,8 +15,6 @@ from alert_servers import PATIENCE, AlertServers
 from sale_sofia.data.alert_outbox import SENT, count_messages
 from sale_sofia.data.database import Database
 
-COMMAND = (sys.executable, "-m", "sale_sofia.cli_main", "alerts", "run")
-
 
 def start_run(folder: Path, **settings: str) -> "subprocess.Popen[bytes]":
     """One round in a process of its own."""

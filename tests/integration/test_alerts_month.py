@@ -17,8 +17,9 @@ from alert_runs import kill_while_sending, send_all, settled, start_run, wait_fo
 from alert_servers import AlertServers, alert_servers
 from alert_world import DAY, HOUR, AlertWorld, facts_in
 from sale_sofia.alerts.channels import channels_of
-from sale_sofia.alerts.delivery import Delivered, Delivery
+from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.looking import Looking
+from sale_sofia.alerts.results import Delivered
 from sale_sofia.config.alert_file import AlertsFile, load_alerts
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.alert_outbox import read_log

@@ -85,7 +85,9 @@ GROWTH_MEGABYTE_SECONDS: Final = 2.0
 """CPU time for a megabyte of anything."""
 GROWTH_LIMIT_SECONDS: Final = 60.0
 """After this the readings of one shape are ended from outside and told as endless."""
-GROWTH_TRIES: Final = 3
+GROWTH_TRIES: Final = 5
 """How often a reading that looks slow is measured before it is called so: the quickest counts."""
+GROWTH_KEPT_BYTES: Final = 2**30
+"""Of free memory, that is kept from one reading to the next: more than any of them needs."""
 GROWTH_SIZES: Final = (62_500, 125_000, 250_000, 500_000, 1_000_000, 2_000_000)
 """Bytes of what is read, each twice as many as before."""

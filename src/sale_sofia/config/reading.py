@@ -6,6 +6,9 @@ JSON_MOST_CHARACTERS: Final = 4_000_000
 """Characters of a page whose JSON is read: the largest seen has 1.2 million; in memory it is tenfold."""
 JSON_MOST_STRINGS: Final = 3
 """How many strings may hold each other before the JSON in them: portals use one."""
+JSON_MOST_ELEMENTS: Final = 10_000
+"""Elements of a page's JSON that a path with `*` leads to, each looked at for each field, and members of an
+object that are passed over: adverts have some hundred photos, states some hundred keys."""
 MOST_ATTRIBUTES: Final = 1000
 """Attributes of one tag: the parser compares each with all before it. Portals use some thirty."""
 MOST_STRETCHES: Final = 20
@@ -13,7 +16,11 @@ MOST_STRETCHES: Final = 20
 DEEPEST_ELEMENT: Final = 512
 """Elements in each other: the parser and selectors go back through them. Chromium makes no more either."""
 SHALLOW_TAGS: Final = 4000
-"""Tags with which no page is slow, however deep: then it is not looked at. Nearly all adverts have fewer."""
+"""Tags with which a page is never very slow, however deep: it is counted only where it looks deep."""
+FEW_TAGS: Final = 1500
+"""Tags with which no page is slow, however deep: then it is not looked at."""
+DEPTH_SAMPLE_BYTES: Final = 16_384
+"""Of a page's first half, that show whether it closes what it opens."""
 MOST_REOPENED: Final = 1_000_000
 """Elements that the parser may make of formatting which a page leaves open: 0.4 s, and 600 bytes each."""
 PAGE_PATIENCE: Final = 6

@@ -6,10 +6,10 @@ from sale_sofia.resilience.errors import BodyTooLarge
 class Body:
     """Collects a decompressed body; curl stops at once when it outgrows its limit, also in a gzip bomb."""
 
-    __slots__ = ("_limit", "_parts", "_size", "_url")
+    __slots__ = ("_limit", "_parts", "_size", "url")
 
     def __init__(self, url: str, limit: int) -> None:
-        self._url = url
+        self.url = url
         self._limit = limit
         self._size = 0
         self._parts: list[bytes] = []
@@ -18,7 +18,7 @@ class Body:
         """Take one piece, as curl's write callback."""
         self._size += len(chunk)
         if self._size > self._limit:
-            raise BodyTooLarge(f"{self._url}: more than {self._limit} bytes")
+            raise BodyTooLarge(f"{self.url}: more than {self._limit} bytes")
         self._parts.append(chunk)
         return len(chunk)
 

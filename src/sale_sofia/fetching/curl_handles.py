@@ -1,5 +1,6 @@
 """curl handles that are set up once and used for many pages: curl_cffi's own session sets up each anew."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -12,10 +13,12 @@ from sale_sofia.fetching.base import Route
 from sale_sofia.fetching.body import Body
 from sale_sofia.fetching.cookies import CookieJar
 from sale_sofia.fetching.sent_once import SentOnce
+from sale_sofia.resilience.errors import ServiceProxy
 from sale_sofia.resilience.turn import Turn
 
 MILLISECONDS: Final = 1000
 LANGUAGES: Final = "bg-BG,bg;q=0.9,en;q=0.5"
+_LEADS_ON: Final = re.compile(rb"HTTP/1\.[01] 2[0-9][0-9]")
 OPTIONS: Final[Mapping[CurlOpt, Any]] = {
     CurlOpt.FOLLOWLOCATION: 0,
     CurlOpt.BUFFERSIZE: READ_BYTES,
@@ -81,7 +84,7 @@ class Handle:
     ) -> Answer:
         """Ask once, in this turn; redirects are not followed.
 
-        Raises a `CurlError`, or what the body's limit raises.
+        Raises a `CurlError`, or what the body's limit or a proxy's refusal raises.
         """
         self._body = Body(url, self.setup.max_bytes)
         self._headers = []
@@ -105,11 +108,22 @@ class Handle:
         return self._body.write(chunk)
 
     def _take_header(self, line: bytes) -> int:
-        if line.startswith(b"HTTP/"):
+        if not self._sending.turn.used:
+            self._hear_proxy(line)
+        elif line.startswith(b"HTTP/"):
             self._headers = []  # an interim answer (103) came before
         else:
             self._headers.append(line)
         return len(line)
+
+    def _hear_proxy(self, line: bytes) -> None:
+        """What comes before anything was asked is the proxy's, and no part of the answer.
+
+        Raises `ServiceProxy` where it does not lead on: curl would read what comes with a 407 to its end,
+        however far that is, and nobody else's request would go on meanwhile.
+        """
+        if line.startswith(b"HTTP/") and not _LEADS_ON.match(line):
+            raise ServiceProxy(f"{self._body.url}: HTTP {line[9:12].decode('latin-1')} to CONNECT")
 
     def _give_cookies(self, cookies: CookieJar) -> None:
         if self._cookies_given is cookies.lines:

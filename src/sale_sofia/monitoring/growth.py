@@ -15,12 +15,14 @@ from typing import Any
 
 from sale_sofia.config.monitoring import (
     GROWTH_FLOOR_SECONDS,
+    GROWTH_KEPT_BYTES,
     GROWTH_LIMIT_SECONDS,
     GROWTH_MEGABYTE_SECONDS,
     GROWTH_MOST,
     GROWTH_SIZES,
     GROWTH_TRIES,
 )
+from sale_sofia.services.apart_process import keep_memory
 
 _MEGABYTE = 1_000_000
 _FORK = multiprocessing.get_context("fork")
@@ -86,6 +88,7 @@ def _received(told: Connection, trial: Trial) -> Growth:
 
 def _measure_all(trials: Sequence[Trial], sizes: Sequence[int], told: Connection) -> None:
     gc.freeze()  # what is loaded is not looked through between the readings
+    keep_memory(GROWTH_KEPT_BYTES)  # the size from which on it is given back would be a leap in time
     for trial in trials:
         told.send(measured(trial, sizes))
 

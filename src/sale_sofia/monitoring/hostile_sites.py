@@ -18,7 +18,7 @@ from sale_sofia.listings.page import Page
 from sale_sofia.listings.page_errors import PageError
 from sale_sofia.monitoring.growth import Trial
 from sale_sofia.monitoring.hostile_html import END, HEAD, HTML
-from sale_sofia.monitoring.hostile_shapes import JSONS, TEXTS, Shape, repeated
+from sale_sofia.monitoring.hostile_shapes import JSONS, TEXTS, Shape, nested, repeated
 from sale_sofia.websites.table_site import TableSite
 
 _PATTERNS_OF: Final[Mapping[type[BaseModel], tuple[str, ...]]] = {
@@ -108,6 +108,7 @@ def _own_shapes(config: SiteConfig) -> Iterator[tuple[str, Shape]]:
         opening, closing = element(css)
         yield f"{css} again and again", repeated(f"{opening}1 x{closing}")
         yield f"{css} in each other", repeated(opening)
+        yield f"{css} in each other, closed", nested(opening, closing)
         yield f"{css} full of text", repeated("1 x\n", opening, closing)
 
 

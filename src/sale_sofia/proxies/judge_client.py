@@ -107,6 +107,7 @@ class JudgeClient:
         return _read(answer, nonce)
 
     async def _secure(self, streams: Streams, host: str, nonce: str) -> Answer:
+        _refuse_early(streams[0])
         try:
             await streams[1].start_tls(self._tls, server_hostname=host)
             return await get(streams, f"{SEEN_PATH}?nonce={nonce}", urlsplit(self.url).netloc)
@@ -114,6 +115,12 @@ class JudgeClient:
             raise BreaksTls(f"false certificate: {error.verify_message}") from None
         except ssl.SSLError as error:
             raise BreaksTls(f"TLS failed: {error.reason or 'what came is not what was sent'}") from None
+
+
+def _refuse_early(reader: asyncio.StreamReader) -> None:
+    """In TLS the host does not speak first; bytes that wait here would be read as if they came over it."""
+    if reader._buffer:  # type: ignore[attr-defined]  # noqa: SLF001 - nothing else tells without waiting
+        raise BreaksTls("it spoke before the host could")
 
 
 def new_nonce() -> str:

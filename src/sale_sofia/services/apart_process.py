@@ -138,7 +138,7 @@ def _live(work: Work, bounds: Bounds, desk: mmap.mmap, ear: socket.socket, paren
         gc.freeze()  # what the parent loses meanwhile is not ours to close
         _let_go(ear.fileno())
         _limit(bounds, parent)
-        _keep_memory()
+        keep_memory()
         while header := ear.recv(_HEADER.size):
             ear.send(_HEADER.pack(_done(work, bounds, desk, *_HEADER.unpack(header)), 0))
         code = 0
@@ -191,8 +191,8 @@ def _limit(bounds: Bounds, parent: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def _keep_memory() -> None:
+def keep_memory(most_bytes: int = APART_KEPT_BYTES) -> None:
     """Keep what one piece of work needed for the next: the kernel would clear it anew, for each page."""
     if hasattr(_LIBC, "mallopt"):  # glibc alone has it
-        _LIBC.mallopt(_TRIM_THRESHOLD, APART_KEPT_BYTES)
+        _LIBC.mallopt(_TRIM_THRESHOLD, most_bytes)
         _LIBC.mallopt(_MMAP_THRESHOLD, APART_KEPT_BYTES)

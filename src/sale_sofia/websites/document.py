@@ -14,6 +14,7 @@ from sale_sofia.config.site_links import CARD, JsonTable, Link, RowsTable
 from sale_sofia.config.site_patterns import compiled
 from sale_sofia.listings.weighing import PageLimits, refuse_hostile
 from sale_sofia.websites.json_data import (
+    Elements,
     joined,
     json_texts,
     opened_texts,
@@ -68,6 +69,7 @@ class Document:
         self._limits = limits
         self._sources = sources or {}
         self._json: dict[str, Any] = {}
+        self._elements: dict[str, Elements] = {}
         self._streams: dict[str, str] = {}
         self._firsts: dict[str, LexborNode | None] = {}
         self._jsonld: tuple[Mapping[str, Any], ...] | None = None
@@ -123,7 +125,10 @@ class Document:
     def _json_texts(self, link: Link, card: Card | None) -> list[str]:
         data = (card and card.data) if link.json_ == CARD else self.json(link.json_ or "")
         read = self._markup_text if link.markup else squeezed_lines
-        return [] if data is None else [read(text) for text in json_texts(data, link)]
+        if data is None:
+            return []
+        known = {} if link.json_ == CARD else self._elements.setdefault(link.json_ or "", {})
+        return [read(text) for text in json_texts(data, link, known)]
 
     def _markup_text(self, html: str) -> str:
         """What stands in JSON was not weighed with the page: it may spell its tags as escapes."""

@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from typing import Any
 
-from sale_sofia.config.reading import JSON_MOST_CHARACTERS, JSON_MOST_STRINGS
+from sale_sofia.config.reading import JSON_MOST_CHARACTERS, JSON_MOST_ELEMENTS, JSON_MOST_STRINGS
 from sale_sofia.config.site_links import JsonTable, Link
 from sale_sofia.config.site_patterns import compiled
 from sale_sofia.listings.page_errors import HostilePage, PageTooLarge, TruncatedPage, UndecodablePage
@@ -18,6 +19,8 @@ _LOST = re.compile("[\0\ud800-\udfff\ufffd]")
 EVERY = "*"
 
 Keys = tuple[str, ...]
+Elements = dict[Keys, list[Any]]
+"""What was found in a JSON at the keys that end with `*`."""
 
 
 def read_json(text: str, table: JsonTable) -> Any:  # noqa: ANN401 - whatever the page holds
@@ -96,14 +99,16 @@ def _opened(text: str, place: int) -> tuple[str, int]:
 def _member(text: str, place: int, key: str) -> int:
     """Where the value of this key begins in the object that begins here; values before it are passed over."""
     sign = "{"
-    while text.startswith(sign, place):
+    for _ in range(JSON_MOST_ELEMENTS):
+        if not text.startswith(sign, place):
+            raise ValueError(f"there is no {key}")
         name, place = _DECODER.raw_decode(text, _past_space(text, place + 1))
         place = _past_space(text, _past_space(text, place) + 1)
         if name == key:
             return place
         place = _past_space(text, _DECODER.raw_decode(text, place)[1])
         sign = ","
-    raise ValueError(f"there is no {key}")
+    raise HostilePage(f"the JSON has more than {JSON_MOST_ELEMENTS} members before {key}")
 
 
 def _past_space(text: str, place: int) -> int:
@@ -118,7 +123,10 @@ def find(thing: Any, keys: Keys) -> Iterator[Any]:  # noqa: ANN401 - whatever th
     elif keys[0] == EVERY:
         children = thing.values() if isinstance(thing, dict) else thing if isinstance(thing, list) else ()
         for child in children:
-            yield from find(child, keys[1:])
+            if len(keys) == 1:
+                yield child
+            elif isinstance(child, dict | list):
+                yield from find(child, keys[1:])
     elif isinstance(thing, dict):
         if keys[0] in thing:
             yield from find(thing[keys[0]], keys[1:])
@@ -142,20 +150,34 @@ def find_at(thing: Any, path: str) -> Iterator[Any]:  # noqa: ANN401 - whatever 
     return find(thing, keys_of(path))
 
 
-def json_texts(thing: Any, link: Link) -> list[str]:  # noqa: ANN401 - whatever the page holds
-    """The texts of a link's paths, joined for each element; one that lacks a value gives none."""
+def json_texts(thing: Any, link: Link, known: Elements | None = None) -> list[str]:  # noqa: ANN401
+    """The texts of a link's paths, joined for each element; one that lacks a value gives none.
+
+    The elements are those `known` of the same thing to other links, or become so.
+
+    Raises:
+        HostilePage: there are more elements than any page has.
+    """
     shared, own = _plan(link.path)
     if not shared and len(own) == 1 and link.form is None:  # nearly every link
         text = scalar_text(find_first(thing, own[0]))
         return [text] if text else []
     texts = []
-    for element in find(thing, shared):
+    for element in _elements(thing, shared, {} if known is None else known):
         values = [scalar_text(find_first(element, keys)) for keys in own]
         if all(values):
             texts.append(link.form.format(*values) if link.form else " ".join(values))
             if not link.all:
                 break
     return texts
+
+
+def _elements(thing: Any, keys: Keys, known: Elements) -> list[Any]:  # noqa: ANN401 - whatever the page holds
+    if keys not in known:
+        known[keys] = list(islice(find(thing, keys), JSON_MOST_ELEMENTS + 1))
+    if len(known[keys]) > JSON_MOST_ELEMENTS:
+        raise HostilePage(f"the JSON has more than {JSON_MOST_ELEMENTS} elements at {'.'.join(keys)}")
+    return known[keys]
 
 
 def opened_texts(values: list[str], link: Link) -> list[str]:

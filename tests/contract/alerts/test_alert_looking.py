@@ -9,7 +9,8 @@ import pytest
 
 from alert_servers import AlertServers
 from alert_world import DAY, SEARCH, AlertWorld
-from sale_sofia.alerts.looking import Looked, Looking
+from sale_sofia.alerts.looking import Looking
+from sale_sofia.alerts.results import Looked
 from sale_sofia.config.alert_file import load_alerts
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.alert_outbox import Entry, due_messages, read_log

@@ -15,9 +15,11 @@ from browsers import chromium_or_skip
 from fleet_certificates import Certificates
 from fleet_world import fleet_world
 from proxy_fleet import OWN
-from sale_sofia.fetching.base import Route
+from sale_sofia.fetching.base import Request, Route
 from sale_sofia.proxies.browser import BrowserProgram, Visit
 from sale_sofia.proxies.browser_cookies import browser_cookies, curl_line
+from sale_sofia.proxies.loopback_server import LoopbackServer, read_head
+from sale_sofia.proxies.tunnel import Streams
 from sale_sofia.resilience.errors import (
     BodyTooLarge,
     CrawlError,
@@ -239,6 +241,41 @@ def test_without_its_proxy_nothing_goes_out(
     _, sources = asyncio.run(run())
     assert sources == set()
     assert OWN not in sources
+
+
+ANSWERED_BY_PROXY = {
+    "a wish for a password": b"HTTP/1.1 407 No\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n",
+    "garbage": bytes(range(256)) * 100,
+    "headers without end": b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1_000_000,
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERED_BY_PROXY)
+def test_a_proxy_that_answers_for_the_portal_is_asked_once(program: BrowserProgram, answer: str) -> None:
+    """Only over plain http can it; the password of the browser's own way out stays there."""
+    asked: list[str] = []
+
+    async def serve(near: Streams) -> None:
+        await read_head(near)
+        near[1].write(b"HTTP/1.1 200 OK\r\n\r\n")
+        asked.append(await read_head(near))
+        near[1].write(ANSWERED_BY_PROXY[answer])
+        await near[1].drain()
+        await near[0].read()
+
+    async def run() -> None:
+        proxy = LoopbackServer(serve)
+        route = Route(f"http://127.0.0.1:{await proxy.start()}", "s")
+        request = Request("http://portal.test/", frozenset({"portal.test"}), 60.0, 60.0, 1_000_000)
+        try:
+            with pytest.raises(CrawlError):
+                await program.visit(replace(request, route=route, escort=Escorted()), [])
+        finally:
+            await proxy.stop()
+
+    asyncio.run(run())
+    assert len(asked) == 1
+    assert "authorization" not in asked[0].lower()
 
 
 def test_a_program_that_is_no_browser_is_named(tmp_path: Path) -> None:

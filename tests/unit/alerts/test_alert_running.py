@@ -1,6 +1,8 @@
 """A round of alerts: its failure is an incident, a silent channel too, and workers get it every minute."""
 
 import inspect
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,6 +54,11 @@ def test_without_rules_incidents_are_found_all_the_same(world: AlertWorld) -> No
     little = world.settings.model_copy(update={"min_free_disk_mb": 1_000_000})
     Alerts(little, world.database, lambda: world.now).run(1.0)
     assert kinds(world) == ["disk_low sale-sofia"]
+
+
+def test_what_judges_flats_is_not_imported_without_rules() -> None:
+    program = "import sys, sale_sofia.alerts.running; sys.exit('sale_sofia.alerts.looking' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_a_channel_that_takes_nothing_for_long_is_an_incident(world: AlertWorld) -> None:

@@ -37,6 +37,8 @@ def test_no_shape_takes_long(shape: str) -> None:
         ("attributes after quotes", 10_000, "more than 1000 attributes"),
         ("numbered formatting over paragraphs", 60_000, "opened again 1000000 times"),
         ("nested blocks", 60_000, "more than 512 deep"),
+        ("nested blocks", 20_000, "more than 512 deep"),
+        ("open blocks", 10_000, "more than 512 deep"),
         ("open lists", 60_000, "more than 512 deep"),
         ("open fonts", 60_000, "opened again 1000000 times"),
     ],
@@ -44,6 +46,15 @@ def test_no_shape_takes_long(shape: str) -> None:
 def test_what_is_wrong_is_said(shape: str, size: int, why: str) -> None:
     with pytest.raises(HostilePage, match=why):
         refuse_hostile(page(shape, size), LIMITS)
+
+
+def test_the_fewest_tags_that_can_be_opened_again_too_often() -> None:
+    def left_open(each: int) -> bytes:
+        return b"".join(b"<b a=%d>" % number for number in range(each)) + b"<p>" * each
+
+    refuse_hostile(left_open(1000), LIMITS)
+    with pytest.raises(HostilePage, match="opened again 1000000 times"):
+        refuse_hostile(left_open(1001), LIMITS)
 
 
 @pytest.mark.parametrize(

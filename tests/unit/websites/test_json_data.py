@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from sale_sofia.config.reading import JSON_MOST_ELEMENTS
 from sale_sofia.config.site_links import JsonTable, Link
 from sale_sofia.listings.page_errors import HostilePage, TruncatedPage, UndecodablePage
-from sale_sofia.websites.json_data import json_texts, read_json
+from sale_sofia.websites.json_data import Elements, json_texts, read_json
 
 STATE = JsonTable(after=r"STATE\s*=", path="data.offer")
 BODY = JsonTable(body=True)
@@ -101,3 +102,24 @@ def test_no_json_is_read_that_the_file_does_not_name(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no json named offer; allowed: card, answer"):
         SiteConfig.model_validate(whole)
     assert tmp_path.exists()
+
+
+def test_more_elements_than_any_page_has_are_refused() -> None:
+    many = [{"a": 1}] * JSON_MOST_ELEMENTS
+    assert json_texts([many], link("*.*.a", all=True)) == ["1"] * JSON_MOST_ELEMENTS
+    with pytest.raises(HostilePage, match=r"more than 10000 elements at \*\.\*"):
+        json_texts([many, [1]], link("*.*.a"))
+
+
+def test_more_members_than_any_state_has_are_refused() -> None:
+    text = "x = {" + '"k": 1, ' * JSON_MOST_ELEMENTS + '"a": 2}'
+    with pytest.raises(HostilePage, match="more than 10000 members before a"):
+        read_json(text, JsonTable(after="x = ", path="a"))
+    assert read_json(text.replace('"k": 1, ', "", 1), JsonTable(after="x = ", path="a")) == 2
+
+
+def test_elements_are_looked_for_once() -> None:
+    known: Elements = {}
+    assert json_texts([{"a": 1, "b": 2}], link("*.a"), known) == ["1"]
+    assert known == {("*",): [{"a": 1, "b": 2}]}
+    assert json_texts([], link("*.b"), known) == ["2"]
