@@ -227,12 +227,11 @@ class Visitor:
             said = f"{reason} ({plan.action})"
             forbidden = isinstance(error, RobotsDisallowed) and str(error) == _FORBIDDEN
             return Failed(errand.claim, said, error.page_digest, forbidden, kept=kept, **_cost(errand))
-        due = self.clock() + plan.delay_seconds
-        return Later(errand.claim, due, reason, kept=kept, **_cost(errand))
+        return Later(errand.claim, plan.delay_seconds, reason, kept=kept, **_cost(errand))
 
     def _put_off(self, errand: _Errand, seconds: float, why: str) -> Later:
         """Nothing was asked, so no attempt is used up."""
-        return Later(errand.claim, self.clock() + seconds, why, refund=True, requests=errand.requests)
+        return Later(errand.claim, seconds, why, refund=True, requests=errand.requests)
 
     def _note(self, errand: _Errand, error: CrawlError, plan: RetryAt | GiveUp) -> None:
         failure = Failure(

@@ -9,6 +9,7 @@ import pytest
 
 from alert_servers import AlertServers
 from alert_world import DAY, SEARCH, AlertWorld
+from contract.data.helpers import database
 from sale_sofia.alerts.looking import Looking
 from sale_sofia.alerts.results import Looked
 from sale_sofia.config.alert_file import load_alerts
@@ -22,7 +23,6 @@ from sale_sofia.data.news import release_all
 from sale_sofia.data.saved_searches import save_search
 from sale_sofia.data.schema import jobs, listings
 from sale_sofia.properties import overrides
-from contract.data.helpers import database
 
 RULES = """
 channels: {{mail: 'json://a/', hook: 'json://b/'}}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from contract.data.helpers import database
 from sale_sofia.data.alert_outbox import (
     NewMessage,
     add_message,
@@ -22,7 +23,6 @@ from sale_sofia.data.alert_outbox import (
 )
 from sale_sofia.data.alerts import Item, begin_look, look_number, save_items
 from sale_sofia.data.database import Database
-from contract.data.helpers import database
 
 
 @pytest.fixture

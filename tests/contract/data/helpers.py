@@ -1,6 +1,5 @@
 """Real databases, and real processes that use them; a started process finds its work here by name."""
 
-import multiprocessing as mp
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Table, select
 
+from new_processes import FORKED
 from ready_files import put_ready_file
 from sale_sofia.data.database import Database
 from sale_sofia.data.migrate import initialize_database
@@ -53,7 +53,7 @@ def rows(connection: Connection, table: Table, *columns: str) -> list[tuple[Any,
 
 def at_once(work: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> list[T]:
     """Each call in its own new process; none begins before all are there."""
-    context = mp.get_context("spawn")
+    context = FORKED
     barrier = context.Barrier(len(arguments))
     with ProcessPoolExecutor(len(arguments), context, _set_start, (barrier,)) as pool:
         return list(pool.map(_after_start, [work] * len(arguments), arguments))

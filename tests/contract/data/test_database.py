@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import IntegrityError
 
+from contract.data.helpers import advert, database, ready_database, rows
 from sale_sofia.data.database import (
     Database,
     DatabaseBusy,
@@ -19,7 +20,6 @@ from sale_sofia.data.database import (
 from sale_sofia.data.jobs import add_job_counts, create_job, get_job
 from sale_sofia.data.listings import save_listing
 from sale_sofia.data.schema import jobs, listings
-from contract.data.helpers import advert, database, ready_database, rows
 
 
 def add_job(connection: Connection, job_id: str = "j") -> None:

@@ -7,6 +7,8 @@ from itertools import product
 import pytest
 from sqlalchemy import Connection, select
 
+from contract.data.helpers import advert, database
+from contract.data.many_threads import in_threads
 from sale_sofia.config.evaluation import LONGEST_LINE, LONGEST_NOTE
 from sale_sofia.data.database import Database
 from sale_sofia.data.evaluation_fields import By, ChangedMeanwhile, WrongEvaluation, checked
@@ -24,8 +26,6 @@ from sale_sofia.data.evaluations import (
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.notes import add_note, notes_of
 from sale_sofia.data.properties import UnknownProperty
-from contract.data.helpers import advert, database
-from contract.data.many_threads import in_threads
 
 ANNA, BORIS = By("anna", 10.0), By("boris", 20.0)
 

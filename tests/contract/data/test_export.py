@@ -9,6 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contract.data.helpers import database
+from contract.data.strategies import listings as any_listings
+from contract.data.strategies import moments
 from sale_sofia.config.history import HistoryRules
 from sale_sofia.data.database import Database, DatabaseMissing
 from sale_sofia.data.export import export_listings
@@ -16,9 +19,6 @@ from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.schema import listing_changes, listings, price_points
 from sale_sofia.listings.model import Listing
 from sale_sofia.listings.text import without_controls
-from contract.data.helpers import database
-from contract.data.strategies import listings as any_listings
-from contract.data.strategies import moments
 
 FIELDS = list(Listing.model_fields)
 LISTS = [name for name, field in Listing.model_fields.items() if field.default == ()]

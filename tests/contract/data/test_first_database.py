@@ -6,6 +6,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
+from contract.data.helpers import database
 from crawls import run
 from first_database import REVISION, Rows, losses, make_first_database
 from postgres_servers import PostgresServer
@@ -14,7 +15,6 @@ from sale_sofia.data.copying import copy_database
 from sale_sofia.data.database import Database
 from sale_sofia.data.export import export_listings
 from sale_sofia.data.migrate import HEAD, check, current_revision, initialize_database
-from contract.data.helpers import database
 
 STEPS = Path(migrations.__file__ or "").parent
 

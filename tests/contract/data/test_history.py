@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select, update
 
+from contract.data.helpers import advert, database, rows
 from history_rows import whole_history
 from sale_sofia.config.history import HistoryRules
 from sale_sofia.data.changes import happenings
@@ -20,7 +21,6 @@ from sale_sofia.data.pruning import prune_visits
 from sale_sofia.data.schema import listing_changes, listings, price_points
 from sale_sofia.data.timeline import NOTHING_ODD, Odd, next_interval, revisit_at
 from sale_sofia.data.visits import Visit, record_visits
-from contract.data.helpers import advert, database, rows
 
 FLAT: dict[str, Any] = {"price_eur": 120_000.0, "area_sqm": 60.0, "floor": 3, "vat": "none"}
 HOUR = 3600.0

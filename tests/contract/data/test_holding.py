@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select
 
+from contract.data.helpers import advert, database
 from history_rows import whole_history
 from sale_sofia.config.history import HistoryRules
 from sale_sofia.data.database import Database
@@ -21,7 +22,6 @@ from sale_sofia.data.incidents import IncidentKind, Trouble, close_incident, ope
 from sale_sofia.data.jobs import create_job
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.schema import listings
-from contract.data.helpers import advert, database
 
 RULES = HistoryRules()
 FLAT: dict[str, Any] = {"deal": "sale", "property_type": "apartment", "area_sqm": 70.0, "floor": 3}

@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import make_url
 from sqlalchemy.schema import CreateIndex
 
+from contract.data.helpers import at_once, database, rows
 from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import (
     Incident,
@@ -14,7 +15,6 @@ from sale_sofia.data.incidents import (
     open_incidents,
 )
 from sale_sofia.data.schema import incidents
-from contract.data.helpers import at_once, database, rows
 from unit.monitoring.monitoring_workers import make_run, open_many
 
 EMPTY = IncidentKind.EMPTY_JOB

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 
+from contract.data.helpers import database
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import (
     Job,
@@ -15,7 +16,6 @@ from sale_sofia.data.jobs import (
     list_jobs,
     set_job_state,
 )
-from contract.data.helpers import database
 
 
 @pytest.fixture

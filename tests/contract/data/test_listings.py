@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 
+from contract.data.helpers import advert, database, rows
+from contract.data.strategies import listings as any_listings
 from sale_sofia.config.history import HistoryRules
 from sale_sofia.data.database import Database
 from sale_sofia.data.history_schema import market_events, scrape_history
@@ -24,8 +26,6 @@ from sale_sofia.data.listings import (
 from sale_sofia.data.schema import listing_changes, listings, price_points
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.model import Listing
-from contract.data.helpers import advert, database, rows
-from contract.data.strategies import listings as any_listings
 
 NUMBERS = count()
 

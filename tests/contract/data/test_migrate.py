@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import inspect, text
 
+from contract.data.helpers import database, ready_database
 from sale_sofia.data.all_tables import metadata
 from sale_sofia.data.database import Database, DatabaseBusy, DatabaseError, DatabaseTooNew
 from sale_sofia.data.migrate import HEAD, check, current_revision, initialize_database, upgrade
 from sale_sofia.data.migrations import runner
 from sale_sofia.data.sqlite import exclusive
-from contract.data.helpers import database, ready_database
 
 
 def test_the_head_named_in_the_code_is_the_last_step() -> None:

@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
+from contract.data.helpers import database
 from sale_sofia.data import network_shares
 from sale_sofia.data.database import DatabaseUnsupported
 from sale_sofia.data.migrate import initialize_database
 from sale_sofia.data.network_shares import network_share
-from contract.data.helpers import database
 
 MOUNTS = r"""
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import Connection, insert, select
 
+from contract.data.helpers import advert, database
 from sale_sofia.data.cards import Scope, SeenCard, mark_opened, see_cards
 from sale_sofia.data.changes import happenings
 from sale_sofia.data.database import Database
@@ -27,7 +28,6 @@ from sale_sofia.insights.flat_rows import read_flats
 from sale_sofia.insights.searching import SearchQuery
 from sale_sofia.insights.searching_sql import candidates
 from sale_sofia.insights.since import news_since
-from contract.data.helpers import advert, database
 
 SITE = "imot.bg"
 

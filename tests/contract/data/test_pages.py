@@ -2,9 +2,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from contract.data.helpers import database
 from sale_sofia.data.database import Database
 from sale_sofia.data.pages import PageKind, PageRecord, latest_pages, record_pages
-from contract.data.helpers import database
 
 
 def page(

@@ -1,4 +1,3 @@
-import multiprocessing as mp
 import os
 import signal
 from collections import Counter
@@ -9,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from contract.data.helpers import advert, at_once, ready_database, rows
+from contract.data.workers import hold_lock, initialize, moment_of, price_of, save_many, save_until_killed
+from new_processes import FORKED
 from sale_sofia.data.database import DatabaseBusy
 from sale_sofia.data.listings import save_listing
 from sale_sofia.data.migrate import HEAD, check
 from sale_sofia.data.schema import listing_changes, listings, price_points
-from contract.data.helpers import advert, at_once, ready_database, rows
-from contract.data.workers import hold_lock, initialize, moment_of, price_of, save_many, save_until_killed
-
-SPAWN = mp.get_context("spawn")
 
 
 def test_ten_processes_initialise_at_once(empty_store_url: str) -> None:
@@ -56,8 +54,8 @@ def test_eight_processes_save_the_same_adverts_and_lose_no_change(store_url: str
 
 def test_a_lock_held_for_too_long_is_one_clear_sentence(tmp_path: Path) -> None:
     db = ready_database(tmp_path / "x.db", timeout=0.1, retries=1)
-    held, release = SPAWN.Event(), SPAWN.Event()
-    holder = SPAWN.Process(target=hold_lock, args=(tmp_path / "x.db", held, release))
+    held, release = FORKED.Event(), FORKED.Event()
+    holder = FORKED.Process(target=hold_lock, args=(tmp_path / "x.db", held, release))
     holder.start()
     _wait(held)
     with pytest.raises(DatabaseBusy) as busy:
@@ -77,8 +75,8 @@ def _wait(event: Event) -> None:
 
 def test_a_lock_held_for_less_than_the_retries_is_waited_for(tmp_path: Path) -> None:
     db = ready_database(tmp_path / "x.db", timeout=0.05, retries=100)
-    held, release = SPAWN.Event(), SPAWN.Event()
-    holder = SPAWN.Process(target=hold_lock, args=(tmp_path / "x.db", held, release, 0.5))
+    held, release = FORKED.Event(), FORKED.Event()
+    holder = FORKED.Process(target=hold_lock, args=(tmp_path / "x.db", held, release, 0.5))
     holder.start()
     _wait(held)
     saved = db.run_write(lambda c: save_listing(c, advert(), seen_at=1.0, job_id=None, page_digest=None))
@@ -88,8 +86,8 @@ def test_a_lock_held_for_less_than_the_retries_is_waited_for(tmp_path: Path) -> 
 
 def test_a_killed_writer_leaves_what_it_committed_and_nothing_else(store_url: str) -> None:
     db = ready_database(store_url)
-    receiver, sender = SPAWN.Pipe(duplex=False)
-    writer = SPAWN.Process(target=save_until_killed, args=(store_url, sender))
+    receiver, sender = FORKED.Pipe(duplex=False)
+    writer = FORKED.Process(target=save_until_killed, args=(store_url, sender))
     writer.start()
     acknowledged = _receive(receiver, 30)
     os.kill(writer.pid or 0, signal.SIGKILL)

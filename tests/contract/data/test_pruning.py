@@ -1,6 +1,5 @@
 """Old rows that nothing needs go; all numbers and pages that anybody asks for are as before."""
 
-import multiprocessing as mp
 import os
 import signal
 import time
@@ -12,6 +11,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, func, insert, select, update
 
+from contract.data.helpers import at_once, database, ready_database
+from contract.data.workers import prune_one_by_one
+from new_processes import FORKED
 from sale_sofia.data.database import Database
 from sale_sofia.data.drift_pages import page_pairs, sound_until
 from sale_sofia.data.drift_schema import drift_runs
@@ -27,8 +29,6 @@ from sale_sofia.scraping.jobs import known_job, report
 from sale_sofia.scraping.progress import read_progress
 from sale_sofia.scraping.status import site_statuses
 from sale_sofia.scraping.urls import Target
-from contract.data.helpers import at_once, database, ready_database
-from contract.data.workers import prune_one_by_one
 
 PATIENCE = 60
 OLD, LIMIT, NEW = 100.0, 200.0, 300.0
@@ -145,7 +145,7 @@ def test_a_kill_between_loses_no_number_and_the_next_goes_on(tmp_path: Path) -> 
     db = ready_database(tmp_path / "x.db")
     before = _put_old_job(db, adverts=3000)
     url = f"sqlite:///{tmp_path / 'x.db'}"
-    pruning = mp.get_context("spawn").Process(target=prune_one_by_one, args=(url, LIMIT))
+    pruning = FORKED.Process(target=prune_one_by_one, args=(url, LIMIT))
     pruning.start()
     _wait_for_less(db, 2900)  # of some 3000
     os.kill(pruning.pid or 0, signal.SIGKILL)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from contract.data.helpers import ready_database
 from sale_sofia.data.cards import SeenCard, card_hash, mark_opened, see_cards
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import create_job
@@ -16,7 +17,6 @@ from sale_sofia.data.schema import listings, price_points
 from sale_sofia.data.sweeps import begin_sweep, scope_of
 from sale_sofia.listings.model import Listing
 from shared import SHARED
-from contract.data.helpers import ready_database
 
 PRICES = SHARED / "data" / "sofia_prices_dev.parquet"
 Prices = dict[float, dict[str, float]]

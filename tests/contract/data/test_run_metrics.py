@@ -6,13 +6,13 @@ from alembic import command
 from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import IntegrityError
 
+from contract.data.helpers import database
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import create_job, get_job
 from sale_sofia.data.migrate import HEAD, check, current_revision, initialize_database
 from sale_sofia.data.migrations import runner
 from sale_sofia.data.run_metrics import Counters, MetricsDelta, add_deltas, read_run_metrics
 from sale_sofia.data.schema import run_metrics
-from contract.data.helpers import database
 
 
 @pytest.fixture

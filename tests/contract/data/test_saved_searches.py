@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from contract.data.helpers import database
+from contract.data.many_threads import in_threads
 from sale_sofia.data.database import Database
 from sale_sofia.data.evaluation_fields import WrongEvaluation
 from sale_sofia.data.saved_searches import (
@@ -17,8 +19,6 @@ from sale_sofia.data.saved_searches import (
     read_search,
     save_search,
 )
-from contract.data.helpers import database
-from contract.data.many_threads import in_threads
 
 
 @pytest.fixture

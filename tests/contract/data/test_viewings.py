@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contract.data.helpers import advert, database
+from contract.data.many_threads import in_threads
 from sale_sofia.data.database import Database
 from sale_sofia.data.evaluation_fields import By, WrongEvaluation
 from sale_sofia.data.evaluations import evaluations, history_of
@@ -24,8 +26,6 @@ from sale_sofia.data.viewings import (
     change_viewing,
     viewings_of,
 )
-from contract.data.helpers import advert, database
-from contract.data.many_threads import in_threads
 
 ANNA, BORIS = By("anna", 10.0), By("boris", 20.0)
 NOON = 1_800_000_000.0

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from contract.data.helpers import advert, database
 from sale_sofia.data.listings import SaveResult, Sighting, save_listing, save_listings
 from sale_sofia.data.migrate import current_revision, initialize_database
 from sale_sofia.data.pruning import prune_frontier
 from sale_sofia.listings.model import Listing
-from contract.data.helpers import advert, database
 
 
 def initialize(place: Path | str) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select, update
 
+from contract.insights.test_flat_rows import say
 from property_worlds import advert, dispose_all, new_matching
 from sale_sofia.config.settings import Settings
 from sale_sofia.data import scores as store
@@ -26,7 +27,6 @@ from sale_sofia.insights.score_runs import ScoreRun, ScoreSummary, score_all
 from sale_sofia.listings.model import Listing
 from sale_sofia.scraping.matching import match_crawled
 from unit.insights.scored import profile
-from unit.insights.test_flat_rows import say
 
 SETTINGS = Settings(score_least_prices=4, score_least_rents=2)
 PLAIN = {"plain": profile(), "strict": profile(must={"not_panel": True})}

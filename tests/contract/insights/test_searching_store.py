@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
+from contract.data.helpers import database
 from property_worlds import advert, dispose_all, ids_of, new_matching, save
 from sale_sofia.data.database import Database
 from sale_sofia.data.evaluation_fields import By
@@ -20,7 +21,6 @@ from sale_sofia.insights.searching_around import SECONDS_PER_DAY, read_around, w
 from sale_sofia.insights.searching_run import Found, judge, search
 from sale_sofia.insights.searching_saved import saved_query
 from search_worlds import NOW, fill
-from contract.data.helpers import database
 
 SEED = SystemRandom().randrange(10**6)
 FLATS = 150

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import event, insert, update
 
+from contract.data.helpers import advert, database
 from sale_sofia.config.metrics import SETTLED_SECONDS
 from sale_sofia.data.database import Database
 from sale_sofia.data.history_schema import scopes, sweeps
@@ -17,7 +18,6 @@ from sale_sofia.monitoring.figures import Stored, read_figures, read_stored
 from sale_sofia.monitoring.metrics import MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher
 from sale_sofia.monitoring.run_totals import RunTotals
-from contract.data.helpers import advert, database
 from unit.monitoring.monitoring_workers import make_run
 
 ENDED = 1100.0

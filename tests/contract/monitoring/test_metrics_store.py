@@ -6,12 +6,12 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import select, text
 
+from contract.data.helpers import at_once, database
 from sale_sofia.config.monitoring import METRICS_FLUSH_SECONDS, METRICS_WRITERS_MAX
 from sale_sofia.data.database import Database, DatabaseBusy
 from sale_sofia.data.schema import run_metrics
 from sale_sofia.monitoring.metrics import DomainMetrics, MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher, read_metrics
-from contract.data.helpers import at_once, database
 from unit.monitoring.monitoring_workers import PAGES, count_pages, flush_many, make_run
 
 

@@ -3,12 +3,12 @@
 import pytest
 from redis.asyncio import Redis
 
+from contract.proxies.pools import BAZAR, BLOCKED, IMOT, OK, TRANSPORT, WORLDS, World, proxy
 from sale_sofia.proxies.address import parse_proxy
 from sale_sofia.proxies.model import DomainStats, NoProxy, Proxy, Use, Wish
 from sale_sofia.proxies.redis_pool import RedisProxyPool
 from sale_sofia.proxies.rules import PoolRules
 from sale_sofia.resilience.redis_client import ForeignKey
-from contract.proxies.pools import BAZAR, BLOCKED, IMOT, OK, TRANSPORT, WORLDS, World, proxy
 
 
 def stats(world: World, number: int, domain: str = IMOT) -> DomainStats:

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager, nullcontext
 
 import pytest
 
+from contract.resilience.backends import Backend, Clock
 from sale_sofia.resilience.acquire import Acquiring, BlockingRateLimiter, Reservation
 from sale_sofia.resilience.policy import LimiterRules
 from sale_sofia.resilience.rate_limiter import MemoryRateLimiter, RateLimiter
 from sale_sofia.resilience.redis_client import connect
 from sale_sofia.resilience.redis_rate_limiter import RedisRateLimiter
-from contract.resilience.backends import Backend, Clock
 
 IMOT = "imot.bg"
 

@@ -17,6 +17,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from contract.resilience.backends import GATE_BACKENDS, Clock, GatePlan
 from sale_sofia.resilience.bulkhead import Bulkhead, Place
 from sale_sofia.resilience.circuit import Permission
 from sale_sofia.resilience.circuit_breaker import CircuitBreaker
@@ -24,7 +25,6 @@ from sale_sofia.resilience.gate import Admission, Refusal
 from sale_sofia.resilience.outcome import Outcome
 from sale_sofia.resilience.policy import BreakerRules, LimiterRules
 from sale_sofia.resilience.rate_limiter import RateLimiter
-from contract.resilience.backends import GATE_BACKENDS, Clock, GatePlan
 
 IMOT = "imot.bg"
 LEASE = 35.0

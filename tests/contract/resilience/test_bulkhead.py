@@ -1,7 +1,7 @@
 import asyncio
 
-from sale_sofia.resilience.bulkhead import Bulkhead, Place, holding
 from contract.resilience.backends import Backend
+from sale_sofia.resilience.bulkhead import Bulkhead, Place, holding
 
 IMOT = "imot.bg"
 LEASE = 30.0

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
+from contract.resilience.backends import Backend
 from sale_sofia.resilience.circuit import CircuitState, Permission
 from sale_sofia.resilience.circuit_breaker import CircuitBreaker, CircuitStatus
 from sale_sofia.resilience.policy import BreakerRules
-from contract.resilience.backends import Backend
 
 IMOT = "imot.bg"
 CHANCE = 0.5

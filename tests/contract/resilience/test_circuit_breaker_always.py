@@ -5,10 +5,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
+from contract.resilience.backends import BACKENDS
 from sale_sofia.resilience.circuit import Permission
 from sale_sofia.resilience.circuit_breaker import CircuitStatus
 from sale_sofia.resilience.policy import BreakerRules
-from contract.resilience.backends import BACKENDS
 
 IMOT = "imot.bg"
 LEASE = 20.0

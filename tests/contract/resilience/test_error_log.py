@@ -1,14 +1,14 @@
 import fcntl
 import json
-import multiprocessing
 import random
 import time
 from pathlib import Path
 from threading import Thread
 
+from contract.resilience.error_log_worker import LINES, failure, fill
+from new_processes import FORKED
 from sale_sofia.resilience.error_log import ErrorLog
 from sale_sofia.resilience.errors import HttpBlocked, NetworkTimeout
-from contract.resilience.error_log_worker import LINES, failure, fill
 
 SEED = random.SystemRandom().randrange(10**6)
 PROCESSES = 6
@@ -125,9 +125,8 @@ def test_a_log_that_was_put_aside_already_is_not_put_aside_again(tmp_path: Path)
 
 
 def fill_together(path: Path, max_bytes: int) -> None:
-    context = multiprocessing.get_context("spawn")
     processes = [
-        context.Process(target=fill, args=(path, name, f"{SEED}:{name}", max_bytes))
+        FORKED.Process(target=fill, args=(path, name, f"{SEED}:{name}", max_bytes))
         for name in range(PROCESSES)
     ]
     for process in processes:

@@ -1,10 +1,10 @@
 import pytest
 
+from contract.resilience.backends import Backend, Clock, GatePlan
 from sale_sofia.resilience.circuit_breaker import CircuitStatus
 from sale_sofia.resilience.gate import Admission, Refusal
 from sale_sofia.resilience.outcome import Outcome
 from sale_sofia.resilience.policy import BreakerRules
-from contract.resilience.backends import Backend, Clock, GatePlan
 
 IMOT = "imot.bg"
 BREAKER = BreakerRules(fail_max=2, reset_timeout_seconds=60.0, half_open_calls=1, reset_jitter=0.0)

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from contract.resilience.backends import Backend, GatePlan, composed
 from sale_sofia.config.settings import Settings
 from sale_sofia.resilience.composed_gate import ComposedGate
 from sale_sofia.resilience.gate import Admission, Refusal
@@ -12,7 +13,6 @@ from sale_sofia.resilience.memory import memory_gate
 from sale_sofia.resilience.outcome import Outcome
 from sale_sofia.resilience.policy import BreakerRules, ResilienceConfig
 from sale_sofia.resilience.redis_gate import RedisGate
-from contract.resilience.backends import Backend, GatePlan, composed
 
 AnyGate = ComposedGate | RedisGate
 

@@ -3,6 +3,7 @@ import math
 
 import pytest
 
+from contract.resilience.backends import Clock
 from sale_sofia.config.settings import Settings
 from sale_sofia.resilience.gate import Admission, Refusal
 from sale_sofia.resilience.local_share import LocalShare
@@ -11,7 +12,6 @@ from sale_sofia.resilience.outcome import Outcome
 from sale_sofia.resilience.policy import ResilienceConfig
 from sale_sofia.resilience.rate_limiter import MemoryRateLimiter
 from sale_sofia.resilience.rates import Share
-from contract.resilience.backends import Clock
 
 IMOT = "imot.bg"
 CONFIG = ResilienceConfig.from_settings(Settings())

@@ -1,5 +1,5 @@
-from sale_sofia.resilience.outage import Outage
 from contract.resilience.backends import Clock
+from sale_sofia.resilience.outage import Outage
 
 GONE = ConnectionError("gone")
 

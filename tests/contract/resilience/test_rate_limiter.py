@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import pytest
 
+from contract.resilience.backends import Backend
 from sale_sofia.resilience.policy import LimiterRules
 from sale_sofia.resilience.rate_limiter import RateLimiter, Reservation
-from contract.resilience.backends import Backend
 
 IMOT = "imot.bg"
 ONE = LimiterRules(burst=1)

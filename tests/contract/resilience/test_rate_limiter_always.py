@@ -7,8 +7,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from sale_sofia.resilience.policy import LimiterRules
 from contract.resilience.backends import BACKENDS
+from sale_sofia.resilience.policy import LimiterRules
 
 IMOT = "imot.bg"
 ROUNDING = 1e-6

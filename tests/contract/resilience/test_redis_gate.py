@@ -10,6 +10,7 @@ import pytest
 from redis.exceptions import RedisError
 
 from chaos_proxy import ChaosProxy
+from contract.resilience.backends import Clock
 from sale_sofia.config.settings import Settings
 from sale_sofia.resilience.bulkhead import Place
 from sale_sofia.resilience.circuit import CircuitState
@@ -20,7 +21,6 @@ from sale_sofia.resilience.redis_client import connect
 from sale_sofia.resilience.redis_gate import RedisGate
 from sale_sofia.resilience.unsettled import Unsettled
 from sale_sofia.services.redis_server import RedisServer
-from contract.resilience.backends import Clock
 
 IMOT = "imot.bg"
 RETRY = ResilienceConfig.from_settings(Settings()).retry

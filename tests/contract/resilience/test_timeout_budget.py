@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from sale_sofia.resilience.timeout_budget import TimeoutBudget
 from contract.resilience.backends import Clock
+from sale_sofia.resilience.timeout_budget import TimeoutBudget
 
 
 def test_it_runs_out_with_the_clock_and_never_below_nothing() -> None:

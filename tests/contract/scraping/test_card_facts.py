@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
+from contract.data.helpers import database
 from sale_sofia.data.cards import Scope, SeenCard, see_cards
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import create_job
@@ -13,7 +14,6 @@ from sale_sofia.data.sightings import Sighting
 from sale_sofia.data.sweeps import begin_sweep, scope_of
 from sale_sofia.listings.model import Listing
 from sale_sofia.scraping.card_facts import fill_from_cards
-from contract.data.helpers import database
 
 SITE = "alo.bg"
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from contract.data.helpers import database
+from contract.scraping.test_searches import HOMES, JOB, NARROW, World
 from sale_sofia.config.settings import get_settings
 from sale_sofia.data.cards import SeenCard
 from sale_sofia.data.database import Database
@@ -15,8 +17,6 @@ from sale_sofia.data.searches import Ended
 from sale_sofia.scraping.coverage import Coverage
 from sale_sofia.scraping.searches import begin_searches
 from sale_sofia.scraping.urls import Target, target
-from contract.data.helpers import database
-from contract.scraping.test_searches import HOMES, JOB, NARROW, World
 
 PAGES = 40
 """More than any of these searches may have."""

@@ -57,7 +57,9 @@ def test_a_postponed_row_waits_and_a_refund_gives_the_attempt_back(database: Dat
     add(database, ADVERTS[:2])
     first, second = claim(database, 2)
     with database.write() as connection:
-        frontier.postpone(connection, [(first, 150.0, "busy", True), (second, 160.0, "timeout", False)])
+        frontier.postpone(
+            connection, [(first, 50.0, "busy", True), (second, 60.0, "timeout", False)], now=100.0
+        )
     assert counts(database) == Counts(pending=2, next_due=150.0)
     assert claim(database, 2, now=149.9) == []
     again = {one.id: one.attempts for one in claim(database, 2, now=160.0)}
@@ -69,8 +71,8 @@ def test_while_the_domain_is_shut_no_row_is_handed_out_and_then_searches_first(d
     [failed] = claim(database, 1)
     add(database, [*ADVERTS[:3], SEARCH])
     with database.write() as connection:
-        frontier.postpone(connection, [(failed, 900.0, "timeout", False)])
-        frontier.postpone_rest(connection, "job", due=500.0)
+        frontier.postpone(connection, [(failed, 800.0, "timeout", False)], now=100.0)
+        frontier.postpone_rest(connection, "job", seconds=400.0, now=100.0)
     assert claim(database, 9, now=499.9) == []
     assert counts(database) == Counts(pending=4, next_due=500.0)
     [first] = claim(database, 1, now=501.0)

@@ -8,12 +8,12 @@ from functools import partial
 import pytest
 from sqlalchemy import Connection
 
+from contract.data.helpers import database as opened
 from sale_sofia.data.database import Database, DatabaseBusy
 from sale_sofia.data.jobs import create_job
 from sale_sofia.scraping import frontier, leases
 from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.urls import Target
-from contract.data.helpers import database as opened
 
 
 def targets(first: int, count: int, kind: str = "listing") -> list[Target]:

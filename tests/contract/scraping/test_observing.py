@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
+from contract.data.helpers import advert, at_once, database
 from drift_counting import JOB, SITE, advert_page, count_some
 from sale_sofia.data.cards import SeenCard
 from sale_sofia.data.database import Database
@@ -20,7 +21,6 @@ from sale_sofia.scraping.observing import observe
 from sale_sofia.scraping.outcomes import Failed, Found, Read
 from sale_sofia.scraping.urls import Target
 from sale_sofia.websites.base import CardReading
-from contract.data.helpers import advert, at_once, database
 
 SEARCH = Claim(1, "search", "https://www.imot.bg/obiavi/p-1", 1, 1)
 NEXT = Target("search", "https://www.imot.bg/obiavi/p-2", "search:2")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from contract.data.helpers import database
 from sale_sofia.data.cards import SeenCard
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import create_job
@@ -17,7 +18,6 @@ from sale_sofia.scraping.outcomes import Failed, Found, Gone
 from sale_sofia.scraping.searches import SearchSteps, begin_searches
 from sale_sofia.scraping.urls import Target, target
 from sale_sofia.websites.registry import get_scraper
-from contract.data.helpers import database
 
 HOMES = "https://www.homes.bg/api/offers?typeId=ApartmentSell&startIndex=0&stopIndex=99"
 NARROW = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya/lozenets/dvustaen"

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import sale_sofia
 from app_runs import APP, open_screen, put_adverts, store, table
+from integration.app.test_chosen_language import latin
 from sale_sofia.app.sentences import translated
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.incidents import IncidentKind, Trouble, open_incident
@@ -19,7 +20,6 @@ from sale_sofia.insights.searching import SearchQuery, WrongSearch
 from sale_sofia.properties import overrides
 from sale_sofia.properties.overrides import WrongDecision
 from sale_sofia.properties.runs import PropertyMatching
-from integration.app.test_chosen_language import latin
 
 FLAT = {
     "deal": "sale",

@@ -10,6 +10,7 @@ import pytest
 
 from alert_servers import alert_servers
 from alert_world import AlertWorld
+from contract.data.helpers import ready_database
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.running import Alerts, alert_after_crawl
@@ -18,7 +19,6 @@ from sale_sofia.config.alert_file import load_alerts
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.incidents import IncidentKind, open_incidents
 from sale_sofia.scraping import alert_tasks
-from contract.data.helpers import ready_database
 
 NOW = 1_790_000_000.0
 RULES = "{{channels: {{gone: 'json://127.0.0.1:{port}/'}}, operator: [{{name: Ops, channels: [gone]}}]}}"
