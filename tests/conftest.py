@@ -16,7 +16,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 # How long an example takes says more of the machine than of the code.
-settings.register_profile("suite", deadline=None)
+# The same examples in every run; new ones: --hypothesis-profile search.
+settings.register_profile("suite", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile("suite")
 
 
@@ -40,7 +42,7 @@ def postgres_server() -> PostgresServer:
 
 @pytest.fixture
 def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
-    """A database of its own with all tables, empty; the next test of this process may get it again, emptied."""
+    """A database of its own with all tables, empty; afterwards it is emptied for the next test."""
     with postgres_server.borrowed() as url:
         yield url
 

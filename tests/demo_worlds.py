@@ -1,4 +1,4 @@
-"""The world of `sale-sofia demo`: days of two portals, crawled once for all tests and runs, copied for each."""
+"""The world of `sale-sofia demo`: days of two portals, crawled once for all tests, copied for each."""
 
 import fcntl
 import hashlib
@@ -37,7 +37,7 @@ def demo_data(cache: pytest.Cache) -> Path:
 
 
 def _digest() -> str:
-    """Of all that the world is made of: the program, the command line below, and the day, which is its last."""
+    """Of all that the world is made of: the program, the command below, and the day, which is its last."""
     sources = sorted(path for path in Path(sale_sofia.__file__).parent.rglob("*") if path.is_file())
     found = hashlib.sha256(f"{ADVERTS} {SEED} {DAYS} {datetime.now(UTC).date()}".encode())
     for path in sources:

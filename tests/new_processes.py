@@ -1,4 +1,4 @@
-"""New processes for tests: each is forked from one that has only imported what they need, so it starts at once.
+"""New processes for tests, each forked from one that has only imported what they need: they start at once.
 
 Nothing of the test process is in them: no thread, no open file, no lock, and none of its later environment.
 """

@@ -1,7 +1,7 @@
 """One Redis and one PostgreSQL for a whole run of tests, shared by all its processes and ended with it.
 
 The first test that wants a server has a keeper started: a process that starts the server, writes down where
-it is, and stops it when the run is over, however that ends. A test that breaks a server starts one of its own.
+it is, and stops it when the run is over, however that ends. Who breaks a server starts one of its own.
 """
 
 import fcntl

@@ -14,6 +14,7 @@ import pytest
 
 from alert_servers import AlertServers, Came, alert_servers
 from alert_world import DAY, HOUR, AlertWorld, facts_in
+from contract.data.helpers import ready_database
 from crash_crawls import delivering_here, own_clock
 from crash_points import Enumeration, State, count_points
 from sale_sofia.alerts.running import Alerts
@@ -23,7 +24,6 @@ from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import IncidentKind
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.scraping.store import open_database
-from contract.data.helpers import ready_database
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=SOFIA).timestamp()
 

@@ -18,7 +18,7 @@ from sale_sofia.data.copying_rows import Content, all_tables, batches, content
 from sale_sofia.data.database import Database
 
 SOME = ("jobs", "frontier", "listings", "listing_changes", "price_points")
-"""The way of a copy is the same for all tables; that none is forgotten is for contract/data/test_copying.py."""
+"""The way of a copy is the same for all tables; that none is forgotten: contract/data/test_copying.py."""
 ROWS = 5
 
 

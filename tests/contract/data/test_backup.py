@@ -36,8 +36,7 @@ from sale_sofia.data.copying import copy_database
 from sale_sofia.data.errors import DatabaseMissing
 from sale_sofia.data.migrate import HEAD
 from sale_sofia.insights.profiles import FOLDER as PROFILES
-
-SEED = random.SystemRandom().randrange(10**6)
+from seeds import SEED
 
 
 def unpacked(path: Path, folder: Path) -> dict[str, bytes]:

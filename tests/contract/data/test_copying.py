@@ -17,8 +17,8 @@ from sale_sofia.data.listings import save_listing
 from sale_sofia.data.migrate import check, initialize_database
 from sale_sofia.data.schema import jobs, listing_changes, listings
 from sale_sofia.listings.model import Listing
+from seeds import SEED
 
-SEED = random.SystemRandom().randrange(10**6)
 TABLES = len(all_tables())
 FEWEST_STEPS = 10 * TABLES
 """A copy in batches of 7 takes 11 for each table or more: 5 to read, 1 to skip, 5 to compare."""

@@ -33,8 +33,7 @@ from sale_sofia.data.folder_swap import exchange, replace_folder
 from sale_sofia.data.migrate import HEAD, check, current_revision
 from sale_sofia.data.restore_place import check_target
 from sale_sofia.data.restoring import restore
-
-SEED = random.SystemRandom().randrange(10**6)
+from seeds import SEED
 
 
 def all_of(_name: str) -> bool:

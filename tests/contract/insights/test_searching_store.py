@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from random import Random, SystemRandom
+from random import Random
 from typing import Any
 
 import pytest
@@ -21,8 +21,8 @@ from sale_sofia.insights.searching_around import SECONDS_PER_DAY, read_around, w
 from sale_sofia.insights.searching_run import Found, judge, search
 from sale_sofia.insights.searching_saved import saved_query
 from search_worlds import NOW, fill
+from seeds import SEED
 
-SEED = SystemRandom().randrange(10**6)
 FLATS = 150
 SINCE = datetime.fromtimestamp(NOW - 30 * SECONDS_PER_DAY, UTC)
 ANYWHERE = {

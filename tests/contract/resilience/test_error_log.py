@@ -1,6 +1,5 @@
 import fcntl
 import json
-import random
 import time
 from pathlib import Path
 from threading import Thread
@@ -9,8 +8,8 @@ from contract.resilience.error_log_worker import LINES, failure, fill
 from new_processes import FORKED
 from sale_sofia.resilience.error_log import ErrorLog
 from sale_sofia.resilience.errors import HttpBlocked, NetworkTimeout
+from seeds import SEED
 
-SEED = random.SystemRandom().randrange(10**6)
 PROCESSES = 6
 
 

@@ -12,7 +12,7 @@ from sale_sofia.fetching.base import Request, Response
 from sale_sofia.fetching.client import CurlFetcher
 from sale_sofia.resilience.policy import RetryBudgetRules
 from sale_sofia.scraping.outcomes import Failed, Gone, Later, Outcome, Read
-from visiting import NOW, RESET, SILENCE, Mistaken, Step, Visiting, good, html, listing, scripted
+from visiting import RESET, SILENCE, Mistaken, Step, Visiting, good, html, listing, scripted
 
 NO_RETRIES = RetryBudgetRules(share=0.0, per_minute=0.0, most=0.0)
 ONE_RETRY = RetryBudgetRules(share=0.0, per_minute=0.0, most=1.0)

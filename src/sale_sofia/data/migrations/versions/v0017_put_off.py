@@ -1,4 +1,4 @@
-"""When a page was put off, beside until when: so a wait by a clock that was wrong can be told and shortened."""
+"""When a page was put off, beside until when: a wait by a clock that was wrong can be told and shortened."""
 
 import sqlalchemy as sa
 from alembic import op
