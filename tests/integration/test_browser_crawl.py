@@ -173,8 +173,8 @@ def alive(pid: int) -> bool:
 def test_a_killed_crawl_leaves_no_browser_behind(tmp_path: Path) -> None:
     data, sites = tmp_path / "data", site_folder(tmp_path / "sites", SITE, browser_allowed=True)
     with simulated(tmp_path, "challenge:1.0") as simulator:
-        # A turn comes once a minute: the browser waits for its next one when the crawl is killed.
-        slow = {**ON, "SITES_DIR": str(sites), "DOMAIN_RATE_LIMITS": json.dumps({SITE: 1})}
+        # A turn comes every five seconds: the browser waits for its next one when the crawl is killed.
+        slow = {**ON, "SITES_DIR": str(sites), "DOMAIN_RATE_LIMITS": json.dumps({SITE: 12})}
         crawl = start(data, *crawl_arguments(simulator, SITE), **slow)
         until(lambda: any("--type=renderer" in one for one in family(crawl.pid).values()), "a browser")
         left = family(crawl.pid)
