@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sale_sofia.llm.tokens import Token
 
-_ELEMENT = re.compile(r"(?P<take>=)?(?P<tags>[^\s?{}]{1,99}?)(?P<many>\?|\{\d+\})?(?:\s+|$)")
+_ELEMENT = re.compile(r"(?P<take>=)?(?P<tags>[^\s?{}]{1,99}+)(?P<many>\?|\{\d+\})?(?:\s+|$)")
 
 
 @dataclass(frozen=True, slots=True)
