@@ -8,26 +8,38 @@ LOCKS := requirements/base.txt requirements/dev.txt requirements/bench.txt
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 export UV_PYTHON_DOWNLOADS := never
+# Where the environment forbids bytecode, each of the hundreds of processes of a test run would compile all libraries anew.
+export PYTHONDONTWRITEBYTECODE :=
+PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test coverage lint audit format lock clean screenshots bench
 
 help:  ## Show what each target does
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/ready  ## Make the environment in .venv (demo and test call it)
 
 demo: setup  ## See it work: two weeks of two simulated portals, then the dashboard on them
 	@$(BIN)/sale-sofia demo
 
-# Many tests kill real processes at random moments, six at a time on what cores there are. One that fails is named,
-# and has a second try alone: what fails twice is broken, what fails once is a fault to look for.
-test: lint  ## Lint, types and all tests
+ifdef FAST
+test: setup  ## Lint, types and all tests; FAST=1: unit and contract tests alone, in under a minute
+	$(PYTEST) tests/unit tests/contract
+else
+test: lint
 	@$(BIN)/python tests/dependency_audit.py --warn
-	$(BIN)/pytest -n 6 --dist worksteal --durations 20 || $(BIN)/pytest --last-failed --last-failed-no-failures none
+	$(PYTEST) --durations 20
+endif
 
-coverage: setup  ## The tests with their coverage; two thirds slower
-	$(BIN)/pytest -n 6 --dist worksteal --cov --cov-report=term
+test-%: setup  ## The tests of a folder or file: make test-crash, make test-alerts, make test-bench
+	$(if $(call slice,$*),,$(error no tests are called $*; give the name of a folder or file below tests))
+	$(PYTEST) $(call slice,$*)
+
+slice = $(strip $(wildcard tests/$(1) tests/*/$(1) tests/*/test_$(1).py tests/*/*/test_$(1).py) $(if $(filter bench,$(1)),bench/tests))
+
+coverage: setup  ## All tests with their branch coverage; two thirds slower
+	$(PYTEST) --cov --cov-report=term
 
 lint: setup  ## ruff and mypy strict
 	$(BIN)/ruff check .

@@ -7,6 +7,8 @@ an advert beyond its first, by the portal's log. sale-sofia runs twice: as its c
 of its site file, and with the peers' concurrency.
 
 The goal is that sale-sofia loses nothing and repeats at most as many pages as it fetches at once.
+
+`--storm 30` instead kills one crawl of sale-sofia's command so often, at random moments, its starts included.
 """
 
 import json
@@ -29,6 +31,10 @@ from sale_sofia.config.site_config import load_site_config
 CONCURRENCY = 16
 EARLIEST, LATEST = 0.30, 0.50
 MOST_STARTS = 10
+STORM_SECONDS = 2.0
+"""A run in a storm lives so long at most."""
+PAGES_PAST = 6
+"""A page that kills five runs is given up: every third run gets past the first ones that it asks for."""
 POLL_SECONDS = 0.02
 LONGEST_RUN_SECONDS = 600
 COMMAND = "sale-sofia (command)"
@@ -68,11 +74,15 @@ class Trial(NamedTuple):
 
 def main() -> None:
     """Run the trials, print a row for each, and end with one JSON object."""
-    options = measure.options(__doc__)
+    options = measure.options(__doc__, {"storm": "only so many kills of one crawl"})
     adverts, rounds = (300, 1) if options.quick else (1500, 3)
     seed = int(os.environ.get("KILL9_SEED") or random.SystemRandom().randrange(1_000_000))
     print(f"{adverts} adverts, seed {seed} (KILL9_SEED repeats it)", flush=True)
     chance = random.Random(seed)
+    if options.storm:
+        found, met = storm(adverts, int(options.storm), chance)
+        measure.finish({"bench": "kill9 --storm", "seed": seed, **found}, met=met, check=options.check)
+        return
     tested = systems()
     trials: dict[str, list[Trial]] = {name: [] for name in tested}
     with tempfile.TemporaryDirectory(prefix="bench-kill9-") as name:
@@ -87,6 +97,32 @@ def main() -> None:
     measure.finish(
         result, met=all(is_met(trials[who], one) for who, one in tested.items()), check=options.check
     )
+
+
+def storm(adverts: int, kills: int, chance: random.Random) -> tuple[dict[str, Any], bool]:
+    """One crawl killed again and again; what was lost and repeated, and whether that is within its word."""
+    system = systems()[COMMAND]
+    with (
+        tempfile.TemporaryDirectory(prefix="bench-kill9-") as name,
+        crawling.world(adverts, Path(name) / "world") as world,
+    ):
+        folder = Path(name) / "storm"
+        folder.mkdir()
+        for number in range(kills):
+            process = begin(COMMAND, system, folder, world)
+            before = world.fetched().total() + PAGES_PAST
+            while number % 3 == 0 and process.poll() is None and world.fetched().total() < before:
+                time.sleep(POLL_SECONDS)
+            time.sleep(chance.uniform(0, STORM_SECONDS))
+            process.kill()
+            process.wait()
+        finish(COMMAND, system, folder, world)
+        fetched = world.fetched()
+        lost = count_lost(system.program, folder, world.truths)
+    repeated = fetched.total() - len(fetched)
+    print(f"{kills} kills, lost {lost} of {adverts}, repeated {repeated}", flush=True)
+    found = {"adverts": adverts, "kills": kills, "lost": lost, "repeated": repeated}
+    return found, lost == 0 and repeated <= kills * system.concurrency
 
 
 def run_trial(who: str, system: System, folder: Path, world: World, chance: random.Random) -> Trial:

@@ -120,8 +120,8 @@ class RowEnds:
         if outcome.claim.id not in frontier.still_ours(connection, [outcome.claim]):
             raise AssertionError(f"row {outcome.claim.id} was lost, and no worker died")
         if isinstance(outcome, Later):
-            late = (outcome.claim, outcome.due, outcome.reason, outcome.refund)
-            frontier.postpone(connection, [late])
+            late = (outcome.claim, outcome.seconds_later, outcome.reason, outcome.refund)
+            frontier.postpone(connection, [late], now=now())
         else:
             state = "done" if isinstance(outcome, Gone) else "failed"
             frontier.finish(connection, [(outcome.claim, state, None)])

@@ -1,7 +1,7 @@
-"""`sale-sofia` without its slow start: one process has imported the libraries, and forks for each command.
+"""`sale-sofia` without its slow start: one process has imported all commands, and forks for each one begun.
 
 Run as a program it is that process: it reads one request a line and answers with one line. A command begun so
-is a process of its own, with its own environment, folder, output and exit code, and imports all that is ours.
+is a process of its own, with its own environment, folder, output and exit code.
 """
 
 import atexit
@@ -10,12 +10,13 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -56,7 +57,7 @@ class Begun:
 
 
 class CommandServer:
-    """The process with the libraries imported, for the time of a `with` block."""
+    """The process with everything imported, for the time of a `with` block."""
 
     def __init__(self, more: Sequence[str] = (), environ: Mapping[str, str] | None = None) -> None:
         self._folder = TemporaryDirectory(prefix="commands-")
@@ -205,9 +206,15 @@ def _set_streams(paths: Sequence[str]) -> None:
         os.close(opened)
 
 
-def _import_libraries(names: Sequence[str]) -> None:
-    """And nothing of our own: that looks at its environment when imported."""
-    for name in names:
+def _commands() -> Iterator[str]:
+    yield "sale_sofia.cli"
+    package = importlib.import_module("sale_sofia.commands")
+    yield from (f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__))
+
+
+def _import_all(names: Sequence[str]) -> None:
+    """The libraries, and all commands of ours: none of them looks at its environment when imported."""
+    for name in (*names, *_commands()):
         with suppress(ImportError):  # one that is not installed is missed by the command that needs it
             importlib.import_module(name)
     assert threading.active_count() == 1, "a thread would be lost by a fork"
@@ -215,6 +222,6 @@ def _import_libraries(names: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    _import_libraries(sys.argv[1:])
+    _import_all(sys.argv[1:])
     _say({"ready": True})
     _serve()

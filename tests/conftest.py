@@ -6,26 +6,26 @@ import pytest
 from hypothesis import settings
 
 from demo_worlds import copied, demo_data
-from postgres_servers import READY, PostgresServer, end_shared_server, server_or_skip
+from postgres_servers import PostgresServer, server_or_skip
 from ready_files import put_ready_file
-from redis_servers import fresh_database, session_server
+from redis_servers import fresh_database, shared_server
 from sale_sofia.services.redis_server import RedisServer
-
-STORES = ("sqlite", "postgresql")
 
 # A shell ignores these for what it runs in the background, and programs that a test starts would inherit it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 # How long an example takes says more of the machine than of the code.
-settings.register_profile("suite", deadline=None)
+# The same examples in every run; new ones: --hypothesis-profile search.
+settings.register_profile("suite", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile("suite")
 
 
 @pytest.fixture(scope="session")
-def redis_server() -> Iterator[RedisServer]:
-    """A Redis of this test process's own."""
-    yield from session_server()
+def redis_server() -> RedisServer:
+    """The Redis of this run, shared by all its test processes."""
+    return shared_server()
 
 
 @pytest.fixture
@@ -35,22 +35,22 @@ def redis_url(redis_server: RedisServer) -> str:
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[PostgresServer]:
-    """A PostgreSQL of this test process's own; without one the test is skipped."""
-    yield server_or_skip()
-    end_shared_server()
+def postgres_server() -> PostgresServer:
+    """The PostgreSQL of this run, shared by all its test processes; without one the test is skipped."""
+    return server_or_skip()
 
 
 @pytest.fixture
-def postgres_url(postgres_server: PostgresServer) -> str:
-    """A database of its own with all tables, empty."""
-    return postgres_server.new_database(READY)
+def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """A database of its own with all tables, empty; afterwards it is emptied for the next test."""
+    with postgres_server.borrowed() as url:
+        yield url
 
 
 @pytest.fixture(scope="session")
-def demo_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo_world(pytestconfig: pytest.Config) -> Path:
     """The DATA_DIR of the demo, for reading only."""
-    return demo_data(tmp_path_factory)
+    return demo_data(pytestconfig.cache)
 
 
 @pytest.fixture
@@ -59,30 +59,8 @@ def demo_copy(demo_world: Path, tmp_path: Path) -> Path:
     return copied(demo_world, tmp_path / "demo")
 
 
-@pytest.fixture(params=STORES)
-def empty_store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a database of each kind can be made; there are no tables yet."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'x.db'}"
-    server: PostgresServer = request.getfixturevalue("postgres_server")
-    return server.new_database()
-
-
-@pytest.fixture(params=STORES)
-def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A database of each kind, with all tables, empty."""
-    return _ready(request, tmp_path)
-
-
-@pytest.fixture(scope="module", params=STORES)
-def module_store_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """As `store_url`, for all tests of a module together."""
-    return _ready(request, tmp_path_factory.mktemp("store"))
-
-
-def _ready(request: pytest.FixtureRequest, folder: Path) -> str:
-    if request.param == "postgresql":
-        server: PostgresServer = request.getfixturevalue("postgres_server")
-        return server.new_database(READY)
-    put_ready_file(folder / "x.db")
-    return f"sqlite:///{folder / 'x.db'}"
+@pytest.fixture
+def store_url(tmp_path: Path) -> str:
+    """A database with all tables, empty; in contract/ one of each kind."""
+    put_ready_file(tmp_path / "x.db")
+    return f"sqlite:///{tmp_path / 'x.db'}"

@@ -1,13 +1,15 @@
 """The world of `sale-sofia demo`: days of two portals, crawled once for all tests, copied for each."""
 
 import fcntl
-import os
+import hashlib
 import shutil
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+import sale_sofia
 from command_server import COMMAND
 from crawls import environment
 
@@ -19,20 +21,33 @@ _PATIENCE = 600
 _DONE = "done"
 
 
-def demo_data(factory: pytest.TempPathFactory) -> Path:
-    """The DATA_DIR of the demo; never written to. Made by the first test process that asks."""
-    base = factory.getbasetemp()
-    root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "demo-world"
-    root.mkdir(exist_ok=True)
-    with (root / "lock").open("w") as lock:
+def demo_data(cache: pytest.Cache) -> Path:
+    """The DATA_DIR of the demo; never written to. Kept until the day or the program is another."""
+    kept = Path(cache.mkdir("demo-worlds"))
+    root = kept / _digest()
+    with (kept / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (root / _DONE).exists():
+            for old in kept.iterdir():
+                if old.is_dir():
+                    shutil.rmtree(old)
             _crawl(root)
             (root / _DONE).touch()
     return root / "demo"
 
 
+def _digest() -> str:
+    """Of all that the world is made of: the program, the command below, and the day, which is its last."""
+    sources = sorted(path for path in Path(sale_sofia.__file__).parent.rglob("*") if path.is_file())
+    found = hashlib.sha256(f"{ADVERTS} {SEED} {DAYS} {datetime.now(UTC).date()}".encode())
+    for path in sources:
+        if path.suffix != ".pyc":
+            found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
 def _crawl(root: Path) -> None:
+    root.mkdir()
     told = subprocess.run(
         [COMMAND, "demo", "--properties", str(ADVERTS), "--seed", str(SEED), "--days", str(DAYS)],
         env=environment(root, {}),

@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import signal
 import subprocess
 from pathlib import Path
@@ -16,6 +15,7 @@ from sale_sofia.data.schema import frontier
 from sale_sofia.scraping.dispatching import sender
 from sale_sofia.simulator.portal_options import PortalOptions
 from sale_sofia.simulator.simulator_config import SimulatorConfig
+from seeds import SEED
 
 SITE = "imot.bg"
 PER_MINUTE = 900
@@ -28,7 +28,6 @@ SURROUNDINGS = {
 }
 IN_FLIGHT = load_site_config(SITE).politeness.concurrency
 """Pages of the portal that all its visitors have in hand at once."""
-SEED = random.SystemRandom().randrange(10**6)
 
 
 def small_portal(

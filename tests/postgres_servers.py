@@ -1,4 +1,4 @@
-"""A real PostgreSQL for tests: one for each test process, started by the first test that wants it."""
+"""A real PostgreSQL for tests: one for the whole run, started by the first test that wants it."""
 
 import atexit
 import ctypes
@@ -10,7 +10,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
@@ -22,6 +23,8 @@ import psycopg
 from psycopg import sql
 
 from listening import free_port
+from run_servers import keep, kept_server
+from sale_sofia.data.all_tables import metadata
 from sale_sofia.data.database import Database
 from sale_sofia.data.migrate import initialize_database
 
@@ -32,7 +35,11 @@ READY = "ready"
 _START_SECONDS = 60
 _UNPRIVILEGED = ("postgres", "nobody")
 _PR_SET_PDEATHSIG = 1
+_PORT = "port"
 _QUICK = {"fsync": "off", "full_page_writes": "off"}
+_VERSION = "alembic_version"
+_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+_COUNT_ANEW = "SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S'"
 _FIRST_WITH_STRATEGIES = 150_000
 """PostgreSQL 15; older ones copy files anyway."""
 _numbers = itertools.count(1)
@@ -50,6 +57,8 @@ class PostgresServer:
     port: int
     more: Mapping[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
+    _spare: list[str] = field(default_factory=list)
+    """Databases with all tables, empty, that nobody uses."""
 
     @property
     def data(self) -> Path:
@@ -153,12 +162,39 @@ class PostgresServer:
 
     def new_database(self, template: str = "template0") -> str:
         """URL of a database of its own, empty or like the template."""
-        name = f"test{next(_numbers)}"
+        name = f"test{os.getpid()}_{next(_numbers)}"
         with self.admin() as admin:
             names = map(sql.Identifier, (name, USER, template))
             command = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {}").format(*names)
             admin.execute(command + self._way_of_copying(admin))
         return self.url(name)
+
+    @contextmanager
+    def borrowed(self) -> Iterator[str]:
+        """URL of a database with all tables, empty, that is emptied again afterwards for the next one.
+
+        To make a database costs a hundred times what emptying it does.
+        """
+        url = self._spare.pop() if self._spare else self.new_database(READY)
+        yield url
+        if self._emptied(url.rpartition("/")[2]):
+            self._spare.append(url)
+
+    def _emptied(self, database: str) -> bool:
+        """End all others' sessions, empty all tables, count from 1 again; False for changed tables."""
+        with self.admin(database) as admin:
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            tables = {str(name) for (name,) in admin.execute(_TABLES)}
+            if tables != _table_names():
+                return False
+            names = [sql.Identifier(name) for name in tables - {_VERSION}]
+            admin.execute("SET session_replication_role = replica")  # no order among tables
+            admin.execute(sql.SQL(";").join(sql.SQL("DELETE FROM {}").format(name) for name in names))
+            admin.execute(_COUNT_ANEW)
+        return True
 
     def _way_of_copying(self, admin: psycopg.Connection[Any]) -> sql.SQL:
         """By its files: a third of the time of the other way, where nothing has to be safe on the disk."""
@@ -173,6 +209,11 @@ class PostgresServer:
         database = Database(self.url(READY), busy_timeout_seconds=30, busy_retries=3)
         initialize_database(database)
         database.dispose()
+
+
+@cache
+def _table_names() -> set[str]:
+    return {_VERSION, *metadata.tables}
 
 
 def _end_with_parent() -> None:
@@ -244,24 +285,34 @@ def start_server(*, durable: bool = False, more: Mapping[str, str] | None = None
     settings = {**({} if durable else _QUICK), **(more or {})}
     server = PostgresServer(Path(tempfile.mkdtemp(prefix="postgres-")), free_port(), settings)
     atexit.register(_end, server, os.getpid())
+    _begin(server)
+    return server
+
+
+def _begin(server: PostgresServer) -> None:
     server.make()
     server.start()
     server.make_user()
     server.make_ready()
-    return server
 
 
 @cache
 def shared_server() -> PostgresServer:
-    """The server of this process; it is stopped, and its folder removed, when the process ends."""
-    return start_server()
+    """The server of this run; nobody may stop or configure it.
+
+    Raises:
+        NoPostgres: there is none on this machine.
+    """
+    binaries()
+    folder = kept_server("postgres", "postgres_servers")
+    return PostgresServer(folder, int((folder / _PORT).read_text("ascii")), _QUICK)
 
 
-def end_shared_server() -> None:
-    """Stop this process's server now, if it was ever started."""
-    if shared_server.cache_info().currsize:
-        end_server(shared_server())
-        shared_server.cache_clear()
+def _keep(folder: Path) -> Callable[[], None]:
+    server = PostgresServer(folder, free_port(), _QUICK)
+    _begin(server)
+    (folder / _PORT).write_text(str(server.port), "ascii")
+    return server.quit
 
 
 def end_server(server: PostgresServer) -> None:
@@ -282,3 +333,7 @@ def server_or_skip(*, durable: bool = False) -> PostgresServer:
         import pytest  # noqa: PLC0415 - measurements start servers too, and have none
 
         pytest.skip(str(reason))
+
+
+if __name__ == "__main__":
+    keep(_keep)

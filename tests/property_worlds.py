@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import delete, select
 
+from contract.data.helpers import ready_database
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.all_tables import metadata
 from sale_sofia.data.database import Database
@@ -20,7 +21,6 @@ from sale_sofia.properties.links import Bands
 from sale_sofia.properties.matcher import Matcher
 from sale_sofia.properties.records import Adverts
 from sale_sofia.properties.runs import PropertyMatching
-from unit.data.helpers import ready_database
 
 SECRET = b"s" * 32
 FLAT = {

@@ -17,6 +17,7 @@ import pytest
 from alert_runs import children, send_all, settled, start_run, wait_for
 from alert_servers import PATIENCE, AlertServers, alert_servers
 from alert_world import DAY, AlertWorld
+from contract.data.helpers import ready_database
 from crawls import FAST, crawl_arguments, run
 from sale_sofia.alerts.looking import Looking
 from sale_sofia.cli import main
@@ -27,7 +28,6 @@ from sale_sofia.data.alert_outbox import SENDING, count_messages, read_log
 from sale_sofia.data.alert_schema import alert_messages
 from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
-from unit.data.helpers import ready_database
 
 SECRET = "gEh31m-9917"  # noqa: S105 - planted to be looked for
 

@@ -16,14 +16,15 @@ from alert_month import DAYS, STARTS
 from alert_runs import kill_while_sending, send_all, settled, start_run, wait_for
 from alert_servers import AlertServers, alert_servers
 from alert_world import DAY, HOUR, AlertWorld, facts_in
+from contract.data.helpers import ready_database
 from sale_sofia.alerts.channels import channels_of
-from sale_sofia.alerts.delivery import Delivered, Delivery
+from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.looking import Looking
+from sale_sofia.alerts.results import Delivered
 from sale_sofia.config.alert_file import AlertsFile, load_alerts
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.alert_outbox import read_log
 from sale_sofia.listings.dates import SOFIA
-from unit.data.helpers import ready_database
 
 KILLS = int(os.environ.get("ALERT_KILLS", "2"))
 LAST = 29

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from contract.data.helpers import ready_database
 from crawls import run
 from property_worlds import advert, ids_of, save
 from sale_sofia.cli import main
 from sale_sofia.config.settings import Settings
 from sale_sofia.properties.runs import PropertyMatching
-from unit.data.helpers import ready_database
 
 FLATS = [
     advert("a1", floors_total=8, construction="brick"),

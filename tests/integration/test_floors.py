@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
+from contract.data.helpers import ready_database
 from crawls import FAST, answer, crawl_arguments, run, site_folder, stored
 from sale_sofia.config.site_config import CONFIG_FOLDER
 from sale_sofia.data.saved_searches import save_search
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
-from unit.data.helpers import ready_database
 
 SITE = "bazar.bg"
 BROKEN_PRICE = ".adPrice .price-that-was"

@@ -1,4 +1,4 @@
-"""A crawl with PostgreSQL as its store: the truth, also when a process or the server is killed."""
+"""A crawl with PostgreSQL as its store: the truth, also when the server is killed (more: bench/chaos.py)."""
 
 import json
 import random
@@ -12,14 +12,11 @@ import pytest
 
 from crawls import FAST, IMPATIENT, crawl_arguments, differences, requests, run, start, stored_at, truth
 from postgres_servers import READY, PostgresServer, end_server, server_or_skip
-from sale_sofia.config.site_config import load_site_config
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
-SEED = random.SystemRandom().randrange(10**6)
-KILLS = 4
-ADVERTS = 100
-RATE = {"DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 3000})}
+SEED = 22
+ADVERTS = 40
 SLOWER = {"DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 900})}
 
 
@@ -77,46 +74,22 @@ def test_a_crawl_with_faults_stores_exactly_the_truth(server: PostgresServer, tm
     assert (sound.returncode, sound.stdout.split(": ")[1]) == (0, "sound\n")
 
 
-def test_kill_9_of_the_crawl_loses_nothing(server: PostgresServer, tmp_path: Path) -> None:
-    rng = random.Random(SEED)
-    data, log, url = tmp_path / "data", tmp_path / "log", server.new_database(READY)
-    with start_in_process(simulated(tmp_path, ADVERTS)) as simulator:
-        crawl = crawl_arguments(simulator, "imot.bg")
-        for _ in range(KILLS):
-            process = start(data, *crawl, DATABASE_URL=url, **RATE)
-            wait_for_requests(log, len(requests(log)) + 1)
-            time.sleep(rng.uniform(0, 0.4))
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-        told = run(data, "resume", "--json", DATABASE_URL=url, **RATE)
-        time.sleep(0.5)  # the simulator writes its log a little later
-    assert told.returncode == 0, f"seed {SEED}: {told.stderr}{told.stdout}"
-    check_truth(url, tmp_path, simulator)
-    asked = adverts_asked(log)
-    at_once = load_site_config("imot.bg").politeness.concurrency
-    assert len(asked) == ADVERTS
-    assert sum(asked.values()) - ADVERTS <= KILLS * at_once, f"seed {SEED}"
-
-
-def test_a_crawl_outlives_a_server_that_is_killed_three_times(server: PostgresServer, tmp_path: Path) -> None:
+def test_a_crawl_outlives_a_server_that_is_killed(server: PostgresServer, tmp_path: Path) -> None:
+    print(f"seed {SEED}")  # noqa: T201 - by which it can be repeated
     rng = random.Random(SEED)
     data, log, url = tmp_path / "data", tmp_path / "log", server.new_database(READY)
     with start_in_process(simulated(tmp_path, ADVERTS)) as simulator:
         process = start(data, *crawl_arguments(simulator, "imot.bg"), DATABASE_URL=url, **SLOWER)
-        for number in range(3):
-            wait_for_requests(log, 10 + 30 * number)
-            time.sleep(rng.uniform(0, 0.3))
-            server.kill()
-            time.sleep(rng.uniform(0, 1))
-            server.start()
+        wait_for_requests(log, rng.randrange(5, ADVERTS // 2))
+        server.kill()
+        server.start()
         out, err = process.communicate(timeout=120)
-        time.sleep(0.5)
-    assert process.returncode == 0, f"seed {SEED}: {err}{out}"
+    assert process.returncode == 0, err + out
     job = json.loads(out)["jobs"][0]
     assert (job["state"], job["adverts"], job["new"], job["failed"]) == ("COMPLETE", ADVERTS, ADVERTS, 0)
     check_truth(url, tmp_path, simulator)
     asked = adverts_asked(log)
-    assert (len(asked), sum(asked.values())) == (ADVERTS, ADVERTS), f"seed {SEED}: a page was fetched twice"
+    assert (len(asked), sum(asked.values())) == (ADVERTS, ADVERTS), "a page was fetched twice"
     assert job["requests"] == len([row for row in requests(log) if row["path"] != "/robots.txt"])
 
 

@@ -14,6 +14,7 @@ from typing import get_args
 import pytest
 from sqlalchemy import Connection, text
 
+from contract.data.filling import BATCH, counts, fill, save_batch
 from postgres_proxy import Fault, PostgresProxy
 from postgres_servers import PASSWORD, READY, PostgresServer, end_server, server_or_skip
 from sale_sofia.config.postgres import ServerLimits
@@ -29,7 +30,6 @@ from sale_sofia.data.database import (
 )
 from sale_sofia.data.jobs import add_job_counts, create_job, get_job
 from sale_sofia.data.migrate import current_revision, initialize_database
-from unit.data.filling import BATCH, counts, fill, save_batch
 
 LIMITS = ServerLimits(connect_seconds=2, outage_seconds=30)
 

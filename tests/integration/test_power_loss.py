@@ -12,8 +12,8 @@ from power_disk import Disk, NoCompiler, make, shim
 from power_work import SITE, losses, watched
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
+from seeds import SEED
 
-SEED = random.SystemRandom().randrange(10**6)
 STATES = 20
 
 

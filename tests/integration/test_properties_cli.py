@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from contract.data.helpers import ready_database
 from crawls import FAST, answer, crawl_arguments, run
 from property_worlds import OWN_WORDS, advert, ids_of, save
 from sale_sofia.config.settings import Settings
 from sale_sofia.properties.runs import PropertyMatching
 from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
-from unit.data.helpers import ready_database
 
 ROUND = {"price_eur": 480_000.0, "area_sqm": 85.0}
 """Numbers that many flats have: without its floor such an advert is for a person to judge."""

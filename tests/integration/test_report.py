@@ -8,13 +8,13 @@ from typing import Final, Literal
 import pytest
 
 from browser_pages import chromium, window
+from contract.data.helpers import ready_database
 from crawls import run
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.jobs import JobState
 from sale_sofia.monitoring.metrics import MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher
 from sale_sofia.monitoring.session_report import SessionReportGenerator
-from unit.data.helpers import ready_database
 from unit.monitoring.monitoring_workers import make_run
 
 SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")

@@ -1,6 +1,6 @@
 """Servers die, networks go silent, clocks lie, workers are killed: breaker and limiter hold for all of them.
 
-CHAOS_SEED=… repeats the random moments of a run that failed.
+SEED=… tries other random moments.
 """
 
 import ast
@@ -31,8 +31,8 @@ from sale_sofia.resilience.policy import ResilienceConfig
 from sale_sofia.resilience.redis_client import connect
 from sale_sofia.resilience.redis_gate import RedisGate
 from sale_sofia.services.redis_server import RedisServer
+from seeds import SEED
 
-SEED = int(os.environ.get("CHAOS_SEED") or random.SystemRandom().randrange(10**6))
 IMOT, BAZAR, HOMES = "imot.bg", "bazar.bg", "homes.bg"
 PER_SECOND, BURST, PLACES = 20.0, 1, 4
 WORKERS = (0, 1, 2)
@@ -47,7 +47,7 @@ LONGEST_STALL = REDIS_TIMEOUT_SECONDS + REDIS_CONNECT_TIMEOUT_SECONDS + 1.0
 
 @pytest.fixture(autouse=True)
 def rng() -> random.Random:
-    print(f"CHAOS_SEED={SEED}")  # noqa: T201 - shown only with a failure
+    print(f"SEED={SEED}")  # noqa: T201 - shown only with a failure
     return random.Random(SEED)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from contract.data.helpers import ready_database
 from crawls import FAST, answer, crawl_arguments, run
 from property_worlds import advert, save
 from sale_sofia.config.settings import Settings
@@ -12,7 +13,6 @@ from sale_sofia.data.scores import count_verdicts
 from sale_sofia.properties.runs import PropertyMatching
 from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
-from unit.data.helpers import ready_database
 
 GOOD = advert("a", construction="brick", year_built=2005, elevator=True, condition="renovated")
 GROUND = advert("b", floor=0, construction="brick", year_built=2005, price_eur=120_000.0, area_sqm=70.0)

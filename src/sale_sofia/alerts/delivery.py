@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from sqlalchemy import Connection
 
 from sale_sofia.alerts.channels import Channel
+from sale_sofia.alerts.results import Delivered
 from sale_sofia.alerts.sending import NotSent, Sender
 from sale_sofia.alerts.timing import is_quiet, not_quiet
 from sale_sofia.alerts.wording import word_message
@@ -26,20 +27,6 @@ from sale_sofia.data.alert_outbox import (
 )
 from sale_sofia.data.alerts import Item
 from sale_sofia.data.database import Database
-
-
-@dataclass(slots=True)
-class Delivered:
-    """What came of one round."""
-
-    sent: int = 0
-    failed: int = 0
-    errors: dict[str, str] = field(default_factory=dict)
-    """The last error of each channel."""
-
-    def as_json(self) -> dict[str, object]:
-        """Plain values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

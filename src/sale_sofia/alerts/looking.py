@@ -11,6 +11,7 @@ from sale_sofia.alerts.deciding import Decision, View, decide
 from sale_sofia.alerts.judging import FITS_NOT, Source, profiles_of, sources_of
 from sale_sofia.alerts.operator import check_kinds, incident_items
 from sale_sofia.alerts.planning import Planner
+from sale_sofia.alerts.results import Looked
 from sale_sofia.config.alert_file import AlertsFile
 from sale_sofia.config.alerts import FLATS_AT_ONCE, LOOKS_MOST
 from sale_sofia.config.settings import Settings
@@ -38,16 +39,6 @@ from sale_sofia.insights.flat_rows import read_flats
 from sale_sofia.insights.flats import Flat
 from sale_sofia.insights.profile import Profile
 from sale_sofia.insights.score_runs import ScoreRun
-
-
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """What came of a look."""
-
-    flats: int = 0
-    """So many were looked at: new to the rules, or not what they were."""
-    items: int = 0
-    messages: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from sale_sofia.alerts.delivery import Delivered
+from sale_sofia.alerts.results import Delivered
 from sale_sofia.config.alerts import LIFELINE_LOOK_SECONDS, POSTMAN_GRACE_SECONDS
 from sale_sofia.config.programs import own_program
 from sale_sofia.config.settings import Settings

@@ -3,15 +3,14 @@
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from sqlalchemy import Connection
 
-from sale_sofia.alerts.delivery import Delivered
-from sale_sofia.alerts.looking import Looked, Looking
 from sale_sofia.alerts.postman import send_out
+from sale_sofia.alerts.results import Delivered, Looked, Round
 from sale_sofia.config.alert_file import AlertsFile, load_alerts
 from sale_sofia.config.alerts import LEASE_FACTOR, OWN_SITE
 from sale_sofia.config.settings import Settings
@@ -21,14 +20,6 @@ from sale_sofia.data.incidents import IncidentKind, Trouble, close_incident, ope
 from sale_sofia.monitoring.rounds import look_round
 
 log: Final = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """What came of a round."""
-
-    looked: Looked = field(default_factory=Looked)
-    delivered: Delivered = field(default_factory=Delivered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +49,8 @@ class Alerts:
 
     def look(self, file: AlertsFile) -> Looked:
         """Only decide what is to be told."""
+        from sale_sofia.alerts.looking import Looking  # noqa: PLC0415 - a quarter of the program, for rules alone
+
         return Looking(self.settings, self.database, file.at_work(), self.clock).look()
 
     def _deliver(self, seconds: float) -> Delivered:

@@ -4,8 +4,9 @@ import json
 import sys
 
 from sale_sofia.alerts.channels import channels_of
-from sale_sofia.alerts.delivery import Delivered, Delivery
+from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.postman import until
+from sale_sofia.alerts.results import Delivered
 from sale_sofia.config.alert_file import load_alerts
 from sale_sofia.config.settings import load_settings
 from sale_sofia.scraping.store import open_database

@@ -42,6 +42,10 @@ class Escort(Protocol):
     waited: float
     """Seconds spent on waiting for turns: no slowness of the portal's."""
 
+    @property
+    def fresh(self) -> Turn | None:
+        """The turn at hand; None where another has to be waited for."""
+
     async def turn(self) -> Turn:
         """The next turn, waited for unless there is a fresh one.
 

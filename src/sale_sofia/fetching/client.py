@@ -141,6 +141,8 @@ async def _turn(request: Request, deadline: asyncio.Timeout) -> Turn:
     """The next turn; the deadline is as far away as before, however long it was waited for."""
     if request.escort is None:
         return Turn()
+    if fresh := request.escort.fresh:
+        return fresh
     clock, ends = asyncio.get_running_loop().time, deadline.when()
     began = clock()
     deadline.reschedule(None)

@@ -35,10 +35,14 @@ class GateEscort:
         """Requests that were sent."""
         return sum(turn.used for turn in self._turns)
 
+    @property
+    def fresh(self) -> Turn | None:
+        """See `Escort`."""
+        return self._turns[-1] if self._turns[-1].is_fresh else None
+
     async def turn(self) -> Turn:
         """See `Escort`."""
-        last = self._turns[-1]
-        return last if last.is_fresh else await self._further()
+        return self.fresh or await self._further()
 
     async def may_ask(self, url: str) -> bool:
         """See `Escort`."""

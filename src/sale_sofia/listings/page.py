@@ -65,7 +65,7 @@ class Page:
     def _refuse_size(self, limits: PageLimits) -> None:
         if len(self.body) > limits.max_bytes:
             raise PageTooLarge(f"the page has {len(self.body)} bytes; at most {limits.max_bytes} are read")
-        if not self.body.strip():
+        if not self.body or self.body.isspace():
             raise EmptyPage("the page is empty")
 
 

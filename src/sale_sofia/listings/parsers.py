@@ -124,8 +124,8 @@ def building(name: str, texts: Texts, *, words: Mapping[str, str] | None = None)
     `words` are a portal's own for them, and then no others count: what a "Да" under a label says.
     """
     printed = texts[0] if words is None else words.get(squeeze(texts[0]), "")
-    parts = dict.fromkeys(map(squeeze, _LISTED.split(printed)))
-    said = [fact for part in parts for fact in _building_part(part).items()]
+    parts = dict.fromkeys(filter(None, _LISTED.split(printed)))  # each once: what is repeated says no more
+    said = [fact for part in parts for fact in _building_part(squeeze(part)).items()]
     known = {(key, value) for key, value in said if value is not None}
     if len(known) > len(dict(known)):  # brick and panel at once: nothing says which
         return {"flags": (f"{name}_conflict",)}

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import nlargest
+from math import isqrt
 from typing import Final
 
 from sale_sofia.config.reading import (
@@ -42,6 +43,8 @@ _FORMATTING_ENDS: Final = re.compile(
 )
 # Names of one letter are formatting, or a script that compares: i<n.
 _OPENED_OR_CLOSED: Final = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9-]{1,20})[ \t\n\f\r/>]")
+_FEW_OPENED: Final = 2 * isqrt(MOST_REOPENED)
+"""Tags of which, half as formatting and half as blocks, no more come than may be."""
 _NEVER_DEEP: Final = frozenset(
     b"area base br col embed hr img input link meta param source track wbr "
     b"p li dt dd option optgroup tr td th tbody thead tfoot colgroup caption rp rt "
@@ -71,8 +74,7 @@ def refuse_hostile(body: bytes, limits: PageLimits) -> None:
         raise HostilePage(f"the page has {options} <option>s; at most {limits.max_options} are parsed")
     if _has_many_attributes(body):
         raise HostilePage(f"a tag of the page has more than {MOST_ATTRIBUTES} attributes")
-    opened = tags - body.count(b"</")
-    if opened * opened > 4 * MOST_REOPENED and _reopened(body, opened) > MOST_REOPENED:
+    if tags > _FEW_OPENED and _reopened(body, tags - body.count(b"</")) > MOST_REOPENED:
         raise HostilePage(f"the page leaves tags open that would be opened again {MOST_REOPENED} times")
     deep = tags > SHALLOW_TAGS or (tags > FEW_TAGS and _looks_deep(body))
     if deep and _depth(body) > DEEPEST_ELEMENT:
@@ -129,15 +131,17 @@ def _depth(body: bytes) -> int:
     return deepest
 
 
-def _reopened(body: bytes, tags: int) -> int:
+def _reopened(body: bytes, opened: int) -> int:
     """At most so many elements come of formatting that is left open: each may be opened again in each block.
 
-    A block is a tag that opens: of so many, half as formatting and half as blocks make the most.
+    A block is a tag that opens: half of them as formatting and half as blocks make the most.
 
-    Counted twice, as the first look is cheap and nearly always enough.
+    Counted again only where that is too much: the first look is cheap and nearly always enough.
     """
+    if opened <= _FEW_OPENED:
+        return (opened // 2) ** 2
     formatting = len(_FORMATTING.findall(body))
-    return formatting * tags if formatting * tags <= MOST_REOPENED else _left_open(body) * tags
+    return formatting * opened if formatting * opened <= MOST_REOPENED else _left_open(body) * opened
 
 
 def _left_open(body: bytes) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sale_sofia.llm.tokens import Token
 
-_ELEMENT = re.compile(r"(?P<take>=)?(?P<tags>[^\s?{}]{1,99}+)(?P<many>\?|\{\d+\})?(?:\s+|$)")
+_ELEMENT = re.compile(r"(?P<take>=)?(?P<tags>[^\s?{}]{1,99})(?P<many>\?|\{\d+\})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,9 @@ def compile_pattern(text: str) -> Pattern:
     Raises:
         ValueError: the text is no pattern, or its first step is optional.
     """
-    found = list(_ELEMENT.finditer(text))
-    if "".join(match[0] for match in found) != text or not found:
+    words = text.split()
+    found = [match for word in words if (match := _ELEMENT.fullmatch(word))]
+    if len(found) < len(words) or not found:
         raise ValueError(f"no pattern: {text!r}")
     pattern = tuple(map(_element, found))
     if not pattern[0].least:

@@ -141,7 +141,9 @@ class SectionCounts:
 
     def field(self, name: str) -> FieldCounts:
         """The counts of a field; one that was never found has none."""
-        return self.fields.setdefault(name, FieldCounts())
+        if name not in self.fields:
+            self.fields[name] = FieldCounts()
+        return self.fields[name]
 
     def merge(self, more: Self) -> None:
         """Take in all that another one counted."""

@@ -174,10 +174,10 @@ def make_writer(
     visitors: int,
     visitor: Visitor,
 ) -> GroupWriter:
-    """Writes by the visitor's clock and meter; half of the visitors may wait for it while others go on."""
+    """Writes by the visitor's clock and meter; two in three visitors may wait for it while others go on."""
     rules = config.history.rules(settings.odd_price_visits)
     ledger = Ledger(job.id, job.site, job.listing_limit, rules, config.history.conditional)
-    outcomes = min(settings.checkpoint_batch_size, (visitors + 1) // 2)
+    outcomes = min(settings.checkpoint_batch_size, max(1, visitors * 2 // 3))
     patience = Patience(outcomes, settings.checkpoint_seconds)
     return GroupWriter(database, ledger, patience, visitor.clock, visitor.meter)
 

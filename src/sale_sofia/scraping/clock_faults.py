@@ -1,8 +1,9 @@
 """A clock that was set back: what was put off by the old clock is brought back by as much.
 
-Rows say until when they wait, and until when they are leased, on the clock of whoever wrote them. The last
-lease of a job tells what that clock said: where it is ahead of ours, every wait is shortened by the
-difference, so that what is left of it stays. What is further away than any wait we give is due now.
+Rows say until when they wait, and until when they are leased, on the clock of whoever wrote them. A row that
+waits also says when that was written: where that is in our future, its wait is shortened by as much, so that
+what is left of it stays, whatever other clocks wrote before and since. What a lease was given by is told by
+the last one. What is further away than any wait we give is due now.
 """
 
 import logging
@@ -25,16 +26,16 @@ def longest_wait(settings: Settings) -> float:
 
 
 def bring_back(connection: Connection, job_id: str, *, now: float) -> float:
-    """Mend what a clock ahead of ours wrote of an unfinished job; by how many seconds it was ahead.
+    """Mend what clocks ahead of ours wrote of an unfinished job; by how many seconds its leases were ahead.
 
     Costs next to nothing while a page is due soon, and called again it changes nothing.
     """
     settings = get_settings()
     ahead = _seconds_ahead(connection, job_id, now, settings.lease_seconds)
     if ahead:
-        log.warning("the clock was set back by %.0f s: waits of %s are shortened by as much", ahead, job_id)
-        _shorten_waits(connection, job_id, now, ahead)
+        log.warning("the clock was set back by %.0f s: leases and waits of %s are mended", ahead, job_id)
         _shorten_leases(connection, job_id, now, settings.lease_seconds)
+    _shorten_waits(connection, job_id, now)
     _end_impossible_waits(connection, job_id, now, longest_wait(settings))
     return ahead
 
@@ -58,9 +59,16 @@ def _last_lease(connection: Connection, job_id: str, now: float) -> float:
     return connection.execute(last).scalar() or 0.0
 
 
-def _shorten_waits(connection: Connection, job_id: str, now: float, ahead: float) -> None:
-    waiting = (frontier.c.job_id == job_id, frontier.c.state == "pending", frontier.c.not_before > now)
-    connection.execute(update(frontier).where(*waiting).values(not_before=frontier.c.not_before - ahead))
+def _shorten_waits(connection: Connection, job_id: str, now: float) -> None:
+    """Also where it cannot be told from leases: a page may be put off by a clock that gave none."""
+    by_another_clock = (
+        frontier.c.job_id == job_id,
+        frontier.c.state == "pending",
+        frontier.c.not_before > now,
+        frontier.c.put_off_at > now + CLOCK_FAULT_SECONDS,
+    )
+    left = frontier.c.not_before - frontier.c.put_off_at + now
+    connection.execute(update(frontier).where(*by_another_clock).values(not_before=left, put_off_at=now))
 
 
 def _shorten_leases(connection: Connection, job_id: str, now: float, lease_seconds: float) -> None:

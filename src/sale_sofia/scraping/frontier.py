@@ -223,6 +223,7 @@ _POSTPONE = (
     .values(
         state="pending",
         not_before=bindparam("due"),
+        put_off_at=bindparam("at"),
         reason=bindparam("why"),
         attempts=frontier.c.attempts - bindparam("refund"),
     )
@@ -239,12 +240,19 @@ def finish(connection: Connection, ends: Sequence[tuple[Claim, str, str | None]]
         connection.execute(_END, _in_order(rows))
 
 
-def postpone(connection: Connection, later: Sequence[tuple[Claim, float, str, bool]]) -> None:
-    """Hand rows back until a moment; a refund gives the attempt back, for waits that are nobody's fault."""
+def postpone(connection: Connection, later: Sequence[tuple[Claim, float, str, bool]], *, now: float) -> None:
+    """Hand rows back for some seconds; a refund gives the attempt back, for waits that are nobody's fault."""
     if later:
         rows = [
-            {"row_id": one.id, "row_fence": one.fence, "due": due, "why": why, "refund": int(refund)}
-            for one, due, why, refund in later
+            {
+                "row_id": one.id,
+                "row_fence": one.fence,
+                "due": now + seconds,
+                "at": now,
+                "why": why,
+                "refund": int(refund),
+            }
+            for one, seconds, why, refund in later
         ]
         connection.execute(_POSTPONE, _in_order(rows))
 
@@ -261,17 +269,18 @@ _POSTPONE_REST = (
     .values(
         not_before=case(
             (frontier.c.kind == "search", bindparam("due")), else_=bindparam("due") + _ADVERTS_AFTER
-        )
+        ),
+        put_off_at=bindparam("at"),
     )
 )
 
 
-def postpone_rest(connection: Connection, job_id: str, *, due: float) -> None:
-    """Hand out no row before a moment, and then searches first.
+def postpone_rest(connection: Connection, job_id: str, *, seconds: float, now: float) -> None:
+    """Hand out no row for some seconds, and then searches first.
 
     One by one they would all be claimed and handed back until then, as fast as the database can.
     """
-    connection.execute(_POSTPONE_REST, {"of_job": job_id, "due": due})
+    connection.execute(_POSTPONE_REST, {"of_job": job_id, "due": now + seconds, "at": now})
 
 
 _RENEW = (

@@ -106,14 +106,14 @@ class Failed(_Cost):
 
 @dataclass(frozen=True, slots=True)
 class Later(_Cost):
-    """A page to be tried again at a moment; a refund gives its attempt back."""
+    """A page to be tried again some seconds after this is written; a refund gives its attempt back."""
 
     claim: Claim
-    due: float
+    seconds_later: float
     reason: str
     refund: bool = False
     all_pages: bool = False
-    """Whether it is the domain that is not to be asked before that moment, and not only this page."""
+    """Whether it is the domain that is not to be asked until then, and not only this page."""
 
 
 Outcome = Found | Read | NotModified | Gone | Failed | Later

@@ -150,9 +150,7 @@ class Visitor:
         return outcome
 
     async def _request(self, errand: _Errand, longest_wait: float) -> Outcome | Refusal:
-        request = replace(
-            self.request_for(errand.claim.url), headers=self.conditions.get(errand.claim.url, {})
-        )
+        request = self.request_for(errand.claim.url)
         room = max(0.0, errand.time.remaining() - request.timeout_seconds)
         async with self.gate.request(self.domain, min(longest_wait, room)) as entry:
             if isinstance(entry, Refusal):
@@ -162,7 +160,7 @@ class Visitor:
             await self._count(errand)
             escort = GateEscort(self.gate, entry, errand.time, request.timeout_seconds, self.robots)
             try:
-                outcome = await self._ask(errand, replace(request, escort=escort, browser_allowed=True))
+                outcome = await self._ask(errand, request, escort)
             except CrawlError as error:
                 if escort.refusal is not None and not escort.sent:
                     return escort.refusal  # too much time had passed since its turn
@@ -188,11 +186,19 @@ class Visitor:
         elif not errand.is_retry:
             await self.retry_budget.first_try(self.domain, time.monotonic())
 
-    async def _ask(self, errand: _Errand, request: Request) -> Found | Read | NotModified | Gone:
-        within = errand.time.child(request.timeout_seconds)
+    async def _ask(
+        self, errand: _Errand, request: Request, escort: GateEscort
+    ) -> Found | Read | NotModified | Gone:
+        request = replace(
+            request,
+            timeout_seconds=errand.time.child(request.timeout_seconds).remaining(),
+            headers=self.conditions.get(errand.claim.url, {}),
+            escort=escort,
+            browser_allowed=True,
+        )
         errand.fetched_at, errand.seconds = self.clock(), None
         with measured(self.meter, self.domain) as asked:
-            response = await self.fetcher.fetch(replace(request, timeout_seconds=within.remaining()))
+            response = await self.fetcher.fetch(request)
             asked.response = response
             errand.seconds = response.seconds
             errand.page = page_of(errand.claim, response)
@@ -221,12 +227,11 @@ class Visitor:
             said = f"{reason} ({plan.action})"
             forbidden = isinstance(error, RobotsDisallowed) and str(error) == _FORBIDDEN
             return Failed(errand.claim, said, error.page_digest, forbidden, kept=kept, **_cost(errand))
-        due = self.clock() + plan.delay_seconds
-        return Later(errand.claim, due, reason, kept=kept, **_cost(errand))
+        return Later(errand.claim, plan.delay_seconds, reason, kept=kept, **_cost(errand))
 
     def _put_off(self, errand: _Errand, seconds: float, why: str) -> Later:
         """Nothing was asked, so no attempt is used up."""
-        return Later(errand.claim, self.clock() + seconds, why, refund=True, requests=errand.requests)
+        return Later(errand.claim, seconds, why, refund=True, requests=errand.requests)
 
     def _note(self, errand: _Errand, error: CrawlError, plan: RetryAt | GiveUp) -> None:
         failure = Failure(

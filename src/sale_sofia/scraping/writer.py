@@ -87,7 +87,7 @@ def write_batch(
     found += sum(replaced.values())
     record_visits(connection, visits_of(kept, ledger.site, ledger.job_id, now))
     record_pages(connection, _page_records(kept, ledger.site, now))
-    _end_rows(connection, ledger.job_id, kept, replaced)
+    _end_rows(connection, ledger.job_id, kept, replaced, now)
     new, changed = saved.count("new"), saved.count("changed")
     requests = sum(one.requests for one in outcomes)
     add_job_counts(connection, ledger.job_id, requests=requests, new=new, changed=changed)
@@ -149,12 +149,13 @@ def _ask_elsewhere(steps: SearchSteps, outcomes: Sequence[Outcome]) -> dict[int,
 
 
 def _end_rows(
-    connection: Connection, job_id: str, outcomes: Sequence[Outcome], replaced: Mapping[int, int]
+    connection: Connection, job_id: str, outcomes: Sequence[Outcome], replaced: Mapping[int, int], now: float
 ) -> None:
     later = [one for one in outcomes if isinstance(one, Later)]
-    frontier.postpone(connection, [(one.claim, one.due, one.reason, one.refund) for one in later])
-    if shut_until := [one.due for one in later if one.all_pages]:
-        frontier.postpone_rest(connection, job_id, due=min(shut_until))
+    waits = [(one.claim, one.seconds_later, one.reason, one.refund) for one in later]
+    frontier.postpone(connection, waits, now=now)
+    if shut := [one.seconds_later for one in later if one.all_pages]:
+        frontier.postpone_rest(connection, job_id, seconds=min(shut), now=now)
     ends = [
         (one.claim, *_end(one, replaced=one.claim.id in replaced))
         for one in outcomes

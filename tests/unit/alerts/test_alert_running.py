@@ -1,6 +1,8 @@
 """A round of alerts: its failure is an incident, a silent channel too, and workers get it every minute."""
 
 import inspect
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 
 from alert_servers import alert_servers
 from alert_world import AlertWorld
+from contract.data.helpers import ready_database
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.running import Alerts, alert_after_crawl
@@ -16,7 +19,6 @@ from sale_sofia.config.alert_file import load_alerts
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.incidents import IncidentKind, open_incidents
 from sale_sofia.scraping import alert_tasks
-from unit.data.helpers import ready_database
 
 NOW = 1_790_000_000.0
 RULES = "{{channels: {{gone: 'json://127.0.0.1:{port}/'}}, operator: [{{name: Ops, channels: [gone]}}]}}"
@@ -52,6 +54,11 @@ def test_without_rules_incidents_are_found_all_the_same(world: AlertWorld) -> No
     little = world.settings.model_copy(update={"min_free_disk_mb": 1_000_000})
     Alerts(little, world.database, lambda: world.now).run(1.0)
     assert kinds(world) == ["disk_low sale-sofia"]
+
+
+def test_what_judges_flats_is_not_imported_without_rules() -> None:
+    program = "import sys, sale_sofia.alerts.running; sys.exit('sale_sofia.alerts.looking' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_a_channel_that_takes_nothing_for_long_is_an_incident(world: AlertWorld) -> None:

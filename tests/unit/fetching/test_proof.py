@@ -69,14 +69,14 @@ def test_real_pages_that_can_be_read_are_proven() -> None:
 
 def test_rendered_pages_of_every_kind_are_good_and_proven() -> None:
     seen: Counter[tuple[str, str]] = Counter()
-    for page in render_world(make_world(1000, SEED)):
+    for page in render_world(make_world(150, SEED)):
         proof = PROOF[page.site]
         assert verdicts(page.url, page.body, proof) == {"ok"}, page.path
         assert disguised_block(response(page.url, page.body, BEHIND_CLOUDFLARE)) is None, page.path
         assert is_proven(response(page.url, page.body, BARE), proof), page.path
         seen[page.site, page.truth["kind"]] += 1
-    assert min(seen[site, "listing"] for site in FAMILY) >= 1000
-    assert min(seen[site, "search"] for site in FAMILY) >= 15
+    assert min(seen[site, "listing"] for site in FAMILY) >= 150
+    assert min(seen[site, "search"] for site in FAMILY) >= 3
 
 
 @pytest.mark.parametrize("site", TWIN_PORTALS)

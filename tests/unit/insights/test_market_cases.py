@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from contract.data.helpers import ready_database
 from property_worlds import advert, empty, ids_of, save
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.database import Database
@@ -20,7 +21,6 @@ from sale_sofia.insights.market_flats import room_type
 from sale_sofia.insights.market_weeks import Span, spans_until
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.properties.runs import PropertyMatching
-from unit.data.helpers import ready_database
 
 DAY = 86_400.0
 START = datetime(2026, 3, 2, 12, tzinfo=SOFIA).timestamp()

@@ -11,6 +11,7 @@ from lifelines import KaplanMeierFitter
 from sqlalchemy import Connection, select
 
 import market_sql as sql
+from contract.data.helpers import ready_database
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.market import MISSED, set_back, set_gone
@@ -24,7 +25,6 @@ from sale_sofia.simulator.model import World
 from sale_sofia.simulator.truth import bazar_truth
 from sale_sofia.simulator.world import make_world
 from simulated_days import Days, moment_of
-from unit.data.helpers import ready_database
 
 DAYS, PROPERTIES, SEED, WEEKS = 25, 90, 5, 3
 NOW = moment_of(DAYS)

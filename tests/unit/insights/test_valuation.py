@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from contract.data.helpers import ready_database
 from property_worlds import ids_of
 from sale_sofia.config.settings import Settings
 from sale_sofia.config.valuation import COMPARABLES_SHOWN, MODEL_FILE, MODEL_FORMAT
@@ -23,7 +24,6 @@ from sale_sofia.insights.valuation import Verdict, current_model, judge, value_f
 from sale_sofia.insights.valuation_model import Band
 from sale_sofia.insights.valuation_store import Current, stored_model, write_file
 from sale_sofia.properties.runs import PropertyMatching
-from unit.data.helpers import ready_database
 from valued_flats import some_adverts, some_flats
 
 COUNT = 260

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sale_sofia.config.terminal import OBEYED
 from sale_sofia.listings.normalise import read_facts
 from sale_sofia.listings.raw import RawField
 from sale_sofia.listings.text import without_controls
@@ -25,6 +26,11 @@ def test_they_are_gone_and_words_stay_apart(written: str, left: str) -> None:
 @pytest.mark.parametrize("text", ["", "Лозенец,\tтух\u00adла\n2015 г. — 90 m² 🏠 \u200b\u00a0", "e\u0301"])
 def test_any_other_text_is_left_as_it_is(text: str) -> None:
     assert without_controls(text) is text
+
+
+def test_each_of_them_alone_is_found() -> None:
+    left = {sign: without_controls(f"a{chr(sign)}b") for sign in OBEYED}
+    assert set(left.values()) == {"ab", "a b", "a\nb"}
 
 
 def test_an_advert_says_in_which_field_they_were() -> None:

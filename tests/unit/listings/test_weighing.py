@@ -48,6 +48,15 @@ def test_what_is_wrong_is_said(shape: str, size: int, why: str) -> None:
         refuse_hostile(page(shape, size), LIMITS)
 
 
+def test_the_fewest_tags_that_can_be_opened_again_too_often() -> None:
+    def left_open(each: int) -> bytes:
+        return b"".join(b"<b a=%d>" % number for number in range(each)) + b"<p>" * each
+
+    refuse_hostile(left_open(1000), LIMITS)
+    with pytest.raises(HostilePage, match="opened again 1000000 times"):
+        refuse_hostile(left_open(1001), LIMITS)
+
+
 @pytest.mark.parametrize(
     "piece",
     [

@@ -3,10 +3,10 @@ from pathlib import Path
 from pydantic import SecretStr
 from sqlalchemy import text
 
+from contract.data.helpers import database, ready_database
 from postgres_servers import READY, PostgresServer
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.monitoring.doctor_database import database_clock_offset, look_at_database
-from unit.data.helpers import database, ready_database
 
 
 def settings(url: str) -> Settings:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from contract.data.helpers import ready_database
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import open_incidents
@@ -13,7 +14,6 @@ from sale_sofia.data.schema import jobs
 from sale_sofia.monitoring.metrics import MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher
 from sale_sofia.monitoring.rounds import free_mb, look_round
-from unit.data.helpers import ready_database
 
 HOUR = 3600.0
 NOW = 1_790_000_000.0

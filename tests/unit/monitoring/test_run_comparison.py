@@ -2,11 +2,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from contract.data.helpers import database
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import JobState
 from sale_sofia.monitoring.comparison import Comparison, compare
 from sale_sofia.monitoring.run_facts import read_run
-from unit.data.helpers import database
 from unit.monitoring.monitoring_workers import make_run
 
 

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import update
 
+from contract.data.helpers import database
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import IncidentKind, open_incidents
@@ -11,7 +12,6 @@ from sale_sofia.data.schema import frontier
 from sale_sofia.monitoring.incidents import open_stuck_jobs, review_run
 from sale_sofia.monitoring.metrics import MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher
-from unit.data.helpers import database
 from unit.monitoring.monitoring_workers import make_run
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from contract.data.helpers import database
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import JobState, UnknownJob
@@ -17,7 +18,6 @@ from sale_sofia.monitoring.session_report import SessionReportGenerator
 from sale_sofia.resilience.actions import Action
 from sale_sofia.resilience.error_log import ErrorLog, Failure
 from sale_sofia.resilience.errors import CrawlError, HttpBlocked, NetworkTimeout
-from unit.data.helpers import database
 from unit.monitoring.monitoring_workers import make_run
 
 NOW = 9000.0

@@ -28,6 +28,7 @@ class Escorted:
     forbidden: str = ""
     asked: list[str] = field(default_factory=list)
     waited: float = 0.0
+    fresh: Turn | None = None
 
     async def turn(self) -> Turn:
         return Turn()

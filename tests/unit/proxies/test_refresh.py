@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from contract.proxies.pools import RULES
 from fleet_certificates import Certificates
 from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import OWN
@@ -31,7 +32,6 @@ from sale_sofia.proxies.waiting import (
     wait_for_refresh,
 )
 from sale_sofia.resilience.redis_client import connect
-from unit.proxies.pools import RULES
 
 PORTAL = "imot.bg"
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from contract.proxies.pools import proxy
 from sale_sofia.proxies import sources
 from sale_sofia.proxies.reading import Count
 from sale_sofia.proxies.source_list import SourceList, SourceListBroken
 from sale_sofia.proxies.sources import Source, SourceUnreadable, read_source
-from unit.proxies.pools import proxy
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 

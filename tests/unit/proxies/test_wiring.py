@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from browsers import chromium_or_skip
+from contract.proxies.pools import RULES, proxy
 from sale_sofia.config.settings import Settings, SettingsError, load_settings
 from sale_sofia.config.site_config import SiteConfig, load_site_config
 from sale_sofia.config.site_proxies import ProxyTable
@@ -29,7 +30,6 @@ from sale_sofia.proxies.source_list import SourceList
 from sale_sofia.resilience.errors import NetworkTimeout
 from sale_sofia.resilience.memory import memory_gate
 from sale_sofia.resilience.policy import ResilienceConfig
-from unit.proxies.pools import RULES, proxy
 
 
 def site(**table: object) -> SiteConfig:

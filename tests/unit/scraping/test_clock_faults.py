@@ -20,13 +20,19 @@ LEASE = get_settings().lease_seconds
 
 
 def put(
-    database: Database, key: str, state: str, not_before: float, lease_until: float | None = None
+    database: Database,
+    key: str,
+    state: str,
+    not_before: float,
+    lease_until: float | None = None,
+    put_off_at: float | None = None,
 ) -> None:
     row = {"job_id": "job", "kind": "listing", "url": f"https://x/{key}", "url_key": f"listing:{key}"}
     moments = {
         "state": state,
         "not_before": not_before,
         "lease_until": lease_until,
+        "put_off_at": put_off_at,
         "lease_owner": "who@else",
     }
     with database.write() as connection:
@@ -45,9 +51,9 @@ def moments(database: Database, name: str) -> dict[str, float]:
 
 def test_a_wait_keeps_what_was_left_of_it(database: Database) -> None:
     put(database, "read", "done", 0.0, NOW + DAY + LEASE)
-    put(database, "soon", "pending", NOW + DAY + 5)
-    put(database, "asked for an hour", "pending", NOW + DAY + 3600)
-    put(database, "was due", "pending", NOW + DAY - 100)
+    put(database, "soon", "pending", NOW + DAY + 5, put_off_at=NOW + DAY)
+    put(database, "asked for an hour", "pending", NOW + DAY + 3600, put_off_at=NOW + DAY)
+    put(database, "was due", "pending", NOW + DAY - 100, put_off_at=NOW + DAY)
     assert mended(database) == DAY
     left = {"soon": 5.0, "asked for an hour": 3600.0, "was due": -100.0}
     assert {key: moments(database, "not_before")[key] - NOW for key in left} == left
@@ -55,9 +61,20 @@ def test_a_wait_keeps_what_was_left_of_it(database: Database) -> None:
     assert moments(database, "not_before")["soon"] == NOW + 5
 
 
+def test_of_several_clocks_each_wait_is_mended_by_its_own(database: Database) -> None:
+    """A clock was ahead by a day for a moment, in which it put pages off and leased none."""
+    put(database, "read", "done", 0.0, NOW + LEASE)
+    put(database, "by a day", "pending", NOW + DAY + 5, NOW - 3600, NOW + DAY)
+    put(database, "by an hour", "pending", NOW + 3600 + 7, NOW + 3600 + LEASE, NOW + 3600)
+    put(database, "by ours", "pending", NOW + 1800, NOW, NOW - 1)
+    mended(database)
+    left = {"by a day": 5.0, "by an hour": 7.0, "by ours": 1800.0}
+    assert {key: moments(database, "not_before")[key] - NOW for key in left} == left
+
+
 def test_honest_waits_are_left_alone(database: Database) -> None:
     put(database, "read", "done", 0.0, NOW - 10 + LEASE)
-    put(database, "asked for a day", "pending", NOW + DAY)
+    put(database, "asked for a day", "pending", NOW + DAY, put_off_at=NOW)
     assert mended(database) == 0.0
     assert moments(database, "not_before")["asked for a day"] == NOW + DAY
 
@@ -90,7 +107,7 @@ def test_leases_end_a_lease_from_now_and_a_wake_up_is_now(database: Database) ->
 def test_workers_are_sent_out_again(database: Database) -> None:
     """A wake-up of tomorrow looked fresh, and nobody was woken for a day."""
     put(database, "read", "done", 0.0, NOW + DAY + LEASE)
-    put(database, "put off", "pending", NOW + DAY + 3)
+    put(database, "put off", "pending", NOW + DAY + 3, put_off_at=NOW + DAY)
     with database.write() as connection:
         connection.execute(update(jobs).values(woken_at=NOW + DAY, runner="celery", generation=1))
     repair = partial(generations.repair, job_id="job")

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from sqlalchemy import Connection, select
 
+from contract.data.helpers import url_of
 from sale_sofia.data.cards import SeenCard
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import get_job
@@ -17,7 +18,6 @@ from sale_sofia.scraping.frontier import Claim
 from sale_sofia.scraping.outcomes import Failed, Found, Gone, Kept, Later, Outcome, Read
 from sale_sofia.scraping.urls import Target
 from sale_sofia.scraping.writer import GroupWriter, Ledger, Patience, Written, write_batch
-from unit.data.helpers import url_of
 
 LEDGER = Ledger("job", "imot.bg")
 PATIENCE = Patience(outcomes=10, seconds=0.5)
@@ -94,7 +94,7 @@ def test_a_domain_that_is_shut_is_shut_for_all_rows_of_the_job(
     [one] = claims(database, 1)
     others = [Target("listing", f"https://x/{number}", f"listing:{number}") for number in range(1, 9)]
     database.run_write(lambda connection: frontier.add_targets(connection, "job", others))
-    write(database, [Later(one, 500.0, "circuit_open", refund=True, all_pages=all_pages)])
+    write(database, [Later(one, 450.0, "circuit_open", refund=True, all_pages=all_pages)])
     with database.read() as connection:
         assert frontier.count_rows(connection, "job").next_due == (500.0 if all_pages else 0.0)
 

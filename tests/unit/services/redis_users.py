@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing import get_context
 from multiprocessing.connection import Connection as Pipe
 from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Barrier
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import redis
 
+from new_processes import FORKED
 from sale_sofia.config.settings import Settings
 from sale_sofia.services import redis_start
 from sale_sofia.services.processes import Process
@@ -18,7 +18,6 @@ from sale_sofia.services.redis_record import ServerRecord
 from sale_sofia.services.redis_server import RedisServer
 from sale_sofia.services.running_redis import running_redis
 
-SPAWN = get_context("spawn")
 PATIENCE = 60
 
 
@@ -69,8 +68,8 @@ class User:
     """Another process that uses our own Redis until it is told to leave."""
 
     def __init__(self, data: Path) -> None:
-        self.pipe, other_end = SPAWN.Pipe()
-        self.process: BaseProcess = SPAWN.Process(target=use_until_told, args=(data, other_end))
+        self.pipe, other_end = FORKED.Pipe()
+        self.process: BaseProcess = FORKED.Process(target=use_until_told, args=(data, other_end))
         self.process.start()
         other_end.close()
         self.url: str = self.pipe.recv()

@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
+from contract.data.helpers import at_once
 from sale_sofia.config.logs import LOGS_PUT_ASIDE
 from sale_sofia.services.log_files import put_aside, put_aside_path
-from unit.data.helpers import at_once
 from unit.services.log_writers import LINES, line, write_lines
 
 

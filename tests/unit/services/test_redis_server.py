@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 import redis
 
+from new_processes import FORKED
 from sale_sofia.services import redis_start
 from sale_sofia.services.errors import PortTaken, RedisNotStarted
 from sale_sofia.services.processes import Process, born
 from sale_sofia.services.redis_record import ServerRecord, read_record, write_record
 from sale_sofia.services.redis_server import RedisServer
-from unit.services.redis_users import PATIENCE, SPAWN, servers_in, start_and_die
+from unit.services.redis_users import PATIENCE, servers_in, start_and_die
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 EVERY_WRITE = ("--appendfsync", "always")
@@ -144,8 +145,8 @@ def test_is_found_by_another_path_to_its_folder(folder: Path, monkeypatch: pytes
 
 
 def test_is_found_when_its_starter_died_before_writing_it_down(folder: Path) -> None:
-    reader, writer = SPAWN.Pipe(duplex=False)
-    starter = SPAWN.Process(target=start_and_die, args=(folder, writer))
+    reader, writer = FORKED.Pipe(duplex=False)
+    starter = FORKED.Process(target=start_and_die, args=(folder, writer))
     starter.start()
     pid = reader.recv()
     starter.join(PATIENCE)

@@ -9,12 +9,13 @@ from typing import IO
 import pytest
 import redis
 
+from new_processes import FORKED
 from sale_sofia.services import running_redis as module
 from sale_sofia.services.errors import RedisNotStarted
 from sale_sofia.services.folder_locks import ALONE, SHARED, lock_file, take
 from sale_sofia.services.redis_server import RedisServer
 from sale_sofia.services.running_redis import running_redis
-from unit.services.redis_users import PATIENCE, SPAWN, own_settings, servers_in, use_with_others, users
+from unit.services.redis_users import PATIENCE, own_settings, servers_in, use_with_others, users
 
 
 @pytest.fixture
@@ -62,9 +63,9 @@ def test_an_error_of_its_user_stops_it_too(data: Path) -> None:
 
 def test_ten_processes_at_once_share_one_server_and_the_last_stops_it(data: Path) -> None:
     count = 10
-    together = SPAWN.Barrier(count)
-    pipes: list[tuple[Pipe, Pipe]] = [SPAWN.Pipe(duplex=False) for _ in range(count)]
-    processes = [SPAWN.Process(target=use_with_others, args=(data, together, writer)) for _, writer in pipes]
+    together = FORKED.Barrier(count)
+    pipes: list[tuple[Pipe, Pipe]] = [FORKED.Pipe(duplex=False) for _ in range(count)]
+    processes = [FORKED.Process(target=use_with_others, args=(data, together, writer)) for _, writer in pipes]
     for process, (_, writer) in zip(processes, pipes, strict=True):
         process.start()
         writer.close()  # so that a process that fails is an end of its pipe, not a long wait

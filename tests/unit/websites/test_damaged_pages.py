@@ -16,10 +16,10 @@ from sale_sofia.simulator.twin_portals import TWIN_PORTALS, render_twin
 from sale_sofia.simulator.world import make_world
 from sale_sofia.websites.reading import Answer, read_page
 from sale_sofia.websites.registry import get_scraper
+from seeds import SEED
 from shared import needs_real_pages, real_pages
 
-SEED = random.SystemRandom().randrange(10**6)
-DAMAGES = 500
+DAMAGES = 100
 GUARDED = (
     "external_id", "deal", "property_type", "rooms", "price_eur", "price_bgn", "previous_price_eur",
     "area_sqm", "yard_sqm", "floor", "floors_total", "city", "neighbourhood", "street", "lat", "lon",

@@ -12,9 +12,9 @@ from fuzzing import parse_any, read_any, seeds, spoiled, texts, values
 from sale_sofia.listings.page import Page
 from sale_sofia.listings.parsers import PARSERS
 from sale_sofia.websites.registry import AVAILABLE_SITES
+from seeds import SEED
 
 SHORT = settings(max_examples=25, suppress_health_check=list(HealthCheck))
-SEED = random.SystemRandom().randrange(10**6)
 
 
 @pytest.mark.parametrize("parser", sorted(PARSERS))

@@ -1,0 +1,351 @@
+"""Looks at a real database: what they tell, what they only learn, and that nothing is told twice."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Barrier, Thread
+
+import pytest
+
+from alert_servers import AlertServers
+from alert_world import DAY, SEARCH, AlertWorld
+from contract.data.helpers import database
+from sale_sofia.alerts.looking import Looking
+from sale_sofia.alerts.results import Looked
+from sale_sofia.config.alert_file import load_alerts
+from sale_sofia.config.settings import Settings
+from sale_sofia.data.alert_outbox import Entry, due_messages, read_log
+from sale_sofia.data.database import Database
+from sale_sofia.data.incidents import IncidentKind
+from sale_sofia.data.job_model import CELERY
+from sale_sofia.data.jobs import JobState, create_job, set_job_state
+from sale_sofia.data.news import release_all
+from sale_sofia.data.saved_searches import save_search
+from sale_sofia.data.schema import jobs, listings
+from sale_sofia.properties import overrides
+
+RULES = """
+channels: {{mail: 'json://a/', hook: 'json://b/'}}
+{more}
+buyer:
+  - {{name: Тристаен, search: '{search}', channels: [mail]}}
+  - {{name: Следени, shortlist: true, tell: [gone, cut], channels: [mail]}}
+operator:
+  - {{name: Ops, channels: [hook]}}
+"""
+START = 1_790_000_000.0
+
+
+@dataclass(slots=True)
+class Lookout:
+    world: AlertWorld
+
+    def look(self, days: float = 0.0) -> Looked:
+        self.world.now += days * DAY
+        self.world.match()
+        return self.look_only()
+
+    def look_only(self) -> Looked:
+        file = load_alerts(self.world.settings.data_dir)
+        assert file is not None
+        return Looking(self.world.settings, self.world.database, file, lambda: self.world.now).look()
+
+    def log(self) -> list[Entry]:
+        with self.world.database.read() as connection:
+            return read_log(connection, limit=1000)[::-1]
+
+    def told(self) -> list[str]:
+        """What was told so far, flats by the names of their adverts."""
+        return [f"{item.kind} {self._name(item.facts)}" for entry in self.log() for item in entry.items]
+
+    def _name(self, facts: object) -> str:
+        assert isinstance(facts, dict)
+        return str(facts.get("url") or facts["kind"]).rpartition("/")[2]
+
+    def rules(self, more: str = "", text: str = RULES) -> None:
+        path = self.world.settings.data_dir / "alerts.yaml"
+        path.write_text(text.format(search=SEARCH, more=more), "utf-8")
+
+
+@pytest.fixture
+def lookout(tmp_path: Path, store_url: str) -> Iterator[Lookout]:
+    db = database(store_url)
+    found = Lookout(AlertWorld(Settings(data_dir=tmp_path), db, START))
+    servers = AlertServers(mail_port=1, hook_port=2)
+    found.world.begin(servers, flats=4)
+    found.rules()
+    yield found
+    servers._loop.close()  # noqa: SLF001 - it was never started
+    db.dispose()
+
+
+def test_what_is_there_when_a_rule_begins_is_learnt_and_not_told(lookout: Lookout) -> None:
+    assert lookout.look() == Looked(flats=4)
+    assert lookout.look_only() == Looked(), "nothing has changed: nothing is looked at"
+    lookout.world.now += DAY
+    lookout.world.seen("n1", 101)
+    lookout.world.seen("dear", 301)
+    assert lookout.look() == Looked(flats=2, items=1, messages=1)
+    assert lookout.told() == ["new n1"]
+
+
+def test_a_rule_that_says_something_else_learns_anew(lookout: Lookout) -> None:
+    lookout.look()
+    with lookout.world.database.write() as connection:
+        save_search(connection, SEARCH, {"neighbourhood": ["Лозенец"]}, now=START, replace=True)
+    lookout.world.now += DAY
+    lookout.world.seen("n1", 301)
+    lookout.world.cut("old1", 10)
+    lookout.look()
+    assert lookout.told() == ["cut old1"], "n1 was there when the rule became another, old1 was known before"
+    lookout.world.now += DAY
+    lookout.world.seen("n2", 302)
+    lookout.look()
+    assert lookout.told() == ["cut old1", "new n2"]
+
+
+def test_joining_and_parting_flats_tells_nothing_again(lookout: Lookout) -> None:
+    world = lookout.world
+    lookout.look()
+    world.now += DAY
+    world.seen("n1", 101)
+    world.seen("n2", 102, site="bazar.bg")
+    lookout.look()
+    assert sorted(lookout.told()) == ["new n1", "new n2"]
+    one, two = world.property_id("n1"), world.property_id("n2")
+    for _ in range(2):
+        overrides.link(world.matching, one, two)
+        assert lookout.look(1).items == 0
+        overrides.split(world.matching, one, [world.listing_id("n2")])
+        assert lookout.look(1).items == 0
+    world.now += DAY
+    world.cut("n2", 10)
+    lookout.look()
+    assert lookout.told()[2:] == ["cut n2"]
+    overrides.link(world.matching, one, two)
+    assert lookout.look(1).items == 0
+
+
+def test_a_flat_joined_to_one_that_did_not_fit_is_not_new_again(lookout: Lookout) -> None:
+    world = lookout.world
+    world.seen("dear", 301)
+    lookout.look()
+    world.now += DAY
+    world.seen("n1", 101)
+    lookout.look()
+    overrides.link(world.matching, world.property_id("dear"), world.property_id("n1"))
+    assert world.property_id("n1") == world.property_id("dear"), "the older id stays"
+    lookout.look(1)
+    assert lookout.told() == ["new n1"]
+
+
+def test_what_the_buyer_follows_is_known_from_then_on(lookout: Lookout) -> None:
+    world = lookout.world
+    lookout.look()
+    world.now += DAY
+    world.say("old1", "shortlist")
+    world.say("old2", "viewing")
+    world.now += DAY
+    world.gone("old1")
+    world.cut("old2", 10)
+    lookout.look()  # the first since the buyer began to follow them
+    assert sorted(lookout.told()) == ["cut old2", "gone old1"]
+    assert [entry.items[0].rules for entry in lookout.log()] == [
+        ("Тристаен", "Следени"),
+        ("Тристаен", "Следени"),
+    ]
+
+
+def test_of_a_rejected_flat_nothing_is_told(lookout: Lookout) -> None:
+    lookout.look()
+    lookout.world.say("old1", "rejected")
+    lookout.world.now += DAY
+    lookout.world.cut("old1", 20)
+    lookout.look()
+    lookout.world.say("old1", "new")
+    lookout.look(1)
+    assert lookout.told() == []
+
+
+def test_a_portal_whose_pages_changed_is_held_back(lookout: Lookout) -> None:
+    world = lookout.world
+    lookout.look()
+    world.now += DAY
+    world.begins(IncidentKind.DRIFT_PRICE, "alo.bg")
+    world.seen("n1", 101, site="alo.bg")
+    world.seen("n2", 102)
+    lookout.look()
+    assert sorted(lookout.told()) == ["incident drift_price", "new n2"]
+    world.ends(IncidentKind.DRIFT_PRICE, "alo.bg")
+    lookout.look(1)
+    assert sorted(lookout.told())[2:] == ["new n1", "new n2"]
+
+
+def test_an_advert_that_no_run_has_read_right_is_told_when_one_has(lookout: Lookout) -> None:
+    """Also where its portal is fine again: the run that ended the incident did not open it."""
+    world = lookout.world
+    lookout.look()
+    world.now += DAY
+    world.seen("n1", 101, site="alo.bg")
+    world.seen("n2", 102, site="alo.bg")
+    with world.database.write() as connection:
+        own = listings.update().where(listings.c.external_id == "n1")
+        connection.execute(own.values(held_by="j", new_at=world.now))
+    lookout.look()
+    assert lookout.told() == ["new n2"]
+    with world.database.write() as connection:
+        release_all(connection, "alo.bg", now=world.now)
+    lookout.look()
+    lookout.look(1)
+    assert sorted(lookout.told()) == ["new n1", "new n2"]
+
+
+def test_while_a_portal_is_crawled_nothing_of_it_is_told(lookout: Lookout) -> None:
+    world = lookout.world
+    lookout.look()
+    world.now += DAY
+    with world.database.write() as connection:
+        create_job(
+            connection, job_id="j", site="imot.bg", start_urls=["u"], listing_limit=None, now=world.now
+        )
+        set_job_state(connection, "j", JobState.PROCESSING, now=world.now)
+        connection.execute(jobs.update().values(runner=CELERY))
+    world.seen("n1", 101)
+    lookout.look()
+    assert lookout.told() == []
+    with world.database.write() as connection:
+        set_job_state(connection, "j", JobState.COMPLETE, now=world.now)
+    lookout.look()
+    assert lookout.told() == ["new n1"]
+
+
+def test_a_rule_that_begins_while_a_portal_is_held_back_learns_all_the_same(lookout: Lookout) -> None:
+    lookout.world.begins(IncidentKind.DRIFT_PRICE, "imot.bg")
+    lookout.look()
+    lookout.world.ends(IncidentKind.DRIFT_PRICE, "imot.bg")
+    lookout.look(1)
+    assert lookout.told() == ["incident drift_price", "incident_end drift_price"]
+
+
+def test_an_incident_is_told_at_its_beginning_and_at_its_end(lookout: Lookout) -> None:
+    world = lookout.world
+    world.begins(IncidentKind.COLLAPSE, "imot.bg")
+    world.ends(IncidentKind.COLLAPSE, "imot.bg")
+    world.now += DAY
+    world.begins(IncidentKind.EMPTY_JOB, "imot.bg")
+    lookout.look(1)
+    assert lookout.told() == ["incident empty_job"], "one that was over before the rules began is past"
+    world.begins(IncidentKind.EMPTY_JOB, "imot.bg")  # seen again, still the same
+    assert lookout.look(1).items == 0
+    world.ends(IncidentKind.EMPTY_JOB, "imot.bg")
+    lookout.look(1)
+    beginning, end = lookout.log()
+    assert [entry.items[0].kind for entry in (beginning, end)] == ["incident", "incident_end"]
+    assert end.items[0].facts["closed_at"] - end.items[0].facts["opened_at"] == 2 * DAY
+    world.begins(IncidentKind.EMPTY_JOB, "imot.bg")
+    world.now += DAY
+    world.ends(IncidentKind.EMPTY_JOB, "imot.bg")
+    lookout.look(1)
+    lookout.look(1)
+    assert lookout.told()[2:] == ["incident empty_job"], "over when it was first told: one message says both"
+    assert lookout.log()[2].items[0].facts["closed_at"] is not None
+
+
+def test_two_rules_with_one_channel_make_one_message(lookout: Lookout) -> None:
+    lookout.rules(
+        text="""
+channels: {{mail: 'json://a/', hook: 'json://b/'}}
+buyer:
+  - {{name: A, search: '{search}', channels: [mail]}}
+  - {{name: B, search: '{search}', channels: [mail, hook], digest: "08:30"}}
+"""
+    )
+    lookout.look()
+    lookout.world.now += DAY
+    lookout.world.seen("n1", 101)
+    lookout.look()
+    log = lookout.log()
+    assert {(one.channel, one.digest) for one in log} == {("mail", False), ("hook", True)}
+    assert {one.items[0].rules for one in log} == {("A", "B")}
+
+
+def test_of_two_rules_with_one_channel_the_urgent_one_counts(lookout: Lookout) -> None:
+    lookout.rules(
+        text="""
+channels: {{hook: 'json://b/'}}
+operator:
+  - {{name: A, channels: [hook]}}
+  - {{name: B, channels: [hook], urgent: true}}
+"""
+    )
+    lookout.world.begins(IncidentKind.COLLAPSE, "imot.bg")
+    lookout.look()
+    with lookout.world.database.read() as connection:
+        (due,) = due_messages(connection, now=lookout.world.now, without=())
+    assert due.urgent
+
+
+def test_too_many_at_once_are_one_message(lookout: Lookout) -> None:
+    lookout.look()
+    lookout.world.now += DAY
+    for number in range(21):
+        lookout.world.seen(f"n{number}", 101 + number)
+    assert lookout.look() == Looked(flats=21, items=21, messages=1)
+
+
+def test_quiet_hours_hold_back_what_is_not_urgent(lookout: Lookout) -> None:
+    lookout.rules(more='quiet_hours: {{from: "00:00", to: "23:59"}}'.replace("{{", "{").replace("}}", "}"))
+    lookout.look()
+    lookout.world.begins(IncidentKind.COLLAPSE, "imot.bg")
+    lookout.look(0.01)
+    (entry,) = lookout.log()
+    assert entry.not_before > lookout.world.now
+
+
+def test_two_looks_at_once_tell_it_once(lookout: Lookout) -> None:
+    lookout.look()
+    lookout.world.now += DAY
+    for number in range(5):
+        lookout.world.seen(f"n{number}", 101 + number)
+    lookout.world.match()
+    barrier = Barrier(4)
+
+    def look() -> None:
+        barrier.wait()
+        lookout.look_only()
+
+    threads = [Thread(target=look) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(lookout.told()) == [f"new n{number}" for number in range(5)]
+
+
+def test_a_rule_of_a_profile_tells_by_score(tmp_path: Path) -> None:
+    db = Database(f"sqlite:///{tmp_path / 'sale_sofia.db'}", busy_timeout_seconds=30, busy_retries=3)
+    from sale_sofia.data.migrate import initialize_database  # noqa: PLC0415 - only here
+
+    initialize_database(db)
+    found = Lookout(AlertWorld(Settings(data_dir=tmp_path), db, START))
+    text = """
+channels: {{mail: 'json://a/'}}
+buyer:
+  - {{name: Всички, profile: default, channels: [mail]}}
+  - {{name: Сигурни, profile: default, unknown: false, channels: [mail]}}
+  - {{name: Добри, profile: default, min_score: 5, channels: [mail]}}
+"""
+    found.rules(text=text)
+    found.world.seen("old", 1)
+    found.look()
+    found.world.now += DAY
+    found.world.seen("n1", 20)
+    found.world.seen("dear", 900)
+    found.look()
+    (entry,) = found.log()
+    assert (entry.items[0].kind, entry.items[0].rules) == ("new", ("Всички",))
+    facts = entry.items[0].facts
+    assert 0 < facts["points"] <= facts["score"] <= 5
+    assert 0 < facts["known"] < 1
+    assert "act15" in facts["unknown"]
+    db.dispose()

@@ -1,0 +1,248 @@
+"""One database into another: every value of every table, and nothing twice, wherever it was stopped."""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import JSON, Connection, Text, delete, func, select, text, update
+
+from any_rows import ROWS, fill
+from sale_sofia.data import copying_rows
+from sale_sofia.data.copying import CopyFailed, CopyRefused, copy_database
+from sale_sofia.data.copying_rows import Content, all_tables, batches, content
+from sale_sofia.data.database import Database
+from sale_sofia.data.listings import save_listing
+from sale_sofia.data.migrate import check, initialize_database
+from sale_sofia.data.schema import jobs, listing_changes, listings
+from sale_sofia.listings.model import Listing
+from seeds import SEED
+
+TABLES = len(all_tables())
+FEWEST_STEPS = 10 * TABLES
+"""A copy in batches of 7 takes 11 for each table or more: 5 to read, 1 to skip, 5 to compare."""
+
+
+def opened(url: str) -> Database:
+    return Database(url, busy_timeout_seconds=10, busy_retries=3)
+
+
+@contextmanager
+def sqlite(path: Path, *, rows: int = 0) -> Iterator[Database]:
+    with closing(opened(f"sqlite:///{path}")) as database:
+        if rows:
+            initialize_database(database)
+            database.run_write(lambda connection: fill(connection, random.Random(SEED), rows))
+        yield database
+
+
+@contextmanager
+def closing(database: Database) -> Iterator[Database]:
+    try:
+        yield database
+    finally:
+        database.dispose()
+
+
+def contents(database: Database) -> dict[str, Content]:
+    def read(connection: Connection) -> dict[str, Content]:
+        return {table.name: content(batches(connection, table)) for table in all_tables()}
+
+    return database.run_read(read)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Iterator[Database]:
+    with sqlite(tmp_path / "source.db", rows=ROWS) as database:
+        yield database
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copying_rows, "COPY_ROWS_AT_ONCE", 7)
+
+
+def test_every_value_comes_to_a_server_and_back(source: Database, postgres_url: str, tmp_path: Path) -> None:
+    with closing(opened(postgres_url)) as server, sqlite(tmp_path / "back.db") as back:
+        copied = copy_database(source, server)
+        assert copied.rows == dict.fromkeys((table.name for table in all_tables()), ROWS), f"seed {SEED}"
+        assert not copied.resumed
+        copy_database(server, back)
+        assert contents(source) == contents(server) == contents(back), f"seed {SEED}"
+        assert check(server) == check(back) == []
+
+
+def nulls(connection: Connection) -> tuple[int, int]:
+    """How often there is no value, and how often JSON's own null, in all columns of JSON."""
+    columns = [column for table in all_tables() for column in table.columns if isinstance(column.type, JSON)]
+    nothing = [select(func.count()).where(column.is_(None)) for column in columns]
+    null = [select(func.count()).where(column.cast(Text) == "null") for column in columns]
+    return sum(map(connection.scalar, nothing)), sum(map(connection.scalar, null))
+
+
+def test_no_value_and_a_null_of_json_stay_two_things(source: Database, postgres_url: str) -> None:
+    with closing(opened(postgres_url)) as server:
+        copy_database(source, server)
+        found = source.run_read(nulls)
+        assert server.run_read(nulls) == found, f"seed {SEED}"
+        assert min(found) > 0
+
+
+def test_a_whole_number_with_a_point_in_json_goes_to_a_server_and_comes_back(
+    source: Database, postgres_url: str, tmp_path: Path
+) -> None:
+    priced = update(listing_changes).values(old=171_000.0, new=169_500.5)
+    with closing(opened(postgres_url)) as server, sqlite(tmp_path / "back.db") as back:
+        copy_database(source, server)
+        server.run_write(lambda connection: connection.execute(priced) and None)
+        copy_database(server, back)
+        values = select(listing_changes.c.old, listing_changes.c.new).distinct()
+        assert back.run_read(lambda c: [tuple(row) for row in c.execute(values)]) == [(171_000, 169_500.5)]
+
+
+def test_the_server_knows_what_it_holds(source: Database, postgres_url: str) -> None:
+    told = text("SELECT relname FROM pg_class WHERE reltuples = :rows AND relkind = 'r'")
+    with closing(opened(postgres_url)) as server:
+        copy_database(source, server)
+        known = server.run_read(lambda connection: set(connection.execute(told, {"rows": ROWS}).scalars()))
+    assert {table.name for table in all_tables()} <= known
+
+
+def test_the_next_row_gets_a_number_of_its_own(source: Database, postgres_url: str) -> None:
+    advert = Listing(site="imot.bg", external_id="new", url="https://example.org/1")
+    with closing(opened(postgres_url)) as server:
+        copy_database(source, server)
+        server.run_write(
+            lambda connection: save_listing(connection, advert, seen_at=1.0, job_id=None, page_digest=None)
+        )
+        number = server.run_read(
+            lambda connection: connection.scalar(select(listings.c.id).where(listings.c.external_id == "new"))
+        )
+    assert number == 3 * ROWS + 1
+
+
+@pytest.mark.usefixtures("small_batches")
+@pytest.mark.parametrize("changed", [False, True], ids=["as it was", "changed meanwhile"])
+def test_a_copy_goes_on_where_it_was_stopped(
+    source: Database,
+    postgres_url: str,
+    changed: bool,  # noqa: FBT001
+) -> None:
+    rng = random.Random(SEED)
+    with closing(opened(postgres_url)) as server:
+        for _ in range(6):
+            with pytest.raises(KeyboardInterrupt):
+                copy_database(source, server, stopping_after(rng.randrange(FEWEST_STEPS)))
+        if changed:
+            source.run_write(lambda connection: connection.execute(update(jobs).values(site="other")))
+            source.run_write(lambda connection: connection.execute(delete(listing_changes)))
+        copy_database(source, server)
+        assert contents(source) == contents(server), f"seed {SEED}"
+        assert check(server) == []
+
+
+def stopping_after(steps: int) -> Callable[[str, int], None]:
+    left = [steps]
+
+    def progress(_table: str, _rows: int) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_what_was_copied_is_not_copied_again(source: Database, tmp_path: Path) -> None:
+    told: list[int] = []
+    with sqlite(tmp_path / "target.db") as target:
+        with pytest.raises(KeyboardInterrupt):
+            copy_database(source, target, stopping_after(TABLES * 5 + TABLES * 3))
+        copied = copy_database(source, target, lambda _, rows: told.append(rows))
+    assert copied.resumed
+    assert sum(told) == 3 * ROWS * TABLES
+    assert max(told) > 7  # what was there already, in one step
+
+
+def test_a_target_that_somebody_writes_to_is_found_out(source: Database, tmp_path: Path) -> None:
+    def disturb(table: str, _rows: int) -> None:
+        if table == all_tables()[-1].name:
+            target.run_write(lambda connection: connection.execute(update(jobs).values(site="other")))
+
+    with sqlite(tmp_path / "target.db") as target, pytest.raises(CopyFailed, match=r"jobs differs: 30 rows"):
+        copy_database(source, target, disturb)
+
+
+@pytest.mark.parametrize("link", ["source.db", "link.db"])
+def test_a_database_is_not_copied_into_itself(source: Database, tmp_path: Path, link: str) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "source.db")
+    with sqlite(tmp_path / link) as same, pytest.raises(CopyRefused, match="are the same database"):
+        copy_database(source, same)
+
+
+def test_a_servers_database_is_not_copied_into_itself(postgres_url: str) -> None:
+    other = postgres_url.replace("127.0.0.1", "localhost")
+    with closing(opened(postgres_url)) as one, closing(opened(other)) as two:
+        with pytest.raises(CopyRefused, match="are the same database"):
+            copy_database(one, two)
+        assert "geheim" not in one.name
+
+
+def test_a_target_with_data_is_left_alone(source: Database, tmp_path: Path) -> None:
+    with sqlite(tmp_path / "target.db", rows=1) as target:
+        before = contents(target)
+        with pytest.raises(CopyRefused, match=r"target.db is not empty: it has rows in \w+"):
+            copy_database(source, target)
+        assert contents(target) == before
+
+
+def test_an_unfinished_copy_of_another_source_is_left_alone(source: Database, tmp_path: Path) -> None:
+    with sqlite(tmp_path / "other.db", rows=2) as other, sqlite(tmp_path / "target.db") as target:
+        with pytest.raises(KeyboardInterrupt):
+            copy_database(other, target, stopping_after(2 * TABLES))
+        with pytest.raises(CopyRefused, match=r"is the unfinished copy of \S*other.db, not of \S*source.db"):
+            copy_database(source, target)
+        copy_database(other, target)
+
+
+def test_a_source_of_another_form_is_refused(source: Database, tmp_path: Path) -> None:
+    with source.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0001_first'"))
+    with (
+        sqlite(tmp_path / "target.db") as target,
+        pytest.raises(CopyRefused, match="`sale-sofia db upgrade`"),
+    ):
+        copy_database(source, target)
+    assert not (tmp_path / "target.db").exists()
+
+
+def test_a_source_without_tables_is_refused(tmp_path: Path) -> None:
+    nothing = pytest.raises(CopyRefused, match=r"There is nothing to copy in \S*none.db")
+    with sqlite(tmp_path / "none.db") as none, sqlite(tmp_path / "target.db") as target, nothing:
+        copy_database(none, target)
+    assert not (tmp_path / "target.db").exists()
+
+
+def test_a_row_that_the_server_does_not_take_is_named(source: Database, postgres_url: str) -> None:
+    with source.write() as connection:
+        connection.execute(update(jobs).values(site="x" * 81))
+    with (
+        closing(opened(postgres_url)) as server,
+        pytest.raises(CopyFailed, match="does not take a row of jobs: "),
+    ):
+        copy_database(source, server)
+
+
+def test_all_tables_are_of_one_moment(source: Database, tmp_path: Path) -> None:
+    before = contents(source)
+
+    def write_meanwhile(_table: str, _rows: int) -> None:
+        source.run_write(
+            lambda connection: connection.execute(update(jobs).values(requests=jobs.c.requests + 1))
+        )
+
+    with sqlite(tmp_path / "target.db") as target:
+        copy_database(source, target, write_meanwhile)
+        assert contents(target) == before
+    assert contents(source) != before

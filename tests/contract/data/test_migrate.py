@@ -1,0 +1,154 @@
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import inspect, text
+
+from contract.data.helpers import database, ready_database
+from sale_sofia.data.all_tables import metadata
+from sale_sofia.data.database import Database, DatabaseBusy, DatabaseError, DatabaseTooNew
+from sale_sofia.data.migrate import HEAD, check, current_revision, initialize_database, upgrade
+from sale_sofia.data.migrations import runner
+from sale_sofia.data.sqlite import exclusive
+
+
+def test_the_head_named_in_the_code_is_the_last_step() -> None:
+    assert runner.head() == HEAD
+
+
+@pytest.fixture
+def db(empty_store_url: str) -> Iterator[Database]:
+    made = database(empty_store_url)
+    yield made
+    made.dispose()
+
+
+def test_the_steps_from_nothing_make_exactly_the_schema(db: Database) -> None:
+    assert current_revision(db) is None
+    initialize_database(db)
+    with db.read() as connection:
+        assert runner.differences(connection) == []
+    assert check(db) == []
+
+
+def test_the_steps_give_the_same_names_as_the_schema(tmp_path: Path) -> None:
+    stepwise, direct = ready_database(tmp_path / "steps.db"), database(tmp_path / "direct.db")
+    direct.prepare()
+    with direct.write() as connection:
+        metadata.create_all(connection)
+    names = text("SELECT name FROM sqlite_master WHERE name NOT LIKE '%alembic%' ORDER BY name")
+    with stepwise.read() as first, direct.read() as second:
+        assert first.execute(names).all() == second.execute(names).all()
+
+
+def test_initialising_again_changes_nothing(db: Database) -> None:
+    initialize_database(db)
+    with db.write() as connection:
+        connection.execute(text("INSERT INTO pages VALUES (1, 's', 'u', 'listing', 'd', NULL, 1.0)"))
+    initialize_database(db)
+    upgrade(db)
+    with db.read() as connection:
+        assert connection.execute(text("SELECT url FROM pages")).scalar() == "u"
+    assert current_revision(db) == HEAD
+
+
+def test_a_database_without_tables_has_no_revision(tmp_path: Path) -> None:
+    assert current_revision(database(tmp_path / "x.db")) is None
+    (tmp_path / "x.db").touch()
+    assert current_revision(database(tmp_path / "x.db")) is None
+
+
+def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
+    (tmp_path / "x.db").touch()
+    assert check(ready_database(tmp_path / "x.db")) == []
+
+
+def test_a_newer_database_is_left_alone(db: Database) -> None:
+    initialize_database(db)
+    with db.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0999_later'"))
+    with pytest.raises(DatabaseTooNew, match=f"revision 0999_later.*{HEAD}.*update the program"):
+        initialize_database(db)
+    assert current_revision(db) == "0999_later"
+
+
+def test_a_step_that_fails_leaves_nothing_and_is_named(db: Database) -> None:
+    db.prepare()
+    with db.write() as connection:
+        connection.execute(text("CREATE TABLE incidents (id INTEGER)"))
+    failure = r"stays at no tables of ours: step 0003_monitoring failed.*incidents\"? already exists"
+    with pytest.raises(DatabaseError, match=failure):
+        initialize_database(db)
+    with db.read() as connection:
+        assert set(inspect(connection).get_table_names()) - {"write_marks"} == {"incidents"}
+    assert current_revision(db) is None
+    with db.write() as connection:
+        connection.execute(text("DROP TABLE incidents"))
+    initialize_database(db)
+    assert check(db) == []
+
+
+def test_a_harmed_postgresql_is_found_out(postgres_url: str) -> None:
+    db = database(postgres_url)
+    with db.write() as connection:
+        connection.execute(text("DROP INDEX ix_pages_digest"))
+        connection.execute(text("ALTER TABLE pages ADD COLUMN extra text"))
+        unchecked = "ALTER TABLE pages ADD CONSTRAINT odd FOREIGN KEY (site) REFERENCES jobs (id) NOT VALID"
+        connection.execute(text(unchecked))
+    problems = check(db)
+    wanted = ("constraint odd of pages was never checked", "add_index", "remove_column")
+    assert [any(word in problem for problem in problems) for word in wanted] == [True] * 3
+    db.dispose()
+
+
+def test_one_who_prepares_for_too_long_is_named(tmp_path: Path) -> None:
+    db = database(tmp_path / "x.db", timeout=0.05, retries=1)
+    with exclusive(tmp_path / "x.db", 0), pytest.raises(DatabaseBusy, match="still preparing"):
+        initialize_database(db)
+
+
+def test_alembic_says_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    check(ready_database(tmp_path / "x.db"))
+    assert [record for record in caplog.records if record.name.startswith("alembic")] == []
+
+
+def test_a_current_database_is_recognised_without_alembic(tmp_path: Path) -> None:
+    ready_database(tmp_path / "x.db")
+    program = (
+        "import sys; from sale_sofia.data.database import Database;"
+        "from sale_sofia.data.migrate import initialize_database;"
+        f"initialize_database(Database('sqlite:///{tmp_path}/x.db', busy_timeout_seconds=1, busy_retries=0));"
+        "sys.exit('alembic' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("harm", "complaint"),
+    [
+        ("DROP INDEX ix_pages_digest", "add_index"),
+        ("ALTER TABLE pages ADD COLUMN extra TEXT", "remove_column"),
+        ("DROP TABLE pages", "add_table"),
+        (
+            "INSERT INTO price_points (listing_id, kind, visit_id, seen_at) VALUES (7, 'first', 1, 1)",
+            "row 1 of price_points points to",
+        ),
+    ],
+)
+def test_check_names_what_is_wrong(tmp_path: Path, harm: str, complaint: str) -> None:
+    db = ready_database(tmp_path / "x.db")
+    with db.write() as connection:
+        connection.exec_driver_sql("COMMIT")
+        connection.exec_driver_sql("PRAGMA foreign_keys = OFF")
+        connection.exec_driver_sql(harm)
+        connection.exec_driver_sql("BEGIN")
+    assert any(complaint in problem for problem in check(db))
+
+
+def test_check_of_a_missing_database_is_a_problem(tmp_path: Path) -> None:
+    [problem] = check(database(tmp_path / "x.db"))
+    assert "no initialised database" in problem

@@ -1,0 +1,95 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from alembic import command
+from sqlalchemy import Connection, select, text
+from sqlalchemy.exc import IntegrityError
+
+from contract.data.helpers import database
+from sale_sofia.data.database import Database
+from sale_sofia.data.jobs import create_job, get_job
+from sale_sofia.data.migrate import HEAD, check, current_revision, initialize_database
+from sale_sofia.data.migrations import runner
+from sale_sofia.data.run_metrics import Counters, MetricsDelta, add_deltas, read_run_metrics
+from sale_sofia.data.schema import run_metrics
+
+
+@pytest.fixture
+def db(store_url: str) -> Iterator[Database]:
+    made = database(store_url)
+    make_job(made, "job")
+    make_job(made, "other")
+    yield made
+    made.dispose()
+
+
+def make_job(db: Database, job_id: str) -> None:
+    with db.write() as connection:
+        create_job(connection, job_id=job_id, site="s", start_urls=["u"], listing_limit=None, now=1.0)
+
+
+def total(known: Counters, more: Counters) -> Counters:
+    return {"n": known["n"] + more["n"]}
+
+
+def add(db: Database, *deltas: tuple[str, int, str, int], job_id: str = "job", now: float = 5.0) -> None:
+    made = [MetricsDelta(job_id, writer, number, domain, {"n": n}) for writer, number, domain, n in deltas]
+    db.run_write(lambda connection: add_deltas(connection, made, total, now=now))
+
+
+def stored(db: Database, job_id: str = "job") -> dict[str, Any]:
+    return db.run_read(lambda connection: read_run_metrics(connection, job_id))
+
+
+def test_deltas_of_writers_are_added_by_run_and_domain(db: Database) -> None:
+    add(db, ("a", 1, "imot.bg", 1), ("a", 1, "bazar.bg", 10))
+    add(db, ("b", 1, "imot.bg", 2))
+    add(db, ("a", 2, "imot.bg", 4))
+    add(db, ("a", 1, "imot.bg", 100), job_id="other")
+    assert stored(db) == {"bazar.bg": {"n": 10}, "imot.bg": {"n": 7}}
+    assert stored(db, "other") == {"imot.bg": {"n": 100}}
+    assert stored(db, "none") == {}
+
+
+def test_a_delta_that_is_there_already_adds_nothing_and_is_no_news(db: Database) -> None:
+    add(db, ("a", 1, "imot.bg", 1), now=5.0)
+    add(db, ("a", 2, "imot.bg", 2), now=6.0)
+    add(db, ("a", 2, "imot.bg", 2), now=7.0)
+    add(db, ("a", 1, "imot.bg", 1), now=8.0)
+    with db.read() as connection:
+        [row] = connection.execute(select(run_metrics)).all()
+    assert row == ("job", "imot.bg", {"n": 3}, {"a": 2}, 6.0)
+
+
+def test_a_run_that_is_no_job_is_refused(db: Database) -> None:
+    with pytest.raises(IntegrityError, match=r"(?i)foreign key"):
+        add(db, ("a", 1, "imot.bg", 1), job_id="none")
+
+
+def upgrade_to(connection: Connection, revision: str) -> None:
+    config = runner._config()  # noqa: SLF001 - the program itself only knows the way to the end
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
+
+
+def test_an_older_database_gets_the_tables_and_keeps_what_it_has(empty_store_url: str) -> None:
+    db = database(empty_store_url)
+    db.prepare()
+    with db.write() as connection:
+        upgrade_to(connection, "0001_first")
+        connection.execute(
+            text(
+                "INSERT INTO jobs (id, site, state, start_urls, created_at) "
+                "VALUES ('j', 's', 'EMPTY', '[]', 1)"
+            )
+        )
+    initialize_database(db)
+    assert current_revision(db) == HEAD
+    assert check(db) == []
+    job = db.run_read(lambda connection: get_job(connection, "j"))
+    assert job is not None
+    assert (job.site, job.state) == ("s", "EMPTY")
+    add(db, ("a", 1, "s", 1), job_id="j")
+    assert stored(db, "j") == {"s": {"n": 1}}
+    db.dispose()

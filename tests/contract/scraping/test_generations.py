@@ -1,0 +1,175 @@
+"""When lanes are sent out: once for each reason, again when they were lost, never for a job that ended."""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+from sqlalchemy import Connection
+
+from sale_sofia.config.parallel import DISPATCH_GRACE_SECONDS, MOST_DEATHS
+from sale_sofia.data.database import Database
+from sale_sofia.data.jobs import JobState, get_job, set_job_state, unfinished_jobs
+from sale_sofia.scraping import frontier, generations, leases
+from sale_sofia.scraping.generations import Next, Step
+from sale_sofia.scraping.owner import this_owner
+from sale_sofia.scraping.urls import Target
+
+ADVERTS = [Target("listing", f"https://x/{number}", f"listing:{number}") for number in range(3)]
+SENT = 100.0
+LATE = SENT + DISPATCH_GRACE_SECONDS
+
+
+@pytest.fixture(autouse=True)
+def rows(database: Database) -> None:
+    database.run_write(lambda connection: frontier.add_targets(connection, "job", ADVERTS))
+
+
+def begin(database: Database, now: float = SENT) -> Step:
+    return database.run_write(partial(generations.begin, job_id="job", now=now))
+
+
+def after_lanes(database: Database, now: float = SENT) -> Step:
+    return database.run_write(partial(generations.after_lanes, job_id="job", now=now))
+
+
+def repair(database: Database, now: float) -> Step:
+    return database.run_write(partial(generations.repair, job_id="job", now=now))
+
+
+def claim(connection: Connection, owner: str, now: float = SENT, count: int = 9) -> list[frontier.Claim]:
+    return frontier.claim(connection, "job", owner=owner, count=count, now=now, lease_seconds=30)
+
+
+def state(database: Database) -> str:
+    job = database.run_read(lambda connection: get_job(connection, "job"))
+    assert job is not None
+    return job.state.value
+
+
+def test_a_job_is_dispatched_once(database: Database) -> None:
+    assert begin(database) == Step(Next.LANES, 1)
+    assert begin(database) == Step(Next.NOTHING)
+    assert state(database) == "COLLECTING"
+
+
+def test_of_many_dispatchers_one_sends_lanes(database: Database) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        steps = list(pool.map(lambda _: begin(database).what, range(16)))
+    assert sorted(step.name for step in steps) == ["LANES"] + ["NOTHING"] * 15
+
+
+def test_lanes_that_left_work_are_followed_by_others(database: Database) -> None:
+    begin(database)
+    assert after_lanes(database) == Step(Next.LANES, 2)
+
+
+def test_rows_in_somebodys_hands_need_no_lanes(database: Database) -> None:
+    begin(database)
+    database.run_write(lambda connection: claim(connection, "elsewhere|1|x", count=1))
+    assert after_lanes(database) == Step(Next.NOTHING)
+
+
+def test_waiting_rows_are_woken_when_they_are_due(database: Database) -> None:
+    begin(database)
+    with database.write() as connection:
+        claims = claim(connection, this_owner())
+        frontier.postpone(connection, [(one, 50, "circuit_open", True) for one in claims], now=SENT)
+    assert after_lanes(database) == Step(Next.NOTHING)
+    assert repair(database, SENT + 49) == Step(Next.NOTHING)
+    assert repair(database, SENT + 50) == Step(Next.LANES, 2)
+
+
+def test_a_job_whose_rows_are_all_at_their_end_ends(database: Database) -> None:
+    begin(database)
+    with database.write() as connection:
+        frontier.finish(connection, [(one, "done", None) for one in claim(connection, this_owner())])
+    assert after_lanes(database) == Step(Next.OVER)
+    assert state(database) == "COMPLETE"
+    assert after_lanes(database) == Step(Next.OVER)
+    assert repair(database, LATE) == Step(Next.OVER)
+    assert begin(database) == Step(Next.OVER)
+    assert database.run_read(unfinished_jobs) == []
+
+
+def test_a_cancelled_job_gets_no_lanes(database: Database) -> None:
+    begin(database)
+    database.run_write(lambda connection: set_job_state(connection, "job", JobState.CANCELLED, now=SENT))
+    assert after_lanes(database) == Step(Next.OVER)
+    assert repair(database, LATE) == Step(Next.OVER)
+    assert state(database) == "CANCELLED"
+
+
+def test_a_lost_wake_up_is_sent_again_but_not_at_once(database: Database) -> None:
+    begin(database)
+    assert repair(database, LATE - 0.1) == Step(Next.NOTHING)
+    assert repair(database, LATE) == Step(Next.LANES, 2)
+    assert repair(database, LATE) == Step(Next.NOTHING)
+
+
+def test_a_job_whose_first_message_was_lost_is_dispatched(database: Database) -> None:
+    assert repair(database, LATE) == Step(Next.LANES, 1)
+
+
+def test_the_rows_of_a_dead_process_come_back_before_their_lease_ends(database: Database) -> None:
+    begin(database)
+    place = this_owner().partition("|")[0]
+    database.run_write(lambda connection: claim(connection, f"{place}|999999999|gone", now=LATE))
+    assert repair(database, LATE) == Step(Next.LANES, 2)
+    assert len(database.run_write(lambda connection: claim(connection, "next", now=LATE))) == 3
+
+
+def test_the_rows_of_the_living_and_of_other_machines_stay_theirs(database: Database) -> None:
+    begin(database)
+    database.run_write(lambda connection: claim(connection, this_owner(), now=LATE, count=1))
+    database.run_write(lambda connection: claim(connection, "elsewhere|1|x", now=LATE, count=2))
+    assert repair(database, LATE + 29) == Step(Next.NOTHING)
+    assert repair(database, LATE + 31) == Step(Next.LANES, 2)
+
+
+def test_a_page_under_which_workers_die_is_read_alone_and_given_up(database: Database) -> None:
+    together = []
+    for death in range(MOST_DEATHS + 3):
+        now = 1000.0 * death
+        with database.write() as connection:
+            claims = claim(connection, "x", now=now, count=2)
+            together.append([(one.url[-1], one.attempts) for one in claims])  # a death is not the page's try
+            # The first of all kills whoever has it; nobody else is at an end by then.
+            if claims and claims[0].url != "https://x/0":
+                frontier.finish(connection, [(one, "done", None) for one in claims])
+        repair(database, now + 31)
+    both, alone = [("0", 1), ("1", 1)], [("0", 1)]
+    assert together == [both, both, [("2", 1)], alone, alone, alone, [("1", 1)], []]
+    counts = database.run_read(lambda connection: frontier.count_rows(connection, "job"))
+    assert (counts.failed, counts.done) == (1, 2)
+
+
+def test_a_suspected_page_is_only_for_empty_hands(database: Database) -> None:
+    with database.write() as connection:
+        for moment in (100.0, 200.0):
+            claim(connection, "x", now=moment, count=2)
+            leases.reclaim_expired(connection, "job", now=moment + 50, most_deaths=9)
+        assert [one.url[-1] for one in claim(connection, "x", now=300.0, count=2)] == ["2"]
+        assert claim(connection, "x", now=300.0, count=2) == []
+        assert [one.url[-1] for one in claim(connection, "y", now=300.0, count=2)] == ["0"]
+        assert [one.url[-1] for one in claim(connection, "z", now=300.0, count=2)] == ["1"]
+
+
+def test_what_is_handed_back_is_as_if_it_had_not_been_claimed(database: Database) -> None:
+    with database.write() as connection:
+        claims = claim(connection, "x")
+        frontier.finish(connection, [(claims[0], "done", None)])
+        leases.release(connection, "job", "x")
+    counts = database.run_read(lambda connection: frontier.count_rows(connection, "job"))
+    assert (counts.done, counts.pending) == (1, 2)
+    again = database.run_write(lambda connection: claim(connection, "y"))
+    assert [(one.attempts, one.fence) for one in again] == [(1, 2), (1, 2)]
+
+
+def test_a_renewed_lease_holds_and_a_lost_one_stays_lost(database: Database) -> None:
+    with database.write() as connection:
+        first, *_ = claim(connection, "x")
+        frontier.renew(connection, [first], until=500.0)
+        assert leases.reclaim_expired(connection, "job", now=400.0, most_deaths=9) == 2
+        assert leases.reclaim_expired(connection, "job", now=501.0, most_deaths=9) == 1
+        frontier.renew(connection, [first], until=9e9)
+        assert len(claim(connection, "y", now=502.0)) == 3
