@@ -49,6 +49,8 @@ YAML_DEEPEST: Final = 40
 """Lists and mappings in each other in a YAML text: a site file needs eight."""
 YAML_NUMBER_CHARACTERS: Final = 1000
 """Characters of a plain value that begins like a number: YAML also reads `1:30:00` as one, digit by digit."""
+PHONES_MOST_PARTS: Final = 50
+"""Parts of a text that are tried as telephone numbers, each also in so many: adverts print a handful."""
 PATTERN_MOST_CHARACTERS: Final = 100_000
 """Characters of one text of a page that a pattern sees: descriptions have 5 000. A page's source, which a
 site file may ask for, is seen whole."""

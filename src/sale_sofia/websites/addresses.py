@@ -7,7 +7,7 @@ from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urls
 from sale_sofia.config.site_links import PagingTable
 
 _ORIGIN = re.compile(r"https?://[\w.:-]+(?=[/?#]|$)")
-_PLAIN = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[\w.~-]+)+/?")
+_PLAIN = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[\w.~-]++)++/?")
 """A path that needs nothing done to it; most of a portal's links are such."""
 _WHOLE = re.compile(rf"https?://[A-Za-z0-9.-]+{_PLAIN.pattern}")
 _USUAL_PORTS = {"https": ":443", "http": ":80"}

@@ -1,5 +1,6 @@
 import pytest
 
+from sale_sofia.config.reading import PHONES_MOST_PARTS
 from sale_sofia.listings.phones import parse_phone, parse_phones
 
 
@@ -24,3 +25,9 @@ def test_a_phone(printed: str, e164: str | None) -> None:
 def test_numbers_stand_once_in_the_order_printed() -> None:
     texts = ("0888 000 123, 02 425 68 20", "0888000123", "Изпрати запитване")
     assert parse_phones(texts) == ("+359888000123", "+35924256820")
+
+
+def test_only_the_first_parts_of_a_text_are_tried() -> None:
+    parts = ["x"] * (PHONES_MOST_PARTS - 1)
+    assert parse_phones((", ".join([*parts, "0888 000 123"]),)) == ("+359888000123",)
+    assert parse_phones((", ".join([*parts, "x", "0888 000 123"]),)) == ()

@@ -2,6 +2,8 @@
 
 import os
 import time
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -35,13 +37,24 @@ def test_what_grows_with_the_square_is_told_and_what_follows_is_tried_all_the_sa
 
 
 def test_one_that_hangs_or_dies_is_ended_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "GROWTH_LIMIT_SECONDS", 3.0)
+    monkeypatch.setattr(module, "GROWTH_LIMIT_SECONDS", 2.0)
     hangs = Trial("hangs", str, lambda _: time.sleep(60))
     dies = Trial("dies", str, lambda _: os._exit(7))
     assert [one.fault for one in growths([hangs, dies], (1,))] == [
-        "took more than 3 s and was ended",
+        "took more than 2 s and was ended",
         "its process died",
     ]
+
+
+def test_one_bad_moment_is_no_fault(tmp_path: Path) -> None:
+    def die_once(name: str) -> None:
+        if not (tmp_path / name).exists():
+            (tmp_path / name).touch()
+            os._exit(7)
+
+    trials = [Trial(name, str, partial(lambda name, _: die_once(name), name)) for name in "ab"]
+    told = [(one.name, one.fault) for one in growths([*trials, LINEAR], (1,))]
+    assert told == [("a", None), ("b", None), ("linear", None)]
 
 
 def test_times_are_judged_by_growth_and_by_the_megabyte() -> None:
