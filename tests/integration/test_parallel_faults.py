@@ -22,7 +22,6 @@ from parallel_crawls import until
 from parallel_faults import (
     IN_FLIGHT,
     PER_MINUTE,
-    SEED,
     SITE,
     SURROUNDINGS,
     answered,
@@ -47,6 +46,7 @@ from sale_sofia.resilience.redis_client import connect
 from sale_sofia.scraping.dispatching import jobs_message
 from sale_sofia.scraping.jobs import known_job
 from sale_sofia.services.redis_client import connect as sync_redis
+from seeds import SEED
 from windows import excess
 
 PATIENCE_SECONDS = 120

@@ -9,13 +9,13 @@ from parallel_crawls import until
 from parallel_faults import (
     IN_FLIGHT,
     PER_MINUTE,
-    SEED,
     SURROUNDINGS,
     answered,
     begin,
     small_portal,
 )
 from parallel_world import Party, party
+from seeds import SEED
 from windows import excess
 
 OUTAGE_SECONDS = float(os.environ.get("OUTAGE_SECONDS", "8"))

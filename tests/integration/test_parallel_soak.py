@@ -6,9 +6,10 @@ For an hour, with faults, alerts and a dashboard: bench/soak.py.
 import json
 from pathlib import Path
 
-from parallel_faults import SEED, SITE, SURROUNDINGS, begin, small_portal
+from parallel_faults import SITE, SURROUNDINGS, begin, small_portal
 from parallel_soak import crawl_again, measure
 from parallel_world import party
+from seeds import SEED
 
 QUICK = {**SURROUNDINGS, "DOMAIN_RATE_LIMITS": json.dumps({SITE: 6000})}
 CRAWLS = 4
