@@ -196,7 +196,20 @@ def _become(request: Mapping[str, Any]) -> NoReturn:
     os.environ.update(request["environ"])
     sys.argv = [str(COMMAND), *request["arguments"]]
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if _has_portals_of_its_own():
+        _forget_ours()
     sys.exit(importlib.import_module("sale_sofia.cli").main())
+
+
+def _has_portals_of_its_own() -> bool:
+    own = {path.stem for path in Path(os.environ.get("SITES_DIR") or os.devnull).glob("*.yaml")}
+    return not own <= set(importlib.import_module("sale_sofia.websites.registry").AVAILABLE_SITES)
+
+
+def _forget_ours() -> None:
+    """Have all of ours imported anew: AVAILABLE_SITES is what there was when it was imported."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "sale_sofia"]:
+        del sys.modules[name]
 
 
 def _set_streams(paths: Sequence[str]) -> None:
@@ -213,7 +226,7 @@ def _commands() -> Iterator[str]:
 
 
 def _import_all(names: Sequence[str]) -> None:
-    """The libraries, and all commands of ours: none of them looks at its environment when imported."""
+    """The libraries, and all commands of ours: but for SITES_DIR none looks at its environment then."""
     for name in (*names, *_commands()):
         with suppress(ImportError):  # one that is not installed is missed by the command that needs it
             importlib.import_module(name)
