@@ -3,9 +3,11 @@
 import fcntl
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -24,6 +26,8 @@ from windows import excess, fullest
 
 BURIAL_SECONDS = 10.0
 """A dead process may wait so long for its parent to take leave of it."""
+_HARMLESS = {None, "slow"}
+"""Faults of a portal that cost a page no try."""
 SHOWN = 5
 """So many requests of a window, or rows of a job, are shown as evidence."""
 
@@ -72,17 +76,28 @@ def windows_over(
 
 
 def stuck(world: World) -> Iterator[Breach]:
-    """Every job has ended as COMPLETE, and no row of any is open, leased or given up."""
+    """Every job has ended as COMPLETE, and no row of any is open, leased, or given up without its reason."""
     found = world.database.run_read(_jobs_and_rows)
+    excused = given_up(world)
     for job in found[0]:
         if job.state != "COMPLETE":
             yield Breach("stuck", f"{job.id} is {job.state}: {job.error}")
     now = time.time()
-    rows = found[1]
+    rows = [row for row in found[1] if row.url_key not in excused]
     for row in rows[:SHOWN]:
         yield Breach("stuck", _told(row, now))
     if len(rows) > SHOWN:
         yield Breach("stuck", f"and {len(rows) - SHOWN} more rows")
+
+
+def given_up(world: World) -> set[str]:
+    """The keys of pages whose every try the portal itself, by its own log, answered with one of its faults.
+
+    After so many tries such a page fails with its reason: that is a promise too, and no fault of ours.
+    """
+    faults = Counter(urlsplit(row["path"]).path for row in world.requests() if row["fault"] not in _HARMLESS)
+    failed = [row for row in world.database.run_read(_jobs_and_rows)[1] if row.state == "failed"]
+    return {row.url_key for row in failed if faults[urlsplit(row.url).path] >= row.attempts}
 
 
 def _jobs_and_rows(connection: Connection) -> tuple[list[Any], list[Any]]:
@@ -101,6 +116,8 @@ def wrong(world: World) -> Iterator[Breach]:
     """Every advert is there once, as it truly is, with the history of one that never changed."""
     stored = stored_at(world.settings.database_url.get_secret_value(), world.folder)
     found = differences(stored, truth(world.simulator)) | doubled(world.database)
+    excused = {key.partition(":")[2] for key in given_up(world)}
+    found = {advert: how for advert, how in found.items() if advert[1] not in excused or how != "missing"}
     for advert, how in list(found.items())[: 4 * SHOWN]:
         yield Breach("adverts", f"{advert}: {how}")
 
