@@ -24,8 +24,8 @@ demo: setup  ## See it work: two weeks of two simulated portals, then the dashbo
 	@$(BIN)/sale-sofia demo
 
 ifdef FAST
-test: setup  ## Lint, types and all tests; FAST=1: unit and contract tests alone, in under a minute
-	$(PYTEST) tests/unit tests/contract
+test: setup  ## Lint, types and all tests; FAST=1: quick unit and contract tests alone
+	$(PYTEST) -m "not slow" tests/unit tests/contract
 else
 test: lint
 	@$(BIN)/python tests/dependency_audit.py --warn

@@ -95,6 +95,7 @@ def test_only_the_named_command_loses_its_reply(
     assert direct.get("count") == "1"
 
 
+@pytest.mark.slow
 def test_blackhole_keeps_connections_open_and_silent(
     proxy: ChaosProxy, client: redis.Redis, direct: redis.Redis
 ) -> None:
@@ -111,6 +112,7 @@ def test_blackhole_keeps_connections_open_and_silent(
     assert client.set("old", "2")
 
 
+@pytest.mark.slow
 def test_what_was_lost_stays_lost(proxy: ChaosProxy, direct: redis.Redis) -> None:
     others = connections_of(direct)
     with socket.create_connection(("127.0.0.1", proxy.port), SHORT) as half_open:

@@ -40,6 +40,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(target), f"{path}#{anchor}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=of_page)
 def test_every_setting_that_is_quoted_is_there(page: Path) -> None:
     quoted = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)[`=]", page.read_text("utf-8")))

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from parallel_crawls import until
 from sale_sofia.services.processes import born
 from sale_sofia.services.redis_record import read_record
@@ -20,6 +22,7 @@ with team(Path(sys.argv[2]), processes=1) as made:
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_neither_its_processes_nor_its_redis(tmp_path: Path) -> None:
     command = [sys.executable, "-c", RUN, str(Path(__file__).parents[1]), str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as run:

@@ -5,6 +5,8 @@ import re
 import statistics
 from pathlib import Path
 
+import pytest
+
 import sale_sofia
 
 ROOT = Path(sale_sofia.__file__).parent
@@ -53,6 +55,7 @@ def allowed(own: str) -> set[str]:
     return {"simulator"} | set().union(*LAYERS[level + 1 :])
 
 
+@pytest.mark.slow
 def test_imports_go_one_way() -> None:
     upwards = {
         str(path.relative_to(ROOT)): wrong
@@ -84,6 +87,7 @@ def is_docstring(node: ast.stmt) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_functions_are_small() -> None:
     lengths = function_lengths()
     assert statistics.median(lengths) <= 5

@@ -79,6 +79,7 @@ def lookout(tmp_path: Path, store_url: str) -> Iterator[Lookout]:
     db.dispose()
 
 
+@pytest.mark.slow
 def test_what_is_there_when_a_rule_begins_is_learnt_and_not_told(lookout: Lookout) -> None:
     assert lookout.look() == Looked(flats=4)
     assert lookout.look_only() == Looked(), "nothing has changed: nothing is looked at"
@@ -104,6 +105,7 @@ def test_a_rule_that_says_something_else_learns_anew(lookout: Lookout) -> None:
     assert lookout.told() == ["cut old1", "new n2"]
 
 
+@pytest.mark.slow
 def test_joining_and_parting_flats_tells_nothing_again(lookout: Lookout) -> None:
     world = lookout.world
     lookout.look()
@@ -126,6 +128,7 @@ def test_joining_and_parting_flats_tells_nothing_again(lookout: Lookout) -> None
     assert lookout.look(1).items == 0
 
 
+@pytest.mark.slow
 def test_a_flat_joined_to_one_that_did_not_fit_is_not_new_again(lookout: Lookout) -> None:
     world = lookout.world
     world.seen("dear", 301)
@@ -181,6 +184,7 @@ def test_a_portal_whose_pages_changed_is_held_back(lookout: Lookout) -> None:
     assert sorted(lookout.told())[2:] == ["new n1", "new n2"]
 
 
+@pytest.mark.slow
 def test_an_advert_that_no_run_has_read_right_is_told_when_one_has(lookout: Lookout) -> None:
     """Also where its portal is fine again: the run that ended the incident did not open it."""
     world = lookout.world
@@ -302,6 +306,7 @@ def test_quiet_hours_hold_back_what_is_not_urgent(lookout: Lookout) -> None:
     assert entry.not_before > lookout.world.now
 
 
+@pytest.mark.slow
 def test_two_looks_at_once_tell_it_once(lookout: Lookout) -> None:
     lookout.look()
     lookout.world.now += DAY
@@ -322,6 +327,7 @@ def test_two_looks_at_once_tell_it_once(lookout: Lookout) -> None:
     assert sorted(lookout.told()) == [f"new n{number}" for number in range(5)]
 
 
+@pytest.mark.slow
 def test_a_rule_of_a_profile_tells_by_score(tmp_path: Path) -> None:
     db = Database(f"sqlite:///{tmp_path / 'sale_sofia.db'}", busy_timeout_seconds=30, busy_retries=3)
     from sale_sofia.data.migrate import initialize_database  # noqa: PLC0415 - only here

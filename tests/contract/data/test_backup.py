@@ -45,6 +45,7 @@ def unpacked(path: Path, folder: Path) -> dict[str, bytes]:
     return files_in(folder)
 
 
+@pytest.mark.slow
 def test_it_holds_what_it_should_and_nothing_else(tmp_path: Path) -> None:
     data = tmp_path / "data"
     db = filled(data)
@@ -97,6 +98,7 @@ def test_site_files_of_the_users_own_are_in_it(tmp_path: Path) -> None:
     db.dispose()
 
 
+@pytest.mark.slow
 def test_a_server_is_backed_up_too(tmp_path: Path, postgres_url: str) -> None:
     data, source = tmp_path / "data", filled(tmp_path / "data")
     server = opened(postgres_url)

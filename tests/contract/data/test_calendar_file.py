@@ -67,6 +67,7 @@ def test_a_viewing_reads_back_as_it_was_written() -> None:
     assert told["DESCRIPTION"] == r"Агент: Иванова\nпитай\\виж"
 
 
+@pytest.mark.slow
 @given(TEXTS, TEXTS)
 @example("я" * 200, "x" * 74 + "🏠" * 30)
 @example("a\\", ";,\\;\\,\n\\n")

@@ -63,6 +63,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copying_rows, "COPY_ROWS_AT_ONCE", 7)
 
 
+@pytest.mark.slow
 def test_every_value_comes_to_a_server_and_back(source: Database, postgres_url: str, tmp_path: Path) -> None:
     with closing(opened(postgres_url)) as server, sqlite(tmp_path / "back.db") as back:
         copied = copy_database(source, server)
@@ -81,6 +82,7 @@ def nulls(connection: Connection) -> tuple[int, int]:
     return sum(map(connection.scalar, nothing)), sum(map(connection.scalar, null))
 
 
+@pytest.mark.slow
 def test_no_value_and_a_null_of_json_stay_two_things(source: Database, postgres_url: str) -> None:
     with closing(opened(postgres_url)) as server:
         copy_database(source, server)
@@ -89,6 +91,7 @@ def test_no_value_and_a_null_of_json_stay_two_things(source: Database, postgres_
         assert min(found) > 0
 
 
+@pytest.mark.slow
 def test_a_whole_number_with_a_point_in_json_goes_to_a_server_and_comes_back(
     source: Database, postgres_url: str, tmp_path: Path
 ) -> None:
@@ -101,6 +104,7 @@ def test_a_whole_number_with_a_point_in_json_goes_to_a_server_and_comes_back(
         assert back.run_read(lambda c: [tuple(row) for row in c.execute(values)]) == [(171_000, 169_500.5)]
 
 
+@pytest.mark.slow
 def test_the_server_knows_what_it_holds(source: Database, postgres_url: str) -> None:
     told = text("SELECT relname FROM pg_class WHERE reltuples = :rows AND relkind = 'r'")
     with closing(opened(postgres_url)) as server:
@@ -109,6 +113,7 @@ def test_the_server_knows_what_it_holds(source: Database, postgres_url: str) -> 
     assert {table.name for table in all_tables()} <= known
 
 
+@pytest.mark.slow
 def test_the_next_row_gets_a_number_of_its_own(source: Database, postgres_url: str) -> None:
     advert = Listing(site="imot.bg", external_id="new", url="https://example.org/1")
     with closing(opened(postgres_url)) as server:
@@ -122,6 +127,7 @@ def test_the_next_row_gets_a_number_of_its_own(source: Database, postgres_url: s
     assert number == 3 * ROWS + 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_batches")
 @pytest.mark.parametrize("changed", [False, True], ids=["as it was", "changed meanwhile"])
 def test_a_copy_goes_on_where_it_was_stopped(
@@ -153,6 +159,7 @@ def stopping_after(steps: int) -> Callable[[str, int], None]:
     return progress
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_batches")
 def test_what_was_copied_is_not_copied_again(source: Database, tmp_path: Path) -> None:
     told: list[int] = []
@@ -174,6 +181,7 @@ def test_a_target_that_somebody_writes_to_is_found_out(source: Database, tmp_pat
         copy_database(source, target, disturb)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["source.db", "link.db"])
 def test_a_database_is_not_copied_into_itself(source: Database, tmp_path: Path, link: str) -> None:
     (tmp_path / "link.db").symlink_to(tmp_path / "source.db")
@@ -197,6 +205,7 @@ def test_a_target_with_data_is_left_alone(source: Database, tmp_path: Path) -> N
         assert contents(target) == before
 
 
+@pytest.mark.slow
 def test_an_unfinished_copy_of_another_source_is_left_alone(source: Database, tmp_path: Path) -> None:
     with sqlite(tmp_path / "other.db", rows=2) as other, sqlite(tmp_path / "target.db") as target:
         with pytest.raises(KeyboardInterrupt):
@@ -234,6 +243,7 @@ def test_a_row_that_the_server_does_not_take_is_named(source: Database, postgres
         copy_database(source, server)
 
 
+@pytest.mark.slow
 def test_all_tables_are_of_one_moment(source: Database, tmp_path: Path) -> None:
     before = contents(source)
 

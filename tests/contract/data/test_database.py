@@ -120,6 +120,7 @@ def test_a_writer_holds_the_lock_from_its_first_moment(tmp_path: Path) -> None:
         idle.execute(select(jobs))
 
 
+@pytest.mark.slow
 def test_many_threads_share_one_database_object(db: Database) -> None:
     db.run_write(add_job)
     faults: list[BaseException] = []

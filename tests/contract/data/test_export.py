@@ -95,6 +95,7 @@ def from_parquet(path: Path) -> list[str]:
     return [Listing.model_validate(row).model_dump_json() for row in table.to_pylist()]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(DIFFERENT)
 def test_the_export_holds_every_advert_by_value(db: Database, folder: Path, adverts: list[Listing]) -> None:
@@ -104,6 +105,7 @@ def test_the_export_holds_every_advert_by_value(db: Database, folder: Path, adve
         assert load(folder / name) == in_stored_order(adverts)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(DIFFERENT)
 def test_a_csv_holds_every_advert_but_knows_no_empty_text(

@@ -117,6 +117,7 @@ def test_a_full_disk(small_disk: Path) -> None:
     db.dispose()
 
 
+@pytest.mark.slow
 def test_a_disk_without_room_for_a_database(small_disk: Path) -> None:
     room = os.statvfs(small_disk)
     (small_disk / "ballast").write_bytes(b"x" * room.f_bavail * room.f_bsize)

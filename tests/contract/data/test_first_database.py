@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
@@ -19,6 +20,7 @@ from sale_sofia.data.migrate import HEAD, check, current_revision, initialize_da
 STEPS = Path(migrations.__file__ or "").parent
 
 
+@pytest.mark.slow
 def test_the_command_keeps_every_value(tmp_path: Path) -> None:
     file = tmp_path / "sale_sofia.db"
     before = make_first_database(file)

@@ -56,6 +56,7 @@ def db(module_store_url: str) -> Iterator[Database]:
     made.dispose()
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 @given(orders(), st.integers(1, 5))
 def test_any_order_and_repetition_gives_the_same_history(

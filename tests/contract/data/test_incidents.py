@@ -72,6 +72,7 @@ def test_closed_is_closed_once_and_the_next_is_a_new_one(db: Database) -> None:
         assert rows(connection, incidents, "opened_at", "closed_at") == [(1.0, 5.0), (8.0, 9.0)]
 
 
+@pytest.mark.slow
 def test_ten_processes_at_once_open_one(db: Database, store_url: str) -> None:
     seen = at_once(open_many, [(store_url, worker, 20) for worker in range(10)])
     assert seen == [{1}] * 10

@@ -55,6 +55,7 @@ def history(db: Database) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
         return changes, rows(connection, price_points, "price_eur", "price_bgn", "vat", "seen_at")
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(any_listings())
 def test_what_was_saved_is_loaded(db: Database, listing: Listing) -> None:
@@ -193,6 +194,7 @@ FEW = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.lists(FEW, max_size=6), max_size=3))
 def test_a_batch_stores_what_one_by_one_stores(db: Database, batches: list[list[Sighting]]) -> None:

@@ -26,6 +26,7 @@ def db(empty_store_url: str) -> Iterator[Database]:
     made.dispose()
 
 
+@pytest.mark.slow
 def test_the_steps_from_nothing_make_exactly_the_schema(db: Database) -> None:
     assert current_revision(db) is None
     initialize_database(db)
@@ -75,6 +76,7 @@ def test_a_newer_database_is_left_alone(db: Database) -> None:
     assert current_revision(db) == "0999_later"
 
 
+@pytest.mark.slow
 def test_a_step_that_fails_leaves_nothing_and_is_named(db: Database) -> None:
     db.prepare()
     with db.write() as connection:
@@ -127,6 +129,7 @@ def test_a_current_database_is_recognised_without_alembic(tmp_path: Path) -> Non
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("harm", "complaint"),
     [

@@ -17,6 +17,7 @@ from sale_sofia.data.migrate import HEAD, check
 from sale_sofia.data.schema import listing_changes, listings, price_points
 
 
+@pytest.mark.slow
 def test_ten_processes_initialise_at_once(empty_store_url: str) -> None:
     assert at_once(initialize, [(empty_store_url,)] * 10) == [HEAD] * 10
     db = ready_database(empty_store_url)
@@ -26,6 +27,7 @@ def test_ten_processes_initialise_at_once(empty_store_url: str) -> None:
     db.dispose()
 
 
+@pytest.mark.slow
 def test_eight_processes_save_the_same_adverts_and_lose_no_change(store_url: str) -> None:
     db = ready_database(store_url)
     workers, saves, adverts = 8, 60, 20

@@ -90,6 +90,7 @@ def states_of(connection: Connection, job_id: str) -> dict[str, int]:
     return {row[0]: row[1] for row in connection.execute(found.group_by(frontier.c.state))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_once", [1, 4, 1000])
 def test_pages_of_jobs_that_ended_long_ago_become_numbers(db: Database, at_once: int) -> None:
     with db.write() as connection:
@@ -133,6 +134,7 @@ def _put_old_job(db: Database, adverts: int) -> Any:  # noqa: ANN401 - what is s
         return what_is_said(connection, "old")
 
 
+@pytest.mark.slow
 def test_two_that_prune_at_once_count_every_page_once(db: Database, store_url: str) -> None:
     before = _put_old_job(db, adverts=200)
     assert sum(at_once(prune_one_by_one, [(store_url, LIMIT)] * 2)) == 201

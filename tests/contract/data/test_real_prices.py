@@ -34,6 +34,7 @@ def real_prices() -> dict[str, Prices]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PRICES.exists(), reason="the real prices (../shared/data) are not here")
 def test_the_price_points_are_the_changes_of_the_data(tmp_path: Path) -> None:
     db = ready_database(tmp_path / "x.db")

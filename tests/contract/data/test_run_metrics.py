@@ -73,6 +73,7 @@ def upgrade_to(connection: Connection, revision: str) -> None:
     command.upgrade(config, revision)
 
 
+@pytest.mark.slow
 def test_an_older_database_gets_the_tables_and_keeps_what_it_has(empty_store_url: str) -> None:
     db = database(empty_store_url)
     db.prepare()

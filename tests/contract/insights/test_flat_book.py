@@ -58,6 +58,7 @@ def refreshed(database: Database, book: FlatBook) -> dict[int, Flat]:
     return dict(book.flats)
 
 
+@pytest.mark.slow
 def test_every_kind_of_change_is_noticed_and_nothing_else_is_read(
     database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

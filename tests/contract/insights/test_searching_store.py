@@ -121,6 +121,7 @@ def queries(rng: Random) -> Iterator[dict[str, Any]]:
         yield {field: rng.choice(QUERIES[field]) for field in fields}
 
 
+@pytest.mark.slow
 def test_the_database_leaves_out_nothing_and_lets_nothing_in(world: Database) -> None:
     differing, sizes, every = {}, [], EveryFlat(world)
     for conditions in queries(Random(SEED)):

@@ -61,6 +61,7 @@ def test_sums_only_grow_and_late_counts_are_not_missed(db: Database) -> None:
     assert requests(RunTotals(), db, later) == {"ok": 15, "blocked": 2}
 
 
+@pytest.mark.slow
 def test_runs_of_long_ago_are_read_once(db: Database) -> None:
     for number in range(3):
         make_run(db, f"old{number}")

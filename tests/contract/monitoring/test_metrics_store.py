@@ -119,6 +119,7 @@ def test_a_tick_flushes_when_it_is_time_and_forgives_the_database(store_url: str
     one.database.dispose()
 
 
+@pytest.mark.slow
 def test_eight_processes_at_once_lose_nothing_and_count_nothing_twice(db: Database, store_url: str) -> None:
     workers, flushes = 8, 6
     at_once(flush_many, [(store_url, worker, flushes) for worker in range(workers)])
@@ -134,6 +135,7 @@ def test_eight_processes_at_once_lose_nothing_and_count_nothing_twice(db: Databa
     assert len(str(row.counters)) < 4000
 
 
+@pytest.mark.slow
 def test_only_the_last_writers_are_remembered(db: Database) -> None:
     for number in range(METRICS_WRITERS_MAX + 5):
         one = flusher(db, f"w{number}")

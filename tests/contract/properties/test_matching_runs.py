@@ -32,6 +32,7 @@ def property_of(database: Database, name: str) -> int:
         return resolve(connection, ids_of(database)[name])
 
 
+@pytest.mark.slow
 def test_matching_after_each_crawl_is_matching_everything(store_url: str) -> None:
     matching = new_matching(store_url)
     given_ = noisy(240)
@@ -75,6 +76,7 @@ def two_databases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Pro
         one.database.dispose()
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(given_=st.lists(few, min_size=2, max_size=7), data=st.data())
 def test_in_whatever_order_adverts_come_and_change_the_properties_are_the_same(
@@ -165,6 +167,7 @@ def test_other_rules_match_everything_anew(tmp_path: Path) -> None:
     assert matching.match_new().adverts == 0
 
 
+@pytest.mark.slow
 def test_several_at_once_do_what_one_does(store_url: str) -> None:
     matching = new_matching(store_url)
     save(matching.database, noisy(60))

@@ -122,6 +122,7 @@ def nearly(row: DomainStats) -> tuple[Any, ...]:
     return tuple(round(one, 9) if isinstance(one, float) else one for one in values)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("redis_server")
 def test_memory_and_redis_never_differ() -> None:
     run_state_machine_as_test(PoolPair, settings=settings(max_examples=25, stateful_step_count=40))

@@ -255,10 +255,12 @@ def run(machine: type[Pair], other: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_parts_agree_in_every_history() -> None:
     run(PartsPair, "redis")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", sorted(GATE_BACKENDS.keys() - {"memory"}))
 def test_the_gates_agree_in_every_history(other: str) -> None:
     run(GatePair, other)

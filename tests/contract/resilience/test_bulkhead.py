@@ -1,5 +1,7 @@
 import asyncio
 
+import pytest
+
 from contract.resilience.backends import Backend
 from sale_sofia.resilience.bulkhead import Bulkhead, Place, holding
 
@@ -106,6 +108,7 @@ def test_who_asks_twice_under_one_name_holds_one_place(backend: Backend) -> None
     assert [hall.enter(0.0) is None, hall.enter(0.0) is None] == [False, True]
 
 
+@pytest.mark.slow
 def test_holding_keeps_the_place_past_its_lease_and_gives_it_back(backend: Backend) -> None:
     bulkhead = backend.bulkhead(0.6)
 

@@ -98,6 +98,7 @@ class BreakerHistory(RuleBasedStateMachine):
         self.backend.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
 def test_no_history_breaks_the_breaker(backend: str) -> None:
     history = type("History", (BreakerHistory,), {"kind": backend})

@@ -70,6 +70,7 @@ FAULTS: dict[str, Callable[[ChaosProxy], None]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("settings", [BOTH, ONLY_RATES, ONLY_BREAKER], ids=["both", "rates", "breaker"])
 def test_requests_go_on_without_redis_and_with_it_again(
@@ -97,6 +98,7 @@ def test_requests_go_on_without_redis_and_with_it_again(
     assert changes == ["shared_gate_lost", "shared_gate_back"]
 
 
+@pytest.mark.slow
 def test_a_silent_redis_is_not_waited_for_by_every_request(proxied: Proxied) -> None:
     proxy, url = proxied
 
@@ -241,6 +243,7 @@ def test_a_long_request_is_kept_by_the_gate_that_admitted_it(proxied: Proxied) -
     assert asyncio.run(story()) == [True, False, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_sleeper_that_cannot_ask_whether_it_may_go_stays(proxied: Proxied, fault: str) -> None:
     proxy, url = proxied

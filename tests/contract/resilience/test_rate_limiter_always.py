@@ -65,6 +65,7 @@ class LimiterHistory(RuleBasedStateMachine):
         self.backend.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
 def test_no_history_is_faster_than_the_rate(backend: str) -> None:
     history = type("History", (LimiterHistory,), {"kind": backend})

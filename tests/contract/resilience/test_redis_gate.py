@@ -219,6 +219,7 @@ def test_the_places_and_the_probe_of_the_dead_come_back(redis_url: str) -> None:
     assert probe
 
 
+@pytest.mark.slow
 def test_a_request_keeps_its_place_and_its_probe_however_long_it_takes(redis_url: str) -> None:
     async def story() -> tuple[list[Admission | Refusal], CircuitState]:
         gate, other = (made(redis_url, per_minute=FAST, limit=1, lease=0.6) for _ in range(2))

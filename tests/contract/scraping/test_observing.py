@@ -90,6 +90,7 @@ def test_pages_that_cannot_be_read_are_counted_by_their_reason(connection: Conne
     assert counts.puzzle == Example(SEARCH.url, "b" * 64)
 
 
+@pytest.mark.slow
 def test_many_processes_count_every_page_once(db: Database, store_url: str) -> None:
     at_once(count_some, [(store_url, number * 20, 20) for number in range(4)])
     with db.read() as connection:

@@ -147,6 +147,7 @@ ALL = tuple(range(1, 13))
 WITHOUT_12 = ALL[:-1]
 
 
+@pytest.mark.slow
 def test_gone_is_what_two_complete_sweeps_and_its_own_page_do_not_show(world: World) -> None:
     world.sweep(ALL)
     del world.prices[12]
@@ -161,6 +162,7 @@ def test_gone_is_what_two_complete_sweeps_and_its_own_page_do_not_show(world: Wo
     assert (world.opened, world.last().gone) == ([], 0)
 
 
+@pytest.mark.slow
 def test_an_advert_whose_page_is_there_is_not_gone(world: World) -> None:
     world.sweep(ALL)
     for _ in range(2):
@@ -171,6 +173,7 @@ def test_an_advert_whose_page_is_there_is_not_gone(world: World) -> None:
     assert world.gone() == {}
 
 
+@pytest.mark.slow
 def test_an_advert_whose_page_cannot_be_had_is_not_gone_but_asked_again(world: World) -> None:
     world.sweep(ALL)
     del world.prices[12]
@@ -183,6 +186,7 @@ def test_an_advert_whose_page_cannot_be_had_is_not_gone_but_asked_again(world: W
     assert world.gone() == {12: 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
@@ -206,6 +210,7 @@ def test_a_sweep_that_is_not_complete_says_nothing(world: World, how: dict[str, 
     assert world.gone() == {12: 5}
 
 
+@pytest.mark.slow
 def test_a_collapse_stops_delisting_and_is_an_incident(world: World) -> None:
     for _ in range(2):
         world.sweep(ALL)
@@ -218,6 +223,7 @@ def test_a_collapse_stops_delisting_and_is_an_incident(world: World) -> None:
         assert [one.kind for one in open_incidents(connection)] == [IncidentKind.COLLAPSE]
 
 
+@pytest.mark.slow
 def test_an_open_drift_stops_delisting(world: World) -> None:
     world.sweep(ALL)
     del world.prices[12]
@@ -231,6 +237,7 @@ def test_an_open_drift_stops_delisting(world: World) -> None:
     assert world.last().reason == "drift_fill: fields are missing"
 
 
+@pytest.mark.slow
 def test_a_sweep_of_other_searches_says_nothing(world: World) -> None:
     world.sweep(ALL)
     del world.prices[12]
@@ -242,6 +249,7 @@ def test_a_sweep_of_other_searches_says_nothing(world: World) -> None:
     assert world.gone() == {12: 5}
 
 
+@pytest.mark.slow
 def test_where_searches_are_a_window_only_the_page_itself_decides(world: World) -> None:
     world = replace(world, site="bazar.bg")
     world.sweep(ALL)

@@ -35,6 +35,7 @@ def test_the_corpus_is_wide() -> None:
     assert {case.kind for case in CHALLENGES} == {*get_args(BlockKind)} - {"redirect"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CHALLENGES, ids=of)
 @pytest.mark.parametrize("change", ["upper", "lower", "byte order mark", "blank lines", "cut off"])
 def test_a_challenge_is_known_in_any_dress(case: Case, change: str) -> None:

@@ -100,6 +100,7 @@ def test_a_body_that_drips_is_left_at_the_deadline() -> None:
     assert 0.29 < seconds_until_timeout([head] + [b"x"] * 400, pause=0.1) < 20
 
 
+@pytest.mark.slow
 def test_redirects_share_one_deadline() -> None:
     async def slowly(asked: web.BaseRequest) -> web.StreamResponse:
         await asyncio.sleep(0.2)

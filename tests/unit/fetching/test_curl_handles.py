@@ -144,6 +144,7 @@ def test_an_unknown_browser_is_named() -> None:
         asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_a_handle_is_used_again_and_only_so_many_are_kept() -> None:
     async def run() -> tuple[int, int]:
         async with portal(cookie_portal) as log:

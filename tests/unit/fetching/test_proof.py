@@ -92,6 +92,7 @@ def test_pages_of_the_other_portals_are_good_and_proven(site: str) -> None:
         assert is_proven(bare, PROOF[site]), page.path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", PROOF)
 @pytest.mark.parametrize("case", CHALLENGES, ids=lambda case: case.name)
 def test_no_challenge_is_proven(site: str, case: Case) -> None:

@@ -82,6 +82,7 @@ def weeks_of(market: Market) -> dict[tuple[str | None, str | None, int], Week]:
     }
 
 
+@pytest.mark.slow
 def test_the_world_has_what_the_figures_are_about(market: Market) -> None:
     whole = market.cells[Cell(None, None)]
     assert whole.stock > 60
@@ -136,6 +137,7 @@ def test_new_and_gone(market: Market, ask: Ask) -> None:
     assert city.gone_per_week == pytest.approx(statistics.fmean(row[1] for row in told))
 
 
+@pytest.mark.slow
 def test_days_on_market_are_those_of_lifelines(market: Market, ask: Ask) -> None:
     stays = defaultdict(list)
     for place, kind, days, gone in ask(sql.STAYS):

@@ -138,6 +138,7 @@ HIDEABLE: dict[str, Any] = {
 """Facts by themselves. Others are read together: that a flat is new says that VAT may be due, and so on."""
 
 
+@pytest.mark.slow
 @given(facts=ANY)
 def test_a_score_is_from_0_to_5_and_never_more_than_is_known(facts: dict[str, Any]) -> None:
     found = score(flat(**facts), EVERY_CONDITION)

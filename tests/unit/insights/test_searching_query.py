@@ -80,6 +80,7 @@ def queries(draw: st.DrawFn) -> SearchQuery:
     return SearchQuery.of(chosen)
 
 
+@pytest.mark.slow
 @given(queries())
 def test_a_query_survives_an_address(query: SearchQuery) -> None:
     params = query.to_params()

@@ -58,6 +58,7 @@ def models(database: Database) -> list[Any]:
         return list(connection.execute(select(valuation_models).order_by(valuation_models.c.made_at)))
 
 
+@pytest.mark.slow
 def test_a_stored_property_is_valued(database: Database, settings: Settings) -> None:
     found = value_property(database, settings, 7)
     told = found.as_json()
@@ -89,6 +90,7 @@ def test_the_error_is_stored_with_the_model(database: Database, settings: Settin
     assert 0.7 < row.report["error"]["coverage"] < 0.9
 
 
+@pytest.mark.slow
 def test_the_stored_model_answers_as_the_fitted_one(database: Database, settings: Settings) -> None:
     fitted = value_property(database, settings, 9, refit=True)
     made = len(models(database))
@@ -115,6 +117,7 @@ def test_a_file_that_the_database_does_not_know_is_not_read(database: Database, 
     assert stored(database, settings) is not None
 
 
+@pytest.mark.slow
 def test_a_model_of_another_form_or_too_old_is_fitted_anew(database: Database, settings: Settings) -> None:
     made_at = current_model(database, settings).made_at
     assert stored(database, settings, made_at - 1) is not None

@@ -53,6 +53,7 @@ def test_weighted_quantiles() -> None:
     assert heavy[1] == 2.0
 
 
+@pytest.mark.slow
 def test_the_error_is_near_what_chance_leaves_and_the_interval_holds_its_share(judged: Judged) -> None:
     """The prices were made with a noise whose median is 8 %."""
     assert judged.error.flats == len(FLATS)
@@ -72,6 +73,7 @@ def test_the_same_flats_give_the_same_forest(judged: Judged) -> None:
         assert (again.arrays()[name] == values).all()
 
 
+@pytest.mark.slow
 def test_no_flat_is_explained_by_its_own_price(judged: Judged) -> None:
     """Whatever is asked for it, the middle and those it is compared with stay the same."""
     dear = replace(FLAT, price_eur=(FLAT.price_eur or 0) * 3)
@@ -91,6 +93,7 @@ def test_folds_are_by_flat_and_about_as_large() -> None:
     assert np.bincount(folds, minlength=FOLDS).min() > 900
 
 
+@pytest.mark.slow
 def test_whole_neighbourhoods_can_be_left_out() -> None:
     apart = judge_apart(FLATS, neighbourhood_of)
     assert apart is not None

@@ -74,6 +74,7 @@ def test_a_family_id_holds_the_second_of_publication() -> None:
     assert family_created("1b000000000191002") is None, "the year 1970"
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 def test_any_text_is_read_without_an_error(text: str) -> None:
     moment = parse_moment(text)

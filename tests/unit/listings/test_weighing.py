@@ -15,6 +15,7 @@ SLOW_SECONDS = 2.0
 """Of computing: refused, or parsed in less."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", HTML)
 def test_no_shape_takes_long(shape: str) -> None:
     body = page(shape, SIZE)

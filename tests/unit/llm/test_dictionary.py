@@ -105,6 +105,7 @@ noise = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(noise)
 def test_no_text_upsets_it_and_every_quote_is_in_the_text(text: str) -> None:
@@ -127,6 +128,7 @@ SHAPES: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_time_grows_with_the_text_and_not_faster(shape: str) -> None:
     """Eight times the text takes eight times the time; if each word looked at all others, sixty-four."""

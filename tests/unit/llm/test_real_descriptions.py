@@ -50,6 +50,7 @@ def test_labels_made_by_hand() -> None:
     assert [row for row in rows if row[0] in POLAR and None not in row[1:] and not same(*row[1:])] == []
 
 
+@pytest.mark.slow
 @needs_real_descriptions
 def test_what_portals_print_beside_the_text() -> None:
     agreed: Counter[str] = Counter()

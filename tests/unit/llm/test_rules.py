@@ -36,6 +36,7 @@ def test_a_rule_speaks_in_its_example(shown: Shown) -> None:
     assert value_of(shown.example, shown.field) == shown.gives
 
 
+@pytest.mark.slow
 @by_name
 def test_a_rule_is_silent_in_its_counter_example(shown: Shown) -> None:
     assert value_of(shown.counter, shown.field) != shown.gives

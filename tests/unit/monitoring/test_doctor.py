@@ -126,6 +126,7 @@ def test_dependency_of_another_version(
     assert (check.ok, check.detail, check.advice) == (not wanted, detail, REINSTALL if wanted else None)
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_to_learn_its_version(settings: Settings) -> None:
     program = (
         "import sys; from sale_sofia.monitoring.doctor import run_checks; print(len(run_checks()), *sorted("

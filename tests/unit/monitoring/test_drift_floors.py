@@ -100,6 +100,7 @@ def test_of_several_fields_that_tell_it_the_one_read_least_is_named() -> None:
     assert sound == ["listing.price", "listing.offer", "listing.rooms"]  # whichever was named is as usual
 
 
+@pytest.mark.slow
 def test_a_portal_just_at_its_floor_is_found_hardly_ever() -> None:
     rng = random.Random(20)
     runs = [

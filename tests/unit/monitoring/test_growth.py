@@ -28,6 +28,7 @@ LINEAR = Trial("linear", lambda size: size, lambda size: work(size * 100))
 SQUARE = Trial("square", lambda size: size, lambda size: work(size * size // 100))
 
 
+@pytest.mark.slow
 def test_what_grows_with_the_square_is_told_and_what_follows_is_tried_all_the_same() -> None:
     square, linear = growths([SQUARE, LINEAR], (20_000, 40_000, 80_000))
     assert square.fault is not None
@@ -36,6 +37,7 @@ def test_what_grows_with_the_square_is_told_and_what_follows_is_tried_all_the_sa
     assert list(linear.seconds) == [20_000, 40_000, 80_000]
 
 
+@pytest.mark.slow
 def test_one_that_hangs_or_dies_is_ended_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "GROWTH_LIMIT_SECONDS", 2.0)
     hangs = Trial("hangs", str, lambda _: time.sleep(60))
@@ -76,12 +78,14 @@ def test_a_selector_becomes_an_element_that_it_finds() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", AVAILABLE_SITES)
 def test_no_pattern_of_a_shipped_site_file_is_slow(site: str) -> None:
     slow = {one.name: one.fault for one in growths(list(pattern_trials(get_scraper(site).config)), SMALL)}
     assert {name: fault for name, fault in slow.items() if fault} == {}
 
 
+@pytest.mark.slow
 def test_no_reader_is_slow() -> None:
     chosen = [trial for trial in reader_trials() if trial.name.startswith(WHOLE)]
     assert len(chosen) > 100

@@ -134,8 +134,8 @@ def test_a_job_that_waits_for_a_later_moment_is_that_of_its_last_lane(
     now = time.time() + 60
     claim = partial(frontier.claim, job_id=job_id, owner=last, count=1, now=now, lease_seconds=30)
     (claimed,) = database.run_write(claim)
-    later = [(claimed, now + 600, "its circuit is open", True)]
-    database.run_write(partial(frontier.postpone, later=later))
+    later = [(claimed, 600.0, "its circuit is open", True)]
+    database.run_write(partial(frontier.postpone, later=later, now=now))
     assert (running(database, now + 599) == job_id) is is_run
     assert running(database, now + 601) is None
 
@@ -163,6 +163,7 @@ def test_a_local_runner_keeps_the_workers_away(settings: Settings, database: Dat
     assert job(database, job_id).runner == CELERY
 
 
+@pytest.mark.slow
 def test_a_local_runner_does_not_touch_a_job_of_the_workers(settings: Settings, database: Database) -> None:
     job_id = plan_for_workers(settings, database, PLAN)
     lease(database, job_id, "elsewhere|1|x", time.time())

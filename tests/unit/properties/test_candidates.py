@@ -72,6 +72,7 @@ def test_all_that_are_alike_under_a_key_are_found_and_no_others(given_: list[Lis
     assert pairs(adverts_of(given_)) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", [400, 2])
 def test_a_part_finds_what_the_whole_finds_of_it(monkeypatch: pytest.MonkeyPatch, cap: int) -> None:
     monkeypatch.setattr(candidates, "WINDOW_CAP", cap)

@@ -69,6 +69,7 @@ def test_what_is_said_of_the_joined_one_is_whole(matching: PropertyMatching) -> 
         assert (now.status, now.decision, now.reason) == ("contacted", None, None)
 
 
+@pytest.mark.slow
 def test_parted_each_has_its_own_again(matching: PropertyMatching) -> None:
     with matching.database.write() as connection:
         mark(connection, 1, "rejected", EARLY, reason="тъмно")

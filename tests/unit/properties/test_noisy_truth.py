@@ -61,6 +61,7 @@ def _alike(one: set[tuple[str, ...]], two: set[tuple[str, ...]]) -> float:
     return len(one & two) / len(one | two)
 
 
+@pytest.mark.slow
 def test_on_the_noisy_truth_few_pairs_are_wrong_and_few_are_missed(noisy: NoisyAdverts) -> None:
     adverts = Adverts.of(range(COUNT), PropertyFingerprinter(SECRET).fingerprints(noisy.rows()))
     matched = matcher().match(adverts)
@@ -71,6 +72,7 @@ def test_on_the_noisy_truth_few_pairs_are_wrong_and_few_are_missed(noisy: NoisyA
     assert not Comparison(adverts, one, two).at("floor", "other").any()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="the real adverts (../shared/data) are not here")
 def test_on_real_adverts_more_pairs_than_the_strict_rule_and_no_more_conflicts(
     tmp_path: Path,

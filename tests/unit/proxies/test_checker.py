@@ -63,6 +63,7 @@ async def check_fleet(world: FleetWorld, checker: Checker) -> dict[str, list[Fin
     return found
 
 
+@pytest.mark.slow
 def test_every_kind_is_called_by_its_right_name(certificates: Certificates) -> None:
     async def scenario() -> dict[str, list[Finding]]:
         kinds = dict.fromkeys([kind for kind in KINDS if kind != "flaky"], 3)

@@ -174,6 +174,7 @@ async def longest_wait() -> float:
     return longest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
 @pytest.mark.parametrize("told", ANSWERS)

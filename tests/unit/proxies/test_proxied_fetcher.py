@@ -164,6 +164,7 @@ def test_what_the_portal_itself_answers_costs_nothing(certificates: Certificates
     assert row.ready_in_seconds == pytest.approx(7.0 if status == 429 else 0.0, abs=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [one for one in KINDS if one != "own_exit"])
 def test_no_fault_makes_anything_go_directly(certificates: Certificates, kind: str) -> None:
     async def scenario() -> set[str]:

@@ -59,6 +59,7 @@ def refresher(world: FleetWorld, pool: RedisProxyPool, folder: Path, **more: Any
     return Refresher(pool=pool, sources=[Source(str(folder / "list"))], open_checker=open_checker, at_once=64)
 
 
+@pytest.mark.slow
 def test_a_refresh_brings_what_is_usable_and_nothing_else(certificates: Certificates, tmp_path: Path) -> None:
     kinds = {"good": 3, "socks5": 1, "dead": 9, "self_signed": 2, "injecting": 1, "hang": 2}
 
@@ -78,6 +79,7 @@ def test_a_refresh_brings_what_is_usable_and_nothing_else(certificates: Certific
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_proxies_can_be_had_one_by_one(certificates: Certificates, tmp_path: Path) -> None:
     """The good ones are ready long before the silent ones are given up."""
 

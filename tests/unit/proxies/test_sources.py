@@ -112,6 +112,7 @@ def test_one_proxy_is_a_source_too() -> None:
 MANY = 100_000
 
 
+@pytest.mark.slow
 def test_many_lines_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
     with (tmp_path / "list").open("w") as file:
         for number in range(MANY):
@@ -206,6 +207,7 @@ def test_a_list_from_outside_names_nothing_inside(monkeypatch: pytest.MonkeyPatc
     assert "private address" in count.shown[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["<" * 3_000_000, "<" + "a" * 3_000_000, "<" + "a:" * 1_500_000])
 def test_a_page_made_to_be_searched_for_ever_is_read_once(tmp_path: Path, text: str) -> None:
     (tmp_path / "list").write_text(text + " 1.2.3.4:80")

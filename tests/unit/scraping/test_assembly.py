@@ -4,6 +4,7 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
+import pytest
 from aiohttp import web
 
 from ready_files import put_ready_file
@@ -53,6 +54,7 @@ def test_a_job_under_way_keeps_its_pages_while_robots_txt_cannot_be_had(tmp_path
     )
 
 
+@pytest.mark.slow
 def test_a_job_that_has_asked_for_nothing_yet_ends_at_once(tmp_path: Path) -> None:
     report, counts, asked = crawled(tmp_path, requests_before=0)
     assert (report.state, counts.pending, counts.failed, asked) == ("FAILED", 0, 1, ["/robots.txt"])

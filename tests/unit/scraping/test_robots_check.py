@@ -74,6 +74,7 @@ def test_what_is_allowed_and_how_often(settings: Settings, tmp_path: Path) -> No
     assert asked(tmp_path) == ["/robots.txt"] * 2
 
 
+@pytest.mark.slow
 def test_no_file_allows_everything_and_one_that_cannot_be_had_nothing(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -122,6 +123,7 @@ def test_a_portal_behind_proxies_is_not_asked_and_a_wrong_name_is_told(
         check_robots(settings, ["nowhere.bg"])
 
 
+@pytest.mark.slow
 def test_the_command(settings: Settings, tmp_path: Path) -> None:
     with simulated(tmp_path):
         told = run(tmp_path / "data", "doctor", "--robots", "--site", SITE, MIN_FREE_DISK_MB="0")

@@ -82,6 +82,7 @@ def test_what_the_work_raises_is_raised_here(apart: Apart) -> None:
         asyncio.run(apart.do("fail", b""))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "why"),
     [
@@ -98,6 +99,7 @@ def test_work_that_costs_too_much_is_ended_and_the_next_is_done(apart: Apart, ta
     assert (after != before, body) == (True, b"next")
 
 
+@pytest.mark.slow
 def test_others_go_on_while_work_hangs(apart: Apart) -> None:
     async def run() -> int:
         hanging = asyncio.create_task(apart.do("loop", b""))
@@ -151,6 +153,7 @@ def test_it_is_gone_when_closed_and_when_forgotten() -> None:
     assert not any(Path(f"/proc/{pid}").exists() for pid in (first, second))
 
 
+@pytest.mark.slow
 def test_threads_of_ours_do_not_disturb_it(apart: Apart) -> None:
     stop = threading.Event()
     threads = [threading.Thread(target=_busy, args=(stop,)) for _ in range(3)]

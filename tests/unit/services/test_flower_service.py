@@ -113,6 +113,7 @@ def test_one_that_hangs_is_killed_and_started_again(world: World, monkeypatch: p
     assert flower.child.alive
 
 
+@pytest.mark.slow
 def test_one_that_dies_all_the_time_is_left_out(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     play(monkeypatch, "/bin/sh", "-c", "echo no luck; exit 1")
     flower = world.service()

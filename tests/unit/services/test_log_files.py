@@ -3,12 +3,15 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from contract.data.helpers import at_once
 from sale_sofia.config.logs import LOGS_PUT_ASIDE
 from sale_sofia.services.log_files import put_aside, put_aside_path
 from unit.services.log_writers import LINES, line, write_lines
 
 
+@pytest.mark.slow
 def test_three_processes_at_once_lose_nothing_when_the_file_is_put_aside(tmp_path: Path) -> None:
     path = tmp_path / "worker.log"
     at_once(write_lines, [(path, writer) for writer in range(3)])

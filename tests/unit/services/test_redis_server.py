@@ -110,6 +110,7 @@ def test_data_survives_a_kill(folder: Path) -> None:
         assert RedisServer.find(folder) == server
 
 
+@pytest.mark.slow
 def test_data_older_than_a_second_survives_a_kill_with_the_default_options(folder: Path) -> None:
     with RedisServer.start(folder) as server:
         put(server, city="София")

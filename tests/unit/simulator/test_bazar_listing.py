@@ -81,6 +81,7 @@ def _product(text: str) -> dict[str, Any]:
     return next(data for script in scripts if (data := json.loads(script)).get("@type") == "Product")
 
 
+@pytest.mark.slow
 def test_pages_weigh_as_much_as_the_real_ones_and_end(survey: Survey) -> None:
     assert len(survey.sizes) == 1000
     assert min(survey.sizes) >= 100_000

@@ -63,6 +63,7 @@ def _edited(night: Night) -> bool:
     return not _reused(night) and night.old.imot.prose != night.new.imot.prose
 
 
+@pytest.mark.slow
 def test_a_day_is_the_same_whenever_it_is_made(first: World, second: World) -> None:
     assert advance(first, 1, SEED) == second
     assert advance(first, 1, SEED + 1) != second
@@ -82,6 +83,7 @@ def test_about_as_many_come_and_go_as_in_sofia(first: World, second: World) -> N
     assert len(second.imot) == len(second.bazar) == len(new)
 
 
+@pytest.mark.slow
 def test_new_adverts_are_of_that_day_and_no_id_comes_twice(first: World, second: World) -> None:
     old = _pairs(first)
     for imot, bazar in (pair for key, pair in _pairs(second).items() if key not in old):
@@ -168,6 +170,7 @@ def _differences(page: Page, site: str, truth: dict[str, Any]) -> dict[str, Any]
     return {key: (value, answer.get(key)) for key, value in truth.items() if answer.get(key) != value}
 
 
+@pytest.mark.slow
 def test_the_changed_and_new_pages_say_exactly_their_truth(
     first: World, second: World, changed: list[Night]
 ) -> None:

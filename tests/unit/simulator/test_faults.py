@@ -43,6 +43,7 @@ def outcome(client: Client, path: str, whole: int) -> str:
     return str(status) if status != 200 else {whole: "ok", whole // 2: "cut"}.get(len(body), "wrong")
 
 
+@pytest.mark.slow
 def test_every_fault_happens_about_as_often_as_asked_and_the_same_again(tmp_path: Path) -> None:
     runs = []
     for name in ("one", "two"):
@@ -83,6 +84,7 @@ def test_a_refused_request_says_when_to_come_back() -> None:
         assert client.get("/robots.txt")[0] == 200
 
 
+@pytest.mark.slow
 def test_slow_answers_overlap_and_the_log_counts_the_open_ones(tmp_path: Path) -> None:
     config = SimulatorConfig(
         properties=1, port=0, sites=("imot.bg",), faults="slow:1", slow_seconds=2.0, log=tmp_path / "log"
@@ -95,6 +97,7 @@ def test_slow_answers_overlap_and_the_log_counts_the_open_ones(tmp_path: Path) -
     assert sorted(line["open"] for line in logged) == [1, 2, 3, 4, 5, 6]
 
 
+@pytest.mark.slow
 def test_a_stop_does_not_wait_for_slow_answers() -> None:
     config = SimulatorConfig(properties=1, port=0, sites=("imot.bg",), faults="slow:1", slow_seconds=60)
     with start_in_process(config) as simulator:

@@ -87,6 +87,7 @@ def test_pages_are_windows_1251_by_their_own_word_and_no_utf8(world: World) -> N
         body.decode()
 
 
+@pytest.mark.slow
 def test_pages_weigh_as_much_as_the_real_ones_and_end(survey: Survey) -> None:
     assert len(survey.sizes) == 1000
     assert min(survey.sizes) >= 100_000

@@ -50,6 +50,7 @@ def offers(window: str, options: PortalOptions = AS_REAL) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", SIZES)
 def test_a_large_portal_has_so_many_adverts_all_found_by_its_first_search(site: str) -> None:
     portal = large(site)
@@ -60,6 +61,7 @@ def test_a_large_portal_has_so_many_adverts_all_found_by_its_first_search(site: 
     assert sorted(portal.matches(found)) == list(range(SIZES[site]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", ["homes.bg", "imoti.net", "imoti.com", "olx.bg", "alo.bg"])
 def test_a_copy_is_an_advert_of_its_own(site: str) -> None:
     portal = large(site)
@@ -153,6 +155,7 @@ def test_imot_shows_a_thousand_and_says_that_there_are_more() -> None:
     assert (told["total"], told["capped"], told["next_url"], len(told["cards"])) == (1000, True, None, 40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slug", ["m-t-batareyata", "m-t-yubileyna-gora", "m-t-yaladzha"])
 def test_imot_does_not_have_three_neighbourhoods_of_the_list(slug: str) -> None:
     for address in (f"{IMOT}/{slug}", f"{IMOT}/{slug}/dvustaen", f"{IMOT}/{slug}/dvustaen/p-2"):
@@ -182,6 +185,7 @@ def test_olx_interface_ends_at_a_thousand_and_tells_the_whole_number() -> None:
     assert "offset=960&limit=40&category_id=381" in before["links"]["next"]["href"]
 
 
+@pytest.mark.slow
 def test_olx_pages_are_twenty_five_and_past_the_end_one_advert_is_left() -> None:
     first = ask("olx.bg", OLX_PAGES)
     assert (first.status, first.content_type) == (200, "text/html; charset=utf-8")

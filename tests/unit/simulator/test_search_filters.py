@@ -139,6 +139,7 @@ def test_imoti_net_finds_a_type_named_in_the_path(word: str, kinds: tuple[str, .
     assert ask("imoti.net", f"{NET}dvorets/").status == 404
 
 
+@pytest.mark.slow
 def test_imot_adds_types_to_the_type_of_the_path() -> None:
     address = f"{IMOT}/ednostaen?type_home=5~6~"
     wanted = expected("imot.bg", of_kinds("ednostaen", "mnogostaen", "mezonet"))
@@ -172,6 +173,7 @@ def test_imot_adds_neighbourhoods_to_the_one_of_the_path() -> None:
     assert sorted(all_ids("imot.bg", f"{centre}?raioni={numbers}")) == wanted
 
 
+@pytest.mark.slow
 def test_imoti_com_finds_types_and_neighbourhoods() -> None:
     assert sorted(all_ids("imoti.com", f"{COM}/dvustaini")) == expected("imoti.com", of_kinds("dvustaen"))
     numbers = "".join(f"{number}~" for number in _family_numbers("Център", "Витоша"))

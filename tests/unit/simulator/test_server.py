@@ -269,6 +269,7 @@ def test_bazar_shows_both_deals_of_the_whole_country_in_its_widest_search(
     assert sorted(found) == [truth["external_id"] for truth in truths if truth["site"] == "bazar.bg"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_it_cleanly_and_the_log_is_whole(tmp_path: Path, number: int) -> None:
     config = SimulatorConfig(properties=2, port=0, sites=("bazar.bg",), log=tmp_path / "log.jsonl")
@@ -282,6 +283,7 @@ def test_a_signal_stops_it_cleanly_and_the_log_is_whole(tmp_path: Path, number: 
         get(simulator.urls["bazar.bg"])
 
 
+@pytest.mark.slow
 def test_the_log_is_continued_by_the_next_run(tmp_path: Path) -> None:
     for _ in range(2):
         config = SimulatorConfig(properties=1, port=0, sites=("imot.bg",), log=tmp_path / "log.jsonl")
@@ -325,6 +327,7 @@ def test_a_port_in_use_is_one_sentence(running: RunningSimulator, capfd: pytest.
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [404, 500])
 def test_robots_txt_can_be_missing_or_broken(status: int) -> None:
     config = SimulatorConfig(properties=1, port=0, sites=("bazar.bg",), robots_status=status)
@@ -352,6 +355,7 @@ def _ids(truth: Path) -> set[tuple[str, str]]:
     }
 
 
+@pytest.mark.slow
 def test_bazar_words_its_dates_by_the_day_that_is_served() -> None:
     world = make_world(40, SEED)
     today = next(advert for advert in world.bazar if advert.updated.date() == world.now.date())

@@ -44,6 +44,7 @@ def truths(running: RunningSimulator) -> list[dict[str, Any]]:
     return [json.loads(line) for line in running.config.truth.read_text("utf-8").splitlines()]
 
 
+@pytest.mark.slow
 def test_no_two_copies_share_an_id_and_each_says_exactly_its_truth(truths: list[dict[str, Any]]) -> None:
     assert len({(truth["site"], truth["external_id"]) for truth in truths}) == 2 * PROPERTIES
     for truth in truths[:: PROPERTIES // 40]:
@@ -63,6 +64,7 @@ def test_the_real_cap_is_a_thousand(running: RunningSimulator) -> None:
     assert (pages, len(seen), len(set(seen))) == (25, 1000, 1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", ["imot.bg", "bazar.bg"])
 def test_all_copies_are_reached_exactly_once_within_the_cap(
     running: RunningSimulator, truths: list[dict[str, Any]], site: str
@@ -85,6 +87,7 @@ def test_a_world_of_copies_has_no_second_day(running: RunningSimulator) -> None:
         assert json.load(refused.value) == {"error": "a world of copies has no days after its first"}
 
 
+@pytest.mark.slow
 def test_a_very_large_world_starts_within_seconds_and_little_memory() -> None:
     started = time.monotonic()
     with start_in_process(SimulatorConfig(properties=50_000, port=0)) as simulator:
@@ -179,6 +182,7 @@ def test_a_config_goes_through_json_unchanged() -> None:
     assert SimulatorConfig.from_json(config.as_json()) == config
 
 
+@pytest.mark.slow
 def test_the_cache_forgets_the_page_that_was_not_asked_for_longest() -> None:
     rendered: list[str] = []
     cache = PageCache(capacity=20)

@@ -96,6 +96,7 @@ def wrong_values(answer: Answer, truth: dict[str, Any]) -> Iterator[str]:
 DAMAGED_BY = [cut, without_a_tag, without_a_tag_that_matters]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGED_BY)
 @pytest.mark.parametrize("site", SITES)
 @pytest.mark.parametrize("pages", [rendered, pytest.param(real, marks=needs_real_pages)])

@@ -40,6 +40,7 @@ def addresses(page: Page, wanted: str) -> list[str]:
     return [page.url, *theirs, *(url.replace(REAL[wanted], LOCAL) for url in theirs)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pages", [rendered, pytest.param(real, marks=needs_real_pages)])
 @pytest.mark.parametrize(("given", "wanted"), PAIRS)
 def test_a_page_of_one_portal_is_none_of_another(pages: object, given: str, wanted: str) -> None:

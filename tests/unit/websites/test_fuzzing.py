@@ -17,6 +17,7 @@ from seeds import SEED
 SHORT = settings(max_examples=25, suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parser", sorted(PARSERS))
 @SHORT
 @given(given_texts=texts)
@@ -24,6 +25,7 @@ def test_a_parser_takes_any_text(parser: str, given_texts: tuple[str, ...]) -> N
     parse_any(parser, given_texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", AVAILABLE_SITES)
 @SHORT
 @given(body=st.binary(max_size=400), tail=st.sampled_from((b"", "имот</html>".encode())))
@@ -52,6 +54,7 @@ def test_an_adapter_takes_any_json(site: str, value: object) -> None:
             read_any(site, Page(page.url, body.encode("utf-8", "replace")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", AVAILABLE_SITES)
 def test_an_adapter_takes_any_spoiled_page(site: str, record_property: Callable[[str, object], None]) -> None:
     record_property("seed", SEED)

@@ -60,6 +60,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", AVAILABLE_SITES)
 @pytest.mark.parametrize("urls", [LISTING_URLS, SEARCH_URLS], ids=["listing", "search"])
 @pytest.mark.parametrize(("body", "code"), HOSTILE.values(), ids=HOSTILE)

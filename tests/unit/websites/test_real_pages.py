@@ -13,6 +13,7 @@ from shared import PAGE_SETS, SHARED, needs_real_pages, real_pages
 LEAST_VALUES = {"pages": 1687, "pages2": 86}
 
 
+@pytest.mark.slow
 @needs_real_pages
 @pytest.mark.parametrize("folder", PAGE_SETS, ids=lambda folder: folder.name)
 def test_every_value_every_card_and_every_kind(folder: Path) -> None:

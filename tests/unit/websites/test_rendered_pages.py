@@ -18,6 +18,7 @@ def read() -> list[ReadPage]:
     return read_world(ADVERTS, SEED)
 
 
+@pytest.mark.slow
 def test_every_field_of_every_page_is_its_truth(read: list[ReadPage]) -> None:
     wrong = {one.page.path: one.differences for one in differences(read)}
     assert wrong == {}
@@ -38,6 +39,7 @@ def test_no_page_is_flagged(read: list[ReadPage]) -> None:
     assert Counter(flag for one in read for flag in one.answer.get("flags", ())) == {}
 
 
+@pytest.mark.slow
 def test_the_first_selector_of_a_chain_is_the_one_that_matches(read: list[ReadPage]) -> None:
     """What falls to a later link tells of a changed layout, so the rendered layouts must not."""
     links = Counter(

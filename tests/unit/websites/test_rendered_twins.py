@@ -28,6 +28,7 @@ def test_every_portal_has_a_simulated_twin() -> None:
     assert set(AVAILABLE_SITES) == {"imot.bg", "bazar.bg", *TWIN_PORTALS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", TWIN_PORTALS)
 def test_every_field_of_every_page_is_its_truth(site: str) -> None:
     assert {one.page.path: one.differences for one in differences(read(site))} == {}

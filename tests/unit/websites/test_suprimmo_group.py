@@ -20,6 +20,7 @@ PAGES = SHARED / "pages2"
 needs_pages = pytest.mark.skipif(not PAGES.exists(), reason="the real pages (../shared/pages2) are not here")
 
 
+@pytest.mark.slow
 @needs_pages
 def test_every_value_of_the_captured_pages() -> None:
     command: list[str | Path] = [
