@@ -34,6 +34,13 @@ def redis_url(redis_server: RedisServer) -> str:
     return fresh_database(redis_server)
 
 
+@pytest.fixture
+def own_redis_url(tmp_path: Path) -> Iterator[str]:
+    """A Redis of the test's own, for what others must not feel: other limits, scripts forgotten."""
+    with RedisServer.start(tmp_path / "own-redis") as server:
+        yield server.url
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> PostgresServer:
     """The PostgreSQL of this run, shared by all its test processes; without one the test is skipped."""

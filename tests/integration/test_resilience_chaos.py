@@ -339,15 +339,15 @@ def test_what_a_killed_worker_held_comes_back_with_the_end_of_its_lease_and_not_
 
 
 def test_a_server_that_forgets_its_scripts_again_and_again_counts_every_request_once(
-    tmp_path: Path, redis_url: str, rng: random.Random
+    tmp_path: Path, own_redis_url: str, rng: random.Random
 ) -> None:
     async def flush() -> None:
-        async with connect(redis_url) as redis:
+        async with connect(own_redis_url) as redis:
             for _ in range(30):
                 await redis.script_flush()
                 await asyncio.sleep(rng.uniform(0.0, 0.1))
 
-    with Crew(tmp_path, [Plan(url=redis_url) for _ in WORKERS]) as crew:
+    with Crew(tmp_path, [Plan(url=own_redis_url) for _ in WORKERS]) as crew:
         crew.wait_until(of_each(WORKERS, "shared"))
         asyncio.run(flush())
     rows = crew.rows()
@@ -355,4 +355,4 @@ def test_a_server_that_forgets_its_scripts_again_and_again_counts_every_request_
     assert (crew.codes, crew.complaints) == ([0, 0, 0], "")
     assert {row["kind"] for row in sent} == {"shared"}
     assert excess(rows) <= len(WORKERS)
-    assert asyncio.run(noted(redis_url))[0].allowed == len(sent) > 20
+    assert asyncio.run(noted(own_redis_url))[0].allowed == len(sent) > 20

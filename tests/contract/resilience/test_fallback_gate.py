@@ -285,10 +285,12 @@ def test_places_of_requests_that_ended_without_redis_are_given_back_at_once_when
 
 
 def test_a_key_that_is_not_ours_and_a_full_server_leave_a_process_to_its_share(
-    redis_url: str, caplog: pytest.LogCaptureFixture
+    own_redis_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    url = own_redis_url
+
     async def story() -> list[Admission | Refusal]:
-        async with connect(redis_url) as redis, opened(redis_url) as gate, opened(redis_url) as other:
+        async with connect(url) as redis, opened(url) as gate, opened(url) as other:
             await redis.set("bulkhead:{imot.bg}", "not ours")
             entries = [await request(gate)]
             await redis.delete("bulkhead:{imot.bg}")

@@ -41,10 +41,10 @@ async def admitted(gate: Gate, max_wait: float = math.inf) -> Admission:
     return entry
 
 
-def test_scripts_that_the_server_forgot_are_loaded_again(redis_url: str) -> None:
+def test_scripts_that_the_server_forgot_are_loaded_again(own_redis_url: str) -> None:
     async def story() -> list[float]:
         waits = []
-        async with opened(redis_url) as gate:
+        async with opened(own_redis_url) as gate:
             for _ in range(3):
                 await gate.redis.script_flush()
                 waits.append((await admitted(gate)).wait_seconds)
