@@ -40,6 +40,8 @@ SELDOM = (
 )  # fmt: skip
 """What few commands import, and only when they need it."""
 _LOOK_SECONDS = 0.02
+COLUMNS = "120"
+"""How wide the terminal of most commands is."""
 COMMAND = Path(sys.prefix) / "bin" / "sale-sofia"
 
 
@@ -152,7 +154,7 @@ def _umask() -> int:
 @cache
 def shared_commands() -> CommandServer:
     """The server of this process; it ends with the process."""
-    server = CommandServer()
+    server = CommandServer(environ={"COLUMNS": COLUMNS})
     atexit.register(_close, server, os.getpid())
     return server
 
@@ -192,11 +194,12 @@ def _become(request: Mapping[str, Any]) -> NoReturn:
     _set_streams(request["streams"])
     os.chdir(request["folder"])
     os.umask(request["umask"])
+    wide_as_ours = request["environ"].get("COLUMNS") == os.environ.get("COLUMNS")
     os.environ.clear()
     os.environ.update(request["environ"])
     sys.argv = [str(COMMAND), *request["arguments"]]
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if _has_portals_of_its_own():
+    if not wide_as_ours or _has_portals_of_its_own():
         _forget_ours()
     sys.exit(importlib.import_module("sale_sofia.cli").main())
 
@@ -207,7 +210,7 @@ def _has_portals_of_its_own() -> bool:
 
 
 def _forget_ours() -> None:
-    """Have all of ours imported anew: AVAILABLE_SITES is what there was when it was imported."""
+    """Have all of ours imported anew: portals and the width of the terminal are those of the import."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "sale_sofia"]:
         del sys.modules[name]
 
@@ -226,7 +229,7 @@ def _commands() -> Iterator[str]:
 
 
 def _import_all(names: Sequence[str]) -> None:
-    """The libraries, and all commands of ours: but for SITES_DIR none looks at its environment then."""
+    """The libraries, and all commands of ours: but for two things none looks at its environment then."""
     for name in (*names, *_commands()):
         with suppress(ImportError):  # one that is not installed is missed by the command that needs it
             importlib.import_module(name)

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from command_server import COMMAND, shared_commands
+from command_server import COLUMNS, COMMAND, shared_commands
 from sale_sofia.config.site_config import CONFIG_FOLDER
 from sale_sofia.data.database import Database
 from sale_sofia.data.export import export_listings
@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 
 def environment(data: Path, more: Mapping[str, str]) -> dict[str, str]:
-    return {**os.environ, "DATA_DIR": str(data), "COLUMNS": "120", **more}
+    return {**os.environ, "DATA_DIR": str(data), "COLUMNS": COLUMNS, **more}
 
 
 def run(data: Path, *arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
