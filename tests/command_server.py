@@ -69,7 +69,8 @@ class CommandServer:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, **(environ or {})},
+            # Of whatever test has it started, nothing may be known to the commands of others.
+            env={**os.environ, "SITES_DIR": "", **(environ or {})},
         )
         self._answer()  # it is ready
 

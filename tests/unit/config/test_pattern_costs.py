@@ -39,7 +39,7 @@ QUICK = (
 
 @pytest.mark.parametrize("pattern", SLOW)
 def test_a_slow_pattern_is_found_with_a_text_on_which_it_is_slow(pattern: str) -> None:
-    assert growth(pattern, 400, 1600) > 8
+    assert growth(pattern, 400, 1600) > 6  # four times as much: 4 where it is in proportion, 16 squared
 
 
 @pytest.mark.parametrize("pattern", DOUBLED)
