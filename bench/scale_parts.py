@@ -120,7 +120,7 @@ class RowEnds:
         if outcome.claim.id not in frontier.still_ours(connection, [outcome.claim]):
             raise AssertionError(f"row {outcome.claim.id} was lost, and no worker died")
         if isinstance(outcome, Later):
-            late = (outcome.claim, outcome.seconds_later, outcome.reason, outcome.refund)
+            late = frontier.PutOff(outcome.claim, outcome.seconds_later, outcome.reason, outcome.refund)
             frontier.postpone(connection, [late], now=now())
         else:
             state = "done" if isinstance(outcome, Gone) else "failed"

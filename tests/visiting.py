@@ -145,9 +145,9 @@ class Visiting:
             await fetcher.close()
 
 
-def listing(base: str, attempts: int = 1) -> Claim:
+def listing(base: str, attempts: int = 1, tried: str | None = None) -> Claim:
     """A claim for the sound advert's address."""
-    return Claim(1, "listing", base + advert()[0], attempts, 1)
+    return Claim(1, "listing", base + advert()[0], attempts, 1, tried)
 
 
 class Mistaken:

@@ -65,6 +65,8 @@ frontier = Table(
     Column("not_before", Float, nullable=False, server_default=text("0")),
     # When that was written, by the clock of whoever wrote it; of a row that was never put off, nothing.
     Column("put_off_at", Float),
+    # The classes of the errors that its tries ended in, one after the other, with spaces between them.
+    Column("tried", Text),
     Column("lease_owner", String(80)),
     Column("lease_until", Float),
     Column("fence", Integer, nullable=False, server_default=text("0")),

@@ -1,8 +1,8 @@
 """What can go wrong on the way from an address to a stored advert, and what the system does next.
 
-Tries are those of one page, whatever became of the earlier ones; "all" is RETRY_MAX_ATTEMPTS, which no class
-exceeds. Refusals of our own gate and retries put off by the retry budget are none. "!": the domain's circuit
-breaker hears of it.
+Tries are those of one page that ended in this class; "all" is RETRY_MAX_ATTEMPTS, which no class exceeds, nor
+all classes together. Refusals of our own gate and retries put off by the retry budget are none: one in the
+middle of a redirect counts only among its like. "!": the domain's circuit breaker hears of it.
 
 CrawlError               what next      tries  then
 ├── NetworkError !       backoff        all    skip           no whole answer came

@@ -1,7 +1,7 @@
 """Whether and when a page that was not had is asked for again."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sale_sofia.resilience.actions import Action
@@ -49,16 +49,19 @@ class RetryPolicy:
         most = self.rules.max_attempts
         return most if error.attempts is None else min(error.attempts, most)
 
-    def plan(self, error: CrawlError, attempts: int) -> RetryAt | GiveUp:
-        """What to do after the try with the number `attempts` ended in this error.
+    def plan(self, error: CrawlError, attempts: int, tried: Sequence[str] = ()) -> RetryAt | GiveUp:
+        """What to do after the try with the number `attempts` ended in this error, and others in `tried`.
 
-        An earlier try counts whatever became of it, so that a page which fails in turns ends too.
+        Of one class there are as many tries as it says, of all together as many as the setting says: a page
+        which fails in turns ends too, and one that was refused otherwise is not given up at its first block.
         """
         kind, most = type(error), self.tries(type(error))
         if most == 0:
             return GiveUp(f"{kind.__name__}: trying again would not help", kind.at_last)
-        if attempts >= most:
+        if tried.count(kind.__name__) + 1 >= most:
             return GiveUp(f"{kind.__name__}: all {most} attempts used", kind.at_last)
+        if attempts >= self.rules.max_attempts:
+            return GiveUp(f"{kind.__name__}: the last of {attempts} attempts", kind.at_last)
         # The quick second try was made within the visit, or could not be: the next one waits.
         action = Action.BACKOFF if kind.action is Action.RETRY_NOW else kind.action
         return RetryAt(self.delay(attempts, error.retry_after_seconds), action)

@@ -53,8 +53,28 @@ class Claim:
     url: str
     attempts: int
     fence: int
+    tried: str | None = None
+    """The classes of the errors that earlier tries ended in, with spaces between them."""
     search_id: int | None = None
     """Of a page of results: which of the job's searches it belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class PutOff:
+    """A row to be handed back for some seconds."""
+
+    claim: Claim
+    seconds: float
+    why: str
+    refund: bool = False
+    """Whether its attempt is given back, for a wait that is nobody's fault."""
+    ended_as: str | None = None
+    """The class of the error that its try ended in; None where nothing was asked."""
+
+    @property
+    def tried(self) -> str | None:
+        """What its tries ended in, this one included."""
+        return " ".join(filter(None, (self.claim.tried, self.ended_as))) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +246,7 @@ _POSTPONE = (
         put_off_at=bindparam("at"),
         reason=bindparam("why"),
         attempts=frontier.c.attempts - bindparam("refund"),
+        tried=bindparam("tries"),
     )
 )
 
@@ -240,19 +261,20 @@ def finish(connection: Connection, ends: Sequence[tuple[Claim, str, str | None]]
         connection.execute(_END, _in_order(rows))
 
 
-def postpone(connection: Connection, later: Sequence[tuple[Claim, float, str, bool]], *, now: float) -> None:
-    """Hand rows back for some seconds; a refund gives the attempt back, for waits that are nobody's fault."""
+def postpone(connection: Connection, later: Sequence[PutOff], *, now: float) -> None:
+    """Hand rows back for some seconds."""
     if later:
         rows = [
             {
-                "row_id": one.id,
-                "row_fence": one.fence,
-                "due": now + seconds,
+                "row_id": one.claim.id,
+                "row_fence": one.claim.fence,
+                "due": now + one.seconds,
                 "at": now,
-                "why": why,
-                "refund": int(refund),
+                "why": one.why,
+                "refund": int(one.refund),
+                "tries": one.tried,
             }
-            for one, seconds, why, refund in later
+            for one in later
         ]
         connection.execute(_POSTPONE, _in_order(rows))
 

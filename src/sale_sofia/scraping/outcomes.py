@@ -112,6 +112,8 @@ class Later(_Cost):
     seconds_later: float
     reason: str
     refund: bool = False
+    ended_as: str | None = None
+    """The class of the error; None where nothing was asked."""
     all_pages: bool = False
     """Whether it is the domain that is not to be asked until then, and not only this page."""
 

@@ -220,14 +220,22 @@ class Visitor:
 
     async def _failed(self, errand: _Errand, error: CrawlError) -> Outcome:
         kept = await self._keep_for_review(errand, error)
-        plan = self.retry.plan(error, errand.claim.attempts)
+        plan = self.retry.plan(error, errand.claim.attempts, (errand.claim.tried or "").split())
         self._note(errand, error, plan)
         reason = f"{type(error).__name__}: {error}"
         if isinstance(plan, GiveUp):
             said = f"{reason} ({plan.action})"
             forbidden = isinstance(error, RobotsDisallowed) and str(error) == _FORBIDDEN
             return Failed(errand.claim, said, error.page_digest, forbidden, kept=kept, **_cost(errand))
-        return Later(errand.claim, plan.delay_seconds, reason, kept=kept, **_cost(errand))
+        return Later(
+            errand.claim,
+            plan.delay_seconds,
+            reason,
+            refund=isinstance(error, LeftAlone),
+            ended_as=type(error).__name__,
+            kept=kept,
+            **_cost(errand),
+        )
 
     def _put_off(self, errand: _Errand, seconds: float, why: str) -> Later:
         """Nothing was asked, so no attempt is used up."""

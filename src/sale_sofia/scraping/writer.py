@@ -152,7 +152,9 @@ def _end_rows(
     connection: Connection, job_id: str, outcomes: Sequence[Outcome], replaced: Mapping[int, int], now: float
 ) -> None:
     later = [one for one in outcomes if isinstance(one, Later)]
-    waits = [(one.claim, one.seconds_later, one.reason, one.refund) for one in later]
+    waits = [
+        frontier.PutOff(one.claim, one.seconds_later, one.reason, one.refund, one.ended_as) for one in later
+    ]
     frontier.postpone(connection, waits, now=now)
     if shut := [one.seconds_later for one in later if one.all_pages]:
         frontier.postpone_rest(connection, job_id, seconds=min(shut), now=now)

@@ -11,6 +11,7 @@ from sale_sofia.resilience.errors import (
     HttpClient,
     HttpRateLimit,
     HttpServer,
+    LeftAlone,
     NetworkBroken,
     NetworkConnection,
     NetworkReset,
@@ -74,9 +75,27 @@ def test_a_base_below_a_second_still_reaches_the_longest_wait() -> None:
     ],
 )
 def test_each_class_has_its_tries(error: type[CrawlError], most: int, then: Action) -> None:
-    plans = [policy().plan(error(), attempt) for attempt in range(1, most + 2)]
+    plans = [
+        policy().plan(error(), attempt, [error.__name__] * (attempt - 1)) for attempt in range(1, most + 2)
+    ]
     assert plans[: most - 1] == [RetryAt(2.0**attempt, Action.BACKOFF) for attempt in range(1, most)]
     assert plans[most - 1 :] == [GiveUp(f"{error.__name__}: all {most} attempts used", then)] * 2
+
+
+def test_tries_that_ended_otherwise_are_none_of_the_class_but_some_of_all() -> None:
+    earlier = ["LeftAlone", "HttpRateLimit", "HttpServer", "HttpRateLimit"]
+    assert policy().plan(HttpBlocked(), 3, earlier[:3]) == RetryAt(8.0, Action.BACKOFF)
+    assert policy().plan(HttpBlocked(), 3, ["HttpServer", "HttpBlocked"]) == RetryAt(8.0, Action.BACKOFF)
+    assert policy().plan(HttpBlocked(), 5, earlier) == GiveUp(
+        "HttpBlocked: the last of 5 attempts", Action.ESCALATE
+    )
+
+
+def test_a_turn_that_never_comes_in_the_middle_of_a_redirect_ends_though_it_is_no_try() -> None:
+    assert isinstance(policy().plan(LeftAlone(), 1, ["LeftAlone"] * 3), RetryAt)
+    assert policy().plan(LeftAlone(), 1, ["LeftAlone"] * 4) == GiveUp(
+        "LeftAlone: all 5 attempts used", Action.SKIP
+    )
 
 
 @pytest.mark.parametrize(

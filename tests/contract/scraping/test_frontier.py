@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from sale_sofia.data.database import Database
 from sale_sofia.scraping import frontier, leases
-from sale_sofia.scraping.frontier import Claim, Counts
+from sale_sofia.scraping.frontier import Claim, Counts, PutOff
 from sale_sofia.scraping.urls import Target
 
 SEARCH = Target("search", "https://x/obiavi", "search:x/obiavi")
@@ -57,13 +57,24 @@ def test_a_postponed_row_waits_and_a_refund_gives_the_attempt_back(database: Dat
     add(database, ADVERTS[:2])
     first, second = claim(database, 2)
     with database.write() as connection:
-        frontier.postpone(
-            connection, [(first, 50.0, "busy", True), (second, 60.0, "timeout", False)], now=100.0
-        )
+        waits = [PutOff(first, 50.0, "busy", refund=True), PutOff(second, 60.0, "timeout")]
+        frontier.postpone(connection, waits, now=100.0)
     assert counts(database) == Counts(pending=2, next_due=150.0)
     assert claim(database, 2, now=149.9) == []
     again = {one.id: one.attempts for one in claim(database, 2, now=160.0)}
     assert again == {first.id: 1, second.id: 2}
+
+
+def test_a_row_remembers_what_its_tries_ended_in(database: Database) -> None:
+    add(database, ADVERTS[:1])
+    now = 100.0
+    for ended_as, refund in (("LeftAlone", True), (None, True), ("HttpRateLimit", False), ("HttpBlocked", False)):
+        [one] = claim(database, 1, now=now)
+        with database.write() as connection:
+            frontier.postpone(connection, [PutOff(one, 1.0, "why", refund, ended_as)], now=now)
+        now += 1.0
+    [one] = claim(database, 1, now=now)
+    assert (one.tried, one.attempts) == ("LeftAlone HttpRateLimit HttpBlocked", 3)
 
 
 def test_while_the_domain_is_shut_no_row_is_handed_out_and_then_searches_first(database: Database) -> None:
@@ -71,7 +82,7 @@ def test_while_the_domain_is_shut_no_row_is_handed_out_and_then_searches_first(d
     [failed] = claim(database, 1)
     add(database, [*ADVERTS[:3], SEARCH])
     with database.write() as connection:
-        frontier.postpone(connection, [(failed, 800.0, "timeout", False)], now=100.0)
+        frontier.postpone(connection, [PutOff(failed, 800.0, "timeout")], now=100.0)
         frontier.postpone_rest(connection, "job", seconds=400.0, now=100.0)
     assert claim(database, 9, now=499.9) == []
     assert counts(database) == Counts(pending=4, next_due=500.0)

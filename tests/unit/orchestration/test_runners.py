@@ -134,7 +134,7 @@ def test_a_job_that_waits_for_a_later_moment_is_that_of_its_last_lane(
     now = time.time() + 60
     claim = partial(frontier.claim, job_id=job_id, owner=last, count=1, now=now, lease_seconds=30)
     (claimed,) = database.run_write(claim)
-    later = [(claimed, 600.0, "its circuit is open", True)]
+    later = [frontier.PutOff(claimed, 600.0, "its circuit is open", refund=True)]
     database.run_write(partial(frontier.postpone, later=later, now=now))
     assert (running(database, now + 599) == job_id) is is_run
     assert running(database, now + 601) is None

@@ -23,19 +23,21 @@ CAPTCHA = (
 LOST_TEXT = "<html><body>no letter of ours</body></html>"
 
 
-def visits(visiting: Visiting, *steps: Step, attempts: tuple[int, ...] = (1,)) -> tuple[list[Outcome], int]:
+def visits(
+    visiting: Visiting, *steps: Step, attempts: tuple[int, ...] = (1,), tried: str | None = None
+) -> tuple[list[Outcome], int]:
     """The outcomes of visits to one address, and how often the portal was asked."""
 
     async def run() -> tuple[list[Outcome], int]:
         async with scripted(*steps) as log:
-            outcomes = await visiting.visit(*(listing(log.url("").rstrip("/"), one) for one in attempts))
+            outcomes = await visiting.visit(*(listing(log.url("").rstrip("/"), one, tried if one > 1 else None) for one in attempts))
             return outcomes, len(log.paths)
 
     return asyncio.run(run())
 
 
-def visit(visiting: Visiting, *steps: Step, attempt: int = 1) -> tuple[Outcome, int]:
-    [outcome], asked = visits(visiting, *steps, attempts=(attempt,))
+def visit(visiting: Visiting, *steps: Step, attempt: int = 1, tried: str | None = None) -> tuple[Outcome, int]:
+    [outcome], asked = visits(visiting, *steps, attempts=(attempt,), tried=tried)
     return outcome, asked
 
 
@@ -124,12 +126,18 @@ def test_a_retry_after_may_be_a_date(tmp_path: Path) -> None:
 
 
 def test_a_block_is_escalated_after_three_tries(tmp_path: Path) -> None:
-    outcome, _ = visit(Visiting(tmp_path), html("no", 403), attempt=3)
+    outcome, _ = visit(Visiting(tmp_path), html("no", 403), attempt=3, tried="HttpBlocked HttpBlocked")
     assert isinstance(outcome, Failed)
     assert outcome.reason == "HttpBlocked: blocked: HTTP 403 by the portal (escalate)"
     assert Visiting(tmp_path).lines("class", "action", "status", "attempt", "next_delay") == [
         ("HttpBlocked", "escalate", 403, 3, None)
     ]
+
+
+def test_a_page_that_was_refused_otherwise_is_not_given_up_at_its_first_block(tmp_path: Path) -> None:
+    outcome, _ = visit(Visiting(tmp_path), html("no", 403), attempt=3, tried="LeftAlone HttpRateLimit NetworkDns")
+    assert isinstance(outcome, Later)
+    assert (outcome.seconds_later, outcome.refund, outcome.ended_as) == (8.0, False, "HttpBlocked")
 
 
 def test_a_visit_ends_with_its_own_time_whatever_the_site_allows(tmp_path: Path) -> None:
@@ -162,7 +170,7 @@ def test_a_captcha_where_the_advert_should_be_is_a_block_and_the_breaker_hears_o
 
 def test_a_new_layout_is_kept_for_review_and_no_fault_of_the_portal(tmp_path: Path) -> None:
     visiting = Visiting(tmp_path, fail_max=1, archive=True)
-    [seen, again], asked = visits(visiting, html(OTHER_LAYOUT), attempts=(1, 3))
+    [seen, again], asked = visits(visiting, html(OTHER_LAYOUT), attempts=(1, 3), tried="ParseSelector ParseSelector")
     assert isinstance(seen, Later)
     assert isinstance(again, Failed)
     assert again.reason.startswith("ParseSelector: layout_changed: ")

@@ -1,4 +1,7 @@
-"""When a page was put off, beside until when: a wait by a clock that was wrong can be told and shortened."""
+"""When a page was put off, and for which errors.
+
+A wait by a clock that was wrong can be told and shortened; a page has as many tries as each error allows.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,5 +13,6 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the column; nothing that is there changes."""
+    """Make the columns; nothing that is there changes."""
     op.add_column("frontier", sa.Column("put_off_at", sa.Float))
+    op.add_column("frontier", sa.Column("tried", sa.Text))
