@@ -68,7 +68,12 @@ def test_a_postponed_row_waits_and_a_refund_gives_the_attempt_back(database: Dat
 def test_a_row_remembers_what_its_tries_ended_in(database: Database) -> None:
     add(database, ADVERTS[:1])
     now = 100.0
-    for ended_as, refund in (("LeftAlone", True), (None, True), ("HttpRateLimit", False), ("HttpBlocked", False)):
+    for ended_as, refund in (
+        ("LeftAlone", True),
+        (None, True),
+        ("HttpRateLimit", False),
+        ("HttpBlocked", False),
+    ):
         [one] = claim(database, 1, now=now)
         with database.write() as connection:
             frontier.postpone(connection, [PutOff(one, 1.0, "why", refund, ended_as)], now=now)

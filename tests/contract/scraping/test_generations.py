@@ -73,7 +73,9 @@ def test_waiting_rows_are_woken_when_they_are_due(database: Database) -> None:
     begin(database)
     with database.write() as connection:
         claims = claim(connection, this_owner())
-        frontier.postpone(connection, [frontier.PutOff(one, 50, "circuit_open", refund=True) for one in claims], now=SENT)
+        frontier.postpone(
+            connection, [frontier.PutOff(one, 50, "circuit_open", refund=True) for one in claims], now=SENT
+        )
     assert after_lanes(database) == Step(Next.NOTHING)
     assert repair(database, SENT + 49) == Step(Next.NOTHING)
     assert repair(database, SENT + 50) == Step(Next.LANES, 2)

@@ -30,13 +30,17 @@ def visits(
 
     async def run() -> tuple[list[Outcome], int]:
         async with scripted(*steps) as log:
-            outcomes = await visiting.visit(*(listing(log.url("").rstrip("/"), one, tried if one > 1 else None) for one in attempts))
+            outcomes = await visiting.visit(
+                *(listing(log.url("").rstrip("/"), one, tried if one > 1 else None) for one in attempts)
+            )
             return outcomes, len(log.paths)
 
     return asyncio.run(run())
 
 
-def visit(visiting: Visiting, *steps: Step, attempt: int = 1, tried: str | None = None) -> tuple[Outcome, int]:
+def visit(
+    visiting: Visiting, *steps: Step, attempt: int = 1, tried: str | None = None
+) -> tuple[Outcome, int]:
     [outcome], asked = visits(visiting, *steps, attempts=(attempt,), tried=tried)
     return outcome, asked
 
@@ -135,7 +139,9 @@ def test_a_block_is_escalated_after_three_tries(tmp_path: Path) -> None:
 
 
 def test_a_page_that_was_refused_otherwise_is_not_given_up_at_its_first_block(tmp_path: Path) -> None:
-    outcome, _ = visit(Visiting(tmp_path), html("no", 403), attempt=3, tried="LeftAlone HttpRateLimit NetworkDns")
+    outcome, _ = visit(
+        Visiting(tmp_path), html("no", 403), attempt=3, tried="LeftAlone HttpRateLimit NetworkDns"
+    )
     assert isinstance(outcome, Later)
     assert (outcome.seconds_later, outcome.refund, outcome.ended_as) == (8.0, False, "HttpBlocked")
 
@@ -170,7 +176,9 @@ def test_a_captcha_where_the_advert_should_be_is_a_block_and_the_breaker_hears_o
 
 def test_a_new_layout_is_kept_for_review_and_no_fault_of_the_portal(tmp_path: Path) -> None:
     visiting = Visiting(tmp_path, fail_max=1, archive=True)
-    [seen, again], asked = visits(visiting, html(OTHER_LAYOUT), attempts=(1, 3), tried="ParseSelector ParseSelector")
+    [seen, again], asked = visits(
+        visiting, html(OTHER_LAYOUT), attempts=(1, 3), tried="ParseSelector ParseSelector"
+    )
     assert isinstance(seen, Later)
     assert isinstance(again, Failed)
     assert again.reason.startswith("ParseSelector: layout_changed: ")
