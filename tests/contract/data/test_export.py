@@ -96,7 +96,7 @@ def from_parquet(path: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(DIFFERENT)
 def test_the_export_holds_every_advert_by_value(db: Database, folder: Path, adverts: list[Listing]) -> None:
     replace_all(db, adverts)
@@ -106,7 +106,7 @@ def test_the_export_holds_every_advert_by_value(db: Database, folder: Path, adve
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(DIFFERENT)
 def test_a_csv_holds_every_advert_but_knows_no_empty_text(
     db: Database, folder: Path, adverts: list[Listing]

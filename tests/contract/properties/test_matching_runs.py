@@ -77,7 +77,7 @@ def two_databases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Pro
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(given_=st.lists(few, min_size=2, max_size=7), data=st.data())
 def test_in_whatever_order_adverts_come_and_change_the_properties_are_the_same(
     two_databases: list[PropertyMatching], given_: list[dict[str, object]], data: st.DataObject

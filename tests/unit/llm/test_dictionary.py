@@ -106,7 +106,7 @@ noise = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(noise)
 def test_no_text_upsets_it_and_every_quote_is_in_the_text(text: str) -> None:
     found = read_description(text)
