@@ -9,6 +9,8 @@ from demo_worlds import copied, demo_data
 from postgres_servers import PostgresServer, server_or_skip
 from ready_files import put_ready_file
 from redis_servers import fresh_database, shared_server
+from sale_sofia.data.database import Database
+from sale_sofia.data.jobs import create_job
 from sale_sofia.services.redis_server import RedisServer
 
 # A shell ignores these for what it runs in the background, and programs that a test starts would inherit it.
@@ -71,3 +73,13 @@ def store_url(tmp_path: Path) -> str:
     """A database with all tables, empty; in contract/ one of each kind."""
     put_ready_file(tmp_path / "x.db")
     return f"sqlite:///{tmp_path / 'x.db'}"
+
+
+@pytest.fixture
+def database(store_url: str) -> Iterator[Database]:
+    """The database at `store_url`, with one job."""
+    made = Database(store_url, busy_timeout_seconds=5, busy_retries=2)
+    with made.write() as connection:
+        create_job(connection, job_id="job", site="imot.bg", start_urls=["x"], listing_limit=None, now=1.0)
+    yield made
+    made.dispose()
