@@ -27,6 +27,8 @@ PAGE_PATIENCE: Final = 6
 """Seconds by the clock for each that a page may compute: on a crowded machine its process gets few."""
 DESK_SLACK_BYTES: Final = 1_000_000
 """Beside the bytes of a page: its address and headers, or all that its cards say."""
+SITE_FILES_REMEMBERED: Final = 64
+"""Site files of which the checked form is kept: some times as many as there are portals."""
 REMEMBERED_TOWNS: Final = 64
 """Towns for which it is kept what other towns are called: a crawl meets few, a country has thousands."""
 REMEMBERED_LABELS: Final = 4096

@@ -6,7 +6,7 @@ loaded, and what is wrong is named by file and key.
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +16,7 @@ import yaml
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from sale_sofia.config.fetching import PROOF_MIN_LENGTH
+from sale_sofia.config.reading import SITE_FILES_REMEMBERED
 from sale_sofia.config.site_history import DelistingTable, HistoryTable
 from sale_sofia.config.site_links import (
     CARD,
@@ -303,8 +304,14 @@ def _json_names(section: Any) -> Iterator[str]:  # noqa: ANN401 - any part of a 
 
 def load_site_config(site: str, folder: Path = CONFIG_FOLDER) -> SiteConfig:
     """The checked configuration of one portal, its defaults filled in."""
-    path = _files(folder).get(site, folder / "sites" / f"{site}.yaml")
-    merged = merge(load_yaml(folder / "defaults.yaml"), load_yaml(path))
+    path, defaults = _files(folder).get(site, folder / "sites" / f"{site}.yaml"), folder / "defaults.yaml"
+    return _checked(defaults, read_text(defaults), path, read_text(path))
+
+
+@lru_cache(SITE_FILES_REMEMBERED)
+def _checked(defaults: Path, defaults_text: str, path: Path, text: str) -> SiteConfig:
+    """A file is asked for at every turn and changes hardly ever: the same text is checked once."""
+    merged = merge(parse_yaml(defaults, defaults_text), parse_yaml(path, text))
     try:
         return SiteConfig.model_validate(merged)
     except ValidationError as error:
