@@ -1,11 +1,13 @@
 """Pages of the dashboard without a browser: the whole app, one page of it, on a DATA_DIR of the test."""
 
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 import sale_sofia
@@ -17,12 +19,16 @@ from sale_sofia.listings.model import Listing
 
 APP = Path(sale_sofia.__file__).parent / "app"
 PATIENCE = 300
+_components = cache(manifest_scanner.scan_component_manifests)
+"""Streamlit would look through all installed packages for them whenever a page is run."""
 
 
 def open_screen(name: str, data: Path, monkeypatch: pytest.MonkeyPatch, **session: object) -> AppTest:
     """The page as it is drawn first, with this in the session; nothing is kept from other tests."""
     monkeypatch.setenv("DATA_DIR", str(data))
     monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.setattr(manifest_scanner, "scan_component_manifests", _components)
+    put_ready_file(data / "sale_sofia.db")
     st.cache_resource.clear()
     screen = AppTest.from_file(str(APP / "main.py"), default_timeout=PATIENCE)
     screen.switch_page(f"screens/{name}.py")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Dialog, Locator, Page, Request, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page, Request, sync_playwright
 
 from browsers import chromium_or_skip
 
@@ -18,6 +18,10 @@ PAGES = (
 _WHOLE = "!document.querySelector('[data-testid=stSkeleton]')"
 """No control is still being loaded."""
 _STILL = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+_ONLY_HERE = (
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE *.localhost"
+)
+"""Nothing leaves this machine. A route of Playwright would do that too, but then no file is cached."""
 
 
 @contextmanager
@@ -25,14 +29,14 @@ def chromium() -> Iterator[Browser]:
     """A headless Chromium; without one the test is skipped."""
     program = chromium_or_skip()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", _ONLY_HERE])
         yield browser
         browser.close()
 
 
 @dataclass
 class Window:
-    """One window on the dashboard. What it asks of other servers is noted and not let through."""
+    """One window on the dashboard. What it asks of other servers is noted."""
 
     page: Page
     url: str
@@ -41,6 +45,12 @@ class Window:
     errors: list[str] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
     """What a script of a hostile advert would show."""
+
+    def note(self, request: Request) -> None:
+        """An address outside, if it is one and no photo."""
+        ours = {urlsplit(self.url).netloc, ""}
+        if urlsplit(request.url).netloc not in ours and request.resource_type != "image":
+            self.outside.append(request.url)
 
     def refuse(self, dialog: Dialog) -> None:
         """Note what a script says, and let it go on."""
@@ -104,32 +114,33 @@ class Window:
 
 
 @contextmanager
-def window(
-    browser: Browser, url: str, width: int = 1280, height: int = 900, *, dark: bool = False
-) -> Iterator[Window]:
-    """A new window with its own cookies, of a person who likes it light or dark."""
+def window(browser: Browser, url: str, width: int = 1280, height: int = 900) -> Iterator[Window]:
+    """A new window with its own cookies."""
+    with person(browser, width, height) as context, tab(context, url) as opened:
+        yield opened
+
+
+@contextmanager
+def person(browser: Browser, width: int = 1280, height: int = 900) -> Iterator[BrowserContext]:
+    """Somebody who likes it light, with cookies and a cache of their own."""
     context = browser.new_context(
-        viewport={"width": width, "height": height},
-        locale="bg-BG",
-        color_scheme="dark" if dark else "light",
+        viewport={"width": width, "height": height}, locale="bg-BG", color_scheme="light"
     )
     context.set_default_timeout(PATIENCE_MS)
+    yield context
+    context.close()
+
+
+@contextmanager
+def tab(context: BrowserContext, url: str) -> Iterator[Window]:
+    """A tab of a person's; the next one has their cache, and on the server nothing of this one."""
     page = context.new_page()
     opened = Window(page, url)
-
-    def guard(route: Route, request: Request) -> None:
-        if urlsplit(request.url).netloc in {urlsplit(url).netloc, ""}:
-            route.continue_()
-            return
-        if request.resource_type != "image":
-            opened.outside.append(request.url)
-        route.abort()
-
-    page.route("**/*", guard)
+    page.on("request", opened.note)
     page.on("pageerror", lambda error: opened.errors.append(str(error)))
     page.on("dialog", opened.refuse)
     yield opened
-    context.close()
+    page.close()
 
 
 _TOO_WIDE = """() => {

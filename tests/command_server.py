@@ -202,7 +202,28 @@ def _become(request: Mapping[str, Any]) -> NoReturn:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if not wide_as_ours or _has_portals_of_its_own():
         _forget_ours()
-    sys.exit(importlib.import_module("sale_sofia.cli").main())
+    try:
+        code = importlib.import_module("sale_sofia.cli").main()
+    except SystemExit as end:
+        code = end.code
+    if code is None or isinstance(code, int):
+        _codes.append(code or 0)
+    sys.exit(code)
+
+
+_codes: list[int] = []
+"""With which a command ends, once it is known."""
+
+
+def _leave() -> None:
+    """At the very end of a command: to take apart all libraries would last longer than most commands.
+
+    What was covered would not be written any more, so that then there is no hurry.
+    """
+    if _codes and "coverage" not in sys.modules:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_codes[0] & 0xFF)
 
 
 def _has_portals_of_its_own() -> bool:
@@ -239,6 +260,7 @@ def _import_all(names: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
+    atexit.register(_leave)  # before all others: what is registered first is called last
     _import_all(sys.argv[1:])
     _say({"ready": True})
     _serve()

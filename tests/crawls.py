@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from command_server import COLUMNS, COMMAND, shared_commands
+from command_server import COLUMNS, COMMAND, Begun, shared_commands
 from ready_files import put_ready_file
 from sale_sofia.config.site_config import CONFIG_FOLDER
 from sale_sofia.data.database import Database
@@ -64,6 +65,21 @@ def start(data: Path, *arguments: str | Path, **more: str) -> subprocess.Popen[s
         text=True,
         env=environment(data, more),
     )
+
+
+def in_background(data: Path, *arguments: str | Path, **more: str) -> Begun:
+    """A command in the background, which does not wait for its libraries; `end_of` it has to be looked at."""
+    return shared_commands().begin([str(one) for one in arguments], environment(data, more), Path.cwd())
+
+
+def end_of(begun: Begun, seconds: float = PATIENCE_SECONDS) -> subprocess.CompletedProcess[str]:
+    """All that such a command has said, once it has ended; killed when that does not come in time."""
+    code = shared_commands().ended(begun, seconds)
+    if code is None:
+        os.killpg(begun.pid, signal.SIGKILL)
+    assert code is not None, f"no end in {seconds} s: {begun.told()}"
+    out, err = (path.read_text("utf-8") for path in (begun.output, begun.errors))
+    return subprocess.CompletedProcess([COMMAND], code, out, err)
 
 
 def crawl_arguments(simulator: RunningSimulator, site: str) -> list[str]:

@@ -16,7 +16,7 @@ from crawls import site_folder
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SITES, SimulatorConfig
 
-ADVERTS = 20
+ADVERTS = 12
 LOOPBACK_ONLY = str(Path(__file__).with_name("loopback_only"))
 """On the path of the commands and of all that they start: nothing leaves this machine."""
 STOPPED = {0, 130, -signal.SIGINT}

@@ -71,9 +71,9 @@ class DriftDays:
 
     def wrong(self, before: Values) -> list[tuple[str, str, Any, Any]]:
         """Values that are neither true now nor were believed before; null is never wrong."""
-        found = []
+        found, stored = [], self.values()
         for (_, key), true in truth(self.days.simulator).items():
-            now = self.values().get(key, {})
+            now = stored.get(key, {})
             for name in true.keys() & now.keys() - _NOT_COMPARED:
                 told: tuple[Any, ...] = (None, [], true[name], before.get(key, {}).get(name))
                 if now[name] not in told:
@@ -88,7 +88,12 @@ class DriftDays:
 
 
 @contextmanager
-def drift_days(folder: Path, site: str, **settings: Any) -> Iterator[DriftDays]:  # noqa: ANN401 - any setting
+def drift_days(
+    folder: Path,
+    site: str,
+    sound_runs: int = SOUND_RUNS,
+    **settings: Any,  # noqa: ANN401 - any setting
+) -> Iterator[DriftDays]:
     """A portal that was crawled on some sound days; pages that cannot be read are tried once."""
     with passing_days(folder, site, properties=ADVERTS, seed=SEED) as days:
         days.settings = Settings(
@@ -101,7 +106,7 @@ def drift_days(folder: Path, site: str, **settings: Any) -> Iterator[DriftDays]:
             **settings,
         )
         made = DriftDays(days, folder / "sound.db")
-        for _ in range(SOUND_RUNS):
+        for _ in range(sound_runs):
             made.crawl()
             days.next_day()
         made.keep()

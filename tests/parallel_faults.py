@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import select
 
+from crawls import site_folder
 from parallel_crawls import until
 from parallel_world import Party, Team, children
 from sale_sofia.config.site_config import load_site_config
@@ -47,8 +48,18 @@ def small_portal(
     )
 
 
+PLACES = 8
+
+
+def with_places(folder: Path) -> dict[str, str]:
+    """Settings with which the portal has more places: those that a stopped process holds block nobody."""
+    polite = load_site_config(SITE).politeness.model_dump() | {"concurrency": PLACES}
+    return {"SITES_DIR": str(site_folder(folder / "sites", SITE, politeness=polite))}
+
+
 def begin(crawl: Party, workers: int = 1) -> None:
     """Workers at work, a beat, and the portal's job under way."""
+    crawl.forked = True
     for _ in range(workers):
         crawl.start_worker()
     crawl.start_beat()

@@ -16,9 +16,11 @@ from typing import TypeVar
 
 from sqlalchemy import select
 
+from celery_server import Forked
 from crawls import Row, differences, environment, requests, stored_at, truth
 from parallel_guard import guarded
-from sale_sofia.config.settings import Settings, load_settings
+from ready_files import put_ready_file
+from sale_sofia.config.settings import DATABASE_FILE, Settings, load_settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.migrate import initialize_database
 from sale_sofia.data.schema import listing_changes, price_points
@@ -51,6 +53,8 @@ class Team:
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
     beats: list[subprocess.Popen[bytes]] = field(default_factory=list)
     jobs: dict[str, str] = field(default_factory=dict)
+    forked: bool = False
+    """Whether its processes are forked from one that has imported everything: they start at once."""
     _started: int = 0
     _names: list[str] = field(default_factory=list)
 
@@ -156,6 +160,8 @@ class Team:
     def _start(self, name: str, command: list[str]) -> subprocess.Popen[bytes]:
         self._started += 1
         self._names.append(f"{name}{self._started}")
+        if self.forked:
+            return Forked(command[3:], self.environment, self.folder / f"{self._names[-1]}.log")
         with (self.folder / f"{self._names[-1]}.log").open("wb") as log:
             return subprocess.Popen(
                 command, env=self.environment, stdout=log, stderr=log, start_new_session=True
@@ -266,6 +272,8 @@ def _closing(
         environ = environment(folder / "data", {**variables, **more})
         with surroundings(environ):
             settings = load_settings()
+        if "DATABASE_URL" not in more:
+            put_ready_file(folder / "data" / DATABASE_FILE)
         database = open_database(settings)
         initialize_database(database)
         made = make(folder, redis, settings, database, environ)

@@ -38,7 +38,12 @@ class PassingDays:
     asked: int = field(default=0)
 
     def crawl(self, *, everything: bool = False, limit: int | None = None) -> tuple[SiteReport, list[Row]]:
-        """One crawl to its end: its report, and what the portal was asked for."""
+        """One crawl to its end, on its day: its report, and what the portal was asked for."""
+        with ahead(self.day):
+            report = self._crawled(everything=everything, limit=limit)
+        return report, self._new_requests()
+
+    def _crawled(self, *, everything: bool, limit: int | None) -> SiteReport:
         site = get_scraper(self.site)
         job_id = self.database.run_write(
             partial(
@@ -53,7 +58,7 @@ class PassingDays:
         configs = {self.site: self.config} if self.config else {}
         runner = LocalRunner(self.settings, self.database, configs=configs)
         (report,) = asyncio.run(runner.run([job_id], asyncio.Event()))
-        return report, self._new_requests()
+        return report
 
     def _new_requests(self) -> list[Row]:
         assert self.simulator.log is not None
@@ -68,10 +73,21 @@ class PassingDays:
 
 
 @contextmanager
+def ahead(days: int) -> Iterator[None]:
+    """Inside, the clock of this process is so many days ahead."""
+    real = time.time
+    time.time = lambda: real() + days * DAY
+    try:
+        yield
+    finally:
+        time.time = real
+
+
+@contextmanager
 def passing_days(
     folder: Path, site: str, *, properties: int, seed: int, etag: bool = False
 ) -> Iterator[PassingDays]:
-    """A portal of its own process, and an empty store; inside, the clock of this process is moved."""
+    """A portal of its own process, and an empty store."""
     config = SimulatorConfig(
         sites=(site,),
         properties=properties,
@@ -84,12 +100,6 @@ def passing_days(
     settings = Settings(data_dir=folder / "data", domain_rate_limits={site: 60_000}, archive_enabled=False)
     put_ready_file(folder / "x.db")
     database = Database(f"sqlite:///{folder / 'x.db'}", busy_timeout_seconds=10, busy_retries=3)
-    real = time.time
     with start_in_process(config) as simulator:
-        days = PassingDays(site, simulator, settings, database, simulator.start_urls(site))
-        time.time = lambda: real() + days.day * DAY
-        try:
-            yield days
-        finally:
-            time.time = real
+        yield PassingDays(site, simulator, settings, database, simulator.start_urls(site))
     database.dispose()

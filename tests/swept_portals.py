@@ -21,6 +21,7 @@ from sale_sofia.simulator.portal import Portal
 from sale_sofia.websites.registry import get_scraper
 
 _REDIRECTS = frozenset({301, 302})
+_BATCH = 25
 
 
 @dataclass
@@ -43,25 +44,28 @@ class SearchSweep:
         with self.database.write() as connection:
             self.job_id = begin_job(connection, site, start_urls, limit=None, now=self.now)
         judge = Judge(site, site.config.proof)
-        for claim in self._claims(self.job_id, adverts=adverts):
-            outcome = self._answered(judge, claim)
+        for claims in self._claims(self.job_id, adverts=adverts):
+            outcomes = [self._answered(judge, claim) for claim in claims]
             with self.database.write() as connection:
-                write_batch(connection, Ledger(self.job_id, site.name), [outcome], now=self.now)
+                write_batch(connection, Ledger(self.job_id, site.name), outcomes, now=self.now)
         with self.database.write() as connection:
             job = known_job(connection, self.job_id)
             end_job(connection, job, now=self.now) if adverts else finish_sweep(connection, job, now=self.now)
             return list_sweeps(connection, limit=1)[0]
 
-    def _claims(self, job_id: str, *, adverts: bool) -> Iterator[Claim]:
-        """Searches come before adverts, so the first advert says that there is no search left."""
-        while True:
-            with self.database.write() as connection:
-                found = frontier.claim(
-                    connection, job_id, owner="me", count=1, now=self.now, lease_seconds=60
-                )
-            if not found or (found[0].kind == "listing" and not adverts):
-                return
-            yield found[0]
+    def _claims(self, job_id: str, *, adverts: bool) -> Iterator[list[Claim]]:
+        """Search by search, then adverts by the batch: the first says that there is no search left."""
+        count = 1
+        while found := self._claimed(job_id, count):
+            if found[0].kind == "listing":
+                if not adverts:
+                    return
+                count = _BATCH
+            yield found
+
+    def _claimed(self, job_id: str, count: int) -> list[Claim]:
+        with self.database.write() as connection:
+            return frontier.claim(connection, job_id, owner="me", count=count, now=self.now, lease_seconds=60)
 
     def _answered(self, judge: Judge, claim: Claim) -> Outcome:
         if self.forbidden and urlsplit(claim.url).path.startswith(self.forbidden):

@@ -25,8 +25,8 @@ from sale_sofia.simulator.twins import make_twin
 
 SITES = ("imot.bg", "homes.bg", "alo.bg")
 """Pages in windows-1251; an interface of JSON; pages in UTF-8."""
-ADVERTS, SEED = 24, 31
-DAYS = (0, 5, 7)
+ADVERTS, SEED = 12, 1597
+DAYS = (0, 7, 9)
 """A world in which flats become cheaper and go until the second of these days; one is back on the third."""
 PROFILE = "budget_eur: 5000000\nproperty_types: [apartment]\n"
 RULES = """
@@ -70,6 +70,11 @@ class Way:
     days: list[Day]
     servers: AlertServers
     view: Window
+
+    @property
+    def shown(self) -> set[Key]:
+        """Every advert that was there on one of the days."""
+        return {key for day in self.days for key in day.truth}
 
     @property
     def moves(self) -> dict[Key, Prices]:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, BrowserContext
 
-from browser_pages import Window, chromium, window
+from browser_pages import Window, chromium, person, tab
 from dashboards import Dashboard, running_dashboard
 from demo_worlds import copied
 from hostile_adverts import put_hostile_adverts
@@ -32,9 +32,16 @@ def browser() -> Iterator[Browser]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def reader(browser: Browser) -> Iterator[BrowserContext]:
+    """The person whose tabs the tests of a module are."""
+    with person(browser) as context:
+        yield context
+
+
 @pytest.fixture
-def buyer(browser: Browser, dashboard: Dashboard) -> Iterator[Window]:
-    """A window; whatever is done in it, nothing breaks and nothing goes out to the internet."""
-    with window(browser, dashboard.url) as opened:
+def buyer(reader: BrowserContext, dashboard: Dashboard) -> Iterator[Window]:
+    """A tab; whatever is done in it, nothing breaks and nothing goes out to the internet."""
+    with tab(reader, dashboard.url) as opened:
         yield opened
         assert (opened.wrong(), opened.errors, opened.outside, opened.dialogs) == ([], [], [], [])

@@ -4,12 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 from sqlalchemy import func, select
 
 from app_runs import store
-from browser_pages import PAGES, PATIENCE_MS, Window, window
-from dashboards import Dashboard
+from browser_pages import PAGES, PATIENCE_MS, Window
 from hostile_adverts import hostile_ids
 from parallel_crawls import until
 from sale_sofia.data.property_schema import listing_sources
@@ -43,30 +42,26 @@ def adverts_of(data: Path, property_id: int) -> list[int]:
         return sorted(connection.scalars(found))
 
 
-def test_every_page_opens_under_its_name_and_axe_finds_nothing(
-    browser: Browser, dashboard: Dashboard, data: Path
-) -> None:
+def test_every_page_opens_under_its_name_and_axe_finds_nothing(buyer: Window, data: Path) -> None:
     """First on a telephone, then the same window wide; adverts that mean harm are among those shown."""
     assert set(TITLES) == set(PAGES)
-    with window(browser, dashboard.url, width=390) as opened:
-        for name, title in TITLES.items():
-            opened.page.set_viewport_size({"width": 390, "height": 900})
-            opened.open(name, **_asked(name, data))
-            assert opened.page.get_by_role("heading", level=1).first.inner_text() == title
-            assert (name, opened.wrong(), opened.too_wide()) == (name, [], [])
-            opened.page.set_viewport_size({"width": 1280, "height": 900})
-            found = (opened.too_wide(), opened.harm(), opened.serious())
-            assert (name, *found) == (name, [], [], [])
-        assert (opened.errors, opened.outside, opened.dialogs) == ([], [], [])
+    for name, title in TITLES.items():
+        buyer.page.set_viewport_size({"width": 390, "height": 900})
+        buyer.open(name, **_asked(name, data))
+        assert buyer.page.get_by_role("heading", level=1).first.inner_text() == title
+        assert (name, buyer.wrong(), buyer.too_wide()) == (name, [], [])
+        buyer.page.set_viewport_size({"width": 1280, "height": 900})
+        found = (buyer.too_wide(), buyer.harm(), buyer.serious())
+        assert (name, *found) == (name, [], [], [])
 
 
-def test_who_likes_it_dark_can_read_it_too(browser: Browser, dashboard: Dashboard) -> None:
+def test_who_likes_it_dark_can_read_it_too(buyer: Window) -> None:
     """The colours are chosen for a light ground, which stays light; the first page is at the root too."""
-    with window(browser, dashboard.url, dark=True) as opened:
-        opened.open("")
-        assert opened.page.get_by_role("heading", level=1).first.inner_text() == TITLES["today"]
-        assert opened.page.evaluate(GROUND) == "rgb(255, 255, 255)"
-        assert opened.serious() == []
+    buyer.page.emulate_media(color_scheme="dark")
+    buyer.open("")
+    assert buyer.page.get_by_role("heading", level=1).first.inner_text() == TITLES["today"]
+    assert buyer.page.evaluate(GROUND) == "rgb(255, 255, 255)"
+    assert buyer.serious() == []
 
 
 def _asked(name: str, data: Path) -> dict[str, object]:

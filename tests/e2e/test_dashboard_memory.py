@@ -12,8 +12,8 @@ from browser_pages import Window, window
 from dashboards import Dashboard, running_dashboard
 from hostile_adverts import HOME
 
-ADVERTS = 4000
-TITLE = "Тухла " * 3500
+ADVERTS = 800
+TITLE = "Тухла " * 17_500
 """So long that all of them need 160 MB."""
 ROOM = 150_000_000
 """Bytes that the server may still have: enough for its pages, too little for the flats."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from alert_runs import children, send_all, settled, start_run, wait_for
+from alert_runs import children, send_rest, settled, start_run, wait_for
 from alert_servers import PATIENCE, AlertServers, alert_servers
 from alert_world import DAY, AlertWorld
 from contract.data.helpers import ready_database
@@ -226,7 +226,7 @@ def test_a_sender_that_dies_with_a_message_in_hand(world: AlertWorld, servers: A
     assert starter.returncode == 2, "sending failed, and it says so"
     servers.answer_seconds = 0.0
     end_leases(world)
-    send_all(folder, world.database)
+    send_rest(folder, world.database)
     assert sorted(servers.counted().values()) == [1, 1, 1, 1, 1, 2]
     with world.database.read() as connection:
         broken = {one.uid for one in read_log(connection, limit=100) if one.breaks}
@@ -251,7 +251,7 @@ def test_a_killed_starter_leaves_nothing_half_done(world: AlertWorld, servers: A
     wait_for(partial(settled, world.database))
     # What was in hand when the kill came was sent and noted.
     assert world.database.run_read(count_messages)["sent"] == len(servers.came)
-    send_all(world.settings.data_dir, world.database)
+    send_rest(world.settings.data_dir, world.database)
     assert list(servers.counted().values()) == [1] * 6
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from alert_month import DAYS, STARTS
-from alert_runs import kill_while_sending, send_all, settled, start_run, wait_for
+from alert_runs import kill_while_sending, send_rest, settled, start_run, wait_for
 from alert_servers import AlertServers, alert_servers
 from alert_world import DAY, HOUR, AlertWorld, facts_in
 from contract.data.helpers import ready_database
@@ -26,7 +26,7 @@ from sale_sofia.config.settings import Settings
 from sale_sofia.data.alert_outbox import read_log
 from sale_sofia.listings.dates import SOFIA
 
-KILLS = int(os.environ.get("ALERT_KILLS", "2"))
+KILLS = int(os.environ.get("ALERT_KILLS", "1"))
 LAST = 29
 LATE_DAYS = (15, 19)
 """On these days things happen in quiet hours."""
@@ -135,4 +135,4 @@ def kill_and_finish(month: Month, folder: Path) -> None:
     assert killed, "at least one was killed"
     month.servers.answer_seconds = 0.0
     wait_for(partial(settled, database))  # a sender whose starter was killed ends the message in its hand
-    send_all(folder, database)
+    send_rest(folder, database)

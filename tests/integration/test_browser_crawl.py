@@ -23,7 +23,7 @@ from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SITE = "bazar.bg"
 PER_SECOND = 20
-ADVERTS = 12
+ADVERTS = 6
 ON = {
     "BROWSER_ENABLED": "true",
     "DOMAIN_RATE_LIMITS": json.dumps({SITE: PER_SECOND * 60}),
@@ -173,8 +173,8 @@ def alive(pid: int) -> bool:
 def test_a_killed_crawl_leaves_no_browser_behind(tmp_path: Path) -> None:
     data, sites = tmp_path / "data", site_folder(tmp_path / "sites", SITE, browser_allowed=True)
     with simulated(tmp_path, "challenge:1.0") as simulator:
-        # A turn comes every five seconds: the browser waits for its next one when the crawl is killed.
-        slow = {**ON, "SITES_DIR": str(sites), "DOMAIN_RATE_LIMITS": json.dumps({SITE: 12})}
+        # A turn comes every three seconds: the browser waits for its next one when the crawl is killed.
+        slow = {**ON, "SITES_DIR": str(sites), "DOMAIN_RATE_LIMITS": json.dumps({SITE: 20})}
         crawl = start(data, *crawl_arguments(simulator, SITE), **slow)
         until(lambda: any("--type=renderer" in one for one in family(crawl.pid).values()), "a browser")
         left = family(crawl.pid)
@@ -187,7 +187,8 @@ def test_without_a_browser_there_is_one_sentence(tmp_path: Path) -> None:
     sites = site_folder(tmp_path / "sites", SITE, browser_allowed=True)
     (tmp_path / "file").touch()
     more = {"BROWSER_ENABLED": "true", "SITES_DIR": str(sites), "BROWSER_PATH": str(tmp_path / "file")}
+    (tmp_path / "data").mkdir()
     told = run(tmp_path / "data", "crawl", SITE, **more)
     sentence = f"sale-sofia: BROWSER_PATH: {tmp_path / 'file'} is no program; a Chromium is wanted."
     assert (told.returncode, told.stdout, " ".join(told.stderr.split())) == (2, "", sentence)
-    assert not (tmp_path / "data").exists()
+    assert list((tmp_path / "data").iterdir()) == []

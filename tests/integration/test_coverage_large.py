@@ -1,30 +1,49 @@
-"""Portals as large as the real ones, with their caps: what a sweep sees, what it costs, and what it says."""
+"""Portals that show a part of what they have: what a sweep sees, what it costs, and what it says."""
 
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from large_portals import BASE_URL, large_portal
+from large_portals import BASE_URL, answer_to, large_portal
 from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import IncidentKind, open_incidents
 from sale_sofia.data.migrate import initialize_database
 from sale_sofia.data.searches import Ended, learnt_rows, searches_of
 from sale_sofia.data.sweeps import Sweep
+from sale_sofia.listings.places import neighbourhoods
+from sale_sofia.simulator.portal import Portal
 from sale_sofia.simulator.portal_options import AS_REAL, PortalOptions
+from sale_sofia.websites.registry import get_scraper
 from site_copies import Change, changed_site
 from swept_portals import SearchSweep
 
-LARGE = {
-    "homes.bg": (11_000, 100, "/api/offers?typeId=ApartmentSell&locationId=1&startIndex=0&stopIndex=99"),
-    "bazar.bg": (17_500, 68, "/obiavi/prodazhba-apartamenti/sofia"),
-    "imoti.net": (11_000, 30, "/bg/obiavi/r/prodava/sofia/"),
-    "imot.bg": (33_500, 40, "/obiavi/prodazhbi/grad-sofiya/ednostaen?type_home=2~3~4~5~6~"),
+STARTS = {
+    "homes.bg": "/api/offers?typeId=ApartmentSell&locationId=1&startIndex=0&stopIndex=99",
+    "bazar.bg": "/obiavi/prodazhba-apartamenti/sofia",
+    "imoti.net": "/bg/obiavi/r/prodava/sofia/",
+    "imot.bg": "/obiavi/prodazhbi/grad-sofiya/ednostaen?type_home=2~3~4~5~6~",
 }
-"""Adverts, how many a page shows, and where a sweep begins."""
-MOST_REQUESTS = 1.3
+"""Where a sweep begins."""
+PER_PAGE = {"homes.bg": 100, "bazar.bg": 68, "imoti.net": 30, "imot.bg": 40}
+MANY = {
+    "homes.bg": (5000, 500),
+    "bazar.bg": (5000, 612),
+    "imoti.net": (3000, 1500),
+    "imot.bg": (5000, 320),
+}
+"""Adverts, and how many a search shows: both a few times fewer than with the real portals."""
+SMALL = {"homes.bg": (1200, 500), "bazar.bg": (1500, 544), "imot.bg": (1000, 500)}
+"""Enough to be capped, where the size itself proves nothing."""
+MOST_REQUESTS = 1.25
 """So many times those of listing each advert once."""
+ORIGINALS = 1000
+Sizes = tuple[int, int | None]
+"""Adverts, and how many a search shows; by default as many as with the real portal."""
 
 
 @pytest.fixture
@@ -35,20 +54,32 @@ def database(tmp_path: Path) -> Iterator[Database]:
     made.dispose()
 
 
-SMALLER = {"homes.bg": 3000, "bazar.bg": 4000, "imot.bg": 3000}
-"""Enough to be capped, where the size itself proves nothing."""
+def sweep_of(database: Database, site: str, sizes: Sizes, options: PortalOptions = AS_REAL) -> SearchSweep:
+    adverts, most = sizes
+    options = replace(options, most_results=most)
+    return SearchSweep(database, large_portal(site, adverts, options, originals=ORIGINALS))
 
 
-def sweep_of(database: Database, site: str, options: PortalOptions = AS_REAL) -> SearchSweep:
-    return SearchSweep(database, large_portal(site, LARGE[site][0], options))
+def small(database: Database, site: str, options: PortalOptions = AS_REAL) -> SearchSweep:
+    return sweep_of(database, site, SMALL[site], options)
 
 
-def smaller(database: Database, site: str, options: PortalOptions = AS_REAL) -> SearchSweep:
-    return SearchSweep(database, large_portal(site, SMALLER[site], options, originals=1000))
+@contextmanager
+def told_cap(folder: Path, site: str, most: int | None, change: Change = lambda _: None) -> Iterator[None]:
+    """Inside, the site's file names this cap where it names the real one, and is as `change` leaves it."""
+
+    def tell(tables: dict[str, Any]) -> None:
+        if most is not None:
+            caps = {"most": most, "most_pages": most // PER_PAGE[site]}
+            tables["search"] |= {name: caps[name] for name in caps.keys() & tables["search"].keys()}
+        change(tables)
+
+    with changed_site(folder / "sites", site, tell):
+        yield
 
 
 def run(sweep: SearchSweep) -> Sweep:
-    return sweep.run([BASE_URL + LARGE[sweep.portal.site][2]])
+    return sweep.run([BASE_URL + STARTS[sweep.portal.site]])
 
 
 def told(database: Database) -> list[tuple[IncidentKind, str]]:
@@ -56,18 +87,27 @@ def told(database: Database) -> list[tuple[IncidentKind, str]]:
         return [(one.kind, one.message) for one in open_incidents(connection)]
 
 
-@pytest.mark.parametrize("site", LARGE)
+@pytest.mark.parametrize("site", MANY)
 def test_nearly_all_adverts_are_seen_for_little_more_than_one_listing_of_them(
-    database: Database, site: str
+    database: Database, tmp_path: Path, site: str
 ) -> None:
-    adverts, per_page, _ = LARGE[site]
-    sweep = sweep_of(database, site)
-    done = run(sweep)
+    adverts, most = MANY[site]
+    sweep = sweep_of(database, site, MANY[site])
+    with told_cap(tmp_path, site, most):
+        done = run(sweep)
     assert done.adverts is not None
     assert done.adverts >= 0.98 * adverts
-    assert len(sweep.asked) <= MOST_REQUESTS * -(-adverts // per_page)
+    assert len(sweep.asked) <= MOST_REQUESTS * pages_of_one_listing(sweep.portal)
     assert (done.complete, done.reason) == (True, None)
     assert told(database) == []
+
+
+def pages_of_one_listing(portal: Portal[Any]) -> int:
+    """With imot.bg each neighbourhood has pages of its own, one where nothing stands there."""
+    parts = [one.slug for one in neighbourhoods()] if portal.site == "imot.bg" else [None]
+    adverts = (portal.stock.advert(number) for number in range(len(portal.stock)))
+    counts = Counter(one.home.place.slug if len(parts) > 1 else None for one in adverts)
+    return sum(max(1, -(-counts[part] // PER_PAGE[portal.site])) for part in parts)
 
 
 def whole(tables: dict[str, Any]) -> None:
@@ -82,13 +122,19 @@ def unaware(tables: dict[str, Any]) -> None:
         tables["search"].pop(key, None)
 
 
+UNCUT: dict[str, Sizes] = {
+    "homes.bg": (3000, None),
+    "bazar.bg": (3000, None),
+    "imoti.net": (3000, 1500),
+    "imot.bg": (3000, None),
+}
 CUT_OFF: dict[tuple[str, Change], str] = {
-    ("homes.bg", whole): "1 000 of 11 000 seen, the portal shows 1 000 of a query",
-    ("homes.bg", unaware): "1 000 of 11 000 seen, the portal shows 1 000 of a query",
-    ("bazar.bg", whole): "1 768 of 17 500 seen, the portal shows 1 768 of a query",
-    ("bazar.bg", unaware): "1 768 of 17 500 seen, the portal shows 1 768 of a query",
-    ("imoti.net", whole): "5 970 of 11 010 seen, the portal shows 5 970 of a query",
-    ("imoti.net", unaware): "1 of 200 searches failed, 5 970 seen of an unknown number",
+    ("homes.bg", whole): "1 000 of 3 000 seen, the portal shows 1 000 of a query",
+    ("homes.bg", unaware): "1 000 of 3 000 seen, the portal shows 1 000 of a query",
+    ("bazar.bg", whole): "1 768 of 3 000 seen, the portal shows 1 768 of a query",
+    ("bazar.bg", unaware): "1 768 of 3 000 seen, the portal shows 1 768 of a query",
+    ("imoti.net", whole): "1 500 of 3 000 seen, the portal shows 1 500 of a query",
+    ("imoti.net", unaware): "1 of 51 searches failed, 1 500 seen of an unknown number",
     ("imot.bg", whole): "1 000 seen of an unknown number, the portal shows 1 000 of a query",
 }
 
@@ -97,10 +143,19 @@ CUT_OFF: dict[tuple[str, Change], str] = {
 def test_a_portal_that_cannot_be_cut_is_told_as_incomplete_with_its_figures(
     database: Database, tmp_path: Path, site: str, change: Change
 ) -> None:
-    with changed_site(tmp_path / "sites", site, change):
-        done = run(sweep_of(database, site))
+    with told_cap(tmp_path, site, UNCUT[site][1], change):
+        done = run(sweep_of(database, site, UNCUT[site]))
     assert (done.complete, done.reason) == (False, CUT_OFF[site, change])
     assert told(database) == [(IncidentKind.COVERAGE, f"{site}: {done.missing}; nothing is delisted")]
+
+
+def test_the_last_page_of_imoti_net_that_its_file_names_is_the_last_there_is() -> None:
+    portal = large_portal("imoti.net", 11_000, originals=ORIGINALS)
+    table = get_scraper("imoti.net").config.search
+    assert table is not None
+    assert table.most_pages is not None
+    pages = [f"{BASE_URL}{STARTS['imoti.net']}?page={table.most_pages + more}" for more in (0, 1)]
+    assert [answer_to(portal, page).status for page in pages] == [200, 403]
 
 
 def unaware_of_caps(tables: dict[str, Any]) -> None:
@@ -112,9 +167,9 @@ def unaware_of_caps(tables: dict[str, Any]) -> None:
 def test_a_cap_that_no_file_names_is_met_once_and_known_from_then_on(
     database: Database, tmp_path: Path, site: str
 ) -> None:
-    adverts = SMALLER[site]
-    with changed_site(tmp_path / "sites", site, unaware_of_caps):
-        sweep = smaller(database, site)
+    adverts, most = SMALL[site]
+    with told_cap(tmp_path, site, most, unaware_of_caps):
+        sweep = small(database, site)
         first = run(sweep)
         learning, sweep.asked = len(sweep.asked), []
         second = run(sweep)
@@ -122,12 +177,13 @@ def test_a_cap_that_no_file_names_is_met_once_and_known_from_then_on(
     assert len(sweep.asked) < learning
 
 
-def test_ids_are_asked_for_once_and_kept(database: Database) -> None:
-    sweep = smaller(database, "homes.bg")
-    run(sweep)
-    assert sum("/api/neighbourhoods" in url for url in sweep.asked) == 1
-    sweep.asked = []
-    assert run(sweep).complete
+def test_ids_are_asked_for_once_and_kept(database: Database, tmp_path: Path) -> None:
+    with told_cap(tmp_path, "homes.bg", SMALL["homes.bg"][1]):
+        sweep = small(database, "homes.bg")
+        run(sweep)
+        assert sum("/api/neighbourhoods" in url for url in sweep.asked) == 1
+        sweep.asked = []
+        assert run(sweep).complete
     assert not any("/api/neighbourhoods" in url for url in sweep.asked)
 
 
@@ -135,19 +191,17 @@ def test_without_the_ids_a_search_is_read_as_far_as_it_goes(database: Database, 
     def no_ids(tables: dict[str, Any]) -> None:
         tables["split"][0]["ids"]["page"] = "/api/nothing-here"
 
-    with changed_site(tmp_path / "sites", "homes.bg", no_ids):
-        done = run(sweep := smaller(database, "homes.bg"))
-    said = "1 000 of 3 000 seen, the portal shows 1 000 of a query"
+    with told_cap(tmp_path, "homes.bg", 500, no_ids):
+        done = run(sweep := small(database, "homes.bg"))
+    said = "500 of 1 200 seen, the portal shows 500 of a query"
     assert (done.complete, done.reason) == (False, said)
     assert sum("nothing-here" in url for url in sweep.asked) == 1
 
 
 def test_a_filter_that_lowers_no_total_is_reported_and_not_used(database: Database) -> None:
-    sweep = smaller(database, "homes.bg", PortalOptions(filters_ignored=True))
+    sweep = small(database, "homes.bg", PortalOptions(filters_ignored=True))
     done = run(sweep)
-    said = (
-        "1 000 of 3 000 seen, the portal shows 1 000 of a query; its filter neighbourhoods[] changes nothing"
-    )
+    said = "500 of 1 200 seen, the portal shows 500 of a query; its filter neighbourhoods[] changes nothing"
     assert (done.complete, done.reason) == (False, said)
     assert sum("neighbourhoods[]" in url for url in sweep.asked) <= 3
     with database.read() as connection:
@@ -157,17 +211,18 @@ def test_a_filter_that_lowers_no_total_is_reported_and_not_used(database: Databa
     assert not any("neighbourhoods" in url for url in sweep.asked)
 
 
-def test_a_total_that_does_not_follow_the_filter_is_not_believed(database: Database) -> None:
-    done = run(smaller(database, "bazar.bg", PortalOptions(total_follows_filter=False)))
-    assert (done.adverts, done.complete) == (4000, True)
+def test_a_total_that_does_not_follow_the_filter_is_not_believed(database: Database, tmp_path: Path) -> None:
+    with told_cap(tmp_path, "bazar.bg", SMALL["bazar.bg"][1]):
+        done = run(small(database, "bazar.bg", PortalOptions(total_follows_filter=False)))
+    assert (done.adverts, done.complete) == (SMALL["bazar.bg"][0], True)
     with database.read() as connection:
         ends = {one.ended for one in searches_of(connection, done.job_id)}
     assert ends == {Ended.SPLIT, Ended.READ}
 
 
 def test_parts_that_lead_elsewhere_are_no_parts(database: Database) -> None:
-    done = run(smaller(database, "imot.bg", PortalOptions(parts_redirect=True)))
-    assert (done.adverts, done.complete) == (3000, True)
+    done = run(small(database, "imot.bg", PortalOptions(parts_redirect=True)))
+    assert (done.adverts, done.complete) == (SMALL["imot.bg"][0], True)
 
 
 SITEMAPS = {

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -117,13 +118,16 @@ SERVER = (
     "postgresql://sale_sofia@main.internal/sale_sofia?sslmode=verify-full&sslrootcert=/etc/sale-sofia/ca.crt"
 )
 LISTS = "http://127.0.0.1:9\n127.0.0.1:10\n"
+FILES = "files"
 
 
 def test_every_command_of_every_page_works(tmp_path: Path) -> None:
     """In the order of each page, in a folder of its own; what runs on is ended when the page is."""
     with docs_world(tmp_path) as world, alert_servers() as servers:
         wrong = {README.name: follow(world, README, world.first, {})}
-        table = replacements(world, servers)
+        address, text = advert_page(world)
+        table = replacements(world, servers, address)
+        put_files(tmp_path / FILES, text)
         wrong |= {page.name: follow(world, page, page.stem, table) for page in PAGES if page != README}
         told = {one.subject for one in servers.came}
         asked = world.looked_up.read_text("utf-8") if world.looked_up.exists() else ""
@@ -133,7 +137,7 @@ def test_every_command_of_every_page_works(tmp_path: Path) -> None:
     assert asked == ""
 
 
-def replacements(world: DocsWorld, servers: AlertServers) -> dict[str, str]:
+def replacements(world: DocsWorld, servers: AlertServers, address: str) -> dict[str, str]:
     """What stands for what the pages say: nothing here leads out of this machine."""
     ranked = json.loads(world.asked("score", "--json"))["scores"]
     flats = [str(one["property_id"]) for one in ranked[:2]]
@@ -148,7 +152,7 @@ def replacements(world: DocsWorld, servers: AlertServers) -> dict[str, str]:
         "8701": "0",
         "portals": "simulated",
         "PAGE": "page.html",
-        "URL": advert_page(world)[0],
+        "URL": address,
         **dict.fromkeys(("590", "106", "1234"), flats[0]),
         "591": flats[1],
     }
@@ -165,15 +169,16 @@ def follow(world: DocsWorld, page: Path, folder: str, table: Mapping[str, str]) 
         return []
     reader = world.reader(folder, table, PIPED, empty=page.name in EMPTY)
     if table:
-        put_files(reader.folder, world)
+        shutil.copytree(world.root / FILES, reader.folder, dirs_exist_ok=True)
     return reader.follow(wanted, CODES)
 
 
-def put_files(folder: Path, world: DocsWorld) -> None:
+def put_files(folder: Path, page: bytes) -> None:
     """What the pages take for granted that a reader has."""
+    folder.mkdir()
     (folder / "list.txt").write_text(LISTS, "utf-8")
     (folder / "password").write_text("secret", "utf-8")
-    (folder / "page.html").write_bytes(advert_page(world)[1])
+    (folder / "page.html").write_bytes(page)
     write_table(folder / "adverts.parquet", 250, seed=2)
 
 

@@ -480,9 +480,15 @@ def test_plain_sockets_have_the_same_names(tmp_path: Path) -> None:
 
 
 def test_a_crawl_writes_what_failed_and_the_command_reads_it(tmp_path: Path) -> None:
-    faults = "429:0.02,503:0.05,reset:0.05,captcha:0.03,truncate:0.05"
+    faults = "429:0.04,503:0.08,reset:0.08,captcha:0.05,truncate:0.08"
     config = SimulatorConfig(
-        sites=("imot.bg",), properties=60, seed=4, port=0, faults=faults, log=tmp_path / "log"
+        sites=("imot.bg",),
+        properties=30,
+        seed=4,
+        port=0,
+        faults=faults,
+        retry_after_seconds=0,
+        log=tmp_path / "log",
     )
     with start_in_process(config) as simulator:
         crawl = run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **IMPATIENT)
@@ -507,7 +513,9 @@ def test_a_crawl_writes_what_failed_and_the_command_reads_it(tmp_path: Path) -> 
 
 
 def test_a_portal_that_says_429_for_ever_is_given_up(tmp_path: Path) -> None:
-    config = SimulatorConfig(sites=("imot.bg",), properties=3, port=0, faults="429:1", log=tmp_path / "log")
+    config = SimulatorConfig(
+        sites=("imot.bg",), properties=3, port=0, faults="429:1", retry_after_seconds=0, log=tmp_path / "log"
+    )
     with start_in_process(config) as simulator:
         arguments = ["crawl", "imot.bg", "--start-url", simulator.start_urls("imot.bg")[0], "--json"]
         crawl = run(tmp_path / "data", *arguments, **IMPATIENT)

@@ -26,7 +26,7 @@ from sale_sofia.simulator.simulator_config import SimulatorConfig
 ADVERTS = 12
 SIZE = 1_500_000
 REFUSED = "ParseHostile: hostile_page: a tag of the page has more than 1000 attributes (manual_review)"
-ENDED = "ParseHostile: reading the page was ended: it took more than 2 s of computing (manual_review)"
+ENDED = "ParseHostile: reading the page was ended: it took more than 1 s of computing (manual_review)"
 STANDSTILL_SECONDS = 10.0
 """No portal is silent for so long, on a machine with much else to do."""
 
@@ -51,7 +51,7 @@ def world(folder: Path, *shapes: str) -> Iterator[tuple[RunningSimulator, Front,
 
 def variables(folder: Path, **more: str) -> Mapping[str, str]:
     rates = {"DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 60_000, "bazar.bg": 300})}
-    return {**FAST, **rates, "SITES_DIR": str(folder / "sites"), "PAGE_SECONDS": "2", **more}
+    return {**FAST, **rates, "SITES_DIR": str(folder / "sites"), "PAGE_SECONDS": "1", **more}
 
 
 def failures(data: Path) -> list[str]:
@@ -97,7 +97,7 @@ def test_ctrl_c_is_heard_while_a_page_that_never_ends_is_read(tmp_path: Path) ->
         with start(tmp_path / "data", "crawl", "imot.bg", "--json", **more) as crawl:
             try:
                 until(lambda: times_asked(front, bad), "an advert was asked for")
-                enough = computed(crawl.pid) + 2
+                enough = computed(crawl.pid) + 1
                 until(lambda: computed(crawl.pid) > enough, "the page is read")
                 readers, begun = children(crawl.pid), time.monotonic()
                 crawl.send_signal(signal.SIGINT)

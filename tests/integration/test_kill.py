@@ -62,8 +62,7 @@ def test_a_stop_is_clean_and_the_next_run_goes_on(tmp_path: Path) -> None:
         crawl = crawl_arguments(simulator, "imot.bg")
         for stop in (signal.SIGINT, signal.SIGTERM):
             process = start(data, *crawl, DOMAIN_RATE_LIMITS=json.dumps({"imot.bg": 600}))
-            wait_for_a_request(log, len(requests(log)), process)
-            time.sleep(1)
+            wait_for_a_request(log, len(requests(log)) + 3, process)
             process.send_signal(stop)
             out, err = process.communicate(timeout=120)
             assert process.returncode == 130, err

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from ollama_server import HOSTILE, LoopbackOllama
+from ready_files import put_ready_file
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.database import Database
 from sale_sofia.data.descriptions import load_read, read_disagreements, unread_listings
 from sale_sofia.data.listings import save_listing
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.listings.model import Listing
 from sale_sofia.llm.enrichment import Summary, ask_all, read_all
 from sale_sofia.llm.versions import rules_version
@@ -26,8 +26,8 @@ TRUTH = {"condition": {"value": "renovated", "quote": "Ремонтът е пр�
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
+    put_ready_file(tmp_path / "x.db")
     made = Database(f"sqlite:///{tmp_path / 'x.db'}", busy_timeout_seconds=30, busy_retries=3)
-    initialize_database(made)
     yield made
     made.dispose()
 

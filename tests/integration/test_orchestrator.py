@@ -1,5 +1,6 @@
 """The orchestrator: what it starts runs, what dies is started again, and a foreign Redis stays as it was."""
 
+import json
 import os
 import shutil
 import signal
@@ -15,7 +16,8 @@ from pydantic import SecretStr
 
 from crawls import differences, stored, truth
 from parallel_crawls import QUICK, running_in, until
-from sale_sofia.config.settings import Settings, load_settings
+from ready_files import put_ready_file
+from sale_sofia.config.settings import DATABASE_FILE, Settings, load_settings
 from sale_sofia.orchestrator import JobsStillOpen, Orchestrator
 from sale_sofia.scraping.jobs import known_job
 from sale_sofia.scraping.planning import JobPlan, plan_for_workers
@@ -29,14 +31,16 @@ from sale_sofia.websites.registry import get_scraper
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    for name, value in {**QUICK, "DATA_DIR": str(tmp_path / "data")}.items():
+    put_ready_file(tmp_path / "data" / DATABASE_FILE)
+    rate = json.dumps({"imot.bg": 600})  # a crawl lasts some seconds
+    for name, value in {**QUICK, "DOMAIN_RATE_LIMITS": rate, "DATA_DIR": str(tmp_path / "data")}.items():
         monkeypatch.setenv(name, value)
     return load_settings()
 
 
 @pytest.fixture
 def simulator(tmp_path: Path) -> Iterator[RunningSimulator]:
-    config = SimulatorConfig(sites=("imot.bg",), properties=150, seed=5, port=0, truth=tmp_path / "truth")
+    config = SimulatorConfig(sites=("imot.bg",), properties=60, seed=5, port=0, truth=tmp_path / "truth")
     with start_in_process(config) as running:
         yield running
 
@@ -51,7 +55,7 @@ def kill(process: Process | None) -> None:
     assert process.gone_within(10)
 
 
-def test_what_dies_is_started_again_and_nothing_is_lost(
+def test_what_dies_or_hangs_is_started_again_and_nothing_is_lost(
     settings: Settings, simulator: RunningSimulator
 ) -> None:
     said: list[str] = []
@@ -59,25 +63,52 @@ def test_what_dies_is_started_again_and_nothing_is_lost(
         url = services.start_redis()
         assert services.start_redis() == url
         services.start_celery()
-        fleet, running = services.fleet, set(others(settings))
+        running = set(others(settings))
         services.start_celery()
         assert set(others(settings)) == running
         job_id = services.start_site_scraping("imot.bg", simulator.start_urls("imot.bg"))
         with pytest.raises(JobsStillOpen, match=f"Not ended after 0.1 s: {job_id} \\([A-Z]+\\)\\."):
             services.wait_for_scraping_completion([job_id], 0.1)
-        until(lambda: services.get_scraping_progress(job_id).result_count > 20, "some pages")
-        server = RedisServer.find(settings.data_dir / "redis")
-        assert server is not None
-        for process in (fleet.worker.process, fleet.beat.process, server.process):
-            kill(process)
+        until(lambda: services.get_scraping_progress(job_id).result_count > 5, "some pages")
+        kill_all(services)
         shutil.rmtree(settings.data_dir / "redis" / "appendonlydir")  # and Redis forgets everything
+        until(lambda: seen_to(services, said) == 3, f"all are replaced: {said}")
+        until(lambda: services.fleet.worker.ready and services.fleet.beat.ready, "they are at work again")
+        hanging = stop_celery(services)
+        services.fleet.liveness.silent_seconds = 8.0
         ended = services.wait_for_scraping_completion([job_id], 120)
+        until(lambda: seen_to(services, said) == 5, f"both are replaced: {said}")
+        assert not any(process.alive for process in hanging)
         assert services.start_redis() == url
         assert ended[job_id].status == "COMPLETE"
         assert services.get_scraping_progress(job_id) == ended[job_id]
-    assert set(said) == {f"{name} died; started again" for name in ("the worker", "the beat", "Redis")}
+    died = [f"{name} died; started again" for name in ("the worker", "the beat", "Redis")]
+    assert sorted(said) == sorted([*died, *died[:2], "the worker hangs", "the beat hangs"])
     assert others(settings) == {}
     assert differences(stored(settings.data_dir), truth(simulator)) == {}
+
+
+def kill_all(services: Orchestrator) -> None:
+    """The worker, the beat and Redis are gone at once."""
+    server = RedisServer.find(services.settings.data_dir / "redis")
+    assert server is not None
+    for process in (services.fleet.worker.process, services.fleet.beat.process, server.process):
+        kill(process)
+
+
+def stop_celery(services: Orchestrator) -> list[Process]:
+    """Worker and beat do nothing more, and do not end."""
+    found = [one for one in (services.fleet.worker.process, services.fleet.beat.process) if one]
+    for process in found:
+        os.kill(process.pid, signal.SIGSTOP)
+    assert len(found) == 2
+    return found
+
+
+def seen_to(services: Orchestrator, said: list[str]) -> int:
+    """How many different things it has said after one more look."""
+    services.supervise()
+    return len(set(said))
 
 
 def test_a_foreign_redis_a_lost_message_and_a_signal(
@@ -102,36 +133,6 @@ def test_a_foreign_redis_a_lost_message_and_a_signal(
     assert job.state.finished or job.runner is None
     assert client.get("somebody's") == "data"
     client.close()
-
-
-def seen_to(services: Orchestrator, said: list[str]) -> int:
-    """How many different things it has said after one more look."""
-    services.supervise()
-    return len(set(said))
-
-
-def test_what_hangs_is_killed_and_started_again_and_nothing_is_lost(
-    settings: Settings, simulator: RunningSimulator
-) -> None:
-    said: list[str] = []
-    with Orchestrator(settings, say=said.append) as services:
-        services.fleet.liveness.silent_seconds = 8.0
-        job_id = services.start_site_scraping("imot.bg", simulator.start_urls("imot.bg"))
-        until(lambda: services.get_scraping_progress(job_id).result_count > 20, "some pages")
-        hanging = [services.fleet.worker.process, services.fleet.beat.process]
-        for process in hanging:
-            assert process is not None
-            os.kill(process.pid, signal.SIGSTOP)
-        ended = services.wait_for_scraping_completion([job_id], 120)
-        until(lambda: seen_to(services, said) == 4, f"both are replaced: {said}")
-        assert not any(process and process.alive for process in hanging)
-        assert ended[job_id].status == "COMPLETE"
-    sentences = {
-        f"the {name} {what}" for name in ("worker", "beat") for what in ("hangs", "died; started again")
-    }
-    assert set(said) == sentences
-    assert others(settings) == {}
-    assert differences(stored(settings.data_dir), truth(simulator)) == {}
 
 
 KILLED = """

@@ -12,13 +12,12 @@ import pytest
 
 from crawls import IMPATIENT
 from parallel_crawls import until
+from parallel_faults import PLACES, SITE, with_places
 from parallel_world import Party, party
-from sale_sofia.config.site_config import load_site_config
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SEED = 22
-SITES = ("imot.bg",)
-RATES = {"DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 1200})}
+RATES = {"DOMAIN_RATE_LIMITS": json.dumps({SITE: 1200})}
 ADVERTS = 30
 FIRST_PAGES = 15
 
@@ -36,14 +35,16 @@ def kill_redis(crawl: Party) -> None:
 def test_a_kill_loses_and_doubles_nothing(tmp_path: Path, kill: Callable[[Party], None]) -> None:
     print(f"seed {SEED}")  # noqa: T201 - by which it can be repeated
     config = SimulatorConfig(
-        sites=SITES,
+        sites=(SITE,),
         properties=ADVERTS,
         seed=SEED,
         port=0,
         log=tmp_path / "requests.jsonl",
         truth=tmp_path / "truth.jsonl",
     )
-    with party(tmp_path / "p", config, processes=2, **{**IMPATIENT, **RATES}) as crawl:
+    more = {**IMPATIENT, **RATES, **with_places(tmp_path)}
+    with party(tmp_path / "p", config, processes=2, **more) as crawl:
+        crawl.forked = True
         crawl.start_worker()
         crawl.start_beat()
         crawl.dispatch()
@@ -51,5 +52,4 @@ def test_a_kill_loses_and_doubles_nothing(tmp_path: Path, kill: Callable[[Party]
         kill(crawl)
         crawl.wait(150)
         assert crawl.wrong() == {}, crawl.tail()
-        in_flight = sum(load_site_config(site).politeness.concurrency for site in SITES)
-        assert crawl.fetched_again() <= in_flight
+        assert crawl.fetched_again() <= PLACES

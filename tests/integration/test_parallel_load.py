@@ -15,7 +15,7 @@ from windows import excess
 
 LANES = 10
 # The settings say the rate, as no site file may allow so much.
-PORTAL = Portal("busy.test", 600, per_minute=6000, file_per_minute=1200, concurrency=LANES, distinct=100)
+PORTAL = Portal("busy.test", 300, per_minute=6000, file_per_minute=1200, concurrency=LANES, distinct=50)
 SURROUNDINGS = {
     "ARCHIVE_ENABLED": "false",
     "DOMAIN_RATE_LIMITS": json.dumps({PORTAL.name: PORTAL.per_minute}),
@@ -48,6 +48,7 @@ def test_ten_processes_on_one_portal_keep_its_rate_and_double_nothing(tmp_path: 
     with portals(tmp_path, [PORTAL]) as running:
         variables = {**SURROUNDINGS, "SITES_DIR": str(tmp_path / "sites")}
         with team(tmp_path / "team", processes=LANES, **variables) as made:
+            made.forked = True
             made.start_worker()
             made.start_beat()
             made.wait_until_ready()

@@ -1,6 +1,7 @@
 """A crawl with PostgreSQL as its store: the truth, also when the server is killed (more: bench/chaos.py)."""
 
 import json
+import os
 import random
 import signal
 import time
@@ -10,13 +11,25 @@ from pathlib import Path
 
 import pytest
 
-from crawls import FAST, IMPATIENT, crawl_arguments, differences, requests, run, start, stored_at, truth
+from crawls import (
+    FAST,
+    IMPATIENT,
+    crawl_arguments,
+    differences,
+    end_of,
+    in_background,
+    requests,
+    run,
+    stored_at,
+    truth,
+)
 from postgres_servers import READY, PostgresServer, end_server, server_or_skip
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SEED = 22
 ADVERTS = 40
+FAULTY_ADVERTS = 40
 SLOWER = {"DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 900})}
 
 
@@ -57,16 +70,16 @@ def check_truth(url: str, folder: Path, simulator: RunningSimulator) -> None:
 
 def test_a_crawl_with_faults_stores_exactly_the_truth(server: PostgresServer, tmp_path: Path) -> None:
     url = server.new_database()
-    faults = "429:0.02,503:0.01,reset:0.01,captcha:0.01,truncate:0.01"
-    with start_in_process(simulated(tmp_path, 120, faults=faults)) as simulator:
+    faults = "429:0.05,503:0.03,reset:0.03,captcha:0.03,truncate:0.03"
+    with start_in_process(simulated(tmp_path, FAULTY_ADVERTS, faults=faults)) as simulator:
         crawl = crawl_arguments(simulator, "imot.bg")
         told = run(tmp_path / "data", *crawl, DATABASE_URL=url, **IMPATIENT)
         assert told.returncode == 0, told.stderr + told.stdout
         again = run(tmp_path / "data", *crawl, DATABASE_URL=url, **IMPATIENT)
     jobs = [json.loads(one.stdout)["jobs"][0] for one in (told, again)]
     assert [(job["state"], job["adverts"], job["new"], job["changed"]) for job in jobs] == [
-        ("COMPLETE", 120, 120, 0),
-        ("COMPLETE", 120, 0, 0),
+        ("COMPLETE", FAULTY_ADVERTS, FAULTY_ADVERTS, 0),
+        ("COMPLETE", FAULTY_ADVERTS, 0, 0),
     ]
     check_truth(url, tmp_path, simulator)
     assert not (tmp_path / "data" / "sale_sofia.db").exists()
@@ -79,13 +92,13 @@ def test_a_crawl_outlives_a_server_that_is_killed(server: PostgresServer, tmp_pa
     rng = random.Random(SEED)
     data, log, url = tmp_path / "data", tmp_path / "log", server.new_database(READY)
     with start_in_process(simulated(tmp_path, ADVERTS)) as simulator:
-        process = start(data, *crawl_arguments(simulator, "imot.bg"), DATABASE_URL=url, **SLOWER)
+        process = in_background(data, *crawl_arguments(simulator, "imot.bg"), DATABASE_URL=url, **SLOWER)
         wait_for_requests(log, rng.randrange(5, ADVERTS // 2))
         server.kill()
         server.start()
-        out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, err + out
-    job = json.loads(out)["jobs"][0]
+        told = end_of(process, 120)
+    assert told.returncode == 0, told.stderr + told.stdout
+    job = json.loads(told.stdout)["jobs"][0]
     assert (job["state"], job["adverts"], job["new"], job["failed"]) == ("COMPLETE", ADVERTS, ADVERTS, 0)
     check_truth(url, tmp_path, simulator)
     asked = adverts_asked(log)
@@ -122,17 +135,17 @@ def test_a_password_in_a_file(server: PostgresServer, tmp_path: Path) -> None:
 def test_two_machines_do_not_crawl_one_portal_at_once(server: PostgresServer, tmp_path: Path) -> None:
     """Two data folders share no lock on a disk, as on two machines."""
     url = server.new_database(READY)
-    with start_in_process(simulated(tmp_path, 60)) as simulator:
+    with start_in_process(simulated(tmp_path, 20)) as simulator:
         crawl = crawl_arguments(simulator, "imot.bg")
         slow = json.dumps({"imot.bg": 60})
-        first = start(tmp_path / "a", *crawl, DATABASE_URL=url, DOMAIN_RATE_LIMITS=slow)
+        first = in_background(tmp_path / "a", *crawl, DATABASE_URL=url, DOMAIN_RATE_LIMITS=slow)
         wait_for_requests(tmp_path / "log", 3)
         second = run(tmp_path / "b", *crawl, DATABASE_URL=url, **FAST)
-        first.send_signal(signal.SIGINT)
-        _, err = first.communicate(timeout=60)
+        os.kill(first.pid, signal.SIGINT)
+        stopped = end_of(first, 60)
         third = run(tmp_path / "b", *crawl, DATABASE_URL=url, **FAST)
     assert second.returncode == 2
     assert second.stderr.startswith("sale-sofia: imot.bg is being crawled by sale-sofia ")
-    assert first.returncode == 130, err
+    assert stopped.returncode == 130, stopped.stderr
     assert third.returncode == 0, third.stderr
-    assert json.loads(third.stdout)["jobs"][0]["adverts"] == 60
+    assert json.loads(third.stdout)["jobs"][0]["adverts"] == 20

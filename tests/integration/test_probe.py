@@ -69,20 +69,31 @@ def own_files(folder: Path) -> dict[str, str]:
     return {"SITES_DIR": str(folder / "sites")}
 
 
-def test_portals_in_good_health_read_well_in_six_requests_each(tmp_path: Path) -> None:
-    with simulated(tmp_path, *SITES) as simulator:
-        told = answer(probed(tmp_path, "--json", **own_files(tmp_path)))["probes"]
-        true = truth(simulator)
-        assert {one["site"]: one["verdict"] for one in told} == dict.fromkeys(SITES, "reads well")
-        for one in told:
-            asked = [row["path"] for row in requests(tmp_path / "log") if row["site"] == one["site"]]
-            assert asked[0] == "/robots.txt"
-            assert len(asked) == len(set(asked)) == one["requests"] == 6
-            assert [page["kind"] for page in one["pages"]] == ["search", "search", *["listing"] * 3]
-            adverts = [page["values"] for page in one["pages"][2:]]
-            for values in adverts:
-                said = true[one["site"], values["external_id"]]
-                assert [values["price_eur"], values["area_sqm"]] == [said["price_eur"], said["area_sqm"]]
+def files_of(portals: RunningSimulator) -> dict[str, str]:
+    return own_files(log_of(portals).parent)
+
+
+def log_of(portals: RunningSimulator) -> Path:
+    assert portals.log is not None
+    return portals.log
+
+
+def test_portals_in_good_health_read_well_in_six_requests_each(
+    portals: RunningSimulator, tmp_path: Path
+) -> None:
+    before = len(requests(log_of(portals)))
+    told = answer(probed(tmp_path, "--json", **files_of(portals)))["probes"]
+    new, true = requests(log_of(portals))[before:], truth(portals)
+    assert {one["site"]: one["verdict"] for one in told} == dict.fromkeys(SITES, "reads well")
+    for one in told:
+        asked = [row["path"] for row in new if row["site"] == one["site"]]
+        assert asked[0] == "/robots.txt"
+        assert len(asked) == len(set(asked)) == one["requests"] == 6
+        assert [page["kind"] for page in one["pages"]] == ["search", "search", *["listing"] * 3]
+        adverts = [page["values"] for page in one["pages"][2:]]
+        for values in adverts:
+            said = true[one["site"], values["external_id"]]
+            assert [values["price_eur"], values["area_sqm"]] == [said["price_eur"], said["area_sqm"]]
 
 
 def test_the_table_says_all_of_it_at_any_width(portals: RunningSimulator, tmp_path: Path) -> None:
@@ -139,28 +150,30 @@ def test_what_is_kept_is_read_again_to_the_same_values(portals: RunningSimulator
     assert json.loads((kept / "probe.json").read_text("utf-8"))["probes"] == [told]
 
 
-def test_nothing_is_asked_when_the_pages_could_not_be_kept(tmp_path: Path) -> None:
-    with simulated(tmp_path, "bazar.bg", properties=3):
-        told = probed(tmp_path, "bazar.bg", "--keep", tmp_path, **own_files(tmp_path))
-        assert told.returncode == 2
-        assert "is not an empty folder" in told.stderr
-        assert not (tmp_path / "log").read_bytes()
+def test_nothing_is_asked_when_the_pages_could_not_be_kept(portals: RunningSimulator, tmp_path: Path) -> None:
+    (tmp_path / "mine").touch()
+    before = log_of(portals).read_bytes()
+    told = probed(tmp_path, "bazar.bg", "--keep", tmp_path, **files_of(portals))
+    assert told.returncode == 2
+    assert "is not an empty folder" in told.stderr
+    assert log_of(portals).read_bytes() == before
 
 
-def test_a_broken_selector_is_named(tmp_path: Path) -> None:
-    with simulated(tmp_path, "imot.bg") as simulator:
-        file = tmp_path / "sites" / "imot.bg.yaml"
-        content = yaml.safe_load(file.read_text("utf-8"))
-        content["listing"]["fields"]["price"]["from"] = [{"css": ".no-such-price"}]
-        content["listing"]["fields"]["area_sqm"]["from"] = [{"css": "h1"}]
-        file.write_text(yaml.safe_dump(content, allow_unicode=True), "utf-8")
-        told = probed_one(tmp_path, "imot.bg", **own_files(tmp_path))
-        assert (told["verdict"], told["reasons"]) == ("reads in part", ["price 0 of 3, area 0 of 3"])
-        assert told["fields"]["place"] == {"adverts": 3, "of": 3}
-        shown = probed(tmp_path, "imot.bg", **own_files(tmp_path)).stdout
-        assert "imot.bg: reads in part (price 0 of 3, area 0 of 3)" in shown.splitlines()[-1]
-        assert re.search(r"found, but no value made of it: .*area_sqm “", " ".join(shown.split()))
-        assert len(requests(simulator.config.log or Path())) == 12
+def test_a_broken_selector_is_named(portals: RunningSimulator, tmp_path: Path) -> None:
+    folder = site_folder(tmp_path / "sites", "imot.bg", start_urls=portals.start_urls("imot.bg"))
+    file = folder / "imot.bg.yaml"
+    content = yaml.safe_load(file.read_text("utf-8"))
+    content["listing"]["fields"]["price"]["from"] = [{"css": ".no-such-price"}]
+    content["listing"]["fields"]["area_sqm"]["from"] = [{"css": "h1"}]
+    file.write_text(yaml.safe_dump(content, allow_unicode=True), "utf-8")
+    before = len(requests(log_of(portals)))
+    told = probed_one(tmp_path, "imot.bg", **own_files(tmp_path))
+    assert (told["verdict"], told["reasons"]) == ("reads in part", ["price 0 of 3, area 0 of 3"])
+    assert told["fields"]["place"] == {"adverts": 3, "of": 3}
+    shown = probed(tmp_path, "imot.bg", **own_files(tmp_path)).stdout
+    assert "imot.bg: reads in part (price 0 of 3, area 0 of 3)" in shown.splitlines()[-1]
+    assert re.search(r"found, but no value made of it: .*area_sqm “", " ".join(shown.split()))
+    assert len(requests(log_of(portals))) == before + 12
 
 
 @pytest.mark.parametrize(
@@ -196,16 +209,16 @@ def wait_for_requests(log: Path, count: int) -> None:
         time.sleep(0.05)
 
 
-def test_a_portal_that_forbids_is_asked_for_robots_txt_alone(tmp_path: Path) -> None:
-    with simulated(tmp_path, "homes.bg", properties=60) as simulator:
-        with in_front(simulator.urls["homes.bg"], {"/robots.txt": always(robots("/"))}) as front:
-            told = probed_one(
-                tmp_path, "homes.bg", "--start-url", front.here(simulator.start_urls("homes.bg")[0])
-            )
-            assert front.asked == ["/robots.txt"]
-        assert told["verdict"] == "does not read"
-        assert told["reasons"][0].startswith("robots.txt forbids /api/offers?")
-        assert told["robots"]["allowed"] is False
+def test_a_portal_that_forbids_is_asked_for_robots_txt_alone(
+    portals: RunningSimulator, tmp_path: Path
+) -> None:
+    with in_front(portals.urls["homes.bg"], {"/robots.txt": always(robots("/"))}) as front:
+        url = front.here(portals.start_urls("homes.bg")[0])
+        told = probed_one(tmp_path, "homes.bg", "--start-url", url)
+        assert front.asked == ["/robots.txt"]
+    assert told["verdict"] == "does not read"
+    assert told["reasons"][0].startswith("robots.txt forbids /api/offers?")
+    assert told["robots"]["allowed"] is False
 
 
 def robots(closed: str) -> Sent:

@@ -5,15 +5,21 @@ import json
 import math
 import os
 import signal
+import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 import redis
 
-from crawls import FAST, crawl_arguments, requests, run, start, stored
-from sale_sofia.config.settings import Settings
+from command_server import Begun
+from crawls import FAST, crawl_arguments, end_of, in_background, requests, run, stored
+from parallel_crawls import until
+from ready_files import put_ready_file
+from redis_servers import fresh_database
+from sale_sofia.config.settings import DATABASE_FILE, Settings
 from sale_sofia.resilience.factory import get_gate, get_rate_limiter
 from sale_sofia.resilience.fallback_gate import FallbackGate
 from sale_sofia.resilience.gate import Admission, Refusal
@@ -39,6 +45,12 @@ def simulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSimul
     config = SimulatorConfig(sites=(IMOT,), properties=ADVERTS, seed=3, port=0, log=log)
     with start_in_process(config) as running:
         yield running
+
+
+def ready(data: Path) -> Path:
+    """A data folder with an empty database."""
+    put_ready_file(data / DATABASE_FILE)
+    return data
 
 
 @pytest.fixture
@@ -155,7 +167,8 @@ def test_the_right_password_opens_the_server(
 ) -> None:
     needs_a_password(server)
     url = f"redis://:{PASSWORD}@127.0.0.1:{server.port}/0"
-    told = run(tmp_path / "data", *crawl_arguments(simulator, IMOT), **FAST, **SHARED, REDIS_URL=url)
+    data = ready(tmp_path / "data")
+    told = run(data, *crawl_arguments(simulator, IMOT), **FAST, **SHARED, REDIS_URL=url)
     assert (told.returncode, complete(told.stdout)) == (0, ADVERTS)
     assert "Redis is gone" not in told.stderr
 
@@ -177,20 +190,28 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("key", KEYS)
 def test_a_key_that_is_not_ours_is_named_and_left_alone_and_the_crawl_is_whole(
-    tmp_path: Path, simulator: RunningSimulator, redis_url: str, key: str
+    tmp_path: Path, simulator: RunningSimulator, redis_server: RedisServer
 ) -> None:
-    with redis.Redis.from_url(redis_url, decode_responses=True) as client:
-        client.set(key, "somebody's text")
-        told = run(
-            tmp_path / "data", *crawl_arguments(simulator, IMOT), **FAST, **SHARED, REDIS_URL=redis_url
-        )
-        assert client.get(key) == "somebody's text"
-    assert (told.returncode, complete(told.stdout)) == (0, ADVERTS)
-    assert KEYS[key] in " ".join(told.stderr.split())
-    assert "Traceback" not in told.stderr
-    assert len(stored(tmp_path / "data")) == ADVERTS
+    urls = {key: fresh_database(redis_server) for key in KEYS}
+    crawls: dict[str, Begun] = {}
+    for key, url in urls.items():
+        with redis.Redis.from_url(url) as client:
+            client.set(key, "somebody's text")
+        crawls[key] = crawl_apart(ready(tmp_path / key), simulator, url, **FAST)
+    for key, crawl in crawls.items():
+        told = end_of(crawl, PATIENCE)
+        with redis.Redis.from_url(urls[key], decode_responses=True) as client:
+            assert client.get(key) == "somebody's text"
+        assert (told.returncode, complete(told.stdout)) == (0, ADVERTS), key
+        assert KEYS[key] in " ".join(told.stderr.split())
+        assert "Traceback" not in told.stderr
+        assert len(stored(tmp_path / key)) == ADVERTS
+
+
+def crawl_apart(data: Path, portal: RunningSimulator, url: str, **more: str) -> Begun:
+    """A crawl that shares this Redis with others."""
+    return in_background(data, *crawl_arguments(portal, IMOT), **SHARED, **more, REDIS_URL=url)
 
 
 # Servers that become wrong in the middle of a crawl: it goes on at its share, and nothing is missing.
@@ -215,34 +236,43 @@ LATE_FAULTS: dict[str, Callable[[RedisServer], None]] = {
 }
 
 
-@pytest.mark.parametrize("fault", LATE_FAULTS)
 def test_a_server_that_becomes_unusable_in_the_middle_costs_a_crawl_nothing(
-    tmp_path: Path, server: RedisServer, fault: str
+    tmp_path: Path, simulator: RunningSimulator
 ) -> None:
-    log = tmp_path / "log"
-    config = SimulatorConfig(sites=(IMOT,), properties=20, seed=3, port=0, log=log)
-    rate = {"DOMAIN_RATE_LIMITS": json.dumps({IMOT: 600})}
-    with start_in_process(config) as portal:
-        arguments = crawl_arguments(portal, IMOT)
-        with start(tmp_path / "data", *arguments, **rate, **SHARED, REDIS_URL=server.url) as crawl:
-            try:
-                wait_for_requests(log, 4)
-                LATE_FAULTS[fault](server)
-                out, err = crawl.communicate(timeout=PATIENCE)
-            finally:
-                crawl.kill()
-                wake(server)
-    assert (crawl.returncode, complete(out)) == (0, 20)
-    assert err.count("Redis is gone") == 1
-    assert "Traceback" not in err
-    assert len(stored(tmp_path / "data")) == 20
+    rate = {"DOMAIN_RATE_LIMITS": json.dumps({IMOT: 120})}  # seconds are left after the first page
+    with ExitStack() as stack:
+        servers: dict[str, RedisServer] = {}
+        for fault in LATE_FAULTS:
+            servers[fault] = stack.enter_context(RedisServer.start(tmp_path / "redis" / fault))
+            stack.callback(wake, servers[fault])
+        crawls = {
+            fault: crawl_apart(ready(tmp_path / fault), simulator, server.url, **rate)
+            for fault, server in servers.items()
+        }
+        waiting = dict(LATE_FAULTS)
+        until(lambda: not strike(waiting, servers, tmp_path), f"a first page: {list(waiting)}")
+        told = {fault: end_of(crawl, PATIENCE) for fault, crawl in crawls.items()}
+    for fault, one in told.items():
+        assert (one.returncode, complete(one.stdout)) == (0, ADVERTS), fault
+        assert one.stderr.count("Redis is gone") == 1, fault
+        assert "Traceback" not in one.stderr
+        assert len(stored(tmp_path / fault)) == ADVERTS
 
 
-def wait_for_requests(log: Path, count: int) -> None:
-    end = time.monotonic() + PATIENCE
-    while not (log.exists() and len(requests(log)) >= count):
-        assert time.monotonic() < end
-        time.sleep(0.05)
+def strike(
+    waiting: dict[str, Callable[[RedisServer], None]], servers: Mapping[str, RedisServer], folder: Path
+) -> list[str]:
+    """Each fault whose crawl has read a page begins; those that still wait."""
+    for fault in [fault for fault in waiting if has_read(folder / fault)]:
+        waiting.pop(fault)(servers[fault])
+    return list(waiting)
+
+
+def has_read(data: Path) -> bool:
+    """Whether the crawl of this folder has read a page."""
+    with closing(sqlite3.connect(data / DATABASE_FILE, timeout=PATIENCE)) as connection:
+        done = connection.execute("SELECT count(*) FROM frontier WHERE state = 'done'").fetchone()
+        return bool(done[0])
 
 
 def test_a_full_server_does_not_admit_what_it_cannot_confirm(server: RedisServer) -> None:

@@ -1,4 +1,4 @@
-"""Sixty days of two hundred adverts: every change, removal, return and re-used id on its day, no other."""
+"""Sixty days of a portal: every change, removal, return and re-used id on its day, no other."""
 
 import os
 from collections import Counter
@@ -15,7 +15,7 @@ from sale_sofia.simulator.world import make_world
 from simulated_days import Days, Mode, stored_changes, stored_events, stored_firsts, stored_prices
 
 DAYS = 60
-PROPERTIES = 200
+PROPERTIES = 120
 TROUBLE: dict[int, Mode] = {
     9: "partial",
     10: "partial",
@@ -51,9 +51,9 @@ def test_every_change_is_recorded_once_on_the_day_it_was_seen(days: Days) -> Non
     with days.database.read() as connection:
         assert stored_changes(connection) == expected
     kinds = Counter(field for _, _, field, _, _ in expected)
-    assert kinds["price_eur"] > 40
-    assert kinds["description"] > 10
-    assert kinds["vat"] > 3
+    assert kinds["price_eur"] > 20
+    assert kinds["description"] > 5
+    assert kinds["vat"] > 1
 
 
 def test_every_price_is_a_point(days: Days) -> None:
@@ -66,7 +66,7 @@ def test_what_went_came_back_or_became_another_flat(days: Days) -> None:
     with days.database.read() as connection:
         assert stored_events(connection) == expected
     kinds = Counter(kind for kind, _, _ in expected)
-    assert kinds["gone"] > 100
+    assert kinds["gone"] > 50
     assert kinds["back"] > 3
     assert kinds["reused"] > 3
 

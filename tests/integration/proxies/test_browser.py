@@ -225,7 +225,7 @@ def test_a_silent_portal_ends_with_the_time_of_the_page(program: BrowserProgram)
         asyncio.run(run())
 
 
-@pytest.mark.parametrize("kind", ["dead", "refusing", "wants_password"])
+@pytest.mark.parametrize("kind", ["dead", "wants_password"])
 def test_without_its_proxy_nothing_goes_out(
     certificates: Certificates, program: BrowserProgram, kind: str
 ) -> None:

@@ -1,0 +1,184 @@
+"""Celery's workers and beats without their slow start: one process has imported all, and forks for each.
+
+Run as a program it is that process: it reads one request a line and answers with one line. What is begun so
+has its own environment, session and output, and dies with the tests however they end.
+"""
+
+import atexit
+import ctypes
+import gc
+import importlib
+import json
+import mmap
+import os
+import pkgutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+_PR_SET_PDEATHSIG = 1
+_LOOK_SECONDS = 0.02
+_OF_THE_APP = (
+    "sale_sofia.celery_app", "sale_sofia.proxies.tasks", "sale_sofia.scraping.alert_tasks",
+    "sale_sofia.scraping.enrichment", "sale_sofia.scraping.tasks",
+)  # fmt: skip
+"""With the tasks, which are those of whoever imports them first."""
+_LIBRARIES = (
+    "celery.apps.beat", "celery.apps.worker", "celery.bin.celery", "celery.concurrency.prefork",
+    "celery.worker.consumer", "celery.worker.strategy", "kombu.transport.redis",
+)  # fmt: skip
+
+
+class CeleryServer:
+    """The process with everything imported."""
+
+    def __init__(self) -> None:
+        self._asking = threading.Lock()
+        self._process = subprocess.Popen(
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "SITES_DIR": ""},
+        )
+        self._answer()  # it is ready
+
+    def ask(self, request: Mapping[str, Any]) -> int | None:
+        """The number of a new process, or the exit code of one that ended."""
+        assert self._process.stdin
+        with self._asking:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            return self._answer()
+
+    def close(self) -> None:
+        """It ends, and what it runs with it."""
+        self._process.communicate()
+
+    def _answer(self) -> int | None:
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        assert line, "the server of Celery's programs has ended"
+        told: int | None = json.loads(line)
+        return told
+
+
+class Forked(subprocess.Popen[bytes]):
+    """A worker or a beat that another process started for us."""
+
+    _child_created = False  # for Python, which would wait for it
+
+    def __init__(self, arguments: Sequence[str], environ: Mapping[str, str], log: Path) -> None:
+        log.touch()
+        self.args = list(arguments)
+        self.returncode = None  # type: ignore[assignment]
+        request = {"arguments": self.args, "environ": dict(environ), "log": str(log)}
+        pid = _shared().ask(request)
+        assert pid
+        self.pid = pid
+
+    def poll(self) -> int | None:
+        """The exit code, when it has ended."""
+        if self.returncode is None:
+            self.returncode = _shared().ask({"look": self.pid})  # type: ignore[assignment]
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit code, when it has ended in time."""
+        end = time.monotonic() + (timeout or float("inf"))
+        while (code := self.poll()) is None:
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
+            time.sleep(_LOOK_SECONDS)
+        return code
+
+
+@cache
+def _shared() -> CeleryServer:
+    server = CeleryServer()
+    atexit.register(_close, server, os.getpid())
+    return server
+
+
+def _close(server: CeleryServer, owner: int) -> None:
+    if os.getpid() == owner:  # a forked child has our notes, but not our server
+        server.close()
+
+
+def _serve() -> None:
+    """Fork for each request; returns in no child, which becomes the program."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "look" in request:
+            _say(_code_of(request["look"]))
+        elif pid := os.fork():
+            _say(pid)
+        else:
+            _become(request)
+
+
+def _say(answer: int | None) -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
+def _code_of(pid: int) -> int | None:
+    found, status = os.waitpid(pid, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status) if found else None
+
+
+def _become(request: Mapping[str, Any]) -> NoReturn:
+    """The program: all that a process has is as if it were started anew."""
+    os.setsid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _set_streams(request["log"])
+    os.environ.clear()
+    os.environ.update(request["environ"])
+    sys.argv = ["celery", *request["arguments"]]
+    if _has_portals_of_its_own():  # which there are is known from the import on
+        for name in [name for name in sys.modules if name.partition(".")[0] == "sale_sofia"]:
+            del sys.modules[name]
+    # One byte that it shares with its own children, and with nobody else who was forked here.
+    vars(importlib.import_module("sale_sofia.scraping.shutdown"))["_going"] = mmap.mmap(-1, 1)
+    sys.exit(importlib.import_module("celery.__main__").main())
+
+
+def _has_portals_of_its_own() -> bool:
+    own = {path.stem for path in Path(os.environ.get("SITES_DIR") or os.devnull).glob("*.yaml")}
+    return not own <= set(importlib.import_module("sale_sofia.websites.registry").AVAILABLE_SITES)
+
+
+def _set_streams(log: str) -> None:
+    nothing, said = os.open(os.devnull, os.O_RDONLY), os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    for number, opened in enumerate((nothing, said, said)):
+        os.dup2(opened, number)
+
+
+def _ours() -> Iterator[str]:
+    """What the tasks import, but not they themselves."""
+    for name in ("config", "data", "fetching", "llm", "monitoring", "resilience", "scraping", "services"):
+        package = importlib.import_module(f"sale_sofia.{name}")
+        yield from (f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__))
+
+
+def _import_all() -> None:
+    for name in (*_LIBRARIES, *_ours()):
+        if name not in _OF_THE_APP:
+            with suppress(ImportError):
+                importlib.import_module(name)
+    assert not [name for name in _OF_THE_APP if name in sys.modules], "a task was imported too early"
+    assert threading.active_count() == 1, "a thread would be lost by a fork"
+    gc.freeze()  # children look at nothing that was there before them, so that no page of memory is copied
+
+
+if __name__ == "__main__":
+    _import_all()
+    _say(0)
+    _serve()
