@@ -41,7 +41,7 @@ ROUND_FAULTS = 25
 ADVERTS = 60
 PER_MINUTE = 900
 PATIENCE_SECONDS = 240.0
-"""For the last jobs of a round, when nothing disturbs them any more."""
+"""Between the ends of two pages of the last jobs of a round, when nothing disturbs them any more."""
 
 
 def main() -> None:

@@ -126,11 +126,18 @@ class World:
         return all(one.finished for one in self.progress().values())
 
     def wait(self, seconds: float) -> None:
-        """Until the last jobs have ended, or the time is up."""
-        end = time.monotonic() + seconds
-        while not self.finished() and time.monotonic() < end:
+        """Until the last jobs have ended, or none of their pages has for so long: a slow portal is not stuck."""
+        ended, end = -1, 0.0
+        while not self.finished():
+            if (now_ended := self._ended()) != ended:
+                ended, end = now_ended, time.monotonic() + seconds
+            if time.monotonic() > end:
+                return
             self.look_after()
             time.sleep(10 * POLL_SECONDS)
+
+    def _ended(self) -> int:
+        return sum(one.result_count + one.error_count for one in self.progress().values())
 
     def wait_for_work(self) -> None:
         """Until every host is at work and some more pages were asked for; perhaps none is due for long."""

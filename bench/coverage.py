@@ -71,7 +71,7 @@ def swept(name: str, portal: Large) -> dict[str, Any]:
 
 def meets(found: dict[str, Any]) -> bool:
     """Whether a portal's sweep is within the goal."""
-    return found["complete"] and found["seen"] >= SEEN and found["over_one_listing"] <= MOST_REQUESTS
+    return bool(found["complete"] and found["seen"] >= SEEN and found["over_one_listing"] <= MOST_REQUESTS)
 
 
 if __name__ == "__main__":
