@@ -126,7 +126,7 @@ class World:
         return all(one.finished for one in self.progress().values())
 
     def wait(self, seconds: float) -> None:
-        """Until the last jobs have ended, or none of their pages has for so long: a slow portal is not stuck."""
+        """Until the last jobs have ended, or none of their pages has for so long: slow is not stuck."""
         ended, end = -1, 0.0
         while not self.finished():
             if (now_ended := self._ended()) != ended:
