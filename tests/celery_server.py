@@ -78,7 +78,7 @@ class Forked(subprocess.Popen[bytes]):
     def __init__(self, arguments: Sequence[str], environ: Mapping[str, str], log: Path) -> None:
         log.touch()
         self.args = list(arguments)
-        self.returncode = None  # type: ignore[assignment]
+        self.returncode = None
         request = {"arguments": self.args, "environ": dict(environ), "log": str(log)}
         pid = _shared().ask(request)
         assert pid
@@ -87,7 +87,7 @@ class Forked(subprocess.Popen[bytes]):
     def poll(self) -> int | None:
         """The exit code, when it has ended."""
         if self.returncode is None:
-            self.returncode = _shared().ask({"look": self.pid})  # type: ignore[assignment]
+            self.returncode = _shared().ask({"look": self.pid})
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:

@@ -22,7 +22,6 @@ QUICK = {
     "RETRY_BASE_DELAY": "0.05",
     "RETRY_MAX_DELAY": "0.1",
 }
-SLOW = {**QUICK, "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 300, "bazar.bg": 300})}
 PATIENCE_SECONDS = 120.0
 
 

@@ -3,14 +3,13 @@
 import json
 import os
 import signal
-import subprocess
 from pathlib import Path
 
 from sqlalchemy import select
 
 from crawls import site_folder
 from parallel_crawls import until
-from parallel_world import Party, Team, children
+from parallel_world import Party, Team
 from sale_sofia.config.site_config import load_site_config
 from sale_sofia.data.schema import frontier
 from sale_sofia.scraping.dispatching import sender
@@ -84,14 +83,6 @@ def busy_process(team: Team) -> int:
     found: dict[str, int] = {}
     until(lambda: found.update(holders(team)) or found, "somebody at work")
     return next(iter(found.values()))  # by now they may have handed their pages back
-
-
-def worker_at_work(team: Team) -> subprocess.Popen[bytes]:
-    """A worker whose pool has pages in hand; it is the caller's now, and not replaced when it ends."""
-    pid = busy_process(team)
-    worker = next(one for one in team.workers if pid in children(one.pid))
-    team.workers.remove(worker)
-    return worker
 
 
 def kill(pid: int) -> None:

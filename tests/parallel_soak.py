@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
-from parallel_world import Party
+from parallel_crawls import until
+from parallel_world import Party, children
 from process_sizes import Held, held_by
 from sale_sofia.data.history_schema import scrape_history
 from sale_sofia.scraping.planning import JobPlan
@@ -39,7 +40,8 @@ def crawl_again(crawl: Party, seconds: float) -> None:
 
 
 def measure(crawl: Party) -> Size:
-    """Now."""
+    """When the lanes have ended: while one runs, its process shares memory with the one that reads pages."""
+    until(lambda: not any(map(children, _pool(crawl))), "the end of all lanes")
     found = [held_by(pid) for pid in (*crawl.processes(), *(beat.pid for beat in crawl.beats))]
     return Size(
         _lasting_keys(crawl.redis.url) | _lasting_keys(result_url(crawl.redis.url)),
@@ -52,6 +54,11 @@ def measure(crawl: Party) -> Size:
         crawl.database.run_read(database_bytes),
         crawl.database.run_read(count_visits),
     )
+
+
+def _pool(crawl: Party) -> list[int]:
+    mains = {worker.pid for worker in crawl.workers}
+    return [pid for pid in crawl.processes() if pid not in mains]
 
 
 def database_bytes(connection: Connection) -> int:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from crawls import crawl_arguments, differences, start, stored, truth
+from crawls import crawl_arguments, differences, end_of, in_background, stored, truth
 from parallel_crawls import PATIENCE_SECONDS, QUICK, running_in, services_up, until, wait_until_said
 from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
-ADVERTS = 60
-SOON = {**QUICK, "DOMAIN_RATE_LIMITS": '{"imot.bg": 1200}', "LEASE_SECONDS": "5"}
+ADVERTS = 40
+SOON = {**QUICK, "DOMAIN_RATE_LIMITS": '{"imot.bg": 600}', "LEASE_SECONDS": "5"}
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_a_disk_full_under_up_is_waited_out_and_the_crawl_completes(tmp_path: Pa
     config = SimulatorConfig(sites=("imot.bg",), properties=ADVERTS, seed=3, port=0, log=log, truth=true)
     data = disk / "data"
     with start_in_process(config) as simulator, services_up(data, **SOON) as up:
-        crawl = start(data, *crawl_arguments(simulator, "imot.bg"), "--parallel", **SOON)
+        crawl = in_background(data, *crawl_arguments(simulator, "imot.bg"), "--parallel", **SOON)
         until(lambda: log.exists() and len(log.read_text().splitlines()) > ADVERTS // 3, "some pages")
         fill(disk)
         for pid, told in running_in(data).items():
@@ -50,9 +50,9 @@ def test_a_disk_full_under_up_is_waited_out_and_the_crawl_completes(tmp_path: Pa
         wait_until_said(up, f"There is no room in {data}. Waiting for room; then all goes on.")
         (disk / "filler").unlink()
         wait_until_said(up, "There is room again; going on.")
-        out, said = crawl.communicate(timeout=PATIENCE_SECONDS)
-        assert crawl.returncode == 0, said
-        assert '"COMPLETE"' in out
+        ended = end_of(crawl, PATIENCE_SECONDS)
+        assert ended.returncode == 0, ended.stderr
+        assert '"COMPLETE"' in ended.stdout
         assert differences(stored(data), truth(simulator)) == {}
     assert up.returncode == 0
     assert running_in(data) == {}

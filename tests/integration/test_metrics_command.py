@@ -1,6 +1,7 @@
 """What `sale-sofia metrics` tells of a crawl is what the portals themselves wrote down."""
 
 import json
+import os
 import re
 import signal
 import socket
@@ -14,13 +15,13 @@ from urllib.request import urlopen
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from crawls import IMPATIENT, Row, crawl_arguments, requests, run, start
-from parallel_crawls import services_up
+from crawls import IMPATIENT, Row, crawl_arguments, end_of, in_background, requests, run
+from parallel_crawls import services_up, until
 from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SITES = ("imot.bg", "bazar.bg")
-ADVERTS = 60
+ADVERTS = 40
 FAULTS = {
     "429": "rate_limited",
     "503": "server_error",
@@ -44,9 +45,9 @@ class Crawled:
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     """Two portals with faults, crawled by the real command that logs JSON; one advert is not there."""
     folder = tmp_path_factory.mktemp("metrics")
-    faults = ",".join(f"{name}:0.04" for name in FAULTS)
+    faults = ",".join(f"{name}:0.08" for name in FAULTS)
     config = SimulatorConfig(
-        properties=ADVERTS, seed=7, port=0, faults=faults, retry_after_seconds=0, log=folder / "log"
+        properties=ADVERTS, seed=8, port=0, faults=faults, retry_after_seconds=0, log=folder / "log"
     )
     with start_in_process(config) as simulator:
         more = {"imot.bg": ["--start-url", simulator.urls["imot.bg"] + NO_SUCH_ADVERT], "bazar.bg": []}
@@ -63,14 +64,13 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
 @pytest.fixture(scope="module")
 def scraped(crawled: Crawled) -> dict[str, Samples]:
     """Every sample that Prometheus gets, by name and by the values of its labels in order."""
-    server = start(crawled.data, "metrics", "--port", "0")
-    assert server.stdout is not None
-    url = server.stdout.readline().removeprefix("metrics: ").strip()
+    server = in_background(crawled.data, "metrics", "--port", "0")
+    until(lambda: server.output.read_text("utf-8").endswith("\n"), "its address")
+    url = server.output.read_text("utf-8").removeprefix("metrics: ").strip()
     with urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310 - our own
         text = answer.read().decode()
-    server.send_signal(signal.SIGTERM)
-    server.communicate(timeout=PATIENCE)
-    assert (server.returncode, url.startswith("http://127.0.0.1:")) == (0, True)
+    os.kill(server.pid, signal.SIGTERM)
+    assert (end_of(server, PATIENCE).returncode, url.startswith("http://127.0.0.1:")) == (0, True)
     return samples(text)
 
 

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from crawls import (
 )
 from integration.test_bad_input import SEARCH, portal
 from listening import free_port
-from parallel_crawls import PATIENCE_SECONDS, QUICK, SLOW, kill_everything, running_in, services_up, until
+from parallel_crawls import PATIENCE_SECONDS, QUICK, kill_everything, running_in, services_up, until
 from sale_sofia.config.parallel import EVENTS_CHANNEL
 from sale_sofia.data.database import Database
 from sale_sofia.scraping.dispatching import sender
@@ -38,7 +39,6 @@ from sale_sofia.services.redis_server import RedisServer
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
-SITES = ("imot.bg", "bazar.bg")
 TASK = "sale_sofia.scraping.tasks."
 
 
@@ -98,39 +98,16 @@ WRONG_MESSAGES: tuple[tuple[str, tuple[object, ...], str], ...] = (
 )
 
 
+def is_logged(data: Path, words: str) -> bool:
+    return words in worker_log(data).replace('"', "'")
+
+
 def test_a_wrong_message_is_refused_in_the_log(up: Path) -> None:
     for task, arguments, sentence in WRONG_MESSAGES:
         sent = send_raw(up, task, *arguments)
         refused = f"{sent}] raised unexpected: WrongMessage({sentence[:9]!r}"[:-1]
-        until(lambda refused=refused: refused in worker_log(up).replace('"', "'"), refused)
+        until(partial(is_logged, up, refused), refused)
         assert sentence in worker_log(up)
-
-
-def test_two_portals_at_once_store_exactly_the_truth_and_down_stops_all(tmp_path: Path) -> None:
-    data, port = tmp_path / "data", free_port()
-    viewer = {"FLOWER_PASSWORD": "correct horse", "FLOWER_PORT": str(port)}
-    with simulated(tmp_path, 20) as simulator, services_up(data, **viewer) as services:
-        words = [[*crawl_arguments(simulator, site), "--parallel"] for site in SITES]
-        told = [end_of(one) for one in [in_background(data, *crawl, **QUICK) for crawl in words]]
-        assert [one.returncode for one in told] == [0, 0], told
-        assert [job_of(one)["state"] for one in told] == ["COMPLETE", "COMPLETE"]
-        assert differences(stored(data), truth(simulator)) == {}
-        asked = [row["path"] for row in requests(tmp_path / "log") if "/obiava-" in row["path"]]
-        assert len(asked) == len(set(asked)) == 40
-        assert json.loads(run(data, "jobs", "--json").stdout)["jobs"][0]["runner"] == "celery"
-        matched = json.loads(run(data, "properties", "--json").stdout)
-        assert matched["adverts"] == 40, "the crawl's end matched its adverts"
-        assert matched["total"] < 40
-        assert services.stderr is not None
-        told_of_flower = [services.stderr.readline() for _ in range(2)][1]
-        assert (
-            told_of_flower == f"Flower: http://127.0.0.1:{port}, user sale-sofia, password FLOWER_PASSWORD\n"
-        )
-        assert [answer(port, login) for login in ("", "sale-sofia:correct horse")] == [401, 200]
-        assert len(running_in(data)) >= 5
-        assert run(data, "down").stderr == "stopped\n"
-        assert running_in(data) == {}
-        assert run(data, "down").stderr == "nothing of `sale-sofia up` is left running\n"
 
 
 def test_a_portal_without_adverts(up: Path, tmp_path: Path) -> None:
@@ -259,38 +236,81 @@ def answer(port: int, login: str) -> int | None:
         connection.close()
 
 
-def test_stopped_then_killed_then_resumed(tmp_path: Path) -> None:
-    data, log, adverts = tmp_path / "data", tmp_path / "log", 50  # more than is read before the kill
-    slow = {**SLOW, "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 120})}
-    with simulated(tmp_path, adverts) as simulator:
-        crawl = crawl_arguments(simulator, "imot.bg")
-        first = start(data, *crawl, "--parallel", **slow)
-        until(lambda: len(requests(log)) > 4, "some requests")
-        second = run(data, *crawl_arguments(simulator, "bazar.bg"), "--parallel", **QUICK)
-        first.send_signal(signal.SIGINT)
-        out, err = first.communicate(timeout=PATIENCE_SECONDS)
-        assert first.returncode == 130, err
-        assert json.loads(out)["stopped"] is True
-        assert err.endswith("stopped; go on with: sale-sofia resume --parallel\n")
-        assert running_in(data) == {}
-        assert second.returncode == 2
-        assert f"are run by process {first.pid}; wait for it or stop it." in second.stderr
+ADVERTS = 40
+"""Of each portal; more than is read before the kill."""
+GENTLY = {**QUICK, "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 120})}
 
-        done = len(requests(log))
-        resumed = start(data, "resume", "--parallel", **slow)
-        until(lambda: len(requests(log)) > done + 4, "more requests")
-        assert kill_everything(data) >= 6
-        resumed.communicate()
+
+def test_stopped_then_killed_then_resumed_beside_another_portal_and_down_stops_all(tmp_path: Path) -> None:
+    data, log, port = tmp_path / "data", tmp_path / "log", free_port()
+    viewer = {"FLOWER_PASSWORD": "correct horse", "FLOWER_PORT": str(port)}
+    with simulated(tmp_path, ADVERTS) as simulator:
+        stop_by_ctrl_c(data, log, crawl_arguments(simulator, "imot.bg"))
+        kill_while_resumed(data, log)
         shutil.rmtree(data / "redis")  # what was in Redis is lost with it
-        told = run(data, "resume", "--parallel", "--json", **QUICK)
-    assert told.returncode == 0, told.stderr
-    assert job_of(told)["state"] == "COMPLETE"
-    true = {key: row for key, row in truth(simulator).items() if key[0] == "imot.bg"}
-    assert differences(stored(data), true) == {}
-    asked = [row["path"] for row in requests(log) if row["path"].startswith("/obiava-")]
-    assert len(set(asked)) == adverts
-    assert len(asked) - adverts <= 2 * 2 * 4  # two ends, each with two lanes of four visitors
+        with services_up(data, **viewer) as services:
+            words = (["resume", "--json"], crawl_arguments(simulator, "bazar.bg"))
+            crawls = [in_background(data, *one, "--parallel", **QUICK) for one in words]
+            told = [end_of(crawl, PATIENCE_SECONDS) for crawl in crawls]
+            assert [one.returncode for one in told] == [0, 0], told
+            assert [job_of(one)["state"] for one in told] == ["COMPLETE", "COMPLETE"]
+            assert differences(stored(data), truth(simulator)) == {}
+            check_matched(data)
+            check_flower(services, port)
+            assert len(running_in(data)) >= 5
+            assert run(data, "down").stderr == "stopped\n"
+            assert running_in(data) == {}
+            assert run(data, "down").stderr == "nothing of `sale-sofia up` is left running\n"
+    # Two ends, each with two lanes of four visitors; nobody stopped the other portal's crawl.
+    assert fetched_again(log, "imot.bg") <= 2 * 2 * 4
+    assert fetched_again(log, "bazar.bg") == 0
+
+
+def stop_by_ctrl_c(data: Path, log: Path, crawl: list[str]) -> None:
+    """A crawl that has its services to itself goes, with all of them, and says how to go on."""
+    first = start(data, *crawl, "--parallel", **GENTLY)
+    until(lambda: len(requests(log)) > 4, "some requests")
+    second = run(data, "crawl", "bazar.bg", "--parallel", **QUICK)
+    first.send_signal(signal.SIGINT)
+    out, err = first.communicate(timeout=PATIENCE_SECONDS)
+    assert first.returncode == 130, err
+    assert json.loads(out)["stopped"] is True
+    assert err.endswith("stopped; go on with: sale-sofia resume --parallel\n")
     assert running_in(data) == {}
+    assert second.returncode == 2
+    assert f"are run by process {first.pid}; wait for it or stop it." in second.stderr
+
+
+def kill_while_resumed(data: Path, log: Path) -> None:
+    """`resume --parallel` goes on, until all its processes are killed."""
+    done = len(requests(log))
+    resumed = start(data, "resume", "--parallel", **GENTLY)
+    until(lambda: len(requests(log)) > done + 4, "more requests")
+    assert kill_everything(data) >= 6
+    resumed.communicate()
+
+
+def check_matched(data: Path) -> None:
+    """The crawls' end matched their adverts."""
+    assert json.loads(run(data, "jobs", "--json").stdout)["jobs"][0]["runner"] == "celery"
+    matched = json.loads(run(data, "properties", "--json").stdout)
+    assert matched["adverts"] == 2 * ADVERTS
+    assert matched["total"] < 2 * ADVERTS
+
+
+def check_flower(services: subprocess.Popen[str], port: int) -> None:
+    """`up` tells of it, and it wants the password."""
+    assert services.stderr is not None
+    told = [services.stderr.readline() for _ in range(2)][1]
+    assert told == f"Flower: http://127.0.0.1:{port}, user sale-sofia, password FLOWER_PASSWORD\n"
+    assert [answer(port, login) for login in ("", "sale-sofia:correct horse")] == [401, 200]
+
+
+def fetched_again(log: Path, site: str) -> int:
+    """Answers of an advert's page beyond the first of each, of which there are all."""
+    asked = [row["path"] for row in requests(log) if row["site"] == site and "/obiava-" in row["path"]]
+    assert len(set(asked)) == ADVERTS
+    return len(asked) - ADVERTS
 
 
 def test_a_redis_url_that_leads_to_something_else(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_late_writes_of_a_process_that_slept_longer_than_its_lease_change_nothin
     more = {**SURROUNDINGS, **with_places(tmp_path), "LEASE_SECONDS": "5"}
     with party(tmp_path / "p", small_portal(tmp_path, 70), processes=3, **more) as crawl:
         begin(crawl)
-        answered(crawl, 5)
+        answered(crawl, 10)
         sleeper, held = put_to_sleep(crawl)
         until(lambda: all(state == "done" for state in states(crawl, held).values()), "others read its pages")
         os.kill(sleeper, signal.SIGCONT)
@@ -104,7 +104,7 @@ def test_a_process_that_was_stopped_after_its_admission_asks_again_before_it_sen
                 until(lambda: not held_places(redis), "the end of its leases")
             asked, ends = len(crawl.requests()), paused(crawl, seconds=3.0)
             os.kill(sleeper, signal.SIGCONT)
-            answered(crawl, asked + 10)
+            answered(crawl, asked + 6)
             times = [row["t"] for row in crawl.requests()]
             assert [t - ends for t in times[asked:] if t < ends] == [], f"seed {SEED}"
             assert excess(times, PER_MINUTE, RATE_BURST + IN_FLIGHT) == {}, f"seed {SEED}"
@@ -149,6 +149,7 @@ def put_to_sleep(crawl: Party) -> tuple[int, list[str]]:
         if held and can_be_written(crawl):
             return sleeper, held
         os.kill(sleeper, signal.SIGCONT)
+        time.sleep(SETTLE_SECONDS)  # else it would be stopped in the same write again
 
 
 def can_be_written(crawl: Party) -> bool:
