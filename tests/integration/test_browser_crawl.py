@@ -146,7 +146,7 @@ def test_captchas_are_not_solved_and_the_budget_ends_every_loop(tmp_path: Path) 
         searches = len(simulator.start_urls(SITE))
     job = json.loads(told.stdout)["jobs"][0]
     assert (job["state"], job["adverts"]) == ("FAILED", 0)
-    pages = [row for row in asked(tmp_path) if not row["path"].startswith("/cdn-cgi/")]
+    pages = [row for row in asked(tmp_path) if row["path"].startswith("/obiavi/")]
     assert len(pages) <= 2 * searches + 1
     until(lambda: not running_in(data), "the end of every process of the crawl")
 

@@ -16,6 +16,7 @@ import pytest
 
 from command_server import COMMAND
 from crawls import (
+    Row,
     crawl_arguments,
     differences,
     end_of,
@@ -291,11 +292,15 @@ def kill_while_resumed(data: Path, log: Path) -> None:
 
 
 def check_matched(data: Path) -> None:
-    """The crawls' end matched their adverts."""
+    """The crawls' end matched their adverts; it follows the end that the commands tell of."""
     assert json.loads(run(data, "jobs", "--json").stdout)["jobs"][0]["runner"] == "celery"
-    matched = json.loads(run(data, "properties", "--json").stdout)
-    assert matched["adverts"] == 2 * ADVERTS
-    assert matched["total"] < 2 * ADVERTS
+    until(lambda: _matched(data)["adverts"] == 2 * ADVERTS, "all adverts in properties")
+    assert _matched(data)["total"] < 2 * ADVERTS
+
+
+def _matched(data: Path) -> Row:
+    found: Row = json.loads(run(data, "properties", "--json").stdout)
+    return found
 
 
 def check_flower(services: subprocess.Popen[str], port: int) -> None:
