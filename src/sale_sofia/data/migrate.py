@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 from sale_sofia.data.database import Database, retry_on_busy
 from sale_sofia.data.errors import DatabaseError, DatabaseMissing, DatabaseTooNew
 
-HEAD: Final = "0017_put_off"
+HEAD: Final = "0018_tried"
 """The last step in `migrations/`, named here so that a current database needs no Alembic to be recognised."""
 
 

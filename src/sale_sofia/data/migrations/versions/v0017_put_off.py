@@ -1,7 +1,4 @@
-"""When a page was put off, and for which errors.
-
-A wait by a clock that was wrong can be told and shortened; a page has as many tries as each error allows.
-"""
+"""When a page was put off, beside until when: a wait by a clock that was wrong can be told and shortened."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -13,6 +10,5 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the columns; nothing that is there changes."""
+    """Make the column; nothing that is there changes."""
     op.add_column("frontier", sa.Column("put_off_at", sa.Float))
-    op.add_column("frontier", sa.Column("tried", sa.Text))
