@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from sale_sofia.scraping.outcomes import Failed, Found, Gone, Outcome, Read
 from sale_sofia.scraping.urls import target
 from sale_sofia.scraping.writer import Ledger, write_batch
 from sale_sofia.websites.registry import get_scraper
+from site_copies import changed_site
 
 SOFIA = {
     "imot.bg": "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya",
@@ -160,6 +162,20 @@ def test_gone_is_what_two_complete_sweeps_and_its_own_page_do_not_show(world: Wo
     assert (world.last().complete, world.last().adverts, world.last().gone) == (True, 11, 1)
     world.sweep(WITHOUT_12)
     assert (world.opened, world.last().gone) == ([], 0)
+
+
+def test_where_no_page_is_looked_at_as_many_sweeps_decide_as_the_file_says(
+    world: World, tmp_path: Path
+) -> None:
+    def not_looked_at(tables: dict[str, Any]) -> None:
+        tables["delisting"] = {"absence": True, "look": False, "sweeps": 2}
+
+    with changed_site(tmp_path / "sites", "imot.bg", not_looked_at):
+        world.sweep(ALL)
+        world.sweep(WITHOUT_12)
+        assert world.gone() == {}
+        world.sweep(WITHOUT_12)
+    assert world.gone() == {12: 2}
 
 
 @pytest.mark.slow
