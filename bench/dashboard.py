@@ -29,7 +29,7 @@ from playwright.sync_api import Page
 import dashboard_world
 import measure
 from browser_pages import PAGES, Window, chromium, window
-from dashboards import running_dashboard
+from dashboards import commanded_dashboard
 from sale_sofia.config.screens import MAP_POINTS
 from sale_sofia.config.settings import DATABASE_FILE
 from sale_sofia.data.database import Database
@@ -67,7 +67,7 @@ def main() -> None:
         properties = dashboard_world.fill(database, adverts)
         ids = database.run_read(lambda connection: dashboard_world.some_ids(connection, 3))
         with chromium() as browser:
-            with running_dashboard(data) as dashboard, window(browser, dashboard.url) as view:
+            with commanded_dashboard(data) as dashboard, window(browser, dashboard.url) as view:
                 ours = measure_ours(view, ids)
             with peer(data) as url, window(browser, url) as view:
                 plain = measure_peer(view)

@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from app_runs import store
 from browser_pages import PAGES, Window, chromium, window
 from crawls import run
-from dashboards import running_dashboard
+from dashboards import commanded_dashboard
 from demo_worlds import copied
 from sale_sofia.data.property_schema import listing_sources
 
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _pictures(data: Path) -> None:
-    with running_dashboard(data) as dashboard, chromium() as browser:
+    with commanded_dashboard(data) as dashboard, chromium() as browser:
         flats = _twins(data)
         for name, width in WIDTHS.items():
             with window(browser, dashboard.url, width) as opened:

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from alert_servers import AlertServers, alert_servers
 from browser_pages import PAGES, Window, chromium, window
 from crawls import run, site_folder
-from dashboards import running_dashboard
+from dashboards import commanded_dashboard
 from parallel_crawls import QUICK, services_up
 from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
@@ -73,7 +73,7 @@ def life(folder: Path) -> Iterator[tuple[Life, Window]]:
         (data / "alerts.yaml").write_text(rules, "utf-8")
         with (
             services_up(data, **environment),
-            running_dashboard(data, **environment) as dashboard,
+            commanded_dashboard(data, **environment) as dashboard,
             window(browser, dashboard.url) as view,
         ):
             yield Life(data, environment, simulator, servers), view

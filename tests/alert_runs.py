@@ -3,8 +3,6 @@
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,21 +10,15 @@ from functools import partial
 from pathlib import Path
 
 from alert_servers import PATIENCE, AlertServers
-from crawls import run
+from command_server import ForkedProcess
+from crawls import fork, run
 from sale_sofia.data.alert_outbox import SENT, count_messages
 from sale_sofia.data.database import Database
 
 
-def start_run(folder: Path, **settings: str) -> "subprocess.Popen[bytes]":
+def start_run(folder: Path, **settings: str) -> ForkedProcess:
     """One round in a process of its own."""
-    code = "from sale_sofia.cli import main; main()"
-    environment = {**os.environ, "DATA_DIR": str(folder), "COLUMNS": "200", **settings}
-    return subprocess.Popen(
-        [sys.executable, "-c", code, "alerts", "run"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    return fork(folder, "alerts", "run", **settings)
 
 
 def unsent(database: Database) -> int:
@@ -35,7 +27,7 @@ def unsent(database: Database) -> int:
 
 
 def kill_while_sending(
-    run: "subprocess.Popen[bytes]",
+    run: ForkedProcess,
     servers: AlertServers,
     chance: random.Random,
     victims: Callable[[int], list[int]] = lambda pid: [pid],
@@ -64,7 +56,7 @@ def send_all(folder: Path, database: Database, **settings: str) -> None:
     while unsent(database) and time.monotonic() < end:
         with start_run(folder, **settings) as run:
             said, complaint = run.communicate(timeout=PATIENCE)
-        assert b"Traceback" not in complaint, (said, complaint)
+        assert "Traceback" not in complaint, (said, complaint)
     assert unsent(database) == 0
 
 

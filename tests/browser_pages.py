@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page, Request, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Dialog,
+    Locator,
+    Page,
+    Request,
+    ViewportSize,
+    sync_playwright,
+)
 
 from browsers import chromium_or_skip
 
@@ -15,6 +24,8 @@ PATIENCE_MS = 120_000
 PAGES = (
     "today", "search", "map", "compare", "property", "criteria", "alerts", "market", "cross_site", "health",
 )  # fmt: skip
+TELEPHONE: ViewportSize = {"width": 390, "height": 900}
+DESK: ViewportSize = {"width": 1280, "height": 900}
 _WHOLE = "!document.querySelector('[data-testid=stSkeleton]')"
 """No control is still being loaded."""
 _STILL = '[data-testid="stApp"][data-test-script-state="notRunning"]'
@@ -102,10 +113,25 @@ class Window:
         found: list[str] = self.page.evaluate(_HARM)
         return found
 
+    def turned(self) -> set[str]:
+        """Marks on the page that would turn the direction of writing."""
+        return {"\u202e", "\u2066", "\u200f"} & set(self.page.locator("body").inner_text())
+
     def serious(self) -> list[tuple[str, str]]:
         """What keeps people with a screen reader, or weak eyes, from using the page; by all rules of axe."""
         found = Axe().run(self.page).response["violations"]
         return [(one["id"], one["nodes"][0]["html"][:200]) for one in found]
+
+    def faults(self) -> list[object]:
+        """All that is wrong with the page, on a telephone and wide; the window is wide afterwards."""
+        self.page.set_viewport_size(TELEPHONE)
+        narrow = self.too_wide()
+        self.page.set_viewport_size(DESK)
+        return [*self.wrong(), *narrow, *self.too_wide(), *self.harm(), *self.serious()]
+
+    def title(self) -> str:
+        """The heading of the page."""
+        return self.page.get_by_role("heading", level=1).first.inner_text()
 
     def too_wide(self) -> list[str]:
         """Elements that stick out of the window at its right, scrolling tables and charts left out."""

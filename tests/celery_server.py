@@ -23,8 +23,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
+from sale_sofia.config.programs import own_program
+from sale_sofia.services.processes import Process, born, spawn
+
+_PROGRAM = "sale_sofia.commands.celery_program"
 _PR_SET_PDEATHSIG = 1
 _LOOK_SECONDS = 0.02
+_ROOM = "." * 20_000
+"""Where a forked program writes what it would have been started with."""
+_SHOWN = slice(45, 49)
+"""Places in /proc/PID/stat, counted from behind the program's name: where arguments and environment are."""
 _OF_THE_APP = (
     "sale_sofia.celery_app", "sale_sofia.proxies.tasks", "sale_sofia.scraping.alert_tasks",
     "sale_sofia.scraping.enrichment", "sale_sofia.scraping.tasks",
@@ -32,8 +40,13 @@ _OF_THE_APP = (
 """With the tasks, which are those of whoever imports them first."""
 _LIBRARIES = (
     "celery.apps.beat", "celery.apps.worker", "celery.bin.celery", "celery.concurrency.prefork",
-    "celery.worker.consumer", "celery.worker.strategy", "kombu.transport.redis",
+    "billiard.popen_fork", "billiard.sharedctypes", "celery.app.routes", "celery.backends.asynchronous",
+    "celery.worker.consumer", "celery.worker.strategy", "cffi.cparser", "kombu.transport.redis", "numpy.ma",
+    "sale_sofia.properties.after_crawl",
 )  # fmt: skip
+
+_CONFIGS = ("parallel", "resilience", "services")
+"""Where the fixed numbers are."""
 
 
 class CeleryServer:
@@ -41,12 +54,13 @@ class CeleryServer:
 
     def __init__(self) -> None:
         self._asking = threading.Lock()
+        ours = {name: value for name, value in os.environ.items() if name != "DATA_DIR"}  # it is of no folder
         self._process = subprocess.Popen(
-            [sys.executable, __file__],
+            [sys.executable, __file__, _ROOM],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "SITES_DIR": ""},
+            env={**ours, "SITES_DIR": "", "ROOM": _ROOM},
         )
         self._answer()  # it is ready
 
@@ -70,16 +84,38 @@ class CeleryServer:
         return told
 
 
+def spawn_forked(
+    numbers: Mapping[str, float],
+    command: Sequence[str],
+    log: Path,
+    held: int | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Process:
+    """In place of `spawn`, which starts what is no program of Celery."""
+    if _PROGRAM not in command or environ is None:
+        return spawn(command, log, held, environ)
+    started = Forked(command[command.index(_PROGRAM) + 1 :], environ, log, numbers)
+    return Process(started.pid, born(started.pid) or "")
+
+
 class Forked(subprocess.Popen[bytes]):
     """A worker or a beat that another process started for us."""
 
     _child_created = False  # for Python, which would wait for it
 
-    def __init__(self, arguments: Sequence[str], environ: Mapping[str, str], log: Path) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        environ: Mapping[str, str],
+        log: Path,
+        numbers: Mapping[str, float] | None = None,
+    ) -> None:
+        """With these fixed numbers of `config/`, where they are to be other ones."""
         log.touch()
         self.args = list(arguments)
         self.returncode = None
         request = {"arguments": self.args, "environ": dict(environ), "log": str(log)}
+        request["numbers"] = dict(numbers or {})
         pid = _shared().ask(request)
         assert pid
         self.pid = pid
@@ -142,17 +178,44 @@ def _become(request: Mapping[str, Any]) -> NoReturn:
     os.environ.clear()
     os.environ.update(request["environ"])
     sys.argv = ["celery", *request["arguments"]]
+    _show(own_program(_PROGRAM, *request["arguments"]), request["environ"])
     if _has_portals_of_its_own():  # which there are is known from the import on
         for name in [name for name in sys.modules if name.partition(".")[0] == "sale_sofia"]:
             del sys.modules[name]
+    _set_numbers(request["numbers"])
     # One byte that it shares with its own children, and with nobody else who was forked here.
     vars(importlib.import_module("sale_sofia.scraping.shutdown"))["_going"] = mmap.mmap(-1, 1)
     sys.exit(importlib.import_module("celery.__main__").main())
 
 
+def _show(command: Sequence[str], environ: Mapping[str, str]) -> None:
+    """What /proc tells of this process, and of those that it forks, is as if it had been started so."""
+    told = Path("/proc/self/stat").read_text("utf-8").rpartition(")")[2].split()[_SHOWN]
+    arguments, arguments_end, variables, variables_end = map(int, told)
+    _overwrite(arguments, arguments_end, command)
+    _overwrite(variables, variables_end, [f"{name}={value}" for name, value in environ.items()])
+
+
+def _overwrite(start: int, end: int, texts: Sequence[str]) -> None:
+    words = b"".join(os.fsencode(text) + b"\0" for text in texts)
+    assert len(words) <= end - start, "there is not room enough"
+    ctypes.memset(start, 0, end - start)
+    ctypes.memmove(start, words, len(words))
+
+
 def _has_portals_of_its_own() -> bool:
     own = {path.stem for path in Path(os.environ.get("SITES_DIR") or os.devnull).glob("*.yaml")}
     return not own <= set(importlib.import_module("sale_sofia.websites.registry").AVAILABLE_SITES)
+
+
+def _set_numbers(numbers: Mapping[str, float]) -> None:
+    """In `config/`, for what is imported later, and wherever they are known already."""
+    configs = [importlib.import_module(f"sale_sofia.config.{name}") for name in _CONFIGS]
+    for name, value in numbers.items():
+        assert any(name in vars(config) for config in configs), name
+        for module in [one for key, one in sys.modules.items() if key.partition(".")[0] == "sale_sofia"]:
+            if name in vars(module):
+                setattr(module, name, value)
 
 
 def _set_streams(log: str) -> None:

@@ -1,7 +1,8 @@
 """`sale-sofia` without its slow start: one process has imported all commands, and forks for each one begun.
 
 Run as a program it is that process: it reads one request a line and answers with one line. A command begun so
-is a process of its own, with its own environment, folder, output and exit code.
+is a process of its own, with its own environment, folder, output and exit code. Other programs of ours, which
+are a module with a function `main`, can be begun in the same way.
 """
 
 import atexit
@@ -28,9 +29,9 @@ from typing import Any, NoReturn, Self
 PATIENCE_SECONDS = 300.0
 _PR_SET_PDEATHSIG = 1
 _OFTEN = (
-    "aiohttp.web", "alembic.command", "curl_cffi.requests", "email.policy", "httpx", "phonenumbers",
-    "protego", "psycopg", "pydantic_settings", "redis.asyncio", "rich.live",
-    "rich.progress", "rich.table", "selectolax.lexbor", "simplemma", "sqlalchemy.dialects.postgresql",
+    "aiohttp.web", "alembic.command", "curl_cffi.requests", "email.policy", "httpx", "numpy.ma",
+    "phonenumbers", "protego", "psycopg", "pydantic_settings", "redis.asyncio", "rich.live", "rich.progress",
+    "rich.table", "selectolax.lexbor", "simplemma", "sqlalchemy.dialects.postgresql",
     "sqlalchemy.dialects.sqlite", "sqlite3", "stamina", "structlog", "typer.rich_utils", "yaml", "zstandard",
 )  # fmt: skip
 """What most commands import."""
@@ -43,6 +44,11 @@ _LOOK_SECONDS = 0.02
 COLUMNS = "120"
 """How wide the terminal of most commands is."""
 COMMAND = Path(sys.prefix) / "bin" / "sale-sofia"
+_CLI = "sale_sofia.cli"
+_COMMANDS = "sale_sofia.commands"
+DASHBOARD = "sale_sofia.app"
+EVERYTHING = (*_OFTEN, _CLI, "sale_sofia.services.log_lines", "sale_sofia.simulator.server", _COMMANDS)
+"""All commands, and what most of them import."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +67,13 @@ class Begun:
 class CommandServer:
     """The process with everything imported, for the time of a `with` block."""
 
-    def __init__(self, more: Sequence[str] = (), environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, imported: Sequence[str] = EVERYTHING, environ: Mapping[str, str] | None = None
+    ) -> None:
         self._folder = TemporaryDirectory(prefix="commands-")
         self._asking = threading.Lock()
         self._process = subprocess.Popen(
-            [sys.executable, __file__, *_OFTEN, *more],
+            [sys.executable, __file__, *imported],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -102,16 +110,24 @@ class CommandServer:
         return subprocess.CompletedProcess([COMMAND, *arguments], code, out, err)
 
     def begin(
-        self, arguments: Sequence[str], environ: Mapping[str, str], folder: Path, said: str = ""
+        self,
+        arguments: Sequence[str],
+        environ: Mapping[str, str],
+        folder: Path,
+        said: str | Path = "",
+        module: str = _CLI,
     ) -> Begun:
-        """Start a command in a folder, with this on its standard input."""
+        """Start a command, or another module of ours, in a folder; with this on its standard input."""
         number = time.monotonic_ns()
         places = {
             name: Path(self._folder.name) / f"{number}.{name}" for name in ("input", "output", "errors")
         }
         for path in places.values():
-            path.write_text(said if path == places["input"] else "", "utf-8")
+            path.write_text(said if path == places["input"] and isinstance(said, str) else "", "utf-8")
+        if isinstance(said, Path):
+            places["input"] = said
         request = {
+            "module": module,
             "arguments": list(arguments),
             "environ": dict(environ),
             "folder": str(folder),
@@ -143,6 +159,56 @@ class CommandServer:
         line = self._process.stdout.readline()
         assert line, "the server of commands has ended"
         return dict(json.loads(line))
+
+
+class ForkedProcess:
+    """A command of the server as if it were a program that we had started: to be killed, or waited for."""
+
+    def __init__(self, server: CommandServer, begun: Begun) -> None:
+        self._server, self.begun = server, begun
+        self.pid = begun.pid
+        self.returncode: int | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.wait()
+
+    def send_signal(self, sig: int) -> None:
+        """Tell it something, unless it is known to have ended."""
+        if self.poll() is None:
+            os.kill(self.pid, sig)
+
+    def terminate(self) -> None:
+        """Tell it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it by force."""
+        self.send_signal(signal.SIGKILL)
+
+    def poll(self) -> int | None:
+        """The exit code; None when it still runs."""
+        if self.returncode is None:
+            self.returncode = self._server.ended(self.begun, 0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit code, once it has ended."""
+        if self.returncode is None:
+            patience = PATIENCE_SECONDS if timeout is None else timeout
+            self.returncode = self._server.ended(self.begun, patience)
+            if self.returncode is None:
+                raise subprocess.TimeoutExpired("sale-sofia", patience, self.begun.told())
+        return self.returncode
+
+    def communicate(self, *, timeout: float | None = None) -> tuple[str, str]:
+        """All it has said, once it has ended."""
+        self.wait(timeout)
+        return self.begun.output.read_text("utf-8"), self.begun.errors.read_text("utf-8")
 
 
 def _umask() -> int:
@@ -200,10 +266,10 @@ def _become(request: Mapping[str, Any]) -> NoReturn:
     os.environ.update(request["environ"])
     sys.argv = [str(COMMAND), *request["arguments"]]
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if not wide_as_ours or _has_portals_of_its_own():
+    if _has_portals_of_its_own() or not (wide_as_ours or _widened()):
         _forget_ours()
     try:
-        code = importlib.import_module("sale_sofia.cli").main()
+        code = importlib.import_module(request["module"]).main()
     except SystemExit as end:
         code = end.code
     if code is None or isinstance(code, int):
@@ -226,13 +292,22 @@ def _leave() -> None:
         os._exit(_codes[0] & 0xFF)
 
 
+def _widened() -> bool:
+    """Whether the consoles, which look at the width once, could be given another one."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit():
+        console = importlib.import_module("sale_sofia.commands.console")
+        console.out.width = console.log.width = int(columns)
+    return columns.isdigit()
+
+
 def _has_portals_of_its_own() -> bool:
     own = {path.stem for path in Path(os.environ.get("SITES_DIR") or os.devnull).glob("*.yaml")}
     return not own <= set(importlib.import_module("sale_sofia.websites.registry").AVAILABLE_SITES)
 
 
 def _forget_ours() -> None:
-    """Have all of ours imported anew: portals and the width of the terminal are those of the import."""
+    """Have all of ours imported anew: the portals are those of the import."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "sale_sofia"]:
         del sys.modules[name]
 
@@ -244,17 +319,36 @@ def _set_streams(paths: Sequence[str]) -> None:
         os.close(opened)
 
 
-def _commands() -> Iterator[str]:
-    yield "sale_sofia.cli"
-    package = importlib.import_module("sale_sofia.commands")
-    yield from (f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__))
+def _modules(name: str) -> Iterator[str]:
+    """It and, for a package of ours, all that is in it but what Streamlit runs itself."""
+    yield name
+    if name in (_COMMANDS, DASHBOARD):
+        package = importlib.import_module(name)
+        found = (module.name for module in pkgutil.iter_modules(package.__path__))
+        yield from (f"{name}.{one}" for one in found if one != "main")
+
+
+def warm_up() -> None:
+    """What a crawl reads before its first page and after its last, and keeps: it is the same for all.
+
+    Site files are known by their text, so that one of a test's own is still read.
+    """
+    files = importlib.import_module("sale_sofia.config.site_config")
+    for site in files.available_sites():
+        files.load_site_config(site)
+    importlib.import_module("sale_sofia.listings.neighbourhoods").find_neighbourhood("Лозенец")
+    importlib.import_module("sale_sofia.llm.dictionary").read_description("Светъл апартамент с гараж.")
+    for name in ("insights", "llm", "properties"):
+        importlib.import_module(f"sale_sofia.{name}.after_crawl")
 
 
 def _import_all(names: Sequence[str]) -> None:
-    """The libraries, and all commands of ours: but for two things none looks at its environment then."""
-    for name in (*names, *_commands()):
+    """The libraries and all of ours: but for two things none looks at its environment then."""
+    for module in (one for name in names for one in _modules(name)):
         with suppress(ImportError):  # one that is not installed is missed by the command that needs it
-            importlib.import_module(name)
+            importlib.import_module(module)
+    if _COMMANDS in names:
+        warm_up()
     assert threading.active_count() == 1, "a thread would be lost by a fork"
     gc.freeze()  # children look at nothing that was there before them, so that no page of memory is copied
 

@@ -19,7 +19,7 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 # How long an example takes says more of the machine than of the code.
 # The same examples in every run; new ones: --hypothesis-profile search.
-settings.register_profile("suite", deadline=None, derandomize=True)
+settings.register_profile("suite", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile("suite")
 

@@ -17,6 +17,7 @@ import pytest
 from sqlalchemy import Connection, Select, func, select
 
 from crawls import Row, differences, truth
+from forked_simulators import start_forked
 from ready_files import put_ready_file
 from sale_sofia.alerts import running
 from sale_sofia.alerts.channels import channels_of
@@ -48,7 +49,7 @@ from sale_sofia.scraping.local_runner import LocalRunner
 from sale_sofia.scraping.outcomes import Outcome
 from sale_sofia.scraping.planning import JobPlan, plan_job
 from sale_sofia.scraping.store import open_database
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.running import RunningSimulator
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 from sale_sofia.websites.registry import get_scraper
 
@@ -133,7 +134,7 @@ def portal(folder: Path, adverts: int = ADVERTS) -> Iterator[RunningSimulator]:
     config = SimulatorConfig(
         sites=(SITE,), properties=adverts, seed=SEED, port=0, log=folder / "log", truth=folder / "truth"
     )
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         yield simulator
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from command_server import COLUMNS, COMMAND, Begun, shared_commands
+from command_server import COLUMNS, COMMAND, Begun, ForkedProcess, shared_commands
 from ready_files import put_ready_file
 from sale_sofia.config.site_config import CONFIG_FOLDER
 from sale_sofia.data.database import Database
@@ -27,6 +27,9 @@ IMPATIENT = {
     "RETRY_MAX_ATTEMPTS": "30",
     "CIRCUIT_BREAKER_RESET_TIMEOUT": "0.2",
 }
+
+ALONE = {"READ_AFTER_CRAWL": "false", "MATCH_AFTER_CRAWL": "false", "SCORE_AFTER_CRAWL": "false"}
+"""A crawl after which nothing is concluded of what it found: half of the work of a small one."""
 
 Row = dict[str, Any]
 
@@ -67,9 +70,16 @@ def start(data: Path, *arguments: str | Path, **more: str) -> subprocess.Popen[s
     )
 
 
-def in_background(data: Path, *arguments: str | Path, **more: str) -> Begun:
+def fork(data: Path, *arguments: str | Path, **more: str) -> ForkedProcess:
+    """The same without the start of an interpreter."""
+    return ForkedProcess(shared_commands(), in_background(data, *arguments, **more))
+
+
+def in_background(data: Path, *arguments: str | Path, said: str = "", **more: str) -> Begun:
     """A command in the background, which does not wait for its libraries; `end_of` it has to be looked at."""
-    return shared_commands().begin([str(one) for one in arguments], environment(data, more), Path.cwd())
+    words = [str(one) for one in arguments]
+    _spare_the_migrations(data, words, more)
+    return shared_commands().begin(words, environment(data, more), Path.cwd(), said)
 
 
 def end_of(begun: Begun, seconds: float = PATIENCE_SECONDS) -> subprocess.CompletedProcess[str]:

@@ -1,17 +1,39 @@
-"""The dashboard as a person starts it: our own command on a free port, until the test ends."""
+"""The dashboard until the test ends: as a person starts it, or its server alone, forked and there at once."""
 
+import atexit
 import os
 import re
+import signal
 import subprocess
+import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from queue import Empty, Queue
 
-from command_server import COMMAND
+import httpx
+
+from command_server import COMMAND, DASHBOARD, CommandServer
+from listening import free_port
+from ready_files import put_ready_file
+from sale_sofia.config.dashboard_server import DASHBOARD_ENVIRONMENT, DASHBOARD_HOST
+from sale_sofia.services import dashboard_server
 
 PATIENCE = 180.0
+_WIDTH = {"COLUMNS": "200"}
+_LIBRARIES = (
+    "altair",
+    "pandas",
+    "pyarrow",
+    "pydeck",
+    "streamlit",
+    "streamlit.web.server.starlette",
+    "uvicorn",
+)
 _ADDRESS = re.compile(r"dashboard: (http://\S+)")
 
 
@@ -70,14 +92,84 @@ class Dashboard:
 def surroundings(data: Path, more: Mapping[str, str]) -> dict[str, str]:
     """Our environment without a person's own dashboard and database."""
     ours = {key: value for key, value in os.environ.items() if key not in ("DATABASE_URL", "DISPLAY")}
-    return {**ours, "DATA_DIR": str(data), "COLUMNS": "200", **more}
+    return {**ours, "DATA_DIR": str(data), **_WIDTH, **more}
 
 
 @contextmanager
-def running_dashboard(data: Path, **more: str) -> Iterator[Dashboard]:
-    """A dashboard on any free port; it is gone afterwards."""
+def commanded_dashboard(data: Path, **more: str) -> Iterator[Dashboard]:
+    """The command on any free port, of this machine alone; it ends when it is asked to."""
     dashboard = Dashboard(data, **more)
     try:
         yield dashboard
     finally:
-        dashboard.stop()
+        code = dashboard.stop()
+    assert code == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The dashboard's server without the command in front of it."""
+
+    url: str
+
+
+@contextmanager
+def running_dashboard(data: Path, **more: str) -> Iterator[Served]:
+    """The server that the command starts, in a fork that has its libraries already; gone afterwards.
+
+    It listens where the command lets it listen, in the folder and with the environment that it gives it.
+    """
+    put_ready_file(data / "sale_sofia.db")
+    port = free_port()
+    served = Served(f"http://{DASHBOARD_HOST}:{port}")
+    environ = {**surroundings(data, more), **DASHBOARD_ENVIRONMENT}
+    with _lifeline() as line:
+        begun = _shared().begin(
+            (DASHBOARD_HOST, str(port)), environ, _FOLDER, said=line, module=f"{DASHBOARD}.serving"
+        )
+        try:
+            end = time.monotonic() + PATIENCE
+            while not _answers(served.url):
+                waits = _shared().ended(begun, 0.05) is None and time.monotonic() < end
+                assert waits, f"the dashboard did not start: {begun.told()}"
+            yield served
+        finally:
+            os.kill(begun.pid, signal.SIGTERM)
+            assert _shared().ended(begun, PATIENCE) is not None, "the dashboard does not end"
+
+
+_FOLDER = Path(dashboard_server.__file__).parent
+"""Where the command has it started."""
+
+
+@contextmanager
+def _lifeline() -> Iterator[Path]:
+    """A standard input that ends when we do, and the server with it."""
+    with tempfile.TemporaryDirectory(prefix="dashboard-") as folder:
+        path = Path(folder) / "lifeline"
+        os.mkfifo(path)
+        held = os.open(path, os.O_RDWR)
+        try:
+            yield path
+        finally:
+            os.close(held)
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/_stcore/health", timeout=PATIENCE, trust_env=False).is_success
+    except httpx.HTTPError:
+        return False
+
+
+@cache
+def _shared() -> CommandServer:
+    """The process that all servers of this test process are forked from; it ends with it."""
+    server = CommandServer((*_LIBRARIES, DASHBOARD), {**_WIDTH, **DASHBOARD_ENVIRONMENT})
+    atexit.register(_close, server, os.getpid())
+    return server
+
+
+def _close(server: CommandServer, owner: int) -> None:
+    if os.getpid() == owner:  # a forked child has our notes, but not our server
+        server.close()

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from crawls import truth
-from passing_days import PassingDays, passing_days
+from passing_days import NOTHING_AFTER, PassingDays, passing_days
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.drift import open_drift
 from sale_sofia.data.history_schema import market_events
@@ -92,17 +92,18 @@ def drift_days(
     folder: Path,
     site: str,
     sound_runs: int = SOUND_RUNS,
+    adverts: int | None = None,
     **settings: Any,  # noqa: ANN401 - any setting
 ) -> Iterator[DriftDays]:
     """A portal that was crawled on some sound days; pages that cannot be read are tried once."""
-    with passing_days(folder, site, properties=ADVERTS, seed=SEED) as days:
+    with passing_days(folder, site, properties=adverts or ADVERTS, seed=SEED) as days:
         days.settings = Settings(
             data_dir=folder / "data",
             domain_rate_limits={site: 60_000},
             retry_max_attempts=1,
             retry_base_delay=0.01,
             retry_max_delay=0.01,
-            match_after_crawl=False,
+            **NOTHING_AFTER,
             **settings,
         )
         made = DriftDays(days, folder / "sound.db")

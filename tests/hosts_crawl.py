@@ -147,29 +147,37 @@ class ThreeHosts:
 
 
 @contextmanager
-def three_hosts(folder: Path, config: SimulatorConfig) -> Iterator[ThreeHosts]:
-    """All of it but the programs; gone without a trace at the end."""
+def three_hosts(
+    folder: Path, config: SimulatorConfig, more: Mapping[str, str] | None = None
+) -> Iterator[ThreeHosts]:
+    """All of it but the programs, which have these variables too; gone without a trace at the end."""
     with network(folder, NAMES) as hosts, inside(hosts.hosts["a"]), ExitStack() as stack:
         first = hosts.hosts["a"]
         secrets = make_secrets(folder / "secrets", first.address)
         simulated = replace(config, host=first.address, log=folder / "log", truth=folder / "truth")
+        # A program of its own: a forked one would not be in the network of its host.
         simulator = stack.enter_context(start_in_process(simulated))
         redis = stack.enter_context(RedisServer.start(folder / "redis", options=_listening(first)))
         guard_redis(redis, secrets)
         open_to_all = Path(stack.enter_context(TemporaryDirectory(prefix="hosts-")))
         postgres = start_server(durable=True, more=_guarded(first, secrets, open_to_all))
         stack.callback(end_server, postgres)
-        yield stack.enter_context(_crawl(hosts, simulator, redis, postgres, secrets))
+        yield stack.enter_context(_crawl(hosts, simulator, redis, postgres, secrets, more or {}))
 
 
 @contextmanager
 def _crawl(
-    hosts: Network, simulator: RunningSimulator, redis: RedisServer, postgres: PostgresServer, secrets: Path
+    hosts: Network,
+    simulator: RunningSimulator,
+    redis: RedisServer,
+    postgres: PostgresServer,
+    secrets: Path,
+    more: Mapping[str, str],
 ) -> Iterator[ThreeHosts]:
     first = hosts.hosts["a"]
     rates = {"DOMAIN_RATE_LIMITS": json.dumps({SITE: PER_MINUTE})}
     environ = environment(
-        first.folder / "data", {**MORE, **rates, **_addresses(first, redis, postgres, secrets)}
+        first.folder / "data", {**MORE, **rates, **_addresses(first, redis, postgres, secrets), **more}
     )
     with surroundings(environ):
         settings = load_settings()

@@ -10,10 +10,10 @@ from pathlib import Path
 import yaml
 
 from crawls import Row, requests
+from forked_simulators import start_forked
 from parallel_world import surroundings
 from sale_sofia.config.site_config import CONFIG_FOLDER, load_site_config
 from sale_sofia.scraping.planning import JobPlan
-from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 from sale_sofia.websites.registry import page_limits
 from sale_sofia.websites.table_site import TableSite
@@ -100,7 +100,7 @@ def _start(folder: Path, portal: Portal, stack: ExitStack) -> RunningPortal:
         log=log,
         truth=truth,
     )
-    simulator = stack.enter_context(start_in_process(config))
+    simulator = stack.enter_context(start_forked(config))
     return RunningPortal(portal, tuple(simulator.start_urls(portal.like)), log, truth)
 
 

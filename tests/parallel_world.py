@@ -18,6 +18,7 @@ from sqlalchemy import select
 
 from celery_server import Forked
 from crawls import Row, differences, environment, requests, stored_at, truth
+from forked_simulators import start_forked
 from parallel_guard import guarded
 from ready_files import put_ready_file
 from sale_sofia.config.settings import DATABASE_FILE, Settings, load_settings
@@ -32,13 +33,27 @@ from sale_sofia.scraping.redis_keys import result_url
 from sale_sofia.scraping.store import open_database
 from sale_sofia.services.redis_client import connect
 from sale_sofia.services.redis_server import RedisServer
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.running import RunningSimulator
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 from sale_sofia.websites.registry import get_scraper
 
 CELERY = [sys.executable, "-m", "celery", "-A", "sale_sofia.celery_app"]
 OUR_KEYS = ("circuit:", "ratelimit:", "bulkhead:", "scraping:")
 WORKER = [*CELERY, "worker", "-Q", "sale_sofia", "--without-gossip", "--without-mingle", "-l", "info"]
+
+HURRIED: Mapping[str, float] = {
+    "BROKER_SOCKET_SECONDS": 3,
+    "DISPATCH_GRACE_SECONDS": 4.0,
+    "LANE_IDLE_SECONDS": 0.8,
+    "LANE_LOOK_SECONDS": 0.2,
+    "LANE_ROOM_LOOK_SECONDS": 0.5,
+    "LANE_ROOM_PAUSE_SECONDS": 1.0,
+    "LANE_TURN_SECONDS": 2.5,
+    "RECONCILE_SECONDS": 2.0,
+    "SOFT_SHUTDOWN_SECONDS": 3,
+    "UNACKED_RESTORE_SECONDS": 1,
+}
+"""Pauses of `config/parallel.py` in tests; much shorter, a slow machine would not get round to its work."""
 
 
 @dataclass(slots=True)
@@ -55,6 +70,8 @@ class Team:
     jobs: dict[str, str] = field(default_factory=dict)
     forked: bool = False
     """Whether its processes are forked from one that has imported everything: they start at once."""
+    numbers: Mapping[str, float] = field(default_factory=lambda: HURRIED)
+    """Fixed numbers that forked processes have in place of those of `config/`."""
     _started: int = 0
     _names: list[str] = field(default_factory=list)
 
@@ -160,9 +177,10 @@ class Team:
     def _start(self, name: str, command: list[str]) -> subprocess.Popen[bytes]:
         self._started += 1
         self._names.append(f"{name}{self._started}")
+        path = self.folder / f"{self._names[-1]}.log"
         if self.forked:
-            return Forked(command[3:], self.environment, self.folder / f"{self._names[-1]}.log")
-        with (self.folder / f"{self._names[-1]}.log").open("wb") as log:
+            return Forked(command[3:], self.environment, path, self.numbers)
+        with path.open("wb") as log:
             return subprocess.Popen(
                 command, env=self.environment, stdout=log, stderr=log, start_new_session=True
             )
@@ -244,7 +262,7 @@ def party(folder: Path, config: SimulatorConfig, processes: int, **more: str) ->
     config.log.parent.mkdir(parents=True, exist_ok=True)
     config.log.touch()
     with (
-        start_in_process(config) as simulator,
+        start_forked(config) as simulator,
         _closing(folder, processes, more, partial(Party, simulator=simulator)) as made,
     ):
         yield made

@@ -3,24 +3,34 @@
 import asyncio
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from crawls import requests
+from forked_simulators import start_forked
 from ready_files import put_ready_file
 from sale_sofia.config.settings import Settings
 from sale_sofia.config.site_config import SiteConfig
 from sale_sofia.data.database import Database
+from sale_sofia.scraping import local_runner
 from sale_sofia.scraping.jobs import SiteReport, begin_job
 from sale_sofia.scraping.local_runner import LocalRunner
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.running import RunningSimulator
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 from sale_sofia.websites.registry import get_scraper
 
 DAY = 86_400.0
+NOTHING_AFTER: dict[str, Any] = {
+    "read_after_crawl": False,
+    "match_after_crawl": False,
+    "score_after_crawl": False,
+}
+"""Nothing is concluded of what a crawl found."""
 Row = dict[str, Any]
 
 
@@ -57,7 +67,10 @@ class PassingDays:
         )
         configs = {self.site: self.config} if self.config else {}
         runner = LocalRunner(self.settings, self.database, configs=configs)
-        (report,) = asyncio.run(runner.run([job_id], asyncio.Event()))
+        with pytest.MonkeyPatch.context() as patch:
+            # To look through all that a test process has would take longer than the crawl.
+            patch.setattr(local_runner, "calm_collector", nullcontext)
+            (report,) = asyncio.run(runner.run([job_id], asyncio.Event()))
         return report
 
     def _new_requests(self) -> list[Row]:
@@ -97,9 +110,11 @@ def passing_days(
         truth=folder / "truth.json",
         etag=etag,
     )
-    settings = Settings(data_dir=folder / "data", domain_rate_limits={site: 60_000}, archive_enabled=False)
+    settings = Settings(
+        data_dir=folder / "data", domain_rate_limits={site: 60_000}, archive_enabled=False, **NOTHING_AFTER
+    )
     put_ready_file(folder / "x.db")
     database = Database(f"sqlite:///{folder / 'x.db'}", busy_timeout_seconds=10, busy_retries=3)
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         yield PassingDays(site, simulator, settings, database, simulator.start_urls(site))
     database.dispose()

@@ -14,12 +14,13 @@ from app_runs import store
 from browser_pages import Window, chromium, window
 from crawls import Row, run, site_folder, stored, truth
 from dashboards import running_dashboard
+from forked_simulators import start_forked
 from parallel_crawls import QUICK, services_up, until
 from sale_sofia.config.settings import Settings
 from sale_sofia.scraping.matching import match_crawled
 from sale_sofia.simulator.days import advance, world_on_day
 from sale_sofia.simulator.model import ImotAdvert
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.running import RunningSimulator
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 from sale_sofia.simulator.twins import make_twin
 
@@ -155,7 +156,7 @@ def whole_way(folder: Path) -> Iterator[Way]:
     config = SimulatorConfig(
         sites=SITES, properties=ADVERTS, seed=SEED, port=0, log=log, truth=folder / "truth"
     )
-    with start_in_process(config) as simulator, alert_servers() as servers, chromium() as browser:
+    with start_forked(config) as simulator, alert_servers() as servers, chromium() as browser:
         environment = _environment(folder / "sites", simulator)
         with (
             services_up(data, **environment),

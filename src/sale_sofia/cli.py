@@ -11,6 +11,7 @@ from sale_sofia.commands.console import BAD_INPUT, NOT_ALL_RIGHT, out
 from sale_sofia.commands.contents import CONTENTS
 from sale_sofia.commands.lazy_group import LazyGroup
 from sale_sofia.commands.saying import complain, speak_in_lines
+from sale_sofia.config.programs import end_at_once
 from sale_sofia.data.errors import DatabaseError, DiskFull
 from sale_sofia.data.job_model import UnknownJob
 from sale_sofia.resilience.errors import ServiceRedis
@@ -48,6 +49,7 @@ app = typer.Typer(
 def main() -> None:
     """Run the command; what is wrong is one sentence, not a traceback. Others cannot read what it writes."""
     keep_others_out()
+    end_at_once()
     try:
         app()
     except _ONE_SENTENCE as error:

@@ -47,7 +47,7 @@ from sale_sofia.scraping.writer import Ledger, write_batch
 from sale_sofia.simulator.running import RunningSimulator
 from sale_sofia.websites.registry import get_scraper
 
-ADVERTS = 5
+ADVERTS = 4
 LANES = 2
 TICK = 6.0
 """By so much a lane's clock moves with each look at it: its shift ends after a few pages."""

@@ -44,6 +44,8 @@ operator:
 """
 EVERYTHING: dict[str, Any] = {"deal": None, "property_type": [], "city": None}
 FEW = 5
+CRAWL_ALONE = {"read_after_crawl": False, "match_after_crawl": False, "score_after_crawl": False}
+"""What is concluded after a crawl is there on the day with news."""
 TOLD = ["По-евтино", "Ново"]
 
 NOTHING = Outside((), ())
@@ -61,13 +63,13 @@ def test_a_first_crawl_killed_at_every_point(tmp_path: Path, clock: Clock) -> No
 
 
 def first_crawl(tmp_path: Path, clock: Clock, simulator: RunningSimulator) -> None:
-    alone = Crawler.of(tmp_path / "alone", simulator)
+    alone = Crawler.of(tmp_path / "alone", simulator, **CRAWL_ALONE)
     counted = count_points(alone.data, alone.crawl)
     whole = asked(simulator)
     assert alone.faults(simulator) == []
     known = alone.knowledge()
 
-    crawler = Crawler.of(tmp_path / "data", simulator)
+    crawler = Crawler.of(tmp_path / "data", simulator, **CRAWL_ALONE)
     crash = Enumeration(crawler.data, tmp_path / "states", lambda: asked(simulator)[len(whole) :])
     crash.run(crawler.crawl)
     clock.now += LATER

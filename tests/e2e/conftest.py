@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext
 
 from browser_pages import Window, chromium, person, tab
-from dashboards import Dashboard, running_dashboard
+from dashboards import Served, running_dashboard
 from demo_worlds import copied
 from hostile_adverts import put_hostile_adverts
 
@@ -21,7 +21,7 @@ def data(demo_world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def dashboard(data: Path) -> Iterator[Dashboard]:
+def dashboard(data: Path) -> Iterator[Served]:
     with running_dashboard(data) as running:
         yield running
 
@@ -40,7 +40,7 @@ def reader(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def buyer(reader: BrowserContext, dashboard: Dashboard) -> Iterator[Window]:
+def buyer(reader: BrowserContext, dashboard: Served) -> Iterator[Window]:
     """A tab; whatever is done in it, nothing breaks and nothing goes out to the internet."""
     with tab(reader, dashboard.url) as opened:
         yield opened

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 
 from app_runs import put_adverts
 from browser_pages import Window, window
-from dashboards import Dashboard, running_dashboard
+from dashboards import Dashboard, commanded_dashboard
 from hostile_adverts import HOME
 
 ADVERTS = 800
@@ -23,7 +23,7 @@ SENTENCES = {"": "Паметта не стига за тази страница.
 def test_a_page_says_that_memory_lacks_and_shows_the_flats_when_there_is_enough(
     browser: Browser, tmp_path: Path
 ) -> None:
-    with running_dashboard(tmp_path) as dashboard, window(browser, dashboard.url) as opened:
+    with commanded_dashboard(tmp_path) as dashboard, window(browser, dashboard.url) as opened:
         opened.open("today")
         opened.has("Още няма нито една обява.")
         _fill(tmp_path)

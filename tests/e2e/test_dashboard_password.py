@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from browser_pages import PATIENCE_MS, Window, window
-from dashboards import Dashboard, running_dashboard
+from dashboards import Served, running_dashboard
 
 PASSWORD = "correct horse"  # noqa: S105 - of this test
 expect.set_options(timeout=PATIENCE_MS)
@@ -40,14 +40,14 @@ TRY_ALL = """async (url) => {
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A dashboard with a password on an empty database."""
     data: Path = tmp_path_factory.mktemp("guarded")
     with running_dashboard(data, DASHBOARD_PASSWORD=PASSWORD) as running:
         yield running
 
 
-def test_a_login_is_kept_over_reloads_and_in_new_tabs(browser: Browser, guarded: Dashboard) -> None:
+def test_a_login_is_kept_over_reloads_and_in_new_tabs(browser: Browser, guarded: Served) -> None:
     with window(browser, guarded.url) as opened:
         opened.page.goto(f"{guarded.url}/search?price_max=150000")
         assert _is_asked(opened)
@@ -94,7 +94,7 @@ def port() -> Iterator[int]:
         server.shutdown()
 
 
-def test_pages_of_others_can_do_nothing_with_a_login(browser: Browser, guarded: Dashboard, port: int) -> None:
+def test_pages_of_others_can_do_nothing_with_a_login(browser: Browser, guarded: Served, port: int) -> None:
     with window(browser, guarded.url) as opened:
         opened.page.goto(guarded.url)
         _give(opened, PASSWORD)

@@ -19,6 +19,7 @@ from alert_servers import PATIENCE, AlertServers, alert_servers
 from alert_world import DAY, AlertWorld
 from contract.data.helpers import ready_database
 from crawls import FAST, crawl_arguments, run
+from forked_simulators import start_forked
 from sale_sofia.alerts.looking import Looking
 from sale_sofia.cli import main
 from sale_sofia.commands.console import out
@@ -26,7 +27,6 @@ from sale_sofia.config.alert_file import load_alerts
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.alert_outbox import SENDING, count_messages, read_log
 from sale_sofia.data.alert_schema import alert_messages
-from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SECRET = "gEh31m-9917"  # noqa: S105 - planted to be looked for
@@ -260,7 +260,7 @@ def test_a_crawl_tells_what_it_found(tmp_path: Path, servers: AlertServers) -> N
         f"channels: {{hook: '{servers.hook_url}'}}\noperator: [{{name: Ops, channels: [hook]}}]\n", "utf-8"
     )
     more = {**FAST, "MIN_FREE_DISK_MB": "1000000"}
-    with start_in_process(SimulatorConfig(properties=5, seed=3, port=0)) as simulator:
+    with start_forked(SimulatorConfig(properties=5, seed=3, port=0)) as simulator:
         told = run(tmp_path, *crawl_arguments(simulator, "imot.bg"), **more)
     assert told.returncode == 0, told.stderr
     assert [one.subject for one in servers.came] == ["sale-sofia: Проблем: малко място на диска – sale-sofia"]

@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import sqlite3
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -15,7 +14,9 @@ from typing import Any
 import pytest
 
 from backup_worlds import KEPT, contents, database_in, filled, opened, order, page_path, quiet
-from crawls import FAST, crawl_arguments, differences, run, start, stored, truth
+from command_server import ForkedProcess
+from crawls import ALONE, FAST, crawl_arguments, differences, fork, run, stored, truth
+from forked_simulators import start_forked
 from postgres_servers import PASSWORD, PostgresServer
 from sale_sofia.config.backup import KEPT_FILES, KEPT_FOLDERS
 from sale_sofia.data.backup_folder import Kept
@@ -23,14 +24,14 @@ from sale_sofia.data.backup_making import make_backup
 from sale_sofia.data.migrate import check
 from sale_sofia.data.restoring import restore
 from sale_sofia.scraping.locks import site_lock
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.running import RunningSimulator
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SEED = 22
 SITE = "imot.bg"
-ADVERTS = 80
-SLOW = {"DOMAIN_RATE_LIMITS": json.dumps({SITE: 120})}
-"""At two requests a second a crawl takes forty seconds, however quick the machine is."""
+ADVERTS = 40
+SLOW = {**ALONE, "DOMAIN_RATE_LIMITS": json.dumps({SITE: 240})}
+"""At four requests a second a crawl takes ten seconds, however quick the machine is."""
 DATABASE = {"sale_sofia.db", "sale_sofia.db-wal", "sale_sofia.db-shm", "sale_sofia.db.lock"}
 LEFT_OUT = {*DATABASE, "archive", "locks", "logs", "run", "stored.jsonl"}
 """What else is in a DATA_DIR after a crawl, and a file of this test's own."""
@@ -51,7 +52,7 @@ def simulator(tmp_path: Path) -> Iterator[RunningSimulator]:
     config = SimulatorConfig(
         sites=(SITE,), properties=ADVERTS, seed=SEED, port=0, log=log, truth=tmp_path / "truth"
     )
-    with start_in_process(config) as running:
+    with start_forked(config) as running:
         yield running
 
 
@@ -59,7 +60,7 @@ def test_backups_in_the_middle_of_a_crawl_restore_and_go_on(
     tmp_path: Path, simulator: RunningSimulator
 ) -> None:
     data, rng = tmp_path / "data", random.Random(SEED)
-    crawl = start(data, *crawl_arguments(simulator, SITE), **SLOW)
+    crawl = fork(data, *crawl_arguments(simulator, SITE), **SLOW)
     try:
         counts = sorted(rng.sample(range(1, 8), 3))
         made = [backup_after(crawl, data, tmp_path / "to", count) for count in counts]
@@ -72,7 +73,7 @@ def test_backups_in_the_middle_of_a_crawl_restore_and_go_on(
         assert consistent(folder, one) > 0 or number, f"seed {SEED}"  # the first is in the middle for certain
         if number == 1:
             continue  # two that go on are enough
-        told = run(folder, "resume", "--json", **FAST)
+        told = run(folder, "resume", "--json", **ALONE, **FAST)
         assert told.returncode == 0, f"seed {SEED}: {told.stderr}"
         assert json.loads(told.stdout)["jobs"][0]["state"] == "COMPLETE"
         assert differences(stored(folder), truth(simulator)) == {}, f"seed {SEED}"
@@ -81,7 +82,7 @@ def test_backups_in_the_middle_of_a_crawl_restore_and_go_on(
         assert unknown == set(), "does a backup hold it, and should it?"
 
 
-def backup_after(crawl: subprocess.Popen[str], data: Path, folder: Path, adverts: int) -> Kept:
+def backup_after(crawl: ForkedProcess, data: Path, folder: Path, adverts: int) -> Kept:
     """A backup when so many adverts are stored, at whatever moment of a page that is."""
     stored_now = "SELECT count(*) FROM listings"
     wait_for(lambda: asked(data, stored_now)[0][0] >= adverts or crawl.poll() is not None)

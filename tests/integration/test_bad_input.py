@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from crawls import FAST, crawl_arguments, run, stored
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from forked_simulators import start_forked
+from ready_files import put_ready_file
+from sale_sofia.simulator.running import RunningSimulator
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SEARCH = "/obiavi/prodazhbi/grad-sofiya"
@@ -23,7 +25,7 @@ ONE_TRY = {**FAST, "RETRY_MAX_ATTEMPTS": "1"}
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[RunningSimulator]:
-    with start_in_process(SimulatorConfig(sites=("imot.bg",), properties=6, seed=3, port=0)) as running:
+    with start_forked(SimulatorConfig(sites=("imot.bg",), properties=6, seed=3, port=0)) as running:
         yield running
 
 
@@ -146,7 +148,7 @@ def test_a_file_that_is_no_database(tmp_path: Path, simulator: RunningSimulator)
 
 
 def test_a_database_from_the_future(tmp_path: Path, simulator: RunningSimulator) -> None:
-    assert run(tmp_path / "data", "db", "upgrade").returncode == 0
+    put_ready_file(tmp_path / "data" / "sale_sofia.db")
     connection = sqlite3.connect(tmp_path / "data" / "sale_sofia.db")
     connection.execute("UPDATE alembic_version SET version_num = '9999_future'")
     connection.commit()
@@ -157,7 +159,7 @@ def test_a_database_from_the_future(tmp_path: Path, simulator: RunningSimulator)
 
 
 def test_a_database_locked_for_long(tmp_path: Path, simulator: RunningSimulator) -> None:
-    assert run(tmp_path / "data", "db", "upgrade").returncode == 0
+    put_ready_file(tmp_path / "data" / "sale_sofia.db")
     connection = sqlite3.connect(tmp_path / "data" / "sale_sofia.db", isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
     patience = {**FAST, "SQLITE_TIMEOUT": "0.2", "SQLITE_BUSY_RETRIES": "1"}
@@ -180,9 +182,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     if mounted.returncode:
         pytest.skip("a small disk cannot be mounted here")
     try:
-        with start_in_process(
-            SimulatorConfig(sites=("imot.bg",), properties=120, seed=3, port=0)
-        ) as simulator:
+        with start_forked(SimulatorConfig(sites=("imot.bg",), properties=60, seed=3, port=0)) as simulator:
             crawl = crawl_arguments(simulator, "imot.bg")
             told = run(disk / "data", *crawl, **FAST, ARCHIVE_ENABLED="false")
             assert told.returncode == 1, told.stdout
@@ -192,6 +192,6 @@ def test_a_full_disk(tmp_path: Path) -> None:
             assert run(disk / "data", "db", "check").returncode == 0
             told = run(disk / "data", *crawl, **FAST, ARCHIVE_ENABLED="false")
             assert told.returncode == 0, told.stderr + told.stdout
-            assert len(stored(disk / "data")) == 120
+            assert len(stored(disk / "data")) == 60
     finally:
         subprocess.run(["/usr/bin/umount", disk], check=True)

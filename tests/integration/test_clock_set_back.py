@@ -8,9 +8,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from crawls import IMPATIENT, run, start
+from crawls import ALONE, IMPATIENT, fork, run, start
+from forked_simulators import start_forked
 from portal_fronts import Front, Sent, always, in_front
-from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SITE = "bazar.bg"
@@ -32,7 +32,7 @@ def put_off(data: Path) -> tuple[int, float]:
 
 def crawl_ahead(data: Path, front: Front, url: str) -> None:
     """A crawl on the clock of tomorrow, until a portal that is down has put off its pages."""
-    crawling = start(data, "crawl", SITE, "--start-url", url, **IMPATIENT, **AHEAD)
+    crawling = start(data, "crawl", SITE, "--start-url", url, **ALONE, **IMPATIENT, **AHEAD)
     try:
         deadline = time.monotonic() + 120
         while sum(path.startswith("/obiava-") for path in front.asked) < 5 or not put_off(data)[0]:
@@ -46,7 +46,7 @@ def crawl_ahead(data: Path, front: Front, url: str) -> None:
 
 def resumed(data: Path) -> dict[str, Any]:
     """`resume` on the right clock, which may take a minute and not a day."""
-    going_on = start(data, "resume", "--json", **IMPATIENT)
+    going_on = fork(data, "resume", "--json", **ALONE, **IMPATIENT)
     try:
         out, err = going_on.communicate(timeout=100)
     finally:
@@ -59,7 +59,7 @@ def resumed(data: Path) -> dict[str, Any]:
 def test_resume_goes_on_at_once_and_the_future_is_marked(tmp_path: Path) -> None:
     config = SimulatorConfig(sites=(SITE,), properties=12, seed=3, port=0, log=tmp_path / "log")
     data = tmp_path / "data"
-    with start_in_process(config) as portal, in_front(portal.urls[SITE], DOWN) as front:
+    with start_forked(config) as portal, in_front(portal.urls[SITE], DOWN) as front:
         crawl_ahead(data, front, front.here(portal.start_urls(SITE)[0]))
         count, seconds = put_off(data)
         assert count >= 1

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from large_portals import BASE_URL, answer_to, large_portal
+from ready_files import put_ready_file
 from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import IncidentKind, open_incidents
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.data.searches import Ended, learnt_rows, searches_of
 from sale_sofia.data.sweeps import Sweep
 from sale_sofia.listings.places import neighbourhoods
+from sale_sofia.scraping import searches
 from sale_sofia.simulator.portal import Portal
 from sale_sofia.simulator.portal_options import AS_REAL, PortalOptions
 from sale_sofia.websites.registry import get_scraper
@@ -32,24 +33,26 @@ STARTS = {
 PER_PAGE = {"homes.bg": 100, "bazar.bg": 68, "imoti.net": 30, "imot.bg": 40}
 MANY = {
     "homes.bg": (5000, 500),
-    "bazar.bg": (5000, 612),
+    "bazar.bg": (2000, 340),
     "imoti.net": (3000, 1500),
-    "imot.bg": (5000, 320),
+    "imot.bg": (2000, 160),
 }
-"""Adverts, and how many a search shows: both a few times fewer than with the real portals."""
-SMALL = {"homes.bg": (1200, 500), "bazar.bg": (1500, 544), "imot.bg": (1000, 500)}
+"""Adverts, and how many a search shows: both several times fewer than with the real portals."""
+SMALL = {"homes.bg": (500, 200), "bazar.bg": (500, 204), "imot.bg": (400, 200)}
 """Enough to be capped, where the size itself proves nothing."""
 MOST_REQUESTS = 1.25
 """So many times those of listing each advert once."""
-ORIGINALS = 1000
+ORIGINALS = 500
+LEAST_CAP = 100
+"""A small search that ends early after so many is capped; five hundred in earnest."""
 Sizes = tuple[int, int | None]
 """Adverts, and how many a search shows; by default as many as with the real portal."""
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
+    put_ready_file(tmp_path / "sweeps.db")
     made = Database(f"sqlite:///{tmp_path}/sweeps.db", busy_timeout_seconds=5, busy_retries=2)
-    initialize_database(made)
     yield made
     made.dispose()
 
@@ -58,6 +61,11 @@ def sweep_of(database: Database, site: str, sizes: Sizes, options: PortalOptions
     adverts, most = sizes
     options = replace(options, most_results=most)
     return SearchSweep(database, large_portal(site, adverts, options, originals=ORIGINALS))
+
+
+@pytest.fixture
+def small_caps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searches, "CAP_LEAST_ADVERTS", LEAST_CAP)
 
 
 def small(database: Database, site: str, options: PortalOptions = AS_REAL) -> SearchSweep:
@@ -125,16 +133,15 @@ def unaware(tables: dict[str, Any]) -> None:
 UNCUT: dict[str, Sizes] = {
     "homes.bg": (3000, None),
     "bazar.bg": (3000, None),
-    "imoti.net": (3000, 1500),
+    "imoti.net": (1200, 600),
     "imot.bg": (3000, None),
 }
 CUT_OFF: dict[tuple[str, Change], str] = {
     ("homes.bg", whole): "1 000 of 3 000 seen, the portal shows 1 000 of a query",
     ("homes.bg", unaware): "1 000 of 3 000 seen, the portal shows 1 000 of a query",
     ("bazar.bg", whole): "1 768 of 3 000 seen, the portal shows 1 768 of a query",
-    ("bazar.bg", unaware): "1 768 of 3 000 seen, the portal shows 1 768 of a query",
-    ("imoti.net", whole): "1 500 of 3 000 seen, the portal shows 1 500 of a query",
-    ("imoti.net", unaware): "1 of 51 searches failed, 1 500 seen of an unknown number",
+    ("imoti.net", whole): "600 of 1 200 seen, the portal shows 600 of a query",
+    ("imoti.net", unaware): "1 of 21 searches failed, 600 seen of an unknown number",
     ("imot.bg", whole): "1 000 seen of an unknown number, the portal shows 1 000 of a query",
 }
 
@@ -163,6 +170,7 @@ def unaware_of_caps(tables: dict[str, Any]) -> None:
         tables["search"].pop(key, None)
 
 
+@pytest.mark.usefixtures("small_caps")
 @pytest.mark.parametrize("site", ["homes.bg", "bazar.bg"])
 def test_a_cap_that_no_file_names_is_met_once_and_known_from_then_on(
     database: Database, tmp_path: Path, site: str
@@ -177,6 +185,7 @@ def test_a_cap_that_no_file_names_is_met_once_and_known_from_then_on(
     assert len(sweep.asked) < learning
 
 
+@pytest.mark.usefixtures("small_caps")
 def test_ids_are_asked_for_once_and_kept(database: Database, tmp_path: Path) -> None:
     with told_cap(tmp_path, "homes.bg", SMALL["homes.bg"][1]):
         sweep = small(database, "homes.bg")
@@ -187,21 +196,23 @@ def test_ids_are_asked_for_once_and_kept(database: Database, tmp_path: Path) -> 
     assert not any("/api/neighbourhoods" in url for url in sweep.asked)
 
 
+@pytest.mark.usefixtures("small_caps")
 def test_without_the_ids_a_search_is_read_as_far_as_it_goes(database: Database, tmp_path: Path) -> None:
     def no_ids(tables: dict[str, Any]) -> None:
         tables["split"][0]["ids"]["page"] = "/api/nothing-here"
 
-    with told_cap(tmp_path, "homes.bg", 500, no_ids):
+    with told_cap(tmp_path, "homes.bg", SMALL["homes.bg"][1], no_ids):
         done = run(sweep := small(database, "homes.bg"))
-    said = "500 of 1 200 seen, the portal shows 500 of a query"
+    said = "200 of 500 seen, the portal shows 200 of a query"
     assert (done.complete, done.reason) == (False, said)
     assert sum("nothing-here" in url for url in sweep.asked) == 1
 
 
+@pytest.mark.usefixtures("small_caps")
 def test_a_filter_that_lowers_no_total_is_reported_and_not_used(database: Database) -> None:
     sweep = small(database, "homes.bg", PortalOptions(filters_ignored=True))
     done = run(sweep)
-    said = "500 of 1 200 seen, the portal shows 500 of a query; its filter neighbourhoods[] changes nothing"
+    said = "200 of 500 seen, the portal shows 200 of a query; its filter neighbourhoods[] changes nothing"
     assert (done.complete, done.reason) == (False, said)
     assert sum("neighbourhoods[]" in url for url in sweep.asked) <= 3
     with database.read() as connection:
@@ -211,6 +222,7 @@ def test_a_filter_that_lowers_no_total_is_reported_and_not_used(database: Databa
     assert not any("neighbourhoods" in url for url in sweep.asked)
 
 
+@pytest.mark.usefixtures("small_caps")
 def test_a_total_that_does_not_follow_the_filter_is_not_believed(database: Database, tmp_path: Path) -> None:
     with told_cap(tmp_path, "bazar.bg", SMALL["bazar.bg"][1]):
         done = run(small(database, "bazar.bg", PortalOptions(total_follows_filter=False)))
@@ -220,6 +232,7 @@ def test_a_total_that_does_not_follow_the_filter_is_not_believed(database: Datab
     assert ends == {Ended.SPLIT, Ended.READ}
 
 
+@pytest.mark.usefixtures("small_caps")
 def test_parts_that_lead_elsewhere_are_no_parts(database: Database) -> None:
     done = run(small(database, "imot.bg", PortalOptions(parts_redirect=True)))
     assert (done.adverts, done.complete) == (SMALL["imot.bg"][0], True)

@@ -8,13 +8,14 @@ from shutil import copytree
 
 import pytest
 
-from crawls import FAST, IMPATIENT, crawl_arguments, differences, requests, run, stored, truth
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from crawls import ALONE, FAST, IMPATIENT, crawl_arguments, differences, requests, run, stored, truth
+from forked_simulators import start_forked
+from sale_sofia.simulator.running import RunningSimulator
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SITES = ("imot.bg", "bazar.bg")
 FAULTS = "429:0.02,503:0.03,slow:0.03,reset:0.03,captcha:0.03,truncate:0.03"
-ADVERTS = 60
+ADVERTS = 45
 """Two pages of results."""
 
 
@@ -46,12 +47,12 @@ def simulated(folder: Path, faults: str = "") -> RunningSimulator:
         truth=folder / "t.json",
         log=folder / "log",
     )
-    return start_in_process(config)
+    return start_forked(config)
 
 
 def crawl(simulator: RunningSimulator, data: Path, site: str, **more: str) -> None:
     """A first crawl, to its end."""
-    told = run(data, *crawl_arguments(simulator, site), **more)
+    told = run(data, *crawl_arguments(simulator, site), **ALONE, **more)
     assert told.returncode == 0, told.stderr + told.stdout
     job = json.loads(told.stdout)["jobs"][0]
     assert (job["state"], job["failed"], job["adverts"]) == ("COMPLETE", 0, job["new"])
@@ -75,14 +76,16 @@ def test_a_crawl_of_faulty_portals_stores_exactly_the_truth(tmp_path: Path) -> N
 def test_a_second_crawl_finds_nothing_new(crawled: Crawled, tmp_path: Path) -> None:
     data = copytree(crawled.data, tmp_path / "data")
     for site in SITES:
-        told = run(data, *crawl_arguments(crawled.simulator, site), **FAST)
+        told = run(data, *crawl_arguments(crawled.simulator, site), **ALONE, **FAST)
         job = json.loads(told.stdout)["jobs"][0]
         counts = (job["state"], job["adverts"], job["new"], job["changed"])
         assert counts == ("COMPLETE", ADVERTS, 0, 0)
 
 
 def test_a_limit_is_a_limit(crawled: Crawled, tmp_path: Path) -> None:
-    told = run(tmp_path / "data", *crawl_arguments(crawled.simulator, "imot.bg"), "--limit", "17", **FAST)
+    told = run(
+        tmp_path / "data", *crawl_arguments(crawled.simulator, "imot.bg"), "--limit", "17", **ALONE, **FAST
+    )
     job = json.loads(told.stdout)["jobs"][0]
     assert (job["state"], job["adverts"]) == ("COMPLETE", 17)
     assert len(stored(tmp_path / "data")) == 17

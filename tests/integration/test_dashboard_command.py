@@ -11,6 +11,7 @@ import pytest
 
 from crawls import run
 from dashboards import PATIENCE, Dashboard
+from listening import OTHER, answers
 
 
 def health(url: str) -> str:
@@ -35,31 +36,24 @@ def await_silence(url: str) -> bool:
 
 
 def test_it_answers_when_it_says_so_and_leaves_nothing_even_when_it_is_killed(tmp_path: Path) -> None:
-    """A second one has a port of its own, and lives on until it is asked to end."""
-    dashboard = Dashboard(tmp_path)
+    """One with a password may be shown to others; it has a port of its own, and lives on until Ctrl-C."""
+    dashboard = Dashboard(tmp_path, "--host", "localhost", "--port", "0")
     assert health(dashboard.url) == "ok"
     assert dashboard.url.startswith("http://127.0.0.1:")
+    assert not answers(OTHER, int(dashboard.url.rpartition(":")[2]))
     assert (tmp_path / "sale_sofia.db").exists()
-    second = Dashboard(tmp_path, "--host", "localhost")
-    assert second.url != dashboard.url
+    secret = tmp_path / "password"
+    secret.write_text("long enough\n", "ascii")
+    words = ("--host", "0.0.0.0")  # noqa: S104 - that is what is tried
+    second = Dashboard(tmp_path, *words, DASHBOARD_PASSWORD_FILE=str(secret))
+    assert second.url.startswith("http://0.0.0.0:")
     os.kill(dashboard.process.pid, signal.SIGKILL)
     dashboard.end()
     assert await_silence(dashboard.url)
     assert health(second.url) == "ok"
-    assert second.stop() == 0
+    second.process.send_signal(signal.SIGINT)
+    assert second.end() == 0
     assert not listens(second.url)
-
-
-def test_with_a_password_it_may_be_shown_to_others_until_ctrl_c(tmp_path: Path) -> None:
-    secret = tmp_path / "password"
-    secret.write_text("long enough\n", "ascii")
-    words = ("--host", "0.0.0.0", "--port", "0")  # noqa: S104 - that is what is tried
-    dashboard = Dashboard(tmp_path, *words, DASHBOARD_PASSWORD_FILE=str(secret))
-    assert dashboard.url.startswith("http://0.0.0.0:")
-    assert health(dashboard.url) == "ok"
-    dashboard.process.send_signal(signal.SIGINT)
-    assert dashboard.end() == 0
-    assert not listens(dashboard.url)
 
 
 @pytest.mark.parametrize(

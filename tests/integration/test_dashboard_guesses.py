@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dashboards import Dashboard, running_dashboard
+from dashboards import Served, running_dashboard
 
 PASSWORD = "correct horse"  # noqa: S105 - of this test
 TRIES = 40
@@ -18,7 +18,7 @@ BEHIND_A_PROXY = {"x-forwarded-proto": "https"}
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Behind a proxy at 127.0.0.9, which it was told of."""
     data: Path = tmp_path_factory.mktemp("guarded")
     settings = {"DASHBOARD_PASSWORD": PASSWORD, "DASHBOARD_TRUSTED_PROXIES": "10.9.0.0/16, 127.0.0.9"}
@@ -27,13 +27,13 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
         yield running
 
 
-def give(guarded: Dashboard, password: str, source: str, headers: dict[str, str]) -> httpx.Response:
+def give(guarded: Served, password: str, source: str, headers: dict[str, str]) -> httpx.Response:
     """The form with this password, from this address of the machine."""
     with httpx.Client(transport=httpx.HTTPTransport(local_address=source), trust_env=False) as browser:
         return browser.post(guarded.url, data={"password": password}, headers=headers)
 
 
-def guess(guarded: Dashboard, source: str, addresses: Iterator[str]) -> tuple[int, int]:
+def guess(guarded: Served, source: str, addresses: Iterator[str]) -> tuple[int, int]:
     """How many of many quick guesses were looked at, each of which says that it is of another address.
 
     And how many could be at most: waits are doubled, up to the longest for what all strangers tried.
@@ -46,20 +46,20 @@ def guess(guarded: Dashboard, source: str, addresses: Iterator[str]) -> tuple[in
     return looked_at, 1 + int(math.log2(1 + seconds)) + int(seconds / LONGEST_TOGETHER)
 
 
-def test_only_a_proxy_that_was_named_is_believed(guarded: Dashboard) -> None:
+def test_only_a_proxy_that_was_named_is_believed(guarded: Served) -> None:
     answers = {source: _admitted(guarded, source) for source in ("127.0.0.9", "127.0.0.1")}
     assert "Secure" in answers["127.0.0.9"].headers["set-cookie"]
     assert "Secure" not in answers["127.0.0.1"].headers["set-cookie"]
 
 
-def _admitted(guarded: Dashboard, source: str) -> httpx.Response:
+def _admitted(guarded: Served, source: str) -> httpx.Response:
     """Strangers may have to wait for what was guessed before, and not for ever."""
     while (answer := give(guarded, PASSWORD, source, BEHIND_A_PROXY)).status_code == 429:
         time.sleep(int(answer.headers["retry-after"]))
     return answer
 
 
-def test_who_makes_up_addresses_is_slowed_down_and_keeps_nobody_out(guarded: Dashboard) -> None:
+def test_who_makes_up_addresses_is_slowed_down_and_keeps_nobody_out(guarded: Served) -> None:
     looked_at, most = guess(guarded, "127.0.0.1", (f"10.1.0.{one}" for one in range(TRIES)))
     assert 1 <= looked_at <= most < TRIES
     # Through a proxy that is believed, or was made up beyond it, guesses are slowed down together.

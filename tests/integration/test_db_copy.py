@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import sqlite3
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -14,14 +13,17 @@ from pathlib import Path
 import pytest
 
 from any_rows import fill
-from crawls import FAST, crawl_arguments, differences, run, start, truth
+from command_server import ForkedProcess
+from crawls import ALONE, FAST, crawl_arguments, differences, fork, run, truth
+from forked_simulators import start_forked
 from parallel_crawls import until
 from postgres_servers import PASSWORD, READY, PostgresServer
+from ready_files import put_ready_file
 from sale_sofia.data.copying_rows import Content, all_tables, batches, content
 from sale_sofia.data.database import Database
 from sale_sofia.data.export import export_listings
-from sale_sofia.data.migrate import check, initialize_database
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.data.migrate import check
+from sale_sofia.simulator.running import RunningSimulator
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SEED = 22
@@ -53,8 +55,8 @@ def exported(url: str, path: Path) -> list[str]:
 
 @pytest.fixture
 def simulator(tmp_path: Path) -> Iterator[RunningSimulator]:
-    config = SimulatorConfig(sites=(SITE,), properties=40, seed=5, port=0, truth=tmp_path / "truth.jsonl")
-    with start_in_process(config) as running:
+    config = SimulatorConfig(sites=(SITE,), properties=24, seed=5, port=0, truth=tmp_path / "truth.jsonl")
+    with start_forked(config) as running:
         yield running
 
 
@@ -62,19 +64,19 @@ def test_an_installation_moves_to_a_server_crawls_on_and_moves_back(
     tmp_path: Path, simulator: RunningSimulator, postgres_server: PostgresServer
 ) -> None:
     file, server = f"sqlite:///{tmp_path}/data/sale_sofia.db", postgres_server.new_database()
-    half = [*crawl_arguments(simulator, SITE), "--limit", "20"]
-    assert run(tmp_path / "data", *half, **FAST).returncode == 0
+    half = [*crawl_arguments(simulator, SITE), "--limit", "12"]
+    assert run(tmp_path / "data", *half, **ALONE, **FAST).returncode == 0
 
     told = run(tmp_path / "data", "db", "copy", "--from", file, "--to", server, "--json")
     assert told.returncode == 0, told.stderr
     summary = json.loads(told.stdout)
-    assert summary["tables"]["listings"] == 20
+    assert summary["tables"]["listings"] == 12
     assert summary["rows"] == sum(summary["tables"].values())
     assert not summary["resumed"]
     assert exported(file, tmp_path / "file.jsonl") == exported(server, tmp_path / "server.jsonl")
 
     whole = [*crawl_arguments(simulator, SITE), "--fresh"]
-    crawled = run(tmp_path / "data", *whole, **FAST, DATABASE_URL=server)
+    crawled = run(tmp_path / "data", *whole, **ALONE, **FAST, DATABASE_URL=server)
     assert crawled.returncode == 0, crawled.stderr
     back = f"sqlite:///{tmp_path}/back/sale_sofia.db"
     told = run(tmp_path / "data", "db", "copy", "--from", server, "--to", back)
@@ -92,11 +94,11 @@ def test_a_killed_copy_loses_and_doubles_nothing(tmp_path: Path, postgres_server
     print(f"seed {SEED}")  # noqa: T201 - by which it can be repeated
     rng = random.Random(SEED)
     source, target = f"sqlite:///{tmp_path}/source.db", postgres_server.new_database(READY)
+    put_ready_file(tmp_path / "source.db")
     with opened(source) as database:
-        initialize_database(database)
         database.run_write(lambda connection: fill(connection, rng, MANY))
     command = ["db", "copy", "--from", source, "--to", target, "--json"]
-    process = start(tmp_path, *command)
+    process = fork(tmp_path, *command)
     wait_until_at_work(postgres_server, target, process)
     time.sleep(rng.uniform(0, 0.3))
     process.send_signal(signal.SIGKILL)
@@ -109,7 +111,7 @@ def test_a_killed_copy_loses_and_doubles_nothing(tmp_path: Path, postgres_server
         assert check(database) == []
 
 
-def wait_until_at_work(server: PostgresServer, target: str, process: "subprocess.Popen[str]") -> None:
+def wait_until_at_work(server: PostgresServer, target: str, process: ForkedProcess) -> None:
     """Until the copy is connected to its target, or has ended because nothing was left."""
     asked = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
     with server.admin() as admin:
@@ -123,10 +125,8 @@ def wait_until_at_work(server: PostgresServer, target: str, process: "subprocess
 
 
 def made(folder: Path) -> str:
-    url = f"sqlite:///{folder}/sale_sofia.db"
-    with opened(url) as database:
-        initialize_database(database)
-    return url
+    put_ready_file(folder / "sale_sofia.db")
+    return f"sqlite:///{folder}/sale_sofia.db"
 
 
 def test_refusals_are_one_sentence(tmp_path: Path) -> None:

@@ -43,6 +43,10 @@ CHANGES: dict[str, dict[str, set[tuple[str, str]]]] = {
 }
 
 
+FEW, MORE = 16, {"imoti.net": 30}
+"""Adverts; of fewer of imoti.net too few have a price to miss. Three hundred of each: bench/drift.py."""
+RETURNS = {"imot.bg", "homes.bg"}
+"""Whose old layout comes back: one of pages, and one of JSON."""
 QUIET_RUNS = 5
 """Thirty of them, of every portal: bench/drift.py."""
 
@@ -54,7 +58,7 @@ def portal(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DRIFT_LEAST_RUNS", "2")
         get_settings.cache_clear()
-        with drift_days(folder, request.param, sound_runs=2) as days:
+        with drift_days(folder, request.param, sound_runs=2, adverts=MORE.get(request.param, FEW)) as days:
             yield days
     get_settings.cache_clear()
 
@@ -74,9 +78,10 @@ def test_every_change_of_layout_is_found_in_the_first_run_after_it(portal: Drift
     for layout, expected in CHANGES[portal.site].items():
         portal.restore()
         check_change(portal, layout, expected)
-    portal.crawl()  # the old layout is back
-    assert portal.drift() == []
-    assert portal.wrong({}) == []
+    if portal.site in RETURNS:
+        portal.crawl()
+        assert portal.drift() == []
+        assert portal.wrong({}) == []
 
 
 def check_change(portal: DriftDays, layout: str, expected: set[tuple[str, str]]) -> None:

@@ -1,7 +1,7 @@
 """Enrichment in the parallel mode: its own queue and worker, and an Ollama started only when asked for."""
 
 import os
-import subprocess
+import signal
 import sys
 import textwrap
 import time
@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 from celery import Celery
 
+from celery_server import spawn_forked
 from crawls import FAST, crawl_arguments, run
 from ollama_server import LoopbackOllama
 from parallel_world import team
+from sale_sofia.celery_app import configuration
 from sale_sofia.config.llm import LLM_QUEUE
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.descriptions import load_read
@@ -28,6 +30,7 @@ from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 TASK = "sale_sofia.scraping.enrichment.enrich_descriptions"
+RECONCILE = "sale_sofia.scraping.tasks.reconcile"
 TEXT = "Светло жилище. Ремонтът е правен наскоро."
 TRUTH = {"condition": {"value": "renovated", "quote": "Ремонтът е правен наскоро"}}
 
@@ -51,17 +54,12 @@ def test_a_worker_of_its_own_reads_and_asks(tmp_path: Path) -> None:
         with Celery(broker=members.redis.url) as sender, connect(members.redis.url) as redis:
             sender.send_task(TASK, queue=LLM_QUEUE)
             assert (redis.llen(LLM_QUEUE), redis.llen("sale_sofia")) == (1, 0)
-        worker = subprocess.Popen(
-            enricher_command(),
-            env=dict(members.environment),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        worker = spawn_forked({}, enricher_command(), tmp_path / "enricher.log", environ=members.environment)
         try:
             read = wait_for(lambda: _answered(members.database.run_read(lambda one: load_read(one, 1))))
         finally:
-            worker.terminate()
-            worker.wait(30)
+            worker.send(signal.SIGTERM)
+            assert worker.gone_within(30)
     assert read["attributes"]["condition"]["method"] == "model"
 
 
@@ -72,22 +70,17 @@ def _answered(read: Any) -> Any:  # noqa: ANN401
 def test_the_task_has_a_queue_and_limits_of_its_own(
     redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code = (
-        "from sale_sofia.celery_app import app;"
-        f"print(app.amqp.router.route({{}}, {TASK!r})['queue'].name,"
-        "app.amqp.router.route({}, 'sale_sofia.scraping.tasks.reconcile')['queue'].name,"
-        "sorted(app.conf.beat_schedule))"
-    )
     monkeypatch.setenv("REDIS_URL", redis_url)
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
-    seen = {}
+    beats = {}
     for enabled in ("true", "false"):
         monkeypatch.setenv("LLM_ENABLED", enabled)
-        seen[enabled] = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout.strip()
-    assert seen["true"].startswith(f"{LLM_QUEUE} sale_sofia ['enrich', ")
-    assert "enrich" not in seen["false"].removeprefix(LLM_QUEUE)
+        with Celery(set_as_current=False) as app:
+            app.conf.update(configuration())
+            queues = [app.amqp.router.route({}, name)["queue"].name for name in (TASK, RECONCILE)]
+            beats[enabled] = set(app.conf.beat_schedule)
+        assert queues == [LLM_QUEUE, "sale_sofia"]
+    assert beats["true"] - beats["false"] == {"enrich"}
 
 
 def test_a_crawl_never_asks_the_model(tmp_path: Path) -> None:

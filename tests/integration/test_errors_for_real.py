@@ -24,9 +24,10 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from crawls import FAST, IMPATIENT, crawl_arguments, requests, run
+from crawls import ALONE, FAST, IMPATIENT, crawl_arguments, requests, run
+from forked_simulators import start_forked
+from ready_files import put_ready_file
 from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.fetching.base import Response
 from sale_sofia.fetching.client import CurlFetcher
 from sale_sofia.fetching.escort import GateEscort
@@ -43,7 +44,6 @@ from sale_sofia.scraping.outcomes import Gone, Outcome
 from sale_sofia.services.apart_process import Bounds
 from sale_sofia.services.redis_binary import find_server_binary
 from sale_sofia.simulator.faults import CAPTCHA_PAGES
-from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 from unit.fetching.portal import (
     Portal,
@@ -113,7 +113,7 @@ def simulated(fault: str, **more: Any) -> Provoke:  # noqa: ANN401
         config = SimulatorConfig(
             sites=("imot.bg",), properties=3, port=0, faults=f"{fault}:1", slow_seconds=30
         )
-        with start_in_process(config) as simulator:
+        with start_forked(config) as simulator:
             return visited(folder, simulator.start_urls("imot.bg")[0], kind="search", path="", **more)
 
     return provoke
@@ -332,9 +332,8 @@ def no_service(name: str) -> Callable[[Path], CrawlError]:
 
 
 def made(folder: Path, timeout: float = 0.1) -> Database:
-    database = Database(f"sqlite:///{folder / 'x.db'}", busy_timeout_seconds=timeout, busy_retries=1)
-    initialize_database(database)
-    return database
+    put_ready_file(folder / "x.db")
+    return Database(f"sqlite:///{folder / 'x.db'}", busy_timeout_seconds=timeout, busy_retries=1)
 
 
 @contextmanager
@@ -490,8 +489,8 @@ def test_a_crawl_writes_what_failed_and_the_command_reads_it(tmp_path: Path) -> 
         retry_after_seconds=0,
         log=tmp_path / "log",
     )
-    with start_in_process(config) as simulator:
-        crawl = run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **IMPATIENT)
+    with start_forked(config) as simulator:
+        crawl = run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **ALONE, **IMPATIENT)
         time.sleep(0.5)  # the simulator writes its log a little later
     assert crawl.returncode == 0, crawl.stderr
     asked = [row for row in requests(tmp_path / "log") if row["path"] != "/robots.txt"]
@@ -516,7 +515,7 @@ def test_a_portal_that_says_429_for_ever_is_given_up(tmp_path: Path) -> None:
     config = SimulatorConfig(
         sites=("imot.bg",), properties=3, port=0, faults="429:1", retry_after_seconds=0, log=tmp_path / "log"
     )
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         arguments = ["crawl", "imot.bg", "--start-url", simulator.start_urls("imot.bg")[0], "--json"]
         crawl = run(tmp_path / "data", *arguments, **IMPATIENT)
         time.sleep(0.5)

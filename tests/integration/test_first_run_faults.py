@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from large_portals import BASE_URL, large_portal
+from ready_files import put_ready_file
 from sale_sofia.config.settings import get_settings
 from sale_sofia.data.changes import happenings
 from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import open_incidents
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.data.sweeps import Sweep
 from sale_sofia.monitoring.health import Health, judge
 from sale_sofia.monitoring.run_facts import read_run
@@ -83,8 +83,8 @@ def small_caps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
+    put_ready_file(tmp_path / "runs.db")
     made = Database(f"sqlite:///{tmp_path}/runs.db", busy_timeout_seconds=5, busy_retries=2)
-    initialize_database(made)
     yield made
     made.dispose()
 

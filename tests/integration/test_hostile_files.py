@@ -2,15 +2,14 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from command_server import PATIENCE_SECONDS, shared_commands
 from sale_sofia.config.site_config import CONFIG_FOLDER
 
-COMMAND = str(Path(sys.executable).with_name("sale-sofia"))
 DEEP = 100_000
 TOO_DEEP = "nested deeper than 40"
 BOMB = "a0: &a0 [1, 1]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" for n in range(40))
@@ -47,15 +46,7 @@ def test_a_hostile_file_is_told_in_a_sentence(kind: str, tmp_path: Path) -> None
 
 def run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     told = {"DATA_DIR": str(folder / "data"), "SITES_DIR": str(folder / "sites"), "COLUMNS": "400"}
-    return subprocess.run(
-        [COMMAND, *arguments],
-        env={**os.environ, **told},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return shared_commands().run(arguments, {**os.environ, **told}, folder, PATIENCE_SECONDS)
 
 
 def test_a_slow_pattern_of_a_site_file_is_refused_by_name(tmp_path: Path) -> None:

@@ -13,14 +13,15 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from crawls import FAST, requests, run, site_folder, start, stored
+from crawls import ALONE, FAST, fork, requests, run, site_folder, stored
+from forked_simulators import start_forked
 from parallel_crawls import until
 from parallel_portals import plan_of
 from parallel_world import team
 from portal_fronts import Front, Sent, always, in_front
 from sale_sofia.data.schema import frontier
 from sale_sofia.monitoring.hostile_html import page
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.running import RunningSimulator
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 ADVERTS = 12
@@ -35,7 +36,7 @@ STANDSTILL_SECONDS = 10.0
 def world(folder: Path, *shapes: str) -> Iterator[tuple[RunningSimulator, Front, list[str]]]:
     """Two portals whose files are in `folder / "sites"`; the first sends such pages in place of adverts."""
     config = SimulatorConfig(properties=ADVERTS, seed=3, port=0, log=folder / "log", truth=folder / "truth")
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         truth = [json.loads(line) for line in (folder / "truth").read_text("utf-8").splitlines()]
         ids = [row["external_id"] for row in truth if row["site"] == "imot.bg" and row["kind"] == "listing"]
         bad = {
@@ -51,7 +52,7 @@ def world(folder: Path, *shapes: str) -> Iterator[tuple[RunningSimulator, Front,
 
 def variables(folder: Path, **more: str) -> Mapping[str, str]:
     rates = {"DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 60_000, "bazar.bg": 300})}
-    return {**FAST, **rates, "SITES_DIR": str(folder / "sites"), "PAGE_SECONDS": "1", **more}
+    return {**ALONE, **FAST, **rates, "SITES_DIR": str(folder / "sites"), "PAGE_SECONDS": "1", **more}
 
 
 def failures(data: Path) -> list[str]:
@@ -94,7 +95,7 @@ def computed(pid: int) -> float:
 def test_ctrl_c_is_heard_while_a_page_that_never_ends_is_read(tmp_path: Path) -> None:
     with world(tmp_path, *["attributes around tags"] * ADVERTS) as (_, front, bad):
         more = variables(tmp_path, PAGE_SECONDS="600")
-        with start(tmp_path / "data", "crawl", "imot.bg", "--json", **more) as crawl:
+        with fork(tmp_path / "data", "crawl", "imot.bg", "--json", **more) as crawl:
             try:
                 until(lambda: times_asked(front, bad), "an advert was asked for")
                 enough = computed(crawl.pid) + 1

@@ -6,17 +6,17 @@ from typing import Any
 
 from sqlalchemy import select
 
-from crawls import FAST, crawl_arguments, requests, run, truth
+from crawls import ALONE, FAST, crawl_arguments, requests, run, truth
+from forked_simulators import start_forked
 from passing_days import DAY, PassingDays, passing_days
 from sale_sofia.config.site_config import load_site_config
 from sale_sofia.data.history_schema import market_events, scrape_history
 from sale_sofia.data.schema import listings
-from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SITE = "imot.bg"
 ADVERTS = 80
-DAYS = 7
+DAYS = 5
 """Thirty of them: bench/history_crawls.py."""
 
 
@@ -35,12 +35,12 @@ def test_the_commands_of_a_buyer_over_two_days(tmp_path: Path) -> None:
         sites=(SITE,), properties=ADVERTS, seed=3, port=0, truth=tmp_path / "truth.json", log=log
     )
     asked: list[int] = []
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         before = truth(simulator)
         crawl = crawl_arguments(simulator, SITE)
 
         def crawled(*more: str) -> dict[str, Any]:
-            told = run(data, *crawl, *more, **FAST)
+            told = run(data, *crawl, *more, **ALONE, **FAST)
             asked.append(pages(log) - sum(asked))
             job: dict[str, Any] = json.loads(told.stdout)["jobs"][0]
             assert (told.returncode, job["state"]) == (0, "COMPLETE"), told.stderr
@@ -100,7 +100,7 @@ def ids(found: list[dict[str, Any]], kind: str) -> set[str]:
     return {one["external_id"] for one in found if one["kind"] == kind}
 
 
-def test_a_week_of_crawls(tmp_path: Path) -> None:
+def test_days_of_crawls(tmp_path: Path) -> None:
     with passing_days(tmp_path, SITE, properties=60, seed=8) as days:
         _, first = days.crawl()
         there = [set(truth(days.simulator))]
@@ -154,7 +154,7 @@ def expected_removals(there: list[set[tuple[str, str]]]) -> list[tuple[str, int]
 
 
 def test_what_the_portal_calls_unmodified_is_not_sent_again(tmp_path: Path) -> None:
-    with passing_days(tmp_path, SITE, properties=30, seed=4, etag=True) as days:
+    with passing_days(tmp_path, SITE, properties=12, seed=4, etag=True) as days:
         plain = load_site_config(SITE)
         asking = plain.model_copy(update={"history": plain.history.model_copy(update={"conditional": True})})
         days.config = asking
@@ -165,12 +165,12 @@ def test_what_the_portal_calls_unmodified_is_not_sent_again(tmp_path: Path) -> N
         report, asked = days.crawl()
         adverts = [row for row in asked if "/obiava-" in row["path"]]
         assert {(row["status"], row["bytes"]) for row in adverts} == {(304, 0)}
-        assert len(adverts) == report.adverts == 30
+        assert len(adverts) == report.adverts == 12
         with days.database.read() as connection:
             after = connection.execute(select(listings)).mappings().all()
             verdicts = select(scrape_history.c.verdict).where(scrape_history.c.listing_id.is_not(None))
-            assert sorted(connection.execute(verdicts).scalars()) == ["not_modified"] * 30 + ["ok"] * 30
-    assert [row["consecutive_unchanged"] for row in after] == [1] * 30
+            assert sorted(connection.execute(verdicts).scalars()) == ["not_modified"] * 12 + ["ok"] * 12
+    assert [row["consecutive_unchanged"] for row in after] == [1] * 12
     assert all(
         new["revisit_seconds"] > old["revisit_seconds"] for old, new in zip(before, after, strict=True)
     )

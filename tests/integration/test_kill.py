@@ -6,22 +6,22 @@
 import json
 import random
 import signal
-import subprocess
 import time
 from collections import Counter
 from pathlib import Path
 
-from crawls import crawl_arguments, differences, requests, run, start, stored, truth
+from command_server import ForkedProcess
+from crawls import ALONE, crawl_arguments, differences, fork, requests, run, stored, truth
+from forked_simulators import start_forked
 from sale_sofia.config.site_config import load_site_config
-from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SEED = 22
-ADVERTS = 40
-RATE = {"DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 3000})}
+ADVERTS = 25
+RATE = {**ALONE, "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 3000})}
 
 
-def wait_for_a_request(log: Path, before: int, process: "subprocess.Popen[str]") -> None:
+def wait_for_a_request(log: Path, before: int, process: ForkedProcess) -> None:
     """Until the crawl has asked for something, or has ended because nothing was left."""
     deadline = time.monotonic() + 60
     while log.read_bytes().count(b"\n") <= before and process.poll() is None and time.monotonic() < deadline:
@@ -36,8 +36,8 @@ def test_kill_9_of_a_crawl_loses_nothing(tmp_path: Path) -> None:
     config = SimulatorConfig(
         sites=("imot.bg",), properties=ADVERTS, seed=SEED, port=0, log=log, truth=tmp_path / "truth"
     )
-    with start_in_process(config) as simulator:
-        process = start(data, *crawl_arguments(simulator, "imot.bg"), **RATE)
+    with start_forked(config) as simulator:
+        process = fork(data, *crawl_arguments(simulator, "imot.bg"), **RATE)
         wait_for_a_request(log, rng.randrange(5, ADVERTS // 2), process)
         process.send_signal(signal.SIGKILL)
         process.communicate()
@@ -58,10 +58,10 @@ def test_a_stop_is_clean_and_the_next_run_goes_on(tmp_path: Path) -> None:
     config = SimulatorConfig(
         sites=("imot.bg",), properties=ADVERTS, seed=5, port=0, log=log, truth=tmp_path / "truth"
     )
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         crawl = crawl_arguments(simulator, "imot.bg")
         for stop in (signal.SIGINT, signal.SIGTERM):
-            process = start(data, *crawl, DOMAIN_RATE_LIMITS=json.dumps({"imot.bg": 600}))
+            process = fork(data, *crawl, **ALONE, DOMAIN_RATE_LIMITS=json.dumps({"imot.bg": 600}))
             wait_for_a_request(log, len(requests(log)) + 3, process)
             process.send_signal(stop)
             out, err = process.communicate(timeout=120)

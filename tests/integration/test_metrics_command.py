@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 from collections import Counter
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from crawls import IMPATIENT, Row, crawl_arguments, end_of, in_background, requests, run
-from parallel_crawls import services_up, until
+from parallel_crawls import until
 from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
@@ -47,7 +46,13 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     folder = tmp_path_factory.mktemp("metrics")
     faults = ",".join(f"{name}:0.08" for name in FAULTS)
     config = SimulatorConfig(
-        properties=ADVERTS, seed=8, port=0, faults=faults, retry_after_seconds=0, log=folder / "log"
+        sites=SITES,
+        properties=ADVERTS,
+        seed=8,
+        port=0,
+        faults=faults,
+        retry_after_seconds=0,
+        log=folder / "log",
     )
     with start_in_process(config) as simulator:
         more = {"imot.bg": ["--start-url", simulator.urls["imot.bg"] + NO_SUCH_ADVERT], "bazar.bg": []}
@@ -152,17 +157,3 @@ def test_every_line_of_the_log_is_json_and_names_job_portal_and_page(crawled: Cr
     assert len(told_of) > 3
     file = (crawled.data / "logs" / "crawl.log").read_text("utf-8").splitlines()
     assert [line for line in told.stderr.splitlines() if line not in file] == []
-
-
-def test_up_serves_them_too_and_sees_its_worker(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    with (
-        services_up(tmp_path, METRICS_PORT=str(port)),
-        urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE) as answer,
-    ):
-        found = samples(answer.read().decode())
-    assert [found[f"sale_sofia_{name}"][()] for name in ("database_up", "redis_up", "workers")] == [1, 1, 1]
-    # In the form of every log, with the password of Redis hidden.
-    log = (tmp_path / "logs" / "worker.log").read_text("utf-8")
-    assert re.search(r"\[info +\] Connected to redis://\*\*\*@127\.0\.0\.1:\d+/0 \[celery\.worker", log)

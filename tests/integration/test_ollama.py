@@ -251,7 +251,7 @@ def test_a_hostile_server_costs_its_answer_and_nothing_else(database: Database, 
     add(database, 1, OPEN_TEXT)
     before = peak_megabytes()
     with LoopbackOllama(TRUTH, manner=manner) as server:
-        summary = enrich(database, server, ollama_timeout=1.0)
+        summary = enrich(database, server, ollama_timeout=0.5)
     assert (summary.asked + summary.failed, summary.answered) == (1, 0)
     assert "condition" not in attributes(database) or attributes(database)["condition"]["value"] is None
     assert attributes(database)["orientation"]["method"] == "rules"

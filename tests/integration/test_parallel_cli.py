@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from command_server import COMMAND
 from crawls import (
     Row,
     crawl_arguments,
@@ -28,11 +27,16 @@ from crawls import (
     stored,
     truth,
 )
+from hurried_services import HURRIED_PROGRAMS, forked_programs
 from integration.test_bad_input import SEARCH, portal
 from listening import free_port
 from parallel_crawls import PATIENCE_SECONDS, QUICK, kill_everything, running_in, services_up, until
+from parallel_world import surroundings
+from ready_files import put_ready_file
 from sale_sofia.config.parallel import EVENTS_CHANNEL
+from sale_sofia.config.settings import DATABASE_FILE, load_settings
 from sale_sofia.data.database import Database
+from sale_sofia.orchestrator import Orchestrator
 from sale_sofia.scraping.dispatching import sender
 from sale_sofia.scraping.locks import site_lock
 from sale_sofia.services.redis_client import connect
@@ -45,9 +49,13 @@ TASK = "sale_sofia.scraping.tasks."
 
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A data folder on which `sale-sofia up` runs; its tests come in any order, and none may stop it."""
+    """A data folder with services for all, as `sale-sofia up` runs them; no test may stop them."""
     data = tmp_path_factory.mktemp("up")
-    with services_up(data):
+    put_ready_file(data / DATABASE_FILE)
+    with surroundings(environment(data, QUICK)):
+        settings = load_settings()
+    with forked_programs(), Orchestrator(settings, shared=True) as services:
+        services.start_celery()
         yield data
     assert running_in(data) == {}
 
@@ -208,22 +216,6 @@ def test_status_is_shown_until_ctrl_c(up: Path) -> None:
     assert "imot.bg" in told.stdout
 
 
-def test_flower_wants_the_password(up: Path) -> None:
-    port = free_port()
-    environ = environment(up, {"FLOWER_PASSWORD": "correct horse"})
-    with subprocess.Popen(
-        [COMMAND, "flower", "--port", str(port)], env=environ, stderr=subprocess.DEVNULL
-    ) as viewer:
-        try:
-            until(lambda: answer(port, "") is not None, "Flower")
-            assert answer(port, "") == 401
-            assert answer(port, "sale-sofia:wrong") == 401
-            assert answer(port, "sale-sofia:correct horse") == 200
-            assert "correct horse" not in running_in(up)[viewer.pid]
-        finally:
-            viewer.kill()
-
-
 def answer(port: int, login: str) -> int | None:
     """The status Flower answers with; None while nobody does."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
@@ -239,7 +231,8 @@ def answer(port: int, login: str) -> int | None:
 
 ADVERTS = 40
 """Of each portal; more than is read before the kill."""
-GENTLY = {**QUICK, "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 120})}
+SOON = {**QUICK, **HURRIED_PROGRAMS}
+GENTLY = {**SOON, "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 240})}
 
 
 def test_stopped_then_killed_then_resumed_beside_another_portal_and_down_stops_all(tmp_path: Path) -> None:
@@ -249,7 +242,7 @@ def test_stopped_then_killed_then_resumed_beside_another_portal_and_down_stops_a
         stop_by_ctrl_c(data, log, crawl_arguments(simulator, "imot.bg"))
         kill_while_resumed(data, log)
         shutil.rmtree(data / "redis")  # what was in Redis is lost with it
-        with services_up(data, **viewer) as services:
+        with services_up(data, **HURRIED_PROGRAMS, **viewer) as services:
             words = (["resume", "--json"], crawl_arguments(simulator, "bazar.bg"))
             crawls = [in_background(data, *one, "--parallel", **QUICK) for one in words]
             told = [end_of(crawl, PATIENCE_SECONDS) for crawl in crawls]
@@ -308,7 +301,8 @@ def check_flower(services: subprocess.Popen[str], port: int) -> None:
     assert services.stderr is not None
     told = [services.stderr.readline() for _ in range(2)][1]
     assert told == f"Flower: http://127.0.0.1:{port}, user sale-sofia, password FLOWER_PASSWORD\n"
-    assert [answer(port, login) for login in ("", "sale-sofia:correct horse")] == [401, 200]
+    logins = ("", "sale-sofia:wrong", "sale-sofia:correct horse")
+    assert [answer(port, login) for login in logins] == [401, 401, 200]
 
 
 def fetched_again(log: Path, site: str) -> int:

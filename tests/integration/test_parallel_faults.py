@@ -54,7 +54,7 @@ WRITE_PATIENCE_SECONDS = 2.0
 
 
 def test_a_worker_told_to_go_hands_back_its_pages_and_another_goes_on(tmp_path: Path) -> None:
-    with party(tmp_path / "p", small_portal(tmp_path, 60), processes=1, **SURROUNDINGS) as crawl:
+    with party(tmp_path / "p", small_portal(tmp_path, 40), processes=1, **SURROUNDINGS) as crawl:
         begin(crawl, workers=2)
         until(lambda: len(set(holders(crawl).values())) == 2, "both have pages in hand")
         leaver, quitter = crawl.workers
@@ -73,7 +73,7 @@ def test_a_worker_told_to_go_hands_back_its_pages_and_another_goes_on(tmp_path: 
 
 def test_late_writes_of_a_process_that_slept_longer_than_its_lease_change_nothing(tmp_path: Path) -> None:
     more = {**SURROUNDINGS, **with_places(tmp_path), "LEASE_SECONDS": "5"}
-    with party(tmp_path / "p", small_portal(tmp_path, 70), processes=3, **more) as crawl:
+    with party(tmp_path / "p", small_portal(tmp_path, 40), processes=3, **more) as crawl:
         begin(crawl)
         answered(crawl, 10)
         sleeper, held = put_to_sleep(crawl)
@@ -88,7 +88,7 @@ def test_late_writes_of_a_process_that_slept_longer_than_its_lease_change_nothin
 def test_a_process_that_was_stopped_after_its_admission_asks_again_before_it_sends(tmp_path: Path) -> None:
     """Its place is given away, and the portal wants a pause; each step of a redirect waits its turn too."""
     more = {**SURROUNDINGS, "LEASE_SECONDS": "5"}
-    with party(tmp_path / "p", small_portal(tmp_path, 20, redirects=4), processes=1, **more) as crawl:
+    with party(tmp_path / "p", small_portal(tmp_path, 12, redirects=4), processes=1, **more) as crawl:
         address = urlsplit(crawl.redis.url)
         with ChaosProxy(str(address.hostname), int(address.port or 0)) as far:
             crawl.environment = {
@@ -96,13 +96,13 @@ def test_a_process_that_was_stopped_after_its_admission_asks_again_before_it_sen
                 "REDIS_URL": crawl.redis.url.replace(f":{address.port}", f":{far.port}"),
             }
             begin(crawl)
-            answered(crawl, 20)
+            answered(crawl, 10)
             far.latency(0.5)
             sleeper = stop_when_admitted(crawl)
             far.pass_on()
             with sync_redis(crawl.redis.url) as redis:
                 until(lambda: not held_places(redis), "the end of its leases")
-            asked, ends = len(crawl.requests()), paused(crawl, seconds=3.0)
+            asked, ends = len(crawl.requests()), paused(crawl, seconds=2.0)
             os.kill(sleeper, signal.SIGCONT)
             answered(crawl, asked + 6)
             times = [row["t"] for row in crawl.requests()]
@@ -202,7 +202,7 @@ def test_messages_delivered_twice_and_in_another_order_change_nothing(tmp_path: 
 
 
 def test_a_page_that_kills_its_worker_is_given_up_and_all_others_are_read(tmp_path: Path) -> None:
-    config = small_portal(tmp_path, 20, faults="slow:1.0", slow_seconds=1.0)  # several are in hand at once
+    config = small_portal(tmp_path, 20, faults="slow:1.0", slow_seconds=0.6)  # several are in hand at once
     with party(tmp_path / "p", config, processes=2, **SURROUNDINGS, **with_places(tmp_path)) as crawl:
         begin(crawl)
         poison = waiting_advert(crawl)
@@ -270,9 +270,9 @@ def reasons(crawl: Party) -> set[str]:
 def test_a_lane_cut_by_its_time_limit_hands_back_the_rest_and_one_that_does_not_hear_it_is_killed(
     tmp_path: Path,
 ) -> None:
-    limits = {"SCRAPING_SOFT_TIME_LIMIT": "2", "SCRAPING_HARD_TIME_LIMIT": "8"}
+    limits = {"SCRAPING_SOFT_TIME_LIMIT": "1", "SCRAPING_HARD_TIME_LIMIT": "6"}
     more = {**SURROUNDINGS, **with_places(tmp_path), **limits}
-    with party(tmp_path / "p", small_portal(tmp_path, 90), processes=2, **more) as crawl:
+    with party(tmp_path / "p", small_portal(tmp_path, 70), processes=2, **more) as crawl:
         begin(crawl)
         until(lambda: generation(crawl) > 2, f"lanes that were cut and followed by others{crawl.tail()}")
         assert deaths(crawl) == 0, "what was handed back was no death"

@@ -18,9 +18,9 @@ from parallel_world import Party, party
 from seeds import SEED
 from windows import excess
 
-OUTAGE_SECONDS = float(os.environ.get("OUTAGE_SECONDS", "8"))
+OUTAGE_SECONDS = float(os.environ.get("OUTAGE_SECONDS", "4"))
 PROCESSES = 2
-ADVERTS = 120
+ADVERTS = 60
 PATIENCE_SECONDS = 180 + OUTAGE_SECONDS
 
 
@@ -47,7 +47,7 @@ def test_redis_gone_for_long_makes_nobody_faster_and_the_work_goes_on_when_it_is
 
 
 def test_connections_that_are_only_half_open_are_given_up_and_the_work_goes_on(tmp_path: Path) -> None:
-    config = small_portal(tmp_path, 60)
+    config = small_portal(tmp_path, 40)
     with (
         ChaosProxy(HOST, 0) as proxy,
         party(tmp_path / "p", config, PROCESSES, **SURROUNDINGS, REDIS_URL=proxy.url) as crawl,

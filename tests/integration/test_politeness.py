@@ -23,12 +23,12 @@ def busiest_second(rows: list[dict[str, float]]) -> int:
 
 
 def test_rate_and_concurrency_hold(tmp_path: Path) -> None:
-    config = SimulatorConfig(properties=25, seed=3, port=0, log=tmp_path / "log")
+    config = SimulatorConfig(properties=12, seed=3, port=0, log=tmp_path / "log")
     rates = json.dumps({"imot.bg": 600, "bazar.bg": 300})
     with start_in_process(config) as simulator:
         for site in ("imot.bg", "bazar.bg"):
             told = run(tmp_path / "data", *crawl_arguments(simulator, site), DOMAIN_RATE_LIMITS=rates)
-            assert json.loads(told.stdout)["jobs"][0]["adverts"] == 25
+            assert json.loads(told.stdout)["jobs"][0]["adverts"] == 12
     asked = [row for row in requests(tmp_path / "log") if row["path"] != "/robots.txt"]
     for site, spacing in (("imot.bg", 0.1), ("bazar.bg", 0.2)):
         of_site = [row for row in asked if row["site"] == site]
@@ -40,7 +40,7 @@ def test_rate_and_concurrency_hold(tmp_path: Path) -> None:
 
 def test_crawl_delay_slows_us_down_and_robots_are_asked_once(tmp_path: Path) -> None:
     config = SimulatorConfig(
-        sites=("imot.bg",), properties=8, seed=3, port=0, log=tmp_path / "log", crawl_delay=0.3
+        sites=("imot.bg",), properties=5, seed=3, port=0, log=tmp_path / "log", crawl_delay=0.3
     )
     with start_in_process(config) as simulator:
         run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), **FAST)
@@ -75,7 +75,7 @@ def test_the_operator_can_switch_robots_txt_off(tmp_path: Path) -> None:
 def test_every_step_of_a_redirect_has_its_turn_and_so_has_robots_txt(tmp_path: Path) -> None:
     config = SimulatorConfig(
         sites=("imot.bg",),
-        properties=5,
+        properties=3,
         seed=3,
         port=0,
         log=tmp_path / "log",
@@ -87,8 +87,8 @@ def test_every_step_of_a_redirect_has_its_turn_and_so_has_robots_txt(tmp_path: P
         told = run(tmp_path / "data", *crawl_arguments(simulator, "imot.bg"), DOMAIN_RATE_LIMITS=rates)
     job = json.loads(told.stdout)["jobs"][0]
     asked = requests(tmp_path / "log")
-    assert (job["state"], job["adverts"]) == ("COMPLETE", 5), told.stderr
-    assert sum(row["status"] == 302 for row in asked) == 4 * 5
+    assert (job["state"], job["adverts"]) == ("COMPLETE", 3), told.stderr
+    assert sum(row["status"] == 302 for row in asked) == 4 * 3
     # Two may be on their way at once, so as many may arrive late and together.
     assert excess([row["t"] for row in asked], per_minute, RATE_BURST + 2) == {}
     assert max(row["open"] for row in asked) <= 2

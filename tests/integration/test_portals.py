@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from crawls import crawl_arguments, differences, run, stored, truth
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from crawls import ALONE, crawl_arguments, differences, run, stored, truth
+from forked_simulators import start_forked
+from sale_sofia.simulator.running import RunningSimulator
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 from sale_sofia.simulator.twin_portals import TWIN_PORTALS
 
@@ -21,13 +22,13 @@ def simulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSimul
     config = SimulatorConfig(
         sites=tuple(TWIN_PORTALS), properties=ADVERTS, seed=7, port=0, truth=folder / "truth.jsonl"
     )
-    with start_in_process(config) as running:
+    with start_forked(config) as running:
         yield running
 
 
 @pytest.mark.parametrize("site", TWIN_PORTALS)
 def test_a_crawl_stores_every_advert_as_it_is(simulator: RunningSimulator, tmp_path: Path, site: str) -> None:
-    done = run(tmp_path, *crawl_arguments(simulator, site), **QUICK)
+    done = run(tmp_path, *crawl_arguments(simulator, site), **ALONE, **QUICK)
     assert done.returncode == 0, done.stderr[-2000:]
     true = {key: row for key, row in truth(simulator).items() if key[0] == site}
     assert len(true) == ADVERTS

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from crawls import (
+    ALONE,
     FAST,
     IMPATIENT,
     crawl_arguments,
@@ -23,14 +24,15 @@ from crawls import (
     stored_at,
     truth,
 )
+from forked_simulators import start_forked
 from postgres_servers import READY, PostgresServer, end_server, server_or_skip
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.running import RunningSimulator
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SEED = 22
-ADVERTS = 40
-FAULTY_ADVERTS = 40
-SLOWER = {"DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 900})}
+ADVERTS = 24
+FAULTY_ADVERTS = 24
+SLOWER = {**ALONE, "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 900})}
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +73,11 @@ def check_truth(url: str, folder: Path, simulator: RunningSimulator) -> None:
 def test_a_crawl_with_faults_stores_exactly_the_truth(server: PostgresServer, tmp_path: Path) -> None:
     url = server.new_database()
     faults = "429:0.05,503:0.03,reset:0.03,captcha:0.03,truncate:0.03"
-    with start_in_process(simulated(tmp_path, FAULTY_ADVERTS, faults=faults)) as simulator:
+    with start_forked(simulated(tmp_path, FAULTY_ADVERTS, faults=faults)) as simulator:
         crawl = crawl_arguments(simulator, "imot.bg")
-        told = run(tmp_path / "data", *crawl, DATABASE_URL=url, **IMPATIENT)
+        told = run(tmp_path / "data", *crawl, DATABASE_URL=url, **ALONE, **IMPATIENT)
         assert told.returncode == 0, told.stderr + told.stdout
-        again = run(tmp_path / "data", *crawl, DATABASE_URL=url, **IMPATIENT)
+        again = run(tmp_path / "data", *crawl, DATABASE_URL=url, **ALONE, **IMPATIENT)
     jobs = [json.loads(one.stdout)["jobs"][0] for one in (told, again)]
     assert [(job["state"], job["adverts"], job["new"], job["changed"]) for job in jobs] == [
         ("COMPLETE", FAULTY_ADVERTS, FAULTY_ADVERTS, 0),
@@ -91,7 +93,7 @@ def test_a_crawl_outlives_a_server_that_is_killed(server: PostgresServer, tmp_pa
     print(f"seed {SEED}")  # noqa: T201 - by which it can be repeated
     rng = random.Random(SEED)
     data, log, url = tmp_path / "data", tmp_path / "log", server.new_database(READY)
-    with start_in_process(simulated(tmp_path, ADVERTS)) as simulator:
+    with start_forked(simulated(tmp_path, ADVERTS)) as simulator:
         process = in_background(data, *crawl_arguments(simulator, "imot.bg"), DATABASE_URL=url, **SLOWER)
         wait_for_requests(log, rng.randrange(5, ADVERTS // 2))
         server.kill()
@@ -135,17 +137,17 @@ def test_a_password_in_a_file(server: PostgresServer, tmp_path: Path) -> None:
 def test_two_machines_do_not_crawl_one_portal_at_once(server: PostgresServer, tmp_path: Path) -> None:
     """Two data folders share no lock on a disk, as on two machines."""
     url = server.new_database(READY)
-    with start_in_process(simulated(tmp_path, 20)) as simulator:
+    with start_forked(simulated(tmp_path, 12)) as simulator:
         crawl = crawl_arguments(simulator, "imot.bg")
         slow = json.dumps({"imot.bg": 60})
-        first = in_background(tmp_path / "a", *crawl, DATABASE_URL=url, DOMAIN_RATE_LIMITS=slow)
+        first = in_background(tmp_path / "a", *crawl, DATABASE_URL=url, **ALONE, DOMAIN_RATE_LIMITS=slow)
         wait_for_requests(tmp_path / "log", 3)
-        second = run(tmp_path / "b", *crawl, DATABASE_URL=url, **FAST)
+        second = run(tmp_path / "b", *crawl, DATABASE_URL=url, **ALONE, **FAST)
         os.kill(first.pid, signal.SIGINT)
         stopped = end_of(first, 60)
-        third = run(tmp_path / "b", *crawl, DATABASE_URL=url, **FAST)
+        third = run(tmp_path / "b", *crawl, DATABASE_URL=url, **ALONE, **FAST)
     assert second.returncode == 2
     assert second.stderr.startswith("sale-sofia: imot.bg is being crawled by sale-sofia ")
     assert stopped.returncode == 130, stopped.stderr
     assert third.returncode == 0, third.stderr
-    assert json.loads(third.stdout)["jobs"][0]["adverts"] == 20
+    assert json.loads(third.stdout)["jobs"][0]["adverts"] == 12

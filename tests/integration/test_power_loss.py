@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from crawls import FAST, run
+from forked_simulators import start_forked
 from power_disk import Disk, NoCompiler, make, shim
 from power_work import SITE, losses, watched
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.running import RunningSimulator
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 from seeds import SEED
 
@@ -23,7 +24,7 @@ def simulator(tmp_path: Path) -> Iterator[RunningSimulator]:
     config = SimulatorConfig(
         sites=(SITE,), properties=3, seed=SEED, port=0, log=tmp_path / "log", truth=tmp_path / "truth"
     )
-    with start_in_process(config) as running:
+    with start_forked(config) as running:
         yield running
 
 

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 import yaml
 
-from crawls import Row, answer, requests, run, site_folder, start, truth
+from crawls import Row, answer, fork, requests, run, site_folder, truth
+from forked_simulators import start_forked
 from listening import free_port
 from parallel_portals import Portal, write_site_file
 from portal_fronts import Front, Instead, Sent, always, in_front, replaced
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.running import RunningSimulator
 from sale_sofia.simulator.simulator_config import SITES, SimulatorConfig
 
 MOST = 7
@@ -39,7 +40,7 @@ def simulated(
     config = SimulatorConfig(
         sites=sites, properties=properties, port=0, log=folder / "log", truth=folder / "truth", **more
     )
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         for site in sites:
             site_folder(folder / "sites", site, start_urls=simulator.start_urls(site))
         yield simulator
@@ -440,7 +441,7 @@ def test_a_portal_behind_proxies_or_without_a_start_is_not_asked(tmp_path: Path)
 def test_ctrl_c_ends_it_cleanly(tmp_path: Path) -> None:
     with simulated(tmp_path, "imot.bg", properties=60):
         slow = {**own_files(tmp_path), "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 6})}
-        begun = start(tmp_path / "data", "sites", "probe", "imot.bg", **slow)
+        begun = fork(tmp_path / "data", "sites", "probe", "imot.bg", **slow)
         wait_for_requests(tmp_path / "log", 1)
         begun.send_signal(signal.SIGINT)
         out, errors = begun.communicate(timeout=30)

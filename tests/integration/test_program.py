@@ -1,6 +1,5 @@
 """The installed program itself, once for each group of commands: elsewhere its commands are forked."""
 
-import json
 import subprocess
 from pathlib import Path
 
@@ -14,7 +13,7 @@ ONE_OF_EACH = {
     "Begin here": (["settings"], "DATABASE_PASSWORD_FILE"),
     "Find a flat": (["search", "--limit", "3"], "€"),
     "Decide on it": (["shortlist"], "0 properties on the shortlist"),
-    "Watch the crawls": (["jobs"], "imot.bg"),
+    "Watch the crawls": (["jobs", "--json"], '"state": "COMPLETE"'),
     "Portals, pages and texts": (["sites", "list"], "suprimmo.bg"),
     "Run it for long": (["proxies", "list"], "anonymity"),
     "Keep it safe": (["db", "check"], "sound"),
@@ -44,10 +43,7 @@ def test_a_command_of_each_group(demo_copy: Path, group: str) -> None:
     assert word in told.stdout + told.stderr
 
 
-def test_it_ends_as_it_says(demo_copy: Path) -> None:
-    jobs = json.loads(program(demo_copy, "jobs", "--json").stdout)["jobs"]
-    assert {job["site"] for job in jobs} == {"imot.bg", "bazar.bg"}
-    assert {job["state"] for job in jobs} == {"COMPLETE"}
-    wrong = program(demo_copy, "jobs", "--limit", "none")
+def test_it_ends_as_it_says(tmp_path: Path) -> None:
+    wrong = program(tmp_path, "jobs", "--limit", "none")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "No such option: --limit" in wrong.stderr

@@ -6,10 +6,10 @@ import pytest
 
 from contract.data.helpers import ready_database
 from crawls import FAST, answer, crawl_arguments, run
+from forked_simulators import start_forked
 from property_worlds import OWN_WORDS, advert, ids_of, save
 from sale_sofia.config.settings import Settings
 from sale_sofia.properties.runs import PropertyMatching
-from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 ROUND = {"price_eur": 480_000.0, "area_sqm": 85.0}
@@ -103,7 +103,7 @@ def test_an_empty_database_says_where_properties_come_from(tmp_path: Path) -> No
 
 
 def test_a_crawl_matches_what_it_brought(tmp_path: Path) -> None:
-    with start_in_process(SimulatorConfig(properties=12, seed=4, port=0)) as simulator:
+    with start_forked(SimulatorConfig(properties=12, seed=4, port=0)) as simulator:
         for site in ("imot.bg", "bazar.bg"):
             told = run(tmp_path, *crawl_arguments(simulator, site), **FAST)
             assert told.returncode == 0, told.stderr
@@ -118,12 +118,12 @@ def test_a_crawl_matches_what_it_brought(tmp_path: Path) -> None:
 
 def test_a_crawl_goes_well_though_matching_fails(tmp_path: Path) -> None:
     (tmp_path / "phone_secret").write_bytes(b"broken")
-    with start_in_process(SimulatorConfig(properties=2, seed=4, port=0)) as simulator:
+    with start_forked(SimulatorConfig(properties=2, seed=4, port=0)) as simulator:
         told = run(tmp_path, *crawl_arguments(simulator, "imot.bg"), **FAST)
     assert told.returncode == 0, told.stderr
     incidents = answer(run(tmp_path, "status", "--json"))["incidents"]
     assert [(one["kind"], one["site"]) for one in incidents] == [("matching_failed", "properties")]
     (tmp_path / "phone_secret").unlink()
-    with start_in_process(SimulatorConfig(properties=2, seed=4, port=0)) as simulator:
+    with start_forked(SimulatorConfig(properties=2, seed=4, port=0)) as simulator:
         run(tmp_path, *crawl_arguments(simulator, "imot.bg"), **FAST)
     assert answer(run(tmp_path, "status", "--json"))["incidents"] == []

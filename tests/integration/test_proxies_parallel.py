@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from browsers import chromium_or_skip
 from crawls import crawl_arguments, differences, requests, run, site_folder, stored, truth
 from fleet_thread import fleet_before
+from hurried_services import HURRIED_PROGRAMS
 from parallel_crawls import running_in, until
 from proxy_fleet import PASSWORD
 from sale_sofia.proxies.source_list import SourceList
@@ -18,6 +19,7 @@ from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SITE = "bazar.bg"
 MORE = {
+    **HURRIED_PROGRAMS,
     "BROWSER_ENABLED": "true",
     "DOMAIN_RATE_LIMITS": json.dumps({SITE: 6000}),
     "WORKER_PROCESSES": "2",

@@ -13,6 +13,7 @@ import pytest
 
 from crawls import run
 from fleet_thread import RunningFleet, fleet_before
+from hurried_services import forked_programs
 from listening import free_port
 from proxy_fleet import PASSWORD
 from sale_sofia.celery_app import configuration
@@ -71,7 +72,7 @@ def test_refresh_wait_and_rotator(tmp_path: Path, surroundings: dict[str, str]) 
     data, port = tmp_path / "data", int(surroundings["ROTATOR_PORT"])
     with listening() as portal, fleet_before(portal, KINDS) as fleet:
         with_sources(data, fleet)
-        with Orchestrator(load_settings()) as services:
+        with forked_programs(), Orchestrator(load_settings()) as services:
             services.start_celery()
             address = services.start_rotator()
             assert address == f"http://127.0.0.1:{port}"

@@ -10,6 +10,7 @@ import random
 import signal
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import TypeGuard
 import pytest
 
 from chaos_proxy import ChaosProxy
+from redis_servers import fresh_database
 from resilience_workers import Crew, Plan, Row, of_each
 from sale_sofia.config.resilience import REDIS_CONNECT_TIMEOUT_SECONDS, REDIS_TIMEOUT_SECONDS
 from sale_sofia.config.settings import Settings
@@ -36,10 +38,11 @@ from seeds import SEED
 IMOT, BAZAR, HOMES = "imot.bg", "bazar.bg", "homes.bg"
 PER_SECOND, BURST, PLACES = 20.0, 1, 4
 WORKERS = (0, 1, 2)
-SHUT_OUT = 3
+TWO = (0, 1)
+SHUT_OUT = 2
 OPEN_SECONDS = 300.0
 SOON = {"SHARED_RETRY_SECONDS": 0.5}
-PAUSE_SECONDS = 5.0
+PAUSE_SECONDS = REDIS_TIMEOUT_SECONDS + 1.5
 TO_DISK_SECONDS = 1.2
 # One answer and one connection may be waited for; the rest is for a machine that has other things to do.
 LONGEST_STALL = REDIS_TIMEOUT_SECONDS + REDIS_CONNECT_TIMEOUT_SECONDS + 1.0
@@ -148,26 +151,41 @@ FAULTS: dict[str, Callable[[RedisServer, ChaosProxy, random.Random], None]] = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
 def test_several_workers_stay_polite_while_redis_is_gone_and_share_again_when_it_is_back(
-    tmp_path: Path, server: RedisServer, proxy: ChaosProxy, rng: random.Random, fault: str
+    tmp_path: Path, rng: random.Random
 ) -> None:
+    """Each fault with a Redis and workers of its own, all at once."""
+    seeds = [rng.random() for _ in FAULTS]
+    with ThreadPoolExecutor(len(FAULTS)) as pool:
+        list(pool.map(go_through, FAULTS, [tmp_path / f"fault{n}" for n in range(len(FAULTS))], seeds))
+
+
+def go_through(fault: str, folder: Path, seed: float) -> None:
+    folder.mkdir()
+    with (
+        RedisServer.start(folder / "redis") as server,
+        ChaosProxy("127.0.0.1", server.port) as proxy,
+    ):
+        stay_polite(fault, folder, server, proxy, random.Random(seed))
+
+
+def stay_polite(fault: str, folder: Path, server: RedisServer, proxy: ChaosProxy, rng: random.Random) -> None:
     before, paused = asyncio.run(notes_on_other_domains(server.url))
     reset = {"circuit_breaker_reset_timeout": OPEN_SECONDS}
-    plans = [Plan(url=proxy.url, numbers=SOON, limit=PLACES) for _ in WORKERS]
+    plans = [Plan(url=proxy.url, numbers=SOON, limit=PLACES) for _ in TWO]
     plans.append(Plan(url=proxy.url, numbers=SOON, domain=BAZAR, settings=reset))
-    with Crew(tmp_path, plans) as crew:
-        crew.wait_until(of_each(WORKERS, "shared"))
+    with Crew(folder, plans) as crew:
+        crew.wait_until(of_each(TWO, "shared"))
         crew.wait_until(of_each([SHUT_OUT], "refused"))
         time.sleep(TO_DISK_SECONDS + rng.uniform(0.0, 0.5))
         FAULTS[fault](server, proxy, rng)
         healed = time.monotonic()
-        crew.wait_until(of_each(WORKERS, "shared", after=healed, times=5))
+        crew.wait_until(of_each(TWO, "shared", after=healed, times=5))
         crew.wait_until(of_each([SHUT_OUT], "refused", after=healed, times=5))
     rows = crew.rows()
-    assert (crew.codes, crew.complaints) == ([0, 0, 0, 0], "")
-    assert of_each(WORKERS, "local")(rows)
-    assert excess(rows) <= len(WORKERS)
+    assert (crew.codes, crew.complaints) == ([0, 0, 0], ""), fault
+    assert of_each(TWO, "local")(rows)
+    assert excess(rows) <= len(TWO)
     assert longest_stall(rows) < LONGEST_STALL
     # The open circuit lets nobody through: before, during and after.
     assert {row["kind"] for row in rows if row["worker"] == SHUT_OUT} == {"refused"}
@@ -308,10 +326,19 @@ async def admission_within(gate: RedisGate, seconds: float) -> Admission:
     return entry
 
 
-@pytest.mark.parametrize(("role", "limit", "why"), [("holder", 1, "busy"), ("prober", 4, "circuit_open")])
+ROLES = (("holder", 1, "busy"), ("prober", 4, "circuit_open"))
+
+
 def test_what_a_killed_worker_held_comes_back_with_the_end_of_its_lease_and_not_before(
-    tmp_path: Path, redis_url: str, role: str, limit: int, why: str
+    tmp_path: Path, redis_server: RedisServer
 ) -> None:
+    with ThreadPoolExecutor(len(ROLES)) as pool:
+        urls = [fresh_database(redis_server) for _ in ROLES]
+        list(pool.map(hold_and_die, [tmp_path] * len(ROLES), urls, *zip(*ROLES, strict=True)))
+
+
+def hold_and_die(folder: Path, redis_url: str, role: str, limit: int, why: str) -> None:
+    (folder / role).mkdir()
     plan = Plan(url=redis_url, hold=1000.0, limit=limit, settings=TOUCHY, numbers=SHORT_LEASES)
 
     async def story(crew: Crew) -> tuple[set[str], Row, Admission, float]:
@@ -329,7 +356,7 @@ def test_what_a_killed_worker_held_comes_back_with_the_end_of_its_lease_and_not_
         await gate.close()
         return reasons, row, entry, seconds
 
-    reasons, row, entry, seconds = asyncio.run(story(Crew(tmp_path, [plan])))
+    reasons, row, entry, seconds = asyncio.run(story(Crew(folder / role, [plan])))
     assert reasons == {why}
     assert seconds > LEASE / 3
     assert row["probe"] == entry.permission.probe == (role == "prober")

@@ -1,23 +1,24 @@
 """Everything that `up` runs, looked at as another user of the machine or another machine would."""
 
 import os
+import re
 import socket
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from command_server import COMMAND
-from crawls import crawl_arguments, environment, run, start
-from dashboards import running_dashboard
+from crawls import crawl_arguments, end_of, in_background, run, start
+from dashboards import commanded_dashboard
 from fleet_certificates import make_certificates
+from foreign_folders import foreign_folder, imported_from
 from listening import OTHER, answers, free_port, listening
 from parallel_crawls import PATIENCE_SECONDS, QUICK, running_in, services_up, until
 from sale_sofia.scraping.dispatching import sender
@@ -41,6 +42,8 @@ class World:
     data: Path
     environ: dict[str, str]
     simulator: RunningSimulator
+    foreign: Path
+    """The folder in which all was started."""
 
     @property
     def server(self) -> ServerRecord:
@@ -79,23 +82,50 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     }
     before = os.umask(0)
     try:
-        config = SimulatorConfig(properties=5, seed=3, port=0, truth=folder / "truth", log=folder / "log")
-        with start_in_process(config) as simulator, services_up(data, **environ):
-            told = subprocess.run(
-                [COMMAND, "proxies", "add", "-", "--tier", "own"],
-                input=f"http://user:{PROXY}@127.0.0.1:9\n",
-                env=environment(data, environ),
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+        config = SimulatorConfig(
+            sites=("imot.bg",), properties=5, seed=3, port=0, truth=folder / "truth", log=folder / "log"
+        )
+        with (
+            foreign_folder(folder / "foreign") as foreign,
+            start_in_process(config) as simulator,
+            services_up(data, **environ),
+        ):
+            said = f"http://user:{PROXY}@127.0.0.1:9\n"
+            told = end_of(in_background(data, "proxies", "add", "-", "--tier", "own", said=said, **environ))
             assert (told.returncode, PROXY in told.stdout + told.stderr) == (0, False), told.stderr
             told = run(data, *crawl_arguments(simulator, "imot.bg"), "--parallel", **{**QUICK, **environ})
             assert told.returncode == 0, told.stderr
-            yield World(data, environ, simulator)
+            yield World(data, environ, simulator, foreign)
     finally:
         os.umask(before)
     assert running_in(data) == {}
+
+
+def test_nothing_is_imported_from_the_folder_we_are_in(world: World) -> None:
+    until(lambda: is_answered(f"http://127.0.0.1:{world.environ['FLOWER_PORT']}/healthcheck"), "Flower")
+    assert imported_from(world.foreign) == []
+
+
+def is_answered(url: str) -> bool:
+    try:
+        return httpx.get(url, timeout=PATIENCE_SECONDS).is_success
+    except httpx.HTTPError:
+        return False
+
+
+def test_up_tells_of_itself_what_prometheus_asks_for(world: World) -> None:
+    text = httpx.get(
+        f"http://127.0.0.1:{world.environ['METRICS_PORT']}/metrics", timeout=PATIENCE_SECONDS
+    ).text
+    assert {f"sale_sofia_{name} 1.0" for name in ("database_up", "redis_up", "workers")} <= {
+        *text.splitlines()
+    }
+
+
+def test_the_password_of_redis_is_hidden_in_logs(world: World) -> None:
+    """They are in the form of every log."""
+    connected_to = r"\[info +\] Connected to redis://\*\*\*@127\.0\.0\.1:\d+/0 \[celery\.worker"
+    assert re.search(connected_to, world.worker_log())
 
 
 def test_no_other_user_can_open_a_file_of_ours(world: World) -> None:
@@ -207,12 +237,14 @@ def test_what_is_started_by_hand_listens_on_loopback_unless_told_otherwise(
         process.communicate(timeout=PATIENCE_SECONDS)
 
 
-def test_a_page_elsewhere_gets_nothing_out_of_a_dashboard_without_a_password(tmp_path: Path) -> None:
-    with running_dashboard(tmp_path) as dashboard:
+def test_a_page_elsewhere_gets_nothing_out_of_a_dashboard_without_a_password(
+    world: World, tmp_path: Path
+) -> None:
+    """And what is in the folder where it was started is nothing to it."""
+    with commanded_dashboard(tmp_path) as dashboard:
+        assert is_answered(f"{dashboard.url}/_stcore/health")  # not below /foreign
         own = dashboard.url.removeprefix("http://")
         port = own.rpartition(":")[2]
-        assert own.startswith("127.0.0.1:")
-        assert not answers(OTHER, int(port))
         assert shaken_hands(own, origin=dashboard.url, host=own) == 101
         for origin, host in (
             ("http://evil.example", own),
@@ -220,6 +252,7 @@ def test_a_page_elsewhere_gets_nothing_out_of_a_dashboard_without_a_password(tmp
             (f"http://evil.example:{port}", f"evil.example:{port}"),  # its name was made to lead here
         ):
             assert shaken_hands(own, origin=origin, host=host) == 403
+    assert imported_from(world.foreign) == []
 
 
 def shaken_hands(place: str, *, origin: str, host: str) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from crawls import start
+from hurried_services import forked_programs
 from parallel_crawls import PATIENCE_SECONDS, QUICK, running_in, until, wait_until_running, wait_until_said
 from sale_sofia.config.settings import load_settings
 from sale_sofia.orchestrator import Orchestrator
@@ -63,7 +64,7 @@ def test_who_dies_while_all_are_looked_at_is_told_of(tmp_path: Path, monkeypatch
 
     for name, value in {**QUICK, "DATA_DIR": str(tmp_path)}.items():
         monkeypatch.setenv(name, value)
-    with Orchestrator(load_settings(), say=said.append) as services:
+    with forked_programs(), Orchestrator(load_settings(), say=said.append) as services:
         services.start_celery()
         monkeypatch.setattr(Child, "put_log_aside", die_after)
         services.supervise()

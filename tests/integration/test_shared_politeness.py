@@ -20,7 +20,7 @@ from sale_sofia.simulator.running import RunningSimulator, start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SPACING = 0.1
-ADVERTS = 10
+ADVERTS = 8
 RETRY_AFTER = 1.0
 SHARED = {
     "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 60 / SPACING}),
@@ -144,17 +144,17 @@ def pages(log: Path) -> Rows:
 
 
 def test_four_processes_send_together_what_one_may_send(tmp_path: Path, redis_url: str) -> None:
-    log, seconds, rate = tmp_path / "log", 5, 4
+    log, seconds, rate = tmp_path / "log", 3, 4
     config = SimulatorConfig(sites=("imot.bg",), properties=60, seed=3, port=0, log=log)
     limit = json.dumps({"imot.bg": rate * 60})
     with crawls_of(tmp_path, config, CRAWLS, REDIS_URL=redis_url, DOMAIN_RATE_LIMITS=limit):
         wait_until_all_ask(redis_url, CRAWLS)
         begun = time.time()
-        time.sleep(seconds + 0.5)
+        time.sleep(seconds + 0.2)
     times = [row["t"] for row in requests(log)]
     together = [t for t in times if begun <= t < begun + seconds]
     assert len(together) >= seconds * rate * 0.6
-    for width in (1, 2, 5):
+    for width in (1, 2, 3):
         most = max(sum(start <= t < start + width for t in times) for start in times)
         # one that comes late falls into the window of the next
         assert most <= width * rate + 2, f"{most} in {width} s"
@@ -200,7 +200,7 @@ def check_pause(log: Path, *, as_date: bool) -> None:
     assert again - until < 60.0
 
 
-ASKED = 3
+ASKED = 2
 # Half a second between two requests: the refusal is known everywhere before the next one would go.
 HALF_A_SECOND = {"DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 120})}
 
@@ -210,7 +210,6 @@ def test_a_retry_after_told_to_one_of_four_processes_stops_all(tmp_path: Path, r
     with crawls_of(tmp_path, refusing(log, as_date=False), CRAWLS, **HALF_A_SECOND, REDIS_URL=redis_url):
         wait_until_all_ask(redis_url, CRAWLS)
         wait_for(log, refusal_is_over)
-        time.sleep(1.0)
     check_pause(log, as_date=False)
 
 
@@ -221,5 +220,4 @@ def test_a_retry_after_as_a_date_stops_processes_whose_clocks_are_all_off(
     with crawls_with_clocks(tmp_path, refusing(log, as_date=True), clocks, **more):
         wait_until_all_ask(redis_url, len(clocks))
         wait_for(log, refusal_is_over)
-        time.sleep(1.0)
     check_pause(log, as_date=True)

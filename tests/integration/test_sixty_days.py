@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
+from ready_files import put_ready_file
 from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import open_incidents
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.data.sweeps import list_sweeps
 from sale_sofia.simulator.days import advance
 from sale_sofia.simulator.world import make_world
@@ -30,10 +30,9 @@ TROUBLE: dict[int, Mode] = {
 @pytest.fixture(scope="module")
 def days(tmp_path_factory: pytest.TempPathFactory) -> Days:
     seed = int(os.environ.get("DAYS_SEED", "5"))
-    database = Database(
-        f"sqlite:///{tmp_path_factory.mktemp('days') / 'x.db'}", busy_timeout_seconds=5, busy_retries=2
-    )
-    initialize_database(database)
+    path = tmp_path_factory.mktemp("days") / "x.db"
+    put_ready_file(path)
+    database = Database(f"sqlite:///{path}", busy_timeout_seconds=5, busy_retries=2)
     made = Days(database)
     world = make_world(PROPERTIES, seed)
     for day in range(DAYS):

@@ -13,15 +13,17 @@ from typing import Any
 
 import pytest
 
-from crawls import answer, run, start
+from crawls import ALONE, answer, fork, run
+from forked_simulators import start_forked
 from portal_fronts import Front, Instead, Sent, always, in_front
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
+from sale_sofia.simulator.running import RunningSimulator
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SITE = "bazar.bg"
 SEARCH, ADVERT, HALF = r"/obiavi.*", r"/obiava-.*", r"/obiava-\d+[02468]/.*"
 UNREADABLE = always(Sent(body='<html><h1 class="classifiedTitle">Нов вид</h1></html>'.encode()))
 FAST = {
+    **ALONE,
     "DOMAIN_RATE_LIMITS": json.dumps({SITE: 60_000}),
     "RETRY_BASE_DELAY": "0.01",
     "RETRY_MAX_DELAY": "0.01",
@@ -37,7 +39,7 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSimulato
     config = SimulatorConfig(
         sites=(SITE,), properties=30, seed=3, port=0, log=folder / "log", truth=folder / "truth"
     )
-    with start_in_process(config) as simulator:
+    with start_forked(config) as simulator:
         yield simulator
 
 
@@ -142,7 +144,7 @@ def test_a_search_without_an_end_ends_also_when_it_is_killed_and_says_what_is_mi
 ) -> None:
     slow = FAST | {"DOMAIN_RATE_LIMITS": json.dumps({SITE: 600})}
     with in_front(portal.urls[SITE], {SEARCH: without_end()}) as front:
-        crawling = start(tmp_path, *arguments(portal, front), **slow)
+        crawling = fork(tmp_path, *arguments(portal, front), **slow)
         wait_for_searches(front, 3)
         crawling.kill()
         crawling.communicate()

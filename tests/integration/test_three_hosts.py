@@ -9,11 +9,12 @@ import pytest
 
 from hosts_crawl import SITE, three_hosts
 from hosts_scenario import begin, findings, kill_and_restart
+from hurried_services import HURRIED_PROGRAMS
 from postgres_servers import NoPostgres, binaries
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SEED = 22
-ADVERTS = 60
+ADVERTS = 40
 
 
 def test_a_killed_host_loses_and_doubles_nothing(tmp_path: Path) -> None:
@@ -25,7 +26,7 @@ def test_a_killed_host_loses_and_doubles_nothing(tmp_path: Path) -> None:
     config = SimulatorConfig(
         sites=(SITE,), properties=ADVERTS, seed=SEED, port=0, faults="slow:0.2", slow_seconds=1.0
     )
-    with three_hosts(tmp_path / "h", config) as crawl:
+    with three_hosts(tmp_path / "h", config, HURRIED_PROGRAMS) as crawl:
         begin(crawl)
         kill_and_restart(crawl)
         crawl.until(lambda: crawl.state() == "COMPLETE", 150, "end")

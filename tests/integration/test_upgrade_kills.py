@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from crawls import FAST, crawl_arguments, differences, start, stored, truth
+from crawls import FAST, crawl_arguments, differences, end_of, in_background, stored, truth
 from first_database import losses, make_first_database
 from killed_upgrades import (
     STOP,
@@ -62,12 +62,12 @@ def test_two_upgrades_at_once(tmp_path: Path) -> None:
     before = make_first_database(file)
     first = upgrade_apart(f"sqlite:///{file}", MIDDLE, STOP)
     wait_until_stopped(first)
-    second = start(tmp_path, "db", "upgrade")
+    second = in_background(tmp_path, "db", "upgrade")
     wait_for(lambda: waits(second.pid, file))
     os.kill(first, signal.SIGCONT)
     assert not killed(first)
-    told, errors = second.communicate()
-    assert (second.returncode, HEAD in told) == (0, True), errors
+    told = end_of(second)
+    assert (told.returncode, HEAD in told.stdout) == (0, True), told.stderr
     assert losses(before, file) == []
 
 
@@ -101,10 +101,10 @@ def test_a_crawl_that_begins_in_the_middle_and_has_to_do_it_itself(
             connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names of our own
     upgrade = upgrade_apart(f"sqlite:///{file}", MIDDLE, STOP)
     wait_until_stopped(upgrade)
-    crawl = start(data, *crawl_arguments(simulator, SITE), **FAST)
+    crawl = in_background(data, *crawl_arguments(simulator, SITE), **FAST)
     wait_for(lambda: waits(crawl.pid, file))
     os.kill(upgrade, signal.SIGKILL)
     assert killed(upgrade)
-    _, errors = crawl.communicate()
-    assert crawl.returncode == 0, errors
+    told = end_of(crawl)
+    assert told.returncode == 0, told.stderr
     assert differences(stored(data), truth(simulator)) == {}

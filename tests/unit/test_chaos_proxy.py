@@ -13,6 +13,7 @@ from redis.retry import Retry
 from chaos_proxy import ChaosProxy
 from chaos_requests import Requests
 from sale_sofia.services.redis_server import RedisServer
+from tables import each_row
 
 SHORT = 1.0
 
@@ -190,7 +191,7 @@ def test_a_server_that_is_gone_closes_the_connection() -> None:
         assert (proxy.connections, proxy.commands) == (1, 0)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+@each_row("size", [1, 2, 3, 7, 1000])
 def test_commands_are_read_however_they_are_cut(size: int) -> None:
     sent = (
         b"*2\r\n$3\r\nGET\r\n$6\r\n*1\r\n$4\r\n*1\r\n$4\r\nping\r\n*3\r\n$3\r\nset\r\n$0\r\n\r\n$1\r\n\n\r\n"

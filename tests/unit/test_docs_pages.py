@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sale_sofia.config.settings import Settings
+from tables import each_row
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -23,16 +24,12 @@ OTHERS = {
 LINK = re.compile(r"\]\((?!https?://)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
-def of_page(page: Path) -> str:
-    return page.relative_to(ROOT).as_posix()
-
-
 def anchors(page: Path) -> set[str]:
     heads = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=of_page)
+@each_row("page", PAGES)
 def test_every_link_leads_somewhere(page: Path) -> None:
     for path, anchor in LINK.findall(page.read_text("utf-8")):
         target = (page.parent / path).resolve() if path else page
@@ -41,7 +38,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=of_page)
+@each_row("page", PAGES)
 def test_every_setting_that_is_quoted_is_there(page: Path) -> None:
     quoted = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)[`=]", page.read_text("utf-8")))
     code = "\n".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))

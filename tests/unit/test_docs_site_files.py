@@ -19,6 +19,7 @@ from sale_sofia.config.site_links import FieldTable, JsonTable, Link, PagingTabl
 from sale_sofia.config.site_proxies import ProxyTable
 from sale_sofia.listings.model import FACTS, Listing
 from sale_sofia.listings.parsers import NAMED_BY_FIELD, PARSERS
+from tables import each_row
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "adding-a-portal.md").read_text("utf-8")
 DEFAULTS = load_yaml(CONFIG_FOLDER / "defaults.yaml")
@@ -90,7 +91,7 @@ def test_every_section_of_a_site_file_has_its_table() -> None:
     assert headings == list(SECTIONS)
 
 
-@pytest.mark.parametrize("heading", SECTIONS)
+@each_row("heading", SECTIONS)
 def test_every_key_is_explained_and_no_other(heading: str) -> None:
     fields = keys_of(SECTIONS[heading])
     rows = section(heading)
@@ -99,7 +100,7 @@ def test_every_key_is_explained_and_no_other(heading: str) -> None:
     assert needed == {key for key, field in fields.items() if is_needed(SECTIONS[heading], key, field)}
 
 
-@pytest.mark.parametrize("heading", SECTIONS)
+@each_row("heading", SECTIONS)
 def test_every_example_is_understood(heading: str) -> None:
     """One in braces is a whole section; any other is its one key."""
     model = SECTIONS[heading]
@@ -143,7 +144,7 @@ def test_every_parser_is_explained_with_all_its_arguments() -> None:
     assert {name for name, _, _, facts, _ in rows if facts} == set(PARSERS)
 
 
-@pytest.mark.parametrize("row", parser_rows(), ids=lambda row: f"{row[0]}-{row[2][0]}")
+@each_row("row", parser_rows())
 def test_a_text_becomes_what_the_page_says(
     row: tuple[str, Mapping[str, Any], tuple[str, ...], dict[str, Any], bool],
 ) -> None:

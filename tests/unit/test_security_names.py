@@ -17,11 +17,12 @@ from sale_sofia.proxies.factory import new_job_id as new_refresh
 from sale_sofia.scraping.jobs import new_job_id
 from sale_sofia.scraping.messages import WrongMessage, check_job_id, check_lane, check_site, check_version
 from sale_sofia.websites.registry import AVAILABLE_SITES
+from tables import each_row
 
 WAYS_OUT = ["../x", "/etc/passwd", "a/../../x", "..", ".", "", "a\0b", "a b", "*", "x\n", "ю", "a" * 121]
 
 
-@pytest.mark.parametrize("name", [*WAYS_OUT, None, 5, ["imot.bg"], {"a": 1}, b"j"])
+@each_row("name", [*WAYS_OUT, None, 5, ["imot.bg"], {"a": 1}, b"j"])
 def test_a_message_names_a_job_and_a_portal_or_is_refused(name: object) -> None:
     for check in (check_job_id, check_site):
         with pytest.raises(WrongMessage):
@@ -36,7 +37,7 @@ def test_our_own_names_are_not_refused() -> None:
     assert check_refresh(new_refresh()).startswith("refresh-")
 
 
-@pytest.mark.parametrize("version", [True, None, "1", 1.0, [1], "1" * 10_000])
+@each_row("version", [True, None, "1", 1.0, [1], "1" * 10_000])
 def test_a_version_is_the_very_number(version: object) -> None:
     with pytest.raises(WrongMessage) as error:
         check_version(version)

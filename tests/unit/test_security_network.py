@@ -20,11 +20,12 @@ from sale_sofia.proxies.loopback_server import LoopbackServer
 from sale_sofia.proxies.reading import Count
 from sale_sofia.proxies.sources import Source, SourceUnreadable, read_source
 from sale_sofia.proxies.tunnel import Streams
+from tables import each_row
 
 PATIENCE = 60
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     [
         "::ffff:127.0.0.1",
@@ -39,7 +40,7 @@ def test_a_private_address_inside_another_is_private(address: str) -> None:
     assert is_private(address)
 
 
-@pytest.mark.parametrize("address", ["64:ff9b::8.8.8.8", "2002:808:808::1", "2a00:1450:4001::1", "8.8.8.8"])
+@each_row("address", ["64:ff9b::8.8.8.8", "2002:808:808::1", "2a00:1450:4001::1", "8.8.8.8"])
 def test_a_public_one_stays_public(address: str) -> None:
     assert not is_private(address)
 
@@ -54,12 +55,12 @@ def test_a_portal_that_sets_ever_new_cookies_does_not_fill_our_memory() -> None:
     assert len(jar.lines) == MOST_COOKIES
 
 
-@pytest.mark.parametrize("host", ["localhost", "localhost:8501", "127.0.0.1:8501", "127.1.2.3", "[::1]:8501"])
+@each_row("host", ["localhost", "localhost:8501", "127.0.0.1:8501", "127.1.2.3", "[::1]:8501"])
 def test_a_dashboard_without_a_password_is_asked_for_by_its_own_name(host: str) -> None:
     assert is_own(host)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "host",
     [
         "",

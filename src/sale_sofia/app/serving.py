@@ -19,6 +19,7 @@ from sale_sofia.app.own_hosts import OwnHosts
 from sale_sofia.app.own_pages import OwnPages
 from sale_sofia.app.warming import warm
 from sale_sofia.config.dashboard_server import DASHBOARD_MOST_MESSAGE_MB, DASHBOARD_MOST_UPLOAD_MB
+from sale_sofia.config.programs import end_at_once
 from sale_sofia.config.settings import load_settings
 from sale_sofia.config.settings_networks import Network
 from sale_sofia.services.logs import log_as_service
@@ -93,6 +94,12 @@ def _stop_at_end() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """The program."""
+    end_at_once()
     log_as_service(load_settings())
     serve(sys.argv[1], int(sys.argv[2]))
+
+
+if __name__ == "__main__":
+    main()

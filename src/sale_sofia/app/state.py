@@ -1,6 +1,8 @@
 """What every page needs: settings, the database, the clock, and what the address asks for."""
 
+import os
 import time
+from functools import lru_cache
 
 import streamlit as st
 
@@ -14,7 +16,12 @@ WRITER = "dashboard"
 
 
 def settings() -> Settings:
-    """The settings of the environment."""
+    """The settings of the environment, read once for as long as it is the same: pages ask often."""
+    return _settings_of(tuple(os.environ.items()))
+
+
+@lru_cache(maxsize=1)
+def _settings_of(_environ: tuple[tuple[str, str], ...]) -> Settings:
     return load_settings()
 
 

@@ -7,6 +7,8 @@ before it looks.
 from celery.__main__ import main
 
 import sale_sofia.celery_app  # noqa: F401 - see above
+from sale_sofia.config.programs import end_at_once
 
 if __name__ == "__main__":
+    end_at_once()
     main()

@@ -8,6 +8,7 @@ from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.postman import until
 from sale_sofia.alerts.results import Delivered
 from sale_sofia.config.alert_file import load_alerts
+from sale_sofia.config.programs import end_at_once
 from sale_sofia.config.settings import load_settings
 from sale_sofia.scraping.store import open_database
 from sale_sofia.services.logs import log_as_service
@@ -30,4 +31,5 @@ def main(seconds: str, lifeline: str) -> None:
 
 
 if __name__ == "__main__":
+    end_at_once()
     main(*sys.argv[1:])

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_core.core_schema import ValidationInfo
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from sale_sofia.config.settings_alerts import AlertSettings
 from sale_sofia.config.settings_backup import BackupSettings
@@ -80,6 +80,19 @@ class Settings(
     """
 
     model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True, hide_input_in_errors=True)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What is given and the environment; to look through files that nobody named takes as long again."""
+        del settings_cls, dotenv_settings, file_secret_settings
+        return init_settings, env_settings
 
     parallel_scraping: bool = switch(default=False, sentence="Run on Celery workers instead of this process.")
     redis_circuit_breaker_enabled: bool | None = mode_switch(

@@ -23,8 +23,9 @@ class Meaning:
     value: Value = None
 
 
+@cache
 def load_rules_file(name: str) -> Any:  # noqa: ANN401 - each file has a shape of its own
-    """One of the YAML files of `rules/`."""
+    """One of the YAML files of `rules/`, for reading only."""
     text = files("sale_sofia.llm").joinpath("rules", name).read_text("utf-8")
     return read_yaml(text)
 

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 
+from sale_sofia.config.programs import end_at_once
 from sale_sofia.config.proxies import CHECK_CONNECT_SECONDS, ROTATOR_HOST
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.proxies.factory import get_pool
@@ -49,4 +50,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    end_at_once()
     main()

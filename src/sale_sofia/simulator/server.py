@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 
 from aiohttp import web
 
+from sale_sofia.config.programs import end_at_once
 from sale_sofia.simulator.faults import FaultPlan, RetryAfter, parse_faults
 from sale_sofia.simulator.http_front import HttpFront
 from sale_sofia.simulator.request_log import RequestLog
@@ -94,11 +95,13 @@ def _stop_at_end(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
         stop.set()
 
 
-def _announce(simulation: Simulation) -> None:
+def announce(simulation: Simulation) -> None:
+    """Prints the address of each portal, as one line of JSON."""
     addresses = {site: portal.origin.base_url for site, portal in simulation.portals.items()}
     sys.stdout.write(json.dumps(addresses) + "\n")
     sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    asyncio.run(run_servers(SimulatorConfig.from_json(sys.argv[1]), _announce, watch_stdin=True))
+    end_at_once()
+    asyncio.run(run_servers(SimulatorConfig.from_json(sys.argv[1]), announce, watch_stdin=True))

@@ -3,25 +3,29 @@
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from sqlalchemy import JSON, Connection, Text, delete, func, select, text, update
 
-from any_rows import ROWS, fill
+from any_rows import fill
+from ready_files import put_ready_file
 from sale_sofia.data import copying_rows
 from sale_sofia.data.copying import CopyFailed, CopyRefused, copy_database
 from sale_sofia.data.copying_rows import Content, all_tables, batches, content
 from sale_sofia.data.database import Database
 from sale_sofia.data.listings import save_listing
-from sale_sofia.data.migrate import check, initialize_database
+from sale_sofia.data.migrate import check
 from sale_sofia.data.schema import jobs, listing_changes, listings
 from sale_sofia.listings.model import Listing
 from seeds import SEED
 
+ROWS = 15
 TABLES = len(all_tables())
 FEWEST_STEPS = 10 * TABLES
-"""A copy in batches of 7 takes 11 for each table or more: 5 to read, 1 to skip, 5 to compare."""
+"""A copy in batches of 3 takes 11 for each table or more: 5 to read, 1 to skip, 5 to compare."""
 
 
 def opened(url: str) -> Database:
@@ -32,9 +36,19 @@ def opened(url: str) -> Database:
 def sqlite(path: Path, *, rows: int = 0) -> Iterator[Database]:
     with closing(opened(f"sqlite:///{path}")) as database:
         if rows:
-            initialize_database(database)
-            database.run_write(lambda connection: fill(connection, random.Random(SEED), rows))
+            path.write_bytes(filled(rows))
         yield database
+
+
+@cache
+def filled(rows: int) -> bytes:
+    """The file of a database with so many rows in each table."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "x.db"
+        put_ready_file(path)
+        with closing(opened(f"sqlite:///{path}")) as database:
+            database.run_write(lambda connection: fill(connection, random.Random(SEED), rows))
+        return path.read_bytes()
 
 
 @contextmanager
@@ -60,7 +74,7 @@ def source(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copying_rows, "COPY_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(copying_rows, "COPY_ROWS_AT_ONCE", 3)
 
 
 @pytest.mark.slow
@@ -137,7 +151,7 @@ def test_a_copy_goes_on_where_it_was_stopped(
 ) -> None:
     rng = random.Random(SEED)
     with closing(opened(postgres_url)) as server:
-        for _ in range(6):
+        for _ in range(3):
             with pytest.raises(KeyboardInterrupt):
                 copy_database(source, server, stopping_after(rng.randrange(FEWEST_STEPS)))
         if changed:
@@ -169,7 +183,7 @@ def test_what_was_copied_is_not_copied_again(source: Database, tmp_path: Path) -
         copied = copy_database(source, target, lambda _, rows: told.append(rows))
     assert copied.resumed
     assert sum(told) == 3 * ROWS * TABLES
-    assert max(told) > 7  # what was there already, in one step
+    assert max(told) > 3  # what was there already, in one step
 
 
 def test_a_target_that_somebody_writes_to_is_found_out(source: Database, tmp_path: Path) -> None:
@@ -177,7 +191,7 @@ def test_a_target_that_somebody_writes_to_is_found_out(source: Database, tmp_pat
         if table == all_tables()[-1].name:
             target.run_write(lambda connection: connection.execute(update(jobs).values(site="other")))
 
-    with sqlite(tmp_path / "target.db") as target, pytest.raises(CopyFailed, match=r"jobs differs: 30 rows"):
+    with sqlite(tmp_path / "target.db") as target, pytest.raises(CopyFailed, match=r"jobs differs: 15 rows"):
         copy_database(source, target, disturb)
 
 

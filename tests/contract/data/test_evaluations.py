@@ -26,6 +26,7 @@ from sale_sofia.data.evaluations import (
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.notes import add_note, notes_of
 from sale_sofia.data.properties import UnknownProperty
+from tables import each_row
 
 ANNA, BORIS = By("anna", 10.0), By("boris", 20.0)
 
@@ -76,7 +77,7 @@ ALLOWED_STATUSES = "new, contacted, viewing, shortlist, offer, rejected, hidden"
 TOO_LONG = f"reason has {LONGEST_LINE + 1} characters; allowed are {LONGEST_LINE}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("field", "value", "sentence"),
     [
         ("price_eur", 1, "'price_eur' cannot be written; allowed: status, decision, reason, renovation_eur"),

@@ -21,6 +21,7 @@ from sale_sofia.data.pruning import prune_visits
 from sale_sofia.data.schema import listing_changes, listings, price_points
 from sale_sofia.data.timeline import NOTHING_ODD, Odd, next_interval, revisit_at
 from sale_sofia.data.visits import Visit, record_visits
+from tables import each_row
 
 FLAT: dict[str, Any] = {"price_eur": 120_000.0, "area_sqm": 60.0, "floor": 3, "vat": "none"}
 HOUR = 3600.0
@@ -162,9 +163,7 @@ def test_vat_that_is_now_included_raises_the_sum_and_not_the_price() -> None:
     assert point_kind(old, old) is None
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [(None, 1.0), (1.0, None), (100.0, 90.0), (100.0, 50.0), (100.0, 200.0)]
-)
+@each_row(("old", "new"), [(None, 1.0), (1.0, None), (100.0, 90.0), (100.0, 50.0), (100.0, 200.0)])
 def test_prices_like_any_other(old: float | None, new: float | None) -> None:
     assert another_meaning({"price_eur": old, "area_sqm": 60.0}, {"price_eur": new, "area_sqm": None}) is None
 

@@ -15,7 +15,7 @@ from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.listings.model import Listing
 
 # 1500 are for whoever changes the timeline: EXAMPLES=1500.
-EXAMPLES = int(os.environ.get("EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("EXAMPLES", "10"))
 # Few values, so that they meet: another flat, a price of another meaning, another VAT, another word.
 CONTENTS = st.fixed_dictionaries(
     {

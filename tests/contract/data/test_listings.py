@@ -195,7 +195,7 @@ FEW = st.builds(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=8)
 @given(st.lists(st.lists(FEW, max_size=6), max_size=3))
 def test_a_batch_stores_what_one_by_one_stores(db: Database, batches: list[list[Sighting]]) -> None:
     repeated = [batch + batch[:1] for batch in batches]

@@ -7,6 +7,7 @@ from sale_sofia.data import network_shares
 from sale_sofia.data.database import DatabaseUnsupported
 from sale_sofia.data.migrate import initialize_database
 from sale_sofia.data.network_shares import network_share
+from tables import each_row
 
 MOUNTS = r"""
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
@@ -18,7 +19,7 @@ MOUNTS = r"""
 """
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "kind"),
     [
         ("/srv/data/x.db", None),

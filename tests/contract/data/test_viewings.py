@@ -26,6 +26,7 @@ from sale_sofia.data.viewings import (
     change_viewing,
     viewings_of,
 )
+from tables import each_row
 
 ANNA, BORIS = By("anna", 10.0), By("boris", 20.0)
 NOON = 1_800_000_000.0
@@ -93,7 +94,7 @@ def test_windows_that_add_at_once_lose_nothing(db: Database) -> None:
     assert now.revision == 15
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "sentence"),
     [
         ({"uid": "x"}, "'uid' of a viewing cannot be written; allowed: state, starts_at, minutes, agent"),
@@ -124,7 +125,7 @@ def test_an_unknown_property_or_viewing_changes_nothing(db: Database) -> None:
         assert all_viewings(connection) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "utc"),
     [
         ("2026-11-20 15:30", "2026-11-20 13:30"),
@@ -142,7 +143,7 @@ def test_moments_are_on_sofias_clock(text: str, utc: str) -> None:
     assert datetime.fromtimestamp(viewing_moment(text), UTC) == datetime.fromisoformat(f"{utc}+00:00")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "sentence"),
     [
         ("tomorrow", "'tomorrow' is no date with a time; write it like 2026-11-20 15:30, Sofia's time"),

@@ -22,8 +22,9 @@ from sale_sofia.insights.searching_run import Found, judge, search
 from sale_sofia.insights.searching_saved import saved_query
 from search_worlds import NOW, fill
 from seeds import SEED
+from tables import each_row
 
-FLATS = 150
+FLATS = 60
 SINCE = datetime.fromtimestamp(NOW - 30 * SECONDS_PER_DAY, UTC)
 ANYWHERE = {
     "city": None,
@@ -116,7 +117,7 @@ def queries(rng: Random) -> Iterator[dict[str, Any]]:
     for field, values in QUERIES.items():
         for value in values:
             yield {**ANYWHERE, field: value}
-    for _ in range(40):
+    for _ in range(15):
         fields = rng.sample(sorted(QUERIES), rng.randint(2, 5))
         yield {field: rng.choice(QUERIES[field]) for field in fields}
 
@@ -154,7 +155,7 @@ def test_all_that_is_not_asked_for_is_there(world: Database) -> None:
     assert (set(passed), unknown) == (everything, [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sort", "value"),
     [
         ("price", lambda flat: flat.price_eur),

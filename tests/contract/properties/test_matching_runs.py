@@ -35,23 +35,23 @@ def property_of(database: Database, name: str) -> int:
 @pytest.mark.slow
 def test_matching_after_each_crawl_is_matching_everything(store_url: str) -> None:
     matching = new_matching(store_url)
-    given_ = noisy(240)
-    for begin in (0, 100, 101, 180):
-        save(matching.database, given_[begin : {0: 100, 100: 101, 101: 180, 180: 240}[begin]])
+    given_ = noisy(120)
+    for begin, end in ((0, 50), (50, 51), (51, 90), (90, 120)):
+        save(matching.database, given_[begin:end])
         matching.match_new()
     after_each = stored(matching.database)
-    assert len(parts(matching.database)) < 200
+    assert len(parts(matching.database)) < 100
     assert matching.match_all().moved == 0
     assert stored(matching.database) == after_each
 
 
 def test_matching_again_changes_nothing(tmp_path: Path) -> None:
     matching = new_matching(tmp_path)
-    save(matching.database, noisy(150))
-    assert matching.match_new().adverts == 150
+    save(matching.database, noisy(80))
+    assert matching.match_new().adverts == 80
     before = stored(matching.database)
     assert matching.match_new()[:3] == (0, 0, 0)
-    assert matching.match_all()[:3] == (150, 150, 0)
+    assert matching.match_all()[:3] == (80, 80, 0)
     assert stored(matching.database) == before
 
 
@@ -77,7 +77,7 @@ def two_databases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Pro
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(given_=st.lists(few, min_size=2, max_size=7), data=st.data())
 def test_in_whatever_order_adverts_come_and_change_the_properties_are_the_same(
     two_databases: list[PropertyMatching], given_: list[dict[str, object]], data: st.DataObject

@@ -125,4 +125,4 @@ def nearly(row: DomainStats) -> tuple[Any, ...]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("redis_server")
 def test_memory_and_redis_never_differ() -> None:
-    run_state_machine_as_test(PoolPair, settings=settings(max_examples=12, stateful_step_count=40))
+    run_state_machine_as_test(PoolPair, settings=settings(max_examples=5, stateful_step_count=40))

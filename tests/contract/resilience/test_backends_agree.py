@@ -251,7 +251,7 @@ async def no_sleep(_: float) -> None:
 def run(machine: type[Pair], other: str) -> None:
     history = type("History", (machine,), {"other": other})
     run_state_machine_as_test(
-        history, settings=settings(max_examples=15, stateful_step_count=40, deadline=None)
+        history, settings=settings(max_examples=6, stateful_step_count=40, deadline=None)
     )
 
 

@@ -103,5 +103,5 @@ class BreakerHistory(RuleBasedStateMachine):
 def test_no_history_breaks_the_breaker(backend: str) -> None:
     history = type("History", (BreakerHistory,), {"kind": backend})
     run_state_machine_as_test(
-        history, settings=settings(max_examples=30, stateful_step_count=60, deadline=None)
+        history, settings=settings(max_examples=12, stateful_step_count=50, deadline=None)
     )

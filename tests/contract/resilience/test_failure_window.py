@@ -1,6 +1,5 @@
-import pytest
-
 from sale_sofia.resilience.failure_window import FailureWindow
+from tables import each_row
 
 
 def window(*results: tuple[float, bool]) -> FailureWindow:
@@ -20,8 +19,8 @@ def test_it_counts_all_and_the_share_that_failed() -> None:
     assert (counted.volume, counted.rate) == (4, 0.25)
 
 
-@pytest.mark.parametrize("old", [True, False])
-@pytest.mark.parametrize(("now", "volume"), [(99.9, 2), (100.0, 1), (1000.0, 1)])
+@each_row("old", [True, False])
+@each_row(("now", "volume"), [(99.9, 2), (100.0, 1), (1000.0, 1)])
 def test_good_and_bad_leave_with_their_bucket(*, old: bool, now: float, volume: int) -> None:
     assert window((9.9, old), (now, True)).volume == volume
 

@@ -11,7 +11,7 @@ import pytest
 
 from chaos_proxy import ChaosProxy
 from sale_sofia.config.settings import Settings
-from sale_sofia.resilience import outage
+from sale_sofia.resilience import outage, redis_client
 from sale_sofia.resilience.factory import get_gate
 from sale_sofia.resilience.fallback_gate import FallbackGate
 from sale_sofia.resilience.gate import Admission, Refusal
@@ -26,6 +26,8 @@ ONLY_RATES = Settings(redis_circuit_breaker_enabled=False, redis_rate_limiter_en
 ONLY_BREAKER = Settings(redis_circuit_breaker_enabled=True, redis_rate_limiter_enabled=False)
 FAST = 60_000.0
 SOON = 0.2
+IMPATIENCE = 0.6
+"""Seconds for which an answer of a Redis is waited for, where one is silent."""
 
 Proxied = tuple[ChaosProxy, str]
 
@@ -34,6 +36,11 @@ Proxied = tuple[ChaosProxy, str]
 def proxied(redis_server: RedisServer, redis_url: str) -> Iterator[Proxied]:
     with ChaosProxy("127.0.0.1", redis_server.port) as proxy:
         yield proxy, f"redis://127.0.0.1:{proxy.port}/{redis_url.rsplit('/', 1)[1]}"
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redis_client, "REDIS_TIMEOUT_SECONDS", IMPATIENCE)
 
 
 @asynccontextmanager
@@ -71,6 +78,7 @@ FAULTS: dict[str, Callable[[ChaosProxy], None]] = {
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("settings", [BOTH, ONLY_RATES, ONLY_BREAKER], ids=["both", "rates", "breaker"])
 def test_requests_go_on_without_redis_and_with_it_again(

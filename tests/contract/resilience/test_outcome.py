@@ -1,5 +1,3 @@
-import pytest
-
 from sale_sofia.resilience.errors import (
     AddressRefused,
     BodyTooLarge,
@@ -16,6 +14,7 @@ from sale_sofia.resilience.errors import (
     ServiceProxy,
 )
 from sale_sofia.resilience.outcome import Outcome
+from tables import each_row
 
 
 def asked_to_wait(error: CrawlError, seconds: float) -> CrawlError:
@@ -45,6 +44,6 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("error", "outcome"), ERRORS, ids=lambda value: type(value).__name__)
+@each_row(("error", "outcome"), ERRORS)
 def test_an_error_tells_the_gate_what_it_means_for_the_domain(error: CrawlError, outcome: Outcome) -> None:
     assert Outcome.of(error) == outcome

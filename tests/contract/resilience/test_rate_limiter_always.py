@@ -69,4 +69,4 @@ class LimiterHistory(RuleBasedStateMachine):
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
 def test_no_history_is_faster_than_the_rate(backend: str) -> None:
     history = type("History", (LimiterHistory,), {"kind": backend})
-    run_state_machine_as_test(history, settings=settings(max_examples=30, deadline=None))
+    run_state_machine_as_test(history, settings=settings(max_examples=12, deadline=None))

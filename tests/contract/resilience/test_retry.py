@@ -25,6 +25,7 @@ from sale_sofia.resilience.errors import (
 )
 from sale_sofia.resilience.policy import RetryRules
 from sale_sofia.resilience.retry import GiveUp, RetryAt, RetryPolicy
+from tables import each_row
 
 
 def policy(chance: float = 0.0, jitter: float = 0.5) -> RetryPolicy:
@@ -37,14 +38,12 @@ def test_waits_double_up_to_the_longest() -> None:
     assert waits == [2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]
 
 
-@pytest.mark.parametrize(
-    ("chance", "jitter", "wait"), [(0.5, 0.5, 6.0), (1.0, 0.5, 4.0), (0.75, 1.0, 2.0), (0.9, 0.0, 8.0)]
-)
+@each_row(("chance", "jitter", "wait"), [(0.5, 0.5, 6.0), (1.0, 0.5, 4.0), (0.75, 1.0, 2.0), (0.9, 0.0, 8.0)])
 def test_chance_takes_away_its_share_of_the_wait(chance: float, jitter: float, wait: float) -> None:
     assert policy(chance, jitter).delay(3) == pytest.approx(wait)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("retry_after", "wait"),
     [(None, 4.0), (1.0, 4.0), (90.0, 90.0), (-3.0, 4.0), (math.nan, 4.0), (1e9, 86_400.0)],
 )
@@ -62,7 +61,7 @@ def test_a_base_below_a_second_still_reaches_the_longest_wait() -> None:
     assert [RetryPolicy(rules, lambda: 0.0).delay(attempt) for attempt in (7, 8, 99)] == [32.0, 60.0, 60.0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "most", "then"),
     [
         (NetworkConnection, 5, Action.SKIP),
@@ -98,7 +97,7 @@ def test_a_turn_that_never_comes_in_the_middle_of_a_redirect_ends_though_it_is_n
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "then"),
     [
         (RobotsDisallowed, Action.SKIP),

@@ -4,6 +4,7 @@ import pytest
 
 from contract.resilience.backends import Clock
 from sale_sofia.resilience.timeout_budget import TimeoutBudget
+from tables import each_row
 
 
 def test_it_runs_out_with_the_clock_and_never_below_nothing() -> None:
@@ -17,7 +18,7 @@ def test_it_runs_out_with_the_clock_and_never_below_nothing() -> None:
     assert budget.remaining() == 0.0
 
 
-@pytest.mark.parametrize(("asked", "given"), [(3.0, 3.0), (6.0, 6.0), (7.0, 6.0), (math.inf, 6.0)])
+@each_row(("asked", "given"), [(3.0, 3.0), (6.0, 6.0), (7.0, 6.0), (math.inf, 6.0)])
 def test_a_child_gets_what_it_asks_within_what_is_left(asked: float, given: float) -> None:
     clock = Clock()
     parent = TimeoutBudget(10.0, clock)

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -69,12 +69,20 @@ def test_a_challenge_is_passed_with_nothing_asked_for_but_page_and_script(progra
     assert "Headless" not in found.headers["user-agent"]
 
 
-def test_what_robots_txt_forbids_is_not_asked_for(program: BrowserProgram) -> None:
-    challenger = Challenger(pages={"/first": lambda: html(CHALLENGE_PAGE + GO_ON)}, closed=False)
-    escort = Escorted(forbidden=SCRIPT_PATH)
-    found = visit(program, challenger, escort, path="/first")
-    assert (found.response.status, challenger.paths()) == (200, ["/first", "/advert"])
-    assert [urlsplit(url).path for url in escort.asked] == ["/first", SCRIPT_PATH, "/advert"]
+def test_each_step_waits_for_its_turn_and_what_robots_txt_forbids_is_not_asked_for(
+    program: BrowserProgram,
+) -> None:
+    steps = {"/step0": _leading("/step1"), "/step1": _leading("/first")}
+    pages = {**steps, "/first": lambda: html(CHALLENGE_PAGE + GO_ON)}
+    challenger, escort = Challenger(pages=pages, closed=False), Escorted(forbidden=SCRIPT_PATH)
+    found = visit(program, challenger, escort, path="/step0")
+    assert found.response.status == 200
+    assert challenger.paths() == [*pages, "/advert"]
+    assert [urlsplit(url).path for url in escort.asked] == [*pages, SCRIPT_PATH, "/advert"]
+
+
+def _leading(path: str) -> Callable[[], web.Response]:
+    return lambda: html(b"", 302, Location=path)
 
 
 def test_a_captcha_is_the_end(program: BrowserProgram) -> None:
@@ -139,15 +147,8 @@ def test_a_redirect_to_another_host_leads_nowhere(program: BrowserProgram) -> No
     assert other.seen == []
 
 
-def test_each_step_of_a_redirect_waits_for_its_turn(program: BrowserProgram) -> None:
-    steps = {f"/step{n}": lambda n=n: html(b"", 302, Location=f"/step{n + 1}") for n in range(3)}
-    challenger, escort = Challenger(pages=steps, closed=False), Escorted()
-    assert visit(program, challenger, escort, path="/step0").response.url.endswith("/step3")
-    assert [urlsplit(url).path for url in escort.asked] == challenger.paths() == [*steps, "/step3"]
-
-
 def test_a_step_that_gets_no_turn_is_not_taken(program: BrowserProgram) -> None:
-    steps = {f"/step{n}": lambda n=n: html(b"", 302, Location=f"/step{n + 1}") for n in range(3)}
+    steps = {f"/step{n}": _leading(f"/step{n + 1}") for n in range(3)}
     challenger = Challenger(pages=steps, closed=False)
     with pytest.raises(NetworkConnection):
         visit(program, challenger, Escorted(forbidden="/step2"), path="/step0")

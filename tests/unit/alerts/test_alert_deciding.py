@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import pytest
-
 from sale_sofia.alerts.deciding import View, decide
 from sale_sofia.alerts.judging import FITS_NOT, Judgement
 from sale_sofia.config.alert_file import BuyerRule
 from sale_sofia.data.alerts import Watched
 from sale_sofia.insights.flats import Advert, Flat
+from tables import each_row
 
 FITS = Judgement(fits=True)
 
@@ -152,13 +151,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@each_row("name", CASES)
 def test_news(name: str) -> None:
     view, expected = CASES[name]
     assert told(view) == expected
 
 
-@pytest.mark.parametrize("name", CASES)
+@each_row("name", CASES)
 def test_what_was_told_is_not_told_again(name: str) -> None:
     view, _ = CASES[name]
     after = decide(rule(), view).watched

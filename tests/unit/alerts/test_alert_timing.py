@@ -2,11 +2,10 @@
 
 from datetime import datetime
 
-import pytest
-
 from sale_sofia.alerts.timing import is_quiet, next_time, not_quiet
 from sale_sofia.config.alert_file import AlertsFile, QuietHours
 from sale_sofia.listings.dates import SOFIA
+from tables import each_row
 
 
 def at(text: str) -> float:
@@ -23,7 +22,7 @@ NIGHT = quiet("22:30", "08:00")
 NOON = quiet("12:00", "14:00")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("moment", "hours", "expected"),
     [
         ("2026-11-14T22:29:59", NIGHT, None),
@@ -45,7 +44,7 @@ def test_a_message_waits_for_the_end_of_quiet_hours(
     assert not_quiet(at(moment), hours) == at(expected or moment)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("moment", "expected"),
     [
         ("2026-11-14T08:29:59", "2026-11-14T08:30"),

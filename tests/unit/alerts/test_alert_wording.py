@@ -14,6 +14,7 @@ from sale_sofia.data.alerts import Item
 from sale_sofia.data.incidents import IncidentKind
 from sale_sofia.insights.profile import BREAKERS
 from sale_sofia.listings.model import PropertyType
+from tables import each_row
 
 WORDS = yaml.safe_load((files("sale_sofia.alerts") / "words.yaml").read_text("utf-8"))
 FLAT: dict[str, Any] = {
@@ -165,7 +166,7 @@ def test_nothing_from_a_portal_is_obeyed(language: str) -> None:
         assert not any(line.startswith("Bcc:") for line in text.body.splitlines())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "kept"),
     [
         ("https://www.imot.bg/obiava-1b2?x=1&y=%D1%8F", True),

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import pytest
 from pydantic import SecretStr
 
 from fleet_certificates import make_certificates
 from sale_sofia.alerts.channels import Channel
 from sale_sofia.alerts.sending import NotSent, Sender
 from sale_sofia.alerts.wording import Text
+from tables import each_row
 
 SECONDS = 2.0
 PATIENCE = 30.0
@@ -101,7 +101,7 @@ def send(port: int, scheme: str = "mailto", more: str = "") -> str:
     return told[0] if told else "sent"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("talk", "sentence"),
     [
         (pour(b"x" * 65_536), "500 Line too long"),
@@ -114,12 +114,7 @@ def send(port: int, scheme: str = "mailto", more: str = "") -> str:
         (polite(hello=b"\x1b[2J\r\n"), "the mail server says -1"),
         (polite(rcpt=b"550 " + b"y" * 7000 + b"\r\n"), "yyy"),
         (polite(data=b"" , last=lambda connection: connection.close()), "cannot be reached"),
-    ],
-    ids=[
-        "endless line", "endless greeting", "dripped greeting", "endless EHLO", "dripped answer to DATA",
-        "endless answer to DATA", "escape codes", "no greeting", "long refusal", "hangs up",
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_it_is_not_waited_for_and_its_words_are_harmless(talk: Talk, sentence: str) -> None:
     with mail_server(talk) as port:
         told = send(port)

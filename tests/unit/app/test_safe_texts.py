@@ -1,14 +1,13 @@
 """Nothing from a portal is trusted: texts, addresses and exported cells."""
 
-import pytest
-
 from sale_sofia.app import safe
 from sale_sofia.config.screens import LONGEST_TITLE
+from tables import each_row
 
 RIGHT_TO_LEFT = "\N{RIGHT-TO-LEFT OVERRIDE}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "shown"),
     [
         ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
@@ -43,7 +42,7 @@ def test_markdown_means_nothing() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "allowed"),
     [
         ("https://www.imot.bg/obiava-1", True),
@@ -66,7 +65,7 @@ def test_only_plain_web_addresses_are_links(url: str | None, allowed: bool) -> N
     assert safe.address(url) == (url.strip() if allowed and url else None)
 
 
-@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "|", "%", "＝"])
+@each_row("sign", ["=", "+", "-", "@", "|", "%", "＝"])
 def test_no_cell_is_a_formula(sign: str) -> None:
     assert safe.cell(f"{sign}cmd|'/c calc'!A1") == f"'{sign}cmd|'/c calc'!A1"
     assert safe.cell(f"\t {sign}1") == f"'{sign}1"

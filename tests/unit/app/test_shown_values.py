@@ -5,19 +5,18 @@ from datetime import datetime
 from pathlib import Path
 from string import Formatter
 
-import pytest
-
 import sale_sofia
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.words import LANGUAGES, dictionary, named, say
 from sale_sofia.insights.profile import BREAKERS
 from sale_sofia.listings.dates import SOFIA
+from tables import each_row
 
 APP = Path(sale_sofia.__file__).parent / "app"
 KEY = re.compile(r"""\bsay\(\s*f?(["'])([^"']+)\1""")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         (shown.euro(245_000), "€ 245 000"),
@@ -53,7 +52,7 @@ def test_moments_are_on_sofias_clock() -> None:
     assert (shown.day(at), shown.moment(at), shown.day(None)) == ("01.07.2026", "01.07.2026 23:30", "?")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("seconds", "told"),
     [
         (5, "току-що"),

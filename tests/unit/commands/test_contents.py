@@ -9,6 +9,7 @@ from typer.main import get_command
 
 from sale_sofia.cli import app
 from sale_sofia.commands.contents import CONTENTS
+from tables import each_row
 
 NAMES = [name for part in CONTENTS.values() for name in part]
 IMPORTED = """
@@ -21,7 +22,7 @@ finally:
 """
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_every_command_is_where_the_contents_say(name: str) -> None:
     found: Any = get_command(app).get_command(None, name)  # type: ignore[attr-defined]
     assert (found.name, bool(found.help)) == (name, True)

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from own_patterns import own_patterns
 from sale_sofia.config.pattern_costs import ALLOWED, slowness
 from sale_sofia.config.site_config import SiteConfig, available_sites, load_site_config, sentences
+from tables import each_row
 
 SLOW = (
     r"(\d[\d ]*) обяви",
@@ -37,7 +38,7 @@ QUICK = (
 )
 
 
-@pytest.mark.parametrize("pattern", SLOW)
+@each_row("pattern", SLOW)
 def test_a_slow_pattern_is_found_with_a_text_on_which_it_is_slow(pattern: str) -> None:
     assert growth(pattern, 400, 1600) > 6  # four times as much: 4 where it is in proportion, 16 squared
 
@@ -73,7 +74,7 @@ def test_what_may_be_empty_is_not_repeated(pattern: str) -> None:
     assert "may be empty" in str(slowness(pattern))
 
 
-@pytest.mark.parametrize("pattern", QUICK)
+@each_row("pattern", QUICK)
 def test_a_pattern_that_cannot_be_slow_is_let_through(pattern: str) -> None:
     assert slowness(pattern, re.DOTALL) is None
 

@@ -9,6 +9,7 @@ import pytest
 
 from sale_sofia.config.schedule import CrawlSchedule, ScheduledCrawl, load_schedule
 from sale_sofia.config.site_config import SiteConfigError, available_sites
+from tables import each_row
 
 SOFIA = ZoneInfo("Europe/Sofia")
 
@@ -89,7 +90,7 @@ def test_hours_that_are_missing_or_come_twice(hours: int, when: tuple[str, ...],
     assert [often.slot(utc(one))[11:16] for one in when] == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("at", "before", "then"),
     [
         ("03:30", "2026-03-29T01:29:59Z", "2026-03-29T01:30Z"),  # 03:30 is not there: 04:30 summer time
@@ -108,7 +109,7 @@ def utc(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hours", "first", "after"),
     [
         ("23:00-06:30", "2026-11-14T21:00Z", "2026-11-15T04:30Z"),

@@ -4,6 +4,7 @@ import pytest
 import yaml
 
 from sale_sofia.config.yaml_lists import CannotEdit, add_item, change_item, drop_item
+from tables import each_row
 
 TEXT = """\
 # the head
@@ -75,7 +76,7 @@ def test_what_was_added_and_dropped_leaves_no_trace() -> None:
     assert drop_item(add_item(TEXT, "buyer", NEW), "buyer", 2) == TEXT
 
 
-@pytest.mark.parametrize("word", ["yes", "1", "12:30", "a: b", "#x", "'", '"', " x", "-", "null", "й\n"])
+@each_row("word", ["yes", "1", "12:30", "a: b", "#x", "'", '"', " x", "-", "null", "й\n"])
 def test_words_that_yaml_would_take_for_something_else_stay_words(word: str) -> None:
     assert rules(add_item(TEXT, "operator", {"name": word}), "operator") == [{"name": word}]
     assert rules(change_item(TEXT, "buyer", 0, {"name": word}))[0] == {"name": word}

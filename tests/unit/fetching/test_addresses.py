@@ -11,6 +11,7 @@ from sale_sofia.fetching.curl_handles import Handle, Patience, Setup
 from sale_sofia.fetching.curl_pool import CurlPool
 from sale_sofia.resilience.errors import ForeignAddress, NetworkDns, PrivateAddress
 from sale_sofia.resilience.turn import Turn
+from tables import each_row
 from unit.fetching.portal import page, portal
 
 Names = dict[str, list[str]]
@@ -78,7 +79,7 @@ def test_a_private_address_that_is_named_may_be_asked(names: Names, url: str, ho
     assert names == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     ["http://127.0.0.1/", "http://127.0.0.1:8081/", "http://localhost:8080/", "http://[fe80::1]/"],
 )
@@ -165,7 +166,7 @@ def test_a_handle_that_is_used_again_later_connects_nowhere_else() -> None:
     assert asyncio.run(run()) == [b"pinned"] * 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "private"),
     [
         ("8.8.8.8", False),

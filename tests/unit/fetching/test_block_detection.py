@@ -9,6 +9,7 @@ from sale_sofia.fetching.base import BlockKind, Response, Verdict
 from sale_sofia.fetching.block_marks import DECISIVE_BODY
 from sale_sofia.fetching.blocks import asks_for_browser
 from sale_sofia.fetching.classify import classify, disguised_block
+from tables import each_row
 from unit.fetching.challenges import ADVERT, ASKED, CHALLENGES, RECAPTCHA, Case, answer, html
 from unit.fetching.good_pages import GOOD
 
@@ -16,11 +17,7 @@ PROOF = (b'class="advHeader"',)
 HOME = "https://www.imot.bg/"
 
 
-def of(case: Case) -> str:
-    return case.name
-
-
-@pytest.mark.parametrize("case", CHALLENGES, ids=of)
+@each_row("case", CHALLENGES)
 def test_challenges_are_blocks(case: Case) -> None:
     found = classify(answer(case), ASKED, proof=PROOF)
     assert (found.kind, found.vendor, found.block_kind) == ("blocked", case.vendor, case.kind)
@@ -36,8 +33,8 @@ def test_the_corpus_is_wide() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CHALLENGES, ids=of)
-@pytest.mark.parametrize("change", ["upper", "lower", "byte order mark", "blank lines", "cut off"])
+@each_row("case", CHALLENGES)
+@each_row("change", ["upper", "lower", "byte order mark", "blank lines", "cut off"])
 def test_a_challenge_is_known_in_any_dress(case: Case, change: str) -> None:
     body = {
         "upper": case.body.upper(),
@@ -50,13 +47,13 @@ def test_a_challenge_is_known_in_any_dress(case: Case, change: str) -> None:
     assert (found.kind, found.vendor, found.block_kind) == ("blocked", case.vendor, case.kind)
 
 
-@pytest.mark.parametrize("case", GOOD, ids=of)
+@each_row("case", GOOD)
 def test_what_good_pages_may_hold_is_no_block(case: Case) -> None:
     assert classify(answer(case), ASKED) == Verdict("ok")
     assert classify(answer(case), ASKED, proof=PROOF) == Verdict("ok")
 
 
-@pytest.mark.parametrize("mark", DECISIVE_BODY, ids=repr)
+@each_row("mark", DECISIVE_BODY)
 def test_a_mark_counts_in_the_first_bytes_only(mark: bytes) -> None:
     last = b"<p>" + b"x" * (LOOKED_AT_BYTES - 3 - len(mark)) + mark
     assert _page(last).kind == "blocked"
@@ -69,7 +66,7 @@ def test_a_tiny_page_is_one_below_the_limit() -> None:
     assert _page(start + b"x" * (TINY_BYTES - len(start) - len(b"</html>"))).kind == "ok"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("place", "kind"),
     [
         ("captcha", "captcha"),
@@ -89,7 +86,7 @@ def test_being_sent_away_is_a_block_whatever_is_there(place: str, kind: str) -> 
     assert (found.kind, found.block_kind) == ("blocked", kind)
 
 
-@pytest.mark.parametrize("path", ["challenger", "blockedout", "loginov-grad", "vhodove", "obiavi/sorrydale"])
+@each_row("path", ["challenger", "blockedout", "loginov-grad", "vhodove", "obiavi/sorrydale"])
 def test_a_place_may_be_called_nearly_so(path: str) -> None:
     assert classify(answer(Case("", 200, html("advert")), HOME + path), ASKED).kind == "redirected"
 
@@ -108,7 +105,7 @@ def test_a_page_without_what_was_asked_for_is_a_block_if_it_asks_for_a_captcha()
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("case", "vendor"),
     [
         (Case("", 200, html('<b class="h-captcha">' + ADVERT)), "captcha widget"),
@@ -137,7 +134,7 @@ FOR_NOBODY = {
 """Of these kinds, but refused outright or told only by what good pages have too."""
 
 
-@pytest.mark.parametrize("case", CHALLENGES, ids=of)
+@each_row("case", CHALLENGES)
 def test_only_challenges_of_a_script_are_for_a_browser(case: Case) -> None:
     """A captcha is for a person, and a bare refusal for nobody."""
     by_script = case.kind in {"cloudflare", "challenge"} and case.name not in FOR_NOBODY

@@ -4,6 +4,7 @@ import pytest
 
 from sale_sofia.fetching.base import Response, Verdict
 from sale_sofia.fetching.classify import classify
+from tables import each_row
 from unit.fetching.challenges import ASKED, Case, answer, html
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -14,7 +15,7 @@ def verdict(status: int, body: str = html("advert"), url: str = ASKED, **headers
     return classify(answer(Case("", status, body, names), url), ASKED, NOW)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "kind"),
     [
         (200, "ok"), (304, "not_modified"), (404, "removed"), (410, "removed"), (407, "proxy_fault"),
@@ -27,8 +28,8 @@ def test_the_status_decides(status: int, kind: str) -> None:
     assert verdict(status).kind == kind
 
 
-@pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize(
+@each_row("status", [429, 503])
+@each_row(
     ("header", "seconds"),
     [
         ("120", 120.0),
@@ -75,7 +76,7 @@ def test_only_a_captcha_makes_a_rate_limit_a_block(status: int) -> None:
     assert verdict(status, html("g-recaptcha" * 600), retry_after="9").block_kind == "captcha"
 
 
-@pytest.mark.parametrize("status", [500, 502, 503, 504, 520, 522])
+@each_row("status", [500, 502, 503, 504, 520, 522])
 def test_cloudflare_in_front_of_a_broken_portal_blocks_nobody(status: int) -> None:
     page = html("Web server is down" if status == 503 else '<div id="cf-error-details">Error 520</div>')
     found = verdict(status, page, server="cloudflare", set_cookie="__cf_bm=1, datadome=2", cf_ray="1")
@@ -87,9 +88,7 @@ def test_a_block_may_say_how_long_it_lasts() -> None:
     assert (found.kind, found.retry_after_seconds) == ("blocked", 60.0)
 
 
-@pytest.mark.parametrize(
-    "body", ["", " \r\n\t", "<html><head></head><body>\n</body></html>", "\n<HTML></HTML>"]
-)
+@each_row("body", ["", " \r\n\t", "<html><head></head><body>\n</body></html>", "\n<HTML></HTML>"])
 def test_nothing_is_nothing(body: str) -> None:
     assert verdict(200, body).kind == "empty"
 
@@ -98,7 +97,7 @@ def test_a_byte_order_mark_is_nothing_too() -> None:
     assert classify(Response(ASKED, 200, {}, b"\xef\xbb\xbf\n", 0.1), ASKED).kind == "empty"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "kind"),
     [
         (html("advert")[:-7], "truncated"),
@@ -111,7 +110,7 @@ def test_a_page_ends_where_it_closes(body: str, kind: str) -> None:
     assert verdict(200, body).kind == kind
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content_type", "body", "kind"),
     [
         ("application/json", '{"offers": []}', "ok"),
@@ -125,7 +124,7 @@ def test_only_html_must_close(content_type: str, body: str, kind: str) -> None:
     assert verdict(200, body, content_type=content_type).kind == kind
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "kind"),
     [
         (ASKED + "/", "ok"),

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from sale_sofia.fetching.base import Response
 from sale_sofia.resilience.errors import ForeignAddress, NetworkConnection, PrivateAddress, RedirectLoop
+from tables import each_row
 from unit.fetching.portal import fetch_once, fetcher, page, portal, raw_portal, redirects, request
 
 HELLO = b"hello world"
@@ -94,7 +95,7 @@ def test_the_environment_names_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None
     assert asyncio.run(run()).status == 200
 
 
-@pytest.mark.parametrize(("encoding", "packed"), PACKED.items(), ids=PACKED)
+@each_row(("encoding", "packed"), PACKED.items())
 def test_a_body_is_unpacked(encoding: str, packed: bytes) -> None:
     async def run() -> bytes:
         head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\nContent-Length: {len(packed)}\r\n\r\n"
@@ -113,7 +114,7 @@ def test_a_chunked_body_is_whole() -> None:
     assert asyncio.run(run()) == b"abcde"
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@each_row("status", [301, 302, 303, 307, 308])
 def test_redirects_are_followed(status: int) -> None:
     async def run() -> tuple[str, bytes, list[str]]:
         async with portal(redirects({"/a": "b?q=1#top", "/b": "/c"}, status)) as log:
@@ -134,7 +135,7 @@ def test_an_address_in_windows_1251_is_followed_byte_by_byte() -> None:
     assert asyncio.run(run()) == ["/", "/%EE%E1%FF%E2%E0"]
 
 
-@pytest.mark.parametrize("status", [200, 304, 404, 500])
+@each_row("status", [200, 304, 404, 500])
 def test_only_a_redirect_redirects(status: int) -> None:
     async def answer(_: web.BaseRequest) -> web.StreamResponse:
         return web.Response(status=status, headers={"Location": "/elsewhere"})
@@ -197,7 +198,7 @@ ELSEWHERE = [
 ]
 
 
-@pytest.mark.parametrize(("place", "expected"), ELSEWHERE)
+@each_row(("place", "expected"), ELSEWHERE)
 def test_a_redirect_never_leads_out(place: str, expected: type[Exception]) -> None:
     async def run() -> None:
         async with portal(redirects({"/a": place})) as log:

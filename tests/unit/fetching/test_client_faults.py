@@ -20,6 +20,7 @@ from sale_sofia.resilience.errors import (
     NetworkTls,
     ServiceProxy,
 )
+from tables import each_row
 from unit.fetching.portal import (
     fetch_once,
     fetcher,
@@ -43,7 +44,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("pieces", BROKEN.values(), ids=BROKEN)
+@each_row("pieces", BROKEN.values())
 def test_half_an_answer_is_no_answer(pieces: list[bytes]) -> None:
     async def run() -> None:
         async with raw_portal(pieces) as log:
@@ -212,7 +213,7 @@ def test_no_tls_where_it_was_promised_is_a_failed_connection() -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "expected"),
     [
         (28, NetworkTimeout),

@@ -24,6 +24,7 @@ from sale_sofia.simulator.twin_portals import TWIN_PORTALS, render_twin
 from sale_sofia.simulator.world import make_world
 from sale_sofia.websites.registry import get_scraper
 from shared import PAGE_SETS, needs_real_pages, real_pages
+from tables import each_row
 from unit.fetching.challenges import ASKED, CHALLENGES, Case, answer
 
 REAL = sorted(path for folder in PAGE_SETS for path in folder.glob("*/*.html"))
@@ -47,7 +48,7 @@ def verdicts(url: str, body: bytes, proof: tuple[bytes, ...]) -> set[str]:
 
 
 @needs_real_pages
-@pytest.mark.parametrize("path", REAL, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@each_row("path", REAL)
 def test_real_pages_are_good(path: Path) -> None:
     body = path.read_bytes()
     expected = "ok" if b"</html" in body.lower() else "truncated"
@@ -79,7 +80,7 @@ def test_rendered_pages_of_every_kind_are_good_and_proven() -> None:
     assert min(seen[site, "search"] for site in FAMILY) >= 3
 
 
-@pytest.mark.parametrize("site", TWIN_PORTALS)
+@each_row("site", TWIN_PORTALS)
 def test_pages_of_the_other_portals_are_good_and_proven(site: str) -> None:
     pages = list(render_twin(make_world(30, SEED), site))
     assert len(pages) > 30
@@ -93,8 +94,8 @@ def test_pages_of_the_other_portals_are_good_and_proven(site: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("site", PROOF)
-@pytest.mark.parametrize("case", CHALLENGES, ids=lambda case: case.name)
+@each_row("site", PROOF)
+@each_row("case", CHALLENGES)
 def test_no_challenge_is_proven(site: str, case: Case) -> None:
     assert not is_proven(answer(case._replace(status=200)), PROOF[site])
 
@@ -110,7 +111,7 @@ def adverts() -> Iterator[RenderedPage]:
     return iter({page.site: page for page in pages}.values())
 
 
-@pytest.mark.parametrize("words", [*DECISIVE_BODY, *SUPPORTING_BODY, *TINY_BODY], ids=repr)
+@each_row("words", [*DECISIVE_BODY, *SUPPORTING_BODY, *TINY_BODY])
 def test_an_advert_may_quote_any_mark(words: bytes) -> None:
     for page in adverts():
         body = quoting(page.body, words)

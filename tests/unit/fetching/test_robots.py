@@ -7,6 +7,7 @@ from aiohttp import web
 from sale_sofia.fetching.base import Request
 from sale_sofia.fetching.client import CurlFetcher
 from sale_sofia.fetching.robots import READ_BYTES, RobotsGate, without_others
+from tables import each_row
 from unit.fetching.portal import Handler, Portal, fetcher, free_port, page, portal, redirects
 
 RULES = b"""\xef\xbb\xbfUser-agent: *
@@ -67,7 +68,7 @@ def test_the_delay_is_read(rules: bytes, delay: float | None) -> None:
     assert ask(page(rules), lambda robots, log: robots.crawl_delay(log.url("/"))) == delay
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "expected"), [(404, True), (403, True), (410, True), (429, False), (500, False), (503, False)]
 )
 def test_no_file_allows_all_and_a_fault_allows_nothing(code: int, expected: bool) -> None:  # noqa: FBT001

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from sale_sofia.insights.judging import State
 from sale_sofia.insights.profile import BREAKERS
+from tables import each_row
 from unit.insights.scored import EVERY_CONDITION, empty_flat, finding, flat, profile, score, trap
 
 P, F, U = State.PASS, State.FAIL, State.UNKNOWN
@@ -97,7 +96,7 @@ CASES: list[tuple[str, dict[str, Any], State]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("breaker", "facts", "state"), CASES)
+@each_row(("breaker", "facts", "state"), CASES)
 def test_a_breaker_finds_what_the_table_says(breaker: str, facts: dict[str, Any], state: State) -> None:
     assert finding(flat(**facts), breaker).state == state
 

@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from sale_sofia.insights.costs import Band, all_costs, notary, vat_due
+from tables import each_row
 from unit.insights.scored import flat, profile, trap
 
 BUYER = profile()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("leva", "fee"),
     [
         (50, 30.0),
@@ -47,7 +48,7 @@ def test_who_buys_from_the_owner_pays_no_commission() -> None:
         assert costs.commission == Band(0.0, 0.0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("facts", "due"),
     [
         ({"vat": "excluded"}, True),

@@ -6,6 +6,7 @@ import pytest
 
 from sale_sofia.config.scoring import PART_SHARES, WEIGHTS
 from sale_sofia.insights.yardsticks import Prices, Rents, Yardstick
+from tables import each_row
 from unit.insights.scored import BY, WISHES, flat, part, profile, score, trap
 
 U = None
@@ -105,7 +106,7 @@ CASES: list[tuple[str, str, dict[str, Any], float | None]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("criterion", "name", "facts", "worth"), CASES)
+@each_row(("criterion", "name", "facts", "worth"), CASES)
 def test_a_fact_is_worth_what_the_table_says(
     criterion: str, name: str, facts: dict[str, Any], worth: float | None
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from sale_sofia.insights.elsewhere import cheaper_elsewhere
 from sale_sofia.insights.flats import Advert, Flat
+from tables import each_row
 
 
 def advert(site: str, price: float | None, vat: str | None = "included", *, offered: bool = True) -> Advert:
@@ -17,7 +18,7 @@ def flat(*adverts: Advert, number: int = 1, **fields: Any) -> Flat:  # noqa: ANN
     return Flat(property_id=number, adverts=adverts, first_seen_at=0.0, last_seen_at=0.0, **given)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("adverts", "saving"),
     [
         ((advert("imot.bg", 200_000), advert("bazar.bg", 190_000)), 10_000),

@@ -21,6 +21,7 @@ from sale_sofia.insights.market_flats import room_type
 from sale_sofia.insights.market_weeks import Span, spans_until
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.properties.runs import PropertyMatching
+from tables import each_row
 
 DAY = 86_400.0
 START = datetime(2026, 3, 2, 12, tzinfo=SOFIA).timestamp()
@@ -162,7 +163,7 @@ def test_the_first_week_says_nothing_of_what_is_new(database: Database) -> None:
     assert found.new_per_week == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "rooms", "expected"),
     [
         ("apartment", 1, "1"),

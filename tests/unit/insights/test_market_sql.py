@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from lifelines import KaplanMeierFitter
 from sqlalchemy import Connection, select
 
 import market_sql as sql
@@ -137,8 +136,15 @@ def test_new_and_gone(market: Market, ask: Ask) -> None:
     assert city.gone_per_week == pytest.approx(statistics.fmean(row[1] for row in told))
 
 
+@pytest.fixture(scope="module")
+def fitter() -> Any:  # noqa: ANN401 - of a library without types
+    from lifelines import KaplanMeierFitter  # noqa: PLC0415 - too long for whoever collects the tests
+
+    return KaplanMeierFitter
+
+
 @pytest.mark.slow
-def test_days_on_market_are_those_of_lifelines(market: Market, ask: Ask) -> None:
+def test_days_on_market_are_those_of_lifelines(market: Market, ask: Ask, fitter: Any) -> None:  # noqa: ANN401
     stays = defaultdict(list)
     for place, kind, days, gone in ask(sql.STAYS):
         stays[Cell(place, kind)].append((days, gone))
@@ -146,7 +152,7 @@ def test_days_on_market_are_those_of_lifelines(market: Market, ask: Ask) -> None
     for cell, given in stays.items():
         found = market.cells[cell].days
         assert (found.flats, found.gone) == (len(given), sum(gone for _, gone in given))
-        fitted = KaplanMeierFitter().fit(*zip(*given, strict=True))
+        fitted = fitter().fit(*zip(*given, strict=True))
         median = fitted.median_survival_time_
         assert found.median == (None if median == float("inf") else pytest.approx(median))
         assert found.still_there is not None

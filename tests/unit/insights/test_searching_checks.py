@@ -13,6 +13,7 @@ from sale_sofia.insights.searching import SearchQuery
 from sale_sofia.insights.searching_around import Around, Scored
 from sale_sofia.insights.searching_checks import checks_of
 from sale_sofia.insights.searching_run import judge, matches
+from tables import each_row
 
 DAY = 86_400.0
 NOW = datetime(2026, 11, 15, tzinfo=UTC).timestamp()
@@ -174,7 +175,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("conditions", "facts", "expected"), CASES)
+@each_row(("conditions", "facts", "expected"), CASES)
 def test_a_condition(conditions: dict[str, Any], facts: dict[str, Any], expected: str) -> None:
     assert matches(flat(**facts), SearchQuery.of(conditions), AROUND) == State(expected)
 
@@ -249,7 +250,7 @@ def test_a_profile_passes_as_it_was_scored() -> None:
     assert matches(flat(), query, replace(AROUND, scores={})) == State.UNKNOWN
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "text", "found"),
     [
         (["юг"], "изложение юг", True),

@@ -15,6 +15,7 @@ from sale_sofia.data.evaluation_fields import STATUSES
 from sale_sofia.insights.searching import FLATS, SearchQuery, WrongSearch, is_list
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.places import districts, neighbourhoods
+from tables import each_row
 
 NAMES = {
     "neighbourhood": [one.name for one in neighbourhoods()],
@@ -123,7 +124,7 @@ ACTS = (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("params", "sentence"),
     [
         ({"prize_max": "1"}, "a search has no 'prize_max'; allowed: neighbourhood, not_neighbourhood"),

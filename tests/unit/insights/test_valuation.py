@@ -24,6 +24,7 @@ from sale_sofia.insights.valuation import Verdict, current_model, judge, value_f
 from sale_sofia.insights.valuation_model import Band
 from sale_sofia.insights.valuation_store import Current, stored_model, write_file
 from sale_sofia.properties.runs import PropertyMatching
+from tables import each_row
 from valued_flats import some_adverts, some_flats
 
 COUNT = 260
@@ -151,7 +152,7 @@ def test_an_unknown_property_is_said_to_be(database: Database, settings: Setting
         value_property(database, settings, 999)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "verdict"),
     [
         ({"price_eur": 99_900.0}, "below"),

@@ -14,6 +14,7 @@ from sale_sofia.insights.valuation_features import Point, kilometres, matrix, pl
 from sale_sofia.insights.valuation_flats import asked_eur_sqm, is_comparable, known_flats, why_not_valued
 from sale_sofia.insights.valuation_forest import Forest
 from sale_sofia.insights.valuation_model import folds_of, weighted_quantiles
+from tables import each_row
 from valued_flats import PLACES, some_flats
 
 FLATS = some_flats(600)
@@ -110,7 +111,7 @@ def test_a_price_without_vat_is_compared_with_it() -> None:
     assert asked_eur_sqm(said) == pytest.approx(1200)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "reason"),
     [
         ({}, None),
@@ -128,7 +129,7 @@ def test_of_what_no_fair_price_is_told(fields: dict[str, Any], reason: str | Non
     assert why_not_valued(replace(FLAT, **fields)) == reason
 
 
-@pytest.mark.parametrize(
+@each_row(
     "fields",
     [
         {"price_eur": None},
@@ -150,7 +151,7 @@ def test_old_flats_are_left_out_and_of_too_many_the_newest_stay() -> None:
     assert len(known_flats(seen, seen_since=2.0, most=50)) == 8
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "far"),
     [
         ({"neighbourhood": "Лозенец"}, 1.0),

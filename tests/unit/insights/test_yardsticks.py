@@ -14,6 +14,7 @@ from sale_sofia.insights.yardsticks import (
     cell_of,
     comparable,
 )
+from tables import each_row
 from unit.insights.scored import flat, trap
 
 SETTINGS = Settings(score_least_prices=4, score_least_rents=3)
@@ -59,7 +60,7 @@ def test_rents_are_of_as_many_rooms_only() -> None:
     assert found.of(("Изток", 2)).prices is None  # a rent is no price
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("price", "cheaper"),
     [(900, 0.0), (1000, 0.0), (1050, 0.25), (1100, 0.5), (1150, 0.75), (1200, 1.0), (2000, 1.0)],
 )

@@ -6,9 +6,10 @@ from sale_sofia.config.terminal import OBEYED
 from sale_sofia.listings.normalise import read_facts
 from sale_sofia.listings.raw import RawField
 from sale_sofia.listings.text import without_controls
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "left"),
     [
         ("a\x1b[31mb", "a[31mb"),

@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sale_sofia.listings.dates import before_expiry, family_created, parse_iso, parse_moment
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "iso"),
     [
         ("Публикувана в 17:03 на 16 април, 2026 год.", "2026-04-16T17:03:00+03:00"),
@@ -39,12 +40,12 @@ def test_an_expiry_across_the_change_of_clocks_keeps_the_hour() -> None:
     assert found.isoformat() == "2026-03-10T12:00:00+02:00"
 
 
-@pytest.mark.parametrize("printed", ["", "soon", "2026-05-09", "2026-13-09T14:45:10+0300"])
+@each_row("printed", ["", "soon", "2026-05-09", "2026-13-09T14:45:10+0300"])
 def test_an_expiry_that_is_no_moment_is_none(printed: str) -> None:
     assert before_expiry(printed, 31) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "iso"),
     [
         ("2026-01-30 17:16:33", "2026-01-30T17:16:33+02:00"),
@@ -59,7 +60,7 @@ def test_a_moment_without_its_offset_is_of_sofias_clock(written: str, iso: str) 
     assert moment.isoformat() == iso
 
 
-@pytest.mark.parametrize(
+@each_row(
     "written", ["2026-01-30", "20260130", "2026-W05-5", "", "днес", "2026-01-32 10:00", "30.01.2026 17:16"]
 )
 def test_a_day_and_what_is_none_are_no_moment(written: str) -> None:

@@ -2,16 +2,15 @@
 
 import time
 
-import pytest
-
 from sale_sofia.listings.elsewhere import told_elsewhere
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.raw import RawField, RawListing
+from tables import each_row
 
 MOST_SECONDS = 2.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("title", "description"),
     [
         ("Мезонет до морето, нов комплекс в Ставрос, Гърция", None),
@@ -27,7 +26,7 @@ def test_another_place_is_seen(title: str, description: str | None) -> None:
     assert told_elsewhere("София", title, description)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("title", "description"),
     [
         ("Двустаен до ул. Бургас", None),

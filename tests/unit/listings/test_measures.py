@@ -1,11 +1,11 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sale_sofia.listings.measures import Floor, parse_area, parse_count, parse_farmland, parse_floor
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "sqm"),
     [
         ("56 m\n2", 56),
@@ -25,7 +25,7 @@ def test_an_area(printed: str, sqm: float) -> None:
     assert parse_area(printed) == sqm
 
 
-@pytest.mark.parametrize(
+@each_row(
     "printed",
     ["1,200 кв.м", "80,125 кв.м", "1.200 кв.м", "1,200 дка"],
 )
@@ -40,14 +40,12 @@ def test_a_number_without_end_is_none() -> None:
     assert parse_count("1 625\xa0000") == 1_625_000
 
 
-@pytest.mark.parametrize(
-    "printed", ["", "56", "0 кв.м", "56 m2 Етаж: 1", "от 56 кв.м", "5-ти от 8", "13 €/кв. м."]
-)
+@each_row("printed", ["", "56", "0 кв.м", "56 m2 Етаж: 1", "от 56 кв.м", "5-ти от 8", "13 €/кв. м."])
 def test_what_is_not_one_area_is_no_area(printed: str) -> None:
     assert parse_area(printed) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "floor", "total"),
     [
         ("1-ви от 5", 1, 5),
@@ -72,9 +70,7 @@ def test_a_lone_number_is_marked_as_bare() -> None:
     assert parse_floor("3") == Floor(3, None, bare=True)
 
 
-@pytest.mark.parametrize(
-    "printed", ["", "последен", "Мансарда", "8-ми от 5", "1-ви от 0", "1-ви от 5 ТEЦ: ДА", "ДА"]
-)
+@each_row("printed", ["", "последен", "Мансарда", "8-ми от 5", "1-ви от 0", "1-ви от 5 ТEЦ: ДА", "ДА"])
 def test_what_is_not_one_floor_is_no_floor(printed: str) -> None:
     assert parse_floor(printed) is None
 
@@ -86,7 +82,7 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
     assert floor is None or floor.floor is None or floor.floor >= -1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "floor"),
     [
         ("от 6", Floor(None, 6)),
@@ -103,7 +99,7 @@ def test_half_a_floor(printed: str, floor: Floor | None) -> None:
     assert parse_floor(printed) == floor
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "sqm"),
     [
         ("9.769 кв. м", 9769),
@@ -122,8 +118,6 @@ def test_farmland_that_can_be_known(printed: str, sqm: float) -> None:
     assert parse_farmland(printed) == sqm
 
 
-@pytest.mark.parametrize(
-    "printed", ["12 кв. м", "850 кв. м", "560.25 кв. м", "0.000 кв. м", "", "9.769", "от 5 дка"]
-)
+@each_row("printed", ["12 кв. м", "850 кв. м", "560.25 кв. м", "0.000 кв. м", "", "9.769", "от 5 дка"])
 def test_farmland_that_may_be_either_is_none(printed: str) -> None:
     assert parse_farmland(printed) is None

@@ -3,9 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sale_sofia.listings.money import BGN_PER_EUR, Money, parse_money, parse_number, says_no_price
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "eur", "bgn"),
     [
         ("149 900 €\n293 178.92 лв.", 149900, 293178.92),
@@ -31,7 +32,7 @@ def test_a_printed_price(printed: str, eur: float, bgn: float | None) -> None:
     assert parse_money(printed) == Money(eur, bgn, agrees=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "printed",
     [
         "486 €\n469 €",  # the new price and the old one
@@ -64,7 +65,7 @@ def test_whole_leva_agree_within_one_lev() -> None:
     assert parse_money("143 562 €\n280 784 лв.") == Money(143562, 280784, agrees=False)
 
 
-@pytest.mark.parametrize("printed", ["при запитване", "Договаряне", "Договаряне\nДоговаряне", "ДОГОВАРЯНЕ"])
+@each_row("printed", ["при запитване", "Договаряне", "Договаряне\nДоговаряне", "ДОГОВАРЯНЕ"])
 def test_the_portals_words_for_no_price(printed: str) -> None:
     assert says_no_price(printed)
 
@@ -74,7 +75,7 @@ def test_other_words_do_not_say_that_there_is_no_price(printed: str) -> None:
     assert not says_no_price(printed)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "number"),
     [("1 059 070,54", 1059070.54), ("320,000", 320000), ("293 178.92", 293178.92), ("12,5", 12.5)],
 )

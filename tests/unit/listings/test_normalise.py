@@ -6,6 +6,7 @@ import pytest
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page_errors import LayoutChanged
 from sale_sofia.listings.raw import RawField, RawListing
+from tables import each_row
 
 
 def field(parser: str, *texts: str, agree: tuple[str, ...] = (), **arguments: Any) -> RawField:  # noqa: ANN401
@@ -113,7 +114,7 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     "more",
     [{}, {"price": field("price", "Цена")}, {"floor": field("floor", "Етаж")}, {"lat": field("text", "")}],
 )
@@ -122,7 +123,7 @@ def test_an_advert_that_only_says_who_it_is_has_another_layout(more: dict[str, R
         read_alone({**NAMED, **more})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "more",
     [
         {"price": field("price", "1 €")},

@@ -1,13 +1,12 @@
 """Rents, plots, offices and shops by words, by numbers and by pieces of addresses; heating, phones."""
 
-import pytest
-
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.parsers import PARSERS
 from sale_sofia.listings.raw import RawField, RawListing
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("texts", "facts"),
     [
         (("apartament-za-prodazhba",), {"deal": "sale", "property_type": "apartment", "rooms": None}),
@@ -22,7 +21,7 @@ def test_pieces_of_addresses(texts: tuple[str, ...], facts: dict[str, object]) -
     assert PARSERS["offer_slug"]("offer", texts) == facts
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "kind", "rooms"),
     [
         ("2 - стаен", "apartment", 2),
@@ -47,7 +46,7 @@ def test_numbers_of_categories() -> None:
     assert PARSERS["offer_code"]("x", ("999",), codes=codes) == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "heating"),
     [
         ("ТEЦ", ("district",)),

@@ -14,6 +14,7 @@ from sale_sofia.listings.page_errors import (
     UndecodablePage,
 )
 from sale_sofia.listings.weighing import PageLimits
+from tables import each_row
 
 LIMITS = PageLimits(max_bytes=10_000, max_tags=500, max_options=50)
 CP1251_META = '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">'
@@ -51,7 +52,7 @@ def test_a_byte_order_mark_is_no_text() -> None:
     assert decode("\ufeffБелите".encode()) == "Белите"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "error"),
     [
         (b"", EmptyPage),

@@ -4,13 +4,14 @@ import pytest
 
 from sale_sofia.listings.offers import Facts
 from sale_sofia.listings.parsers import PARSERS
+from tables import each_row
 
 
 def read(parser: str, *texts: str, **arguments: Any) -> Facts:  # noqa: ANN401 - as the table gives them
     return PARSERS[parser]("field", texts, **arguments)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "facts"),
     [
         ("Продава 1-СТАЕН", {"deal": "sale", "property_type": "apartment", "rooms": 1}),
@@ -32,7 +33,7 @@ def test_offer(printed: str, facts: Facts) -> None:
     assert read("offer", printed) == facts
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "facts"),
     [
         ("Mногостаен", {"property_type": "apartment", "rooms": 5}),  # with a Latin M, as bazar.bg prints it
@@ -45,7 +46,7 @@ def test_property_type(printed: str, facts: Facts) -> None:
     assert read("property_type", printed) == facts
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "facts"),
     [
         (
@@ -102,7 +103,7 @@ def test_previous_price_prefers_the_euros() -> None:
     assert read("previous_price", "469 € 950,53 лв") == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "vat"),
     [
         ("Не се начислява ДДС", "none"),
@@ -123,7 +124,7 @@ def test_floor_by_what_a_lone_number_means() -> None:
     assert read("floor", "последен") == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "facts"),
     [
         ("ДА", {"heating": ("district",)}),
@@ -190,7 +191,7 @@ def test_simple_ones() -> None:
     assert read("phones", "0888 000 123") == {"phones": ("+359888000123",)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "sqm"),
     [("63", 63), ("1 200", 1200), ("63 м2", 63), ("2 дка", 2000), ("63 стаи", None), ("", None)],
 )
@@ -219,7 +220,7 @@ def test_kinds_of_heating_of_several_texts() -> None:
     assert read("heating_words", "ТЕЦ", "Асансьор", "Газ", "ТЕЦ") == {"heating": ("district", "gas")}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("address", "whole"),
     [
         ("user_files/a/1_big.jpg", "https://www.alo.bg/user_files/a/1_big.jpg"),
@@ -249,7 +250,7 @@ def test_words_of_a_place_that_are_not_known_are_flagged() -> None:
     assert read("place", "до парка")["flags"] == ("place_unknown",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("texts", "construction"),
     [
         (("Панел",), "panel"),

@@ -1,10 +1,9 @@
-import pytest
-
 from sale_sofia.config.reading import PHONES_MOST_PARTS
 from sale_sofia.listings.phones import parse_phone, parse_phones
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "e164"),
     [
         ("0888 000 123", "+359888000123"),

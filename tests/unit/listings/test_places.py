@@ -18,6 +18,7 @@ from sale_sofia.listings.places import (
     parse_place,
 )
 from sale_sofia.listings.towns import province, town
+from tables import each_row
 
 FACTS = Path(__file__).parents[3].parent / "shared" / "facts" / "sofia_neighbourhoods.json"
 DOUBTED_CENTRES = {"Надежда 3", "Обеля 1", "Света Троица"}
@@ -26,7 +27,7 @@ NOWHERE = Place()
 CONFLICT = Place(conflict=True)
 
 places = st.sampled_from(neighbourhoods())
-each_place = pytest.mark.parametrize("place", neighbourhoods(), ids=lambda place: place.slug)
+each_place = each_row("place", neighbourhoods())
 
 
 def found(text: str) -> str | None:
@@ -68,7 +69,7 @@ def test_the_districts() -> None:
     assert counted["Нови Искър"] == 13
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "district"),
     [
         ("Банишора", "Сердика"),
@@ -156,7 +157,7 @@ def test_each_computed_spelling_finds_exactly_its_place(place: Neighbourhood) ->
             assert find_neighbourhood(text) is place, text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name"),
     [
         ("Суха река", "Сухата река"),
@@ -215,7 +216,7 @@ def test_the_variants_that_portals_print(text: str, name: str) -> None:
     assert found(text) == name
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name"),
     [
         ("lyulin-tsentar", "Люлин - център"),
@@ -248,7 +249,7 @@ def test_the_transliterations_of_the_portals(text: str, name: str) -> None:
     assert found(text) == name
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name"),
     [
         ("кв. Изток", "Изток"),
@@ -285,7 +286,7 @@ def test_words_before_a_name(text: str, name: str) -> None:
     assert found(text) == name
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name"),
     [
         ("\u004dладост 1", "Младост 1"),
@@ -301,7 +302,7 @@ def test_lookalike_letters(text: str, name: str) -> None:
     assert found(text) == name
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -354,7 +355,7 @@ def test_false_friends_are_not_found(text: str) -> None:
     assert found(text) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name"),
     [
         ("в.з.Бояна", Name("villa_zone", "бояна")),
@@ -393,7 +394,7 @@ def test_no_name_is_found_inside_a_longer_one(place: Neighbourhood, more: str) -
 # whole places
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "place"),
     [
         ("град София, Белите брези", Place("София", "Красно село", "Белите брези")),
@@ -439,7 +440,7 @@ def test_places_in_sofia(text: str, place: Place) -> None:
     assert parse_place(text) == place
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "hood"),
     [
         ("град София, Белите брези ул. Смърч", None),
@@ -457,7 +458,7 @@ def test_a_word_that_is_not_known_leaves_the_city_and_is_told(text: str, hood: s
     assert (place.city, place.neighbourhood, place.unknown) == ("София", hood, True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "place"),
     [
         ("Варна - Бриз", Place("Варна", None, "Бриз")),
@@ -491,7 +492,7 @@ def test_places_elsewhere(text: str, place: Place) -> None:
     assert parse_place(text) == place
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         ",",
@@ -521,14 +522,12 @@ def test_other_shapes_give_no_place_and_say_so(text: str) -> None:
     assert parse_place(text) == Place(unknown=True)
 
 
-@pytest.mark.parametrize(
-    "text", ["", " ", "област София", "Софийска област", "София област", "Област София-град"]
-)
+@each_row("text", ["", " ", "област София", "Софийска област", "София област", "Област София-град"])
 def test_a_province_alone_is_no_place_and_nothing_is_lost(text: str) -> None:
     assert parse_place(text) == NOWHERE
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "гр. София, гр. Бургас",
@@ -556,7 +555,7 @@ def test_in_another_town_a_name_is_never_sofias(place: Neighbourhood, city: str)
     assert (read.city, read.district) in {(city, None), (None, None)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name"),
     [
         ("София", "София"),
@@ -571,7 +570,7 @@ def test_a_town(text: str, name: str | None) -> None:
     assert town(text) == name
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "key"),
     [
         ("област София", "софия"),

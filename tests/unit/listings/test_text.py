@@ -2,11 +2,11 @@
 
 import string
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sale_sofia.listings.text import LOOKALIKES, fold_lookalikes, match_key, squeeze
+from tables import each_row
 
 BULGARIAN = "абвгдежзийклмнопрстуфхцчшщъьюя"
 latin_only = st.text(string.ascii_letters + string.digits + " .,-€²")
@@ -14,7 +14,7 @@ cyrillic_only = st.text(BULGARIAN + BULGARIAN.upper() + " .,-€²0123456789", m
 mixed = st.text(BULGARIAN + BULGARIAN.upper() + string.ascii_letters + " .,-–„“\"'\u00a0\n")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("", ""),
@@ -28,7 +28,7 @@ def test_squeeze(text: str, expected: str) -> None:
     assert squeeze(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Т\u0045Ц", "ТЕЦ"),
@@ -46,7 +46,7 @@ def test_a_mixed_word_becomes_cyrillic(text: str, expected: str) -> None:
     assert fold_lookalikes(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "EUR",
@@ -84,7 +84,7 @@ def test_each_lookalike_has_its_own_twin() -> None:
     assert len(set(LOOKALIKES.values())) == len(LOOKALIKES)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("  Т\u0045Ц:\u00a0ДА ", "тец: да"),

@@ -8,6 +8,7 @@ from selectolax.lexbor import LexborHTMLParser
 from sale_sofia.listings.page_errors import HostilePage
 from sale_sofia.listings.weighing import PageLimits, refuse_hostile
 from sale_sofia.monitoring.hostile_html import HTML, page
+from tables import each_row
 
 LIMITS = PageLimits(max_bytes=8_000_000, max_tags=20_000, max_options=4000)
 SIZE = 1_000_000
@@ -16,7 +17,7 @@ SLOW_SECONDS = 2.0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", HTML)
+@each_row("shape", HTML)
 def test_no_shape_takes_long(shape: str) -> None:
     body = page(shape, SIZE)
     begun = time.process_time()
@@ -29,7 +30,7 @@ def test_no_shape_takes_long(shape: str) -> None:
     assert time.process_time() - begun < SLOW_SECONDS
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("shape", "size", "why"),
     [
         ("attributes", 10_000, "more than 1000 attributes"),
@@ -58,7 +59,7 @@ def test_the_fewest_tags_that_can_be_opened_again_too_often() -> None:
         refuse_hostile(left_open(1001), LIMITS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "piece",
     [
         '<p><i class="icon-#"></i><b id=#>x</b><a href="/#">y</a></p>',

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import pytest
-
 from sale_sofia.llm.answers import judge, judge_text
 from sale_sofia.llm.asking import AnswerKey, merged
 from sale_sofia.llm.attributes import ATTRIBUTE_FIELDS, Attribute
 from sale_sofia.llm.comparing import COLUMNS, find_disagreements
 from sale_sofia.llm.questions import open_fields
 from sale_sofia.llm.values import check_value, json_schema
+from tables import each_row
 
 TEXT = "Слънчево  жилище на пети етаж, тухла. Ремонтът е правен скоро."
 
@@ -27,7 +26,7 @@ def test_a_value_with_its_words_counts_in_the_spelling_of_the_text() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("field", "value", "quote", "problem"),
     [
         ("condition", "lovely", "Ремонтът", "condition: 'lovely' is none of new, turnkey"),
@@ -52,7 +51,7 @@ def test_anything_else_does_not(field: str, value: object, quote: str, problem: 
     assert found.problems[0].startswith(problem)
 
 
-@pytest.mark.parametrize("words", ["", "{", "[]", '"x"', "null", "[" * 100_000, '{"condition": 5}', "{}"])
+@each_row("words", ["", "{", "[]", '"x"', "null", "[" * 100_000, '{"condition": 5}', "{}"])
 def test_no_answer_upsets_the_judge(words: str) -> None:
     found = judge_text(words, ["condition"], TEXT)
     assert (found.attributes, len(found.problems)) == ({}, 1)
@@ -68,7 +67,7 @@ def test_one_bad_field_spoils_no_other() -> None:
     assert set(judge(both, ["floor", "condition"], TEXT).attributes) == {"floor"}
 
 
-@pytest.mark.parametrize("field", ATTRIBUTE_FIELDS)
+@each_row("field", ATTRIBUTE_FIELDS)
 def test_every_field_has_a_flat_schema_and_takes_unknown(field: str) -> None:
     shape = json_schema([field])["properties"][field]["properties"]["value"]
     assert set(shape) <= {"type", "enum", "items"}

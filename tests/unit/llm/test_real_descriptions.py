@@ -21,7 +21,7 @@ POLAR = ("elevator", "heating", "condition")
 AREA = re.compile(r"(\d+(?:[.,]\d+)?) кв\.м")
 FLOOR = re.compile(r", (?:(\d+)-(?:ви|ри|ти|ми) ет\.|Партер)(?: от \d+)?,")
 ROOMS = re.compile(r"(?:продава|наем)\s+(\d)-стаен", re.IGNORECASE)
-EVERY = 6
+EVERY = 18
 """Of the snippets this test reads one in so many; the benchmark reads them all."""
 
 
@@ -66,7 +66,7 @@ def test_what_portals_print_beside_the_text() -> None:
                 if field != "rooms" or value is not None:
                     seen[field] += 1
                     agreed[field] += value == printed
-    assert min(seen[field] for field in ("area", "floor", "rooms")) > 1000
+    assert min(seen[field] for field in ("area", "floor", "rooms")) > 330
     assert {field: agreed[field] / seen[field] >= bar for field, bar in BARS.items()} == dict.fromkeys(
         BARS, True
     )

@@ -9,6 +9,7 @@ from sale_sofia.llm.dictionary import read_description
 from sale_sofia.llm.patterns import compile_pattern
 from sale_sofia.llm.rules import load_rules
 from sale_sofia.llm.vocabulary import load_rules_file
+from tables import each_row
 
 
 class Shown(NamedTuple):
@@ -23,7 +24,7 @@ SHOWN = [
     *(Shown(rule.name, rule.field, rule.example, rule.gives, rule.counter) for rule in load_rules()),
     *(Shown(**entry) for entry in load_rules_file("examples.yaml")),
 ]
-by_name = pytest.mark.parametrize("shown", SHOWN, ids=[one.name for one in SHOWN])
+by_name = each_row("shown", SHOWN)
 
 
 def value_of(text: str, field: str) -> object:
@@ -47,7 +48,7 @@ def test_what_is_shown_has_names_of_its_own_and_covers_every_field() -> None:
     assert {one.field for one in SHOWN} == set(FIELDS)
 
 
-@pytest.mark.parametrize("text", ["", "a? b", "a{b}", "a  {2}"])
+@each_row("text", ["", "a? b", "a{b}", "a  {2}"])
 def test_a_text_that_is_no_pattern_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="pattern"):
         compile_pattern(text)

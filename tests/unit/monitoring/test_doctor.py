@@ -24,6 +24,7 @@ from sale_sofia.monitoring.doctor_clock import clock_check
 from sale_sofia.monitoring.doctor_redis import look_at_redis, redis_clock_offset
 from sale_sofia.services.errors import NoRedisServer
 from sale_sofia.services.redis_server import RedisServer
+from tables import each_row
 
 DEPENDENCIES = {
     "phonenumbers",
@@ -365,7 +366,7 @@ def test_a_redis_that_cannot_be_used_fails_without_its_password() -> None:
     assert list(doctor.clock(settings)) == [Check("clock", ok=True, detail="no server to compare it with")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("offsets", "off", "detail"),
     [
         ({}, "", "no server to compare it with"),

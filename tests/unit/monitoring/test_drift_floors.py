@@ -19,6 +19,7 @@ from sale_sofia.monitoring.drift_counts import (
 from sale_sofia.monitoring.drift_floors import are_met, are_missed, floors_of
 from sale_sofia.monitoring.drift_judging import checks
 from sale_sofia.websites.registry import AVAILABLE_SITES
+from tables import each_row
 
 PAGE = Example("https://imot.bg/1", "a" * 64)
 FIRSTS = {"listing.price": "css: .cena", "listing.offer": "css: h1", "listing.rooms": "row: Вид"}
@@ -47,7 +48,7 @@ def verdict(counted: FactCounts, field: str = "price") -> Verdict:
     return next(one.verdict for one in judged(counted) if one.field == field)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("adverts", "price", "expected"),
     [
         (30, 0, "drifted"),
@@ -133,7 +134,7 @@ def test_a_run_of_a_time_when_this_was_not_counted_says_nothing() -> None:
     assert verdict(FactCounts()) is Verdict.UNSURE
 
 
-@pytest.mark.parametrize("site", AVAILABLE_SITES)
+@each_row("site", AVAILABLE_SITES)
 def test_every_portal_has_fields_that_tell_each(site: str) -> None:
     config = load_site_config(site)
     floors = floors_of(config)

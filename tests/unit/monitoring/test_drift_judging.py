@@ -20,6 +20,7 @@ from sale_sofia.monitoring.drift_counts import (
 from sale_sofia.monitoring.drift_judging import checks
 from sale_sofia.monitoring.drift_prices import prices_are_doubtful
 from sale_sofia.monitoring.shares import Share, usual_share
+from tables import each_row
 
 SETTINGS = Settings()
 FIRSTS = {"listing.floor": "row: Етаж", "listing.price": "css: .cena", "search.cards": "div.item"}
@@ -42,7 +43,7 @@ def drifted(found: Sequence[Check]) -> list[tuple[str, str]]:
     return [(one.kind.value, one.name) for one in found if one.verdict is Verdict.DRIFTED]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("read", "expected"),
     [(900, []), (720, []), (640, [("drift_fill", "listing.floor")]), (0, [("drift_fill", "listing.floor")])],
 )
@@ -148,7 +149,7 @@ def priced(ratio: float, count: int, price: float = 100_000) -> SectionCounts:
     return counts
 
 
-@pytest.mark.parametrize(("ratio", "moved"), [(1.0, False), (1.13, False), (1.17, True), (0.83, True)])
+@each_row(("ratio", "moved"), [(1.0, False), (1.13, False), (1.17, True), (0.83, True)])
 def test_a_median_price_may_move_by_fifteen_per_cent(ratio: float, *, moved: bool) -> None:
     found = drifted(judged(priced(ratio, 12), [], "search"))
     assert (found == [("drift_price", "search.price")]) is moved
@@ -167,9 +168,7 @@ def test_a_median_of_all_cards_counts_where_it_is_beyond_doubt() -> None:
     assert drifted(judged(now, past, "listing")) == []  # which adverts are opened is another choice each time
 
 
-@pytest.mark.parametrize(
-    ("odd", "of", "expected"), [(3, 3, True), (2, 2, False), (2, 40, False), (30, 60, True)]
-)
+@each_row(("odd", "of", "expected"), [(3, 3, True), (2, 2, False), (2, 40, False), (30, 60, True)])
 def test_prices_of_a_square_metre(odd: int, of: int, *, expected: bool) -> None:
     now = SectionCounts(pages=of, seen=of, priced=of, per_sqm=odd)
     assert (drifted(judged(now, [])) == [("drift_price_per_sqm", "listing.price")]) is expected

@@ -1,7 +1,5 @@
 from dataclasses import replace
 
-import pytest
-
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.jobs import Job, JobState
 from sale_sofia.monitoring.comparison import Comparison
@@ -9,6 +7,7 @@ from sale_sofia.monitoring.health import Health, HealthState, judge, worst
 from sale_sofia.monitoring.metrics import DomainMetrics
 from sale_sofia.monitoring.run_facts import PageCounts, RunFacts
 from sale_sofia.monitoring.spans import TimeSpans
+from tables import each_row
 
 USUAL = Comparison(7, 100, 100, 0.0, 1.0, 1.0)
 
@@ -38,7 +37,7 @@ def test_nothing_wrong_is_healthy() -> None:
     assert (health.state, health.reasons) == (HealthState.HEALTHY, [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("facts", "state", "reason"),
     [
         (run(failed=5), "degraded", "5.0% of the pages failed (degraded from 5.0%)"),

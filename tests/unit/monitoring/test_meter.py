@@ -8,6 +8,7 @@ from sale_sofia.monitoring.metrics import MetricsCollector
 from sale_sofia.monitoring.verdicts import verdict_of
 from sale_sofia.resilience import errors as tree
 from sale_sofia.resilience.errors import CrawlError
+from tables import each_row
 
 ANSWER = Response("https://x/1", 200, {}, b"12345", 0.25)
 
@@ -61,7 +62,7 @@ def test_a_cancelled_request_is_nobodys() -> None:
     assert meter.domains == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "verdict"),
     [
         (tree.HttpRateLimit("429"), "rate_limited"),

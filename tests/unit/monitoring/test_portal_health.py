@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass, field
 
-import pytest
-
 from sale_sofia.config.monitoring import DATA_LATE_SECONDS, LIVELY_CHANGES, QUIET_RUNS
 from sale_sofia.data.incidents import IncidentKind
 from sale_sofia.monitoring.portal_health import REASONS, DataState, PortalFacts, RunData, judge_portal
+from tables import each_row
 
 NOW = 1_800_000_000.0
 HOUR = 3600.0
@@ -82,7 +81,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@each_row("case", CASES)
 def test_the_word_comes_from_the_data(case: Case) -> None:
     verdict = judge_portal(case.facts())
     assert (verdict.state, verdict.reason) == (case.says, case.why)

@@ -4,11 +4,10 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
-import pytest
-
 from hostile_adverts import ENDLESS, SCRIPT, TURNED
 from sale_sofia.monitoring.report_page import report_page
 from sale_sofia.monitoring.report_parts import duration, number, percent, size
+from tables import each_row
 
 USUAL = {
     "runs": 7, "requests": 1300, "adverts": 1200.0, "failure_share": 0.01, "requests_ratio": 1.02,
@@ -110,8 +109,8 @@ HARMFUL = (
 )
 
 
-@pytest.mark.parametrize("text", [*HARMFUL, TURNED, ENDLESS])
-@pytest.mark.parametrize("url", ["javascript:alert('harm')", "data:text/html,<script>x</script>", None])
+@each_row("text", [*HARMFUL, TURNED, ENDLESS])
+@each_row("url", ["javascript:alert('harm')", "data:text/html,<script>x</script>", None])
 def test_a_hostile_text_is_only_a_text(text: str, url: str | None) -> None:
     page = report_page(session(text, url))
     known = Reader(report_page(session()))
@@ -124,7 +123,7 @@ def test_a_hostile_text_is_only_a_text(text: str, url: str | None) -> None:
     assert len(page) < 20_000
 
 
-@pytest.mark.parametrize("text", ["30 s", *HARMFUL])
+@each_row("text", ["30 s", *HARMFUL])
 def test_a_page_needs_nothing_and_nobody(text: str) -> None:
     page = Reader(report_page(session(text)))
     assert not page.tags & {"script", "link", "img", "iframe", "object", "embed", "form", "base"}

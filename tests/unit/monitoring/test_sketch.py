@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sale_sofia.config.monitoring import SKETCH_RELATIVE_ERROR
 from sale_sofia.monitoring.sketch import TimeSketch, microseconds
+from tables import each_row
 
 SECONDS = st.floats(min_value=0, max_value=10_000, allow_nan=False)
 TIMES = st.lists(SECONDS, max_size=50)
@@ -41,8 +42,8 @@ def test_one_time_is_every_quantile_exactly() -> None:
     assert one.mean() == 0.25
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.parametrize("share", [0, 0.5, 0.95, 0.99, 1])
+@each_row("seed", [1, 2, 3])
+@each_row("share", [0, 0.5, 0.95, 0.99, 1])
 def test_quantiles_of_many_times_are_right_to_one_per_cent(seed: int, share: float) -> None:
     rng = random.Random(seed)
     times = [rng.lognormvariate(-1, 1.2) + 0.001 for _ in range(20_000)]

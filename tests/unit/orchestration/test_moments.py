@@ -5,11 +5,12 @@ from datetime import UTC, datetime
 import pytest
 
 from sale_sofia.commands.moments import moment_of
+from tables import each_row
 
 NOW = datetime(2026, 11, 15, 23, 30, tzinfo=UTC)  # already the 16th in Sofia
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "meant"),
     [
         ("today", datetime(2026, 11, 15, 22, tzinfo=UTC)),
@@ -28,7 +29,7 @@ def test_a_moment(text: str, meant: datetime) -> None:
     assert moment_of(text, NOW) == meant.timestamp()
 
 
-@pytest.mark.parametrize("text", ["", "tomorrow", "24", "h", "-1d", "2026-13-01", "1w"])
+@each_row("text", ["", "tomorrow", "24", "h", "-1d", "2026-13-01", "1w"])
 def test_what_is_no_moment_is_said_with_what_is_allowed(text: str) -> None:
     with pytest.raises(ValueError, match="is no moment; allowed: today, yesterday, a date"):
         moment_of(text, NOW)

@@ -1,11 +1,11 @@
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_worlds import OWN_WORDS, advert, adverts_of
 from sale_sofia.listings.model import Listing
 from sale_sofia.properties.comparison import LEVELS, Comparison
+from tables import each_row
 
 PHOTOS = ("https://x/abcdefgh1.jpg", "https://x/abcdefgh2.jpg", "https://x/abcdefgh3.jpg")
 
@@ -18,7 +18,7 @@ def level(field: str, one: Listing, two: Listing) -> str:
     return LEVELS[field][int(pair(one, two).levels(field)[0])]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("field", "mine", "other", "expected"),
     [
         ("place", {}, {}, "same"),
@@ -65,7 +65,7 @@ def test_levels(field: str, mine: dict[str, object], other: dict[str, object], e
     assert level(field, two, one) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "mine",
     [
         {"floor": 5},

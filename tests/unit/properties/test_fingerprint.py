@@ -15,6 +15,7 @@ from sale_sofia.properties.fingerprint import (
 from sale_sofia.properties.references import references
 from sale_sofia.properties.secret import load_secret
 from sale_sofia.properties.sellers import agency_key, house_key
+from tables import each_row
 
 
 def test_a_phone_and_its_hash_are_the_same_to_the_matcher() -> None:
@@ -43,7 +44,7 @@ def test_a_record_survives_its_bytes() -> None:
     assert again.packed().tobytes() == adverts.packed().tobytes()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "key"),
     [
         ("СЕДЕМ КЛЮЧА", "седемключа"),
@@ -63,7 +64,7 @@ def test_sisters_are_of_one_house() -> None:
     assert house_key("седемключа") == "седемключа"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "found"),
     [
         ("Оферта SOF-134584, обадете се.", ["SOF-134584"]),

@@ -1,14 +1,13 @@
 """Leaks by exact names and equal addresses; exits by network. A likeness proves nothing."""
 
-import pytest
-
 from sale_sofia.proxies.anonymity import anonymity, is_own_exit
+from tables import each_row
 
 OWN = {"1.2.3.4", "2001:db8::7"}
 BASELINE = {"host", "accept", "x-forwarded-proto"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value", "found"),
     [
         ("X-Forwarded-For", "1.2.3.4", "transparent"),
@@ -29,7 +28,7 @@ def test_what_a_header_tells(name: str, value: str, found: str) -> None:
     assert anonymity([("Host", "judge"), (name, value)], OWN, BASELINE) == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("exit_address", "own"),
     [
         ("1.2.3.4", True),

@@ -19,6 +19,7 @@ from sale_sofia.resilience.errors import (
     NetworkTls,
     ServiceProxy,
 )
+from tables import each_row
 
 VERDICTS = {
     "ok": "ok", "not_modified": "ok", "redirected": "ok", "removed": "target", "server_error": "target",
@@ -28,14 +29,14 @@ VERDICTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", get_args(VerdictKind))
+@each_row("kind", get_args(VerdictKind))
 def test_every_verdict_has_its_meaning(kind: VerdictKind) -> None:
     use = use_of_verdict(Verdict(kind, "why", 7.0), 0.5)
     assert (use.kind, use.retry_after_seconds) == (VERDICTS[kind], 7.0)
     assert (use.seconds is not None) is (use.kind == "ok")
 
 
-@pytest.mark.parametrize("error", [NetworkTimeout, NetworkReset, NetworkTls, ServiceProxy])
+@each_row("error", [NetworkTimeout, NetworkReset, NetworkTls, ServiceProxy])
 def test_without_an_answer_it_is_the_proxy(error: type[CrawlError]) -> None:
     assert use_of_error(error("x")).kind == "transport"
 
@@ -63,7 +64,7 @@ def test_a_session_keeps_its_profile() -> None:
     assert len({route_of(address, str(number)).profile for number in range(50)}) > 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",

@@ -30,6 +30,7 @@ from sale_sofia.proxies.source_list import SourceList
 from sale_sofia.resilience.errors import NetworkTimeout
 from sale_sofia.resilience.memory import memory_gate
 from sale_sofia.resilience.policy import ResilienceConfig
+from tables import each_row
 
 
 def site(**table: object) -> SiteConfig:
@@ -73,7 +74,7 @@ class Portal:
     async def close(self) -> None: ...
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "kind"),
     [
         (Response("https://x/robots.txt", 200, {"content-type": "text/plain"}, b"User-agent: *", 0.2), "ok"),

@@ -14,9 +14,10 @@ from sale_sofia.listings.page_errors import (
 from sale_sofia.resilience import errors as tree
 from sale_sofia.resilience.errors import CrawlError
 from sale_sofia.scraping.error_classes import classify_error, error_of, service_error
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "status", "expected"),
     [
         ("rate_limited", 429, tree.HttpRateLimit),
@@ -54,7 +55,7 @@ def test_a_page_that_may_be_read_is_no_error(kind: VerdictKind) -> None:
         error_of(Verdict(kind), 200)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("problem", "expected"),
     [
         (LayoutChanged, tree.ParseSelector),

@@ -16,6 +16,7 @@ from sale_sofia.scraping.locks import site_lock
 from sale_sofia.scraping.planning import JobEnded, JobPlan, job_to_resume, plan_job, unfinished_jobs
 from sale_sofia.scraping.urls import BadAddress, allowed_hosts, check_start_url, target
 from sale_sofia.websites.registry import get_scraper
+from tables import each_row
 
 IMOT = get_scraper("imot.bg")
 SEARCH = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya"
@@ -36,7 +37,7 @@ def test_a_crawl_talks_to_the_hosts_its_start_urls_name() -> None:
     assert allowed_hosts(hosts, ("http://127.0.0.1:8701/obiavi/x",)) == {"127.0.0.1:8701"}
 
 
-@pytest.mark.parametrize("url", ["", "x", "ftp://www.imot.bg/obiavi/", "https://www.imot.bg/kontakti"])
+@each_row("url", ["", "x", "ftp://www.imot.bg/obiavi/", "https://www.imot.bg/kontakti"])
 def test_a_start_url_that_leads_nowhere(url: str) -> None:
     with pytest.raises(BadAddress):
         check_start_url(IMOT, url)

@@ -8,6 +8,7 @@ from sale_sofia.listings.model import Listing
 from sale_sofia.scraping.probe_files import values_of, without_phones
 from sale_sofia.scraping.probing import Advert, Look, Probe
 from sale_sofia.websites.base import Card, SearchPage
+from tables import each_row
 
 SITE, URL = "imot.bg", "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya"
 ANSWER = Response(URL, 200, {}, b"", 0.1)
@@ -33,7 +34,7 @@ def seen(first: Look, second: Look | None, *adverts: Look) -> Probe:
 FIRST, SECOND = results("1", "2", total=4), results("3", "4", total=4, following=False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("adverts", "sentence"),
     [
         ([advert(), advert(), advert()], "reads well"),
@@ -61,7 +62,7 @@ def test_two_of_three_adverts_must_have_what_matters(adverts: list[Look], senten
     assert seen(FIRST, SECOND, *adverts).sentence == sentence
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second", "sentence"),
     [
         (results("1", "2", total=2, following=False), None, "reads well"),
@@ -89,7 +90,7 @@ def test_paging_must_lead_on(first: Look, second: Look | None, sentence: str) ->
     assert seen(first, second, advert(), advert(), advert()).sentence == sentence
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value", "shown"),
     [
         ("phones", ("+359888123456",), "1 number"),
@@ -106,9 +107,7 @@ def test_a_sample_shows_nobodys_number(name: str, value: object, shown: str) -> 
     assert sample(name, value) == shown
 
 
-@pytest.mark.parametrize(
-    "number", ["0888123456", "+359 888 12 34 56", "02/987-65-43", "(02) 987 6543", "0888.123.456"]
-)
+@each_row("number", ["0888123456", "+359 888 12 34 56", "02/987-65-43", "(02) 987 6543", "0888.123.456"])
 def test_numbers_are_found_however_they_are_written(number: str) -> None:
     assert "3" not in without_phones(f"тел. {number}, Иван").replace("[number]", "")
 

@@ -6,6 +6,7 @@ import pytest
 
 from sale_sofia.services.disk_room import DiskRoom, is_full
 from sale_sofia.services.errors import RedisNotStarted
+from tables import each_row
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
@@ -16,7 +17,7 @@ def caused_by(cause: Exception) -> RedisNotStarted:
     return error
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "full"),
     [
         (FULL, True),

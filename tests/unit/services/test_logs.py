@@ -16,6 +16,7 @@ from sale_sofia.services.errors import ServiceError
 from sale_sofia.services.log_lines import make_formatter
 from sale_sofia.services.log_masking import Masking
 from sale_sofia.services.logs import log_as_service, log_for_person, log_to_file
+from tables import each_row
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ def test_an_error_has_its_traceback() -> None:
     assert line["exception"].endswith("OSError: no redis://***@host here")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "written"),
     [
         ("at postgresql://me:secret@host/x?a=b now", "at postgresql://***@host/x?a=b now"),

@@ -15,6 +15,7 @@ from sale_sofia.services.errors import RedisUnreachable
 from sale_sofia.services.redis_client import check_reachable
 from sale_sofia.services.redis_server import RedisServer
 from sale_sofia.services.running_redis import running_redis
+from tables import each_row
 
 
 class SilentHandler(http.server.BaseHTTPRequestHandler):
@@ -64,7 +65,7 @@ def test_a_server_that_answers_is_given_as_it_was_named(redis_server: RedisServe
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("login", "path", "said"),
     [
         ("ana:hunter3", "", "does not accept this user name and password, or wants some"),

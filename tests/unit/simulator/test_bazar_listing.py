@@ -13,6 +13,7 @@ from sale_sofia.simulator.bazar_listing import valid_until
 from sale_sofia.simulator.bazar_words import price_html, sums
 from sale_sofia.simulator.clock import SOFIA
 from sale_sofia.simulator.model import Money, World
+from tables import each_row
 
 QUIRKS = (
     r'class="current-price">\s*[\d ]+ €\s*<span class="separator"></span>\s*[\d ,]+ лв\s*</div>',
@@ -93,7 +94,7 @@ def test_pages_weigh_as_much_as_the_real_ones_and_end(survey: Survey) -> None:
     assert survey.ended == SURVEYED
 
 
-@pytest.mark.parametrize("quirk", QUIRKS)
+@each_row("quirk", QUIRKS)
 def test_each_quirk_occurs_but_never_everywhere(survey: Survey, quirk: str) -> None:
     assert 0 < survey.counts[quirk] < SURVEYED
 

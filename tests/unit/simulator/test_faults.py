@@ -11,6 +11,7 @@ import pytest
 from sale_sofia.simulator.faults import CAPTCHA_PAGES, FaultPlan, parse_faults
 from sale_sofia.simulator.running import start_in_process
 from sale_sofia.simulator.simulator_config import SimulatorConfig
+from tables import each_row
 
 SEARCH = "/obiavi/prodazhbi/grad-sofiya"
 MANY = "429:0.1,503:0.1,reset:0.1,captcha:0.1,truncate:0.1,cut:0.1"
@@ -149,7 +150,7 @@ def test_reading_the_shares() -> None:
     assert parse_faults("429:0.02, slow:0.05,cut:1e-3,") == {"429": 0.02, "slow": 0.05, "cut": 0.001}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "sentence"),
     [
         ("429", "'429' is no fault: write name:share, a share from 0 to 1"),

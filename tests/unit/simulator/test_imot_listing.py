@@ -9,6 +9,7 @@ import pytest
 from sale_sofia.simulator.imot_bg import listing_page
 from sale_sofia.simulator.imot_words import floor_words, params_html, per_sqm, price_html
 from sale_sofia.simulator.model import ImotAdvert, Money, World
+from tables import each_row
 
 QUIRKS = (
     r'class="cena">[\d ]+ €<br>[\d ]+\.\d\d лв\.<',
@@ -108,7 +109,7 @@ def test_the_first_three_selects_show_the_adverts_own_type_town_and_place(imot_t
     assert {text.count("<option selected value") for text in imot_texts} == {2, 3}
 
 
-@pytest.mark.parametrize("quirk", QUIRKS)
+@each_row("quirk", QUIRKS)
 def test_each_quirk_occurs_but_never_everywhere(survey: Survey, quirk: str) -> None:
     assert 0 < survey.counts[quirk] < SURVEYED
 

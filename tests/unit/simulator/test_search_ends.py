@@ -15,6 +15,7 @@ from sale_sofia.simulator.portal import Portal
 from sale_sofia.simulator.portal_options import AS_REAL, PortalOptions
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
+from tables import each_row
 
 SIZES = {"homes.bg": 11_000, "bazar.bg": 17_500, "imoti.net": 11_000, "imot.bg": 33_500}
 HOMES = "/api/offers?typeId=ApartmentSell&locationId=1"
@@ -62,7 +63,7 @@ def test_a_large_portal_has_so_many_adverts_all_found_by_its_first_search(site: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("site", ["homes.bg", "imoti.net", "imoti.com", "olx.bg", "alo.bg"])
+@each_row("site", ["homes.bg", "imoti.net", "imoti.com", "olx.bg", "alo.bg"])
 def test_a_copy_is_an_advert_of_its_own(site: str) -> None:
     portal = large(site)
     for number in (1500, 3100):

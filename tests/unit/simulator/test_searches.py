@@ -6,6 +6,7 @@ import pytest
 from sale_sofia.simulator import bazar_bg, imot_bg
 from sale_sofia.simulator.model import World
 from sale_sofia.simulator.render import RenderedPage
+from tables import each_row
 
 IMOT = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya/dianabad"
 BAZAR = "https://bazar.bg/obiavi/prodazhba-apartamenti/sofia"
@@ -84,7 +85,7 @@ def test_a_capped_search_ends_at_a_thousand(pages: Sequence[RenderedPage]) -> No
     assert "961 - 1000 от общо 1000+ обяви" in _text(page)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("page", "total", "imot", "bazar"),
     [
         (1, 40, None, None),

@@ -22,6 +22,7 @@ from sale_sofia.simulator.simulator_config import SimulatorConfig
 from sale_sofia.simulator.world import make_world
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
+from tables import each_row
 
 SITES = ("imot.bg", "bazar.bg")
 SEED = 7
@@ -198,7 +199,7 @@ def test_a_gone_advert_leads_to_its_category(
     assert read_page(get_scraper(site), Page(running.urls[site] + path, results.body))["kind"] == "removed"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("site", "path"),
     [
         ("imot.bg", "/obiava-1b175000000012345"),

@@ -20,6 +20,7 @@ from sale_sofia.simulator.stock import MOST_COPIES, Stock, imot_id_of_copy
 from sale_sofia.simulator.world import make_world
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
+from tables import each_row
 
 PROPERTIES = 2600
 DISTINCT = 60
@@ -139,7 +140,7 @@ def test_a_search_finds_each_advert_in_every_wider_scope() -> None:
     assert order == sorted(order)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("properties", "distinct", "originals"),
     [(100, None, 100), (10_000, None, 10_000), (10_001, None, 500), (20_000, 20_000, 20_000), (50, 90, 50)],
 )
@@ -147,7 +148,7 @@ def test_how_many_adverts_are_different(properties: int, distinct: int | None, o
     assert SimulatorConfig(properties=properties, distinct=distinct).originals == originals
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wrong", "sentence"),
     [
         (

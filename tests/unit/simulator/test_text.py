@@ -1,11 +1,10 @@
 from datetime import datetime
 
-import pytest
-
 from sale_sofia.simulator import text
 from sale_sofia.simulator.clock import NOW, SOFIA
 from sale_sofia.simulator.names import grouped, handle
 from sale_sofia.simulator.prose import glued, plain
+from tables import each_row
 
 
 def test_numbers_are_spelled_as_the_portals_do() -> None:
@@ -17,7 +16,7 @@ def test_numbers_are_spelled_as_the_portals_do() -> None:
     assert text.leva(350000) == 684540.5
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("number", "words"),
     [
         (1, "1-ви"),
@@ -34,7 +33,7 @@ def test_floors_have_their_endings(number: int, words: str) -> None:
     assert text.ordinal(number) == words
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "imot", "bazar"),
     [
         ("Белите брези", "belite-brezi", "belite-brezi"),

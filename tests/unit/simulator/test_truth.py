@@ -8,6 +8,7 @@ import pytest
 from sale_sofia.listings.model import Listing
 from sale_sofia.simulator.model import Age, Money, World
 from sale_sofia.simulator.truth import Truth, bazar_truth, imot_truth
+from tables import each_row
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def test_bazar_says_nothing_that_it_does_not_print(bazar: list[Truth]) -> None:
         assert [truth[name] for name in unlisted] == [[], [], [], []]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("field", "values"),
     [
         ("vat", {"none", "included", "excluded", None}),

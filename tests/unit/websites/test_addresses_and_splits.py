@@ -10,11 +10,12 @@ from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.websites.addresses import absolute, following, is_of
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.splitting import Hints, Parts
+from tables import each_row
 
 MORE = {"css": "x"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("base", "address", "expected"),
     [
         ("https://x.bg/a/b?c", "/d/e", "https://x.bg/d/e"),
@@ -45,7 +46,7 @@ def test_whose_host_it_is() -> None:
     ] * 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("paging", "url", "last", "expected"),
     [
         ({"last": MORE, "path": "/page-"}, "https://x.bg/a?s=1~", 3, "https://x.bg/a/page-2?s=1~"),
@@ -70,7 +71,7 @@ def test_the_next_page(paging: dict[str, object], url: str, last: int | None, ex
     assert following(url, PagingTable.model_validate(paging), last) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "number"),
     [("9TEbg", "146249522"), ("9Y603", "147309771"), ("9iudW", "137393111"), ("9Z5Ks", "147547132")],
 )
@@ -198,6 +199,6 @@ def price_range(url: str) -> tuple[int, int | None]:
     return int(query["filter_float_price:from"][0]), int(high[0]) if high else None
 
 
-@pytest.mark.parametrize("site", ["alo.bg", "homes.bg", "imoti.net", "bazar.bg"])
+@each_row("site", ["alo.bg", "homes.bg", "imoti.net", "bazar.bg"])
 def test_portals_without_a_cap_are_not_cut(site: str) -> None:
     assert get_scraper(site).split(f"https://{site}/obiavi/x") == ()

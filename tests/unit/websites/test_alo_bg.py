@@ -11,6 +11,7 @@ from sale_sofia.listings.page import Page
 from sale_sofia.websites.reading import Answer, read_page
 from sale_sofia.websites.registry import get_scraper
 from shared import SHARED, needs_real_pages
+from tables import each_row
 
 SET = SHARED / "pages2"
 BULGARIAN, ENGLISH = "alo.bg/detail__10303435.html", "alo.bg/platform-en__10696809.html"
@@ -159,7 +160,7 @@ def test_a_rent_a_house_and_two_kinds_of_panel() -> None:
     assert answer["construction"] is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "moment"),
     [
         ("Актуализирана вчера", None),

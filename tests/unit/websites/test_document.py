@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from sale_sofia.config.site_links import JsonTable, Link, RowsTable
 from sale_sofia.listings.weighing import PageLimits
 from sale_sofia.websites.document import Card, Document, Texts
+from tables import each_row
 
 LIMITS = PageLimits(max_bytes=10_000_000, max_tags=500, max_options=50)
 PUSH = r"self\.__next_f\.push\(\[1,\s*"
@@ -44,7 +45,7 @@ def test_a_link_reads_the_json_of_an_attribute() -> None:
     assert found(OFFER, css=".offer", attr="data-offer", path="price.value", match="^(99)") == ("99",)
 
 
-@pytest.mark.parametrize("value", ["", "текст", "{&quot;price&quot;: 1", "{} и още", "[" * 50_000])
+@each_row("value", ["", "текст", "{&quot;price&quot;: 1", "{} и още", "[" * 50_000])
 def test_an_attribute_that_is_no_whole_json_says_nothing(value: str) -> None:
     assert (
         found(f'<div class="offer" data-offer="{value}">', css=".offer", attr="data-offer", path="price")
@@ -111,7 +112,7 @@ def test_what_follows_a_broken_piece_is_not_joined_to_what_stands_before_it() ->
         assert page.texts(link(json="offer", path="price")) == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "given",
     [
         {},
@@ -146,7 +147,7 @@ def test_all_gives_every_match_of_every_element() -> None:
 # JSON-LD
 
 
-@pytest.mark.parametrize(
+@each_row(
     "shape",
     [
         {"@type": "Product", "name": "Имот"},

@@ -14,7 +14,7 @@ from sale_sofia.listings.parsers import PARSERS
 from sale_sofia.websites.registry import AVAILABLE_SITES
 from seeds import SEED
 
-SHORT = settings(max_examples=25, suppress_health_check=list(HealthCheck))
+SHORT = settings(max_examples=10, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.slow
@@ -58,7 +58,7 @@ def test_an_adapter_takes_any_json(site: str, value: object) -> None:
 @pytest.mark.parametrize("site", AVAILABLE_SITES)
 def test_an_adapter_takes_any_spoiled_page(site: str, record_property: Callable[[str, object], None]) -> None:
     record_property("seed", SEED)
-    for turn in range(30):
+    for turn in range(12):
         for page in seeds(site):
             body = spoiled(page.body, random.Random(f"{SEED}:{turn}"), 1 + turn % 4)
             assert read_any(site, Page(page.url, body))["kind"], f"seed {SEED}"

@@ -8,6 +8,7 @@ from sale_sofia.listings.page import Page
 from sale_sofia.listings.page_errors import PageError
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
+from tables import each_row
 
 LISTING_URLS = {
     "alo.bg": "https://www.alo.bg/prodava-apartament-10218634",
@@ -61,9 +62,9 @@ HOSTILE = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("site", AVAILABLE_SITES)
-@pytest.mark.parametrize("urls", [LISTING_URLS, SEARCH_URLS], ids=["listing", "search"])
-@pytest.mark.parametrize(("body", "code"), HOSTILE.values(), ids=HOSTILE)
+@each_row("site", AVAILABLE_SITES)
+@each_row("urls", [LISTING_URLS, SEARCH_URLS])
+@each_row(("body", "code"), HOSTILE.values())
 def test_a_hostile_page_is_a_named_error(site: str, urls: dict[str, str], body: bytes, code: str) -> None:
     answer = read_page(get_scraper(site), Page(urls[site], body))
     assert answer["kind"] == "error"
@@ -89,14 +90,14 @@ HOSTILE_JSON = {
 }
 
 
-@pytest.mark.parametrize(("body", "code"), HOSTILE_JSON.values(), ids=HOSTILE_JSON)
+@each_row(("body", "code"), HOSTILE_JSON.values())
 def test_a_hostile_answer_in_json_is_a_named_error(body: str, code: str) -> None:
     answer = read_page(get_scraper("homes.bg"), Page(SEARCH_URLS["homes.bg"], body.encode()))
     assert (answer["kind"], answer["error"]["type"]) == ("error", code)
 
 
-@pytest.mark.parametrize("site", STATES)
-@pytest.mark.parametrize(
+@each_row("site", STATES)
+@each_row(
     ("state", "code"),
     [
         ("", "layout_changed"),

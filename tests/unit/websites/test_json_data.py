@@ -9,6 +9,7 @@ from sale_sofia.config.reading import JSON_MOST_ELEMENTS
 from sale_sofia.config.site_links import JsonTable, Link
 from sale_sofia.listings.page_errors import HostilePage, TruncatedPage, UndecodablePage
 from sale_sofia.websites.json_data import Elements, json_texts, read_json
+from tables import each_row
 
 STATE = JsonTable(after=r"STATE\s*=", path="data.offer")
 BODY = JsonTable(body=True)
@@ -36,9 +37,7 @@ def test_what_stands_behind_the_part_is_not_read() -> None:
     assert read_json('STATE = {"broken, "data": {"offer": {"id": 7}}}', STATE) is None
 
 
-@pytest.mark.parametrize(
-    "text", ["", "STATE =", "STATE = {", 'STATE = {"data": 1}', "STATE = null", 'STATE = "x"']
-)
+@each_row("text", ["", "STATE =", "STATE = {", 'STATE = {"data": 1}', "STATE = null", 'STATE = "x"'])
 def test_a_page_without_it_has_none(text: str) -> None:
     assert read_json(text, STATE) is None
 
@@ -79,7 +78,7 @@ def test_lost_letters_are_no_text(lost: str) -> None:
         json_texts({"a": f"цена{lost}"}, link("a"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "sentence"),
     [
         ({"json": "x"}, "needs a path"),

@@ -8,6 +8,7 @@ import pytest
 from sale_sofia.listings.page import Page
 from sale_sofia.websites.reading import Answer, read_page
 from sale_sofia.websites.registry import get_scraper
+from tables import each_row
 
 NET = "https://www.imoti.net/bg/obiava/{}/sofia/lozenec/{}/6000001"
 COM = "https://www.imoti.com/obiava/85000001/prodava-2-staen-grad-sofiya-lozenets"
@@ -34,7 +35,7 @@ def row(label: str, value: str) -> str:
     return f"<tr> <td>{label}</td> <td>{value}</td> </tr>"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "eur", "bgn", "vat"),
     [
         ("126 600 €|247 608 BGN", 126600, 247608, None),
@@ -51,7 +52,7 @@ def test_prices_of_imoti_net(printed: str, eur: float | None, bgn: float | None,
     assert (answer["price_eur"], answer["price_bgn"], answer["vat"], answer["flags"]) == (eur, bgn, vat, [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "floor", "storeys"),
     [("2 от 5", 2, 5), ("0 от 5", 0, 5), (" от 6", None, 6), ("7 от 5", None, None), ("", None, None)],
 )
@@ -60,7 +61,7 @@ def test_floors_of_imoti_net(printed: str, floor: int | None, storeys: int | Non
     assert (answer["floor"], answer["floors_total"]) == (floor, storeys)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("deal", "act", "status", "building"),
     [
         ("prodava", "Да", "act16", False),
@@ -152,7 +153,7 @@ def test_one_copy_of_the_advert_is_enough(missing: str) -> None:
     assert (answer["price_eur"], answer["area_sqm"], answer["floor"], answer["lat"]) == (99999, 51, 3, None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changed", "eur", "flags"),
     [
         ({}, 99999, []),
@@ -170,7 +171,7 @@ def test_prices_of_imoti_com(changed: dict[str, Any], eur: float | None, flags: 
     assert (answer["price_eur"], answer["flags"]) == (eur, flags)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "area", "sqm"),
     [
         ("2-стаен", 51, 51),
@@ -202,7 +203,7 @@ def test_farmland_on_a_card(area: str, sqm: float | None) -> None:
     assert read_page(get_scraper("imoti.com"), page)["cards"][0].get("area_sqm") == sqm
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "changed", "floor", "storeys"),
     [
         ("2-стаен", {"et": "3-ти", "etmax": "8"}, 3, 8),

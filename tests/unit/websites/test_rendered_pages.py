@@ -1,4 +1,4 @@
-"""Three hundred adverts of each portal are read as exactly what they are."""
+"""A hundred adverts of each portal are read as exactly what they are."""
 
 from collections import Counter
 
@@ -9,7 +9,7 @@ from sale_sofia.listings.page import Page
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
 
-ADVERTS = 300
+ADVERTS = 100
 SEED = 20261115
 
 

@@ -12,6 +12,7 @@ from sale_sofia.listings.weighing import PageLimits
 from sale_sofia.websites.base import SearchPage
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.sitemaps import read_sitemap
+from tables import each_row
 
 LIMITS = PageLimits(100_000, 1000, 10)
 URL = "https://www.imoti.net/sitemap/sitemap3.xml"
@@ -64,7 +65,7 @@ def test_an_address_is_unescaped() -> None:
     assert found.further == ("https://www.imoti.net/sitemap/a.xml?x=1&y=2",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "error"),
     [
         (sitemap(entry(6100001))[:-12], TruncatedPage),
@@ -74,7 +75,6 @@ def test_an_address_is_unescaped() -> None:
         (sitemap(), LayoutChanged),
         (gzip.compress(sitemap(*(entry(6_100_000 + one) for one in range(2000)))), PageTooLarge),
     ],
-    ids=["cut", "packed and cut", "damaged", "of other towns", "empty", "a bomb"],
 )
 def test_what_is_no_whole_sitemap_is_refused(body: bytes, error: type[PageError]) -> None:
     with pytest.raises(error):

@@ -14,6 +14,7 @@ from sale_sofia.simulator.world import make_world
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
 from shared import SHARED
+from tables import each_row
 
 SITES = ("suprimmo.bg", "luximmo.bg")
 PAGES = SHARED / "pages2"
@@ -86,7 +87,7 @@ def test_a_count_of_none_is_nothing_found(site: str) -> None:
     assert read_page(get_scraper(site), Page(empty.url, other))["error"]["type"] == "layout_changed"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("site", "path", "kind"),
     [
         ("suprimmo.bg", "/imot-132801-poluobzaveden/", "listing"),
