@@ -19,7 +19,7 @@ from crawls import Row, differences, stored_at, truth
 from parallel_world import OUR_KEYS, doubled
 from postgres_servers import PostgresServer
 from sale_sofia.config.site_config import load_site_config
-from sale_sofia.data.schema import frontier, jobs
+from sale_sofia.data.crawl_schema import frontier, jobs
 from sale_sofia.scraping.redis_keys import result_url
 from sale_sofia.services.redis_client import connect
 from windows import excess, fullest

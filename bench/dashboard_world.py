@@ -8,7 +8,7 @@ from sqlalchemy import Connection, func, insert, literal, select, update
 
 import scoring_world
 from sale_sofia.data.database import Database
-from sale_sofia.data.schema import listings, price_points
+from sale_sofia.data.listing_schema import listings, price_points
 from sale_sofia.listings.places import neighbourhoods
 
 DAY = 86_400.0

@@ -16,9 +16,9 @@ from sqlalchemy import select
 from sale_sofia.data.changes import happenings
 from sale_sofia.data.database import Database
 from sale_sofia.data.listing_rows import STORED_FIELDS
+from sale_sofia.data.listing_schema import listing_changes
 from sale_sofia.data.migrate import initialize_database
 from sale_sofia.data.price_history import price_history
-from sale_sofia.data.schema import listing_changes
 
 LISTINGS, QUICK_LISTINGS = 1_000_000, 20_000
 CHANGES = 20

@@ -11,8 +11,8 @@ from sqlalchemy import insert
 
 from sale_sofia.data.database import Database
 from sale_sofia.data.listing_rows import content_hash, listing_fields
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.migrate import initialize_database
-from sale_sofia.data.schema import listings
 from sale_sofia.listings.model import Listing
 from sale_sofia.simulator.noise import noisy_adverts
 

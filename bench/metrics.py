@@ -20,9 +20,10 @@ from sqlalchemy import insert, select
 import measure
 import our_engine
 from crawling import CRAWLER_CORE, DISTINCT, NO_CAP, PORTAL_CORE, SITE, core
+from sale_sofia.data.crawl_schema import jobs
 from sale_sofia.data.database import Database
 from sale_sofia.data.migrate import initialize_database
-from sale_sofia.data.schema import jobs, run_metrics
+from sale_sofia.data.telemetry_schema import run_metrics
 from sale_sofia.scraping.exporting import Exporter
 from sale_sofia.scraping.store import open_database
 from sale_sofia.services.logs import log_for_person, log_to_file

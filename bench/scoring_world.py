@@ -9,9 +9,9 @@ from sqlalchemy import insert
 
 from sale_sofia.data.database import Database
 from sale_sofia.data.description_schema import description_reads
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.migrate import initialize_database
 from sale_sofia.data.property_schema import listing_sources, properties
-from sale_sofia.data.schema import listings
 
 SEED = 20261115
 ROWS_AT_ONCE = 5_000

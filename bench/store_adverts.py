@@ -8,8 +8,8 @@ from sqlalchemy import Connection, select
 
 from sale_sofia.data.database import Database
 from sale_sofia.data.listing_rows import STORED_FIELDS, listing_from
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.listings import Sighting
-from sale_sofia.data.schema import listings
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.model import Listing
 

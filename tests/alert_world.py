@@ -15,11 +15,11 @@ from sale_sofia.data.database import Database
 from sale_sofia.data.evaluation_fields import By
 from sale_sofia.data.evaluations import mark
 from sale_sofia.data.incidents import IncidentKind, Trouble, close_incident, open_incident
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.market import set_gone
 from sale_sofia.data.properties import resolve
 from sale_sofia.data.saved_searches import save_search
-from sale_sofia.data.schema import listings
 from sale_sofia.listings.model import Listing
 from sale_sofia.properties import overrides
 from sale_sofia.properties.runs import PropertyMatching

@@ -28,14 +28,15 @@ from sale_sofia.alerts.running import Alerts
 from sale_sofia.config.alert_file import load_alerts
 from sale_sofia.config.settings import DATABASE_FILE, Settings
 from sale_sofia.config.site_config import known_starts
+from sale_sofia.data.crawl_schema import frontier, jobs
 from sale_sofia.data.database import Database
 from sale_sofia.data.description_schema import description_reads
 from sale_sofia.data.export import export_listings
 from sale_sofia.data.history_schema import market_events, scrape_history, sweeps
 from sale_sofia.data.insight_schema import scores
+from sale_sofia.data.listing_schema import listing_changes, listings, pages, price_points
 from sale_sofia.data.migrate import initialize_database
 from sale_sofia.data.property_schema import listing_sources
-from sale_sofia.data.schema import frontier, jobs, listing_changes, listings, pages, price_points
 from sale_sofia.fetching.base import Response
 from sale_sofia.insights.score_runs import ScoreRun, score_all
 from sale_sofia.monitoring.metrics import MetricsCollector

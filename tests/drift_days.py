@@ -16,7 +16,7 @@ from sale_sofia.data.drift import open_drift
 from sale_sofia.data.history_schema import market_events
 from sale_sofia.data.incidents import Incident
 from sale_sofia.data.listing_rows import VOLATILE_FIELDS
-from sale_sofia.data.schema import listings
+from sale_sofia.data.listing_schema import listings
 
 SEED = 3
 ADVERTS = 30

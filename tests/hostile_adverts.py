@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from app_runs import put_adverts, store
 from sale_sofia.data.incidents import IncidentKind, Trouble, open_incident
-from sale_sofia.data.schema import listings
+from sale_sofia.data.listing_schema import listings
 
 SCRIPT = "<script>alert('harm')</script><img src=x onerror=alert('harm')><svg onload=alert('harm')>"
 MARKDOWN = (

@@ -25,10 +25,10 @@ from hosts import Host, Network, inside, network
 from parallel_world import CELERY, WORKER, surroundings
 from postgres_servers import PASSWORD, USER, PostgresServer, end_server, start_server, unprivileged
 from sale_sofia.config.settings import Settings, load_settings
+from sale_sofia.data.crawl_schema import frontier, jobs
 from sale_sofia.data.database import Database
 from sale_sofia.data.export import export_listings
 from sale_sofia.data.migrate import initialize_database
-from sale_sofia.data.schema import frontier, jobs
 from sale_sofia.scraping.dispatching import send_jobs
 from sale_sofia.scraping.jobs import known_job
 from sale_sofia.scraping.planning import JobPlan, plan_for_workers

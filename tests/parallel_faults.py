@@ -11,7 +11,7 @@ from crawls import site_folder
 from parallel_crawls import until
 from parallel_world import Party, Team
 from sale_sofia.config.site_config import load_site_config
-from sale_sofia.data.schema import frontier
+from sale_sofia.data.crawl_schema import frontier
 from sale_sofia.scraping.dispatching import sender
 from sale_sofia.simulator.portal_options import PortalOptions
 from sale_sofia.simulator.simulator_config import SimulatorConfig

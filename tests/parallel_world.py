@@ -23,8 +23,8 @@ from parallel_guard import guarded
 from ready_files import put_ready_file
 from sale_sofia.config.settings import DATABASE_FILE, Settings, load_settings
 from sale_sofia.data.database import Database
+from sale_sofia.data.listing_schema import listing_changes, price_points
 from sale_sofia.data.migrate import initialize_database
-from sale_sofia.data.schema import listing_changes, price_points
 from sale_sofia.scraping.dispatching import send_jobs
 from sale_sofia.scraping.jobs import known_job
 from sale_sofia.scraping.planning import JobPlan, plan_for_workers

@@ -12,9 +12,9 @@ from contract.data.helpers import ready_database
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.all_tables import metadata
 from sale_sofia.data.database import Database
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.property_schema import listing_sources, match_links
-from sale_sofia.data.schema import listings
 from sale_sofia.listings.model import Listing
 from sale_sofia.properties.fingerprint import PropertyFingerprinter
 from sale_sofia.properties.links import Bands

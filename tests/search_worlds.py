@@ -9,8 +9,8 @@ from sqlalchemy import insert
 
 from sale_sofia.data.database import Database
 from sale_sofia.data.description_schema import description_reads
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.property_schema import listing_sources, properties
-from sale_sofia.data.schema import listings
 
 NOW = 2_000_000_000.0
 DAY = 86_400.0

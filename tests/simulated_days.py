@@ -16,7 +16,7 @@ from sale_sofia.data.database import Database
 from sale_sofia.data.history_schema import market_events
 from sale_sofia.data.jobs import get_job
 from sale_sofia.data.listing_rows import VOLATILE_FIELDS, listing_fields
-from sale_sofia.data.schema import listing_changes, listings, price_points
+from sale_sofia.data.listing_schema import listing_changes, listings, price_points
 from sale_sofia.listings.model import Listing
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.frontier import Claim

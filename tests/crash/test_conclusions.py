@@ -13,9 +13,9 @@ from property_worlds import advert
 from ready_files import put_ready_file
 from sale_sofia.config.settings import DATABASE_FILE, Settings
 from sale_sofia.data.database import Database
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.market import set_gone
-from sale_sofia.data.schema import listings
 from sale_sofia.insights import score_runs
 from sale_sofia.listings.model import Listing
 from sale_sofia.scraping.matching import match_crawled

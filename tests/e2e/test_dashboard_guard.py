@@ -15,7 +15,7 @@ from dashboards import Served
 from hostile_adverts import MARKDOWN, SCRIPT, SCRIPT_PRICE, TEXTS, hostile_ids
 from parallel_crawls import until
 from sale_sofia.data.evaluation_schema import property_notes
-from sale_sofia.data.schema import listings
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.insights.searching import SearchQuery
 from sale_sofia.insights.searching_run import search
 from sale_sofia.simulator.running import start_in_process

@@ -19,7 +19,7 @@ from parallel_crawls import until
 from parallel_portals import plan_of
 from parallel_world import team
 from portal_fronts import Front, Sent, always, in_front
-from sale_sofia.data.schema import frontier
+from sale_sofia.data.crawl_schema import frontier
 from sale_sofia.monitoring.hostile_html import page
 from sale_sofia.simulator.running import RunningSimulator
 from sale_sofia.simulator.simulator_config import SimulatorConfig

@@ -11,7 +11,7 @@ from forked_simulators import start_forked
 from passing_days import DAY, PassingDays, passing_days
 from sale_sofia.config.site_config import load_site_config
 from sale_sofia.data.history_schema import market_events, scrape_history
-from sale_sofia.data.schema import listings
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.simulator.simulator_config import SimulatorConfig
 
 SITE = "imot.bg"

@@ -38,7 +38,7 @@ from sale_sofia.config.parallel import MOST_DEATHS, TASK_VERSION
 from sale_sofia.config.resilience import RATE_BURST
 from sale_sofia.config.services import WORKER_QUIT_SECONDS, WORKER_STOP_SECONDS
 from sale_sofia.config.settings import DATABASE_FILE
-from sale_sofia.data.schema import frontier, jobs
+from sale_sofia.data.crawl_schema import frontier, jobs
 from sale_sofia.resilience.factory import get_rate_limiter
 from sale_sofia.resilience.redis_bulkhead import places_key
 from sale_sofia.resilience.redis_client import connect

@@ -17,8 +17,8 @@ from parallel_portals import Portal, RunningPortal, plan_of, portals, silent_por
 from parallel_world import Team, team
 from sale_sofia.config.schedule import SCHEDULE_FILE
 from sale_sofia.config.settings import TIME_ZONE
+from sale_sofia.data.crawl_schema import jobs, schedule_slots
 from sale_sofia.data.incidents import open_incidents
-from sale_sofia.data.schema import jobs, schedule_slots
 from windows import excess
 
 QUICK = {"ARCHIVE_ENABLED": "false"}

@@ -12,9 +12,9 @@ from typing import Final, Self
 from sqlalchemy import Connection, select
 
 from sale_sofia.config.dashboard_server import DEMO_DAYS_MISSED
+from sale_sofia.data.crawl_schema import jobs
 from sale_sofia.data.database import Database
 from sale_sofia.data.job_model import JobState
-from sale_sofia.data.schema import jobs
 
 DAY_SECONDS = 86_400.0
 

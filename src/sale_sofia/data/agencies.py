@@ -6,8 +6,8 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, and_, or_, select,
 
 from sale_sofia.config.matching import ROWS_AT_ONCE
 from sale_sofia.data.listing_rows import content_hash
+from sale_sofia.data.listing_schema import listing_changes, listings
 from sale_sofia.data.property_schema import listing_sources
-from sale_sofia.data.schema import listing_changes, listings
 
 _SELLER = ("id", "site", "seller_kind", "seller_name", "phones", "gone_at", "closed_at")
 

@@ -7,8 +7,8 @@ from sqlalchemy import Connection, select
 
 from sale_sofia.data.description_schema import description_reads
 from sale_sofia.data.evaluations import statuses
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.property_schema import listing_sources
-from sale_sofia.data.schema import listings
 
 _DIGEST_BYTES = 16
 _COLUMNS = (

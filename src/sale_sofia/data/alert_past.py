@@ -6,8 +6,8 @@ from sqlalchemy import Connection, select
 
 from sale_sofia.data.alerts import Watched
 from sale_sofia.data.history_schema import market_events
+from sale_sofia.data.listing_schema import price_points
 from sale_sofia.data.properties_state import portions
-from sale_sofia.data.schema import price_points
 
 
 def as_of(connection: Connection, moments: Mapping[int, float]) -> dict[int, Watched]:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Table, delete, insert, select, update
 from sale_sofia.config.alerts import ROWS_WRITTEN_AT_ONCE
 from sale_sofia.data.alert_schema import alert_items, alert_looks, alert_rules, alert_seen, alert_watch
 from sale_sofia.data.properties_state import portions
-from sale_sofia.data.schema import incidents
+from sale_sofia.data.telemetry_schema import incidents
 from sale_sofia.data.upserts import insert_into, replace_in
 
 _ONLY_ROW = 1

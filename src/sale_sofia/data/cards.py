@@ -9,8 +9,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, RowMapping, bindparam, select, update
 
 from sale_sofia.data.history_schema import cards
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.market import set_back
-from sale_sofia.data.schema import listings
 from sale_sofia.data.upserts import insert_into
 
 _NOT_CONTENT: Final = frozenset(

@@ -9,9 +9,9 @@ from sqlalchemy import Column, Connection, func, select
 from sale_sofia.config.insights import LATE_COMMIT_ROWS, LATE_COMMIT_SECONDS
 from sale_sofia.data.description_schema import description_reads
 from sale_sofia.data.history_schema import market_events, scrape_history
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.properties_state import portions
 from sale_sofia.data.property_schema import listing_sources, match_state
-from sale_sofia.data.schema import listings
 
 Trace = tuple[int, float]
 """An advert, and the stamp that something left on it."""

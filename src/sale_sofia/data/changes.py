@@ -11,9 +11,9 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Select, and_, or_,
 from sale_sofia.config.history import STREAMED_CHANGES
 from sale_sofia.data.history_schema import market_events
 from sale_sofia.data.listing_rows import PRICE_FIELDS
+from sale_sofia.data.listing_schema import listing_changes, listings, price_points
 from sale_sofia.data.market import WITHDRAWN
 from sale_sofia.data.news import IS_TOLD, NEW_AT, new_since
-from sale_sofia.data.schema import listing_changes, listings, price_points
 
 ChangeKind = Literal["new", "price", "edit", "gone", "back"]
 CHANGE_KINDS: Final[tuple[str, ...]] = get_args(ChangeKind)

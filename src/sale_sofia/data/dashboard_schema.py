@@ -3,7 +3,8 @@
 from sqlalchemy import Column, Float, ForeignKey, Index, String, Table
 
 from sale_sofia.data.description_schema import description_reads
-from sale_sofia.data.schema import listings, metadata
+from sale_sofia.data.listing_schema import listings
+from sale_sofia.data.schema import metadata
 
 # A visitor is one browser with one profile. What happened after `since` is new to them until they come again.
 dashboard_visits = Table(

@@ -8,8 +8,8 @@ from sale_sofia.config.history import LOOKS_AT_ONCE
 from sale_sofia.config.site_history import DelistingTable
 from sale_sofia.data.cards import Scope
 from sale_sofia.data.history_schema import cards
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.market import MISSED, REMOVED, set_gone
-from sale_sofia.data.schema import listings
 from sale_sofia.data.sightings import listing_key
 from sale_sofia.data.visits import removed_since
 

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, delete, func, or_, select, update
 
 from sale_sofia.data.description_schema import description_disagreements, description_reads, llm_answers
-from sale_sofia.data.schema import listings
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.upserts import insert_into, replace_in
 
 

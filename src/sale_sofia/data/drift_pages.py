@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from sale_sofia.data.drift_schema import drift_runs
+from sale_sofia.data.listing_schema import pages
 from sale_sofia.data.pages import PAGE_COLUMNS, PageRecord
-from sale_sofia.data.schema import pages
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Connection, FromClause, func, select
 
 from sale_sofia.config.evaluation import LARGEST_ID
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.properties import UnknownProperty
 from sale_sofia.data.property_schema import listing_sources
-from sale_sofia.data.schema import listings
 
 
 def current_property(connection: Connection, property_id: int) -> int:

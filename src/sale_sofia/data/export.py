@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sale_sofia.config.storage import EXPORTED_AT_ONCE
 from sale_sofia.config.whole_files import whole_or_not_at_all
 from sale_sofia.data.database import Database
-from sale_sofia.data.schema import listings
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.listings.model import Listing
 from sale_sofia.listings.text import without_controls
 

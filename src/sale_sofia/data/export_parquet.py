@@ -10,7 +10,7 @@ from sqlalchemy import JSON, Boolean, Column, Float, Integer
 
 from sale_sofia.config.settings import TIME_ZONE
 from sale_sofia.data.listing_rows import MOMENT_FIELDS, moment
-from sale_sofia.data.schema import listings
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.listings.model import Listing
 
 _MOMENT: Final = pa.timestamp("us", tz=TIME_ZONE)

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
+from sale_sofia.data.crawl_schema import frontier, jobs
+from sale_sofia.data.listing_schema import pages
 from sale_sofia.data.pages import PAGE_COLUMNS, PageRecord
-from sale_sofia.data.schema import frontier, jobs, pages
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,9 @@ from sqlalchemy import Connection, func, literal, select, union_all
 from sale_sofia.config.doctor import CLOCK_FAULT_SECONDS
 from sale_sofia.config.history import SECONDS_PER_HOUR
 from sale_sofia.data.alert_schema import alert_messages
-from sale_sofia.data.schema import incidents, jobs, listings, schedule_slots
+from sale_sofia.data.crawl_schema import jobs, schedule_slots
+from sale_sofia.data.listing_schema import listings
+from sale_sofia.data.telemetry_schema import incidents
 
 _MOMENTS: Final = (
     ("jobs", jobs.c.created_at),

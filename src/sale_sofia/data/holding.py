@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, selec
 from sale_sofia.config.history import HistoryRules
 from sale_sofia.data.history_schema import scrape_history
 from sale_sofia.data.late_sightings import Marks, work_out_anew
-from sale_sofia.data.schema import listing_changes, listings, price_points
+from sale_sofia.data.listing_schema import listing_changes, listings, price_points
 from sale_sofia.data.sightings import Key
 from sale_sofia.data.timeline import TYPE_FIELDS
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, select, update
 
-from sale_sofia.data.schema import incidents
+from sale_sofia.data.telemetry_schema import incidents
 from sale_sofia.data.upserts import insert_into
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, insert, select, update
 
+from sale_sofia.data.crawl_schema import jobs
 from sale_sofia.data.job_model import FINISHED_STATES, Job, JobState, UnknownJob
-from sale_sofia.data.schema import jobs
 
 __all__ = [
     "Job",

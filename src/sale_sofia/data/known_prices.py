@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, select
 
-from sale_sofia.data.schema import listings
+from sale_sofia.data.listing_schema import listings
 
 
 class KnownPrice(NamedTuple):

@@ -13,8 +13,8 @@ from sqlalchemy import Connection, RowMapping, Table, bindparam, delete, insert,
 from sale_sofia.config.history import HistoryRules
 from sale_sofia.data.history_schema import market_events, scrape_history
 from sale_sofia.data.listing_rows import STORED_FIELDS, content_hash
+from sale_sofia.data.listing_schema import listing_changes, listings, price_points
 from sale_sofia.data.market import REUSED, WITHDRAWN, event
-from sale_sofia.data.schema import listing_changes, listings, price_points
 from sale_sofia.data.sightings import Key, Row, Sighting, change_rows, listing_key, price_rows, visit_row
 from sale_sofia.data.timeline import Generation, Seen, fold, revisit_at, said_otherwise
 

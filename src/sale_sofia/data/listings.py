@@ -13,9 +13,9 @@ from sale_sofia.config.history import HistoryRules
 from sale_sofia.data.history_schema import scrape_history
 from sale_sofia.data.late_sightings import save_late, withdrawn_adverts
 from sale_sofia.data.listing_rows import STORED_FIELDS, VOLATILE_FIELDS, detect_all_changes, listing_from
+from sale_sofia.data.listing_schema import listing_changes, listings, price_points
 from sale_sofia.data.market import REUSED, SEEN_AGAIN, event, note_events
 from sale_sofia.data.quarantine import close_if_settled, report_odd
-from sale_sofia.data.schema import listing_changes, listings, price_points
 from sale_sofia.data.sightings import (
     Key,
     Row,

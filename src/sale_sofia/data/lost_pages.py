@@ -12,7 +12,7 @@ from sale_sofia.config.history import ROWS_PRUNED_AT_ONCE
 from sale_sofia.config.storage import PAGES_STREAMED_AT_ONCE
 from sale_sofia.data.backup_names import is_page, page_name
 from sale_sofia.data.database import Database
-from sale_sofia.data.schema import pages
+from sale_sofia.data.listing_schema import pages
 
 
 def lost_pages(db: Database, data_dir: Path) -> list[str]:

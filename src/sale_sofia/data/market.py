@@ -7,7 +7,7 @@ from sqlalchemy import Connection, bindparam, insert, update
 
 from sale_sofia.config.history import SECONDS_PER_HOUR
 from sale_sofia.data.history_schema import market_events
-from sale_sofia.data.schema import listings
+from sale_sofia.data.listing_schema import listings
 
 Row = dict[str, Any]
 EventKind = Literal["gone", "back"]

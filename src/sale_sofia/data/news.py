@@ -12,8 +12,8 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, Select, case, func, or_, select, update
 
 from sale_sofia.data.history_schema import scrape_history
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.property_schema import listing_sources
-from sale_sofia.data.schema import listings
 
 IS_TOLD: Final[ColumnElement[bool]] = listings.c.held_by.is_(None)
 NEW_AT: Final[ColumnElement[float | None]] = case(

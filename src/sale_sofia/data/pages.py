@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from sqlalchemy import Connection, Select, and_, exists, insert, or_, select
 
 from sale_sofia.config.storage import PAGES_STREAMED_AT_ONCE
-from sale_sofia.data.schema import pages
+from sale_sofia.data.listing_schema import pages
 
 PageKind = Literal["listing", "search"]
 

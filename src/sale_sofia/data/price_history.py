@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, RowMapping, or_, select
 
+from sale_sofia.data.listing_schema import listings, price_points
 from sale_sofia.data.market import WITHDRAWN, days_on_market
 from sale_sofia.data.price_meaning import price_per_sqm
-from sale_sofia.data.schema import listings, price_points
 
 
 @dataclass(frozen=True, slots=True)

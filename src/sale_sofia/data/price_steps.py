@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
+from sale_sofia.data.listing_schema import price_points
 from sale_sofia.data.properties_state import portions
-from sale_sofia.data.schema import price_points
 
 
 class PriceStep(NamedTuple):

@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Select, bindparam, func, insert, select, update
 
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.properties_state import insert_all, portions, remove
 from sale_sofia.data.property_schema import listing_sources, match_decisions, properties
-from sale_sofia.data.schema import listings
 
 Pair = tuple[int, int]
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Table, bindparam, delete, insert, or_, select, update
 
 from sale_sofia.config.matching import ROWS_AT_ONCE, SAVED_AT_ONCE
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.property_schema import match_fingerprints, match_links, match_state
-from sale_sofia.data.schema import listings
 
 Row = Mapping[Any, Any]
 _ONLY_ROW = 1

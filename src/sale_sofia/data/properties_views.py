@@ -4,9 +4,9 @@ from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, case, func, select
 
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.match_doubts import read_doubts
 from sale_sofia.data.property_schema import listing_sources, match_decisions, match_links
-from sale_sofia.data.schema import listings
 
 Order = Literal["newest", "cheapest", "adverts", "discrepancy"]
 

@@ -14,7 +14,8 @@ from sqlalchemy import (
     Text,
 )
 
-from sale_sofia.data.schema import Id, listings, metadata
+from sale_sofia.data.listing_schema import listings
+from sale_sofia.data.schema import Id, metadata
 
 # Every id a property ever had. It is the id of the property's oldest advert; where that advert is in another
 # property now, `merged_into` says in which.

@@ -7,10 +7,11 @@ from functools import partial
 from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, or_, select
 
 from sale_sofia.config.history import ROWS_PRUNED_AT_ONCE
+from sale_sofia.data.crawl_schema import frontier, frontier_pruned, jobs
 from sale_sofia.data.database import Database
 from sale_sofia.data.drift_schema import drift_runs
 from sale_sofia.data.history_schema import scrape_history, searches, shown_adverts
-from sale_sofia.data.schema import frontier, frontier_pruned, jobs, pages
+from sale_sofia.data.listing_schema import pages
 from sale_sofia.data.upserts import insert_into
 
 Ids = tuple[int, int]

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, select
 
 from sale_sofia.data.incidents import IncidentKind, Trouble, close_incident, open_incident
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.price_meaning import another_meaning
-from sale_sofia.data.schema import listings
 from sale_sofia.data.sightings import Sighting, Stored
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, select, update
 
 from sale_sofia.config.monitoring import METRICS_WRITERS_MAX
-from sale_sofia.data.schema import run_metrics
+from sale_sofia.data.telemetry_schema import run_metrics
 from sale_sofia.data.upserts import insert_into
 
 Counters = dict[str, Any]

@@ -10,9 +10,9 @@ from sqlalchemy import Connection, RowMapping, Table, case, delete, func, select
 from sale_sofia.config.insights import ADVERTS_AT_ONCE
 from sale_sofia.data.description_schema import description_reads
 from sale_sofia.data.insight_schema import score_yardsticks, scored_flats, scores
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.properties_state import portions
 from sale_sofia.data.property_schema import listing_sources
-from sale_sofia.data.schema import listings
 from sale_sofia.data.upserts import replace_in
 
 Row = Mapping[str, Any]

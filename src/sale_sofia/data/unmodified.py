@@ -7,8 +7,8 @@ from sqlalchemy import Connection, bindparam, insert, or_, select, update
 
 from sale_sofia.config.history import HistoryRules
 from sale_sofia.data.history_schema import scrape_history
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.market import SEEN_AGAIN, event, note_events
-from sale_sofia.data.schema import listings
 from sale_sofia.data.sightings import STILL, is_back, listing_key, visited
 
 _UPDATE = update(listings).where(listings.c.id == bindparam("of_id"))

@@ -10,11 +10,11 @@ from sqlalchemy import Connection, Select, Text, cast, literal, select
 
 from sale_sofia.config.insights import ADVERTS_AT_ONCE
 from sale_sofia.data.description_schema import description_reads
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.news import NEW_AT
 from sale_sofia.data.properties import UnknownProperty
 from sale_sofia.data.properties_state import portions
 from sale_sofia.data.property_schema import listing_sources
-from sale_sofia.data.schema import listings
 from sale_sofia.insights.flat_merging import NO_LIST, AdvertRow, decoded_list, decoded_set, merge_flat
 from sale_sofia.insights.flats import Flat
 from sale_sofia.properties.merger import MERGED

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, Row, Select, or_, select
 
 from sale_sofia.config.market import EVENTS_AT_ONCE
 from sale_sofia.data.history_schema import market_events
+from sale_sofia.data.listing_schema import listings, price_points
 from sale_sofia.data.market import WITHDRAWN
-from sale_sofia.data.schema import listings, price_points
 from sale_sofia.insights.sparing import sparing
 
 

@@ -11,9 +11,9 @@ from sqlalchemy import Connection, select
 from sale_sofia.config.history import SECONDS_PER_HOUR
 from sale_sofia.data.evaluations import statuses
 from sale_sofia.data.insight_schema import scored_flats, scores
+from sale_sofia.data.listing_schema import listings, price_points
 from sale_sofia.data.price_steps import PriceStep, price_steps
 from sale_sofia.data.properties_state import portions
-from sale_sofia.data.schema import listings, price_points
 from sale_sofia.insights.flats import Flat
 from sale_sofia.insights.judging import State
 from sale_sofia.insights.searching import SearchQuery

@@ -11,8 +11,8 @@ from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
 from sale_sofia.config.searching import MANY_ROOMS
 from sale_sofia.data.evaluation_ids import with_current
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.news import NEW_AT
-from sale_sofia.data.schema import listings
 from sale_sofia.insights.searching import SearchQuery
 from sale_sofia.insights.searching_around import SECONDS_PER_DAY
 

@@ -8,8 +8,8 @@ from typing import Final, Literal, get_args
 from sqlalchemy import Connection, select
 
 from sale_sofia.data.history_schema import market_events
+from sale_sofia.data.listing_schema import price_points
 from sale_sofia.data.price_steps import PriceStep, price_steps
-from sale_sofia.data.schema import price_points
 from sale_sofia.insights.flats import Advert, Flat
 
 NewsKind = Literal["new", "cut", "rise", "back", "gone"]

@@ -7,8 +7,8 @@ from statistics import median
 from sqlalchemy import Connection, select
 
 from sale_sofia.config.monitoring import COMPARED_JOBS, COMPARED_RUNS
+from sale_sofia.data.crawl_schema import jobs
 from sale_sofia.data.jobs import JobState
-from sale_sofia.data.schema import jobs
 from sale_sofia.monitoring.run_facts import PageCounts, RunFacts, count_pages
 
 

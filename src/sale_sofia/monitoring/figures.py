@@ -6,9 +6,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, select
 
+from sale_sofia.data.crawl_schema import frontier, jobs
 from sale_sofia.data.history_schema import sweeps
 from sale_sofia.data.job_model import FINISHED_STATES
-from sale_sofia.data.schema import frontier, incidents, jobs, listings
+from sale_sofia.data.listing_schema import listings
+from sale_sofia.data.telemetry_schema import incidents
 
 Counts = Mapping[tuple[str, ...], int]
 """A domain and a word of few, and how many there are of it."""

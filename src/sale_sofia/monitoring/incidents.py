@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, exists, func, select
 
 from sale_sofia.config.settings import Settings
+from sale_sofia.data.crawl_schema import frontier, jobs
 from sale_sofia.data.incidents import Incident, IncidentKind, Trouble, close_incident, open_incident
 from sale_sofia.data.job_model import FINISHED_STATES
 from sale_sofia.data.jobs import JobState
-from sale_sofia.data.schema import frontier, jobs, run_metrics
+from sale_sofia.data.telemetry_schema import run_metrics
 from sale_sofia.monitoring.comparison import Comparison, compare
 from sale_sofia.monitoring.health import END_FINDINGS, collapse_sentence, has_collapsed
 from sale_sofia.monitoring.run_facts import RunFacts, read_run

@@ -9,10 +9,11 @@ from sqlalchemy import ColumnElement, Connection, Table, Text, and_, case, cast,
 
 from sale_sofia.config.monitoring import HEALTH_RUNS
 from sale_sofia.config.settings import Settings
+from sale_sofia.data.crawl_schema import frontier, frontier_pruned, jobs
 from sale_sofia.data.history_schema import sweeps
 from sale_sofia.data.incidents import IncidentKind, open_incidents
 from sale_sofia.data.job_model import FINISHED_STATES
-from sale_sofia.data.schema import frontier, frontier_pruned, jobs, listings
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.monitoring.incidents import unmoved_jobs
 from sale_sofia.monitoring.metrics import DomainMetrics
 from sale_sofia.monitoring.metrics_store import read_metrics

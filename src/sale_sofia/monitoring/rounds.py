@@ -10,10 +10,10 @@ from sqlalchemy import Connection, func, select
 from sale_sofia.config.alerts import OWN_SITE
 from sale_sofia.config.history import SECONDS_PER_HOUR
 from sale_sofia.config.settings import Settings
+from sale_sofia.data.crawl_schema import jobs
 from sale_sofia.data.future_moments import future_sentence
 from sale_sofia.data.incidents import Incident, IncidentKind, Trouble, close_incident, open_incident
 from sale_sofia.data.jobs import JobState, unfinished_jobs
-from sale_sofia.data.schema import jobs
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.monitoring.incidents import open_stuck_jobs, review_run
 from sale_sofia.monitoring.run_facts import read_run

@@ -6,10 +6,10 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select, union_all
 
+from sale_sofia.data.crawl_schema import frontier, frontier_pruned
 from sale_sofia.data.drift import shortfalls
 from sale_sofia.data.jobs import Job, UnknownJob, get_job
 from sale_sofia.data.news import count_held
-from sale_sofia.data.schema import frontier, frontier_pruned
 from sale_sofia.data.sweeps import Sweep, get_sweep
 from sale_sofia.monitoring.metrics import DomainMetrics
 from sale_sofia.monitoring.metrics_store import read_metrics

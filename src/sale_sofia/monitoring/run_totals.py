@@ -8,7 +8,8 @@ from sqlalchemy import Connection, Row, select
 
 from sale_sofia.config.metrics import SETTLED_SECONDS
 from sale_sofia.config.monitoring import STREAMED_ROWS
-from sale_sofia.data.schema import jobs, run_metrics
+from sale_sofia.data.crawl_schema import jobs
+from sale_sofia.data.telemetry_schema import run_metrics
 from sale_sofia.monitoring.metrics import DomainMetrics
 
 

@@ -10,9 +10,9 @@ from sqlalchemy import Connection, select
 
 from sale_sofia.config.monitoring import COMPARED_RUNS, LONG_COMPARED_RUNS
 from sale_sofia.config.settings import Settings
+from sale_sofia.data.crawl_schema import jobs
 from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import open_incidents
-from sale_sofia.data.schema import jobs
 from sale_sofia.monitoring.comparison import beside, earlier_runs
 from sale_sofia.monitoring.health import HealthState, judge, worst
 from sale_sofia.monitoring.incidents import review_run

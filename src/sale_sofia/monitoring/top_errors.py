@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from sale_sofia.config.monitoring import EXAMPLE_TEXT_MAX, STREAMED_ROWS, TOP_ERRORS
-from sale_sofia.data.schema import frontier
+from sale_sofia.data.crawl_schema import frontier
 from sale_sofia.resilience.error_log import Line
 
 

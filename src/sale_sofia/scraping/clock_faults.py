@@ -14,7 +14,7 @@ from sqlalchemy import Connection, case, func, select, update
 from sale_sofia.config.doctor import CLOCK_FAULT_SECONDS
 from sale_sofia.config.resilience import RESET_JITTER, RESET_TIMEOUT_MAX_SECONDS, RETRY_AFTER_MAX_SECONDS
 from sale_sofia.config.settings import Settings, get_settings
-from sale_sofia.data.schema import frontier, jobs
+from sale_sofia.data.crawl_schema import frontier, jobs
 
 log: Final = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ from sqlalchemy import Connection, select
 
 from sale_sofia.config.settings import Settings
 from sale_sofia.config.site_config import SiteConfig
+from sale_sofia.data.crawl_schema import jobs
 from sale_sofia.data.history_schema import sweeps
-from sale_sofia.data.schema import jobs
 from sale_sofia.scraping import frontier
 
 _SECONDS_PER_MINUTE = 60

@@ -33,7 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from sale_sofia.config.parallel import SUSPECT_DEATHS
-from sale_sofia.data.schema import frontier, frontier_pruned, jobs
+from sale_sofia.data.crawl_schema import frontier, frontier_pruned, jobs
 from sale_sofia.data.upserts import insert_into
 from sale_sofia.scraping.urls import Target
 

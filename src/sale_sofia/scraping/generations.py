@@ -6,9 +6,9 @@ from enum import Enum, auto
 from sqlalchemy import Connection, and_, or_, update
 
 from sale_sofia.config.parallel import DISPATCH_GRACE_SECONDS, MOST_DEATHS
+from sale_sofia.data.crawl_schema import jobs
 from sale_sofia.data.job_model import CELERY
 from sale_sofia.data.jobs import Job, JobState, set_job_state
-from sale_sofia.data.schema import jobs
 from sale_sofia.scraping import frontier, leases
 from sale_sofia.scraping.clock_faults import bring_back
 from sale_sofia.scraping.jobs import end_job, known_job

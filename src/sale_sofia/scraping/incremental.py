@@ -10,7 +10,7 @@ from sale_sofia.config.history import CARDS_AT_ONCE
 from sale_sofia.config.monitoring import DRIFT_SAMPLE_SHARE
 from sale_sofia.config.settings import get_settings
 from sale_sofia.data.cards import Scope, SeenCard, see_cards
-from sale_sofia.data.schema import frontier as rows
+from sale_sofia.data.crawl_schema import frontier as rows
 from sale_sofia.data.sweeps import scope_of
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.outcomes import Found

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection, func, select
 
 from sale_sofia.config.settings import get_settings
+from sale_sofia.data.crawl_schema import frontier as rows
 from sale_sofia.data.drift import shortfalls
 from sale_sofia.data.jobs import (
     Job,
@@ -21,7 +22,6 @@ from sale_sofia.data.jobs import (
 )
 from sale_sofia.data.news import count_held
 from sale_sofia.data.quarantine import close_if_settled
-from sale_sofia.data.schema import frontier as rows
 from sale_sofia.data.searches import Ended, searches_of
 from sale_sofia.data.sweeps import begin_sweep, get_sweep
 from sale_sofia.monitoring.drift import review_drift

@@ -2,7 +2,7 @@
 
 from sqlalchemy import ColumnElement, Connection, case, select, true, update
 
-from sale_sofia.data.schema import frontier
+from sale_sofia.data.crawl_schema import frontier
 
 
 def release(connection: Connection, job_id: str, owner: str) -> None:

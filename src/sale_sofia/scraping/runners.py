@@ -12,9 +12,9 @@ import socket
 from sqlalchemy import Connection, update
 
 from sale_sofia.config.parallel import DISPATCH_GRACE_SECONDS
+from sale_sofia.data.crawl_schema import jobs
 from sale_sofia.data.job_model import CELERY, Job
 from sale_sofia.data.jobs import unfinished_jobs
-from sale_sofia.data.schema import jobs
 from sale_sofia.scraping import frontier, leases
 from sale_sofia.scraping.clock_faults import bring_back
 from sale_sofia.scraping.errors import SiteBusy

@@ -16,8 +16,8 @@ from sale_sofia.config.schedule import (
 )
 from sale_sofia.config.settings import Settings
 from sale_sofia.config.site_config import start_urls_of
+from sale_sofia.data.crawl_schema import schedule_slots
 from sale_sofia.data.database import Database
-from sale_sofia.data.schema import schedule_slots
 from sale_sofia.data.upserts import insert_into
 from sale_sofia.scraping.errors import SiteBusy
 from sale_sofia.scraping.planning import JobPlan, plan_for_workers

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
+from sale_sofia.data.crawl_schema import jobs
 from sale_sofia.data.jobs import Job
-from sale_sofia.data.schema import jobs, listings
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.jobs import known_job
 

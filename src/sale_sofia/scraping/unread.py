@@ -11,9 +11,9 @@ from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, lite
 
 from sale_sofia.config.settings import get_settings
 from sale_sofia.data.cards import Scope
+from sale_sofia.data.crawl_schema import frontier as rows
 from sale_sofia.data.history_schema import cards
 from sale_sofia.data.job_model import JobState
-from sale_sofia.data.schema import frontier as rows
 from sale_sofia.data.sightings import listing_key
 from sale_sofia.data.sweeps import scope_of
 from sale_sofia.monitoring.shares import Share

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, update
 
-from sale_sofia.data.schema import listings
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.visits import Visit
 from sale_sofia.listings.page_errors import RemovedListing
 from sale_sofia.scraping.outcomes import Failed, Found, Gone, Later, NotModified, Outcome, Read

@@ -15,13 +15,14 @@ from sale_sofia.alerts.results import Looked
 from sale_sofia.config.alert_file import load_alerts
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.alert_outbox import Entry, due_messages, read_log
+from sale_sofia.data.crawl_schema import jobs
 from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import IncidentKind
 from sale_sofia.data.job_model import CELERY
 from sale_sofia.data.jobs import JobState, create_job, set_job_state
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.news import release_all
 from sale_sofia.data.saved_searches import save_search
-from sale_sofia.data.schema import jobs, listings
 from sale_sofia.properties import overrides
 
 RULES = """

@@ -15,10 +15,11 @@ from ready_files import put_ready_file
 from sale_sofia.data import copying_rows
 from sale_sofia.data.copying import CopyFailed, CopyRefused, copy_database
 from sale_sofia.data.copying_rows import Content, all_tables, batches, content
+from sale_sofia.data.crawl_schema import jobs
 from sale_sofia.data.database import Database
+from sale_sofia.data.listing_schema import listing_changes, listings
 from sale_sofia.data.listings import save_listing
 from sale_sofia.data.migrate import check
-from sale_sofia.data.schema import jobs, listing_changes, listings
 from sale_sofia.listings.model import Listing
 from seeds import SEED
 

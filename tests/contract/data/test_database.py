@@ -9,6 +9,7 @@ from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import IntegrityError
 
 from contract.data.helpers import advert, database, ready_database, rows
+from sale_sofia.data.crawl_schema import jobs
 from sale_sofia.data.database import (
     Database,
     DatabaseBusy,
@@ -18,8 +19,8 @@ from sale_sofia.data.database import (
     retry_on_busy,
 )
 from sale_sofia.data.jobs import add_job_counts, create_job, get_job
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.listings import save_listing
-from sale_sofia.data.schema import jobs, listings
 
 
 def add_job(connection: Connection, job_id: str = "j") -> None:

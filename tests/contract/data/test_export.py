@@ -15,8 +15,8 @@ from contract.data.strategies import moments
 from sale_sofia.config.history import HistoryRules
 from sale_sofia.data.database import Database, DatabaseMissing
 from sale_sofia.data.export import export_listings
+from sale_sofia.data.listing_schema import listing_changes, listings, price_points
 from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.schema import listing_changes, listings, price_points
 from sale_sofia.listings.model import Listing
 from sale_sofia.listings.text import without_controls
 from tables import each_row

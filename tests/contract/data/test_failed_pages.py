@@ -6,9 +6,10 @@ from pathlib import Path
 from sqlalchemy import Connection, insert, select
 
 from app_runs import store
+from sale_sofia.data.crawl_schema import frontier, jobs
 from sale_sofia.data.failed_pages import archived_page, failed_pages
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.pages import PageRecord, record_pages
-from sale_sofia.data.schema import frontier, jobs, listings
 from sale_sofia.fetching.archive import PageArchive
 from sale_sofia.scraping.reparse import reparse_pages
 from sale_sofia.simulator.render import RenderedPage, render_world

@@ -13,12 +13,12 @@ from sale_sofia.data.changes import happenings
 from sale_sofia.data.database import Database
 from sale_sofia.data.history_schema import market_events, scrape_history
 from sale_sofia.data.incidents import IncidentKind, open_incidents
+from sale_sofia.data.listing_schema import listing_changes, listings, price_points
 from sale_sofia.data.listings import Sighting, load_listing, save_listings
 from sale_sofia.data.market import set_gone
 from sale_sofia.data.price_history import price_history
 from sale_sofia.data.price_meaning import another_meaning, point_kind
 from sale_sofia.data.pruning import prune_visits
-from sale_sofia.data.schema import listing_changes, listings, price_points
 from sale_sofia.data.timeline import NOTHING_ODD, Odd, next_interval, revisit_at
 from sale_sofia.data.visits import Visit, record_visits
 from tables import each_row

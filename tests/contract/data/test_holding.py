@@ -20,8 +20,8 @@ from sale_sofia.data.holding import (
 )
 from sale_sofia.data.incidents import IncidentKind, Trouble, close_incident, open_incident, open_incidents
 from sale_sofia.data.jobs import create_job
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.schema import listings
 
 RULES = HistoryRules()
 FLAT: dict[str, Any] = {"deal": "sale", "property_type": "apartment", "area_sqm": 70.0, "floor": 3}

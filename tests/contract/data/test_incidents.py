@@ -14,7 +14,7 @@ from sale_sofia.data.incidents import (
     open_incident,
     open_incidents,
 )
-from sale_sofia.data.schema import incidents
+from sale_sofia.data.telemetry_schema import incidents
 from unit.monitoring.monitoring_workers import make_run, open_many
 
 EMPTY = IncidentKind.EMPTY_JOB

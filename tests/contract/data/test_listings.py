@@ -15,6 +15,7 @@ from sale_sofia.config.history import HistoryRules
 from sale_sofia.data.database import Database
 from sale_sofia.data.history_schema import market_events, scrape_history
 from sale_sofia.data.listing_rows import content_hash, listing_fields
+from sale_sofia.data.listing_schema import listing_changes, listings, price_points
 from sale_sofia.data.listings import (
     SaveResult,
     Sighting,
@@ -23,7 +24,6 @@ from sale_sofia.data.listings import (
     save_listing,
     save_listings,
 )
-from sale_sofia.data.schema import listing_changes, listings, price_points
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.model import Listing
 

@@ -11,6 +11,7 @@ from sale_sofia.data.cards import Scope, SeenCard, mark_opened, see_cards
 from sale_sofia.data.changes import happenings
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import create_job
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.news import (
     count_held,
@@ -21,7 +22,6 @@ from sale_sofia.data.news import (
     release_read,
 )
 from sale_sofia.data.property_schema import listing_sources, properties
-from sale_sofia.data.schema import listings
 from sale_sofia.data.sweeps import begin_sweep, scope_of
 from sale_sofia.data.unmodified import validators
 from sale_sofia.insights.flat_rows import read_flats

@@ -12,9 +12,9 @@ from contract.data.helpers import advert, at_once, ready_database, rows
 from contract.data.workers import hold_lock, initialize, moment_of, price_of, save_many, save_until_killed
 from new_processes import FORKED
 from sale_sofia.data.database import DatabaseBusy
+from sale_sofia.data.listing_schema import listing_changes, listings, price_points
 from sale_sofia.data.listings import save_listing
 from sale_sofia.data.migrate import HEAD, check
-from sale_sofia.data.schema import listing_changes, listings, price_points
 
 
 @pytest.mark.slow

@@ -12,8 +12,8 @@ from contract.data.helpers import ready_database
 from sale_sofia.data.cards import SeenCard, card_hash, mark_opened, see_cards
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import create_job
+from sale_sofia.data.listing_schema import listings, price_points
 from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.schema import listings, price_points
 from sale_sofia.data.sweeps import begin_sweep, scope_of
 from sale_sofia.listings.model import Listing
 from shared import SHARED

@@ -12,7 +12,7 @@ from sale_sofia.data.jobs import create_job, get_job
 from sale_sofia.data.migrate import HEAD, check, current_revision, initialize_database
 from sale_sofia.data.migrations import runner
 from sale_sofia.data.run_metrics import Counters, MetricsDelta, add_deltas, read_run_metrics
-from sale_sofia.data.schema import run_metrics
+from sale_sofia.data.telemetry_schema import run_metrics
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from sale_sofia.config.settings import Settings
 from sale_sofia.data.changed_adverts import changed_adverts, look
 from sale_sofia.data.data_version import DataVersion
 from sale_sofia.data.database import Database
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.market import set_gone
 from sale_sofia.data.news import release_all
 from sale_sofia.data.price_steps import PriceStep, previous_price
-from sale_sofia.data.schema import listings
 from sale_sofia.data.visitors import all_put_off, put_off, seen_all, take_up, visit
 from sale_sofia.insights import flat_book
 from sale_sofia.insights.flat_book import FlatBook

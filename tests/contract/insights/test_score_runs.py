@@ -16,9 +16,9 @@ from sale_sofia.data import scores as store
 from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import IncidentKind, open_incidents
 from sale_sofia.data.insight_schema import score_yardsticks, scored_flats, scores
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.properties import Source, save_sources
-from sale_sofia.data.schema import listings
 from sale_sofia.data.scores import ranked
 from sale_sofia.insights import score_runs
 from sale_sofia.insights.after_crawl import score_new

@@ -11,8 +11,8 @@ from sale_sofia.data.database import Database
 from sale_sofia.data.history_schema import scopes, sweeps
 from sale_sofia.data.incidents import IncidentKind, Trouble, close_incident, open_incident
 from sale_sofia.data.jobs import JobState
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.listings import save_listing
-from sale_sofia.data.schema import listings
 from sale_sofia.monitoring.families import figure_families, run_families, stored_families
 from sale_sofia.monitoring.figures import Stored, read_figures, read_stored
 from sale_sofia.monitoring.metrics import MetricsCollector

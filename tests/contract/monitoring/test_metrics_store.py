@@ -9,7 +9,7 @@ from sqlalchemy import select, text
 from contract.data.helpers import at_once, database
 from sale_sofia.config.monitoring import METRICS_FLUSH_SECONDS, METRICS_WRITERS_MAX
 from sale_sofia.data.database import Database, DatabaseBusy
-from sale_sofia.data.schema import run_metrics
+from sale_sofia.data.telemetry_schema import run_metrics
 from sale_sofia.monitoring.metrics import DomainMetrics, MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher, read_metrics
 from unit.monitoring.monitoring_workers import PAGES, count_pages, flush_many, make_run

@@ -8,9 +8,9 @@ from sqlalchemy import select
 
 from contract.data.helpers import database
 from sale_sofia.data.cards import SeenCard
+from sale_sofia.data.crawl_schema import frontier as rows
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import create_job
-from sale_sofia.data.schema import frontier as rows
 from sale_sofia.data.searches import Ended, Search, searches_of
 from sale_sofia.scraping import frontier
 from sale_sofia.scraping.frontier import Claim

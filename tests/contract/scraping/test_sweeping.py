@@ -9,12 +9,12 @@ import pytest
 from sqlalchemy import select
 
 from sale_sofia.data.cards import SeenCard, card_hash
+from sale_sofia.data.crawl_schema import frontier as rows
 from sale_sofia.data.database import Database
 from sale_sofia.data.history_schema import market_events
 from sale_sofia.data.incidents import IncidentKind, Trouble, open_incident, open_incidents
 from sale_sofia.data.jobs import JobState
-from sale_sofia.data.schema import frontier as rows
-from sale_sofia.data.schema import listings
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.sweeps import Sweep, list_sweeps
 from sale_sofia.listings.model import Listing
 from sale_sofia.scraping import frontier

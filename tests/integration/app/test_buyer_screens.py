@@ -16,11 +16,11 @@ from sale_sofia.app.photos import DRAWING
 from sale_sofia.config.settings import Settings
 from sale_sofia.data.evaluations import evaluation_of
 from sale_sofia.data.history_schema import market_events
+from sale_sofia.data.listing_schema import listings, price_points
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.notes import notes_of
 from sale_sofia.data.property_schema import listing_sources
 from sale_sofia.data.saved_searches import list_searches
-from sale_sofia.data.schema import listings, price_points
 from sale_sofia.data.viewings import viewings_of
 from sale_sofia.insights.flat_rows import read_flats
 from sale_sofia.insights.searching import SearchQuery

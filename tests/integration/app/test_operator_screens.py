@@ -11,11 +11,12 @@ from sqlalchemy import delete, func, insert, select, update
 from app_runs import open_screen, put_adverts, spaced, store, table, words
 from sale_sofia.app import formatting as shown
 from sale_sofia.config.settings import Settings, load_settings
+from sale_sofia.data.crawl_schema import frontier, jobs
 from sale_sofia.data.incidents import IncidentKind, Trouble, open_incident
 from sale_sofia.data.job_model import JobState
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.properties_views import review_queue
 from sale_sofia.data.property_schema import listing_sources, match_links
-from sale_sofia.data.schema import frontier, jobs, listings
 from sale_sofia.insights.elsewhere import cheaper_elsewhere
 from sale_sofia.insights.flat_rows import read_flats
 from sale_sofia.insights.market import Cell, read_market

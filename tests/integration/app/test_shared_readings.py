@@ -11,7 +11,7 @@ from app_runs import put_adverts, store
 from sale_sofia.app import market, snapshot
 from sale_sofia.app.warming import warm
 from sale_sofia.config.screens import PROFILES_SCORED
-from sale_sofia.data.schema import listings
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.visitors import visit
 from sale_sofia.insights.market import Cell
 from sale_sofia.insights.profiles import load_profile

@@ -12,9 +12,9 @@ from sqlalchemy import Connection, select
 import market_sql as sql
 from contract.data.helpers import ready_database
 from sale_sofia.config.settings import Settings
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.listings import Sighting, save_listings
 from sale_sofia.data.market import MISSED, set_back, set_gone
-from sale_sofia.data.schema import listings
 from sale_sofia.insights.market import Cell, Market, read_market
 from sale_sofia.insights.market_figures import Week
 from sale_sofia.listings.model import Listing

@@ -8,9 +8,9 @@ from sqlalchemy import insert
 
 from app_runs import put_adverts, store
 from sale_sofia.config.settings import Settings
+from sale_sofia.data.crawl_schema import frontier, jobs
 from sale_sofia.data.history_schema import scopes, sweeps
 from sale_sofia.data.job_model import JobState
-from sale_sofia.data.schema import frontier, jobs
 from sale_sofia.monitoring.portal_health import DataState
 from sale_sofia.monitoring.portal_rows import read_portals, read_runs
 

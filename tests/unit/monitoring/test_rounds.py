@@ -7,10 +7,10 @@ import pytest
 
 from contract.data.helpers import ready_database
 from sale_sofia.config.settings import Settings
+from sale_sofia.data.crawl_schema import jobs
 from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import open_incidents
 from sale_sofia.data.jobs import JobState, create_job, set_job_state
-from sale_sofia.data.schema import jobs
 from sale_sofia.monitoring.metrics import MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher
 from sale_sofia.monitoring.rounds import free_mb, look_round

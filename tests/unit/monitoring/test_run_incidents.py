@@ -5,10 +5,10 @@ from sqlalchemy import update
 
 from contract.data.helpers import database
 from sale_sofia.config.settings import Settings
+from sale_sofia.data.crawl_schema import frontier
 from sale_sofia.data.database import Database
 from sale_sofia.data.incidents import IncidentKind, open_incidents
 from sale_sofia.data.jobs import JobState
-from sale_sofia.data.schema import frontier
 from sale_sofia.monitoring.incidents import open_stuck_jobs, review_run
 from sale_sofia.monitoring.metrics import MetricsCollector
 from sale_sofia.monitoring.metrics_store import MetricsFlusher

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from property_worlds import OWN_WORDS, advert, ids_of, new_matching, parts, save
 from sale_sofia.config.settings import Settings
-from sale_sofia.data.schema import listing_changes, listings
+from sale_sofia.data.listing_schema import listing_changes, listings
 from sale_sofia.properties.agencies import Agency, list_agencies
 from sale_sofia.properties.privacy import forget_private_phones
 from sale_sofia.properties.runs import PropertyMatching

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from sale_sofia.config.settings import Settings, get_settings
+from sale_sofia.data.crawl_schema import frontier, jobs
 from sale_sofia.data.database import Database
-from sale_sofia.data.schema import frontier, jobs
 from sale_sofia.scraping import generations
 from sale_sofia.scraping.clock_faults import bring_back, longest_wait
 from sale_sofia.scraping.generations import Next

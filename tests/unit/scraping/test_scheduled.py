@@ -9,9 +9,9 @@ from sqlalchemy import select
 
 from sale_sofia.config.settings import Settings, load_settings
 from sale_sofia.config.site_config import load_start_urls
+from sale_sofia.data.crawl_schema import schedule_slots
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import get_job
-from sale_sofia.data.schema import schedule_slots
 from sale_sofia.scraping.locks import site_lock
 from sale_sofia.scraping.scheduled import jobs_of_turns
 

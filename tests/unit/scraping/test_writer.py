@@ -7,11 +7,11 @@ from sqlalchemy import Connection, select
 
 from contract.data.helpers import url_of
 from sale_sofia.data.cards import SeenCard
+from sale_sofia.data.crawl_schema import frontier as rows
 from sale_sofia.data.database import Database
 from sale_sofia.data.jobs import get_job
+from sale_sofia.data.listing_schema import listings
 from sale_sofia.data.pages import latest_pages
-from sale_sofia.data.schema import frontier as rows
-from sale_sofia.data.schema import listings
 from sale_sofia.listings.model import Listing
 from sale_sofia.scraping import frontier, leases
 from sale_sofia.scraping.frontier import Claim
