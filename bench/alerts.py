@@ -23,11 +23,11 @@ from alert_runs import children, kill_while_sending, send_all, settled, start_ru
 from alert_servers import AlertServers, alert_servers
 from alert_world import DAY, AlertWorld
 from sale_sofia.alerts.looking import Looking
-from sale_sofia.config.alert_file import load_alerts
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.alert_outbox import read_log
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.scraping.store import open_database
+from sale_sofia.alerts.outbox import read_log
+from sale_sofia.alerts.rules import load_alerts
+from sale_sofia.installation import open_database
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.migrate import initialize_database
 
 ANSWER_SECONDS = 0.3
 SEND_SECONDS = "30"

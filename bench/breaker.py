@@ -25,7 +25,7 @@ from breaker_outage import HEAD, Outage, shown
 from breaker_portal import Portal, portal
 from breaker_worker import Errand, run
 from limiter_team import heard
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.operations.services.redis import RedisServer
 
 PROCESSES = 8
 UP_SECONDS = 1.5

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 import pybreaker
 
-from sale_sofia.resilience.circuit import CircuitState
-from sale_sofia.resilience.circuit_breaker import CircuitBreaker, MemoryCircuitBreaker
-from sale_sofia.resilience.policy import BreakerRules
-from sale_sofia.resilience.redis_circuit_breaker import RedisCircuitBreaker
-from sale_sofia.resilience.redis_client import connect
+from sale_sofia.crawl.resilience.breaker import CircuitBreaker, CircuitState, MemoryCircuitBreaker
+from sale_sofia.crawl.resilience.policy import BreakerRules
+from sale_sofia.crawl.resilience.redis_parts import RedisCircuitBreaker
+from sale_sofia.crawl.resilience.scripts import connect
 
 FAIL_MAX, QUOTA = 5, 2
 """As shipped: failures in a row that open a circuit, and probes at once while it is half open."""

@@ -17,9 +17,9 @@ from command_server import COMMAND
 from host_clocks import HostClock
 from parallel_crawls import running_in
 from parallel_world import children
-from sale_sofia.config.services import RUN_FOLDER
-from sale_sofia.services.child_record import read_child
-from sale_sofia.services.redis_record import read_record
+from sale_sofia.operations.services.processes import read_child
+from sale_sofia.operations.services.redis import read_record
+from sale_sofia.operations.settings import RUN_FOLDER
 
 PATIENCE_SECONDS = 90.0
 """For a process that should be there, and for `up` to leave when it is told to."""

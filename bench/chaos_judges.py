@@ -18,10 +18,10 @@ from chaos_world import HOPS, LEASE_SECONDS, PROCESSES, World
 from crawls import Row, differences, stored_at, truth
 from parallel_world import OUR_KEYS, doubled
 from postgres_servers import PostgresServer
-from sale_sofia.config.site_config import load_site_config
-from sale_sofia.data.crawl_schema import frontier, jobs
-from sale_sofia.scraping.redis_keys import result_url
-from sale_sofia.services.redis_client import connect
+from sale_sofia.crawl.runners.messages import result_url
+from sale_sofia.crawl.tables import frontier, jobs
+from sale_sofia.operations.services.redis import connect
+from sale_sofia.websites.site_file import load_site_config
 from windows import excess, fullest
 
 BURIAL_SECONDS = 10.0

@@ -22,20 +22,19 @@ from host_clocks import HostClock
 from parallel_guard import guarded
 from parallel_world import surroundings
 from postgres_servers import PostgresServer
-from sale_sofia.config.settings import Settings, load_settings
-from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.scraping.dispatching import send_jobs
-from sale_sofia.scraping.jobs import known_job
-from sale_sofia.scraping.planning import JobPlan, plan_for_workers
-from sale_sofia.scraping.progress import Progress, read_progress
-from sale_sofia.scraping.store import open_database
-from sale_sofia.services.redis_client import connect
-from sale_sofia.services.redis_server import RedisServer
-from sale_sofia.simulator.portal_options import PortalOptions
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.crawl.frontier.jobs import known_job
+from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
+from sale_sofia.crawl.runners.dispatching import send_jobs
+from sale_sofia.crawl.runners.progress import Progress, read_progress
+from sale_sofia.installation import open_database
+from sale_sofia.operations.services.redis import RedisServer, connect
+from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.answers import PortalOptions
+from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 HOPS = {"imot.bg": 4, "bazar.bg": 2}
 """The portals, and how often each leads on before the page of an advert comes."""

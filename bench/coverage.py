@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import measure
 from large_portals import BASE_URL, large_portal
-from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
 from swept_portals import SearchSweep
 
 SEEN = 0.98

@@ -14,10 +14,10 @@ from typing import Any
 
 import crawler
 import peers
-from sale_sofia.config.settings import DATABASE_FILE
-from sale_sofia.simulator.portal_options import PortalOptions
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.settings.model import DATABASE_FILE
+from sale_sofia_simulator.answers import PortalOptions
+from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 HERE = Path(__file__).parent
 SITE = "imot.bg"

@@ -30,10 +30,10 @@ import dashboard_world
 import measure
 from browser_pages import PAGES, Window, chromium, window
 from dashboards import commanded_dashboard
-from sale_sofia.config.screens import MAP_POINTS
-from sale_sofia.config.settings import DATABASE_FILE
-from sale_sofia.data.database import Database
-from sale_sofia.services.dashboard_server import free_port
+from sale_sofia.app.settings import MAP_POINTS
+from sale_sofia.operations.services.dashboard import free_port
+from sale_sofia.settings.model import DATABASE_FILE
+from sale_sofia.storage.database import Database
 
 ROUNDS = 5
 GOAL = {"page_seconds": 3.0, "filter_seconds": 1.0, "map_points": MAP_POINTS}

@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, literal, select, update
 
 import scoring_world
-from sale_sofia.data.database import Database
-from sale_sofia.data.listing_schema import listings, price_points
+from sale_sofia.history.tables import listings, price_points
 from sale_sofia.listings.places import neighbourhoods
+from sale_sofia.storage.database import Database
 
 DAY = 86_400.0
 PLACED = 4

@@ -17,8 +17,8 @@ from typing import Any
 
 import measure
 from descriptions_keywords import read_by_keywords
-from sale_sofia.llm.dictionary import read_description
-from sale_sofia.llm.rules import load_rules
+from sale_sofia.descriptions.dictionary import read_description
+from sale_sofia.descriptions.rulebook import load_rules
 
 GOAL_MS = 3.0
 BARS = {"precision": 0.97, "recall": 0.93, "area": 0.995, "floor": 0.995, "rooms": 0.96}

@@ -1,10 +1,10 @@
 """The alarm for changed pages, in the long form: thirty quiet days of every portal, then every change.
 
 Every simulated portal is crawled over HTTP day after day, as usual (only what may be new is opened), with the
-churn of its days: nothing may be raised. Then each change of `simulator/layouts.py` is served, each on the
-store as it was, to a usual crawl: how many are found in the first run after them, whether a value is stored
-that is neither true nor was believed before, whether an advert is gone because of it. The goal: no false
-alarm, every change found, nothing wrong, nothing gone.
+churn of its days: nothing may be raised. Then each change of `src/sale_sofia_simulator/faults.py` is served,
+each on the store as it was, to a usual crawl: how many are found in the first run after them, whether a value
+is stored that is neither true nor was believed before, whether an advert is gone because of it. The goal: no
+false alarm, every change found, nothing wrong, nothing gone.
 """
 
 import sys
@@ -17,9 +17,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import drift_days
 import measure
 from drift_days import DriftDays
-from sale_sofia.data.drift import last_run
-from sale_sofia.simulator.layouts import LAYOUTS
-from sale_sofia.simulator.origin import REAL
+from sale_sofia.history.drift.store import last_run
+from sale_sofia_simulator.faults import LAYOUTS
+from sale_sofia_simulator.truth import REAL
 
 ADVERTS = 300
 QUICK_ADVERTS = 60

@@ -25,10 +25,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import measure
 from fuzzing import PIECES, parse_any, read_any, seeds, spoiled
 from hostile_readers import all_site_trials, own_pattern_trials, reader_trials
-from sale_sofia.config.monitoring import GROWTH_SIZES
 from sale_sofia.listings.page import Page
 from sale_sofia.listings.parsers import PARSERS
-from sale_sofia.monitoring.growth import growths
+from sale_sofia.operations.hostile import growths
+from sale_sofia.telemetry.settings import GROWTH_SIZES
 from sale_sofia.websites.registry import AVAILABLE_SITES
 
 SLOW_SECONDS = 2.0

@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from crawls import truth
 from passing_days import PassingDays, passing_days
-from sale_sofia.data.listing_schema import listings
+from sale_sofia.history.tables import listings
 
 SITE = "imot.bg"
 SEED = 21

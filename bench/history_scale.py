@@ -13,12 +13,12 @@ from typing import Any
 
 from sqlalchemy import select
 
-from sale_sofia.data.changes import happenings
-from sale_sofia.data.database import Database
-from sale_sofia.data.listing_rows import STORED_FIELDS
-from sale_sofia.data.listing_schema import listing_changes
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.data.price_history import price_history
+from sale_sofia.history.changes import happenings
+from sale_sofia.history.listing_rows import STORED_FIELDS
+from sale_sofia.history.prices import price_history
+from sale_sofia.history.tables import listing_changes
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
 
 LISTINGS, QUICK_LISTINGS = 1_000_000, 20_000
 CHANGES = 20

@@ -8,10 +8,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from sale_sofia.data.database import Database
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.migrate import initialize_database
+from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.listings.model import Listing
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
 
 PROCESSES = 4
 BATCH = 25

@@ -6,10 +6,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.simulator.days import advance
-from sale_sofia.simulator.world import make_world
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
+from sale_sofia_simulator.world import advance, make_world
 from simulated_days import Days, Mode, stored_changes, stored_events, stored_prices
 
 SEED = 11

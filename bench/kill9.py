@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import crawling
 import measure
 from crawling import World
-from sale_sofia.config.site_config import load_site_config
+from sale_sofia.websites.site_file import load_site_config
 
 CONCURRENCY = 16
 EARLIEST, LATEST = 0.30, 0.50

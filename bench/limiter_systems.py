@@ -13,10 +13,10 @@ from limits.aio.strategies import MovingWindowRateLimiter
 from pyrate_limiter import GCRA, Limiter, Rate, RedisStateStore, StateBucket
 
 from limiter_order import OURS, WARM_UP, Order
-from sale_sofia.resilience.acquire import Reservation
-from sale_sofia.resilience.policy import LimiterRules
-from sale_sofia.resilience.redis_client import connect
-from sale_sofia.resilience.redis_rate_limiter import RedisRateLimiter
+from sale_sofia.crawl.resilience.limiter import Reservation
+from sale_sofia.crawl.resilience.policy import LimiterRules
+from sale_sofia.crawl.resilience.redis_parts import RedisRateLimiter
+from sale_sofia.crawl.resilience.scripts import connect
 
 TakeTurn = Callable[[str], Awaitable[object]]
 """Returns when the caller may go to the domain."""

@@ -12,8 +12,8 @@ from redis import Redis
 
 from limiter_order import Grant, Order, Work
 from limiter_worker import work
-from sale_sofia.resilience.redis_rate_limiter import pace_key
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.crawl.resilience.redis_parts import pace_key
+from sale_sofia.operations.services.redis import RedisServer
 
 SILENCE_SECONDS = 120
 LEAVE_SECONDS = 5

@@ -18,15 +18,13 @@ from numpy.typing import NDArray
 
 import matching_world as world
 import measure
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.database import Database
-from sale_sofia.properties.adverts_file import read_adverts
-from sale_sofia.properties.fingerprint import PropertyFingerprinter
-from sale_sofia.properties.pairs_file import match_file
-from sale_sofia.properties.records import Adverts
-from sale_sofia.properties.runs import PropertyMatching
-from sale_sofia.properties.weights import load_weights
-from sale_sofia.simulator.noise import noisy_adverts
+from sale_sofia.flats.matching.comparison import load_weights
+from sale_sofia.flats.matching.files import match_file, read_adverts
+from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia_simulator.noise import noisy_adverts
 
 SMALL, LARGE, NEW = 100_000, 1_000_000, 5_000
 GOAL_SECONDS, GOAL_MB, GOAL_GROWTH, GOAL_NEW_SECONDS = 180, 3000, 15, 10

@@ -16,14 +16,18 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from sale_sofia.config.matching import AREA_TOLERANCE, PRICE_TOLERANCE
-from sale_sofia.properties.adverts_file import read_adverts
-from sale_sofia.properties.comparison import LEVELS, Comparison
-from sale_sofia.properties.fingerprint import PropertyFingerprinter
-from sale_sofia.properties.joins import expanded
-from sale_sofia.properties.records import Adverts
-from sale_sofia.properties.roundness import ROUND_AREAS, ROUND_PRICES, area_roundness, price_roundness
-from sale_sofia.properties.weights import weights_from
+from sale_sofia.flats.matching.candidates import expanded
+from sale_sofia.flats.matching.comparison import LEVELS, Comparison, weights_from
+from sale_sofia.flats.matching.files import read_adverts
+from sale_sofia.flats.matching.fingerprint import (
+    ROUND_AREAS,
+    ROUND_PRICES,
+    Adverts,
+    PropertyFingerprinter,
+    area_roundness,
+    price_roundness,
+)
+from sale_sofia.flats.settings import AREA_TOLERANCE, PRICE_TOLERANCE
 
 Flags = NDArray[np.bool_]
 FITTED = ("place", "rooms", "area", "price", "floor", "floors", "contact", "text")

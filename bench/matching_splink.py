@@ -9,9 +9,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from splink import DuckDBAPI, Linker, SettingsCreator
 from splink.blocking_rule_library import CustomRule
 
-from sale_sofia.properties.comparison import LEVELS
-from sale_sofia.properties.records import UNKNOWN_FLOOR, Adverts
-from sale_sofia.properties.weights import Weights
+from sale_sofia.flats.matching.comparison import LEVELS, Weights
+from sale_sofia.flats.matching.fingerprint import UNKNOWN_FLOOR, Adverts
 
 ALIKE = (
     "abs(l.price - r.price) <= 0.12 * greatest(l.price, r.price)"

@@ -20,16 +20,16 @@ from sqlalchemy import insert, select
 import measure
 import our_engine
 from crawling import CRAWLER_CORE, DISTINCT, NO_CAP, PORTAL_CORE, SITE, core
-from sale_sofia.data.crawl_schema import jobs
-from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.data.telemetry_schema import run_metrics
-from sale_sofia.scraping.exporting import Exporter
-from sale_sofia.scraping.store import open_database
-from sale_sofia.services.logs import log_for_person, log_to_file
-from sale_sofia.simulator.portal_options import PortalOptions
-from sale_sofia.simulator.running import start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.crawl.tables import jobs
+from sale_sofia.installation import open_database
+from sale_sofia.operations.metrics import Exporter
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
+from sale_sofia.telemetry.logs import log_for_person, log_to_file
+from sale_sofia.telemetry.tables import run_metrics
+from sale_sofia_simulator.answers import PortalOptions
+from sale_sofia_simulator.running import start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 from sampling import Sampler
 
 GOAL = 0.02
@@ -41,12 +41,12 @@ SCRAPES = 5
 METRICS, LOGS, DRIFT, OTHER_MONITORING = "metrics", "logs", "drift", "other monitoring"
 _FILES = {
     METRICS: (
-        "monitoring/metrics.py", "monitoring/metrics_store.py", "monitoring/meter.py", "monitoring/sketch.py",
-        "monitoring/spans.py", "monitoring/open_circuits.py", "monitoring/verdicts.py", "data/run_metrics.py",
+        "telemetry/metrics.py", "telemetry/meter.py", "telemetry/meter.py", "telemetry/metrics.py",
+        "telemetry/metrics.py", "telemetry/metrics.py", "telemetry/metrics.py", "telemetry/meter.py",
     ),
-    LOGS: ("logging/__init__.py", "services/logs.py", "services/log_lines.py", "/structlog/"),
-    DRIFT: ("monitoring/drift", "scraping/observing.py"),
-    OTHER_MONITORING: ("sale_sofia/monitoring/",),
+    LOGS: ("logging/__init__.py", "telemetry/logs.py", "telemetry/log_lines.py", "/structlog/"),
+    DRIFT: ("monitoring/drift", "crawl/visit/writer.py"),
+    OTHER_MONITORING: ("sale_sofia/telemetry/",),
 }  # fmt: skip
 """The first that fits is taken."""
 _known: dict[str, str | None] = {}

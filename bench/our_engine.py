@@ -6,15 +6,15 @@ import asyncio
 from pydantic import SecretStr
 
 import crawler
-from sale_sofia.config.settings import DATABASE_FILE, Settings, load_settings
-from sale_sofia.config.site_config import SiteConfig, load_site_config
-from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.scraping.jobs import SiteReport
-from sale_sofia.scraping.local_runner import LocalRunner
-from sale_sofia.scraping.planning import JobPlan, plan_job
-from sale_sofia.scraping.store import open_database
+from sale_sofia.crawl.frontier.jobs import SiteReport
+from sale_sofia.crawl.frontier.planning import JobPlan, plan_job
+from sale_sofia.crawl.runners.local import LocalRunner
+from sale_sofia.installation import open_database
+from sale_sofia.settings.model import DATABASE_FILE, Settings, load_settings
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import SiteConfig, load_site_config
 
 SITE = "imot.bg"
 REQUESTS_PER_MINUTE = 60_000  # the highest there is: a thousand a second, more than anybody here does

@@ -17,8 +17,8 @@ from sqlalchemy import Connection
 from parallel_modes import SURROUNDINGS
 from parallel_portals import Portal, RunningPortal, plan_of, portals
 from parallel_world import Team, children, team
-from sale_sofia.scraping import frontier
-from sale_sofia.scraping.urls import Target
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.urls import Target
 
 LANES = 10
 PER_MINUTE = 6000

@@ -17,9 +17,8 @@ import crawler
 from parallel_modes import PATIENCE_SECONDS, SURROUNDINGS
 from parallel_portals import Portal, RunningPortal, plan_of, portals
 from parallel_world import children, team
-from sale_sofia.config.settings import DATABASE_FILE
-from sale_sofia.services.redis_client import connect
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.operations.services.redis import RedisServer, connect
+from sale_sofia.settings.model import DATABASE_FILE
 from windows import most_in
 
 SPIDER = Path(__file__).with_name("scrapy_redis_peer.py")

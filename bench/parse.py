@@ -17,9 +17,9 @@ import parse_portals
 import peers
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page
-from sale_sofia.simulator.render import RenderedPage, render_world
-from sale_sofia.simulator.world import make_world
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.render import RenderedPage, render_world
+from sale_sofia_simulator.world import make_world
 
 GOAL = 2.0
 QUICK_GOAL = 2.3  # fewer rounds: more of the machine's noise is left in the least time

@@ -15,10 +15,10 @@ from selectolax.lexbor import LexborHTMLParser
 import measure
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page
-from sale_sofia.simulator.other_pages import RenderedPage
-from sale_sofia.simulator.twin_portals import TWIN_PORTALS, render_twin
-from sale_sofia.simulator.world import make_world
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.render import RenderedPage
+from sale_sofia_simulator.twin_portals import TWIN_PORTALS, render_twin
+from sale_sofia_simulator.world import make_world
 
 SEED = 20261115
 STATES = {

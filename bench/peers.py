@@ -15,7 +15,7 @@ from lxml.cssselect import CSSSelector
 
 from sale_sofia.listings.page import decode
 from sale_sofia.listings.parsers import PARSERS
-from sale_sofia.simulator.render import RenderedPage
+from sale_sofia_simulator.render import RenderedPage
 
 FIELDS = (
     "external_id", "title", "price_eur", "price_bgn", "vat", "area_sqm", "city", "neighbourhood", "views",

@@ -21,8 +21,8 @@ import measure
 from crawls import FAST, run
 from power_disk import make
 from power_work import SITE, Work, broken_promises, states, watched
-from sale_sofia.simulator.running import start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia_simulator.running import start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 STATES, QUICK_STATES = 500, 60
 RESUMED = 10

@@ -23,9 +23,8 @@ from proxies_crawl import Tally, crawl
 from proxies_fleet import FleetProcess, Plan, fleet_process
 from proxies_leases import fill, measure_leases
 from proxies_policies import Crawlee, Ours, Policy, Random, RoundRobin, ScrapyRotating
-from sale_sofia.proxies.address import parse_proxy
-from sale_sofia.proxies.model import Proxy
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.operations.services.redis import RedisServer
+from sale_sofia.proxies.model import Proxy, parse_proxy
 
 SEED = 20_261_115
 BAD = {"dead": 10, "reset": 6, "hang": 6, "wants_password": 5, "refusing": 5, "banned": 5, "flaky": 5}

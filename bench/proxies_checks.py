@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from proxies_fleet import FleetProcess
-from sale_sofia.proxies.checker import Checker, Finding
-from sale_sofia.proxies.judge_client import JudgeClient, Ourselves
+from sale_sofia.proxies.checker import Checker, Finding, JudgeClient, Ourselves
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
-from sale_sofia.proxies.reading import Count
+from sale_sofia.proxies.model import PoolRules
 from sale_sofia.proxies.refresh import Refresher
-from sale_sofia.proxies.rules import PoolRules
-from sale_sofia.proxies.sources import Source, read_source
+from sale_sofia.proxies.sources import Count, Source, read_source
 
 AT_ONCE = 256
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from proxies_policies import Policy
+from sale_sofia.proxies.checker import get
 from sale_sofia.proxies.model import Proxy
-from sale_sofia.proxies.plain_http import get
 from sale_sofia.proxies.tunnel import Patience, TunnelFailed, tunnel
 
 PATIENCE = Patience(1.0, 2.0)

@@ -7,11 +7,9 @@ import time
 from multiprocessing.connection import Connection
 from typing import Any
 
-from sale_sofia.proxies.address import ProxyAddress
-from sale_sofia.proxies.model import Lease, Proxy, Use, Wish
+from sale_sofia.crawl.resilience.scripts import connect
+from sale_sofia.proxies.model import Lease, PoolRules, Proxy, ProxyAddress, Use, Wish
 from sale_sofia.proxies.redis_pool import RedisProxyPool
-from sale_sofia.proxies.rules import PoolRules
-from sale_sofia.resilience.redis_client import connect
 
 DOMAIN = "imot.bg"
 RULES = PoolRules(spacing_seconds=0.0, lease_seconds=60.0)

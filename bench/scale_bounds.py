@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from sale_sofia.config.parallel import RECONCILE_SECONDS
+from sale_sofia.crawl.settings import RECONCILE_SECONDS
 from scale_costs import Measured, StoreCost
 from scale_redis import per_page
 from scale_world import SECONDS_PER_MINUTE, shipped_politeness

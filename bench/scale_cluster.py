@@ -15,21 +15,18 @@ from kombu import Connection
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from sale_sofia.config.parallel import APP_NAME, EVENTS_CHANNEL, ROOM_KEY
-from sale_sofia.config.settings import Settings
-from sale_sofia.proxies.address import parse_proxy
-from sale_sofia.proxies.lane_notes import RedisNotes
-from sale_sofia.proxies.model import Lease, Proxy, Use, Wish
+from sale_sofia.crawl.resilience.gate import Admission, Outcome
+from sale_sofia.crawl.resilience.policy import ResilienceConfig
+from sale_sofia.crawl.resilience.redis_gate import RedisGate
+from sale_sofia.crawl.runners.messages import result_url
+from sale_sofia.crawl.runners.progress import Progress, publish
+from sale_sofia.crawl.settings import APP_NAME, EVENTS_CHANNEL, ROOM_KEY
+from sale_sofia.operations.services.redis import RedisServer
+from sale_sofia.proxies.lanes import RedisNotes
+from sale_sofia.proxies.model import Lease, PoolRules, Proxy, Use, Wish, parse_proxy
 from sale_sofia.proxies.redis_pool import RedisProxyPool
-from sale_sofia.proxies.refresh_board import RefreshBoard, RefreshProgress
-from sale_sofia.proxies.rules import PoolRules
-from sale_sofia.resilience.gate import Admission
-from sale_sofia.resilience.outcome import Outcome
-from sale_sofia.resilience.policy import ResilienceConfig
-from sale_sofia.resilience.redis_gate import RedisGate
-from sale_sofia.scraping.progress import Progress, publish
-from sale_sofia.scraping.redis_keys import result_url
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.proxies.refresh import RefreshBoard, RefreshProgress
+from sale_sofia.settings.model import Settings
 from scale_slots import SLOTS
 
 OPTIONS = ("--cluster-enabled", "yes")

@@ -14,7 +14,7 @@ import scale_store
 from durable_postgres import durable_postgres
 from parallel_world import children
 from postgres_servers import PostgresServer
-from sale_sofia.data.migrate import initialize_database
+from sale_sofia.storage.migrate import initialize_database
 from scale_parts import Costs
 from scale_redis import StepCost
 from scale_store import PageCost

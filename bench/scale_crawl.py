@@ -15,24 +15,23 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from sale_sofia.config import parallel
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.jobs import create_job
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.fetching.base import Request, Response
-from sale_sofia.resilience.bulkhead import MemoryBulkhead
-from sale_sofia.resilience.circuit_breaker import MemoryCircuitBreaker
-from sale_sofia.resilience.policy import ResilienceConfig
-from sale_sofia.resilience.rate_limiter import MemoryRateLimiter
-from sale_sofia.resilience.retry import RetryPolicy
-from sale_sofia.resilience.retry_budget import rules_at
-from sale_sofia.scraping import frontier
-from sale_sofia.scraping.frontier import Counts
-from sale_sofia.scraping.judging_apart import JudgeApart
-from sale_sofia.scraping.site_crawl import Shift, SiteCrawl
-from sale_sofia.scraping.urls import Target
-from sale_sofia.scraping.visit import Visitor
-from sale_sofia.scraping.writer import GroupWriter, Ledger
+from sale_sofia.crawl import settings as parallel
+from sale_sofia.crawl.fetch.base import Request, Response
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import Counts
+from sale_sofia.crawl.resilience.breaker import MemoryCircuitBreaker
+from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead
+from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
+from sale_sofia.crawl.resilience.policy import ResilienceConfig
+from sale_sofia.crawl.resilience.retry import RetryPolicy, rules_at
+from sale_sofia.crawl.runners.site_crawl import Shift, SiteCrawl
+from sale_sofia.crawl.urls import Target
+from sale_sofia.crawl.visit.apart import JudgeApart
+from sale_sofia.crawl.visit.visit import Visitor
+from sale_sofia.crawl.visit.writer import GroupWriter, Ledger
+from sale_sofia.history.jobs import create_job
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.migrate import initialize_database
 from scale_clock import Station, now
 from scale_parts import NO_ERRORS, Costs, FarDatabase, FarGate, NoReading, RowEnds, VirtualBudget, request_for
 from scale_world import Domain, Portals

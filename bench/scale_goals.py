@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sale_sofia.config.parallel import LANE_SECONDS
+from sale_sofia.crawl.settings import LANE_SECONDS
 
 OF_BOUND, OF_POLITE_BOUND, MOST_WASTED = 1.35, 1.02, 1 / 3
 GATE = "gate: admit, still, report"

@@ -15,18 +15,18 @@ from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import add_job_counts
-from sale_sofia.fetching.base import Request, Response
-from sale_sofia.resilience.composed_gate import ComposedGate
-from sale_sofia.resilience.error_log import ErrorLog
-from sale_sofia.resilience.gate import Admission, Refusal
-from sale_sofia.resilience.outcome import Outcome as DomainOutcome
-from sale_sofia.resilience.retry_budget import MemoryRetryBudget
-from sale_sofia.scraping import frontier
-from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.outcomes import Gone, Later, Outcome
-from sale_sofia.scraping.writer import Ledger
+from sale_sofia.crawl.fetch.base import Request, Response
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.resilience.gate import Admission, Refusal
+from sale_sofia.crawl.resilience.gate import Outcome as DomainOutcome
+from sale_sofia.crawl.resilience.memory import ComposedGate
+from sale_sofia.crawl.resilience.retry import MemoryRetryBudget
+from sale_sofia.crawl.visit.outcomes import Gone, Later, Outcome
+from sale_sofia.crawl.visit.writer import Ledger
+from sale_sofia.history.jobs import add_job_counts
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.error_log import ErrorLog
 from scale_clock import Station, now
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import scale_clock
-from sale_sofia.fetching.base import Request
+from sale_sofia.crawl.fetch.base import Request
 from scale_clock import now
 from scale_parts import request_for
 from scale_world import SECONDS_PER_MINUTE, Domain, Portals, too_early

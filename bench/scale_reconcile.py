@@ -4,12 +4,13 @@ import time
 
 from sqlalchemy import Connection
 
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import create_job
-from sale_sofia.monitoring.run_facts import read_run
-from sale_sofia.scraping import frontier, generations
-from sale_sofia.scraping.progress import read_progress
-from sale_sofia.scraping.urls import Target
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.runners import dispatching
+from sale_sofia.crawl.runners.progress import read_progress
+from sale_sofia.crawl.urls import Target
+from sale_sofia.history.jobs import create_job
+from sale_sofia.history.runs.facts import read_run
+from sale_sofia.storage.database import Database
 
 CHUNK = 25
 NOTHING_IS_DUE = -1.0
@@ -33,6 +34,6 @@ def _looked_at(database: Database, names: list[str]) -> float:
     begun, now = time.perf_counter(), time.time()
     for name in names:
         database.run_read(lambda connection: read_run(connection, name, now=now))  # noqa: B023
-        database.run_write(lambda connection: generations.repair(connection, name, now=NOTHING_IS_DUE))  # noqa: B023
+        database.run_write(lambda connection: dispatching.repair(connection, name, now=NOTHING_IS_DUE))  # noqa: B023
         database.run_read(lambda connection: read_progress(connection, name, CHUNK))  # noqa: B023
     return time.perf_counter() - begun

@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 
 from redis.asyncio import Redis
 
-from sale_sofia.config.settings import Settings
-from sale_sofia.resilience.gate import Admission
-from sale_sofia.resilience.outcome import Outcome
-from sale_sofia.resilience.policy import ResilienceConfig
-from sale_sofia.resilience.redis_gate import RedisGate
-from sale_sofia.resilience.scripts import ToldTime
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.crawl.resilience.gate import Admission, Outcome
+from sale_sofia.crawl.resilience.policy import ResilienceConfig
+from sale_sofia.crawl.resilience.redis_gate import RedisGate
+from sale_sofia.crawl.resilience.scripts import ToldTime
+from sale_sofia.operations.services.redis import RedisServer
+from sale_sofia.settings.model import Settings
 
 PER_MINUTE = 20.0
 """Of the simulated portals; no matter for what a step costs."""

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 import psycopg
 from sqlalchemy import Connection
 
-from sale_sofia.data.cards import SeenCard
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import create_job
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.data.sweeps import begin_sweep
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.urls import Target
+from sale_sofia.crawl.visit.outcomes import Found, Kept, Outcome, Read
+from sale_sofia.crawl.visit.writer import Ledger, write_batch
+from sale_sofia.history.cards import SeenCard
+from sale_sofia.history.jobs import create_job
+from sale_sofia.history.sweeps import begin_sweep
 from sale_sofia.listings.model import Listing
-from sale_sofia.scraping import frontier
-from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.outcomes import Found, Kept, Outcome, Read
-from sale_sofia.scraping.urls import Target
-from sale_sofia.scraping.writer import Ledger, write_batch
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
 from store_adverts import SITE, advert
 
 BATCH = 500

@@ -4,9 +4,7 @@ from binascii import crc_hqx
 from collections import Counter
 from collections.abc import Sequence
 
-from sale_sofia.resilience.redis_bulkhead import places_key
-from sale_sofia.resilience.redis_circuit_breaker import circuit_key
-from sale_sofia.resilience.redis_rate_limiter import pace_key
+from sale_sofia.crawl.resilience.redis_parts import circuit_key, pace_key, places_key
 
 SLOTS = 16_384
 

@@ -16,23 +16,23 @@ from typing import NamedTuple, TypeVar, cast
 
 from sqlalchemy import Connection, Engine, event
 
-from sale_sofia.config.settings import Settings
-from sale_sofia.config.site_config import load_site_config
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import create_job, get_job
-from sale_sofia.fetching.base import Response
-from sale_sofia.monitoring.meter import NO_METER
-from sale_sofia.scraping import frontier
-from sale_sofia.scraping.assembly import make_writer
-from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.judging import Judge
-from sale_sofia.scraping.outcomes import Kept, Outcome
-from sale_sofia.scraping.site_crawl import SiteCrawl
-from sale_sofia.scraping.urls import target
-from sale_sofia.scraping.visit import Visitor
-from sale_sofia.simulator.render import RenderedPage, render_world
-from sale_sofia.simulator.world import make_world
+from sale_sofia.crawl.fetch.base import Response
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.runners.site_crawl import SiteCrawl
+from sale_sofia.crawl.urls import target
+from sale_sofia.crawl.visit.assembly import make_writer
+from sale_sofia.crawl.visit.judging import Judge
+from sale_sofia.crawl.visit.outcomes import Kept, Outcome
+from sale_sofia.crawl.visit.visit import Visitor
+from sale_sofia.history.jobs import create_job, get_job
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.meter import NO_METER
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import load_site_config
+from sale_sofia_simulator.render import RenderedPage, render_world
+from sale_sofia_simulator.world import make_world
 
 SITE = "imot.bg"
 SEED = 20261115

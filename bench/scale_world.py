@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from sale_sofia.config.site_config import load_site_config
-from sale_sofia.fetching.base import Request, Response
-from sale_sofia.resilience.errors import HttpServer
+from sale_sofia.crawl.fetch.base import Request, Response
+from sale_sofia.crawl.resilience.errors import HttpServer
 from sale_sofia.websites.registry import AVAILABLE_SITES
+from sale_sofia.websites.site_file import load_site_config
 from scale_clock import now
 
 SECONDS_PER_MINUTE = 60.0

@@ -17,16 +17,14 @@ from sqlalchemy import Connection, text
 
 import measure
 import scoring_world
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.database import Database
-from sale_sofia.insights.flat_rows import read_flats
-from sale_sofia.insights.profile import Profile
-from sale_sofia.insights.profiles import load_profile
-from sale_sofia.insights.remembering import look
-from sale_sofia.insights.score_runs import ScoreRun
-from sale_sofia.insights.scoring import Scorer
-from sale_sofia.insights.yardstick_rows import kept_yardsticks
-from sale_sofia.insights.yardsticks import Yardstick
+from sale_sofia.advice.scoring.profile import Profile, load_profile
+from sale_sofia.advice.scoring.remembering import look
+from sale_sofia.advice.scoring.runs import ScoreRun
+from sale_sofia.advice.scoring.scoring import Scorer
+from sale_sofia.advice.scoring.yardsticks import Yardstick, kept_yardsticks
+from sale_sofia.flats.rows import read_flats
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
 
 ADVERTS = 100_000
 QUICK_ADVERTS = 10_000

@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from sale_sofia.data.database import Database
-from sale_sofia.data.description_schema import description_reads
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.data.property_schema import listing_sources, properties
+from sale_sofia.descriptions.tables import description_reads
+from sale_sofia.flats.tables import listing_sources, properties
+from sale_sofia.history.tables import listings
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
 
 SEED = 20261115
 ROWS_AT_ONCE = 5_000

@@ -18,7 +18,7 @@ from browser_pages import PAGES, Window, chromium, window
 from crawls import run
 from dashboards import commanded_dashboard
 from demo_worlds import copied
-from sale_sofia.data.property_schema import listing_sources
+from sale_sofia.flats.tables import listing_sources
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 WIDTHS = {"wide": 1280, "phone": 390}

@@ -11,9 +11,9 @@ from typing import Any
 
 import measure
 import scoring_world
-from sale_sofia.data.database import Database
-from sale_sofia.insights.searching import SearchQuery
-from sale_sofia.insights.searching_run import search
+from sale_sofia.advice.search.query import SearchQuery
+from sale_sofia.advice.search.run import search
+from sale_sofia.storage.database import Database
 
 ADVERTS, QUICK_ADVERTS = 100_000, 20_000
 GOAL_SECONDS = 2.0

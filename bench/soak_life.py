@@ -17,8 +17,8 @@ from browser_pages import PAGES, Window, chromium, window
 from crawls import run, site_folder
 from dashboards import commanded_dashboard
 from parallel_crawls import QUICK, services_up
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITES = ("imot.bg", "bazar.bg", "homes.bg")
 ADVERTS = 150

@@ -16,14 +16,13 @@ from parallel_crawls import running_in
 from parallel_soak import WAITING, database_bytes
 from parallel_world import OUR_KEYS
 from process_sizes import Held, held_by
-from sale_sofia.scraping.redis_keys import result_url
-from sale_sofia.services.redis_client import connect
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.crawl.runners.messages import result_url
+from sale_sofia.operations.services.redis import RedisServer, connect
 
 ROLES = {
     "beat": " beat",
     "worker": " worker",
-    "dashboard": "sale_sofia.app.serving",
+    "dashboard": "sale_sofia.app.server",
     "dashboard command": " dashboard ",
     "up": " up",
 }

@@ -26,9 +26,9 @@ from sqlalchemy import MetaData, quoted_name
 import measure
 import store_writers
 from durable_postgres import durable_postgres
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.migrate import initialize_database
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.tables import listings
+from sale_sofia.storage.migrate import initialize_database
 from store_adverts import advert
 from store_writers import BARE, Done, Team, opened
 

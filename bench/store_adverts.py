@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, select
 
-from sale_sofia.data.database import Database
-from sale_sofia.data.listing_rows import STORED_FIELDS, listing_from
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.listings import Sighting
+from sale_sofia.history.listing_rows import STORED_FIELDS, listing_from
+from sale_sofia.history.listings import Sighting
+from sale_sofia.history.tables import listings
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.model import Listing
+from sale_sofia.storage.database import Database
 
 BATCH = 25
 SITE = "imot.bg"

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import psycopg
 from sqlalchemy import UniqueConstraint, make_url, select
 
-from sale_sofia.data.crawl_schema import frontier
-from sale_sofia.data.database import Database
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.listings import Sighting, load_listing, save_listings
+from sale_sofia.crawl.tables import frontier
+from sale_sofia.history.listings import Sighting, load_listing, save_listings
+from sale_sofia.history.tables import listings
+from sale_sofia.storage.database import Database
 from store_adverts import BATCH, PRICE, SITE, UNCHANGED, Portal, advert
 
 BARE = "bare_listings"

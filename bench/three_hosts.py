@@ -17,7 +17,7 @@ import measure
 from hosts import why_not
 from hosts_crawl import SITE, three_hosts
 from hosts_scenario import begin, cut_off, findings, kill_and_restart
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 PATIENCE_SECONDS = 900.0
 

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import measure
-from sale_sofia.config.settings import Settings
-from sale_sofia.insights.flats import Flat
-from sale_sofia.insights.valuation_error import Judged, fit_and_judge, judge_apart, neighbourhood_of
-from sale_sofia.insights.valuation_features import matrix
-from sale_sofia.insights.valuation_file import read_file
-from sale_sofia.insights.valuation_flats import known_flats
-from sale_sofia.insights.valuation_model import folds_of
+from sale_sofia.advice.valuation.error import Judged, fit_and_judge, judge_apart, neighbourhood_of
+from sale_sofia.advice.valuation.flats import known_flats, matrix
+from sale_sofia.advice.valuation.model import folds_of
+from sale_sofia.advice.valuation.trial import read_file
+from sale_sofia.flats.flat import Flat
+from sale_sofia.settings.model import Settings
 
 REAL = Path(__file__).parents[2] / "shared" / "data" / "sofia_adverts_dev.parquet"
 ADVERTS = Path(os.environ.get("VALUATION_ADVERTS", REAL))

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Final
 
 from alert_world import AlertWorld
-from sale_sofia.data.incidents import IncidentKind
 from sale_sofia.listings.dates import SOFIA
+from sale_sofia.telemetry.incidents import IncidentKind
 
 Happens = Callable[[AlertWorld], None]
 _INCIDENT_WORDS: Final = {

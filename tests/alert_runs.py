@@ -12,8 +12,8 @@ from pathlib import Path
 from alert_servers import PATIENCE, AlertServers
 from command_server import ForkedProcess
 from crawls import fork, run
-from sale_sofia.data.alert_outbox import SENT, count_messages
-from sale_sofia.data.database import Database
+from sale_sofia.alerts.outbox import SENT, count_messages
+from sale_sofia.storage.database import Database
 
 
 def start_run(folder: Path, **settings: str) -> ForkedProcess:

@@ -10,19 +10,18 @@ from typing import Any
 
 from alert_servers import AlertServers, Came
 from property_worlds import advert
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.database import Database
-from sale_sofia.data.evaluation_fields import By
-from sale_sofia.data.evaluations import mark
-from sale_sofia.data.incidents import IncidentKind, Trouble, close_incident, open_incident
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.market import set_gone
-from sale_sofia.data.properties import resolve
-from sale_sofia.data.saved_searches import save_search
+from sale_sofia.buyer.evaluations import By, mark
+from sale_sofia.buyer.searches import save_search
+from sale_sofia.flats import overrides
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.flats.store import resolve
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.market_events import set_gone
+from sale_sofia.history.tables import listings
 from sale_sofia.listings.model import Listing
-from sale_sofia.properties import overrides
-from sale_sofia.properties.runs import PropertyMatching
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident
 
 DAY = 86_400.0
 HOUR = 3600.0

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, LargeBinary, Table, insert
 
-from sale_sofia.data.copying_rows import all_tables
+from sale_sofia.operations.copying import all_tables
 
 TEXTS = ("", "вила", "a'b\"c\\", "две\nреда", "🏠", "null", "1.0", " ")
 NUMBERS = (0.0, 0.1, -1.5, 1e308, 5e-324, 1 / 3, 1731672000.123456, 2.0**53 + 2)

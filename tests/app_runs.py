@@ -12,10 +12,10 @@ from streamlit.testing.v1 import AppTest
 
 import sale_sofia
 from ready_files import put_ready_file
-from sale_sofia.data.database import Database
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.migrate import initialize_database
+from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.listings.model import Listing
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
 
 APP = Path(sale_sofia.__file__).parent / "app"
 PATIENCE = 300

@@ -15,14 +15,13 @@ from pathlib import Path
 import zstandard
 
 from any_rows import fill
-from sale_sofia.config.backup import FORMAT
-from sale_sofia.config.settings import DATABASE_FILE
-from sale_sofia.data.backup_making import Order
-from sale_sofia.data.backup_manifest import About, sums_text
-from sale_sofia.data.copying_rows import Content, all_tables, batches, content
-from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import HEAD, initialize_database
-from sale_sofia.fetching.archive import PageArchive
+from sale_sofia.crawl.fetch.archive import PageArchive
+from sale_sofia.operations.backup.format import FORMAT, About, sums_text
+from sale_sofia.operations.backup.making import Order
+from sale_sofia.operations.copying import Content, all_tables, batches, content
+from sale_sofia.settings.model import DATABASE_FILE
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import HEAD, initialize_database
 
 SECRET = "geheim-und-mehr"  # noqa: S105 - looked for where it must not be
 KEPT = {

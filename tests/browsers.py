@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.fetching.chromium import BrowserMissing, find_browser
+from sale_sofia.crawl.fetch.chromium import BrowserMissing, find_browser
 
 OFF = "TESTS_INSTALL_NOTHING"
 """A variable by which a machine's owner keeps it as it is."""

@@ -23,10 +23,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sale_sofia.config.programs import own_program
-from sale_sofia.services.processes import Process, born, spawn
+from sale_sofia.operations.services.processes import Process, born, spawn
+from sale_sofia.settings.programs import own_program
 
-_PROGRAM = "sale_sofia.commands.celery_program"
+_PROGRAM = "sale_sofia.celery_program"
 _PR_SET_PDEATHSIG = 1
 _LOOK_SECONDS = 0.02
 _ROOM = "." * 20_000
@@ -34,19 +34,24 @@ _ROOM = "." * 20_000
 _SHOWN = slice(45, 49)
 """Places in /proc/PID/stat, counted from behind the program's name: where arguments and environment are."""
 _OF_THE_APP = (
-    "sale_sofia.celery_app", "sale_sofia.proxies.tasks", "sale_sofia.scraping.alert_tasks",
-    "sale_sofia.scraping.enrichment", "sale_sofia.scraping.tasks",
+    "sale_sofia.celery_app", "sale_sofia.proxies.tasks", "sale_sofia.alerts.tasks",
+    "sale_sofia.descriptions.tasks", "sale_sofia.crawl.runners.tasks",
 )  # fmt: skip
 """With the tasks, which are those of whoever imports them first."""
 _LIBRARIES = (
     "celery.apps.beat", "celery.apps.worker", "celery.bin.celery", "celery.concurrency.prefork",
     "billiard.popen_fork", "billiard.sharedctypes", "celery.app.routes", "celery.backends.asynchronous",
     "celery.worker.consumer", "celery.worker.strategy", "cffi.cparser", "kombu.transport.redis", "numpy.ma",
-    "sale_sofia.properties.after_crawl",
+    "sale_sofia.flats.runs",
 )  # fmt: skip
 
-_CONFIGS = ("parallel", "resilience", "services")
+_SETTINGS = ("crawl.settings", "crawl.resilience.settings", "operations.settings")
 """Where the fixed numbers are."""
+_SLICES = (
+    "settings", "storage", "telemetry", "listings", "websites", "history", "descriptions",
+    "crawl", "crawl.resilience", "crawl.fetch", "crawl.frontier", "crawl.visit", "crawl.runners",
+    "operations.services",
+)  # fmt: skip
 
 
 class CeleryServer:
@@ -180,11 +185,11 @@ def _become(request: Mapping[str, Any]) -> NoReturn:
     sys.argv = ["celery", *request["arguments"]]
     _show(own_program(_PROGRAM, *request["arguments"]), request["environ"])
     if _has_portals_of_its_own():  # which there are is known from the import on
-        for name in [name for name in sys.modules if name.partition(".")[0] == "sale_sofia"]:
+        for name in [name for name in sys.modules if name.startswith("sale_sofia")]:
             del sys.modules[name]
     _set_numbers(request["numbers"])
     # One byte that it shares with its own children, and with nobody else who was forked here.
-    vars(importlib.import_module("sale_sofia.scraping.shutdown"))["_going"] = mmap.mmap(-1, 1)
+    vars(importlib.import_module("sale_sofia.crawl.runners.lane"))["_going"] = mmap.mmap(-1, 1)
     sys.exit(importlib.import_module("celery.__main__").main())
 
 
@@ -209,8 +214,8 @@ def _has_portals_of_its_own() -> bool:
 
 
 def _set_numbers(numbers: Mapping[str, float]) -> None:
-    """In `config/`, for what is imported later, and wherever they are known already."""
-    configs = [importlib.import_module(f"sale_sofia.config.{name}") for name in _CONFIGS]
+    """In the settings, for what is imported later, and wherever they are known already."""
+    configs = [importlib.import_module(f"sale_sofia.{name}") for name in _SETTINGS]
     for name, value in numbers.items():
         assert any(name in vars(config) for config in configs), name
         for module in [one for key, one in sys.modules.items() if key.partition(".")[0] == "sale_sofia"]:
@@ -226,7 +231,7 @@ def _set_streams(log: str) -> None:
 
 def _ours() -> Iterator[str]:
     """What the tasks import, but not they themselves."""
-    for name in ("config", "data", "fetching", "llm", "monitoring", "resilience", "scraping", "services"):
+    for name in _SLICES:
         package = importlib.import_module(f"sale_sofia.{name}")
         yield from (f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__))
 

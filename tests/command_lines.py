@@ -8,7 +8,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from sale_sofia.cli import app
+from sale_sofia.cli.main import app
 
 _ASSIGNMENT = re.compile(r"[A-Z_]+=")
 _IN_FRONT = {"sale-sofia", "sudo", "env", "docker"}

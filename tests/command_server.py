@@ -44,10 +44,10 @@ _LOOK_SECONDS = 0.02
 COLUMNS = "120"
 """How wide the terminal of most commands is."""
 COMMAND = Path(sys.prefix) / "bin" / "sale-sofia"
-_CLI = "sale_sofia.cli"
-_COMMANDS = "sale_sofia.commands"
+_CLI = "sale_sofia.cli.main"
+_COMMANDS = "sale_sofia.cli"
 DASHBOARD = "sale_sofia.app"
-EVERYTHING = (*_OFTEN, _CLI, "sale_sofia.services.log_lines", "sale_sofia.simulator.server", _COMMANDS)
+EVERYTHING = (*_OFTEN, _CLI, "sale_sofia.telemetry.log_lines", "sale_sofia_simulator.server", _COMMANDS)
 """All commands, and what most of them import."""
 
 
@@ -296,7 +296,7 @@ def _widened() -> bool:
     """Whether the consoles, which look at the width once, could be given another one."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdigit():
-        console = importlib.import_module("sale_sofia.commands.console")
+        console = importlib.import_module("sale_sofia.cli.console")
         console.out.width = console.log.width = int(columns)
     return columns.isdigit()
 
@@ -308,7 +308,7 @@ def _has_portals_of_its_own() -> bool:
 
 def _forget_ours() -> None:
     """Have all of ours imported anew: the portals are those of the import."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == "sale_sofia"]:
+    for name in [name for name in sys.modules if name.startswith("sale_sofia")]:
         del sys.modules[name]
 
 
@@ -333,13 +333,15 @@ def warm_up() -> None:
 
     Site files are known by their text, so that one of a test's own is still read.
     """
-    files = importlib.import_module("sale_sofia.config.site_config")
+    files = importlib.import_module("sale_sofia.websites.site_file")
     for site in files.available_sites():
         files.load_site_config(site)
-    importlib.import_module("sale_sofia.listings.neighbourhoods").find_neighbourhood("Лозенец")
-    importlib.import_module("sale_sofia.llm.dictionary").read_description("Светъл апартамент с гараж.")
-    for name in ("insights", "llm", "properties"):
-        importlib.import_module(f"sale_sofia.{name}.after_crawl")
+    importlib.import_module("sale_sofia.listings.places").find_neighbourhood("Лозенец")
+    importlib.import_module("sale_sofia.descriptions.dictionary").read_description(
+        "Светъл апартамент с гараж."
+    )
+    for name in ("advice.scoring.runs", "descriptions.enrichment", "flats.runs"):
+        importlib.import_module(f"sale_sofia.{name}")
 
 
 def _import_all(names: Sequence[str]) -> None:

@@ -9,9 +9,9 @@ from demo_worlds import copied, demo_data
 from postgres_servers import PostgresServer, server_or_skip
 from ready_files import put_ready_file
 from redis_servers import fresh_database, shared_server
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import create_job
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.history.jobs import create_job
+from sale_sofia.operations.services.redis import RedisServer
+from sale_sofia.storage.database import Database
 
 # A shell ignores these for what it runs in the background, and programs that a test starts would inherit it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

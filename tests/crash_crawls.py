@@ -19,40 +19,49 @@ from sqlalchemy import Connection, Select, func, select
 from crawls import Row, differences, truth
 from forked_simulators import start_forked
 from ready_files import put_ready_file
+from sale_sofia.advice.scoring.runs import ScoreRun, score_all
+from sale_sofia.advice.tables import scores
 from sale_sofia.alerts import running
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.looking import Looking
-from sale_sofia.alerts.results import Delivered
+from sale_sofia.alerts.outbox import Delivered
+from sale_sofia.alerts.rules import load_alerts
 from sale_sofia.alerts.running import Alerts
-from sale_sofia.config.alert_file import load_alerts
-from sale_sofia.config.settings import DATABASE_FILE, Settings
-from sale_sofia.config.site_config import known_starts
-from sale_sofia.data.crawl_schema import frontier, jobs
-from sale_sofia.data.database import Database
-from sale_sofia.data.description_schema import description_reads
-from sale_sofia.data.export import export_listings
-from sale_sofia.data.history_schema import market_events, scrape_history, sweeps
-from sale_sofia.data.insight_schema import scores
-from sale_sofia.data.listing_schema import listing_changes, listings, pages, price_points
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.data.property_schema import listing_sources
-from sale_sofia.fetching.base import Response
-from sale_sofia.insights.score_runs import ScoreRun, score_all
-from sale_sofia.monitoring.metrics import MetricsCollector
-from sale_sofia.monitoring.metrics_store import MetricsFlusher
-from sale_sofia.monitoring.session_report import SessionReportGenerator
-from sale_sofia.properties.runs import PropertyMatching
-from sale_sofia.scraping import assembly, lane, local_runner, sweeping
-from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.judging import Judge
-from sale_sofia.scraping.local_runner import LocalRunner
-from sale_sofia.scraping.outcomes import Outcome
-from sale_sofia.scraping.planning import JobPlan, plan_job
-from sale_sofia.scraping.store import open_database
-from sale_sofia.simulator.running import RunningSimulator
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.crawl.fetch.base import Response
+from sale_sofia.crawl.frontier import sweeping
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.frontier.planning import JobPlan, plan_job
+from sale_sofia.crawl.runners import lane, local
+from sale_sofia.crawl.runners.local import LocalRunner
+from sale_sofia.crawl.tables import frontier, jobs
+from sale_sofia.crawl.visit import assembly
+from sale_sofia.crawl.visit.judging import Judge
+from sale_sofia.crawl.visit.outcomes import Outcome
+from sale_sofia.descriptions.tables import description_reads
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.flats.tables import listing_sources
+from sale_sofia.history.export import export_listings
+from sale_sofia.history.runs.reports import SessionReportGenerator
+from sale_sofia.history.tables import (
+    listing_changes,
+    listings,
+    market_events,
+    pages,
+    price_points,
+    scrape_history,
+    sweeps,
+)
+from sale_sofia.installation import open_database
+from sale_sofia.settings.model import DATABASE_FILE, Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
+from sale_sofia.telemetry.meter import MetricsFlusher
+from sale_sofia.telemetry.metrics import MetricsCollector
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import known_starts
+from sale_sofia_simulator.running import RunningSimulator
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "imot.bg"
 SEED = 2266
@@ -123,7 +132,7 @@ def own_clock() -> Iterator[Clock]:
             )
         patch.setattr(sweeping, "known_starts", cache(known_starts))
         patch.setattr(assembly, "JudgeApart", JudgeHere)
-        for runner in (local_runner, lane):
+        for runner in (local, lane):
             patch.setattr(runner, "calm_collector", nullcontext)
         yield clock
 

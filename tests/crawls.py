@@ -13,10 +13,10 @@ import yaml
 
 from command_server import COLUMNS, COMMAND, Begun, ForkedProcess, shared_commands
 from ready_files import put_ready_file
-from sale_sofia.config.site_config import CONFIG_FOLDER
-from sale_sofia.data.database import Database
-from sale_sofia.data.export import export_listings
-from sale_sofia.simulator.running import RunningSimulator
+from sale_sofia.history.export import export_listings
+from sale_sofia.storage.database import Database
+from sale_sofia.websites.site_file import CONFIG_FOLDER
+from sale_sofia_simulator.running import RunningSimulator
 
 PATIENCE_SECONDS = 240.0
 FAST = {"DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 60_000, "bazar.bg": 60_000})}

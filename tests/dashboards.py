@@ -20,8 +20,8 @@ import httpx
 from command_server import COMMAND, DASHBOARD, CommandServer
 from listening import free_port
 from ready_files import put_ready_file
-from sale_sofia.config.dashboard_server import DASHBOARD_ENVIRONMENT, DASHBOARD_HOST
-from sale_sofia.services import dashboard_server
+from sale_sofia.operations.services import dashboard as dashboard_server
+from sale_sofia.operations.settings import DASHBOARD_ENVIRONMENT, DASHBOARD_HOST
 
 PATIENCE = 180.0
 _WIDTH = {"COLUMNS": "200"}
@@ -125,7 +125,7 @@ def running_dashboard(data: Path, **more: str) -> Iterator[Served]:
     environ = {**surroundings(data, more), **DASHBOARD_ENVIRONMENT}
     with _lifeline() as line:
         begun = _shared().begin(
-            (DASHBOARD_HOST, str(port)), environ, _FOLDER, said=line, module=f"{DASHBOARD}.serving"
+            (DASHBOARD_HOST, str(port)), environ, _FOLDER, said=line, module=f"{DASHBOARD}.server"
         )
         try:
             end = time.monotonic() + PATIENCE

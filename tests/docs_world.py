@@ -13,8 +13,8 @@ from pathlib import Path
 from command_lines import File, Line, Shown, Step
 from command_server import EVERYTHING, PATIENCE_SECONDS, SELDOM, Begun, CommandServer
 from crawls import site_folder
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
-from sale_sofia.simulator.simulator_config import SITES, SimulatorConfig
+from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.simulation import SITES, SimulatorConfig
 
 ADVERTS = 12
 LOOPBACK_ONLY = str(Path(__file__).with_name("loopback_only"))

@@ -4,12 +4,11 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from sale_sofia.data.database import Database
-from sale_sofia.listings.model import Listing
-from sale_sofia.listings.raw import FieldSeen
-from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.observing import count_pages
-from sale_sofia.scraping.outcomes import Kept, Read
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.visit.outcomes import Kept, Read
+from sale_sofia.crawl.visit.writer import count_pages
+from sale_sofia.listings.model import FieldSeen, Listing
+from sale_sofia.storage.database import Database
 
 JOB, SITE = "job", "imot.bg"
 

@@ -11,12 +11,11 @@ from sqlalchemy import func, select
 
 from crawls import truth
 from passing_days import NOTHING_AFTER, PassingDays, passing_days
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.drift import open_drift
-from sale_sofia.data.history_schema import market_events
-from sale_sofia.data.incidents import Incident
-from sale_sofia.data.listing_rows import VOLATILE_FIELDS
-from sale_sofia.data.listing_schema import listings
+from sale_sofia.history.drift.store import open_drift
+from sale_sofia.history.listing_rows import VOLATILE_FIELDS
+from sale_sofia.history.tables import listings, market_events
+from sale_sofia.settings.model import Settings
+from sale_sofia.telemetry.incidents import Incident
 
 SEED = 3
 ADVERTS = 30

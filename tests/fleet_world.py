@@ -8,9 +8,9 @@ from pathlib import Path
 from fleet_certificates import Certificates
 from fleet_origins import HOSTS, Origins
 from proxy_fleet import Fleet, members
-from sale_sofia.fetching.base import Request
+from sale_sofia.crawl.fetch.base import Request
+from sale_sofia.proxies.checker import JudgeClient
 from sale_sofia.proxies.judge import JudgeServer
-from sale_sofia.proxies.judge_client import JudgeClient
 
 JUDGE = "judge.test"
 

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 from command_server import COLUMNS, PATIENCE_SECONDS, ForkedProcess, shared_commands
-from sale_sofia.simulator.running import RunningSimulator, SimulatorFailed
-from sale_sofia.simulator.server import announce, run_servers
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia_simulator.running import RunningSimulator, SimulatorFailed
+from sale_sofia_simulator.server import announce, run_servers
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 _LOOK_SECONDS = 0.005
 

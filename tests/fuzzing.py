@@ -8,14 +8,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from sale_sofia.listings.model import RawField, RawListing
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page
-from sale_sofia.listings.raw import RawField, RawListing
-from sale_sofia.simulator.render import render_world
-from sale_sofia.simulator.twin_portals import TWIN_PORTALS, render_twin
-from sale_sofia.simulator.world import make_world
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.render import render_world
+from sale_sofia_simulator.twin_portals import TWIN_PORTALS, render_twin
+from sale_sofia_simulator.world import make_world
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "expiry": {"days": 31},

@@ -4,11 +4,10 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Table, select
 
-from sale_sofia.data.history_schema import market_events, scrape_history
-from sale_sofia.data.listing_rows import VOLATILE_FIELDS
-from sale_sofia.data.listing_schema import listing_changes, listings, price_points
-from sale_sofia.data.market import WITHDRAWN
-from sale_sofia.data.telemetry_schema import incidents
+from sale_sofia.history.listing_rows import VOLATILE_FIELDS
+from sale_sofia.history.market_events import WITHDRAWN
+from sale_sofia.history.tables import listing_changes, listings, market_events, price_points, scrape_history
+from sale_sofia.telemetry.tables import incidents
 
 NUMBERS = {"id", "listing_id", "visit_id"}
 EMPTIED = (market_events, price_points, listing_changes, scrape_history, listings, incidents)

@@ -6,8 +6,8 @@ from pathlib import Path
 from sqlalchemy import select
 
 from app_runs import put_adverts, store
-from sale_sofia.data.incidents import IncidentKind, Trouble, open_incident
-from sale_sofia.data.listing_schema import listings
+from sale_sofia.history.tables import listings
+from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident
 
 SCRIPT = "<script>alert('harm')</script><img src=x onerror=alert('harm')><svg onload=alert('harm')>"
 MARKDOWN = (

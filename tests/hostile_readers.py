@@ -10,24 +10,21 @@ from protego import Protego
 
 from fuzzing import parse_any
 from own_patterns import Used, own_patterns
-from sale_sofia.config.pattern_texts import pieces_for, text_of
-from sale_sofia.config.site_config import SiteConfigError, parse_yaml
-from sale_sofia.config.yaml_text import read_yaml
-from sale_sofia.fetching.robots import without_others
+from sale_sofia.crawl.fetch.robots import without_others
+from sale_sofia.crawl.runners.messages import WrongMessage, check_job
+from sale_sofia.descriptions.asking import judge_text
+from sale_sofia.descriptions.dictionary import read_description
+from sale_sofia.flats.matching.fingerprint import references
 from sale_sofia.listings.parsers import PARSERS
-from sale_sofia.llm.answers import judge_text
-from sale_sofia.llm.dictionary import read_description
-from sale_sofia.monitoring.growth import Trial
-from sale_sofia.monitoring.hostile_html import HTML
-from sale_sofia.monitoring.hostile_shapes import JSONS, TEXTS, YAMLS, Shape, repeated
-from sale_sofia.monitoring.hostile_sites import site_trials
-from sale_sofia.properties.references import references
-from sale_sofia.proxies.address import parse_proxy
-from sale_sofia.proxies.reading import Count, candidates, texts_of
-from sale_sofia.resilience.error_log import _shown
-from sale_sofia.scraping.messages import WrongMessage, check_job
-from sale_sofia.services.log_masking import _PATTERNS
+from sale_sofia.operations.hostile import HTML, JSONS, TEXTS, YAMLS, Shape, Trial, repeated, site_trials
+from sale_sofia.proxies.model import parse_proxy
+from sale_sofia.proxies.sources import Count, candidates, texts_of
+from sale_sofia.settings.files import read_yaml
+from sale_sofia.telemetry.error_log import _shown
+from sale_sofia.telemetry.logs import _PATTERNS
+from sale_sofia.websites.patterns import pieces_for, text_of
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
+from sale_sofia.websites.site_file import SiteConfigError, parse_yaml
 
 ROBOTS: Mapping[str, Shape] = {
     "rules": repeated("Disallow: /#\n", "User-agent: *\n"),

@@ -24,20 +24,19 @@ from crawls import IMPATIENT, Row, differences, environment, requests, truth
 from hosts import Host, Network, inside, network
 from parallel_world import CELERY, WORKER, surroundings
 from postgres_servers import PASSWORD, USER, PostgresServer, end_server, start_server, unprivileged
-from sale_sofia.config.settings import Settings, load_settings
-from sale_sofia.data.crawl_schema import frontier, jobs
-from sale_sofia.data.database import Database
-from sale_sofia.data.export import export_listings
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.scraping.dispatching import send_jobs
-from sale_sofia.scraping.jobs import known_job
-from sale_sofia.scraping.planning import JobPlan, plan_for_workers
-from sale_sofia.scraping.store import open_database
-from sale_sofia.services.redis_client import connect
-from sale_sofia.services.redis_server import RedisServer
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.crawl.frontier.jobs import known_job
+from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
+from sale_sofia.crawl.runners.dispatching import send_jobs
+from sale_sofia.crawl.tables import frontier, jobs
+from sale_sofia.history.export import export_listings
+from sale_sofia.installation import open_database
+from sale_sofia.operations.services.redis import RedisServer, connect
+from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "imot.bg"
 NAMES = ("a", "b", "c")
@@ -232,6 +231,7 @@ def _guarded(host: Host, secrets: Path, place: Path) -> dict[str, str]:
     place.chmod(0o755)  # the server has a user of its own
     list_ = (DEPLOY / "pg_hba.conf").read_text("utf-8").replace("sale_sofia  sale_sofia", f"all  {USER}")
     (place / "hba").write_text(f"host all all 127.0.0.1/32 scram-sha-256\n{list_}", "utf-8")
+    (place / "hba").chmod(0o644)  # the server is another user, whatever we keep from others
     for name in ("server.crt", "postgres.key"):
         shutil.copy(secrets / name, place / name)
         if os.geteuid() == 0:

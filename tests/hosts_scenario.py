@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 from hosts_crawl import PER_MINUTE, PROCESSES, SITE, ThreeHosts
-from sale_sofia.config.site_config import load_site_config
+from sale_sofia.websites.site_file import load_site_config
 from windows import excess
 
 SETTLE_SECONDS = 1.0

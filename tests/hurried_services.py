@@ -11,7 +11,7 @@ import pytest
 
 from celery_server import spawn_forked
 from parallel_world import HURRIED
-from sale_sofia.services import child
+from sale_sofia.operations.services import processes
 
 HURRIED_PROGRAMS = {
     "PYTHONPATH": os.pathsep.join(
@@ -29,5 +29,5 @@ def forked_programs(numbers: Mapping[str, float] = HURRIED) -> Iterator[None]:
     They are processes of their own, found by what is written down about them and by their environment.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(child, "spawn", partial(spawn_forked, numbers))
+        patch.setattr(processes, "spawn", partial(spawn_forked, numbers))
         yield

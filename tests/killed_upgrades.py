@@ -15,10 +15,10 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, event
 
 from first_database import make_first_database
-from sale_sofia.data import migrations
-from sale_sofia.data.copying_rows import all_tables, batches, content
-from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import check, initialize_database
+from sale_sofia.operations.copying import all_tables, batches, content
+from sale_sofia.storage import migrations
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import check, initialize_database
 
 KILL, STOP = signal.SIGKILL, signal.SIGSTOP
 State = tuple[Any, ...]

@@ -12,16 +12,15 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from sale_sofia.listings.places import Neighbourhood, neighbourhoods
-from sale_sofia.simulator.answers import Answer, Robots
-from sale_sofia.simulator.homes import NO_SUCH_HOODS, in_sofia, make_home
-from sale_sofia.simulator.model import Advert, Property, World
-from sale_sofia.simulator.page_cache import PageCache
-from sale_sofia.simulator.portal import Portal
-from sale_sofia.simulator.portal_options import AS_REAL, PortalOptions
-from sale_sofia.simulator.simulation import PORTALS
-from sale_sofia.simulator.stock import Stock
-from sale_sofia.simulator.twins import twin_adverts
-from sale_sofia.simulator.world import make_world
+from sale_sofia_simulator.answers import AS_REAL, Answer, PortalOptions, Robots
+from sale_sofia_simulator.homes import NO_SUCH_HOODS, in_sofia, make_home
+from sale_sofia_simulator.model import Advert, Property, World
+from sale_sofia_simulator.pieces import PageCache
+from sale_sofia_simulator.portal import Portal
+from sale_sofia_simulator.search_index import Stock
+from sale_sofia_simulator.simulation import PORTALS
+from sale_sofia_simulator.twins import twin_adverts
+from sale_sofia_simulator.world import make_world
 
 BASE_URL: Final = "http://127.0.0.1:8700"
 _SEED: Final = 1

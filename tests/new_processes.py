@@ -6,7 +6,11 @@ Nothing of the test process is in them: no thread, no open file, no lock, and no
 import multiprocessing as mp
 from multiprocessing.context import ForkServerContext
 
-_PRELOADED = ["sale_sofia.data.listings", "sale_sofia.data.migrate", "sale_sofia.services.running_redis"]
+_PRELOADED = [
+    "sale_sofia.history.listings",
+    "sale_sofia.storage.migrate",
+    "sale_sofia.operations.services.redis",
+]
 
 
 def _context() -> ForkServerContext:

@@ -50,9 +50,16 @@ def _of_module(module: str, calls: list[tuple[ast.Call, str]]) -> Iterator[Used]
     ]
     yield from named
     known = {used.pattern for used in named}
-    ways = {how for call, how in calls if _evaluated(call, names) is None} or {"search"}
+    ways = {how for call, how in calls if not _of_a_text(call) and _evaluated(call, names) is None} or {
+        "search"
+    }
     for pattern in {one for one in _kept(module, names) if one not in known}:
         yield from (Used(module, pattern, how) for how in ways)
+
+
+def _of_a_text(call: ast.Call) -> bool:
+    """Whether it is `str.split`, which is given a sign and no text."""
+    return bool(call.args) and isinstance(call.args[0], ast.Constant)
 
 
 def _evaluated(call: ast.Call, names: Mapping[str, Any]) -> "re.Pattern[Any] | None":

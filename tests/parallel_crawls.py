@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from crawls import start
-from sale_sofia.services.child_record import processes_of, read_child
-from sale_sofia.services.processes import born
-from sale_sofia.services.redis_record import read_record
+from sale_sofia.operations.services.processes import born, processes_of, read_child
+from sale_sofia.operations.services.redis import read_record
 
 QUICK = {
     "DOMAIN_RATE_LIMITS": json.dumps({"imot.bg": 6000, "bazar.bg": 6000}),
@@ -44,7 +43,7 @@ def running_in(data: Path) -> dict[int, str]:
     server = read_record(data / "redis")
     found |= {server.pid} if server and server.pid and born(server.pid) == server.born else set()
     commands = {pid: _read(pid, "cmdline").replace(b"\0", b" ").decode("utf-8", "replace") for pid in found}
-    return {pid: told for pid, told in commands.items() if told and "sale_sofia.simulator" not in told}
+    return {pid: told for pid, told in commands.items() if told and "sale_sofia_simulator" not in told}
 
 
 def _pids() -> list[int]:

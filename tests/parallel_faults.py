@@ -10,16 +10,16 @@ from sqlalchemy import select
 from crawls import site_folder
 from parallel_crawls import until
 from parallel_world import Party, Team
-from sale_sofia.config.site_config import load_site_config
-from sale_sofia.data.crawl_schema import frontier
-from sale_sofia.scraping.dispatching import sender
-from sale_sofia.simulator.portal_options import PortalOptions
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.crawl.runners.dispatching import sender
+from sale_sofia.crawl.tables import frontier
+from sale_sofia.websites.site_file import load_site_config
+from sale_sofia_simulator.answers import PortalOptions
+from sale_sofia_simulator.simulation import SimulatorConfig
 from seeds import SEED
 
 SITE = "imot.bg"
 PER_MINUTE = 900
-TASK = "sale_sofia.scraping.tasks."
+TASK = "sale_sofia.crawl.runners.tasks."
 SURROUNDINGS = {
     "ARCHIVE_ENABLED": "false",
     "DOMAIN_RATE_LIMITS": json.dumps({SITE: PER_MINUTE}),

@@ -23,7 +23,7 @@ def guarded(data: Path, redis: Path) -> Iterator[None]:
 def main(data: str, redis: str) -> None:
     """Wait for the end of standard input, which is our starter's end, and then end the others."""
     sys.stdin.read()
-    from sale_sofia.services.redis_server import RedisServer  # noqa: PLC0415 - hardly ever needed
+    from sale_sofia.operations.services.redis import RedisServer  # noqa: PLC0415 - hardly ever needed
 
     for pid in _of_folder(data):
         with suppress(ProcessLookupError):

@@ -12,11 +12,11 @@ import yaml
 from crawls import Row, requests
 from forked_simulators import start_forked
 from parallel_world import surroundings
-from sale_sofia.config.site_config import CONFIG_FOLDER, load_site_config
-from sale_sofia.scraping.planning import JobPlan
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.crawl.frontier.planning import JobPlan
+from sale_sofia.websites.engine import TableSite
 from sale_sofia.websites.registry import page_limits
-from sale_sofia.websites.table_site import TableSite
+from sale_sofia.websites.site_file import CONFIG_FOLDER, load_site_config
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 ROBOTS = "/robots.txt"
 SECONDS_PER_MINUTE = 60.0

@@ -7,10 +7,10 @@ from sqlalchemy import Connection, func, select
 from parallel_crawls import until
 from parallel_world import Party, children
 from process_sizes import Held, held_by
-from sale_sofia.data.history_schema import scrape_history
-from sale_sofia.scraping.planning import JobPlan
-from sale_sofia.scraping.redis_keys import result_url
-from sale_sofia.services.redis_client import connect
+from sale_sofia.crawl.frontier.planning import JobPlan
+from sale_sofia.crawl.runners.messages import result_url
+from sale_sofia.history.tables import scrape_history
+from sale_sofia.operations.services.redis import connect
 from sale_sofia.websites.registry import get_scraper
 
 WAITING = {"sale_sofia", "unacked", "unacked_index"}

@@ -21,21 +21,20 @@ from crawls import Row, differences, environment, requests, stored_at, truth
 from forked_simulators import start_forked
 from parallel_guard import guarded
 from ready_files import put_ready_file
-from sale_sofia.config.settings import DATABASE_FILE, Settings, load_settings
-from sale_sofia.data.database import Database
-from sale_sofia.data.listing_schema import listing_changes, price_points
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.scraping.dispatching import send_jobs
-from sale_sofia.scraping.jobs import known_job
-from sale_sofia.scraping.planning import JobPlan, plan_for_workers
-from sale_sofia.scraping.progress import Progress, read_progress
-from sale_sofia.scraping.redis_keys import result_url
-from sale_sofia.scraping.store import open_database
-from sale_sofia.services.redis_client import connect
-from sale_sofia.services.redis_server import RedisServer
-from sale_sofia.simulator.running import RunningSimulator
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.crawl.frontier.jobs import known_job
+from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
+from sale_sofia.crawl.runners.dispatching import send_jobs
+from sale_sofia.crawl.runners.messages import result_url
+from sale_sofia.crawl.runners.progress import Progress, read_progress
+from sale_sofia.history.tables import listing_changes, price_points
+from sale_sofia.installation import open_database
+from sale_sofia.operations.services.redis import RedisServer, connect
+from sale_sofia.settings.model import DATABASE_FILE, Settings, load_settings
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.running import RunningSimulator
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 CELERY = [sys.executable, "-m", "celery", "-A", "sale_sofia.celery_app"]
 OUR_KEYS = ("circuit:", "ratelimit:", "bulkhead:", "scraping:")
@@ -53,7 +52,7 @@ HURRIED: Mapping[str, float] = {
     "SOFT_SHUTDOWN_SECONDS": 3,
     "UNACKED_RESTORE_SECONDS": 1,
 }
-"""Pauses of `config/parallel.py` in tests; much shorter, a slow machine would not get round to its work."""
+"""Pauses of `crawl/settings.py` in tests; much shorter, a slow machine would not get round to its work."""
 
 
 @dataclass(slots=True)
@@ -71,7 +70,7 @@ class Team:
     forked: bool = False
     """Whether its processes are forked from one that has imported everything: they start at once."""
     numbers: Mapping[str, float] = field(default_factory=lambda: HURRIED)
-    """Fixed numbers that forked processes have in place of those of `config/`."""
+    """Fixed numbers that forked processes have in place of those of the settings."""
     _started: int = 0
     _names: list[str] = field(default_factory=list)
 

@@ -14,15 +14,15 @@ import pytest
 from crawls import requests
 from forked_simulators import start_forked
 from ready_files import put_ready_file
-from sale_sofia.config.settings import Settings
-from sale_sofia.config.site_config import SiteConfig
-from sale_sofia.data.database import Database
-from sale_sofia.scraping import local_runner
-from sale_sofia.scraping.jobs import SiteReport, begin_job
-from sale_sofia.scraping.local_runner import LocalRunner
-from sale_sofia.simulator.running import RunningSimulator
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.crawl.frontier.jobs import SiteReport, begin_job
+from sale_sofia.crawl.runners import local
+from sale_sofia.crawl.runners.local import LocalRunner
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import SiteConfig
+from sale_sofia_simulator.running import RunningSimulator
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 DAY = 86_400.0
 NOTHING_AFTER: dict[str, Any] = {
@@ -69,7 +69,7 @@ class PassingDays:
         runner = LocalRunner(self.settings, self.database, configs=configs)
         with pytest.MonkeyPatch.context() as patch:
             # To look through all that a test process has would take longer than the crawl.
-            patch.setattr(local_runner, "calm_collector", nullcontext)
+            patch.setattr(local, "calm_collector", nullcontext)
             (report,) = asyncio.run(runner.run([job_id], asyncio.Event()))
         return report
 

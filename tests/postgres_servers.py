@@ -24,9 +24,9 @@ from psycopg import sql
 
 from listening import free_port
 from run_servers import keep, kept_server
-from sale_sofia.data.all_tables import metadata
-from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
+from sale_sofia.storage.all_tables import metadata
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
 
 PASSWORD = "geheim/p@ss word"  # noqa: S105 - signs that a URL must hide
 USER = "crawler"

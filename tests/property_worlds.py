@@ -9,18 +9,17 @@ import numpy as np
 from sqlalchemy import delete, select
 
 from contract.data.helpers import ready_database
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.all_tables import metadata
-from sale_sofia.data.database import Database
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.property_schema import listing_sources, match_links
+from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
+from sale_sofia.flats.matching.links import Bands
+from sale_sofia.flats.matching.matcher import Matcher
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.flats.tables import listing_sources, match_links
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.tables import listings
 from sale_sofia.listings.model import Listing
-from sale_sofia.properties.fingerprint import PropertyFingerprinter
-from sale_sofia.properties.links import Bands
-from sale_sofia.properties.matcher import Matcher
-from sale_sofia.properties.records import Adverts
-from sale_sofia.properties.runs import PropertyMatching
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.all_tables import metadata
+from sale_sofia.storage.database import Database
 
 SECRET = b"s" * 32
 FLAT = {

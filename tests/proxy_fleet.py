@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from weakref import WeakSet
 
-from sale_sofia.proxies.address import ProxyAddress, Scheme
+from sale_sofia.proxies.model import ProxyAddress, Scheme
 
 KINDS: Final = (
     "good", "dead", "reset", "hang", "slow", "flaky", "wants_password", "transparent", "anonymous", "elite",

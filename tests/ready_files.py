@@ -4,8 +4,8 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
 
 
 def put_ready_file(path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import redis
 
 from run_servers import keep, kept_server, only_one
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.operations.services.redis import RedisServer
 
 DATABASES = 512
 """Enough that a straggler of an earlier test writes to another one than those now in use."""

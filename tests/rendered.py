@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sale_sofia.listings.page import Page
-from sale_sofia.simulator.render import RenderedPage, render_world
-from sale_sofia.simulator.world import make_world
 from sale_sofia.websites.reading import Answer, read_page
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.render import RenderedPage, render_world
+from sale_sofia_simulator.world import make_world
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,10 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Self, TextIO
 
-from sale_sofia.config.settings import Settings
-from sale_sofia.resilience.factory import get_gate
-from sale_sofia.resilience.fallback_gate import FallbackGate
-from sale_sofia.resilience.gate import Admission, Refusal
-from sale_sofia.resilience.outcome import Outcome
+from sale_sofia.crawl.resilience.factory import get_gate
+from sale_sofia.crawl.resilience.fallback import FallbackGate
+from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
+from sale_sofia.settings.model import Settings
 
 PATIENCE_SECONDS = 120.0
 POLL_SECONDS = 0.05
@@ -27,8 +26,8 @@ import json, sys, time
 plan, wall = json.loads(sys.argv[1]), time.time
 time.time = lambda: wall() + plan["clock_off"]
 time.time_ns = lambda: int(time.time() * 1e9)
-from sale_sofia.config import resilience
-vars(resilience).update(plan["numbers"])
+from sale_sofia.crawl.resilience import settings
+vars(settings).update(plan["numbers"])
 from resilience_workers import Plan, work
 work(Plan(**plan))
 """
@@ -50,7 +49,7 @@ class Plan:
     """Of its first requests; all others go well."""
     settings: dict[str, float] = field(default_factory=dict)
     numbers: dict[str, float] = field(default_factory=dict)
-    """Fixed numbers of `config/resilience.py` that are other ones for it."""
+    """Fixed numbers of `crawl/resilience/settings.py` that are other ones for it."""
     clock_off: float = 0.0
     log: str = ""
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from sale_sofia.data.database import Database
-from sale_sofia.data.description_schema import description_reads
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.property_schema import listing_sources, properties
+from sale_sofia.descriptions.tables import description_reads
+from sale_sofia.flats.tables import listing_sources, properties
+from sale_sofia.history.tables import listings
+from sale_sofia.storage.database import Database
 
 NOW = 2_000_000_000.0
 DAY = 86_400.0

@@ -11,22 +11,21 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, select
 
-from sale_sofia.data.cards import SeenCard, card_hash
-from sale_sofia.data.database import Database
-from sale_sofia.data.history_schema import market_events
-from sale_sofia.data.jobs import get_job
-from sale_sofia.data.listing_rows import VOLATILE_FIELDS, listing_fields
-from sale_sofia.data.listing_schema import listing_changes, listings, price_points
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.frontier.jobs import begin_job, end_job, known_job
+from sale_sofia.crawl.urls import target
+from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, Outcome, Read
+from sale_sofia.crawl.visit.writer import Ledger, write_batch
+from sale_sofia.history.cards import SeenCard, card_hash
+from sale_sofia.history.jobs import get_job
+from sale_sofia.history.listing_rows import VOLATILE_FIELDS, listing_fields
+from sale_sofia.history.tables import listing_changes, listings, market_events, price_points
 from sale_sofia.listings.model import Listing
-from sale_sofia.scraping import frontier
-from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.jobs import begin_job, end_job, known_job
-from sale_sofia.scraping.outcomes import Failed, Found, Gone, Outcome, Read
-from sale_sofia.scraping.urls import target
-from sale_sofia.scraping.writer import Ledger, write_batch
-from sale_sofia.simulator.model import World
-from sale_sofia.simulator.truth import imot_truth
+from sale_sofia.storage.database import Database
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.model import World
+from sale_sofia_simulator.truth import imot_truth
 
 Mode = Literal["whole", "partial", "blocked", "collapsed"]
 Truth = dict[str, Any]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from sale_sofia.config.site_config import CONFIG_FOLDER
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import CONFIG_FOLDER
 
 Change = Callable[[dict[str, Any]], None]
 

@@ -6,19 +6,19 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from large_portals import answer_to
-from sale_sofia.data.database import Database
-from sale_sofia.data.sweeps import Sweep, list_sweeps
-from sale_sofia.fetching.base import Response
-from sale_sofia.resilience.errors import CrawlError
-from sale_sofia.scraping import frontier
-from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.jobs import begin_job, end_job, known_job
-from sale_sofia.scraping.judging import Judge
-from sale_sofia.scraping.outcomes import Failed, Outcome
-from sale_sofia.scraping.sweeping import finish_sweep
-from sale_sofia.scraping.writer import Ledger, write_batch
-from sale_sofia.simulator.portal import Portal
+from sale_sofia.crawl.fetch.base import Response
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.frontier.jobs import begin_job, end_job, known_job
+from sale_sofia.crawl.frontier.sweeping import finish_sweep
+from sale_sofia.crawl.resilience.errors import CrawlError
+from sale_sofia.crawl.visit.judging import Judge
+from sale_sofia.crawl.visit.outcomes import Failed, Outcome
+from sale_sofia.crawl.visit.writer import Ledger, write_batch
+from sale_sofia.history.sweeps import Sweep, list_sweeps
+from sale_sofia.storage.database import Database
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.portal import Portal
 
 _REDIRECTS = frozenset({301, 302})
 _BATCH = 25

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from sale_sofia.insights.flats import Flat
+from sale_sofia.flats.flat import Flat
 from sale_sofia.listings.model import Listing
 
 PLACES = {

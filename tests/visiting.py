@@ -13,25 +13,23 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from sale_sofia.fetching.archive import PageArchive
-from sale_sofia.fetching.base import Request
-from sale_sofia.fetching.client import CurlFetcher
+from sale_sofia.crawl.fetch.archive import PageArchive
+from sale_sofia.crawl.fetch.base import Request
+from sale_sofia.crawl.fetch.client import CurlFetcher
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.resilience.memory import memory_gate
+from sale_sofia.crawl.resilience.policy import BreakerRules, ResilienceConfig, RetryBudgetRules, RetryRules
+from sale_sofia.crawl.resilience.retry import MemoryRetryBudget, RetryPolicy
+from sale_sofia.crawl.visit.apart import Bounds, JudgeApart
+from sale_sofia.crawl.visit.judging import Judge
+from sale_sofia.crawl.visit.outcomes import Outcome
+from sale_sofia.crawl.visit.visit import Visitor
 from sale_sofia.listings.page import Page
-from sale_sofia.resilience.error_log import ErrorLog
-from sale_sofia.resilience.memory import memory_gate
-from sale_sofia.resilience.policy import BreakerRules, ResilienceConfig, RetryBudgetRules, RetryRules
-from sale_sofia.resilience.retry import RetryPolicy
-from sale_sofia.resilience.retry_budget import MemoryRetryBudget
-from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.judging import Judge
-from sale_sofia.scraping.judging_apart import JudgeApart
-from sale_sofia.scraping.outcomes import Outcome
-from sale_sofia.scraping.visit import Visitor
-from sale_sofia.services.apart_process import Bounds
-from sale_sofia.simulator.render import render_world
-from sale_sofia.simulator.world import make_world
+from sale_sofia.telemetry.error_log import ErrorLog
 from sale_sofia.websites.base import Site
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.render import render_world
+from sale_sofia_simulator.world import make_world
 from unit.fetching.portal import Portal, portal
 
 NOW = 1_700_000_000.0

@@ -16,13 +16,13 @@ from crawls import Row, run, site_folder, stored, truth
 from dashboards import running_dashboard
 from forked_simulators import start_forked
 from parallel_crawls import QUICK, services_up, until
-from sale_sofia.config.settings import Settings
-from sale_sofia.scraping.matching import match_crawled
-from sale_sofia.simulator.days import advance, world_on_day
-from sale_sofia.simulator.model import ImotAdvert
-from sale_sofia.simulator.running import RunningSimulator
-from sale_sofia.simulator.simulator_config import SimulatorConfig
-from sale_sofia.simulator.twins import make_twin
+from sale_sofia.crawl.runners.conclusion import match_crawled
+from sale_sofia.settings.model import Settings
+from sale_sofia_simulator.model import ImotAdvert
+from sale_sofia_simulator.running import RunningSimulator
+from sale_sofia_simulator.simulation import SimulatorConfig
+from sale_sofia_simulator.twins import make_twin
+from sale_sofia_simulator.world import advance, world_on_day
 
 SITES = ("imot.bg", "homes.bg", "alo.bg")
 """Pages in windows-1251; an interface of JSON; pages in UTF-8."""

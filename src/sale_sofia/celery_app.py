@@ -10,25 +10,25 @@ from celery.loaders.app import AppLoader
 from celery.schedules import crontab
 from kombu import Queue
 
-from sale_sofia.config import parallel
-from sale_sofia.config.alerts import BEAT_SECONDS
-from sale_sofia.config.llm import ENRICH_BEAT_SECONDS, ENRICH_GRACE_SECONDS, LLM_QUEUE
-from sale_sofia.config.proxies import REFRESH_HOURS
-from sale_sofia.config.schedule import SCHEDULE_LOOK_SECONDS, load_schedule
-from sale_sofia.config.settings import TIME_ZONE, Settings, load_settings
-from sale_sofia.proxies.sending import REFRESH_TASK
-from sale_sofia.scraping.redis_keys import result_url
-from sale_sofia.scraping.shutdown import shut_down
-from sale_sofia.services.child_record import tell_alive, tell_ready
-from sale_sofia.services.logs import log_as_service
-from sale_sofia.services.own_files import keep_others_out
-from sale_sofia.services.running_redis import known_redis_url
+from sale_sofia.alerts.settings import BEAT_SECONDS
+from sale_sofia.crawl import settings as parallel
+from sale_sofia.crawl.runners.lane import shut_down
+from sale_sofia.crawl.runners.messages import result_url
+from sale_sofia.crawl.runners.schedule_file import SCHEDULE_LOOK_SECONDS, load_schedule
+from sale_sofia.descriptions.settings import ENRICH_BEAT_SECONDS, ENRICH_GRACE_SECONDS, LLM_QUEUE
+from sale_sofia.operations.services.processes import tell_alive, tell_ready
+from sale_sofia.operations.services.redis import known_redis_url
+from sale_sofia.proxies.refresh import REFRESH_TASK
+from sale_sofia.proxies.settings import REFRESH_HOURS
+from sale_sofia.settings.files import keep_others_out
+from sale_sofia.settings.model import TIME_ZONE, Settings, load_settings
+from sale_sofia.telemetry.logs import log_as_service
 
 _TASKS = (
-    "sale_sofia.scraping.tasks",
-    "sale_sofia.scraping.enrichment",
+    "sale_sofia.crawl.runners.tasks",
+    "sale_sofia.descriptions.tasks",
     "sale_sofia.proxies.tasks",
-    "sale_sofia.scraping.alert_tasks",
+    "sale_sofia.alerts.tasks",
 )
 _ROUTE = "sale_sofia.*"
 
@@ -65,7 +65,7 @@ def configuration() -> dict[str, Any]:
         "worker_enable_soft_shutdown_on_idle": True,
         "worker_hijack_root_logger": False,
         "beat_schedule": _beat_schedule(settings),
-        "beat_scheduler": "sale_sofia.services.beat_clock:BeatClock",
+        "beat_scheduler": "sale_sofia.operations.services.beat_clock:BeatClock",
     }
 
 

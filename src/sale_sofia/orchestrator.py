@@ -7,30 +7,27 @@ from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 
-from sale_sofia.config.proxies import START_WAIT_SECONDS
-from sale_sofia.config.services import SUPERVISE_SECONDS
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.errors import DatabaseError, DiskFull
-from sale_sofia.data.job_model import CELERY
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.proxies.canary import needs_proxies
-from sale_sofia.proxies.control import ProxyControl
-from sale_sofia.proxies.refresh_board import RefreshProgress
+from sale_sofia.crawl.frontier.jobs import known_job
+from sale_sofia.crawl.frontier.planning import JobPlan, check_plans, plan_for_workers, resume_for_workers
+from sale_sofia.crawl.runners.dispatching import send_jobs
+from sale_sofia.crawl.runners.events import JobEvents, JobsStillOpen, Look, wait_for_jobs
+from sale_sofia.crawl.runners.progress import Progress, read_progress
+from sale_sofia.crawl.runners.runners import let_go
+from sale_sofia.history.jobs import CELERY
+from sale_sofia.installation import open_database
+from sale_sofia.operations.services.disk_room import is_full
+from sale_sofia.operations.services.fleet import Fleet
+from sale_sofia.operations.services.ownership import ServicesBusy
+from sale_sofia.operations.services.signals import Interrupted, StopSignals
+from sale_sofia.operations.settings import SUPERVISE_SECONDS
+from sale_sofia.proxies.control import ProxyControl, Wait
+from sale_sofia.proxies.refresh import RefreshProgress, needs_proxies
 from sale_sofia.proxies.rotator_service import RotatorService
-from sale_sofia.proxies.waiting import Wait
-from sale_sofia.scraping.dispatching import send_jobs
-from sale_sofia.scraping.events import JobEvents
-from sale_sofia.scraping.jobs import known_job
-from sale_sofia.scraping.planning import JobPlan, check_plans, plan_for_workers, resume_for_workers
-from sale_sofia.scraping.progress import Progress, read_progress
-from sale_sofia.scraping.runners import let_go
-from sale_sofia.scraping.store import open_database
-from sale_sofia.scraping.waiting import JobsStillOpen, Look, wait_for_jobs
-from sale_sofia.services.disk_room import is_full
-from sale_sofia.services.errors import ServiceError
-from sale_sofia.services.fleet import Fleet
-from sale_sofia.services.ownership import ServicesBusy
-from sale_sofia.services.stop_signals import Interrupted, StopSignals
+from sale_sofia.proxies.settings import START_WAIT_SECONDS
+from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.errors import DatabaseError, DiskFull
+from sale_sofia.storage.migrate import initialize_database
 from sale_sofia.websites.registry import get_scraper
 
 T = TypeVar("T")

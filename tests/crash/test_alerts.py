@@ -17,13 +17,13 @@ from alert_world import DAY, HOUR, AlertWorld, facts_in
 from contract.data.helpers import ready_database
 from crash_crawls import delivering_here, own_clock
 from crash_points import Enumeration, State, count_points
+from sale_sofia.alerts.outbox import count_messages
 from sale_sofia.alerts.running import Alerts
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.alert_outbox import count_messages
-from sale_sofia.data.database import Database
-from sale_sofia.data.incidents import IncidentKind
+from sale_sofia.installation import open_database
 from sale_sofia.listings.dates import SOFIA
-from sale_sofia.scraping.store import open_database
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import IncidentKind
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=SOFIA).timestamp()
 

@@ -8,12 +8,12 @@ import pytest
 
 from backup_worlds import contents, database_in, files_in, filled, order, quiet
 from crash_points import Enumeration, count_points
-from sale_sofia.data.backup_folder import list_backups
-from sale_sofia.data.backup_making import make_backup
-from sale_sofia.data.backup_names import parts_in
-from sale_sofia.data.backup_reading import unpack
-from sale_sofia.data.copying_rows import Content
-from sale_sofia.data.restoring import restore
+from sale_sofia.operations.backup.folder import list_backups
+from sale_sofia.operations.backup.format import parts_in
+from sale_sofia.operations.backup.making import make_backup
+from sale_sofia.operations.backup.reading import unpack
+from sale_sofia.operations.backup.restoring import restore
+from sale_sofia.operations.copying import Content
 
 ROWS = 6
 PAGES = 4

@@ -11,15 +11,15 @@ from crash_crawls import DAY, LATER, Clock, Knowledge, knowledge_in, own_clock, 
 from crash_points import COMMIT, Enumeration, count_points
 from property_worlds import advert
 from ready_files import put_ready_file
-from sale_sofia.config.settings import DATABASE_FILE, Settings
-from sale_sofia.data.database import Database
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.market import set_gone
-from sale_sofia.insights import score_runs
+from sale_sofia.advice.scoring import runs
+from sale_sofia.crawl.runners.conclusion import match_crawled
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.market_events import set_gone
+from sale_sofia.history.tables import listings
+from sale_sofia.installation import open_database
 from sale_sofia.listings.model import Listing
-from sale_sofia.scraping.matching import match_crawled
-from sale_sofia.scraping.store import open_database
+from sale_sofia.settings.model import DATABASE_FILE, Settings
+from sale_sofia.storage.database import Database
 
 FLATS = 6
 
@@ -32,7 +32,7 @@ def clock() -> Iterator[Clock]:
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(score_runs, "SCORES_AT_ONCE", 2)
+    monkeypatch.setattr(runs, "SCORES_AT_ONCE", 2)
 
 
 class Installation:

@@ -11,11 +11,17 @@ from any_rows import fill
 from backup_worlds import database_in, opened
 from crash_points import Enumeration, count_points
 from ready_files import put_ready_file
-from sale_sofia.data import copying, copying_rows
-from sale_sofia.data.copying import CopyRefused, copy_database
-from sale_sofia.data.copying_marks import read_mark
-from sale_sofia.data.copying_rows import Content, all_tables, batches, content
-from sale_sofia.data.database import Database
+from sale_sofia.operations import copying
+from sale_sofia.operations.copying import (
+    Content,
+    CopyRefused,
+    all_tables,
+    batches,
+    content,
+    copy_database,
+    read_mark,
+)
+from sale_sofia.storage.database import Database
 
 SOME = ("jobs", "frontier", "listings", "listing_changes", "price_points")
 """The way of a copy is the same for all tables; that none is forgotten: contract/data/test_copying.py."""
@@ -26,7 +32,7 @@ ROWS = 5
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     some = [table for table in all_tables() if table.name in SOME]
     monkeypatch.setattr(copying, "all_tables", lambda: some)
-    monkeypatch.setattr(copying_rows, "COPY_ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(copying, "COPY_ROWS_AT_ONCE", 2)
 
 
 @pytest.fixture(scope="module")

@@ -17,14 +17,12 @@ import pytest
 import redis
 from redis.asyncio.connection import AbstractConnection
 
-from sale_sofia.config.settings import Settings
-from sale_sofia.resilience.circuit import CircuitState
-from sale_sofia.resilience.gate import Admission, Refusal
-from sale_sofia.resilience.outcome import Outcome
-from sale_sofia.resilience.policy import BreakerRules, BulkheadRules, ResilienceConfig
-from sale_sofia.resilience.redis_client import connect
-from sale_sofia.resilience.redis_gate import RedisGate
-from sale_sofia.resilience.scripts import ToldTime
+from sale_sofia.crawl.resilience.breaker import CircuitState
+from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
+from sale_sofia.crawl.resilience.policy import BreakerRules, BulkheadRules, ResilienceConfig
+from sale_sofia.crawl.resilience.redis_gate import RedisGate
+from sale_sofia.crawl.resilience.scripts import ToldTime, connect
+from sale_sofia.settings.model import Settings
 
 IMOT = "imot.bg"
 PER_MINUTE = 1200.0

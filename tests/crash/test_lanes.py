@@ -34,18 +34,18 @@ from crash_crawls import (
     unlike,
 )
 from crash_points import Enumeration, count_points
-from sale_sofia.config.parallel import APP_NAME
-from sale_sofia.data import schema
-from sale_sofia.data.jobs import Job
-from sale_sofia.scraping import lane, tasks, worker_state
-from sale_sofia.scraping.dispatching import jobs_message
-from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.jobs import known_job
-from sale_sofia.scraping.outcomes import Failed
-from sale_sofia.scraping.planning import JobPlan, plan_for_workers
-from sale_sofia.scraping.writer import Ledger, write_batch
-from sale_sofia.simulator.running import RunningSimulator
+from sale_sofia.crawl import tables
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.frontier.jobs import known_job
+from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
+from sale_sofia.crawl.runners import lane, tasks
+from sale_sofia.crawl.runners.dispatching import jobs_message
+from sale_sofia.crawl.settings import APP_NAME
+from sale_sofia.crawl.visit.outcomes import Failed
+from sale_sofia.crawl.visit.writer import Ledger, write_batch
+from sale_sofia.history.jobs import Job
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.running import RunningSimulator
 
 ADVERTS = 4
 LANES = 2
@@ -179,7 +179,7 @@ class Workers:
 
     def in_hand(self) -> list[tuple[str, Claim]]:
         """The pages that a killed worker had, each with its job."""
-        rows = schema.frontier
+        rows = tables.frontier
         leased = select(rows).where(rows.c.state == "leased")
         with self._crawler.database.read() as connection:
             found = connection.execute(leased).all()
@@ -196,16 +196,16 @@ class Workers:
     def jobs(self) -> list[Job]:
         with self._crawler.database.read() as connection:
             return [
-                known_job(connection, one) for one in connection.execute(select(schema.jobs.c.id)).scalars()
+                known_job(connection, one) for one in connection.execute(select(tables.jobs.c.id)).scalars()
             ]
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
         """What a worker process keeps is made anew, as it is in a new one."""
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(worker_state, "settings", lambda: self._crawler.settings)
+            patch.setattr(lane, "settings", lambda: self._crawler.settings)
             patch.setattr(tasks, "settings", lambda: self._crawler.settings)
-            patch.setattr(worker_state, "database", lambda: self._crawler.database)
+            patch.setattr(lane, "database", lambda: self._crawler.database)
             patch.setattr(tasks, "database", lambda: self._crawler.database)
             try:
                 yield

@@ -23,8 +23,8 @@ from crash_crawls import (
     unlike,
 )
 from crash_points import Enumeration, State, count_points
-from sale_sofia.data.saved_searches import save_search
-from sale_sofia.simulator.running import RunningSimulator
+from sale_sofia.buyer.searches import save_search
+from sale_sofia_simulator.running import RunningSimulator
 
 
 class Outside(NamedTuple):

@@ -6,7 +6,7 @@ from backup_worlds import database_in
 from crash_points import Enumeration, count_points
 from first_database import losses, make_first_database
 from killed_upgrades import revisions, state
-from sale_sofia.data.migrate import HEAD, current_revision, initialize_database
+from sale_sofia.storage.migrate import HEAD, current_revision, initialize_database
 
 
 def upgrade(folder: Path) -> None:

@@ -11,8 +11,8 @@ from app_runs import store
 from browser_pages import PAGES, PATIENCE_MS, TELEPHONE, Window
 from hostile_adverts import hostile_ids
 from parallel_crawls import until
-from sale_sofia.data.property_schema import listing_sources
-from sale_sofia.insights.profiles import load_profile
+from sale_sofia.advice.scoring.profile import load_profile
+from sale_sofia.flats.tables import listing_sources
 
 TITLES = {
     "today": "Днес", "search": "Търсене", "map": "Карта", "compare": "Сравнение", "property": "Имот",

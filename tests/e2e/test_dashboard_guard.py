@@ -14,12 +14,12 @@ from crawls import crawl_arguments, start
 from dashboards import Served
 from hostile_adverts import MARKDOWN, SCRIPT, SCRIPT_PRICE, TEXTS, hostile_ids
 from parallel_crawls import until
-from sale_sofia.data.evaluation_schema import property_notes
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.insights.searching import SearchQuery
-from sale_sofia.insights.searching_run import search
-from sale_sofia.simulator.running import start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.advice.search.query import SearchQuery
+from sale_sofia.advice.search.run import search
+from sale_sofia.buyer.tables import property_notes
+from sale_sofia.history.tables import listings
+from sale_sofia_simulator.running import start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SHOWN = {"script": SCRIPT[:30], "markdown": MARKDOWN[:30]}
 """What is to be read of a text, letter by letter."""

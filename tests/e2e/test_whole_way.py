@@ -11,8 +11,8 @@ from sqlalchemy import select
 from app_runs import store
 from crawls import Row, differences, requests
 from parallel_crawls import until
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.property_schema import listing_sources
+from sale_sofia.flats.tables import listing_sources
+from sale_sofia.history.tables import listings
 from whole_way import ADVERTS, CHANNELS, SITES, Key, Way, flats_told, whole_way
 
 TOLD = ("По-евтино", "Отново на пазара", "Ново")

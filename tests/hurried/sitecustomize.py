@@ -1,8 +1,8 @@
-"""Imported by every Python with this folder on its path: fixed numbers of `config/` are other ones for it."""
+"""Imported by every Python with this folder on its path: fixed numbers of the crawl are other ones for it."""
 
 import json
 import os
 
-from sale_sofia.config import parallel
+from sale_sofia.crawl import settings
 
-vars(parallel).update(json.loads(os.environ["OTHER_NUMBERS"]))
+vars(settings).update(json.loads(os.environ["OTHER_NUMBERS"]))

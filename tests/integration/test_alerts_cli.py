@@ -21,13 +21,13 @@ from contract.data.helpers import ready_database
 from crawls import FAST, crawl_arguments, run
 from forked_simulators import start_forked
 from sale_sofia.alerts.looking import Looking
-from sale_sofia.cli import main
-from sale_sofia.commands.console import out
-from sale_sofia.config.alert_file import load_alerts
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.alert_outbox import SENDING, count_messages, read_log
-from sale_sofia.data.alert_schema import alert_messages
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.alerts.outbox import SENDING, count_messages, read_log
+from sale_sofia.alerts.rules import load_alerts
+from sale_sofia.alerts.tables import alert_messages
+from sale_sofia.cli.console import out
+from sale_sofia.cli.main import main
+from sale_sofia.settings.model import Settings
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SECRET = "gEh31m-9917"  # noqa: S105 - planted to be looked for
 

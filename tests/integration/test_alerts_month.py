@@ -20,11 +20,10 @@ from contract.data.helpers import ready_database
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.looking import Looking
-from sale_sofia.alerts.results import Delivered
-from sale_sofia.config.alert_file import AlertsFile, load_alerts
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.alert_outbox import read_log
+from sale_sofia.alerts.outbox import Delivered, read_log
+from sale_sofia.alerts.rules import AlertsFile, load_alerts
 from sale_sofia.listings.dates import SOFIA
+from sale_sofia.settings.model import Settings
 
 KILLS = int(os.environ.get("ALERT_KILLS", "1"))
 LAST = 29

@@ -18,14 +18,14 @@ from command_server import ForkedProcess
 from crawls import ALONE, FAST, crawl_arguments, differences, fork, run, stored, truth
 from forked_simulators import start_forked
 from postgres_servers import PASSWORD, PostgresServer
-from sale_sofia.config.backup import KEPT_FILES, KEPT_FOLDERS
-from sale_sofia.data.backup_folder import Kept
-from sale_sofia.data.backup_making import make_backup
-from sale_sofia.data.migrate import check
-from sale_sofia.data.restoring import restore
-from sale_sofia.scraping.locks import site_lock
-from sale_sofia.simulator.running import RunningSimulator
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.crawl.runners.runners import site_lock
+from sale_sofia.operations.backup.folder import Kept
+from sale_sofia.operations.backup.format import KEPT_FILES, KEPT_FOLDERS
+from sale_sofia.operations.backup.making import make_backup
+from sale_sofia.operations.backup.restoring import restore
+from sale_sofia.storage.migrate import check
+from sale_sofia_simulator.running import RunningSimulator
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SEED = 22
 SITE = "imot.bg"

@@ -12,11 +12,11 @@ from sqlalchemy import text
 
 from backup_worlds import database_in, filled, order, page_path, plain, put_pages, quiet, write_backup
 from crawls import run
-from sale_sofia.data.backup_errors import BackupError
-from sale_sofia.data.backup_making import make_backup
-from sale_sofia.data.backup_reading import unpack
-from sale_sofia.data.database import Database
-from sale_sofia.data.pages import PageRecord, record_pages
+from sale_sofia.history.pages import PageRecord, record_pages
+from sale_sofia.operations.backup.format import BackupError
+from sale_sofia.operations.backup.making import make_backup
+from sale_sofia.operations.backup.reading import unpack
+from sale_sofia.storage.database import Database
 
 FETCHED = 1_700_000_000.0
 

@@ -16,8 +16,8 @@ import pytest
 from crawls import FAST, crawl_arguments, run, stored
 from forked_simulators import start_forked
 from ready_files import put_ready_file
-from sale_sofia.simulator.running import RunningSimulator
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia_simulator.running import RunningSimulator
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SEARCH = "/obiavi/prodazhbi/grad-sofiya"
 ONE_TRY = {**FAST, "RETRY_MAX_ATTEMPTS": "1"}

@@ -16,10 +16,10 @@ from parallel_crawls import running_in, until
 from parallel_world import children
 from proxy_fleet import PASSWORD
 from sale_sofia.proxies.model import Proxy
-from sale_sofia.proxies.source_list import SourceList
-from sale_sofia.simulator.challenge import SCRIPT_PATH
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.proxies.sources import SourceList
+from sale_sofia_simulator.faults import SCRIPT_PATH
+from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "bazar.bg"
 PER_SECOND = 20

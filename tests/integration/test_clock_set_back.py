@@ -11,7 +11,7 @@ from typing import Any
 from crawls import ALONE, IMPATIENT, fork, run, start
 from forked_simulators import start_forked
 from portal_fronts import Front, Sent, always, in_front
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "bazar.bg"
 DAY = 86_400.0

@@ -11,8 +11,8 @@ from pathlib import Path
 from app_runs import put_adverts
 from crawls import FAST, run, site_folder
 from portal_fronts import Sent, in_front
-from sale_sofia.simulator.running import start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia_simulator.running import start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 HOSTILE = b"\x1b]0;owned\x07\x1b[31m\x7f\x08&#x202e;&#27;[2J"
 """Sets a terminal's title, its colour and the direction of writing, and clears it."""

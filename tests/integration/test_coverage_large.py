@@ -11,15 +11,14 @@ import pytest
 
 from large_portals import BASE_URL, answer_to, large_portal
 from ready_files import put_ready_file
-from sale_sofia.data.database import Database
-from sale_sofia.data.incidents import IncidentKind, open_incidents
-from sale_sofia.data.searches import Ended, learnt_rows, searches_of
-from sale_sofia.data.sweeps import Sweep
+from sale_sofia.crawl.frontier import searches
+from sale_sofia.history.sweeps import Ended, Sweep, learnt_rows, searches_of
 from sale_sofia.listings.places import neighbourhoods
-from sale_sofia.scraping import searches
-from sale_sofia.simulator.portal import Portal
-from sale_sofia.simulator.portal_options import AS_REAL, PortalOptions
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.answers import AS_REAL, PortalOptions
+from sale_sofia_simulator.portal import Portal
 from site_copies import Change, changed_site
 from swept_portals import SearchSweep
 

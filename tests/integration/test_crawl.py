@@ -10,8 +10,8 @@ import pytest
 
 from crawls import ALONE, FAST, IMPATIENT, crawl_arguments, differences, requests, run, stored, truth
 from forked_simulators import start_forked
-from sale_sofia.simulator.running import RunningSimulator
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia_simulator.running import RunningSimulator
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITES = ("imot.bg", "bazar.bg")
 FAULTS = "429:0.02,503:0.03,slow:0.03,reset:0.03,captcha:0.03,truncate:0.03"

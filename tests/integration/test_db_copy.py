@@ -19,12 +19,12 @@ from forked_simulators import start_forked
 from parallel_crawls import until
 from postgres_servers import PASSWORD, READY, PostgresServer
 from ready_files import put_ready_file
-from sale_sofia.data.copying_rows import Content, all_tables, batches, content
-from sale_sofia.data.database import Database
-from sale_sofia.data.export import export_listings
-from sale_sofia.data.migrate import check
-from sale_sofia.simulator.running import RunningSimulator
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.history.export import export_listings
+from sale_sofia.operations.copying import Content, all_tables, batches, content
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import check
+from sale_sofia_simulator.running import RunningSimulator
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SEED = 22
 SITE = "bazar.bg"

@@ -17,10 +17,9 @@ from command_lines import fault
 from command_server import COMMAND
 from compose_files import DEPLOY, MISSING, Tree, compose, faults, variables_of
 from parallel_world import surroundings
-from sale_sofia.config.dashboard_server import DASHBOARD_PORT
-from sale_sofia.config.parallel import SOFT_SHUTDOWN_SECONDS
-from sale_sofia.config.services import WORKER_QUIT_SECONDS, WORKER_STOP_SECONDS
-from sale_sofia.config.settings import Settings, load_settings
+from sale_sofia.crawl.settings import SOFT_SHUTDOWN_SECONDS
+from sale_sofia.operations.settings import DASHBOARD_PORT, WORKER_QUIT_SECONDS, WORKER_STOP_SECONDS
+from sale_sofia.settings.model import Settings, load_settings
 
 ROOT = DEPLOY.parent
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
@@ -33,7 +32,7 @@ WAYS = {
 VARIABLES = {"PRIVATE_ADDRESS": "10.0.0.1", "MAIN_HOST": "main.internal"}
 TRY_OUT = """
 import sale_sofia
-from sale_sofia.cli import app
+from sale_sofia.cli.main import app
 for words in (["sites", "list"], ["db", "upgrade"], ["db", "check"]):
     app(words, standalone_mode=False)
 print(sale_sofia.__file__)

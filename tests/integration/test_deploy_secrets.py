@@ -10,9 +10,8 @@ import pytest
 import redis
 
 from compose_files import DEPLOY
-from sale_sofia.services.errors import RedisUnreachable
-from sale_sofia.services.redis_client import check_reachable
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.operations.services.redis import RedisServer, check_reachable
+from sale_sofia.settings.errors import RedisUnreachable
 from tls_front import tls_front
 
 PASSWORDS = ("database_password", "redis_password", "flower_password", "dashboard_password")

@@ -15,8 +15,8 @@ from alert_servers import AlertServers, alert_servers
 from command_lines import Line, command_lines, fault, steps
 from crawls import stored
 from docs_world import DocsWorld, docs_world, is_shown
-from sale_sofia.cli import app
-from sale_sofia.data.incidents import IncidentKind
+from sale_sofia.cli.main import app
+from sale_sofia.telemetry.incidents import IncidentKind
 from valued_flats import write_table
 
 ROOT = Path(__file__).parents[2]

@@ -6,11 +6,11 @@ import pytest
 
 from crawls import truth
 from drift_days import DriftDays, drift_days
-from sale_sofia.config.settings import get_settings
-from sale_sofia.data.drift import is_held_back, last_run
-from sale_sofia.data.sweeps import list_sweeps
-from sale_sofia.monitoring.drift import accept_drift
-from sale_sofia.scraping.store import open_archive
+from sale_sofia.history.drift.runs import accept_drift
+from sale_sofia.history.drift.store import is_held_back, last_run
+from sale_sofia.history.sweeps import list_sweeps
+from sale_sofia.installation import open_archive
+from sale_sofia.settings.model import get_settings
 from sale_sofia.websites.registry import get_scraper
 
 # Each change, and what must be found of it: the kind, and the field.

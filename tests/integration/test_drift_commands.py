@@ -9,8 +9,8 @@ import yaml
 
 from crawls import run
 from drift_days import DriftDays, drift_days
-from sale_sofia.config.settings import get_settings
-from sale_sofia.config.site_config import CONFIG_FOLDER
+from sale_sofia.settings.model import get_settings
+from sale_sofia.websites.site_file import CONFIG_FOLDER
 
 SITE = "imoti.net"
 

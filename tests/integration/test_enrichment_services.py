@@ -17,20 +17,20 @@ from crawls import FAST, crawl_arguments, run
 from ollama_server import LoopbackOllama
 from parallel_world import team
 from sale_sofia.celery_app import configuration
-from sale_sofia.config.llm import LLM_QUEUE
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.descriptions import load_read
-from sale_sofia.data.listings import save_listing
+from sale_sofia.descriptions.settings import LLM_QUEUE
+from sale_sofia.descriptions.store import load_read
+from sale_sofia.history.listings import save_listing
 from sale_sofia.listings.model import Listing
-from sale_sofia.services.celery_programs import enricher_command
-from sale_sofia.services.child import Child
-from sale_sofia.services.ollama_service import OllamaService, is_answering
-from sale_sofia.services.redis_client import connect
-from sale_sofia.simulator.running import start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.operations.services.celery import enricher_command
+from sale_sofia.operations.services.fleet import OllamaService, is_answering
+from sale_sofia.operations.services.processes import Child
+from sale_sofia.operations.services.redis import connect
+from sale_sofia.settings.model import Settings
+from sale_sofia_simulator.running import start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
-TASK = "sale_sofia.scraping.enrichment.enrich_descriptions"
-RECONCILE = "sale_sofia.scraping.tasks.reconcile"
+TASK = "sale_sofia.descriptions.tasks.enrich_descriptions"
+RECONCILE = "sale_sofia.crawl.runners.tasks.reconcile"
 TEXT = "Светло жилище. Ремонтът е правен наскоро."
 TRUTH = {"condition": {"value": "renovated", "quote": "Ремонтът е правен наскоро"}}
 

@@ -27,24 +27,22 @@ from redis.retry import Retry
 from crawls import ALONE, FAST, IMPATIENT, crawl_arguments, requests, run
 from forked_simulators import start_forked
 from ready_files import put_ready_file
-from sale_sofia.data.database import Database
-from sale_sofia.fetching.base import Response
-from sale_sofia.fetching.client import CurlFetcher
-from sale_sofia.fetching.escort import GateEscort
-from sale_sofia.fetching.robots import RobotsGate
-from sale_sofia.resilience import errors as tree
-from sale_sofia.resilience.errors import CrawlError, class_names
-from sale_sofia.resilience.gate import Admission
-from sale_sofia.resilience.timeout_budget import TimeoutBudget
-from sale_sofia.scraping.error_classes import classify_error, service_error
-from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.judging import Judge
-from sale_sofia.scraping.judging_apart import JudgeApart
-from sale_sofia.scraping.outcomes import Gone, Outcome
-from sale_sofia.services.apart_process import Bounds
-from sale_sofia.services.redis_binary import find_server_binary
-from sale_sofia.simulator.faults import CAPTCHA_PAGES
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.crawl.fetch.base import Response
+from sale_sofia.crawl.fetch.client import CurlFetcher
+from sale_sofia.crawl.fetch.escort import GateEscort
+from sale_sofia.crawl.fetch.robots import RobotsGate
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.resilience import errors as tree
+from sale_sofia.crawl.resilience.errors import CrawlError, class_names
+from sale_sofia.crawl.resilience.gate import Admission
+from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
+from sale_sofia.crawl.visit.apart import Bounds, JudgeApart
+from sale_sofia.crawl.visit.judging import Judge, classify_error, service_error
+from sale_sofia.crawl.visit.outcomes import Gone, Outcome
+from sale_sofia.operations.services.redis_binary import find_server_binary
+from sale_sofia.storage.database import Database
+from sale_sofia_simulator.faults import CAPTCHA_PAGES
+from sale_sofia_simulator.simulation import SimulatorConfig
 from unit.fetching.portal import (
     Portal,
     fetch_once,

@@ -11,9 +11,9 @@ import pytest
 from contract.data.helpers import ready_database
 from crawls import run
 from property_worlds import advert, ids_of, save
-from sale_sofia.cli import main
-from sale_sofia.config.settings import Settings
-from sale_sofia.properties.runs import PropertyMatching
+from sale_sofia.cli.main import main
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.settings.model import Settings
 
 FLATS = [
     advert("a1", floors_total=8, construction="brick"),

@@ -8,11 +8,11 @@ import typer
 
 from crawls import run
 from ollama_server import LoopbackOllama
-from sale_sofia.commands.extract import enrich, extract
-from sale_sofia.data.database import Database
-from sale_sofia.data.listings import save_listing
-from sale_sofia.data.migrate import initialize_database
+from sale_sofia.cli.pages import enrich, extract
+from sale_sofia.history.listings import save_listing
 from sale_sofia.listings.model import Listing
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
 
 TEXT = "Тристаен апартамент на 4-ти етаж от 8, без асансьор."
 

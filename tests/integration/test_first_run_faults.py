@@ -10,16 +10,16 @@ import pytest
 
 from large_portals import BASE_URL, large_portal
 from ready_files import put_ready_file
-from sale_sofia.config.settings import get_settings
-from sale_sofia.data.changes import happenings
-from sale_sofia.data.database import Database
-from sale_sofia.data.incidents import open_incidents
-from sale_sofia.data.sweeps import Sweep
-from sale_sofia.monitoring.health import Health, judge
-from sale_sofia.monitoring.run_facts import read_run
-from sale_sofia.scraping import searches
-from sale_sofia.scraping.jobs import known_job, report
-from sale_sofia.simulator.portal_options import AS_REAL, PortalOptions
+from sale_sofia.crawl.frontier import searches
+from sale_sofia.crawl.frontier.jobs import known_job, report
+from sale_sofia.history.changes import happenings
+from sale_sofia.history.runs.facts import read_run
+from sale_sofia.history.runs.health import Health, judge
+from sale_sofia.history.sweeps import Sweep
+from sale_sofia.settings.model import get_settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import open_incidents
+from sale_sofia_simulator.answers import AS_REAL, PortalOptions
 from site_copies import Change, changed_site
 from swept_portals import SearchSweep
 

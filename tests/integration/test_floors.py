@@ -14,10 +14,10 @@ import yaml
 from contract.data.helpers import ready_database
 from crawls import FAST, answer, crawl_arguments, run, site_folder, stored
 from forked_simulators import start_forked
-from sale_sofia.config.site_config import CONFIG_FOLDER
-from sale_sofia.data.saved_searches import save_search
-from sale_sofia.simulator.running import RunningSimulator
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.buyer.searches import save_search
+from sale_sofia.websites.site_file import CONFIG_FOLDER
+from sale_sofia_simulator.running import RunningSimulator
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "bazar.bg"
 BROKEN_PRICE = ".adPrice .price-that-was"

@@ -11,12 +11,12 @@ import pytest
 
 import sale_sofia
 from foreign_folders import foreign_folder, imported_from
-from sale_sofia.config.programs import own_program
+from sale_sofia.settings.programs import own_program
 
 ROOT = Path(sale_sofia.__file__).parent
 
 
-@pytest.mark.parametrize("module", ["sale_sofia.commands.postman", "sale_sofia.proxies.rotator_program"])
+@pytest.mark.parametrize("module", ["sale_sofia.alerts.postman", "sale_sofia.proxies.rotator"])
 def test_nothing_is_imported_by_programs_that_only_some_commands_start(tmp_path: Path, module: str) -> None:
     with foreign_folder(tmp_path / "foreign") as foreign:
         environ = {**os.environ, "DATA_DIR": str(foreign)}

@@ -12,8 +12,8 @@ import pytest
 from crawls import crawl_arguments, differences, end_of, in_background, stored, truth
 from hurried_services import HURRIED_PROGRAMS
 from parallel_crawls import PATIENCE_SECONDS, QUICK, running_in, services_up, until, wait_until_said
-from sale_sofia.simulator.running import start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia_simulator.running import start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 ADVERTS = 24
 SOON = {**QUICK, **HURRIED_PROGRAMS, "DOMAIN_RATE_LIMITS": '{"imot.bg": 600}', "LEASE_SECONDS": "5"}

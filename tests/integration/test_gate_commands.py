@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from crawls import run
-from sale_sofia.config.settings import load_settings
-from sale_sofia.resilience.factory import get_gate
-from sale_sofia.resilience.gate import Admission, Refusal
-from sale_sofia.resilience.outcome import Outcome
+from sale_sofia.crawl.resilience.factory import get_gate
+from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
+from sale_sofia.settings.model import load_settings
 
 SHARED = {"REDIS_CIRCUIT_BREAKER_ENABLED": "true", "REDIS_RATE_LIMITER_ENABLED": "true"}
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from sale_sofia.config.metrics import METRICS_HOST, METRICS_SERVER_PORT
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.scraping.exporting import Exporter, live_families
-from sale_sofia.scraping.live_state import LiveState
+from sale_sofia.crawl.runners.progress import LiveState
+from sale_sofia.operations.metrics import Exporter, live_families
+from sale_sofia.operations.settings import METRICS_HOST, METRICS_SERVER_PORT
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 BOARD = json.loads((DEPLOY / "grafana" / "sale-sofia.json").read_text("utf-8"))

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from command_server import PATIENCE_SECONDS, shared_commands
-from sale_sofia.config.site_config import CONFIG_FOLDER
+from sale_sofia.websites.site_file import CONFIG_FOLDER
 
 DEEP = 100_000
 TOO_DEEP = "nested deeper than 40"

@@ -19,10 +19,10 @@ from parallel_crawls import until
 from parallel_portals import plan_of
 from parallel_world import team
 from portal_fronts import Front, Sent, always, in_front
-from sale_sofia.data.crawl_schema import frontier
-from sale_sofia.monitoring.hostile_html import page
-from sale_sofia.simulator.running import RunningSimulator
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.crawl.tables import frontier
+from sale_sofia.operations.hostile import page
+from sale_sofia_simulator.running import RunningSimulator
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 ADVERTS = 12
 SIZE = 1_500_000

@@ -9,10 +9,9 @@ from sqlalchemy import select
 from crawls import ALONE, FAST, crawl_arguments, requests, run, truth
 from forked_simulators import start_forked
 from passing_days import DAY, PassingDays, passing_days
-from sale_sofia.config.site_config import load_site_config
-from sale_sofia.data.history_schema import market_events, scrape_history
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.history.tables import listings, market_events, scrape_history
+from sale_sofia.websites.site_file import load_site_config
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "imot.bg"
 ADVERTS = 80

@@ -13,8 +13,8 @@ from pathlib import Path
 from command_server import ForkedProcess
 from crawls import ALONE, crawl_arguments, differences, fork, requests, run, stored, truth
 from forked_simulators import start_forked
-from sale_sofia.config.site_config import load_site_config
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.websites.site_file import load_site_config
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SEED = 22
 ADVERTS = 25

@@ -8,11 +8,11 @@ import pytest
 
 from contract.data.helpers import ready_database
 from crawls import answer, run
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.insights.valuation_flats import TooFewFlats
-from sale_sofia.insights.valuation_trial import try_file
-from sale_sofia.properties.runs import PropertyMatching
+from sale_sofia.advice.valuation.flats import TooFewFlats
+from sale_sofia.advice.valuation.trial import try_file
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.settings.model import Settings
 from valued_flats import some_adverts, write_table
 
 COUNT = 220

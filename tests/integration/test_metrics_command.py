@@ -16,8 +16,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from crawls import IMPATIENT, Row, crawl_arguments, end_of, in_background, requests, run
 from parallel_crawls import until
-from sale_sofia.simulator.running import start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia_simulator.running import start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITES = ("imot.bg", "bazar.bg")
 ADVERTS = 40
@@ -146,7 +146,7 @@ def test_every_line_of_the_log_is_json_and_names_job_portal_and_page(crawled: Cr
     told = crawled.told[site]
     job = json.loads(told.stdout)["jobs"][0]["job_id"]
     lines = [json.loads(line) for line in told.stderr.splitlines()]
-    ours = [line for line in lines if line["logger"].startswith("sale_sofia.scraping")]
+    ours = [line for line in lines if line["logger"].startswith("sale_sofia.crawl")]
     assert {(line["job"], line["site"]) for line in ours} == {(job, site)}
     assert [line["event"] for line in ours if "url" not in line] == ["crawl begins", "crawl ended"]
     failed = [row["path"] for row in crawled.asked if row["site"] == site and verdict(row) != "ok"]

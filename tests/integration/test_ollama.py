@@ -11,13 +11,13 @@ import pytest
 
 from ollama_server import HOSTILE, LoopbackOllama
 from ready_files import put_ready_file
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.database import Database
-from sale_sofia.data.descriptions import load_read, read_disagreements, unread_listings
-from sale_sofia.data.listings import save_listing
+from sale_sofia.descriptions.enrichment import Summary, ask_all, read_all
+from sale_sofia.descriptions.rulebook import rules_version
+from sale_sofia.descriptions.store import load_read, read_disagreements, unread_listings
+from sale_sofia.history.listings import save_listing
 from sale_sofia.listings.model import Listing
-from sale_sofia.llm.enrichment import Summary, ask_all, read_all
-from sale_sofia.llm.versions import rules_version
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
 
 # The rules leave the condition open: they know the word, and no rule explains it.
 OPEN_TEXT = "Светло жилище с южно изложение. Ремонтът е правен наскоро от собственика."
@@ -196,7 +196,7 @@ def test_other_rules_or_another_model_ask_anew_and_the_old_answers_stay(
 
 def use_rules(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     for module in ("enrichment", "asking"):
-        monkeypatch.setattr(f"sale_sofia.llm.{module}.rules_version", lambda: version)
+        monkeypatch.setattr(f"sale_sofia.descriptions.{module}.rules_version", lambda: version)
 
 
 def test_another_model_is_asked_about_what_the_first_left_open(database: Database) -> None:

@@ -18,17 +18,17 @@ from crawls import differences, stored, truth
 from hurried_services import forked_programs
 from parallel_crawls import QUICK, running_in, until
 from ready_files import put_ready_file
-from sale_sofia.config.services import SERVICE_SILENT_SECONDS
-from sale_sofia.config.settings import DATABASE_FILE, Settings, load_settings
+from sale_sofia.crawl.frontier.jobs import known_job
+from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
+from sale_sofia.operations.services.processes import Process
+from sale_sofia.operations.services.redis import RedisServer
+from sale_sofia.operations.services.signals import Interrupted
+from sale_sofia.operations.settings import SERVICE_SILENT_SECONDS
 from sale_sofia.orchestrator import JobsStillOpen, Orchestrator
-from sale_sofia.scraping.jobs import known_job
-from sale_sofia.scraping.planning import JobPlan, plan_for_workers
-from sale_sofia.services.processes import Process
-from sale_sofia.services.redis_server import RedisServer
-from sale_sofia.services.stop_signals import Interrupted
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.settings.model import DATABASE_FILE, Settings, load_settings
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_a_foreign_redis_a_lost_message_and_a_signal(
 
 
 KILLED = """
-from sale_sofia.config.settings import load_settings
+from sale_sofia.settings.model import load_settings
 from sale_sofia.orchestrator import Orchestrator
 with Orchestrator(load_settings()) as services:
     services.start_celery()

@@ -14,7 +14,7 @@ from crawls import IMPATIENT
 from parallel_crawls import until
 from parallel_faults import PLACES, SITE, with_places
 from parallel_world import Party, party
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SEED = 22
 RATES = {"DOMAIN_RATE_LIMITS": json.dumps({SITE: 1200})}

@@ -33,18 +33,17 @@ from listening import free_port
 from parallel_crawls import PATIENCE_SECONDS, QUICK, kill_everything, running_in, services_up, until
 from parallel_world import surroundings
 from ready_files import put_ready_file
-from sale_sofia.config.parallel import EVENTS_CHANNEL
-from sale_sofia.config.settings import DATABASE_FILE, load_settings
-from sale_sofia.data.database import Database
+from sale_sofia.crawl.runners.dispatching import sender
+from sale_sofia.crawl.runners.runners import site_lock
+from sale_sofia.crawl.settings import EVENTS_CHANNEL
+from sale_sofia.operations.services.redis import RedisServer, connect
 from sale_sofia.orchestrator import Orchestrator
-from sale_sofia.scraping.dispatching import sender
-from sale_sofia.scraping.locks import site_lock
-from sale_sofia.services.redis_client import connect
-from sale_sofia.services.redis_server import RedisServer
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.settings.model import DATABASE_FILE, load_settings
+from sale_sofia.storage.database import Database
+from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
-TASK = "sale_sofia.scraping.tasks."
+TASK = "sale_sofia.crawl.runners.tasks."
 
 
 @pytest.fixture(scope="module")

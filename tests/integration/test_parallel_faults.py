@@ -34,17 +34,17 @@ from parallel_faults import (
     with_places,
 )
 from parallel_world import Party, party
-from sale_sofia.config.parallel import MOST_DEATHS, TASK_VERSION
-from sale_sofia.config.resilience import RATE_BURST
-from sale_sofia.config.services import WORKER_QUIT_SECONDS, WORKER_STOP_SECONDS
-from sale_sofia.config.settings import DATABASE_FILE
-from sale_sofia.data.crawl_schema import frontier, jobs
-from sale_sofia.resilience.factory import get_rate_limiter
-from sale_sofia.resilience.redis_bulkhead import places_key
-from sale_sofia.resilience.redis_client import connect
-from sale_sofia.scraping.dispatching import jobs_message
-from sale_sofia.scraping.jobs import known_job
-from sale_sofia.services.redis_client import connect as sync_redis
+from sale_sofia.crawl.frontier.jobs import known_job
+from sale_sofia.crawl.resilience.factory import get_rate_limiter
+from sale_sofia.crawl.resilience.redis_parts import places_key
+from sale_sofia.crawl.resilience.scripts import connect
+from sale_sofia.crawl.resilience.settings import RATE_BURST
+from sale_sofia.crawl.runners.dispatching import jobs_message
+from sale_sofia.crawl.settings import MOST_DEATHS, TASK_VERSION
+from sale_sofia.crawl.tables import frontier, jobs
+from sale_sofia.operations.services.redis import connect as sync_redis
+from sale_sofia.operations.settings import WORKER_QUIT_SECONDS, WORKER_STOP_SECONDS
+from sale_sofia.settings.model import DATABASE_FILE
 from seeds import SEED
 from windows import excess
 
@@ -191,7 +191,7 @@ def test_messages_delivered_twice_and_in_another_order_change_nothing(tmp_path: 
         crawl.wait(PATIENCE_SECONDS)
         for task, arguments in twice:  # and once more, when the job has ended long since
             send(crawl, task, *arguments)
-        done = "Task sale_sofia.scraping.tasks.lanes_failed"
+        done = "Task sale_sofia.crawl.runners.tasks.lanes_failed"
         until(lambda: said(crawl).count(f"{done}[") >= 8, f"all messages were read{crawl.tail()}")
         with crawl.database.read() as connection:
             assert connection.execute(select(jobs.c.id)).scalars().all() == [job.id]

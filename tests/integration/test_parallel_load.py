@@ -10,7 +10,7 @@ from crawls import stored
 from parallel_crawls import until
 from parallel_portals import Portal, plan_of, portals
 from parallel_world import Team, team
-from sale_sofia.data.crawl_schema import frontier
+from sale_sofia.crawl.tables import frontier
 from windows import excess
 
 LANES = 10

@@ -15,10 +15,10 @@ from parallel_crawls import until
 from parallel_faults import said, send
 from parallel_portals import Portal, RunningPortal, plan_of, portals, silent_portal
 from parallel_world import Team, team
-from sale_sofia.config.schedule import SCHEDULE_FILE
-from sale_sofia.config.settings import TIME_ZONE
-from sale_sofia.data.crawl_schema import jobs, schedule_slots
-from sale_sofia.data.incidents import open_incidents
+from sale_sofia.crawl.runners.schedule_file import SCHEDULE_FILE
+from sale_sofia.crawl.tables import jobs, schedule_slots
+from sale_sofia.settings.model import TIME_ZONE
+from sale_sofia.telemetry.incidents import open_incidents
 from windows import excess
 
 QUICK = {"ARCHIVE_ENABLED": "false"}

@@ -5,10 +5,10 @@ import json
 from pathlib import Path
 
 from crawls import FAST, crawl_arguments, requests, run, truth
-from sale_sofia.config.resilience import RATE_BURST
-from sale_sofia.simulator.portal_options import PortalOptions
-from sale_sofia.simulator.running import start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.crawl.resilience.settings import RATE_BURST
+from sale_sofia_simulator.answers import PortalOptions
+from sale_sofia_simulator.running import start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 from windows import excess
 
 

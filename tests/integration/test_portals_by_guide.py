@@ -117,8 +117,8 @@ def test_the_yaml_of_the_guide_is_what_site_files_understand(tmp_path: Path) -> 
     piece = blocks("yaml")[0]["text"]
     code = (
         "import sys, yaml; from pathlib import Path\n"
-        "from sale_sofia.commands.new_site import write_site\n"
-        "from sale_sofia.config.site_config import load_site_config, merge\n"
+        "from sale_sofia.cli.sites import write_site\n"
+        "from sale_sofia.websites.site_file import load_site_config, merge\n"
         "path = write_site('json.example', Path(sys.argv[1]))[0]\n"
         "begun = yaml.safe_load(path.read_text('utf-8'))\n"
         "begun['listing']['rows'], begun['search']['card_id'] = {}, {}\n"

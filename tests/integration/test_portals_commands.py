@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from crawls import run
-from sale_sofia.simulator.running import start_in_process
-from sale_sofia.simulator.simulator_config import SITES, SimulatorConfig
+from sale_sofia_simulator.running import start_in_process
+from sale_sofia_simulator.simulation import SITES, SimulatorConfig
 
 
 def test_every_portal_is_listed_with_its_pace_and_its_start(tmp_path: Path) -> None:

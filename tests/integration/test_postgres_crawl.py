@@ -26,8 +26,8 @@ from crawls import (
 )
 from forked_simulators import start_forked
 from postgres_servers import READY, PostgresServer, end_server, server_or_skip
-from sale_sofia.simulator.running import RunningSimulator
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia_simulator.running import RunningSimulator
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SEED = 22
 ADVERTS = 24

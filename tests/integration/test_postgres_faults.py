@@ -17,8 +17,8 @@ from sqlalchemy import Connection, text
 from contract.data.filling import BATCH, counts, fill, save_batch
 from postgres_proxy import Fault, PostgresProxy
 from postgres_servers import PASSWORD, READY, PostgresServer, end_server, server_or_skip
-from sale_sofia.config.postgres import ServerLimits
-from sale_sofia.data.database import (
+from sale_sofia.history.jobs import add_job_counts, create_job, get_job
+from sale_sofia.storage.database import (
     Database,
     DatabaseBusy,
     DatabaseDenied,
@@ -28,8 +28,8 @@ from sale_sofia.data.database import (
     DatabaseUnreachable,
     DatabaseUnsupported,
 )
-from sale_sofia.data.jobs import add_job_counts, create_job, get_job
-from sale_sofia.data.migrate import current_revision, initialize_database
+from sale_sofia.storage.migrate import current_revision, initialize_database
+from sale_sofia.storage.settings import ServerLimits
 
 LIMITS = ServerLimits(connect_seconds=2, outage_seconds=30)
 
@@ -148,7 +148,9 @@ def test_one_that_stays_away_is_waited_for_once(
             db.run_write(count_one)
     durable_server.start()
     db.run_write(count_one)
-    told = [record.getMessage() for record in caplog.records if record.name == "sale_sofia.data.outage"]
+    told = [
+        record.getMessage() for record in caplog.records if record.name == "sale_sofia.storage.connections"
+    ]
     assert [sentence.endswith("for up to 1 seconds.") for sentence in told] == [True, False]
     assert told[1] == "The database answers again."
     assert requests(db) == 1

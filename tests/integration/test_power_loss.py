@@ -11,8 +11,8 @@ from crawls import FAST, run
 from forked_simulators import start_forked
 from power_disk import Disk, NoCompiler, make, shim
 from power_work import SITE, losses, watched
-from sale_sofia.simulator.running import RunningSimulator
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia_simulator.running import RunningSimulator
+from sale_sofia_simulator.simulation import SimulatorConfig
 from seeds import SEED
 
 STATES = 20

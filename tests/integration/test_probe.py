@@ -19,8 +19,8 @@ from forked_simulators import start_forked
 from listening import free_port
 from parallel_portals import Portal, write_site_file
 from portal_fronts import Front, Instead, Sent, always, in_front, replaced
-from sale_sofia.simulator.running import RunningSimulator
-from sale_sofia.simulator.simulator_config import SITES, SimulatorConfig
+from sale_sofia_simulator.running import RunningSimulator
+from sale_sofia_simulator.simulation import SITES, SimulatorConfig
 
 MOST = 7
 ADVERTS = 200

@@ -7,7 +7,7 @@ import pytest
 
 from command_server import COMMAND
 from crawls import PATIENCE_SECONDS, environment
-from sale_sofia.commands.contents import CONTENTS
+from sale_sofia.cli.main import CONTENTS
 
 ONE_OF_EACH = {
     "Begin here": (["settings"], "DATABASE_PASSWORD_FILE"),

@@ -8,9 +8,9 @@ from contract.data.helpers import ready_database
 from crawls import FAST, answer, crawl_arguments, run
 from forked_simulators import start_forked
 from property_worlds import OWN_WORDS, advert, ids_of, save
-from sale_sofia.config.settings import Settings
-from sale_sofia.properties.runs import PropertyMatching
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.settings.model import Settings
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 ROUND = {"price_eur": 480_000.0, "area_sqm": 85.0}
 """Numbers that many flats have: without its floor such an advert is for a person to judge."""

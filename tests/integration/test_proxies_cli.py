@@ -14,7 +14,7 @@ from crawls import environment, run
 from fleet_certificates import make_certificates
 from fleet_thread import fleet_before
 from proxy_fleet import PASSWORD
-from sale_sofia.cli import main
+from sale_sofia.cli.main import main
 
 KINDS = {
     "good": 1,

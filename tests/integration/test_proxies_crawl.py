@@ -11,9 +11,9 @@ from crawls import FAST, crawl_arguments, differences, requests, run, site_folde
 from fleet_thread import fleet_before
 from proxy_fleet import PASSWORD
 from sale_sofia.proxies.model import Proxy
-from sale_sofia.proxies.source_list import SourceList
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.proxies.sources import SourceList
+from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "bazar.bg"
 KINDS = {"good": 4, "socks5": 1, "with_password": 1, "dead": 2, "refusing": 1, "wants_password": 1}

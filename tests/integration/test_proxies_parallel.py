@@ -11,11 +11,10 @@ from fleet_thread import fleet_before
 from hurried_services import HURRIED_PROGRAMS
 from parallel_crawls import running_in, until
 from proxy_fleet import PASSWORD
-from sale_sofia.proxies.source_list import SourceList
-from sale_sofia.proxies.sources import Source
-from sale_sofia.simulator.challenge import SCRIPT_PATH
-from sale_sofia.simulator.running import start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.proxies.sources import Source, SourceList
+from sale_sofia_simulator.faults import SCRIPT_PATH
+from sale_sofia_simulator.running import start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "bazar.bg"
 MORE = {

@@ -17,12 +17,11 @@ from hurried_services import forked_programs
 from listening import free_port
 from proxy_fleet import PASSWORD
 from sale_sofia.celery_app import configuration
-from sale_sofia.config.settings import load_settings
 from sale_sofia.orchestrator import Orchestrator
-from sale_sofia.proxies.source_list import SourceList
-from sale_sofia.proxies.sources import Source
-from sale_sofia.proxies.waiting import ProxiesStillMissing, Wait
-from sale_sofia.services.errors import ServiceError
+from sale_sofia.proxies.control import ProxiesStillMissing, Wait
+from sale_sofia.proxies.sources import Source, SourceList
+from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.model import load_settings
 
 KINDS = {"good": 3, "with_password": 2, "dead": 4}
 

@@ -10,11 +10,11 @@ import pytest
 from browser_pages import chromium, window
 from contract.data.helpers import ready_database
 from crawls import run
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.jobs import JobState
-from sale_sofia.monitoring.metrics import MetricsCollector
-from sale_sofia.monitoring.metrics_store import MetricsFlusher
-from sale_sofia.monitoring.session_report import SessionReportGenerator
+from sale_sofia.history.jobs import JobState
+from sale_sofia.history.runs.reports import SessionReportGenerator
+from sale_sofia.settings.model import Settings
+from sale_sofia.telemetry.meter import MetricsFlusher
+from sale_sofia.telemetry.metrics import MetricsCollector
 from unit.monitoring.monitoring_workers import make_run
 
 SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")

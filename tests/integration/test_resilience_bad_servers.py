@@ -19,15 +19,15 @@ from crawls import FAST, crawl_arguments, end_of, in_background, requests, run, 
 from parallel_crawls import until
 from ready_files import put_ready_file
 from redis_servers import fresh_database
-from sale_sofia.config.settings import DATABASE_FILE, Settings
-from sale_sofia.resilience.factory import get_gate, get_rate_limiter
-from sale_sofia.resilience.fallback_gate import FallbackGate
-from sale_sofia.resilience.gate import Admission, Refusal
-from sale_sofia.resilience.rate_limiter import RateLimiter
-from sale_sofia.resilience.redis_client import connect
-from sale_sofia.services.redis_server import RedisServer
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.crawl.resilience.factory import get_gate, get_rate_limiter
+from sale_sofia.crawl.resilience.fallback import FallbackGate
+from sale_sofia.crawl.resilience.gate import Admission, Refusal
+from sale_sofia.crawl.resilience.limiter import RateLimiter
+from sale_sofia.crawl.resilience.scripts import connect
+from sale_sofia.operations.services.redis import RedisServer
+from sale_sofia.settings.model import DATABASE_FILE, Settings
+from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 IMOT = "imot.bg"
 ADVERTS = 6

@@ -8,13 +8,12 @@ import pytest
 from redis.exceptions import RedisError
 
 from chaos_proxy import ChaosProxy
-from sale_sofia.config.settings import Settings
-from sale_sofia.resilience.factory import get_gate
-from sale_sofia.resilience.fallback_gate import FallbackGate
-from sale_sofia.resilience.gate import Admission, Refusal
-from sale_sofia.resilience.outcome import Outcome
-from sale_sofia.resilience.redis_gate import RedisGate
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.crawl.resilience.factory import get_gate
+from sale_sofia.crawl.resilience.fallback import FallbackGate
+from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
+from sale_sofia.crawl.resilience.redis_gate import RedisGate
+from sale_sofia.operations.services.redis import RedisServer
+from sale_sofia.settings.model import Settings
 
 IMOT = "imot.bg"
 RESET_SECONDS = 0.3

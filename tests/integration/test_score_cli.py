@@ -7,12 +7,12 @@ import pytest
 from contract.data.helpers import ready_database
 from crawls import FAST, answer, crawl_arguments, run
 from property_worlds import advert, save
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.description_schema import description_reads
-from sale_sofia.data.scores import count_verdicts
-from sale_sofia.properties.runs import PropertyMatching
-from sale_sofia.simulator.running import start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.advice.scoring.store import count_verdicts
+from sale_sofia.descriptions.tables import description_reads
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.settings.model import Settings
+from sale_sofia_simulator.running import start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 GOOD = advert("a", construction="brick", year_built=2005, elevator=True, condition="renovated")
 GROUND = advert("b", floor=0, construction="brick", year_built=2005, price_eur=120_000.0, area_sqm=70.0)

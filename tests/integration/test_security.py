@@ -21,16 +21,15 @@ from fleet_certificates import make_certificates
 from foreign_folders import foreign_folder, imported_from
 from listening import OTHER, answers, free_port, listening
 from parallel_crawls import PATIENCE_SECONDS, QUICK, running_in, services_up, until
-from sale_sofia.scraping.dispatching import sender
-from sale_sofia.services.redis_record import ServerRecord, read_record
-from sale_sofia.services.redis_server import RedisServer
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.crawl.runners.dispatching import sender
+from sale_sofia.operations.services.redis import RedisServer, ServerRecord, read_record
+from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 FLOWER = "fl0wer-Geheim-4471"
 DASHBOARD = "dashb0ard-Geheim-9023"
 PROXY = "pr0xy-Geheim-1183"
-TASK = "sale_sofia.scraping.tasks."
+TASK = "sale_sofia.crawl.runners.tasks."
 PORTS = {"judge": 2, "rotator": 1}
 """How many each program listens on."""
 

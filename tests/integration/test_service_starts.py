@@ -9,10 +9,9 @@ import pytest
 from crawls import start
 from hurried_services import forked_programs
 from parallel_crawls import PATIENCE_SECONDS, QUICK, running_in, until, wait_until_running, wait_until_said
-from sale_sofia.config.settings import load_settings
+from sale_sofia.operations.services.processes import Child, Process
 from sale_sofia.orchestrator import Orchestrator
-from sale_sofia.services.child import Child
-from sale_sofia.services.processes import Process
+from sale_sofia.settings.model import load_settings
 
 SERVICES = {"Redis": "-server 127.0.0.1", "the worker": "--quiet worker", "the beat": "--quiet beat"}
 

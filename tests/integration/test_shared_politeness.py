@@ -14,10 +14,10 @@ from typing import Any
 import redis
 
 from crawls import crawl_arguments, end_of, in_background, requests, start
-from sale_sofia.resilience.redis_rate_limiter import pace_key
-from sale_sofia.simulator.faults import FaultPlan
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.crawl.resilience.redis_parts import pace_key
+from sale_sofia_simulator.faults import FaultPlan
+from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SPACING = 0.1
 ADVERTS = 8

@@ -7,11 +7,10 @@ from itertools import pairwise
 import pytest
 
 from ready_files import put_ready_file
-from sale_sofia.data.database import Database
-from sale_sofia.data.incidents import open_incidents
-from sale_sofia.data.sweeps import list_sweeps
-from sale_sofia.simulator.days import advance
-from sale_sofia.simulator.world import make_world
+from sale_sofia.history.sweeps import list_sweeps
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import open_incidents
+from sale_sofia_simulator.world import advance, make_world
 from simulated_days import Days, Mode, stored_changes, stored_events, stored_firsts, stored_prices
 
 DAYS = 60

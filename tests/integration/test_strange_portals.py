@@ -16,8 +16,8 @@ import pytest
 from crawls import ALONE, answer, fork, run
 from forked_simulators import start_forked
 from portal_fronts import Front, Instead, Sent, always, in_front
-from sale_sofia.simulator.running import RunningSimulator
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia_simulator.running import RunningSimulator
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "bazar.bg"
 SEARCH, ADVERT, HALF = r"/obiavi.*", r"/obiava-.*", r"/obiava-\d+[02468]/.*"

@@ -11,7 +11,7 @@ from hosts_crawl import SITE, three_hosts
 from hosts_scenario import begin, findings, kill_and_restart
 from hurried_services import HURRIED_PROGRAMS
 from postgres_servers import NoPostgres, binaries
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SEED = 22
 ADVERTS = 40

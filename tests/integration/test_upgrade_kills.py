@@ -26,9 +26,9 @@ from killed_upgrades import (
     wait_until_stopped,
 )
 from postgres_servers import PostgresServer
-from sale_sofia.data.migrate import HEAD, current_revision
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.storage.migrate import HEAD, current_revision
+from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SEED = 22
 SITE = "imot.bg"

@@ -95,7 +95,8 @@ def run(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def source_files() -> set[str]:
     return {
         str(path.relative_to(SOURCE))
-        for path in (SOURCE / "sale_sofia").rglob("*")
+        for package in ("sale_sofia", "sale_sofia_simulator")
+        for path in (SOURCE / package).rglob("*")
         if path.is_file() and not NOT_SOURCE & set(path.parts)
     }
 

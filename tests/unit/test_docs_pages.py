@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.config.settings import Settings
+from sale_sofia.settings.model import Settings
 from tables import each_row
 
 ROOT = Path(__file__).parents[2]

@@ -12,13 +12,24 @@ import yaml
 from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
 
-from sale_sofia.config import site_config as tables
-from sale_sofia.config.site_config import CONFIG_FOLDER, SiteConfig, load_yaml, merge
-from sale_sofia.config.site_history import DelistingTable, HistoryTable
-from sale_sofia.config.site_links import FieldTable, JsonTable, Link, PagingTable, RowsTable, Table
-from sale_sofia.config.site_proxies import ProxyTable
 from sale_sofia.listings.model import FACTS, Listing
 from sale_sofia.listings.parsers import NAMED_BY_FIELD, PARSERS
+from sale_sofia.websites import site_file as tables
+from sale_sofia.websites.site_file import (
+    CONFIG_FOLDER,
+    DelistingTable,
+    FieldTable,
+    HistoryTable,
+    JsonTable,
+    Link,
+    PagingTable,
+    ProxyTable,
+    RowsTable,
+    SiteConfig,
+    Table,
+    load_yaml,
+    merge,
+)
 from tables import each_row
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "adding-a-portal.md").read_text("utf-8")

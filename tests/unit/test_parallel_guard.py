@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from parallel_crawls import until
-from sale_sofia.services.processes import born
-from sale_sofia.services.redis_record import read_record
+from sale_sofia.operations.services.processes import born
+from sale_sofia.operations.services.redis import read_record
 
 RUN = """
 import sys

@@ -6,16 +6,22 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from sale_sofia.config.parallel import TASK_VERSION
-from sale_sofia.config.settings import Settings
-from sale_sofia.fetching import archive
-from sale_sofia.fetching.archive import ArchiveDamaged, PageArchive
-from sale_sofia.insights.profiles import ProfileError, profile_path
-from sale_sofia.monitoring.report_files import ReportFiles
+from sale_sofia.advice.scoring.profile import ProfileError, profile_path
+from sale_sofia.crawl.fetch import archive
+from sale_sofia.crawl.fetch.archive import ArchiveDamaged, PageArchive
+from sale_sofia.crawl.frontier.jobs import new_job_id
+from sale_sofia.crawl.runners.messages import (
+    WrongMessage,
+    check_job_id,
+    check_lane,
+    check_site,
+    check_version,
+)
+from sale_sofia.crawl.settings import TASK_VERSION
+from sale_sofia.history.runs.reports import ReportFiles
 from sale_sofia.proxies.factory import check_job_id as check_refresh
 from sale_sofia.proxies.factory import new_job_id as new_refresh
-from sale_sofia.scraping.jobs import new_job_id
-from sale_sofia.scraping.messages import WrongMessage, check_job_id, check_lane, check_site, check_version
+from sale_sofia.settings.model import Settings
 from sale_sofia.websites.registry import AVAILABLE_SITES
 from tables import each_row
 
@@ -94,7 +100,7 @@ def test_every_file_that_the_notes_of_threats_and_faults_name_is_there(
 
 def test_what_is_written_for_a_moment_is_written_where_nobody_else_can_open_it() -> None:
     """`/tmp` is everybody's: only a folder that is its owner's alone may be made there."""
-    source = Path(archive.__file__).parents[1]
+    source = Path(archive.__file__).parents[2]
     calls = {
         (path.relative_to(source).as_posix(), called, "dir=" in rest or bool(rest.strip()))
         for path in source.rglob("*.py")
@@ -103,5 +109,5 @@ def test_what_is_written_for_a_moment_is_written_where_nobody_else_can_open_it()
         )
     }
     in_tmp = {(path, called) for path, called, told in calls if not told}
-    assert in_tmp == {("commands/backup.py", "TemporaryDirectory")}
+    assert in_tmp == {("cli/backup.py", "TemporaryDirectory")}
     assert len(calls) > len(in_tmp)

@@ -10,16 +10,14 @@ import pytest
 
 from listening import OTHER, answers
 from sale_sofia.app.own_hosts import is_own
-from sale_sofia.config.fetching import MOST_COOKIES
-from sale_sofia.fetching.addresses import is_private
-from sale_sofia.fetching.base import Request
-from sale_sofia.fetching.cookies import CookieJar
-from sale_sofia.proxies import loopback_server
-from sale_sofia.proxies.browser_door import BrowserDoor
-from sale_sofia.proxies.loopback_server import LoopbackServer
-from sale_sofia.proxies.reading import Count
-from sale_sofia.proxies.sources import Source, SourceUnreadable, read_source
-from sale_sofia.proxies.tunnel import Streams
+from sale_sofia.crawl.fetch.addresses import is_private
+from sale_sofia.crawl.fetch.base import Request
+from sale_sofia.crawl.fetch.curl import CookieJar
+from sale_sofia.crawl.fetch.settings import MOST_COOKIES
+from sale_sofia.proxies import tunnel
+from sale_sofia.proxies.browser import BrowserDoor
+from sale_sofia.proxies.sources import Count, Source, SourceUnreadable, read_source
+from sale_sofia.proxies.tunnel import LoopbackServer, Streams
 from tables import each_row
 
 PATIENCE = 60
@@ -122,7 +120,7 @@ def test_a_list_of_proxies_is_not_unpacked() -> None:
 def test_a_loopback_server_has_room_for_so_many_and_for_this_machine_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(loopback_server, "LOOPBACK_MOST_CONNECTIONS", 1)
+    monkeypatch.setattr(tunnel, "LOOPBACK_MOST_CONNECTIONS", 1)
 
     async def serve(streams: Streams) -> None:
         streams[1].write(b"served\n")

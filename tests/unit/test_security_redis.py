@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.operations.services.redis import RedisServer
 from unit.services.redis_users import servers_in
 
 ONE, OTHER = "a" * 64, "b" * 64

@@ -13,8 +13,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from sale_sofia.commands.console import PlainConsole, print_json
-from sale_sofia.services.log_lines import make_formatter
+from sale_sofia.cli.console import PlainConsole, print_json
+from sale_sofia.telemetry.log_lines import make_formatter
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 MOVES = re.compile(r"\x1b\[(?:\?25[lh]|[0-9]*[ABCDGKJ])|\r")

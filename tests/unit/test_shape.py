@@ -1,97 +1,112 @@
-"""The house of docs/architecture.md: imports go one way, functions stay small."""
+"""The house of docs/architecture.md: imports go one way, folders stay small."""
 
 import ast
 import re
-import statistics
+from collections import Counter
 from pathlib import Path
-
-import pytest
 
 import sale_sofia
 
 ROOT = Path(sale_sofia.__file__).parent
 LAYERS = (
-    {"cli", "app"},
-    {"commands"},
-    {"orchestrator", "celery_app"},
-    {"scraping"},
-    {"proxies"},
-    {"alerts"},
-    {"monitoring"},
-    {"insights"},
-    {"websites", "properties", "llm"},
-    {"fetching"},
-    {"resilience", "data", "services"},
-    {"listings"},
-    {"config"},
+    ("cli", "app"),
+    ("celery_program",),
+    ("orchestrator", "celery_app", "tasks"),
+    ("operations",),
+    ("crawl",),
+    ("proxies",),
+    ("alerts",),
+    ("advice",),
+    ("buyer",),
+    ("flats",),
+    ("descriptions",),
+    ("history",),
+    ("installation",),
+    ("operations.services",),
+    ("telemetry",),
+    ("crawl.fetch",),
+    ("crawl.resilience",),
+    ("storage",),
+    ("tables",),
+    ("websites",),
+    ("listings",),
+    ("settings",),
 )
-ONLY = {
-    "websites": {"listings", "config"},
-    "simulator": {"listings", "config"},
-    "services": {"listings", "config"},
-}
+"""From the top down. `tables.py`, `settings.py` and `tasks.py` of all slices are a layer each."""
+ONLY = {"sale_sofia_simulator": {"listings", "settings"}}
+LOWER_PARTS = {"crawl.resilience", "crawl.fetch", "operations.services"}
+"""Parts of a slice that others below it need too."""
+MOST_MODULES = 20
+MOST_OF_A_FAMILY = 2
 
 
 def room(module: str) -> str:
-    return module.split(".")[1]
+    """The layer that a module belongs to."""
+    package, _, rest = module.partition(".")
+    if package != "sale_sofia":
+        return package
+    names = rest.split(".")
+    if rest == "storage.all_tables" or (len(names) > 1 and names[-1] == "tables"):
+        return "tables"
+    if len(names) > 1 and names[-1] in {"settings", "tasks"}:
+        return names[-1]
+    return part if (part := ".".join(names[:2])) in LOWER_PARTS else names[0]
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT.parent).with_suffix("").parts)
 
 
 def imports(path: Path) -> set[str]:
-    """The other rooms of the project that a module imports."""
+    """The other layers of the project that a module imports."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    own = path.relative_to(ROOT).parts[0].removesuffix(".py")
-    return {room(name) for name in found if name.startswith("sale_sofia.")} - {own}
+            found |= {module_of(str(node.module), alias.name) for alias in node.names}
+    ours = {name for name in found if name.startswith(("sale_sofia.", "sale_sofia_simulator."))}
+    return {room(name) for name in ours} - {room(name_of(path))}
+
+
+def module_of(module: str, name: str) -> str:
+    """What is imported from, when this name is imported from there."""
+    inner = ROOT.parent.joinpath(*module.split("."), f"{name}.py")
+    return f"{module}.{name}" if inner.exists() else module
 
 
 def allowed(own: str) -> set[str]:
     if own in ONLY:
         return ONLY[own]
     level = next(number for number, rooms in enumerate(LAYERS) if own in rooms)
-    return {"simulator"} | set().union(*LAYERS[level + 1 :])
+    return set(ONLY) | {below for rooms in LAYERS[level + 1 :] for below in rooms}
 
 
-@pytest.mark.slow
+def modules() -> list[Path]:
+    simulator = ROOT.with_name("sale_sofia_simulator")
+    return [path for root in (ROOT, simulator) for path in root.rglob("*.py") if path.name != "__init__.py"]
+
+
 def test_imports_go_one_way() -> None:
     upwards = {
-        str(path.relative_to(ROOT)): wrong
-        for path in ROOT.rglob("*.py")
-        if path.name != "__init__.py"
-        if (wrong := imports(path) - allowed(path.relative_to(ROOT).parts[0].removesuffix(".py")))
+        name_of(path): wrong for path in modules() if (wrong := imports(path) - allowed(room(name_of(path))))
     }
     assert upwards == {}
 
 
-def function_lengths() -> list[int]:
-    return sorted(
-        sum(
-            node.end_lineno - node.lineno + 1
-            for node in function.body
-            if not is_docstring(node) and node.end_lineno
-        )
-        for path in ROOT.rglob("*.py")
-        for function in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-    )
-
-
-def is_docstring(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
-
-
-@pytest.mark.slow
-def test_functions_are_small() -> None:
-    lengths = function_lengths()
-    assert statistics.median(lengths) <= 5
-    assert lengths[len(lengths) * 9 // 10] <= 20
+def test_no_folder_is_too_large_and_none_holds_a_family() -> None:
+    folders: dict[Path, list[str]] = {}
+    for path in modules():
+        if path.parent.name != "versions":
+            folders.setdefault(path.parent, []).append(path.stem)
+    assert [str(folder) for folder, names in folders.items() if len(names) > MOST_MODULES] == []
+    families = {
+        f"{folder.relative_to(ROOT.parent)}: {first}_*"
+        for folder, names in folders.items()
+        for first, count in Counter(name.partition("_")[0] for name in names).items()
+        if count > MOST_OF_A_FAMILY
+    }
+    assert families == set()
 
 
 def test_yaml_is_loaded_in_one_place() -> None:
@@ -100,4 +115,4 @@ def test_yaml_is_loaded_in_one_place() -> None:
     places = {
         path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if loading.search(path.read_text())
     }
-    assert places == {"config/yaml_text.py"}
+    assert places == {"settings/files.py"}

@@ -2,19 +2,28 @@
 
 import logging
 import re
+import signal
+import smtplib
+import socket
+import ssl
+import time
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Final
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from email import policy
+from email.parser import Parser
+from threading import current_thread, main_thread
+from types import FrameType
+from typing import Any, Final, NoReturn
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import SecretStr
 
-from sale_sofia.alerts.cleaning import one_line
-from sale_sofia.config.alert_file import AlertsError, AlertsFile
-from sale_sofia.config.alerts import ALERTS_FILE, LONGEST_ERROR
-from sale_sofia.config.settings_urls import MASK
+from sale_sofia.alerts.rules import AlertsError, AlertsFile
+from sale_sofia.alerts.settings import ALERTS_FILE, LONGEST_ERROR, MAIL_READ_BYTES, MAIL_WORDS_BYTES
+from sale_sofia.alerts.wording import Text, one_line
+from sale_sofia.settings.types import MASK
 
 _MAIL: Final = frozenset({"mailto", "mailtos"})
 _ONE: Final = 1
@@ -116,3 +125,245 @@ def quiet_apprise() -> Iterator[list[str]]:
     finally:
         log.propagate, log.handlers = before[0], before[2]
         log.setLevel(before[1])
+
+
+# A mail server, which is not trusted: whatever it does, it is heard up to a moment and up to a size.
+
+STARTTLS: Final = "starttls"
+_TLS: Final = "ssl"
+_MODES: Final = frozenset({STARTTLS, _TLS, "insecure"})
+"""As Apprise names them."""
+
+
+class _Lines:
+    """Lines of a server, as `smtplib` reads them. A byte every second is no way to hold us up."""
+
+    def __init__(self, sock: socket.socket, until: float) -> None:
+        self._sock, self._until = sock, until
+        self._held = b""
+        self._left = MAIL_WORDS_BYTES
+
+    def readline(self, most: int) -> bytes:
+        while b"\n" not in self._held and len(self._held) < most and (got := self._more()):
+            self._held += got
+        end = self._held.find(b"\n") + 1 or len(self._held)
+        line, self._held = self._held[: min(end, most)], self._held[min(end, most) :]
+        return line
+
+    def _more(self) -> bytes:
+        seconds = self._until - time.monotonic()
+        if self._left <= 0:
+            raise OSError("it does not stop speaking")
+        try:
+            self._sock.settimeout(seconds)
+            got = self._sock.recv(MAIL_READ_BYTES)
+        except (TimeoutError, ValueError):  # a wait of less than nothing is none
+            raise TimeoutError("it did not answer in time") from None
+        self._left -= len(got)
+        return got
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+class _Server(smtplib.SMTP):
+    """As `smtplib` has it, for so many seconds from the first word to the last."""
+
+    def __init__(self, host: str, port: int, seconds: float, **more: Any) -> None:  # noqa: ANN401 - its own
+        self._until = time.monotonic() + seconds
+        super().__init__(host, port, timeout=seconds, **more)
+
+    def getreply(self) -> tuple[int, bytes]:
+        """One answer; after a change to TLS nothing counts that was said before it."""
+        if self.file is None and self.sock is not None:
+            self.file = _Lines(self.sock, self._until)
+        return super().getreply()
+
+
+class _TlsServer(_Server, smtplib.SMTP_SSL):
+    """The same, with a key from the first byte."""
+
+
+def connect(service: Any) -> smtplib.SMTP:  # noqa: ANN401 - Apprise's
+    """The server of Apprise's URL, which has greeted.
+
+    Raises:
+        OSError, smtplib.SMTPException: it cannot be had.
+    """
+    if service.secure_mode not in _MODES:
+        raise smtplib.SMTPException(f"no such way of speaking to a mail server: {service.secure_mode}")
+    place = service.smtp_host, service.port, service.socket_connect_timeout
+    if service.secure_mode == _TLS:
+        return _TlsServer(*place, context=tls_context(service))
+    return _Server(*place)
+
+
+def tls_context(service: Any) -> ssl.SSLContext:  # noqa: ANN401 - Apprise's
+    """Certificates are checked unless the URL says otherwise."""
+    context = ssl.create_default_context()
+    if not service.verify_certificate:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+# Plain mail. Apprise gives a mail another Message-ID with every try; ours keeps the one of its message. By
+# that id mailboxes and people recognise a mail that came twice. What its URL means and how the mail is
+# written is Apprise's own; a server that drips or never ends its answers is not waited for.
+
+_DOMAIN: Final = "sale-sofia.invalid"
+"""The right side of our ids: a name that can be nobody's."""
+
+
+class MailRefused(Exception):
+    """The server did not take the mail; the text says why."""
+
+
+def message_id(uid: str) -> str:
+    """The Message-ID of a message of ours."""
+    return f"<{uid}@{_DOMAIN}>"
+
+
+def send_mail(service: Any, text: Text, uid: str, answers: str | None) -> None:  # noqa: ANN401 - Apprise's
+    """Hand the mail over; when this returns, the server has taken it.
+
+    Raises:
+        MailRefused, OSError, smtplib.SMTPException: it has not, or nobody knows.
+    """
+    recipient, mail = _written(service, text, uid, answers)
+    server = connect(service)
+    try:
+        _introduce(server, service)
+        refused = server.sendmail(service.from_addr[1], [recipient], mail)
+    finally:
+        with suppress(OSError, smtplib.SMTPException):  # what it says to a farewell changes nothing
+            server.quit()
+        server.close()
+    if refused:
+        raise MailRefused(f"the server refused the reader: {refused[recipient]}")
+
+
+def _introduce(server: smtplib.SMTP, service: Any) -> None:  # noqa: ANN401 - Apprise's
+    """With a key where the URL asks for one: a server that offers none gets neither password nor mail."""
+    if service.secure_mode == STARTTLS:
+        server.starttls(context=tls_context(service))
+    if service.user and service.password:
+        server.login(service.user, service.password)
+
+
+def _written(service: Any, text: Text, uid: str, answers: str | None) -> tuple[str, str]:  # noqa: ANN401
+    from apprise import NotifyFormat  # noqa: PLC0415 - slow to load
+    from apprise.plugins.email.base import NotifyEmail  # noqa: PLC0415
+
+    (mail,) = NotifyEmail.prepare_emails(
+        subject=text.subject,
+        body=text.body,
+        from_addr=service.from_addr,
+        to=service.targets,
+        smtp_host=service.smtp_host,
+        notify_format=NotifyFormat.TEXT,
+        headers={"X-Application": "sale-sofia", "X-Message-Id": uid, **service.headers},
+        names=service.names,
+    )
+    return mail.recipient, _with_id(mail.body, uid, answers)
+
+
+def _with_id(mail: str, uid: str, answers: str | None) -> str:
+    message = Parser(policy=policy.compat32).parsestr(mail)
+    message.replace_header("Message-ID", message_id(uid))
+    if answers is not None:
+        message["In-Reply-To"] = message["References"] = message_id(answers)
+    return message.as_string()
+
+
+def reason_of(error: Exception) -> str:
+    """Why a mail was not taken, in the server's words where there are any."""
+    if isinstance(error, smtplib.SMTPResponseException):
+        words = (
+            error.smtp_error.decode("utf-8", "replace")
+            if isinstance(error.smtp_error, bytes)
+            else error.smtp_error
+        )
+        return f"the mail server says {error.smtp_code} {words}"
+    return f"the mail server cannot be reached: {error or type(error).__name__}"
+
+
+# Handing one message over to one channel.
+
+
+class NotSent(Exception):
+    """The message was not taken, or nobody knows; the text says why, without secrets."""
+
+
+class _TooSlow(BaseException):
+    """The time is over. No handler of a library may swallow it."""
+
+
+@dataclass(slots=True)
+class Sender:
+    """Sends to channels, each opened once. A message is one request: nothing is split or tried again here."""
+
+    seconds: float
+    """Longest time for one message."""
+    _services: dict[str, Any] = field(default_factory=dict)
+
+    def send(self, channel: Channel, text: Text, uid: str, answers: str | None = None) -> None:
+        """Hand the message over under its id; when this returns, the channel has taken it.
+
+        `answers` is the id of the message that this one belongs to.
+
+        Raises:
+            NotSent: it did not, or did not say so in time.
+            AlertsError: Apprise cannot use the channel's URL.
+        """
+        service = self._services.get(channel.name) or open_service(channel, self.seconds)
+        self._services[channel.name] = service
+        try:
+            with time_limit(self.seconds):
+                _hand_over(channel, service, text, uid, answers)
+        except NotSent:
+            raise
+        except _TooSlow:
+            raise NotSent(f"no answer within {self.seconds:g} seconds") from None
+        except (OSError, smtplib.SMTPException, MailRefused) as error:
+            raise NotSent(channel.masked(reason_of(error))) from None
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its words may hold secrets
+            raise NotSent(channel.masked(f"{type(error).__name__}: {error}")) from None
+
+
+def _hand_over(channel: Channel, service: Any, text: Text, uid: str, answers: str | None) -> None:  # noqa: ANN401
+    if channel.is_mail:
+        send_mail(service, text, uid, answers)
+        return
+    _mark(service, uid)
+    with quiet_apprise() as said:
+        taken = service.notify(body=text.body, title=text.subject, body_format="text", overflow="truncate")
+    if not taken:
+        raise NotSent(channel.masked("; ".join(said)) or "the channel did not take it and did not say why")
+
+
+def _mark(service: Any, uid: str) -> None:  # noqa: ANN401 - Apprise's
+    """Where a service takes headers or fields of ours, whoever gets a message twice sees it by its id."""
+    if isinstance(headers := getattr(service, "headers", None), dict):
+        headers |= {"X-Message-Id": uid, "Idempotency-Key": uid}
+    if isinstance(extras := getattr(service, "payload_extras", None), dict):
+        extras |= {"message_id": uid}
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Whatever goes on within it ends after so long; where the system has no such clock, it does not."""
+    if not hasattr(signal, "setitimer") or current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, _strike)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _strike(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise _TooSlow

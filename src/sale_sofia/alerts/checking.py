@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from functools import partial
 
 from sale_sofia.alerts.channels import Channel, channels_of, open_service
-from sale_sofia.alerts.judging import profiles_of, sources_of
+from sale_sofia.alerts.deciding import profiles_of, sources_of
 from sale_sofia.alerts.operator import check_kinds
-from sale_sofia.config.alert_file import AlertsFile
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.database import Database
+from sale_sofia.alerts.rules import AlertsFile
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
 
 
 def check_rules(settings: Settings, database: Database, file: AlertsFile) -> None:

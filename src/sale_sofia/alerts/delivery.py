@@ -1,21 +1,20 @@
 """From the outbox to the channels: one message after the other, each in one hand only."""
 
+import json
+import os
+import select
+import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from sale_sofia.alerts.channels import Channel
-from sale_sofia.alerts.results import Delivered
-from sale_sofia.alerts.sending import NotSent, Sender
-from sale_sofia.alerts.timing import is_quiet, not_quiet
-from sale_sofia.alerts.wording import word_message
-from sale_sofia.config.alert_file import AlertsError, QuietHours
-from sale_sofia.config.alerts import LEASE_FACTOR
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.alert_outbox import (
+from sale_sofia.alerts.channels import Channel, NotSent, Sender
+from sale_sofia.alerts.outbox import (
+    Delivered,
     Due,
     due_messages,
     items_of,
@@ -25,8 +24,13 @@ from sale_sofia.data.alert_outbox import (
     take,
     uid_of,
 )
-from sale_sofia.data.alerts import Item
-from sale_sofia.data.database import Database
+from sale_sofia.alerts.rules import AlertsError, QuietHours, is_quiet, not_quiet
+from sale_sofia.alerts.settings import LEASE_FACTOR, LIFELINE_LOOK_SECONDS, POSTMAN_GRACE_SECONDS
+from sale_sofia.alerts.store import Item
+from sale_sofia.alerts.wording import word_message
+from sale_sofia.settings.model import Settings, environment_of
+from sale_sofia.settings.programs import own_program
+from sale_sofia.storage.database import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +99,70 @@ class Delivery:
 def _content(connection: Connection, due: Due) -> tuple[tuple[Item, ...], str | None]:
     items = items_of(connection, [due.id])[due.id]
     return items, None if due.after_id is None else uid_of(connection, due.after_id)
+
+
+# The process that sends, apart from the one that wants it. Who started it may be killed: the message in
+# hand is still sent and noted. So that kill cannot fall between the two (decision 014).
+
+_PROGRAM: Final = "sale_sofia.alerts.postman"
+
+
+class PostmanFailed(OSError):
+    """The process that sends did not do its work; messages stay where they are, and the next one goes on."""
+
+
+def send_out(settings: Settings, seconds: float) -> Delivered:
+    """Send what is due for so long, by a process of its own.
+
+    Raises:
+        PostmanFailed: it ended badly, or not at all.
+    """
+    lifeline, our_end = os.pipe()
+    try:
+        process = _start(settings, seconds, lifeline)
+        return _await(process, seconds + settings.alert_send_seconds + POSTMAN_GRACE_SECONDS)
+    finally:
+        os.close(lifeline)
+        os.close(our_end)
+
+
+def _start(settings: Settings, seconds: float, lifeline: int) -> "subprocess.Popen[str]":
+    return subprocess.Popen(  # noqa: S603 - our own program
+        own_program(_PROGRAM, f"{seconds:g}", str(lifeline)),
+        env=environment_of(settings, os.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        pass_fds=(lifeline,),
+        start_new_session=True,
+        text=True,
+    )
+
+
+def _await(process: "subprocess.Popen[str]", patience: float) -> Delivered:
+    with process:
+        try:
+            said, complaint = process.communicate(timeout=patience)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise PostmanFailed(f"sending took more than {patience:g} seconds and was ended") from None
+    if process.returncode:
+        last = complaint.strip().splitlines()[-1:] or [f"exit code {process.returncode}"]
+        raise PostmanFailed(f"sending failed: {last[0]}")
+    return _delivered(json.loads(said))
+
+
+def _delivered(answer: dict[str, Any]) -> Delivered:
+    return Delivered(answer["sent"], answer["failed"], answer["errors"])
+
+
+def until(seconds: float, lifeline: int) -> Callable[[], bool]:
+    """Whether another message may be begun: the time is not over, and whoever started us is still there."""
+    end = time.monotonic() + seconds
+
+    def go_on() -> bool:
+        ended, _, _ = select.select([lifeline], [], [], LIFELINE_LOOK_SECONDS)
+        return not ended and time.monotonic() < end
+
+    return go_on

@@ -1,44 +1,145 @@
 """A look: what became of flats and incidents since the last one, and what of it is to be told."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from sqlalchemy import Connection, select
 
-from sale_sofia.alerts.deciding import Decision, View, decide
-from sale_sofia.alerts.judging import FITS_NOT, Source, profiles_of, sources_of
+from sale_sofia.advice.scoring.profile import Profile
+from sale_sofia.advice.scoring.runs import ScoreRun
+from sale_sofia.alerts.deciding import FITS_NOT, Decision, Source, View, decide, profiles_of, sources_of
 from sale_sofia.alerts.operator import check_kinds, incident_items
-from sale_sofia.alerts.planning import Planner
-from sale_sofia.alerts.results import Looked
-from sale_sofia.config.alert_file import AlertsFile
-from sale_sofia.config.alerts import FLATS_AT_ONCE, LOOKS_MOST
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.alert_digests import properties_on, property_digests
-from sale_sofia.data.alerts import (
+from sale_sofia.alerts.outbox import Looked, NewMessage, add_message, message_of
+from sale_sofia.alerts.rules import AlertsFile, OperatorRule, Rule, next_time, not_quiet
+from sale_sofia.alerts.settings import FLATS_AT_ONCE, LOOKS_MOST
+from sale_sofia.alerts.store import (
     Item,
     RuleState,
     Seen,
     Watched,
     begin_look,
     look_number,
+    properties_on,
+    property_digests,
     read_digests,
     read_rules,
     read_watched,
+    save_items,
     save_seen,
 )
-from sale_sofia.data.database import Database
-from sale_sofia.data.drift import open_drift
-from sale_sofia.data.evaluations import statuses
-from sale_sofia.data.incidents import IncidentKind, open_incidents
-from sale_sofia.data.jobs import unfinished_jobs
-from sale_sofia.data.news import held_properties
-from sale_sofia.data.property_schema import listing_sources
-from sale_sofia.insights.flat_rows import read_flats
-from sale_sofia.insights.flats import Flat
-from sale_sofia.insights.profile import Profile
-from sale_sofia.insights.score_runs import ScoreRun
+from sale_sofia.buyer.evaluations import statuses
+from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.rows import read_flats
+from sale_sofia.flats.tables import listing_sources
+from sale_sofia.history.drift.store import open_drift
+from sale_sofia.history.jobs import unfinished_jobs
+from sale_sofia.history.news import held_properties
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
+
+# Which messages tell what was decided: at once or in a digest, through which channels, and when.
+
+Post = tuple[str, float, bool, bool]
+"""A channel, from when on, whether as a digest, and whether quiet hours do not hold it back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Makes messages of items, in the transaction that decides to tell them."""
+
+    file: AlertsFile
+    settings: Settings
+    now: float
+
+    def tell(self, connection: Connection, items: Iterable[Item], audience: str) -> tuple[int, int]:
+        """Store what was not told before, and its messages; how many of both."""
+        merged = merge_items(items)
+        numbers = save_items(connection, merged, now=self.now)
+        messages = [
+            message
+            for post, some in self._posts(item for item in merged if item.key in numbers).items()
+            for message in self._messages(connection, post, some, numbers, audience)
+        ]
+        for message in messages:
+            add_message(connection, message, now=self.now)
+        return len(numbers), len(messages)
+
+    def _posts(self, items: Iterable[Item]) -> Mapping[Post, list[Item]]:
+        posts: dict[Post, list[Item]] = {}
+        for item in items:
+            for channel, when in self._channels(item).items():
+                posts.setdefault((channel, *when), []).append(item)
+        return posts
+
+    def _channels(self, item: Item) -> dict[str, tuple[float, bool, bool]]:
+        """The channels of all rules that want it told; where two name one channel, the sooner counts."""
+        rules = [rule for rule in self.file.rules if rule.name in item.rules]
+        soonest: dict[str, tuple[float, bool, bool]] = {}
+        for channel, when in ((channel, self._when(rule)) for rule in rules for channel in rule.channels):
+            soonest[channel] = min(soonest.get(channel, when), when, key=_haste)
+        return soonest
+
+    def _when(self, rule: Rule) -> tuple[float, bool, bool]:
+        urgent = isinstance(rule, OperatorRule) and rule.urgent
+        moment = self.now if rule.digest is None else next_time(self.now, rule.digest)
+        allowed = moment if urgent else not_quiet(moment, self.file.quiet_hours)
+        return allowed, rule.digest is not None, urgent
+
+    def _messages(
+        self,
+        connection: Connection,
+        post: Post,
+        items: Sequence[Item],
+        numbers: Mapping[str, int],
+        audience: str,
+    ) -> list[NewMessage]:
+        """One for each item; one for all of them in a digest, and where they are too many."""
+        channel, not_before, digest, urgent = post
+        together = digest or len(items) > self.settings.alert_burst
+        groups = [list(items)] if together else [[item] for item in items]
+        return [
+            NewMessage(
+                channel=channel,
+                audience=audience,
+                items=tuple(numbers[item.key] for item in group),
+                not_before=not_before,
+                urgent=urgent,
+                digest=digest,
+                after_id=None if together else _beginning(connection, group[0], channel),
+            )
+            for group in groups
+        ]
+
+
+def _haste(when: tuple[float, bool, bool]) -> tuple[float, bool, bool]:
+    """The sooner comes first; at one moment what is no digest, then what is urgent."""
+    moment, digest, urgent = when
+    return moment, digest, not urgent
+
+
+def _beginning(connection: Connection, item: Item, channel: str) -> int | None:
+    """The message of an incident's beginning, which its end must not overtake."""
+    if item.kind != "incident_end" or item.incident_id is None:
+        return None
+    return message_of(connection, item.incident_id, channel)
+
+
+def merge_items(items: Iterable[Item]) -> list[Item]:
+    """What several rules tell of one flat for one reason is one item, with all their names."""
+    merged: dict[tuple[str, object], Item] = {}
+    for item in items:
+        same = (item.kind, item.property_id if item.kind == "new" else item.key)
+        known = merged.get(same)
+        merged[same] = item if known is None else _joined(known, item)
+    return list(merged.values())
+
+
+def _joined(one: Item, other: Item) -> Item:
+    facts = one.facts if one.facts.get("points") is not None else other.facts
+    return replace(one, rules=(*one.rules, *other.rules), facts=facts)
 
 
 @dataclass(frozen=True, slots=True)

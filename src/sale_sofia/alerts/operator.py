@@ -5,11 +5,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from sale_sofia.config.alert_file import AlertsError, OperatorRule
-from sale_sofia.config.alerts import ALERTS_FILE
-from sale_sofia.data.alerts import Item, RuleState, incident_news
-from sale_sofia.data.drift import DRIFT
-from sale_sofia.data.incidents import IncidentKind
+from sale_sofia.alerts.rules import AlertsError, OperatorRule
+from sale_sofia.alerts.settings import ALERTS_FILE
+from sale_sofia.alerts.store import Item, RuleState, incident_news
+from sale_sofia.history.drift.store import DRIFT
+from sale_sofia.telemetry.incidents import IncidentKind
 
 
 def check_kinds(rules: Sequence[OperatorRule]) -> None:

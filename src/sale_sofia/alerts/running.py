@@ -9,15 +9,20 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from sale_sofia.alerts.postman import send_out
-from sale_sofia.alerts.results import Delivered, Looked, Round
-from sale_sofia.config.alert_file import AlertsFile, load_alerts
-from sale_sofia.config.alerts import LEASE_FACTOR, OWN_SITE
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.alert_outbox import bring_back, due_messages, silent_channels
-from sale_sofia.data.database import Database, DatabaseError
-from sale_sofia.data.incidents import IncidentKind, Trouble, close_incident, open_incident, open_incidents
-from sale_sofia.monitoring.rounds import look_round
+from sale_sofia.alerts.delivery import send_out
+from sale_sofia.alerts.outbox import Delivered, Looked, Round, bring_back, due_messages, silent_channels
+from sale_sofia.alerts.rules import AlertsFile, load_alerts
+from sale_sofia.alerts.settings import LEASE_FACTOR, OWN_SITE
+from sale_sofia.history.runs.incidents import look_round
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database, DatabaseError
+from sale_sofia.telemetry.incidents import (
+    IncidentKind,
+    Trouble,
+    close_incident,
+    open_incident,
+    open_incidents,
+)
 
 log: Final = logging.getLogger(__name__)
 

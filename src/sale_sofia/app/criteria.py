@@ -4,17 +4,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
+from sale_sofia.advice.scoring.profile import (
+    BREAKERS,
+    Profile,
+    ProfileError,
+    Tier,
+    TrapName,
+    check_profile,
+    profile_path,
+    read_profile,
+)
+from sale_sofia.advice.scoring.scoring import Passing, Scorer, count_passing
+from sale_sofia.advice.scoring.settings import WEIGHTS
 from sale_sofia.app import formatting as shown
 from sale_sofia.app import snapshot, state
-from sale_sofia.app.sentences import refusal
+from sale_sofia.app.formatting import refusal
 from sale_sofia.app.words import say
-from sale_sofia.config.scoring import WEIGHTS
-from sale_sofia.insights.passing import Passing, count_passing
-from sale_sofia.insights.profile import BREAKERS, Profile, Tier, TrapName
-from sale_sofia.insights.profiles import ProfileError, check_profile, profile_path, read_profile
-from sale_sofia.insights.scoring import Scorer
 from sale_sofia.listings.model import Orientation, PropertyType
-from sale_sofia.listings.neighbourhoods import neighbourhoods
+from sale_sofia.listings.places import neighbourhoods
 
 Kind = Literal["number", "least", "switch", "several", "choice"]
 

@@ -1,10 +1,21 @@
 """Numbers, dates and durations as a Bulgarian reader writes them; what is not known is "?"."""
 
+import re
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Final
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Final, NamedTuple
 
-from sale_sofia.app.words import say
+import streamlit as st
+
+from sale_sofia.app.settings import LONGEST_CELL, LONGEST_TEXT, LONGEST_TITLE
+from sale_sofia.app.words import dictionary, language, say
+from sale_sofia.history.export import FORMULA_SIGNS
 from sale_sofia.listings.dates import SOFIA
+from sale_sofia.listings.text import CUT, address, html, html_address, plain, visible
+from sale_sofia.settings.files import read_yaml
 
 UNKNOWN: Final = "?"
 SPACE: Final = "\N{NO-BREAK SPACE}"
@@ -118,3 +129,131 @@ def days(count: float | None) -> str:
 def yes_no(value: bool | None) -> str:  # noqa: FBT001 - it is the value itself
     """Yes, no, or "?"."""
     return UNKNOWN if value is None else say("yes" if value else "no")
+
+
+# Nothing from a portal is trusted: what of its texts and addresses may be shown, and in what form.
+
+__all__ = ["address", "cell", "html", "html_address", "html_paragraphs", "markdown", "paragraphs", "plain"]
+
+_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=&@/])")
+
+
+def paragraphs(text: object, most: int = LONGEST_TEXT) -> str:
+    """A long text of visible characters, its line ends kept, cut where it gets too long."""
+    lines = [" ".join(visible(line).split()) for line in str(text)[: 2 * most].splitlines()]
+    whole = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    return whole if len(whole) <= most else whole[: most - 1].rstrip() + CUT
+
+
+def html_paragraphs(text: object, most: int = LONGEST_TEXT) -> str:
+    """The same for a long text, its line ends as breaks."""
+    return escape(paragraphs(text, most), quote=True).replace("\n", "<br>")
+
+
+def markdown(text: object, most: int = LONGEST_TITLE) -> str:
+    """The text inside Markdown, as labels of Streamlit are: no mark in it means anything."""
+    return _MARKDOWN.sub(r"\\\1", plain(text, most))
+
+
+def cell(value: object, most: int = LONGEST_CELL) -> object:
+    """A value of an exported table: a text that a spreadsheet would take for a formula begins with `'`."""
+    if not isinstance(value, str):
+        return value
+    text = plain(value, most)
+    return f"'{text}" if text.startswith(FORMULA_SIGNS) else text
+
+
+# Controls that Streamlit has not: numbers with a decimal comma.
+
+
+def decimal(label: str, range_: tuple[float, float, float], value: float, key: str | None = None) -> float:
+    """A number of a range (from, to, step), shown with a comma; a value between two steps is among them."""
+    chosen: float = st.select_slider(
+        label, options=steps(range_, value), value=value, format_func=lambda one: number(one, 1), key=key
+    )
+    return chosen
+
+
+def steps(range_: tuple[float, float, float], value: float) -> list[float]:
+    """All numbers of the range, and this one."""
+    least, most, step = range_
+    grid = {round(least + place * step, 6) for place in range(round((most - least) / step) + 1)}
+    return sorted(grid | {value})
+
+
+# Sentences that other parts of the program say in English, in the language of the session.
+
+_FILE: Final = Path(__file__).with_name("sentences.yaml")
+_GAP: Final = re.compile(r"\{(\w+)\}")
+_BETWEEN: Final = "; "
+_KINDS: Final = {
+    "why": r".+",
+    "name": r"[\w.]+",
+    "n": r"none|[\d.,%]+(?: \d{3})*(?: €)?",
+    "url": r"\S+",
+    "called": r"[^:;]+",
+    "given": r"[^;]+",
+}
+"""The beginning of a gap's name → what may stand in it."""
+_ANYTHING: Final = r".+?"
+_FIELDS: Final = ("field_name", "filter", "criteria", "alerts", "incident", "field", "fact")
+"""Where in `words.yaml` the names of fields stand."""
+
+
+class _Sentence(NamedTuple):
+    english: re.Pattern[str]
+    bulgarian: str
+
+
+def translated(text: object) -> str:
+    """The text as the session's language says it, line by line; what nobody translated stays as it is."""
+    said = str(text)
+    try:
+        return said if language() == "en" else "\n".join(map(_line, said.splitlines()))
+    except RecursionError:  # of hundreds of parts: something that was typed in, and no sentence of ours
+        return said
+
+
+def refusal(error: object) -> str:
+    """Why something was refused, as Markdown in which no mark means anything."""
+    return markdown(translated(error), LONGEST_CELL)
+
+
+def _line(text: str) -> str:
+    for one in _sentences():
+        if found := one.english.fullmatch(text):
+            return one.bulgarian.format(**{name: _told(name, gap) for name, gap in found.groupdict().items()})
+    first, semicolon, rest = text.partition(_BETWEEN)
+    return f"{_line(first)}{_BETWEEN}{_line(rest)}" if semicolon else text
+
+
+def _told(gap: str, text: str) -> str:
+    match gap.partition("_")[0]:
+        case "why":
+            return _line(text)
+        case "name":
+            return next(_field_names(text), text)
+        case _:
+            return text
+
+
+def _field_names(key: str) -> Iterator[str]:
+    """What the pages call this field; a place in a list belongs to the list."""
+    parts = [part for part in key.split(".") if not part.isdigit()]
+    keys = (f"{kind}.{name}" for kind in _FIELDS for name in (".".join(parts), *parts[-1:]))
+    return (say(one) for one in keys if one in dictionary())
+
+
+@cache
+def _sentences() -> list[_Sentence]:
+    """Those with the most words of their own first: the others fit nearly everything."""
+    lines: list[Mapping[str, str]] = read_yaml(_FILE.read_text("utf-8"))
+    ordered = sorted(lines, key=lambda line: -len(_GAP.sub("", line["en"])))
+    return [_Sentence(_pattern(line["en"]), line["bg"]) for line in ordered]
+
+
+def _pattern(english: str) -> re.Pattern[str]:
+    pieces = _GAP.split(english)
+    gaps = [f"(?P<{name}>{_KINDS.get(name.partition('_')[0], _ANYTHING)})" for name in pieces[1::2]]
+    texts = [re.escape(piece) for piece in pieces[::2]]
+    return re.compile("".join(map("".join, zip(texts, [*gaps, ""], strict=True))))

@@ -3,22 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sale_sofia.app import charts, safe
+from sale_sofia.app import charts, formatting
 from sale_sofia.app import formatting as shown
-from sale_sofia.app.sentences import translated
+from sale_sofia.app.formatting import translated
+from sale_sofia.app.settings import LONGEST_MESSAGE
 from sale_sofia.app.words import named, say
-from sale_sofia.config.monitoring import ARCHIVED_TEXT_MAX
-from sale_sofia.config.screens import LONGEST_MESSAGE
-from sale_sofia.data.failed_pages import FailedPage
-from sale_sofia.data.incidents import Incident
-from sale_sofia.data.pages import PageRecord
-from sale_sofia.fetching.archive import ArchiveDamaged, PageArchive
-from sale_sofia.listings.page import decode
-from sale_sofia.listings.page_errors import PageError
-from sale_sofia.monitoring.portal_health import DataState, PortalVerdict
-from sale_sofia.monitoring.portal_rows import FILLED, PortalRow, Run
+from sale_sofia.crawl.fetch.archive import ArchiveDamaged, PageArchive
+from sale_sofia.crawl.runners.progress import LiveState
+from sale_sofia.history.pages import FailedPage, PageRecord
+from sale_sofia.history.runs.health import DataState, PortalVerdict
+from sale_sofia.listings.page import PageError, decode
+from sale_sofia.operations.portals import FILLED, PortalRow, Run
 from sale_sofia.proxies.model import DomainStats
-from sale_sofia.scraping.live_state import LiveState
+from sale_sofia.telemetry.incidents import Incident
+from sale_sofia.telemetry.settings import ARCHIVED_TEXT_MAX
 
 SIGNS: Final[Mapping[DataState, tuple[str, str]]] = {
     DataState.FAILING: ("✗", "ss-bad"),
@@ -36,8 +34,8 @@ def verdict_line(row: PortalRow, now: float) -> str:
     sign, colour = SIGNS[row.verdict.state]
     word = say(f"health.state.{row.verdict.state.value}")
     return (
-        f'<div class="ss-state"><strong>{safe.html(row.site)}</strong> '
-        f'<span class="{colour}">{sign} {word}</span> · {safe.html(why(row.verdict))} · '
+        f'<div class="ss-state"><strong>{formatting.html(row.site)}</strong> '
+        f'<span class="{colour}">{sign} {word}</span> · {formatting.html(why(row.verdict))} · '
         f"{say('health.last', ago=shown.ago(row.last_listing_at, now))}</div>"
     )
 
@@ -101,7 +99,7 @@ def _latency(row: PortalRow) -> str:
 def _circuit(row: PortalRow, live: LiveState | None) -> str:
     """As all workers share it; without Redis, how long it was open during the last run."""
     if live and (status := live.circuits.get(row.site)):
-        blocked = f" ({safe.plain(status.last_block)})" if status.last_block else ""
+        blocked = f" ({formatting.plain(status.last_block)})" if status.last_block else ""
         return f"{named('circuit', status.state.value.lower())}{blocked}"
     if not row.newest:
         return shown.UNKNOWN
@@ -138,7 +136,7 @@ def run_table(runs: Sequence[Run]) -> list[Row]:
             say("health.ended"): named("job_state", run.state),
             say("health.sweep"): say("yes")
             if run.complete
-            else safe.plain(translated(run.reason or say("no"))),
+            else formatting.plain(translated(run.reason or say("no"))),
             say("health.run_found"): _found(run),
             say("health.new"): shown.number(run.new),
             say("health.changed"): shown.number(run.changed),
@@ -170,9 +168,9 @@ def incident_table(incidents: Sequence[Incident], now: float) -> list[Row]:
     return [
         {
             say("health.state"): say("health.open") if one.closed_at is None else say("health.over"),
-            say("health.portal"): safe.plain(one.site),
+            say("health.portal"): formatting.plain(one.site),
             say("health.what"): named("incident", one.kind.value),
-            say("health.why"): safe.plain(translated(one.message), LONGEST_MESSAGE),
+            say("health.why"): formatting.plain(translated(one.message), LONGEST_MESSAGE),
             say("health.began"): shown.moment(one.opened_at),
             say("health.until"): shown.moment(one.closed_at)
             if one.closed_at
@@ -188,10 +186,10 @@ def failed_table(pages: Sequence[FailedPage]) -> list[Row]:
         {
             say("health.portal"): page.site,
             say("health.kind"): named("page_kind", page.kind),
-            say("health.why"): safe.plain(page.reason or shown.UNKNOWN, LONGEST_MESSAGE),
+            say("health.why"): formatting.plain(page.reason or shown.UNKNOWN, LONGEST_MESSAGE),
             say("health.tries"): page.attempts,
             say("health.began"): shown.moment(page.at),
-            say("health.address"): safe.plain(page.url, LONGEST_MESSAGE),
+            say("health.address"): formatting.plain(page.url, LONGEST_MESSAGE),
         }
         for page in pages
     ]
@@ -217,13 +215,13 @@ def proxy_table(rows: Sequence[DomainStats]) -> list[Row]:
     """Proxies, their addresses masked."""
     return [
         {
-            say("health.proxy"): safe.plain(row.address),
+            say("health.proxy"): formatting.plain(row.address),
             say("health.tier"): row.tier,
             say("health.expected"): shown.percent(row.expected),
             say("health.successes"): f"{row.successes} / {row.uses}",
             say("health.latency"): shown.number(row.latency_seconds, 2),
             say("health.state"): say("health.quarantined") if row.quarantined else say("health.ready"),
-            say("health.why"): safe.plain(row.last_reason),
+            say("health.why"): formatting.plain(row.last_reason),
         }
         for row in rows
     ]

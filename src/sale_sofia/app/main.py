@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from sale_sofia.app.navigation import pages
-from sale_sofia.app.visitor import greet
+from sale_sofia.app.state import greet
 from sale_sofia.app.words import LANGUAGES, NAMES, PARAMETER, language, say
 
 log = logging.getLogger(__name__)

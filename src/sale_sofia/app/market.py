@@ -6,16 +6,15 @@ from typing import Any
 
 import streamlit as st
 
-from sale_sofia.app import charts, safe, snapshot, state
+from sale_sofia.advice.market.market import Cell, Deal, Figures, Market, market_of
+from sale_sofia.app import charts, formatting, snapshot, state
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.words import named, say
-from sale_sofia.config.history import SECONDS_PER_HOUR
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.database import Database
-from sale_sofia.insights.collecting import no_collecting
-from sale_sofia.insights.flats import Flat
-from sale_sofia.insights.market import Cell, Deal, Market, market_of
-from sale_sofia.insights.market_figures import Figures
+from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.rows import no_collecting
+from sale_sofia.history.settings import SECONDS_PER_HOUR
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
 
 Row = dict[str, Any]
 Flats = Mapping[int, Flat]
@@ -120,7 +119,7 @@ def table(market: Market, rooms: str | None) -> list[Row]:
     """One row for each neighbourhood, those with the most flats first."""
     return [
         {
-            say("market.place"): safe.plain(cell.neighbourhood or say("market.city")),
+            say("market.place"): formatting.plain(cell.neighbourhood or say("market.city")),
             say("market.median"): per_sqm(found),
             say("market.quartiles"): quartiles(found),
             "n": found.prices,
@@ -163,7 +162,7 @@ def compared(market: Market, rooms: str | None, most: int) -> Sequence[Row]:
     """The neighbourhoods with the most flats, with their quartiles; those of too few flats are left out."""
     return [
         {
-            "place": safe.plain(cell.neighbourhood or ""),
+            "place": formatting.plain(cell.neighbourhood or ""),
             "low": found.eur_sqm.low,
             "median": found.eur_sqm.median,
             "high": found.eur_sqm.high,

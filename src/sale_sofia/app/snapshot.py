@@ -4,24 +4,27 @@ import gc
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 
 import streamlit as st
 from sqlalchemy import Connection
 
+from sale_sofia.advice.scoring.book import Looks, Ranked, ScoreBook
+from sale_sofia.advice.scoring.profile import Profile
+from sale_sofia.advice.scoring.remembering import Seen
+from sale_sofia.advice.scoring.yardsticks import Cell, Yardstick, kept_yardsticks
+from sale_sofia.advice.valuation.flats import why_not_valued
+from sale_sofia.advice.valuation.model import Current, stored_model
+from sale_sofia.advice.valuation.settings import MODEL_FILE
+from sale_sofia.advice.valuation.valuation import Valuation, value_flat
 from sale_sofia.app import state
-from sale_sofia.config.screens import PROFILES_SCORED
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.data_version import DataVersion
-from sale_sofia.data.database import Database
-from sale_sofia.insights.collecting import no_collecting
-from sale_sofia.insights.flat_book import FlatBook
-from sale_sofia.insights.flats import Flat
-from sale_sofia.insights.profile import Profile
-from sale_sofia.insights.remembering import Seen
-from sale_sofia.insights.score_book import Looks, Ranked, ScoreBook
-from sale_sofia.insights.yardstick_rows import kept_yardsticks
-from sale_sofia.insights.yardsticks import Cell, Yardstick
+from sale_sofia.app.settings import PROFILES_SCORED
+from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.rows import FlatBook, no_collecting
+from sale_sofia.history.settings import SECONDS_PER_HOUR
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database, DataVersion
 
 
 @dataclass(frozen=True)
@@ -122,3 +125,28 @@ def keeper() -> Keeper:
 @st.cache_resource(show_spinner=False)
 def _keeper(url: str, _database: Database, _settings: Settings) -> Keeper:  # noqa: ARG001 - the key of the cache
     return Keeper(_database, _settings)
+
+
+# The fair-price model that is stored, kept in memory; fitting one is left to whoever asks for it.
+
+
+def stored_valuation(flat: Flat) -> Valuation | None:
+    """What the stored model says of the flat; None while there is no model, or it is too old."""
+    if reason := why_not_valued(flat):
+        return Valuation(flat, None, "unknown", reason)
+    settings = state.settings()
+    path = settings.data_dir / MODEL_FILE
+    if not path.exists():
+        return None
+    current = _model(path, path.stat().st_mtime_ns, state.database(), settings.valuation_least_flats)
+    since = state.now() - settings.valuation_model_hours * SECONDS_PER_HOUR
+    if current is None or current.made_at < since:
+        return None
+    return value_flat(state.database(), flat, current)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def _model(path: Path, written: int, _database: Database, least_flats: int) -> Current | None:  # noqa: ARG001 - a part of the key
+    return _database.run_read(
+        partial(stored_model, data_dir=path.parent, made_since=0.0, least_flats=least_flats)
+    )

@@ -5,17 +5,16 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
+from sale_sofia.advice.since import News, news_since
 from sale_sofia.app import formatting as shown
 from sale_sofia.app import state
 from sale_sofia.app.deck import Deck
+from sale_sofia.app.settings import VISIT_OVERLAP_SECONDS
 from sale_sofia.app.words import say
-from sale_sofia.config.monitoring import DATA_LATE_SECONDS
-from sale_sofia.config.screens import VISIT_OVERLAP_SECONDS
-from sale_sofia.data.evaluation_fields import UNWANTED
-from sale_sofia.data.evaluations import mark
-from sale_sofia.data.visitors import Visit, all_put_off, put_off, seen_all, take_up, visit
-from sale_sofia.insights.flats import Flat
-from sale_sofia.insights.since import News, news_since
+from sale_sofia.buyer.evaluations import UNWANTED, mark
+from sale_sofia.buyer.visitors import Visit, all_put_off, put_off, seen_all, take_up, visit
+from sale_sofia.flats.flat import Flat
+from sale_sofia.telemetry.settings import DATA_LATE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Final, Literal, get_args
 
 import streamlit as st
 
-from sale_sofia.config.yaml_text import read_yaml
+from sale_sofia.settings.files import read_yaml
 
 Language = Literal["bg", "en"]
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)

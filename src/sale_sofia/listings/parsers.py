@@ -5,16 +5,119 @@ the table gives, and returns facts under the names of `Listing`.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+import phonenumbers
 
 from sale_sofia.listings.dates import before_expiry, parse_iso, parse_moment
-from sale_sofia.listings.measures import parse_area, parse_count, parse_farmland, parse_floor
-from sale_sofia.listings.money import Money, parse_money, says_no_price
-from sale_sofia.listings.offers import Facts, Texts, deal, offer, offer_code, offer_slug, property_type
-from sale_sofia.listings.phones import parse_phones
+from sale_sofia.listings.numbers import (
+    Money,
+    parse_area,
+    parse_count,
+    parse_farmland,
+    parse_floor,
+    parse_money,
+    says_no_price,
+)
 from sale_sofia.listings.places import parse_place
-from sale_sofia.listings.text import squeeze
-from sale_sofia.listings.vocabulary import meaning
+from sale_sofia.listings.settings import PHONES_MOST_PARTS
+from sale_sofia.listings.text import match_key, squeeze
+from sale_sofia.listings.vocabulary import meaning, meanings
+
+# Telephone numbers in one form, E.164, as a buyer can dial them from anywhere.
+
+_REGION = "BG"
+_BETWEEN_NUMBERS = re.compile(r"[,;\n]|\sи\s")
+_REMEMBERED = 4096  # brokers repeat from advert to advert
+
+
+def parse_phones(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Every valid number in the texts once, in the order printed; masked and broken ones are left out.
+
+    What comes after the first `PHONES_MOST_PARTS` parts is not looked at.
+    """
+    parts = (part for text in texts for part in _BETWEEN_NUMBERS.split(text, PHONES_MOST_PARTS))
+    tried = islice(parts, PHONES_MOST_PARTS)
+    return tuple(dict.fromkeys(number for part in tried for number in _numbers(part)))
+
+
+def _numbers(part: str) -> Iterator[str]:
+    """One number, in which a slash may follow the code of the town, or several with slashes between."""
+    whole = parse_phone(part.strip())
+    pieces = (
+        (whole,) if whole else (parse_phone(piece.strip()) for piece in part.split("/", PHONES_MOST_PARTS))
+    )
+    yield from filter(None, pieces)
+
+
+@lru_cache(_REMEMBERED)
+def parse_phone(text: str) -> str | None:
+    """One number as E.164, or nothing when it is not a valid one."""
+    try:
+        number = phonenumbers.parse(text, _REGION)
+    except phonenumbers.NumberParseException:
+        return None
+    if not phonenumbers.is_valid_number(number):
+        return None
+    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+
+
+# What is offered: the deal, the type and the rooms, from words, numbers or pieces of an address.
+
+Facts = dict[str, Any]
+Texts = tuple[str, ...]
+
+_ROOM_COUNT = re.compile(r"(\d) ?-? ?ста(?:ен|йни)")
+
+
+def offer(_name: str, texts: Texts) -> Facts:
+    """Deal, type and rooms from words like "Продава 2-СТАЕН"."""
+    key = match_key(texts[0])
+    for phrase, what in meanings("deals").items():
+        if key.startswith(phrase + " ") and (facts := property_type(_name, (key[len(phrase) + 1 :],))):
+            return {"deal": what, **facts}
+    return {}
+
+
+def deal(_name: str, texts: Texts) -> Facts:
+    """Whether it is for sale or for rent, from a word or a piece of an address."""
+    return {"deal": meaning("deals", texts[0]) or meaning("deal_slugs", texts[0])}
+
+
+def property_type(_name: str, texts: Texts) -> Facts:
+    """Type and rooms from words like "3-стаен" or "Мезонет"."""
+    found = meaning("types", _ROOM_COUNT.sub(r"\1-стаен", match_key(texts[0])))
+    return {"property_type": found[0], "rooms": found[1]} if found else {}
+
+
+def offer_code(_name: str, texts: Texts, *, codes: Mapping[Any, Sequence[str]]) -> Facts:
+    """Deal and type from the number of a portal's category."""
+    found = next((what for code, what in codes.items() if str(code) == texts[0]), None)
+    return {"deal": found[0], "property_type": found[1]} if found else {}
+
+
+def offer_slug(_name: str, texts: Texts) -> Facts:
+    """Deal, type and rooms from pieces of an address like "apartament-za-prodazhba", "prodava" or "garaj"."""
+    facts: Facts = {}
+    for text in texts:
+        facts |= _slug(text)
+    return facts
+
+
+def _slug(text: str) -> Facts:
+    if found := meaning("type_slugs", text):
+        return {"property_type": found[0], "rooms": found[1]}
+    if what := meaning("deal_slugs", text):
+        return {"deal": what}
+    for words, what in meanings("deal_slugs").items():
+        kind = meaning("type_slugs", text.removesuffix(f"-{words}")) if text.endswith(f"-{words}") else None
+        if kind:
+            return {"deal": what, "property_type": kind[0], "rooms": kind[1]}
+    return {}
+
 
 Parser = Callable[..., Facts]
 

@@ -1,19 +1,276 @@
 """Where an advert is. The only door to place names: every portal's text is read here and nowhere else."""
 
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import resources
+from itertools import product
+from typing import Any
 
-from sale_sofia.listings.neighbourhoods import (
-    Neighbourhood,
-    districts,
-    find_neighbourhood,
-    neighbourhoods,
-)
-from sale_sofia.listings.place_names import LONGEST
-from sale_sofia.listings.text import squeeze
-from sale_sofia.listings.towns import SOFIA, is_address, is_capital_province, may_hold_sofia, province, town
+from sale_sofia.listings.text import LOOKALIKES, fold_lookalikes, match_key, squeeze
+from sale_sofia.settings.files import read_yaml
+
+# Which writings are the same place name: keys, kinds of place, Latin spellings.
+
+LONGEST = 60
+"""Characters. A longer text is a sentence, not a place."""
+
+SETTLEMENTS = frozenset({"town", "village", "resort"})
+
+_SIGNS = str.maketrans(dict.fromkeys('.-"()', " "))
+_CYRILLIC = re.compile(r"[Ѐ-ӿ]")
+_SEAM = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+_NUMBERED = re.compile(r"(?<!\d)\d+$")
+_ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
+
+
+@cache
+def place_data() -> Mapping[str, Any]:
+    """All of `places.yaml`, read once."""
+    text = resources.files("sale_sofia.listings").joinpath("places.yaml").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = read_yaml(text)
+    return loaded
+
+
+def place_key(text: str) -> str:
+    """The key of a place name: case, dots, dashes, quotes, brackets, spaces and look-alikes do not count."""
+    plain = text.translate(LOOKALIKES) if _CYRILLIC.search(text) else text
+    return squeeze(_SEAM.sub(" ", match_key(plain).translate(_SIGNS)))
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A place name taken apart. `kind` is empty for a plain name and for one that only says "quarter"."""
+
+    kind: str
+    core: str
+
+
+def split_name(text: str) -> Name:
+    """The name without the words that say its kind; a name that has none is its own core."""
+    key = place_key(text)
+    for pattern, kinds in _kind_patterns():
+        if found := pattern.fullmatch(key):
+            return Name(kinds[found["word"]], found["core"])
+    return Name("", key)
+
+
+def spellings(name: str) -> Iterator[str]:
+    """Every way the rules know to write a Bulgarian name: as it is, with a Roman number, in Latin letters."""
+    for text in (name, *_with_roman(name)):
+        yield text
+        yield from _in_latin(text.casefold())
+
+
+def any_of(words: Iterable[str]) -> str:
+    """A pattern for any of these words."""
+    return "|".join(map(re.escape, words))
+
+
+def _with_roman(name: str) -> Iterator[str]:
+    number = _NUMBERED.search(name)
+    if number and int(number[0]) < len(_ROMAN):
+        yield name[: number.start()] + _ROMAN[int(number[0])]
+
+
+def _in_latin(text: str) -> Iterator[str]:
+    rules = place_data()["transliteration"]
+    used = [rule for rule in rules["variants"] if rule["letter"] in text]
+    letters = str.maketrans(rules["letters"])
+    for choice in product(*(rule["spellings"] for rule in used)):
+        yield _replaced(text, zip(used, choice, strict=True)).translate(letters)
+
+
+def _replaced(text: str, choices: Iterable[tuple[Mapping[str, str], str]]) -> str:
+    for rule, spelling in choices:
+        text = text.replace(rule["letter"], spelling)
+    return text
+
+
+@cache
+def _kind_patterns() -> tuple[tuple[re.Pattern[str], Mapping[str, str]], ...]:
+    before, after = _kind_words("before"), _kind_words("after")
+    return (
+        (re.compile(rf"(?P<word>{any_of(before)}) (?P<core>.+)"), before),
+        (re.compile(rf"(?P<core>.+) (?P<word>{any_of(after)})"), after),
+    )
+
+
+def _kind_words(side: str) -> Mapping[str, str]:
+    kinds = place_data()["kinds"].items()
+    return {
+        place_key(word): "" if kind == "quarter" else kind for kind, words in kinds for word in words[side]
+    }
+
+
+# Which town or province a part of an address names, in all of Bulgaria.
+
+SOFIA = "София"
+
+_TOWN_NAME = r"(?P<name>[^\W\d_]+(?:[ -][^\W\d_]+){0,2})"
+
+
+def town(text: str) -> str | None:
+    """The town or village this text names, without its "гр." or "с."; Sofia in any writing is `SOFIA`.
+
+    `None` for a name that neither says that it is a settlement nor is one of the large towns.
+    """
+    return _large_town(text) or _named_town(text)
+
+
+def province(text: str) -> str | None:
+    """The key of the province this text names ("област София" gives "софия"); `None` if it names none."""
+    found = _province_pattern().fullmatch(place_key(text))
+    return found and (found["after"] or found["before"])
+
+
+def is_capital_province(key: str) -> bool:
+    """Whether this is the province that is nothing but Sofia's own municipality."""
+    return key in _keys("capital_provinces")
+
+
+def may_hold_sofia(key: str) -> bool:
+    """Whether portals print Sofia inside this province."""
+    return is_capital_province(key) or key in _keys("own_provinces")
+
+
+def is_address(text: str) -> bool:
+    """Whether a part of an address is a street, a block, a municipality: anything but a neighbourhood."""
+    return bool(_address_pattern().match(place_key(text)))
+
+
+def _large_town(text: str) -> str | None:
+    name = split_name(text)
+    return _large_towns().get(name.core if name.kind == "town" else place_key(text))
+
+
+def _named_town(text: str) -> str | None:
+    found = _town_pattern().fullmatch(fold_lookalikes(squeeze(text)))
+    if not found or _begins_with_large_town(place_key(found["name"])):
+        return None
+    return found["name"]
+
+
+def _begins_with_large_town(key: str) -> bool:
+    return any(f"{key} ".startswith(f"{known} ") for known in _large_towns())
+
+
+@cache
+def _large_towns() -> Mapping[str, str]:
+    data = place_data()
+    sofia = {place_key(alias): SOFIA for alias in (SOFIA, *data["city_aliases"])}
+    return sofia | {place_key(name): name for name in data["towns"]}
+
+
+@cache
+def _keys(section: str) -> frozenset[str]:
+    return frozenset(map(place_key, place_data()[section]))
+
+
+@cache
+def _town_pattern() -> re.Pattern[str]:
+    """An abbreviation needs its dot: "с. Лозен" is a village, "с гараж" is not."""
+    words = [word for kind in sorted(SETTLEMENTS) for word in place_data()["kinds"][kind]["before"]]
+    heads = (re.escape(word) + (r"\s*" if word.endswith(".") else r"\s+") for word in words)
+    return re.compile(rf"(?:{'|'.join(heads)}){_TOWN_NAME}", re.IGNORECASE)
+
+
+@cache
+def _province_pattern() -> re.Pattern[str]:
+    words = any_of(_keys("province_words"))
+    return re.compile(rf"(?:{words}) (?P<after>.+)|(?P<before>.+) (?:{words})")
+
+
+@cache
+def _address_pattern() -> re.Pattern[str]:
+    return re.compile(rf"(?:{any_of(_keys('address_words'))})(?: |$)")
+
+
+# The neighbourhoods of Sofia, and the one canonicaliser of their names. Nothing is read on import.
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """A place as the imot.bg family numbers it. `lat`, `lon` are its centre, never an address."""
+
+    id: int
+    name: str
+    slug: str
+    district: str | None
+    """The administrative district; `None` where the place lies in several, or it is not known."""
+    lat: float | None
+    lon: float | None
+    basis: str | None
+    """How well the centre is known; `None` where there is no centre."""
+
+
+@cache
+def neighbourhoods() -> tuple[Neighbourhood, ...]:
+    """Every neighbourhood, village and villa zone of Sofia that portals offer, in the order of the data."""
+    return tuple(
+        Neighbourhood(
+            entry["id"], entry["name"], entry["slug"], entry["district"],
+            entry.get("lat"), entry.get("lon"), entry.get("basis"),
+        )
+        for entry in place_data()["neighbourhoods"]
+    )  # fmt: skip
+
+
+@cache
+def districts() -> tuple[str, ...]:
+    """The names of the 24 administrative districts."""
+    return tuple(place_data()["districts"])
+
+
+@lru_cache(maxsize=4096)
+def find_neighbourhood(text: str) -> Neighbourhood | None:
+    """The one neighbourhood of Sofia this text names, or `None`.
+
+    The whole text must be the name in some known writing: nothing is guessed from a part of it, from a
+    similar name, or from a name that several places share. That the text is about Sofia, the caller says.
+    """
+    if len(text) > LONGEST:
+        return None
+    name = split_name(text)
+    return _index().get(name) or _find_after_city(name.core)
+
+
+def _find_after_city(core: str) -> Neighbourhood | None:
+    head, _, rest = core.partition(" ")
+    return _index().get(split_name(rest)) if head in _latin_city() else None
+
+
+@cache
+def _latin_city() -> frozenset[str]:
+    return frozenset(place_key(name) for name in place_data()["city_aliases"] if name.isascii())
+
+
+@cache
+def _index() -> Mapping[Name, Neighbourhood]:
+    """Each name that means one place. A bare name is a quarter's before it is a village's or a zone's."""
+    own, bare = defaultdict(set), defaultdict(set)
+    for place, name in _claims():
+        own[name].add(place)
+        bare[Name("", name.core)].add(place)
+    claims = bare | own
+    for name in _shared_names():
+        claims.pop(name, None)
+    return {name: places.pop() for name, places in claims.items() if len(places) == 1}
+
+
+def _claims() -> Iterator[tuple[Neighbourhood, Name]]:
+    for place, entry in zip(neighbourhoods(), place_data()["neighbourhoods"], strict=True):
+        for written in (place.name, *entry.get("aliases", ())):
+            for text in spellings(written):
+                yield place, split_name(text)
+
+
+def _shared_names() -> Iterator[Name]:
+    for name in place_data()["ambiguous"]:
+        yield from map(split_name, spellings(name))
+
 
 __all__ = [
     "SOFIA",

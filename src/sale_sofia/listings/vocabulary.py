@@ -5,8 +5,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from sale_sofia.config.yaml_text import read_yaml
 from sale_sofia.listings.text import match_key
+from sale_sofia.settings.files import read_yaml
 
 
 @cache

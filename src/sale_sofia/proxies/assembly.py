@@ -6,20 +6,18 @@ import time
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from sale_sofia.config.proxies import REFRESH_FACTOR, REFRESH_PAUSE_SECONDS
-from sale_sofia.config.settings import Settings
-from sale_sofia.config.site_config import SiteConfig
-from sale_sofia.fetching.base import Fetcher
-from sale_sofia.fetching.client import CurlFetcher
-from sale_sofia.proxies.browser_lane import ChallengedFetcher
-from sale_sofia.proxies.browser_setup import browser_lane
+from sale_sofia.crawl.fetch.base import Fetcher
+from sale_sofia.crawl.fetch.client import CurlFetcher
+from sale_sofia.proxies.control import trigger, trigger_if_needed
 from sale_sofia.proxies.factory import get_pool, get_refresher
-from sale_sofia.proxies.ladder import Ladder, Rung, budgets_of
+from sale_sofia.proxies.fetcher import Ladder, ProxiedFetcher, Rung, Steps, budgets_of
+from sale_sofia.proxies.lanes import ChallengedFetcher, browser_lane
 from sale_sofia.proxies.pool import ScoredProxyPool
-from sale_sofia.proxies.proxied_fetcher import ProxiedFetcher, Steps
-from sale_sofia.proxies.refreshing import trigger, trigger_if_needed
-from sale_sofia.proxies.sending import refresh_sender
-from sale_sofia.proxies.source_list import SourceList
+from sale_sofia.proxies.refresh import refresh_sender
+from sale_sofia.proxies.settings import REFRESH_FACTOR, REFRESH_PAUSE_SECONDS
+from sale_sofia.proxies.sources import SourceList
+from sale_sofia.settings.model import Settings
+from sale_sofia.websites.site_file import SiteConfig
 
 log = logging.getLogger(__name__)
 _ladders: dict[tuple[str, tuple[tuple[Rung, int], ...]], Ladder] = {}

@@ -6,26 +6,411 @@ as soon as the page is no longer a challenge. No captcha is solved: such a page 
 
 import asyncio
 import os
+import re
+import secrets
+from base64 import b64encode
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hmac import compare_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from sale_sofia.config.browser import CLOSE_SECONDS
-from sale_sofia.config.settings import TIME_ZONE
-from sale_sofia.fetching.base import Request, Response
-from sale_sofia.fetching.curl_handles import LANGUAGES
-from sale_sofia.proxies.browser_cookies import browser_cookies, curl_line
-from sale_sofia.proxies.browser_door import BrowserDoor
-from sale_sofia.proxies.browser_page import BrowserPage, Document
-from sale_sofia.resilience.errors import (
+from sale_sofia.crawl.fetch.addresses import AddressGuard, Target
+from sale_sofia.crawl.fetch.base import Request, Response
+from sale_sofia.crawl.fetch.blocks import asks_for_browser
+from sale_sofia.crawl.fetch.client import REDIRECTS, redirect_of
+from sale_sofia.crawl.fetch.curl import LANGUAGES
+from sale_sofia.crawl.resilience.errors import (
+    AddressRefused,
+    BodyTooLarge,
     CrawlError,
     NetworkConnection,
     NetworkTimeout,
     NetworkTls,
     ServiceBrowser,
+    ServiceProxy,
 )
+from sale_sofia.proxies.model import parse_proxy
+from sale_sofia.proxies.settings import CLOSE_SECONDS, DOOR_CONNECT_SECONDS, MOST_DOCUMENTS, ROTATOR_HOST
+from sale_sofia.proxies.tunnel import (
+    LoopbackServer,
+    Patience,
+    Streams,
+    TunnelFailed,
+    carry_both,
+    read_head,
+    tunnel,
+)
+from sale_sofia.settings.model import TIME_ZONE
+
+# A page in the browser, watched: what it may ask for, and when it is no longer a challenge.
+
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext, CDPSession, Page
+    from playwright.async_api import Request as Sent
+    from playwright.async_api import Response as Told
+    from playwright.async_api import Route as Held
+
+_PAGE: Final = "Document"
+_WANTED: Final = frozenset({"document", "script", "xhr", "fetch"})
+"""No images, fonts, media or styles: a challenge does not need them, and the portal is spared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A page that came, with the request it came for."""
+
+    response: Response
+    sent: "Sent"
+
+
+@dataclass  # without slots: Playwright notes its own on whose methods it calls
+class BrowserPage:
+    """Guarantee: whatever the page asks for waits for the portal's turn, and for the verdict on the page."""
+
+    request: Request
+    proof: tuple[bytes, ...]
+    last: Document | None = None
+    _page: "Page | None" = None
+    _told: "asyncio.Queue[Told | BaseException]" = field(default_factory=asyncio.Queue)
+    _guard: AddressGuard = field(default_factory=lambda: AddressGuard(0.0))
+    _seen: int = 0
+    _bytes: int = 0
+    _known: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set while it is known what the last document is."""
+    _is_over: bool = False
+    _asking: "set[asyncio.Future[bool]]" = field(default_factory=set)
+    _deadline: asyncio.Timeout | None = None
+
+    async def read(self, context: "BrowserContext", ends: float) -> Document:
+        """The first document that is no challenge, or the last one there was in time.
+
+        Raises:
+            BodyTooLarge: it sent more than any page has.
+            NetworkTimeout: there was none in time.
+        """
+        self._known.set()
+        page = await self._watched(context)
+        going = asyncio.create_task(page.goto(self.request.url, wait_until="commit", timeout=0))
+        going.add_done_callback(self._arrived)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(ends) as self._deadline:
+                    await self._wait_for_the_page()
+        finally:
+            await self._end(going)
+        return self._result()
+
+    async def _end(self, going: "asyncio.Task[Told | None]") -> None:
+        """From now on nothing is let through: the handlers stay until the browser is closed."""
+        self._is_over = True
+        self._known.set()
+        tasks: list[asyncio.Future[Any]] = [going, *self._asking]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _result(self) -> Document:
+        if self._bytes > self.request.max_bytes:
+            raise BodyTooLarge(f"{self.request.url}: more than {self.request.max_bytes} bytes")
+        if self.last is None:
+            raise NetworkTimeout(f"{self.request.url}: no page in time in the browser")
+        return self.last
+
+    async def _wait_for_the_page(self) -> None:
+        told = await self._told.get()
+        while not isinstance(told, BaseException):
+            following = asyncio.create_task(self._told.get())
+            try:
+                if await self._is_the_page(told, following):
+                    return
+                self._known.set()
+                told = await following
+            finally:
+                following.cancel()
+        if self.last is None:
+            raise told
+
+    async def _is_the_page(self, told: "Told", following: "asyncio.Task[Any]") -> bool:
+        """Whether a document is no challenge; one that gives way to another before it is read is one."""
+        reading = asyncio.create_task(_whole(told))
+        try:
+            await asyncio.wait({reading, following}, return_when=asyncio.FIRST_COMPLETED)
+            response = reading.result() if reading.done() and not reading.exception() else None
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+        if response is None:
+            return False
+        self.last = Document(response, told.request)
+        return not asks_for_browser(response, self.proof)
+
+    async def _watched(self, context: "BrowserContext") -> "Page":
+        page = self._page = await context.new_page()
+        await context.route("**/*", self._decide)
+        await context.route_web_socket("**/*", lambda socket: socket.close())
+        page.on("response", self._answered)
+        page.on("download", self._download)
+        network = await context.new_cdp_session(page)
+        network.on("Network.dataReceived", self._count)
+        network.on("Fetch.requestPaused", partial(self._answer_held, network))
+        await network.send("Network.enable")
+        await network.send("Fetch.enable", {"patterns": [{"requestStage": "Response"}]})
+        return page
+
+    async def _answer_held(self, network: "CDPSession", held: dict[str, Any]) -> None:
+        """Playwright asks before a request and not before the redirects that follow from it."""
+        from playwright.async_api import Error  # noqa: PLC0415 - an extra
+
+        name, following = {"requestId": held["requestId"]}, _following(held)
+        may = following is None or await self._may_follow(following, held["resourceType"])
+        with suppress(Error):  # the page is gone
+            if may:
+                await network.send("Fetch.continueRequest", name)
+            else:
+                await network.send("Fetch.failRequest", {**name, "errorReason": "Aborted"})
+
+    def _arrived(self, going: "asyncio.Task[Told | None]") -> None:
+        if not going.cancelled() and (error := going.exception()):
+            self._told.put_nowait(error)
+
+    def _download(self, _: object) -> None:
+        """Nobody was asked for a turn: no challenge does that, so it is the last thing this one does."""
+        self._told.put_nowait(NetworkConnection(f"{self.request.url}: the page begins a download"))
+
+    def _answered(self, told: "Told") -> None:
+        if _is_main(told.request) and told.status not in REDIRECTS:
+            self._told.put_nowait(told)
+
+    def _count(self, told: dict[str, Any]) -> None:
+        """Bytes as they are unpacked; what is too much ends the visit at once."""
+        self._bytes += int(told["dataLength"])
+        if self._bytes > self.request.max_bytes and self._deadline is not None and not self._is_over:
+            self._deadline.reschedule(asyncio.get_running_loop().time())
+
+    async def _decide(self, held: "Held") -> None:
+        from playwright.async_api import Error  # noqa: PLC0415 - an extra
+
+        try:
+            may = held.request.frame.page == self._page and await self._may(held.request)
+        except Error:
+            may = False  # of a window that is just being opened
+        with suppress(Error):  # the page is gone
+            await (held.continue_() if may else held.abort())
+
+    async def _may(self, sent: "Sent") -> bool:
+        if sent.resource_type not in _WANTED or await self._refusal(sent.url):
+            return False
+        if not _is_main(sent):
+            await self._known.wait()
+        elif self._seen >= MOST_DOCUMENTS:
+            self._told.put_nowait(NetworkTimeout(f"{self.request.url}: one challenge after another"))
+            return False
+        if self._is_over or not await self._is_permitted(sent.url):
+            return False
+        if _is_main(sent):
+            self._known.clear()
+            self._seen += 1
+        return not self._is_over
+
+    async def _may_follow(self, url: str, kind: str) -> bool:
+        refusal = await self._refusal(url)
+        if refusal and self.last is None and kind == _PAGE:  # frames come only after it
+            self._told.put_nowait(refusal)
+        return not (refusal or self._is_over) and await self._is_permitted(url)
+
+    async def _refusal(self, url: str) -> AddressRefused | None:
+        """Why an address may not be asked, whatever its turn."""
+        try:
+            await self._guard.check(url, self.request.hosts, looked_up_elsewhere=True)
+        except AddressRefused as error:
+            return error
+        return None
+
+    async def _is_permitted(self, url: str) -> bool:
+        if self.request.escort is None:
+            return False
+        asking = asyncio.ensure_future(self.request.escort.may_ask(url))
+        self._asking.add(asking)
+        asking.add_done_callback(self._asking.discard)
+        await asyncio.wait({asking})
+        return not asking.cancelled() and asking.result()
+
+
+def _following(held: dict[str, Any]) -> str | None:
+    """Where a held answer would lead on to."""
+    headers = {one["name"].lower(): one["value"] for one in held.get("responseHeaders", ())}
+    return redirect_of(held.get("responseStatusCode", 0), headers, held["request"]["url"])
+
+
+async def _whole(told: "Told") -> Response:
+    return Response(told.url, told.status, await told.all_headers(), await told.body(), 0.0)
+
+
+def _is_main(sent: "Sent") -> bool:
+    """Whether it asks for the page itself."""
+    return sent.is_navigation_request() and sent.frame.parent_frame is None
+
+
+# Cookies between curl and the browser: a session is one visitor in both.
+
+_ONLY_HTTP: Final = "#HttpOnly_"
+_FIELDS: Final = 7  # domain, subdomains, path, secure, expires, name, value
+
+
+def curl_line(cookie: Mapping[str, Any]) -> bytes:
+    """A cookie of the browser as curl writes it down; one without an end ends with the session."""
+    domain = str(cookie["domain"])
+    fields = (
+        (_ONLY_HTTP if cookie.get("httpOnly") else "") + domain,
+        _word(domain.startswith(".")),
+        cookie["path"],
+        _word(cookie.get("secure")),
+        max(0, int(cookie.get("expires", 0))),
+        cookie["name"],
+        cookie["value"],
+    )
+    return "\t".join(map(str, fields)).encode()
+
+
+def browser_cookies(lines: Iterable[bytes]) -> list[dict[str, Any]]:
+    """Curl's lines as the browser takes them."""
+    rows = [line.decode("utf-8", errors="replace").split("\t") for line in lines]
+    return [_cookie(row) for row in rows if len(row) == _FIELDS]
+
+
+def _cookie(row: list[str]) -> dict[str, Any]:
+    domain, wide, path, secure, expires, name, value = row
+    host = domain.removeprefix(_ONLY_HTTP).removeprefix(".")
+    return {
+        "name": name,
+        "value": value,
+        "domain": f".{host}" if wide == "TRUE" else host,
+        "path": path,
+        "expires": int(expires) or -1,
+        "httpOnly": domain.startswith(_ONLY_HTTP),
+        "secure": secure == "TRUE",
+    }
+
+
+def _word(truth: object) -> str:
+    return "TRUE" if truth else "FALSE"
+
+
+# The browser's only way out: it leads to the portal's own hosts, through one proxy or directly, or nowhere.
+# A proxy on the loopback for the time of one visit, with a password made up for it. So the real proxy's
+# password never leaves this process, a redirect to a foreign host leads nowhere, and what the browser does
+# by itself does not go round the proxy.
+
+_CONNECT: Final = re.compile(r"CONNECT (?P<place>[^\s/]+) HTTP/1\.1")
+_PLAIN: Final = re.compile(r"(?P<method>[A-Z]+) (?P<origin>http://[^\s/]+)(?P<path>/\S*) HTTP/1\.1")
+_WHO: Final = (
+    b"HTTP/1.1 407 Who are you\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+)
+_OPEN: Final = b"HTTP/1.1 200 Connection established\r\n\r\n"
+_NOT_PASSED_ON: Final = ("proxy-", "connection:")
+_LOGIN: Final = re.compile(r"\r\nproxy-authorization: *basic +(?P<login>\S+) *(?=\r\n)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Where a connection is to lead, and what is to be sent there first."""
+
+    url: str
+    first: bytes = b""
+
+
+@dataclass(slots=True)
+class BrowserDoor:
+    """Open while the `async with` block lasts."""
+
+    request: Request
+    """Whose hosts and route count."""
+    user: str = field(default_factory=lambda: secrets.token_hex(8))
+    password: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
+    fault: CrawlError | None = None
+    """Why the last connection led nowhere."""
+    url: str = ""
+    _guard: AddressGuard = field(default_factory=lambda: AddressGuard(0.0))
+    _server: LoopbackServer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._server = LoopbackServer(self._serve)
+
+    async def __aenter__(self) -> Self:
+        self.url = f"http://{ROTATOR_HOST}:{await self._server.start()}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._server.stop()
+
+    async def _serve(self, near: Streams) -> None:
+        head = await read_head(near)
+        if not self._is_known(head):
+            near[1].write(_WHO)
+            await near[1].drain()
+        elif (asked := _read(head)) is not None:
+            await self._lead(near, asked)
+
+    def _is_known(self, head: str) -> bool:
+        login = b64encode(f"{self.user}:{self.password}".encode())
+        given = (found["login"] for found in _LOGIN.finditer(head))
+        return any(compare_digest(one.encode("latin-1"), login) for one in given)
+
+    async def _lead(self, near: Streams, asked: _Asked) -> None:
+        try:
+            away = self.request.route is not None
+            target = await self._guard.check(asked.url, self.request.hosts, looked_up_elsewhere=away)
+            async with self._way(target) as far:
+                if not self._holds():
+                    return  # so much time was lost that the place may be another's
+                (far if asked.first else near)[1].write(asked.first or _OPEN)
+                await carry_both(near, far, self._holds)
+        except TunnelFailed as error:
+            self.fault = ServiceProxy(f"{asked.url}: {error}")
+        except CrawlError as error:
+            self.fault = error
+
+    def _holds(self) -> bool:
+        return self.request.escort is None or self.request.escort.holds()
+
+    def _way(self, target: Target) -> AbstractAsyncContextManager[Streams]:
+        route = self.request.route
+        if route is None:
+            return _direct(target)
+        proxy = replace(parse_proxy(route.proxy), user=route.user, password=route.password)
+        patience = Patience(DOOR_CONNECT_SECONDS, DOOR_CONNECT_SECONDS)
+        return tunnel(proxy, target.host, target.port, patience)
+
+
+@asynccontextmanager
+async def _direct(target: Target) -> AsyncIterator[Streams]:
+    """Only to the addresses that were looked at."""
+    place = target.addresses[0] if target.addresses else target.host
+    try:
+        async with asyncio.timeout(DOOR_CONNECT_SECONDS):
+            streams = await asyncio.open_connection(place, target.port)
+    except (OSError, TimeoutError) as error:
+        raise NetworkConnection(f"{target.host}: {error or 'no connection'}") from None
+    try:
+        yield streams
+    finally:
+        streams[1].transport.abort()
+
+
+def _read(head: str) -> _Asked | None:
+    """A tunnel, or a plain request, which is passed on alone on its connection."""
+    first, *lines = head.removesuffix("\r\n\r\n").split("\r\n")
+    if found := _CONNECT.fullmatch(first):
+        return _Asked(f"https://{found['place']}")
+    if not (found := _PLAIN.fullmatch(first)):
+        return None
+    kept = [line for line in lines if not line.lower().startswith(_NOT_PASSED_ON)]
+    told = [f"{found['method']} {found['path']} HTTP/1.1", *kept, "Connection: close", "", ""]
+    return _Asked(found["origin"], "\r\n".join(told).encode("latin-1"))
+
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext

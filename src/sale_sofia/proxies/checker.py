@@ -1,15 +1,329 @@
 """Checks candidates, many at once; each finding is told as soon as it is there."""
 
 import asyncio
+import hashlib
+import ipaddress
+import json
+import re
+import secrets
+import ssl
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
-from sale_sofia.proxies.anonymity import anonymity, is_own_exit
-from sale_sofia.proxies.judge_client import PATIENCE, BreaksTls, JudgeClient, Ourselves, Seen, new_nonce
-from sale_sofia.proxies.model import Proxy, Use
-from sale_sofia.proxies.tunnel import Fault, TunnelFailed, connected
+from sale_sofia.proxies.model import Anonymity, Proxy, ProxyAddress, Use
+from sale_sofia.proxies.settings import (
+    CHECK_CONNECT_SECONDS,
+    CHECK_SECONDS,
+    JUDGE_BODY_BYTES,
+    JUDGE_SECONDS,
+    OWN_NETWORK_BITS,
+    OWN_NETWORK_BITS_IPV6,
+    TUNNEL_HEAD_BYTES,
+)
+from sale_sofia.proxies.tunnel import (
+    Fault,
+    Patience,
+    Streams,
+    TunnelFailed,
+    connected,
+    lead,
+    login_line,
+    tunnel,
+)
+from sale_sofia.settings.errors import ServiceError
+
+# What a request's headers give away, by exact names and equal addresses: a likeness proves nothing.
+
+Headers = Sequence[tuple[str, str]]
+PROXY_HEADERS: Final = frozenset(
+    {
+        "via", "forwarded", "forwarded-for", "x-forwarded", "x-forwarded-for", "x-forwarded-host",
+        "x-forwarded-proto", "x-forwarded-server", "x-real-ip", "client-ip", "x-client-ip", "http-client-ip",
+        "true-client-ip", "x-cluster-client-ip", "x-originating-ip", "x-remote-ip", "x-remote-addr",
+        "proxy-connection", "x-proxy-id", "x-proxy-connection", "x-bluecoat-via", "cf-connecting-ip",
+        "x-cache", "proxy-authorization",
+    }
+)  # fmt: skip
+"""Headers that only something between us and the judge adds."""
+_PIECES: Final = re.compile(r'[\s,;="\[\]]+')
+
+
+def anonymity(headers: Headers, own: Collection[str], baseline: Collection[str]) -> Anonymity:
+    """What the headers of a plain request tell; those that come without a proxy too (`baseline`) do not."""
+    added = [(name.lower(), value) for name, value in headers if name.lower() not in baseline]
+    if any(names_one_of(value, own) for _, value in added):
+        return "transparent"
+    return "anonymous" if any(name in PROXY_HEADERS for name, _ in added) else "elite"
+
+
+def names_one_of(value: str, own: Collection[str]) -> bool:
+    """Whether one of our addresses stands in a header's value, as a whole."""
+    wanted = {address for text in own if (address := as_address(text))}
+    return any(as_address(piece) in wanted for piece in _PIECES.split(value) if piece) if wanted else False
+
+
+def is_own_exit(exit_address: str, own: Collection[str]) -> bool:
+    """Whether a portal would see our own network: the same address, or one of the same /24."""
+    address = as_address(exit_address)
+    return address is not None and any(
+        address in network
+        for text in own
+        if (network := _network(text)) and network.version == address.version
+    )
+
+
+def as_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a text is, with or without a port; None where it is none."""
+    for candidate in (text, text.rpartition(":")[0]):
+        try:
+            address = ipaddress.ip_address(candidate.partition("%")[0])
+        except ValueError:
+            continue
+        return getattr(address, "ipv4_mapped", None) or address
+    return None
+
+
+def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    address = as_address(text)
+    if address is None:
+        return None
+    bits = OWN_NETWORK_BITS if isinstance(address, ipaddress.IPv4Address) else OWN_NETWORK_BITS_IPV6
+    return ipaddress.ip_network(f"{address}/{bits}", strict=False)
+
+
+# What judge and client agree on, apart from the web server, which no client needs to import.
+
+PLAIN_PATH: Final = "/plain"
+SEEN_PATH: Final = "/seen"
+
+
+def plain_page(nonce: str) -> bytes:
+    """The page that a plain request with this nonce gets; who changes it is found out."""
+    digest = hashlib.sha256(nonce.encode()).hexdigest()
+    return f"<!doctype html><html><head><title>{digest}</title></head><body>{digest}</body></html>\n".encode()
+
+
+# One small GET over given streams: for the judge, whose answers are small and known.
+
+_HEX = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Status, headers by lower-case name, and the whole body."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+async def get(streams: Streams, target: str, host: str, more: str = "") -> Answer:
+    """Ask for `target` (a path, or a whole address for a proxy); the connection is used up.
+
+    Raises:
+        TunnelFailed: no sound answer of a reasonable size came.
+    """
+    reader, writer = streams
+    writer.write(
+        f"GET {target} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\n{more}Connection: close\r\n\r\n".encode(
+            "latin-1"
+        )
+    )
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        status, headers = _read_head(head)
+        return Answer(status, headers, await _body(reader, headers))
+    except (asyncio.LimitOverrunError, ValueError, IndexError):
+        raise TunnelFailed("protocol", "no sound HTTP answer") from None
+    except (asyncio.IncompleteReadError, ConnectionError):
+        raise TunnelFailed("reset", "it hung up") from None
+
+
+def _read_head(head: str) -> tuple[int, Mapping[str, str]]:
+    first, *lines = head.split("\r\n")
+    pairs = (line.partition(":") for line in lines if line)
+    return int(first.split(" ")[1]), {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
+async def _body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> bytes:
+    if "chunked" in headers.get("transfer-encoding", "").lower():
+        return await _chunks(reader)
+    if "content-length" in headers:
+        length = int(headers["content-length"])
+        return await reader.readexactly(_small(length))
+    body = bytearray()
+    while piece := await reader.read(JUDGE_BODY_BYTES):
+        body += piece
+        _small(len(body))
+    return bytes(body)
+
+
+async def _chunks(reader: asyncio.StreamReader) -> bytes:
+    body = bytearray()
+    while length := int((await reader.readuntil(b"\r\n")).partition(b";")[0], _HEX):
+        _small(len(body) + length)
+        body += (await reader.readexactly(length + 2))[:-2]
+    return bytes(body)
+
+
+def _small(length: int) -> int:
+    if not 0 <= length <= JUDGE_BODY_BYTES:
+        raise TunnelFailed("protocol", "an answer larger than any of the judge's")
+    return length
+
+
+# Asking the judge: directly, to know ourselves, and through a proxy, to know the proxy.
+
+PATIENCE: Final = Patience(CHECK_CONNECT_SECONDS, CHECK_SECONDS)
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+class JudgeGone(ServiceError):
+    """The judge does not answer us directly: nothing can be checked with it."""
+
+
+class BreaksTls(Exception):
+    """What came through the proxy is not certified: it sits in the middle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the judge saw, in its own words over TLS."""
+
+    exit_address: str
+    plain_headers: Headers | None
+    """Of the plain request with the same nonce; None where it never arrived."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ourselves:
+    """How we look without a proxy."""
+
+    addresses: frozenset[str]
+    headers: frozenset[str]
+    """Names of the headers that the judge sees from us in any case."""
+
+
+class JudgeClient:
+    """Asks the judge at these addresses; the second one, without TLS, may be missing."""
+
+    def __init__(self, url: str, plain_url: str | None, ca: Path | None = None) -> None:
+        self.url, self.plain_url = url, plain_url
+        self._tls = ssl.create_default_context(cafile=str(ca) if ca else None)
+
+    async def look_at_ourselves(self) -> Ourselves:
+        """How we look to the judge.
+
+        Raises:
+            JudgeGone: it does not answer.
+        """
+        nonce = new_nonce()
+        try:
+            async with asyncio.timeout(JUDGE_SECONDS):
+                if self.plain_url:
+                    await _direct(self.plain_url, f"{PLAIN_PATH}?nonce={nonce}", None)
+                seen = _read(await _direct(self.url, f"{SEEN_PATH}?nonce={nonce}", self._tls), nonce)
+        except (OSError, TimeoutError, TunnelFailed, ValueError) as error:
+            reason = str(error) or type(error).__name__
+            raise JudgeGone(f"The judge at {self.url} does not answer: {reason}.") from None
+        names = frozenset(name for name, _ in seen.plain_headers or ())
+        return Ourselves(frozenset({seen.exit_address}), names)
+
+    async def ask_plainly(self, proxy: ProxyAddress, nonce: str) -> bool:
+        """Send a plain request through the proxy; whether its answer is the judge's, to the letter."""
+        if self.plain_url is None:
+            return True
+        async with connected(proxy, PATIENCE) as streams:
+            answer = await _in_time(self._plain(proxy, streams, nonce))
+        if answer.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+            raise TunnelFailed("auth", "HTTP 407: it wants a password, or another one")
+        if answer.status != HTTPStatus.OK:
+            raise TunnelFailed("refused", f"HTTP {answer.status} to a plain request")
+        return answer.body == plain_page(nonce)
+
+    async def _plain(self, proxy: ProxyAddress, streams: Streams, nonce: str) -> Answer:
+        host, port = place(self.plain_url or "")
+        named = urlsplit(self.plain_url or "").netloc
+        path = f"{PLAIN_PATH}?nonce={nonce}"
+        if proxy.scheme != "socks5":
+            return await get(streams, f"{self.plain_url}{path}", named, login_line(proxy))
+        await lead(proxy, streams, host, port)
+        return await get(streams, path, named)
+
+    async def ask_securely(self, proxy: ProxyAddress, nonce: str) -> Seen:
+        """What the judge saw of the proxy.
+
+        Raises:
+            TunnelFailed: the proxy does not lead to it.
+            BreaksTls: it leads to somebody else.
+        """
+        host, port = place(self.url)
+        async with tunnel(proxy, host, port, PATIENCE) as streams:
+            answer = await _in_time(self._secure(streams, host, nonce))
+        return _read(answer, nonce)
+
+    async def _secure(self, streams: Streams, host: str, nonce: str) -> Answer:
+        _refuse_early(streams[0])
+        try:
+            await streams[1].start_tls(self._tls, server_hostname=host)
+            return await get(streams, f"{SEEN_PATH}?nonce={nonce}", urlsplit(self.url).netloc)
+        except ssl.SSLCertVerificationError as error:
+            raise BreaksTls(f"false certificate: {error.verify_message}") from None
+        except ssl.SSLError as error:
+            raise BreaksTls(f"TLS failed: {error.reason or 'what came is not what was sent'}") from None
+
+
+def _refuse_early(reader: asyncio.StreamReader) -> None:
+    """In TLS the host does not speak first; bytes that wait here would be read as if they came over it."""
+    if reader._buffer:  # type: ignore[attr-defined]  # noqa: SLF001 - nothing else tells without waiting
+        raise BreaksTls("it spoke before the host could")
+
+
+def new_nonce() -> str:
+    """Nobody can have an answer to it ready."""
+    return secrets.token_urlsafe(16)
+
+
+def place(url: str) -> tuple[str, int]:
+    """Host and port of an address."""
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or _PORTS[parts.scheme]
+
+
+async def _direct(url: str, path: str, secure: ssl.SSLContext | None) -> Answer:
+    host, port = place(url)
+    reader, writer = await asyncio.open_connection(host, port, ssl=secure, limit=TUNNEL_HEAD_BYTES)
+    try:
+        return await get((reader, writer), path, urlsplit(url).netloc)
+    finally:
+        writer.transport.abort()
+
+
+async def _in_time(work: Any) -> Answer:  # noqa: ANN401 - any coroutine that gives an answer
+    try:
+        async with asyncio.timeout(PATIENCE.seconds):
+            answer: Answer = await work
+            return answer
+    except TimeoutError:
+        raise TunnelFailed("silent", f"no answer in {PATIENCE.seconds:g} s") from None
+
+
+def _read(answer: Answer, nonce: str) -> Seen:
+    try:
+        told = json.loads(answer.body)
+        if answer.status != HTTPStatus.OK or told["nonce"] != nonce:
+            raise TunnelFailed("protocol", "not the judge's answer")
+        plain = told["plain"]
+        headers = None if plain is None else [(str(name), str(value)) for name, value in plain["headers"]]
+        return Seen(str(told["peer"]), headers)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise TunnelFailed("protocol", "not the judge's answer") from None
+
 
 Label = Literal[
     "usable", "dead", "silent", "wants_password", "refuses", "http_only", "no_proxy", "breaks_tls",

@@ -4,20 +4,19 @@ import re
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from typing import Final
 
-from sale_sofia.config.settings import Settings
-from sale_sofia.fetching.client import CurlFetcher
-from sale_sofia.proxies.canary import canary_gate, canary_request, make_canary, sites_with_proxies
-from sale_sofia.proxies.checker import Checker
-from sale_sofia.proxies.judge_client import JudgeClient
+from sale_sofia.crawl.fetch.client import CurlFetcher
+from sale_sofia.crawl.resilience.scripts import connect
+from sale_sofia.proxies.checker import Checker, JudgeClient
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
-from sale_sofia.proxies.pool import ScoredProxyPool
+from sale_sofia.proxies.model import DomainStats, PoolRules
+from sale_sofia.proxies.pool import EVERYWHERE, ScoredProxyPool
 from sale_sofia.proxies.redis_pool import RedisProxyPool
-from sale_sofia.proxies.refresh import Refresher
-from sale_sofia.proxies.rules import PoolRules
-from sale_sofia.proxies.source_list import SourceList
-from sale_sofia.resilience.redis_client import connect
+from sale_sofia.proxies.refresh import Refresher, canary_gate, canary_request, make_canary, sites_with_proxies
+from sale_sofia.proxies.sources import SourceList
+from sale_sofia.settings.model import Settings
 
 _JOB_ID: Final = re.compile(r"refresh-[0-9a-f]{12}", re.ASCII)
 
@@ -87,3 +86,34 @@ def get_judge(settings: Settings) -> JudgeClient | None:
     if settings.proxy_judge_url is None:
         return None
     return JudgeClient(settings.proxy_judge_url, settings.proxy_judge_http_url, settings.proxy_judge_ca)
+
+
+# How proxies do on each portal, as rows to show: by the command, and by the page of health.
+
+
+@dataclass(frozen=True, slots=True)
+class DomainTable:
+    """One portal; `*` is all of them together."""
+
+    domain: str
+    rows: tuple[DomainStats, ...]
+    """The most promising first, those in quarantine last; every address is masked."""
+    recovery: dict[str, int]
+    """How often each step of the ladder was taken."""
+
+
+async def domain_tables(
+    settings: Settings, redis_url: str | None, site: str | None = None
+) -> list[DomainTable]:
+    """Every portal that proxies were asked for and all together, or one portal; no password is in it."""
+    pool = await get_pool(settings, redis_url)
+    try:
+        domains = [site] if site else [*await pool.domains(), EVERYWHERE]
+        return [await _table(pool, domain) for domain in domains]
+    finally:
+        await pool.close()
+
+
+async def _table(pool: ScoredProxyPool, domain: str) -> DomainTable:
+    rows = sorted(await pool.get_stats(domain), key=lambda one: (one.quarantined, -one.expected, one.id))
+    return DomainTable(domain, tuple(rows), await pool.climbs(domain))

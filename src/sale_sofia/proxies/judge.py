@@ -13,8 +13,8 @@ from typing import Any
 
 from aiohttp import web
 
-from sale_sofia.config.proxies import JUDGE_NONCE_CHARACTERS, JUDGE_SEEN_MOST, JUDGE_STOP_SECONDS
-from sale_sofia.proxies.judge_pages import PLAIN_PATH, SEEN_PATH, plain_page
+from sale_sofia.proxies.checker import PLAIN_PATH, SEEN_PATH, plain_page
+from sale_sofia.proxies.settings import JUDGE_NONCE_CHARACTERS, JUDGE_SEEN_MOST, JUDGE_STOP_SECONDS
 
 
 class JudgeServer:

@@ -5,17 +5,251 @@ import random
 import secrets
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
+from typing import Final
 
-from sale_sofia.config.proxies import SESSIONS_MOST
-from sale_sofia.proxies.belief import NO_LATENCY, Belief, cooldown, expected, weights
-from sale_sofia.proxies.chance import Chance
-from sale_sofia.proxies.domain_order import DomainOrder, Order, earliest, rested
-from sale_sofia.proxies.learning import learn
-from sale_sofia.proxies.model import DomainStats, Lease, NoProxy, Proxy, Use, Wish
+from sale_sofia.proxies.model import DomainStats, Lease, NoProxy, PoolRules, Proxy, Use, Wish
 from sale_sofia.proxies.pool import EVERYWHERE
-from sale_sofia.proxies.rules import PoolRules
+from sale_sofia.proxies.settings import SESSIONS_MOST
+
+# What is believed of one proxy on one portal, or everywhere. Pure: no clock, no storage.
+
+NO_LATENCY = -1.0
+
+
+@dataclass(slots=True)
+class Belief:
+    """Decayed counts of successes and failures, beside what people want to see."""
+
+    good: float = 0.0
+    bad: float = 0.0
+    failures: int = 0
+    """In a row."""
+    score: float = 1.0
+    latency: float = NO_LATENCY
+    uses: int = 0
+    successes: int = 0
+    why: str = ""
+    """Of its last failure."""
+    token: str = ""
+    """Of the lease, on a portal."""
+    rests_until: float = 0.0
+    """Everywhere; on a portal the pool's own order says it."""
+    missed: int = 0
+    """Checks in a row in which it was dead."""
+
+    def succeeded(self, rules: PoolRules, seconds: float | None) -> None:
+        """A page came."""
+        self._decay(rules)
+        self.good += 1
+        self.failures = 0
+        self.successes += 1
+        self.score = min(rules.score_most, self.score * rules.score_up)
+        self.rests_until = 0.0
+        if seconds is not None:
+            weight = 1.0 if self.latency == NO_LATENCY else rules.latency_weight
+            self.latency += weight * (seconds - self.latency)
+
+    def failed(self, rules: PoolRules, why: str) -> None:
+        """None came, by the proxy's fault or because the portal keeps it out."""
+        self._decay(rules)
+        self.good *= rules.failure_decay
+        self.bad += 1
+        self.failures += 1
+        self.score = max(rules.score_least, self.score * rules.score_down)
+        self.why = why
+
+    def alive(self, rules: PoolRules) -> None:
+        """A check found it alive: it may work again, whatever it did before."""
+        self._decay(rules)
+        self.good += 1
+        self.failures = self.missed = 0
+        self.rests_until = 0.0
+        self.why = ""
+
+    def _decay(self, rules: PoolRules) -> None:
+        self.good *= rules.decay
+        self.bad *= rules.decay
+
+
+def weights(here: Belief, everywhere: Belief, rules: PoolRules) -> tuple[float, float]:
+    """The two numbers of the Beta distribution that a portal's belief stands for."""
+    return (
+        1 + here.good + rules.elsewhere * everywhere.good,
+        1 + here.bad + rules.elsewhere * everywhere.bad,
+    )
+
+
+def expected(here: Belief, everywhere: Belief, rules: PoolRules) -> float:
+    """The chance of success that is believed in."""
+    good, bad = weights(here, everywhere, rules)
+    return good / (good + bad)
+
+
+def cooldown(failures: int, first: float, most: float) -> float:
+    """How long to rest after so many failures in a row."""
+    return min(most, first * 2.0 ** min(failures - 1, 60))
+
+
+# What a use teaches: about the proxy on that portal, about the proxy everywhere, and how long it rests.
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """How long the proxy rests on the portal, and whether it has proven itself there (None: as before)."""
+
+    seconds: float
+    proven: bool | None = None
+
+
+def learn(use: Use, here: Belief, everywhere: Belief, rules: PoolRules, chance: float) -> Rest:
+    """Change both beliefs by the use; `chance` lengthens a rest.
+
+    A block is the portal's word on this address and says nothing elsewhere; a transport error is the proxy's
+    own; what the portal itself answers (404, 5xx, 429) costs the proxy nothing.
+    """
+    if use.kind != "neutral":
+        here.uses += 1
+        everywhere.uses += 1
+    longer = 1 + rules.jitter * chance
+    asked = min(use.retry_after_seconds, rules.retry_after_max_seconds)
+    match use.kind:
+        case "ok":
+            here.succeeded(rules, use.seconds)
+            everywhere.succeeded(rules, use.seconds)
+            return Rest(rules.spacing_seconds, proven=True)
+        case "blocked":
+            here.failed(rules, use.why)
+            rest = cooldown(here.failures, rules.block_seconds, rules.block_max_seconds)
+            return Rest(max(asked, rest * longer), proven=False)
+        case "transport":
+            here.failed(rules, use.why)
+            everywhere.failed(rules, use.why)
+            rest = cooldown(everywhere.failures, rules.transport_seconds, rules.transport_max_seconds)
+            return Rest(rest * longer, proven=False)
+        case "rate_limited":
+            return Rest(max(asked, rules.spacing_seconds))
+        case _:
+            return Rest(rules.spacing_seconds)
+
+
+# Draws from a Beta distribution by a generator that Lua has too: one seed, one choice, on every backend.
+
+_MULTIPLIER: Final = 48_271
+_MODULUS: Final = 2_147_483_647
+_WARM_UP: Final = 3
+
+
+class Chance:
+    """Park and Miller's generator: every product of it is exact in a double, as in Lua."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, seed: int) -> None:
+        self._state = seed % (_MODULUS - 1) + 1
+        for _ in range(_WARM_UP):
+            self.uniform()
+
+    def uniform(self) -> float:
+        """A number between 0 and 1, both excluded."""
+        self._state = self._state * _MULTIPLIER % _MODULUS
+        return self._state / _MODULUS
+
+    def beta(self, a: float, b: float) -> float:
+        """A draw from Beta(a, b), both at least 1."""
+        x = self._gamma(a)
+        return x / (x + self._gamma(b))
+
+    def _gamma(self, shape: float) -> float:
+        """Marsaglia and Tsang's way, for shapes from 1 on."""
+        d = shape - 1 / 3
+        c = 1 / math.sqrt(9 * d)
+        while True:
+            x = self._normal()
+            v = (1 + c * x) ** 3
+            if v > 0 and math.log(self.uniform()) < 0.5 * x * x + d - d * v + d * math.log(v):
+                return d * v
+
+    def _normal(self) -> float:
+        return math.sqrt(-2 * math.log(self.uniform())) * math.cos(2 * math.pi * self.uniform())
+
+
+# In which order a portal's proxies come up: the longest rested first, proven ones apart from the others.
+
+Order = dict[str, float]
+"""When each proxy is ready."""
+
+
+@dataclass(slots=True)
+class DomainOrder:
+    """One portal's proxies: each stands in one of two orders of its tier."""
+
+    beliefs: dict[str, Belief] = field(default_factory=dict)
+    proven: dict[str, Order] = field(default_factory=dict)
+    idle: dict[str, Order] = field(default_factory=dict)
+
+    def belief(self, proxy_id: str) -> Belief:
+        """What is believed of a proxy here; a new one is not known yet."""
+        return self.beliefs.setdefault(proxy_id, Belief())
+
+    def orders(self, tiers: Iterable[str]) -> list[Order]:
+        """Both orders of each tier."""
+        return [side.setdefault(tier, {}) for tier in tiers for side in (self.proven, self.idle)]
+
+    def is_proven(self, proxy_id: str) -> bool:
+        """Whether its last answer here was a page."""
+        return any(proxy_id in order for order in self.proven.values())
+
+    def proven_soon(self, tiers: Iterable[str], exclude: Collection[str]) -> float | None:
+        """When the first proven one is ready."""
+        times = [earliest(self.proven.get(tier, {}), exclude) for tier in tiers]
+        return min((one for one in times if one is not None), default=None)
+
+    def all_orders(self) -> list[Order]:
+        """Every order there is."""
+        return [*self.proven.values(), *self.idle.values()]
+
+    def order_of(self, proxy_id: str) -> Order | None:
+        """Where a proxy stands; None where it is not to be handed out."""
+        return next((order for order in self.all_orders() if proxy_id in order), None)
+
+    def add(self, proxy_id: str, tier: str) -> None:
+        """Let it stand in its tier, as it did if it stands there already."""
+        order = self.order_of(proxy_id)
+        if order is None:
+            self.idle.setdefault(tier, {})[proxy_id] = 0.0
+        elif not any(order is one for one in self.orders([tier])):  # equal orders are not the same
+            del order[proxy_id]
+            self.idle[tier][proxy_id] = 0.0
+
+    def drop(self, proxy_id: str) -> None:
+        """Hand it out no more."""
+        for order in self.all_orders():
+            order.pop(proxy_id, None)
+
+    def place(self, proxy_id: str, tier: str, ready_at: float, *, proven: bool | None) -> None:
+        """Stand in the right order from now on; one that is not to be handed out stays away."""
+        order = self.order_of(proxy_id)
+        if order is None:
+            return
+        if proven is not None:
+            del order[proxy_id]
+            order = (self.proven if proven else self.idle).setdefault(tier, {})
+        order[proxy_id] = ready_at
+
+
+def rested(order: Order, now: float, most: int) -> list[str]:
+    """The first few that are ready."""
+    found = nsmallest(most, ((ready_at, name) for name, ready_at in order.items() if ready_at <= now))
+    return [name for _, name in found]
+
+
+def earliest(order: Order, exclude: Collection[str]) -> float | None:
+    """When the first of those not excluded is ready."""
+    return min((ready_at for name, ready_at in order.items() if name not in exclude), default=None)
+
 
 MOST_SEED = 2**31 - 2
 

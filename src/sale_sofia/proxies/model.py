@@ -1,10 +1,173 @@
 """What the pool speaks of: proxies with what is known of them, leases, and what became of a request."""
 
+import hashlib
+import ipaddress
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, Self, get_args
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Literal, Self, cast, get_args
+from urllib.parse import quote, unquote
 
-from sale_sofia.proxies.address import ProxyAddress, parse_proxy
+from sale_sofia.crawl.resilience.errors import Action, ServiceProxy
+from sale_sofia.proxies import settings as fixed
+from sale_sofia.proxies.settings import LINE_MAX_CHARACTERS
+from sale_sofia.settings.model import Settings
+
+# All numbers of the pool in one object, as both backends know them.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolRules:
+    """How proxies are believed in, rested and leased."""
+
+    spacing_seconds: float
+    lease_seconds: float
+    decay: float = fixed.BELIEF_DECAY
+    failure_decay: float = fixed.FAILURE_DECAY
+    elsewhere: float = fixed.ELSEWHERE_WEIGHT
+    latency_half_seconds: float = fixed.LATENCY_HALF_SECONDS
+    latency_weight: float = fixed.LATENCY_WEIGHT
+    candidates: int = fixed.CANDIDATES
+    explored: int = fixed.EXPLORED
+    doubt_patience_seconds: float = fixed.DOUBT_PATIENCE_SECONDS
+    transport_seconds: float = fixed.TRANSPORT_COOLDOWN_SECONDS
+    transport_max_seconds: float = fixed.TRANSPORT_COOLDOWN_MAX_SECONDS
+    block_seconds: float = fixed.BLOCK_COOLDOWN_SECONDS
+    block_max_seconds: float = fixed.BLOCK_COOLDOWN_MAX_SECONDS
+    jitter: float = fixed.COOLDOWN_JITTER
+    retry_after_max_seconds: float = fixed.RETRY_AFTER_MAX_SECONDS
+    sticky_seconds: float = fixed.STICKY_SECONDS
+    session_patience_seconds: float = fixed.PATIENCE_FOR_SESSION_SECONDS
+    score_up: float = fixed.SCORE_UP
+    score_down: float = fixed.SCORE_DOWN
+    score_least: float = fixed.SCORE_LEAST
+    score_most: float = fixed.SCORE_MOST
+    ready_within_seconds: float = fixed.READY_WITHIN_SECONDS
+    ready_above: float = fixed.READY_ABOVE
+    missed_sweeps: int = fixed.MISSED_SWEEPS
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        """What people set, taken from the settings; everything else as it is fixed in `config`."""
+        return cls(
+            spacing_seconds=settings.proxy_spacing,
+            lease_seconds=settings.proxy_timeout + fixed.LEASE_MARGIN_SECONDS,
+        )
+
+
+# One proxy's address. Its password stands in the field of that name alone: whatever prints it masks it.
+
+Scheme = Literal["http", "https", "socks5"]
+MASK: Final = "***"
+_SCHEMES: Final = {**{name: name for name in get_args(Scheme)}, "socks5h": "socks5"}
+_ADDRESS: Final = re.compile(
+    r"(?:(?P<scheme>[a-z0-9]+)://)?"
+    r"(?:(?P<user>[^:@/\s]+):(?P<password>[^@/\s]*)@)?"
+    r"(?P<host>\[[0-9a-fA-F:.]+\]|[^:@/\s\[\]]+):(?P<port>[0-9]{1,5})/?"
+)
+_FOUR_PARTS: Final = re.compile(
+    r"(?P<host>[^:@/\s]+):(?P<port>[0-9]{1,5}):(?P<user>[^:@/\s]+):(?P<password>\S+)"
+)
+_NAME: Final = re.compile(
+    r"(?=.{1,253}\Z)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*"
+)
+_LAST_LABEL: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_OCTET: Final = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_IPV4: Final = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
+_MOST_PORT: Final = 65_535
+
+
+class NotAProxy(ValueError):
+    """A text that names no proxy; the sentence never repeats a password."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyAddress:
+    """Where a proxy is, how it is spoken to, and as whom. It looks up the portals' names itself."""
+
+    scheme: Scheme
+    host: str
+    port: int
+    user: str = ""
+    password: str = field(default="", repr=False)
+
+    @property
+    def place(self) -> str:
+        """Host and port."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def masked(self) -> str:
+        """The address for people and logs, without its password."""
+        login = f"{quote(self.user, safe='')}:{MASK}@" if self.user else ""
+        return f"{self.scheme}://{login}{self.place}"
+
+    @property
+    def secret_url(self) -> str:
+        """The whole address; only for the pool's own store and files that only their owner can read."""
+        login = f"{quote(self.user, safe='')}:{quote(self.password, safe='')}@" if self.user else ""
+        return f"{self.scheme}://{login}{self.place}"
+
+    @property
+    def id(self) -> str:
+        """A short name that says nothing of the password; another user of the same place is another proxy."""
+        named = f"{self.scheme}://{self.user}@{self.place}"
+        return hashlib.sha1(named.encode(), usedforsecurity=False).hexdigest()[:12]
+
+    def __str__(self) -> str:
+        return self.masked
+
+
+def parse_proxy(text: str, default: Scheme = "http") -> ProxyAddress:
+    """The proxy that a line names: `[scheme://][user:password@]host:port` or `host:port:user:password`.
+
+    Raises:
+        NotAProxy: it names none.
+    """
+    line = text.strip()
+    if len(line) > LINE_MAX_CHARACTERS:
+        raise NotAProxy("the line is too long for a proxy")
+    parts = _ADDRESS.fullmatch(line) or _FOUR_PARTS.fullmatch(line)
+    if parts is None:
+        raise NotAProxy("expected [scheme://][user:password@]host:port")
+    named = parts.groupdict()
+    port = int(named["port"])
+    if not 0 < port <= _MOST_PORT:
+        raise NotAProxy(f"no port {port}; allowed are 1 to {_MOST_PORT}")
+    return ProxyAddress(
+        _scheme(named.get("scheme"), default),
+        parse_host(named["host"].lower()),
+        port,
+        unquote(named["user"] or ""),
+        unquote(named["password"] or ""),
+    )
+
+
+def _scheme(given: str | None, default: Scheme) -> Scheme:
+    found = _SCHEMES.get(given or default)
+    if found is None:
+        raise NotAProxy(f"no scheme {given}; allowed are {', '.join(sorted(_SCHEMES))}")
+    return cast("Scheme", found)
+
+
+def parse_host(host: str) -> str:
+    """An IP address or a name in small letters; what is only nearly an IP address is none.
+
+    Parsers disagree on such a one.
+
+    Raises:
+        NotAProxy: it is neither.
+    """
+    if _IPV4.fullmatch(host):  # nearly all are, and this is ten times faster
+        return host
+    try:
+        return str(ipaddress.ip_address(host.strip("[]")))
+    except ValueError:
+        pass
+    if not _NAME.fullmatch(host) or _LAST_LABEL.fullmatch(host.rpartition(".")[2]):
+        raise NotAProxy("no host name and no IP address")
+    return host
+
 
 Tier = Literal["own", "free", "paid"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
@@ -105,3 +268,19 @@ class DomainStats:
     last_reason: str
     leased: bool
     quarantined: bool
+
+
+# What a portal's crawl hears when no proxy helps.
+
+
+class NoProxyReady(ServiceProxy):
+    """None is ready now, and nothing went out; a few of these open the circuit, so that pages just wait."""
+
+    counts_against_domain = True
+
+
+class NoWayOut(ServiceProxy):
+    """Every step of the ladder was taken: the domain's breaker hears of it, and opens."""
+
+    action = Action.OPEN_CIRCUIT
+    counts_against_domain = True

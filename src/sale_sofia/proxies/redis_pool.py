@@ -9,13 +9,11 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from sale_sofia.config import resilience
-from sale_sofia.config.proxies import KEEP_SHARE
-from sale_sofia.proxies.belief import NO_LATENCY
-from sale_sofia.proxies.memory_pool import new_seed, new_token
-from sale_sofia.proxies.model import DomainStats, Lease, NoProxy, Proxy, Use, Wish
-from sale_sofia.proxies.rules import PoolRules
-from sale_sofia.resilience.scripts import ScriptRunner, ToldTime
+from sale_sofia.crawl.resilience import settings
+from sale_sofia.crawl.resilience.scripts import ScriptRunner, ToldTime
+from sale_sofia.proxies.memory_pool import NO_LATENCY, new_seed, new_token
+from sale_sofia.proxies.model import DomainStats, Lease, NoProxy, PoolRules, Proxy, Use, Wish
+from sale_sofia.proxies.settings import KEEP_SHARE
 
 PREFIX: Final = "proxies:{pool}"
 
@@ -38,7 +36,7 @@ class RedisProxyPool:
     _scripts: ScriptRunner = field(init=False)
 
     def __post_init__(self) -> None:
-        fixed = {"ttl_ms": resilience.STATE_TTL_SECONDS * 1000, "keep_share": KEEP_SHARE}
+        fixed = {"ttl_ms": settings.STATE_TTL_SECONDS * 1000, "keep_share": KEEP_SHARE}
         rules = {**asdict(self.rules), **fixed}
         self._scripts = ScriptRunner(self.redis, rules, told_time=self.told_time)
 
@@ -110,7 +108,7 @@ class RedisProxyPool:
         key = f"{PREFIX}:climbs:{domain}"
         async with self.redis.pipeline(transaction=True) as pipe:
             pipe.hincrby(key, rung, 1)
-            pipe.expire(key, resilience.STATE_TTL_SECONDS)
+            pipe.expire(key, settings.STATE_TTL_SECONDS)
             await pipe.execute()
 
     async def climbs(self, domain: str) -> dict[str, int]:

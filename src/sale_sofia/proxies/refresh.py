@@ -5,16 +5,152 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final, Literal, cast
 
+from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from sale_sofia.config.proxies import REFRESH_SECONDS, REFRESH_SHOW_SECONDS
-from sale_sofia.proxies.checker import HOSTILE, Checker, Finding
-from sale_sofia.proxies.model import Proxy
+from sale_sofia.crawl.fetch.base import Fetcher, Request
+from sale_sofia.crawl.fetch.classify import classify
+from sale_sofia.crawl.fetch.client import REDIRECTS
+from sale_sofia.crawl.fetch.escort import GateEscort
+from sale_sofia.crawl.resilience.errors import CrawlError
+from sale_sofia.crawl.resilience.factory import get_gate
+from sale_sofia.crawl.resilience.gate import Gate, Outcome, Refusal
+from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
+from sale_sofia.crawl.settings import APP_NAME, BROKER_CONNECT_SECONDS, BROKER_SOCKET_SECONDS
+from sale_sofia.proxies.checker import HOSTILE, Canary, Checker, Finding
+from sale_sofia.proxies.fetcher import route_of, use_of_error, use_of_verdict
+from sale_sofia.proxies.model import Proxy, Use
 from sale_sofia.proxies.pool import ScoredProxyPool
-from sale_sofia.proxies.reading import Count
-from sale_sofia.proxies.refresh_board import RefreshBoard, RefreshProgress, Status
-from sale_sofia.proxies.sources import Source, SourceUnreadable, read_source
+from sale_sofia.proxies.settings import (
+    CHECK_CONNECT_SECONDS,
+    CHECK_SECONDS,
+    EVENTS_CHANNEL,
+    PROGRESS_TTL_SECONDS,
+    REFRESH_LOCK_SECONDS,
+    REFRESH_SECONDS,
+    REFRESH_SHOW_SECONDS,
+)
+from sale_sofia.proxies.sources import Count, Source, SourceUnreadable, read_source
+from sale_sofia.settings.model import Settings
+from sale_sofia.websites.site_file import SiteConfig, available_sites, load_site_config
+
+# Where a refresh stands, for all processes: one at a time, its numbers, and announcements.
+
+Status = Literal["DISPATCHED", "CHECKING", "COMPLETE", "FAILED", "REPLACED"]
+FINAL: Final = frozenset({"COMPLETE", "FAILED", "REPLACED"})
+LOCK_KEY: Final = "proxies:refresh:lock"
+ENDED_KEY: Final = "proxies:refresh:ended"
+_LOCK_MS: Final = int(REFRESH_LOCK_SECONDS * 1000)
+_RUNNING: Final = ":running"
+# A message may come twice: whoever begins first has the job, and the lock says so.
+_BEGIN: Final = """
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1] .. ARGV[2], 'PX', ARGV[3])
+return 1
+"""
+# A lock is its holder's to renew and to give back; nobody else's.
+_RENEW: Final = (
+    "return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('PEXPIRE', KEYS[1], ARGV[2]) or 0"
+)
+_FREE: Final = "return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1]) or 0"
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshProgress:
+    """The numbers of one refresh."""
+
+    job_id: str
+    status: Status
+    candidates: int = 0
+    """Found so far."""
+    checked: int = 0
+    usable: int = 0
+    started_at: float | None = None
+    completed_at: float | None = None
+    error: str = ""
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has come to an end."""
+        return self.status in FINAL
+
+
+class RefreshBoard:
+    """Guarantee: at most one refresh holds the lock; a dead one's is free after a minute."""
+
+    def __init__(self, redis: Redis) -> None:
+        self.redis = redis
+
+    async def take(self, job_id: str) -> str:
+        """Ask for the lock, for a job that is only sent; who holds it now."""
+        taken = await self.redis.set(LOCK_KEY, job_id, nx=True, px=_LOCK_MS)
+        return job_id if taken else await self.holder() or job_id
+
+    async def begin(self, job_id: str) -> bool:
+        """Whether this job may run now: nobody else does, and it was not begun before."""
+        return bool(await self.redis.eval(_BEGIN, 1, LOCK_KEY, job_id, _RUNNING, _LOCK_MS))
+
+    async def renew(self, job_id: str) -> bool:
+        """Hold on to the lock; False where it is lost."""
+        return bool(await self.redis.eval(_RENEW, 1, LOCK_KEY, job_id + _RUNNING, _LOCK_MS))
+
+    async def free(self, job_id: str) -> None:
+        """Give the lock back, and note when."""
+        await self.redis.set(ENDED_KEY, time.time(), ex=PROGRESS_TTL_SECONDS)
+        await self.redis.eval(_FREE, 1, LOCK_KEY, job_id + _RUNNING)
+
+    async def holder(self) -> str | None:
+        """The job that is sent or under way."""
+        found = await self.redis.get(LOCK_KEY)
+        return None if found is None else str(found).removesuffix(_RUNNING)
+
+    async def seconds_since_last(self) -> float | None:
+        """How long ago the last refresh ended; None where none did lately."""
+        ended = await self.redis.get(ENDED_KEY)
+        return None if ended is None else max(0.0, time.time() - float(ended))
+
+    async def write(self, progress: RefreshProgress) -> None:
+        """Show the numbers, and tell whoever waits."""
+        async with self.redis.pipeline(transaction=True) as pipe:
+            for name in _SHOWN:
+                value = getattr(progress, name)
+                if value is not None:
+                    pipe.set(_key(progress.job_id, name), value, ex=PROGRESS_TTL_SECONDS)
+            pipe.publish(EVENTS_CHANNEL, progress.job_id)
+            await pipe.execute()
+
+    async def read(self, job_id: str) -> RefreshProgress | None:
+        """The numbers of a job; None where nobody knows it."""
+        found = await self.redis.mget([_key(job_id, name) for name in _SHOWN])
+        if found[0] is None:
+            return None
+        status, candidates, checked, usable, started, completed, error = map(_text, found)
+        return RefreshProgress(
+            job_id,
+            cast("Status", status),
+            int(candidates or 0),
+            int(checked or 0),
+            int(usable or 0),
+            float(started) if started else None,
+            float(completed) if completed else None,
+            error,
+        )
+
+
+_SHOWN: Final = ("status", "candidates", "checked", "usable", "started_at", "completed_at", "error")
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _key(job_id: str, name: str) -> str:
+    return f"proxies:{job_id}:{name}"
+
 
 Told = Callable[[Finding], Awaitable[None]]
 OpenChecker = Callable[[], AbstractAsyncContextManager[Checker]]
@@ -157,3 +293,91 @@ async def _keep_showing(board: RefreshBoard, start: RefreshProgress, sweep: Swee
         with suppress(RedisError, OSError):  # the next look may succeed; the check itself goes on
             await board.renew(start.job_id)
             await board.write(_now(start, sweep))
+
+
+# One small request to a portal through a proxy, within the portal's rate: does it let the proxy in?
+
+_SECONDS_PER_MINUTE = 60
+
+
+def sites_with_proxies() -> list[SiteConfig]:
+    """The portals whose files ask for proxies."""
+    return [config for site in available_sites() if (config := load_site_config(site)).proxies.use]
+
+
+def needs_proxies(site: str) -> bool:
+    """Whether the portal's file asks for proxies."""
+    return load_site_config(site).proxies.use
+
+
+def canary_request(config: SiteConfig, max_bytes: int) -> Request:
+    """The small page of a portal."""
+    url = f"https://{config.hosts[0]}{config.proxies.canary}"
+    hosts = frozenset(config.hosts)
+    return Request(url, hosts, CHECK_CONNECT_SECONDS, CHECK_SECONDS, max_bytes, follow_redirects=False)
+
+
+def make_canary(request: Request, fetcher: Fetcher, gate: Gate, domain: str) -> Canary:
+    """Asks the portal through a proxy if its turn has come; otherwise nothing is sent and nothing learned."""
+
+    async def ask(proxy: Proxy) -> Use:
+        async with gate.request(domain, 0.0) as entry:
+            if isinstance(entry, Refusal):
+                return Use("neutral", why=entry.why)
+            # A slow proxy keeps no place of the crawl's; without it there is no further turn, so no redirect.
+            await gate.report(entry, Outcome.neutral())
+            seconds = request.timeout_seconds
+            escort = GateEscort(gate, entry, TimeoutBudget(seconds, time.monotonic), seconds)
+            route = route_of(proxy.address, f"canary-{proxy.id}")
+            return await _asked(fetcher, replace(request, route=route, escort=escort))
+
+    return ask
+
+
+async def _asked(fetcher: Fetcher, request: Request) -> Use:
+    try:
+        response = await fetcher.fetch(request)
+    except CrawlError as error:
+        return use_of_error(error)
+    if response.status in REDIRECTS:
+        return Use("neutral", why="redirected")
+    return use_of_verdict(classify(response, request.url), response.seconds)
+
+
+def canary_gate(settings: Settings, redis_url: str | None) -> Gate:
+    """The gate that the crawl uses too: more proxies never mean more load on a portal."""
+
+    def rate(domain: str) -> float:
+        return settings.rate_limit(
+            domain, _SECONDS_PER_MINUTE / load_site_config(domain).politeness.delay_seconds
+        )
+
+    def places(domain: str) -> int:
+        return load_site_config(domain).politeness.concurrency
+
+    return get_gate(settings, rate, places, redis_url)
+
+
+# Handing a refresh to the workers; Celery is imported only when it is needed, as it is slow to import.
+
+REFRESH_TASK: Final = "sale_sofia.proxies.tasks.refresh_proxies"
+
+
+def refresh_sender(redis_url: str) -> Callable[[str], None]:
+    """Sends a job to the workers on this Redis; that a message was lost is noticed by who waits for it."""
+    return partial(_send, redis_url)
+
+
+def _send(redis_url: str, job_id: str) -> None:
+    from celery import Celery  # noqa: PLC0415 - see above
+    from kombu.exceptions import OperationalError  # noqa: PLC0415
+
+    with Celery(APP_NAME, broker=redis_url, set_as_current=False) as app:
+        app.conf.broker_transport_options = {
+            "socket_timeout": BROKER_SOCKET_SECONDS,
+            "socket_connect_timeout": BROKER_CONNECT_SECONDS,
+        }
+        try:
+            app.send_task(REFRESH_TASK, args=[job_id], queue=APP_NAME, ignore_result=True, retry=False)
+        except OperationalError:
+            return  # the lock it holds ends in a minute, and the next who asks sends another

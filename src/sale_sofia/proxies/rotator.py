@@ -5,24 +5,126 @@ directly: without a proxy the answer is 503.
 """
 
 import asyncio
+import re
+import signal
 import time
+from base64 import b64decode
+from binascii import Error as Undecodable
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import Final
 
 from redis.exceptions import RedisError
 
-from sale_sofia.config import proxies as fixed
-from sale_sofia.config.resilience import RENEWALS_PER_LEASE
-from sale_sofia.config.site_config import available_sites, load_site_config
-from sale_sofia.proxies.carrying import carry_both
-from sale_sofia.proxies.loopback_server import LoopbackServer, read_head
-from sale_sofia.proxies.model import Lease, NoProxy, Use, Wish
+from sale_sofia.crawl.resilience.errors import ServiceRedis
+from sale_sofia.crawl.resilience.settings import RENEWALS_PER_LEASE
+from sale_sofia.operations.services.processes import tell_ready
+from sale_sofia.operations.services.redis import known_redis_url
+from sale_sofia.proxies import settings as fixed
+from sale_sofia.proxies.factory import get_pool
+from sale_sofia.proxies.model import Lease, NoProxy, NotAProxy, PoolRules, Use, Wish, parse_host
 from sale_sofia.proxies.pool import EVERYWHERE, ScoredProxyPool
-from sale_sofia.proxies.rotator_request import BadRequest, TunnelRequest, read_request
-from sale_sofia.proxies.tunnel import Patience, Streams, TunnelFailed, tunnel
-from sale_sofia.resilience.errors import ServiceRedis
+from sale_sofia.proxies.settings import CHECK_CONNECT_SECONDS, ROTATOR_HOST
+from sale_sofia.proxies.tunnel import (
+    LoopbackServer,
+    Patience,
+    Streams,
+    TunnelFailed,
+    carry_both,
+    read_head,
+    tunnel,
+)
+from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.settings.programs import end_at_once
+from sale_sofia.websites.site_file import available_sites, load_site_config
+
+# What a tool asks of the rotator: where to, and which proxy.
+
+_FIRST: Final = re.compile(
+    r"CONNECT (?P<host>[^\s:\[\]]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{1,5}) HTTP/1\.[01]"
+)
+_OFFSET: Final = re.compile(r"[0-9]{1,9}")
+_SESSION: Final = re.compile(r"session-(?P<name>[\w.-]{1,64})(?:;domain=(?P<domain>[\w.:-]{1,255}))?")
+_MOST_PORT: Final = 65_535
+
+
+class BadRequest(ValueError):
+    """No request that a rotator can serve; `status` is the answer it gets."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class TunnelRequest:
+    """One tunnel that was asked for."""
+
+    host: str
+    port: int
+    offset: int | None = None
+    """The same number, the same proxy."""
+    session: str | None = None
+    domain: str | None = None
+    """The portal, where the host does not say it."""
+
+
+def read_request(head: str) -> TunnelRequest:
+    """The tunnel that a request's head asks for.
+
+    Raises:
+        BadRequest: it asks for something else.
+    """
+    first, *lines = head.split("\r\n")
+    found = _FIRST.fullmatch(first)
+    if found is None:
+        told = first.partition(" ")[0]
+        raise BadRequest(
+            405 if told.isupper() and told != "CONNECT" else 400, "only CONNECT host:port is served"
+        )
+    port = int(found["port"])
+    if not 0 < port <= _MOST_PORT:
+        raise BadRequest(400, f"no port {port}")
+    headers = {
+        name.strip().lower(): value.strip() for name, _, value in (one.partition(":") for one in lines)
+    }
+    session = _session(headers.get("proxy-authorization", ""))
+    return TunnelRequest(
+        _host(found["host"]),
+        port,
+        _offset(headers.get("x-proxy-offset")),
+        session["name"] if session else None,
+        session["domain"] if session else None,
+    )
+
+
+def _host(told: str) -> str:
+    try:
+        return parse_host(told.lower())
+    except NotAProxy as error:
+        raise BadRequest(400, str(error)) from None
+
+
+def _offset(told: str | None) -> int | None:
+    if told is None:
+        return None
+    if not _OFFSET.fullmatch(told):
+        raise BadRequest(400, "X-Proxy-Offset: a whole number is wanted")
+    return int(told)
+
+
+def _session(told: str) -> re.Match[str] | None:
+    """`session-NAME[;domain=PORTAL]`, as it is or as the user of a basic login, as tools send it."""
+    kind, _, value = told.partition(" ")
+    if kind.lower() == "basic":
+        try:
+            told = b64decode(value, validate=True).decode("utf-8").partition(":")[0]
+        except (Undecodable, UnicodeDecodeError):
+            return None
+    return _SESSION.fullmatch(told)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -144,3 +246,45 @@ async def _refuse(near: Streams, status: int, why: str, retry_after: float | Non
 def domain_of(host: str) -> str:
     """The portal that a host belongs to; a host of none is its own."""
     return next((site for site in available_sites() if host in load_site_config(site).hosts), host)
+
+
+# The rotator as a program of its own: `python -P -m sale_sofia.proxies.rotator`.
+
+
+async def serve(settings: Settings, redis_url: str) -> None:
+    """Be the rotator until a signal asks for an end.
+
+    Raises:
+        ServiceError: the port is taken.
+    """
+    pool = await get_pool(settings, redis_url)
+    rotator = Rotator(
+        pool=pool,
+        patience=Patience(CHECK_CONNECT_SECONDS, settings.proxy_timeout),
+        lease_seconds=PoolRules.from_settings(settings).lease_seconds,
+    )
+    asked = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, asked.set)
+    try:
+        await rotator.start(settings.rotator_port)
+    except OSError as error:
+        place = f"{ROTATOR_HOST}:{settings.rotator_port}"
+        raise ServiceError(
+            f"The rotator cannot listen on {place}: {error.strerror} (ROTATOR_PORT)."
+        ) from None
+    tell_ready()
+    await asked.wait()
+    await rotator.stop()
+    await pool.close()
+
+
+def main() -> None:
+    """Run with the settings of the environment."""
+    settings = load_settings()
+    asyncio.run(serve(settings, known_redis_url(settings)))
+
+
+if __name__ == "__main__":
+    end_at_once()
+    main()

@@ -8,21 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sale_sofia.config.programs import own_program
-from sale_sofia.config.proxies import FOLDER, ROTATOR_HOST
-from sale_sofia.config.services import (
+from sale_sofia.operations.services.celery import program_environment
+from sale_sofia.operations.services.processes import TERMINATE, Child
+from sale_sofia.operations.settings import (
     BEAT_STOP_SECONDS,
     LOG_FOLDER,
     RUN_FOLDER,
     SERVICE_POLL_SECONDS,
     SERVICE_START_SECONDS,
 )
-from sale_sofia.config.settings import Settings
 from sale_sofia.proxies.model import Proxy
-from sale_sofia.services.celery_programs import program_environment
-from sale_sofia.services.child import Child
-from sale_sofia.services.errors import ServiceError
-from sale_sofia.services.processes import TERMINATE
+from sale_sofia.proxies.settings import FOLDER, ROTATOR_HOST
+from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.model import Settings
+from sale_sofia.settings.programs import own_program
 
 _STEPS: Final = ((TERMINATE, BEAT_STOP_SECONDS),)
 _MUBENG_LIST: Final = "mubeng.txt"
@@ -80,7 +79,7 @@ class RotatorService:
 
     def _command(self, proxies: Sequence[Proxy]) -> list[str]:
         if self.settings.mubeng_path is None:
-            return own_program("sale_sofia.proxies.rotator_program")
+            return own_program("sale_sofia.proxies.rotator")
         return mubeng_command(self.settings.mubeng_path, self._write_list(proxies), self.settings)
 
     def _write_list(self, proxies: Sequence[Proxy]) -> Path:

@@ -6,11 +6,11 @@ from typing import Any
 
 from celery import shared_task
 
-from sale_sofia.config.settings import load_settings
+from sale_sofia.operations.services.redis import known_redis_url
+from sale_sofia.proxies.control import run_job
 from sale_sofia.proxies.factory import check_job_id, new_job_id
-from sale_sofia.proxies.refreshing import run_job
-from sale_sofia.proxies.sending import REFRESH_TASK
-from sale_sofia.services.running_redis import known_redis_url
+from sale_sofia.proxies.refresh import REFRESH_TASK
+from sale_sofia.settings.model import load_settings
 
 
 @shared_task(name=REFRESH_TASK, acks_late=False)  # it takes longer than a message may stay unanswered

@@ -6,14 +6,22 @@ import re
 import ssl
 import struct
 from base64 import b64encode
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final, Literal
 
-from sale_sofia.config.proxies import TUNNEL_HEAD_BYTES
-from sale_sofia.proxies.address import ProxyAddress
+from sale_sofia.proxies.model import ProxyAddress
+from sale_sofia.proxies.settings import (
+    LOOPBACK_MOST_CONNECTIONS,
+    ROTATOR_HEAD_BYTES,
+    ROTATOR_HEAD_SECONDS,
+    ROTATOR_HOST,
+    ROTATOR_IDLE_SECONDS,
+    ROTATOR_PIECE_BYTES,
+    TUNNEL_HEAD_BYTES,
+)
 
 Fault = Literal["unreachable", "silent", "reset", "auth", "refused", "protocol"]
 """unreachable: no connection; silent: no answer in time; reset: it hung up; auth: it wants another password;
@@ -172,3 +180,87 @@ async def _address_length(reader: asyncio.StreamReader, kind: int) -> int:
     if kind not in _LENGTHS:
         raise TunnelFailed("protocol", "no answer that a SOCKS5 proxy gives")
     return _LENGTHS[kind]
+
+
+# Bytes carried between two connections, unread.
+
+
+def _always() -> bool:
+    return True
+
+
+async def carry_both(near: Streams, far: Streams, may_go: Callable[[], bool] = _always) -> bool:
+    """Carry bytes both ways until one side ends, or until none `may_go`; whether any came back."""
+    came = asyncio.create_task(_carry(far[0], near[1], _always))
+    went = asyncio.create_task(_carry(near[0], far[1], may_go))
+    try:
+        await went
+        return await came > 0
+    finally:
+        came.cancel()
+        went.cancel()
+
+
+async def _carry(source: asyncio.StreamReader, to: asyncio.StreamWriter, may_go: Callable[[], bool]) -> int:
+    carried = 0
+    with suppress(OSError, TimeoutError):
+        while True:
+            async with asyncio.timeout(ROTATOR_IDLE_SECONDS):
+                piece = await source.read(ROTATOR_PIECE_BYTES)
+            if not piece or not may_go():
+                break
+            carried += len(piece)
+            to.write(piece)
+            await to.drain()
+    with suppress(OSError):
+        to.write_eof()
+    return carried
+
+
+# A small server for this machine alone: each connection is served by one call, and none is left behind.
+
+_GONE: Final = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError)
+"""What a connection may end with, `TimeoutError` too; nobody is left to be told."""
+
+
+@dataclass(slots=True)
+class LoopbackServer:
+    """Calls `serve` for each connection and closes it after that; no other machine can connect."""
+
+    serve: Callable[[Streams], Awaitable[None]]
+    _server: asyncio.Server | None = None
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def start(self, port: int = 0) -> int:
+        """Listen; the port taken, which matters where 0 was asked for."""
+        self._server = await asyncio.start_server(self._accept, ROTATOR_HOST, port, limit=ROTATOR_HEAD_BYTES)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def stop(self) -> None:
+        """Listen no more, and end every connection."""
+        if self._server is not None:
+            self._server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        try:
+            if task is not None and len(self._tasks) < LOOPBACK_MOST_CONNECTIONS:
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+                with suppress(*_GONE):
+                    await self.serve((reader, writer))
+        finally:
+            writer.transport.abort()
+
+
+async def read_head(near: Streams) -> str:
+    """The head of a request, whole and in time.
+
+    Raises:
+        TimeoutError, asyncio.LimitOverrunError, asyncio.IncompleteReadError: no such thing came.
+    """
+    async with asyncio.timeout(ROTATOR_HEAD_SECONDS):
+        return (await near[0].readuntil(b"\r\n\r\n")).decode("latin-1")

@@ -4,7 +4,7 @@ import ipaddress
 import re
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
 
-from sale_sofia.config.site_links import PagingTable
+from sale_sofia.websites.site_file import PagingTable
 
 _ORIGIN = re.compile(r"https?://[\w.:-]+(?=[/?#]|$)")
 _PLAIN = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[\w.~-]++)++/?")

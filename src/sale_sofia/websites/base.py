@@ -6,8 +6,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
+from sale_sofia.listings.model import FieldSeen, RawListing
 from sale_sofia.listings.page import Page
-from sale_sofia.listings.raw import FieldSeen, RawListing
 from sale_sofia.websites.splitting import Hints, Parts
 
 PageKind = Literal["listing", "search", "project"]

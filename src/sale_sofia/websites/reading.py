@@ -1,12 +1,20 @@
 """One page, of whatever kind, as the JSON of `sale-sofia parse`."""
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from sale_sofia.listings.normalise import normalise
-from sale_sofia.listings.page import Page
-from sale_sofia.listings.page_errors import PageError, ProjectPage, RemovedListing
+from sale_sofia.listings.model import RawField, RawListing
+from sale_sofia.listings.normalise import normalise, read_facts
+from sale_sofia.listings.page import LayoutChanged, Page, PageError, ProjectPage, RemovedListing
+from sale_sofia.listings.text import squeeze
 from sale_sofia.websites.base import Card, SearchPage, Site
+from sale_sofia.websites.document import Card as Card_of_checking
+from sale_sofia.websites.document import Document
+from sale_sofia.websites.engine import IDS, Results, TableSite, read_fields
+from sale_sofia.websites.site_file import FieldTable, Link
+from sale_sofia.websites.sitemaps import SECTION
 
 Answer = dict[str, Any]
 
@@ -63,3 +71,152 @@ def _card_answer(card: Card) -> Answer:
 
 def _plain(site: Site, page: Page, kind: str) -> Answer:
     return {"site": site.name, "kind": kind, "url": page.url}
+
+
+# How a page is read, field by field: which link of each chain found a text, and what became of it.
+
+_SHOWN_CHARACTERS = 70
+_LISTS = frozenset({SECTION, IDS})
+
+
+def check_page(site: TableSite, page: Page) -> Answer:
+    """What is read of the page, and how.
+
+    Raises:
+        PageError: the page cannot be read at all.
+    """
+    kind = site.kind_of(page.url)
+    if kind == "search":
+        return _check_search(site, page)
+    try:
+        return _check_listing(site, page)
+    except RemovedListing:
+        if kind is not None:
+            raise
+        return _check_search(site, page)
+
+
+def _check_listing(site: TableSite, page: Page) -> Answer:
+    raw, document = site.listing(page), site.open(page)
+    tables = site.config.listing.fields
+    rows = [
+        _field_row(name, table, raw.fields.get(name), _unmatched(document, table, [None]))
+        for name, table in tables.items()
+    ]
+    return {
+        "site": site.name,
+        "kind": "listing",
+        "url": page.url,
+        "external_id": raw.external_id,
+        "fields": rows,
+        "missing": [row["field"] for row in rows if row["link"] is None],
+        "unread": [
+            row["field"] for row in rows if row["link"] is not None and not row["value"].keys() - {"flags"}
+        ],
+        "flags": _flags(raw),
+        "proven": _proven(site, document),
+    }
+
+
+def _flags(raw: RawListing) -> list[str]:
+    """What there is to distrust; a page of which nothing is read is shown too, under its right name."""
+    try:
+        return list(normalise(raw).flags)
+    except LayoutChanged as error:
+        return [error.code]
+
+
+def _proven(site: TableSite, document: Document) -> bool | None:
+    """Whether one of the portal's marks stands on the page; None where its file names none."""
+    return bool(site.proof_on(document)) if site.config.proof else None
+
+
+def _unmatched(
+    document: Document, table: FieldTable, places: Iterable[Card_of_checking | None]
+) -> str | None:
+    """The first text that a link finds and its `match` refuses, in the page or in one of these cards."""
+    missed = (document.unmatched(link, card) for card in places for link in table.links)
+    return next((_short(" | ".join(texts)) for texts in missed if texts), None)
+
+
+def _field_row(name: str, table: FieldTable, found: RawField | None, unmatched: str | None) -> Answer:
+    row: Answer = {
+        "field": name,
+        "links": len(table.links),
+        "link": None,
+        "selector": None,
+        "text": None,
+        "unmatched": None if found else unmatched,
+        "value": {},
+    }
+    if found is None:
+        return row
+    return row | {
+        "link": found.link + 1,
+        "selector": selector(table.links[found.link]),
+        "text": _short(" | ".join(found.texts)),
+        "value": _values(read_facts({name: found})),
+    }
+
+
+def _values(facts: Mapping[str, Any]) -> dict[str, str]:
+    return {name: _short(str(value)) for name, value in facts.items() if value not in (None, ())}
+
+
+def _check_search(site: TableSite, page: Page) -> Answer:
+    found = site.search(page)
+    answer = search_answer(found)
+    told = {
+        **{key: answer[key] for key in ("site", "kind", "url", "total", "capped", "next_url")},
+        "cards": len(found.cards),
+    }
+    if found.section in _LISTS:
+        return {**told, **_list_of(found)}
+    return {**told, **_layout(site, page, with_cards=bool(found.cards))}
+
+
+def _list_of(found: SearchPage) -> Answer:
+    """A sitemap, or a page that lists the ids of a filter: there are no fields to look at."""
+    ids = sum(len(ids) for ids in found.ids.values())
+    return {"list": found.section, "sitemaps": len(found.further), "ids": ids, "fields": [], "missing": []}
+
+
+def _layout(site: TableSite, page: Page, *, with_cards: bool) -> Answer:
+    document = site.open(page)
+    layout = site.layout_of(document)
+    rows = list(_search_rows(document, layout)) if with_cards else []
+    return {
+        "layout": site.layouts.index(layout) + 1,
+        "fields": rows,
+        "missing": [row["field"] for row in rows if not row["filled"]],
+        "proven": _proven(site, document),
+    }
+
+
+def _search_rows(document: Document, layout: Results) -> Iterator[Answer]:
+    cards = list(layout.elements(document))
+    read = [read_fields(document, layout.table.fields, card) for card in cards]
+    for name, table in layout.table.fields.items():
+        found = [fields[name] for fields in read if name in fields]
+        yield {
+            **_field_row(name, table, found[0] if found else None, _unmatched(document, table, cards)),
+            "filled": len(found),
+            "matched": {
+                str(link + 1): count for link, count in sorted(Counter(one.link for one in found).items())
+            },
+        }
+
+
+def selector(link: Link) -> str:
+    """A link as the site file writes it, on one line."""
+    given = link.model_dump(by_alias=True, exclude_defaults=True)
+    return ", ".join(f"{key}: {_written(value)}" for key, value in given.items())
+
+
+def _written(value: object) -> str:
+    return "[" + ", ".join(map(str, value)) + "]" if isinstance(value, tuple) else str(value)
+
+
+def _short(text: str) -> str:
+    line = squeeze(text)
+    return line if len(line) <= _SHOWN_CHARACTERS else line[: _SHOWN_CHARACTERS - 1] + "…"

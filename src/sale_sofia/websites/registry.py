@@ -2,10 +2,10 @@
 
 from functools import cache
 
-from sale_sofia.config.settings import get_settings
-from sale_sofia.config.site_config import available_sites, load_site_config
-from sale_sofia.listings.weighing import PageLimits
-from sale_sofia.websites.table_site import TableSite
+from sale_sofia.listings.page import PageLimits
+from sale_sofia.settings.model import get_settings
+from sale_sofia.websites.engine import TableSite
+from sale_sofia.websites.site_file import available_sites, load_site_config
 
 AVAILABLE_SITES = available_sites()
 

@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from html import unescape
 
-from sale_sofia.config.site_config import SitemapTable
-from sale_sofia.config.site_patterns import compiled
-from sale_sofia.listings.page import Page, decode_json
-from sale_sofia.listings.page_errors import LayoutChanged, PageTooLarge, TruncatedPage
-from sale_sofia.listings.weighing import PageLimits
+from sale_sofia.listings.page import LayoutChanged, Page, PageLimits, PageTooLarge, TruncatedPage, decode_json
 from sale_sofia.websites.addresses import absolute
 from sale_sofia.websites.base import Card, CardReading, SearchPage
+from sale_sofia.websites.patterns import compiled
+from sale_sofia.websites.site_file import SitemapTable
 
 SECTION = "sitemap"
 _GZIP = b"\x1f\x8b"

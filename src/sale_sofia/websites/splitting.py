@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
 
-from sale_sofia.config.reading import SPLIT_FILL, SPLIT_GROUPS
-from sale_sofia.config.site_config import IdSplit, PathSplit, PriceSplit, SplitTable
-from sale_sofia.config.site_patterns import compiled
 from sale_sofia.listings.places import neighbourhoods
+from sale_sofia.listings.settings import SPLIT_FILL, SPLIT_GROUPS
+from sale_sofia.websites.patterns import compiled
+from sale_sofia.websites.site_file import IdSplit, PathSplit, PriceSplit, SplitTable
 
 _SMALLEST = 2
 Ids = tuple[str, ...]

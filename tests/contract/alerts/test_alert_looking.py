@@ -11,19 +11,17 @@ from alert_servers import AlertServers
 from alert_world import DAY, SEARCH, AlertWorld
 from contract.data.helpers import database
 from sale_sofia.alerts.looking import Looking
-from sale_sofia.alerts.results import Looked
-from sale_sofia.config.alert_file import load_alerts
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.alert_outbox import Entry, due_messages, read_log
-from sale_sofia.data.crawl_schema import jobs
-from sale_sofia.data.database import Database
-from sale_sofia.data.incidents import IncidentKind
-from sale_sofia.data.job_model import CELERY
-from sale_sofia.data.jobs import JobState, create_job, set_job_state
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.news import release_all
-from sale_sofia.data.saved_searches import save_search
-from sale_sofia.properties import overrides
+from sale_sofia.alerts.outbox import Entry, Looked, due_messages, read_log
+from sale_sofia.alerts.rules import load_alerts
+from sale_sofia.buyer.searches import save_search
+from sale_sofia.crawl.tables import jobs
+from sale_sofia.flats import overrides
+from sale_sofia.history.jobs import CELERY, JobState, create_job, set_job_state
+from sale_sofia.history.news import release_all
+from sale_sofia.history.tables import listings
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import IncidentKind
 
 RULES = """
 channels: {{mail: 'json://a/', hook: 'json://b/'}}
@@ -331,7 +329,7 @@ def test_two_looks_at_once_tell_it_once(lookout: Lookout) -> None:
 @pytest.mark.slow
 def test_a_rule_of_a_profile_tells_by_score(tmp_path: Path) -> None:
     db = Database(f"sqlite:///{tmp_path / 'sale_sofia.db'}", busy_timeout_seconds=30, busy_retries=3)
-    from sale_sofia.data.migrate import initialize_database  # noqa: PLC0415 - only here
+    from sale_sofia.storage.migrate import initialize_database  # noqa: PLC0415 - only here
 
     initialize_database(db)
     found = Lookout(AlertWorld(Settings(data_dir=tmp_path), db, START))

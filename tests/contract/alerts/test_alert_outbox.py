@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contract.data.helpers import database
-from sale_sofia.data.alert_outbox import (
+from sale_sofia.alerts.outbox import (
     NewMessage,
     add_message,
     bring_back,
@@ -21,8 +21,8 @@ from sale_sofia.data.alert_outbox import (
     silent_channels,
     take,
 )
-from sale_sofia.data.alerts import Item, begin_look, look_number, save_items
-from sale_sofia.data.database import Database
+from sale_sofia.alerts.store import Item, begin_look, look_number, save_items
+from sale_sofia.storage.database import Database
 
 
 @pytest.fixture

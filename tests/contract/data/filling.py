@@ -4,10 +4,10 @@ import resource
 from pathlib import Path
 
 from contract.data.helpers import advert, ready_database, rows
-from sale_sofia.data.database import Database, DiskFull
-from sale_sofia.data.listing_schema import listing_changes, listings, price_points
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.migrate import check
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.tables import listing_changes, listings, price_points
+from sale_sofia.storage.database import Database, DiskFull
+from sale_sofia.storage.migrate import check
 
 BATCH = 20
 MOST_BATCHES = 2000

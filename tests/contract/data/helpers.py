@@ -12,9 +12,9 @@ from sqlalchemy import Connection, Table, select
 
 from new_processes import FORKED
 from ready_files import put_ready_file
-from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
 from sale_sofia.listings.model import Listing
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
 
 T = TypeVar("T")
 NOBODY = 65534

@@ -24,18 +24,18 @@ from backup_worlds import (
     quiet,
     write_backup,
 )
-from sale_sofia.config import backup as limits
-from sale_sofia.config import settings_backup
-from sale_sofia.config.services import RUN_FOLDER
-from sale_sofia.data import backup_snapshot
-from sale_sofia.data.backup_errors import BackupDamaged, BackupError, BackupRefused
-from sale_sofia.data.backup_folder import Kept, backup_lock, list_backups, remove_old
-from sale_sofia.data.backup_making import make_backup
-from sale_sofia.data.backup_reading import unpack
-from sale_sofia.data.copying import copy_database
-from sale_sofia.data.errors import DatabaseMissing
-from sale_sofia.data.migrate import HEAD
-from sale_sofia.insights.profiles import FOLDER as PROFILES
+from sale_sofia.advice.scoring.profile import FOLDER as PROFILES
+from sale_sofia.operations.backup import format as limits
+from sale_sofia.operations.backup import settings as settings_backup
+from sale_sofia.operations.backup import snapshot
+from sale_sofia.operations.backup.folder import Kept, backup_lock, list_backups, remove_old
+from sale_sofia.operations.backup.format import BackupDamaged, BackupError, BackupRefused
+from sale_sofia.operations.backup.making import make_backup
+from sale_sofia.operations.backup.reading import unpack
+from sale_sofia.operations.copying import copy_database
+from sale_sofia.operations.settings import RUN_FOLDER
+from sale_sofia.storage.errors import DatabaseMissing
+from sale_sofia.storage.migrate import HEAD
 from seeds import SEED
 
 
@@ -113,7 +113,7 @@ def test_a_server_is_backed_up_too(tmp_path: Path, postgres_url: str) -> None:
 
 
 def test_writers_neither_wait_nor_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backup_snapshot, "SQLITE_PAGES_AT_ONCE", 20)
+    monkeypatch.setattr(snapshot, "SQLITE_PAGES_AT_ONCE", 20)
     data = tmp_path / "data"
     db, writer, steps = filled(data), database_in(data), []
     wanted = contents(db)
@@ -124,7 +124,7 @@ def test_writers_neither_wait_nor_show(tmp_path: Path, monkeypatch: pytest.Monke
         with writer.write() as connection:  # in the copy's own thread: if it had to wait, it would for ever
             connection.exec_driver_sql("UPDATE listings SET title = 'later' || ?", (str(done),))
 
-    backup_snapshot.take_snapshot(db, tmp_path / "copy.db", meanwhile)
+    snapshot.take_snapshot(db, tmp_path / "copy.db", meanwhile)
     assert len(steps) > 3
     assert steps == sorted(set(steps)), "begun anew"
     copy = opened(f"sqlite:///{tmp_path / 'copy.db'}")

@@ -12,15 +12,22 @@ from sqlalchemy import JSON, Connection, Text, delete, func, select, text, updat
 
 from any_rows import fill
 from ready_files import put_ready_file
-from sale_sofia.data import copying_rows
-from sale_sofia.data.copying import CopyFailed, CopyRefused, copy_database
-from sale_sofia.data.copying_rows import Content, all_tables, batches, content
-from sale_sofia.data.crawl_schema import jobs
-from sale_sofia.data.database import Database
-from sale_sofia.data.listing_schema import listing_changes, listings
-from sale_sofia.data.listings import save_listing
-from sale_sofia.data.migrate import check
+from sale_sofia.crawl.tables import jobs
+from sale_sofia.history.listings import save_listing
+from sale_sofia.history.tables import listing_changes, listings
 from sale_sofia.listings.model import Listing
+from sale_sofia.operations import copying
+from sale_sofia.operations.copying import (
+    Content,
+    CopyFailed,
+    CopyRefused,
+    all_tables,
+    batches,
+    content,
+    copy_database,
+)
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import check
 from seeds import SEED
 
 ROWS = 15
@@ -75,7 +82,7 @@ def source(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copying_rows, "COPY_ROWS_AT_ONCE", 3)
+    monkeypatch.setattr(copying, "COPY_ROWS_AT_ONCE", 3)
 
 
 @pytest.mark.slow

@@ -9,8 +9,11 @@ from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import IntegrityError
 
 from contract.data.helpers import advert, database, ready_database, rows
-from sale_sofia.data.crawl_schema import jobs
-from sale_sofia.data.database import (
+from sale_sofia.crawl.tables import jobs
+from sale_sofia.history.jobs import add_job_counts, create_job, get_job
+from sale_sofia.history.listings import save_listing
+from sale_sofia.history.tables import listings
+from sale_sofia.storage.database import (
     Database,
     DatabaseBusy,
     DatabaseMissing,
@@ -18,9 +21,6 @@ from sale_sofia.data.database import (
     DatabaseUnsupported,
     retry_on_busy,
 )
-from sale_sofia.data.jobs import add_job_counts, create_job, get_job
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.listings import save_listing
 
 
 def add_job(connection: Connection, job_id: str = "j") -> None:

@@ -9,23 +9,27 @@ from sqlalchemy import Connection, select
 
 from contract.data.helpers import advert, database
 from contract.data.many_threads import in_threads
-from sale_sofia.config.evaluation import LONGEST_LINE, LONGEST_NOTE
-from sale_sofia.data.database import Database
-from sale_sofia.data.evaluation_fields import By, ChangedMeanwhile, WrongEvaluation, checked
-from sale_sofia.data.evaluation_schema import evaluation_changes
-from sale_sofia.data.evaluations import (
+from sale_sofia.buyer.evaluations import (
     ANYTHING,
+    By,
+    ChangedMeanwhile,
     Evaluation,
+    WrongEvaluation,
+    add_note,
+    checked,
     evaluate,
     evaluation_of,
     evaluations,
     history_of,
     mark,
+    notes_of,
     statuses,
 )
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.notes import add_note, notes_of
-from sale_sofia.data.properties import UnknownProperty
+from sale_sofia.buyer.settings import LONGEST_LINE, LONGEST_NOTE
+from sale_sofia.buyer.tables import evaluation_changes
+from sale_sofia.flats.store import UnknownProperty
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.storage.database import Database
 from tables import each_row
 
 ANNA, BORIS = By("anna", 10.0), By("boris", 20.0)

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from contract.data.helpers import database
 from contract.data.strategies import listings as any_listings
 from contract.data.strategies import moments
-from sale_sofia.config.history import HistoryRules
-from sale_sofia.data.database import Database, DatabaseMissing
-from sale_sofia.data.export import export_listings
-from sale_sofia.data.listing_schema import listing_changes, listings, price_points
-from sale_sofia.data.listings import Sighting, save_listings
+from sale_sofia.history.export import export_listings
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.settings import HistoryRules
+from sale_sofia.history.tables import listing_changes, listings, price_points
 from sale_sofia.listings.model import Listing
 from sale_sofia.listings.text import without_controls
+from sale_sofia.storage.database import Database, DatabaseMissing
 from tables import each_row
 
 FIELDS = list(Listing.model_fields)

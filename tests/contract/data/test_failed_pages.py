@@ -6,14 +6,13 @@ from pathlib import Path
 from sqlalchemy import Connection, insert, select
 
 from app_runs import store
-from sale_sofia.data.crawl_schema import frontier, jobs
-from sale_sofia.data.failed_pages import archived_page, failed_pages
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.pages import PageRecord, record_pages
-from sale_sofia.fetching.archive import PageArchive
-from sale_sofia.scraping.reparse import reparse_pages
-from sale_sofia.simulator.render import RenderedPage, render_world
-from sale_sofia.simulator.world import make_world
+from sale_sofia.crawl.fetch.archive import PageArchive
+from sale_sofia.crawl.reparse import reparse_pages
+from sale_sofia.crawl.tables import frontier, jobs
+from sale_sofia.history.pages import PageRecord, archived_page, failed_pages, record_pages
+from sale_sofia.history.tables import listings
+from sale_sofia_simulator.render import RenderedPage, render_world
+from sale_sofia_simulator.world import make_world
 
 NOW = time.time()
 

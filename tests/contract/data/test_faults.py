@@ -11,8 +11,8 @@ import pytest
 
 from contract.data.filling import BATCH, counts, fill, fill_to_limit, save_batch
 from contract.data.helpers import at_once, database, ready_database, without_rights
-from sale_sofia.data.database import DatabaseCorrupt, DatabaseError, DatabaseReadOnly, DiskFull
-from sale_sofia.data.migrate import check, current_revision, initialize_database
+from sale_sofia.storage.database import DatabaseCorrupt, DatabaseError, DatabaseReadOnly, DiskFull
+from sale_sofia.storage.migrate import check, current_revision, initialize_database
 
 
 @pytest.fixture

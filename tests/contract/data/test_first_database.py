@@ -11,11 +11,11 @@ from contract.data.helpers import database
 from crawls import run
 from first_database import REVISION, Rows, losses, make_first_database
 from postgres_servers import PostgresServer
-from sale_sofia.data import migrations
-from sale_sofia.data.copying import copy_database
-from sale_sofia.data.database import Database
-from sale_sofia.data.export import export_listings
-from sale_sofia.data.migrate import HEAD, check, current_revision, initialize_database
+from sale_sofia.history.export import export_listings
+from sale_sofia.operations.copying import copy_database
+from sale_sofia.storage import migrations
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import HEAD, check, current_revision, initialize_database
 
 STEPS = Path(migrations.__file__ or "").parent
 

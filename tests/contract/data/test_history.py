@@ -8,19 +8,17 @@ from sqlalchemy import Connection, select, update
 
 from contract.data.helpers import advert, database, rows
 from history_rows import whole_history
-from sale_sofia.config.history import HistoryRules
-from sale_sofia.data.changes import happenings
-from sale_sofia.data.database import Database
-from sale_sofia.data.history_schema import market_events, scrape_history
-from sale_sofia.data.incidents import IncidentKind, open_incidents
-from sale_sofia.data.listing_schema import listing_changes, listings, price_points
-from sale_sofia.data.listings import Sighting, load_listing, save_listings
-from sale_sofia.data.market import set_gone
-from sale_sofia.data.price_history import price_history
-from sale_sofia.data.price_meaning import another_meaning, point_kind
-from sale_sofia.data.pruning import prune_visits
-from sale_sofia.data.timeline import NOTHING_ODD, Odd, next_interval, revisit_at
-from sale_sofia.data.visits import Visit, record_visits
+from sale_sofia.history.changes import happenings
+from sale_sofia.history.listings import Sighting, Visit, load_listing, record_visits, save_listings
+from sale_sofia.history.market_events import set_gone
+from sale_sofia.history.price_meaning import another_meaning, point_kind
+from sale_sofia.history.prices import price_history
+from sale_sofia.history.pruning import prune_visits
+from sale_sofia.history.settings import HistoryRules
+from sale_sofia.history.tables import listing_changes, listings, market_events, price_points, scrape_history
+from sale_sofia.history.timeline import NOTHING_ODD, Odd, next_interval, revisit_at
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
 from tables import each_row
 
 FLAT: dict[str, Any] = {"price_eur": 120_000.0, "area_sqm": 60.0, "floor": 3, "vat": "none"}

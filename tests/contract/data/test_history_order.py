@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from contract.data.helpers import advert, database
 from history_rows import empty_history, whole_history
-from sale_sofia.data.database import Database
-from sale_sofia.data.listings import Sighting, save_listings
+from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.listings.model import Listing
+from sale_sofia.storage.database import Database
 
 # 1500 are for whoever changes the timeline: EXAMPLES=1500.
 EXAMPLES = int(os.environ.get("EXAMPLES", "10"))

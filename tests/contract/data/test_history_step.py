@@ -8,12 +8,11 @@ from alembic import command
 from sqlalchemy import Connection, text
 
 from contract.data.helpers import advert, database, rows
-from sale_sofia.data.database import Database
-from sale_sofia.data.history_schema import scrape_history
-from sale_sofia.data.listing_schema import listing_changes, listings, price_points
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.migrate import check, upgrade
-from sale_sofia.data.migrations import runner
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.tables import listing_changes, listings, price_points, scrape_history
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import check, upgrade
+from sale_sofia.storage.migrations import runner
 
 JOB = {
     "id": "job", "site": "imot.bg", "state": "COMPLETE", "start_urls": "[]", "created_at": 1.0, "requests": 0,

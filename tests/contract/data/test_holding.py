@@ -8,20 +8,31 @@ from sqlalchemy import Connection, select
 
 from contract.data.helpers import advert, database
 from history_rows import whole_history
-from sale_sofia.config.history import HistoryRules
-from sale_sofia.data.database import Database
-from sale_sofia.data.drift import DriftRun, accept_last, is_held_back, judge_run, lock_counters, sound_runs
-from sale_sofia.data.holding import (
+from sale_sofia.history.drift.store import (
+    DriftRun,
+    accept_last,
     held_jobs,
     hold_prices,
     hold_types,
+    is_held_back,
+    judge_run,
+    lock_counters,
     release_prices,
     release_types,
+    sound_runs,
 )
-from sale_sofia.data.incidents import IncidentKind, Trouble, close_incident, open_incident, open_incidents
-from sale_sofia.data.jobs import create_job
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.listings import Sighting, save_listings
+from sale_sofia.history.jobs import create_job
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.settings import HistoryRules
+from sale_sofia.history.tables import listings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import (
+    IncidentKind,
+    Trouble,
+    close_incident,
+    open_incident,
+    open_incidents,
+)
 
 RULES = HistoryRules()
 FLAT: dict[str, Any] = {"deal": "sale", "property_type": "apartment", "area_sqm": 70.0, "floor": 3}

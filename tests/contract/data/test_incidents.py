@@ -5,8 +5,8 @@ from sqlalchemy import make_url
 from sqlalchemy.schema import CreateIndex
 
 from contract.data.helpers import at_once, database, rows
-from sale_sofia.data.database import Database
-from sale_sofia.data.incidents import (
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import (
     Incident,
     IncidentKind,
     Trouble,
@@ -14,7 +14,7 @@ from sale_sofia.data.incidents import (
     open_incident,
     open_incidents,
 )
-from sale_sofia.data.telemetry_schema import incidents
+from sale_sofia.telemetry.tables import incidents
 from unit.monitoring.monitoring_workers import make_run, open_many
 
 EMPTY = IncidentKind.EMPTY_JOB

@@ -4,8 +4,7 @@ from dataclasses import replace
 import pytest
 
 from contract.data.helpers import database
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import (
+from sale_sofia.history.jobs import (
     Job,
     JobState,
     UnknownJob,
@@ -16,6 +15,7 @@ from sale_sofia.data.jobs import (
     list_jobs,
     set_job_state,
 )
+from sale_sofia.storage.database import Database
 
 
 @pytest.fixture

@@ -11,12 +11,8 @@ from sqlalchemy.exc import IntegrityError
 
 from contract.data.helpers import advert, database, rows
 from contract.data.strategies import listings as any_listings
-from sale_sofia.config.history import HistoryRules
-from sale_sofia.data.database import Database
-from sale_sofia.data.history_schema import market_events, scrape_history
-from sale_sofia.data.listing_rows import content_hash, listing_fields
-from sale_sofia.data.listing_schema import listing_changes, listings, price_points
-from sale_sofia.data.listings import (
+from sale_sofia.history.listing_rows import content_hash, listing_fields
+from sale_sofia.history.listings import (
     SaveResult,
     Sighting,
     detect_all_changes,
@@ -24,8 +20,11 @@ from sale_sofia.data.listings import (
     save_listing,
     save_listings,
 )
+from sale_sofia.history.settings import HistoryRules
+from sale_sofia.history.tables import listing_changes, listings, market_events, price_points, scrape_history
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.model import Listing
+from sale_sofia.storage.database import Database
 
 NUMBERS = count()
 

@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import inspect, text
 
 from contract.data.helpers import database, ready_database
-from sale_sofia.data.all_tables import metadata
-from sale_sofia.data.database import Database, DatabaseBusy, DatabaseError, DatabaseTooNew
-from sale_sofia.data.migrate import HEAD, check, current_revision, initialize_database, upgrade
-from sale_sofia.data.migrations import runner
-from sale_sofia.data.sqlite import exclusive
+from sale_sofia.storage.all_tables import metadata
+from sale_sofia.storage.database import Database, DatabaseBusy, DatabaseError, DatabaseTooNew
+from sale_sofia.storage.migrate import HEAD, check, current_revision, initialize_database, upgrade
+from sale_sofia.storage.migrations import runner
+from sale_sofia.storage.sqlite import exclusive
 
 
 def test_the_head_named_in_the_code_is_the_last_step() -> None:
@@ -121,8 +121,8 @@ def test_alembic_says_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) 
 def test_a_current_database_is_recognised_without_alembic(tmp_path: Path) -> None:
     ready_database(tmp_path / "x.db")
     program = (
-        "import sys; from sale_sofia.data.database import Database;"
-        "from sale_sofia.data.migrate import initialize_database;"
+        "import sys; from sale_sofia.storage.database import Database;"
+        "from sale_sofia.storage.migrate import initialize_database;"
         f"initialize_database(Database('sqlite:///{tmp_path}/x.db', busy_timeout_seconds=1, busy_retries=0));"
         "sys.exit('alembic' in sys.modules)"
     )

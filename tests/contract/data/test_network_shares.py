@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from contract.data.helpers import database
-from sale_sofia.data import network_shares
-from sale_sofia.data.database import DatabaseUnsupported
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.data.network_shares import network_share
+from sale_sofia.storage import sqlite
+from sale_sofia.storage.database import DatabaseUnsupported
+from sale_sofia.storage.migrate import initialize_database
+from sale_sofia.storage.sqlite import network_share
 from tables import each_row
 
 MOUNTS = r"""
@@ -42,7 +42,7 @@ def test_the_folder_of_the_tests_is_on_this_machine(tmp_path: Path) -> None:
 def test_sqlite_is_not_made_on_a_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(f"1 0 0:1 / {tmp_path} rw - nfs server:/x rw\n")
-    monkeypatch.setattr(network_shares, "_MOUNTS", mounts)
+    monkeypatch.setattr(sqlite, "_MOUNTS", mounts)
     assert network_share(tmp_path) == "nfs"
     with pytest.raises(DatabaseUnsupported, match=r"x\.db is on a network share \(nfs\).*PostgreSQL"):
         initialize_database(database(tmp_path / "x.db"))

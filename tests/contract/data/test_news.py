@@ -7,13 +7,16 @@ import pytest
 from sqlalchemy import Connection, insert, select
 
 from contract.data.helpers import advert, database
-from sale_sofia.data.cards import Scope, SeenCard, mark_opened, see_cards
-from sale_sofia.data.changes import happenings
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import create_job
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.news import (
+from sale_sofia.advice.search.query import SearchQuery
+from sale_sofia.advice.search.run import candidates
+from sale_sofia.advice.since import news_since
+from sale_sofia.flats.rows import read_flats
+from sale_sofia.flats.tables import listing_sources, properties
+from sale_sofia.history.cards import Scope, SeenCard, mark_opened, see_cards
+from sale_sofia.history.changes import happenings
+from sale_sofia.history.jobs import create_job
+from sale_sofia.history.listings import Sighting, save_listings, validators
+from sale_sofia.history.news import (
     count_held,
     held_properties,
     hold_news,
@@ -21,13 +24,9 @@ from sale_sofia.data.news import (
     release_all,
     release_read,
 )
-from sale_sofia.data.property_schema import listing_sources, properties
-from sale_sofia.data.sweeps import begin_sweep, scope_of
-from sale_sofia.data.unmodified import validators
-from sale_sofia.insights.flat_rows import read_flats
-from sale_sofia.insights.searching import SearchQuery
-from sale_sofia.insights.searching_sql import candidates
-from sale_sofia.insights.since import news_since
+from sale_sofia.history.sweeps import begin_sweep, scope_of
+from sale_sofia.history.tables import listings
+from sale_sofia.storage.database import Database
 
 SITE = "imot.bg"
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from sale_sofia.data.own_thread import OwnThread
+from sale_sofia.storage.connections import OwnThread
 
 
 def test_work_is_done_in_order_in_one_other_thread() -> None:

@@ -3,8 +3,8 @@ from collections.abc import Iterator
 import pytest
 
 from contract.data.helpers import database
-from sale_sofia.data.database import Database
-from sale_sofia.data.pages import PageKind, PageRecord, latest_pages, record_pages
+from sale_sofia.history.pages import PageKind, PageRecord, latest_pages, record_pages
+from sale_sofia.storage.database import Database
 
 
 def page(

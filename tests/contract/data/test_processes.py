@@ -11,10 +11,10 @@ import pytest
 from contract.data.helpers import advert, at_once, ready_database, rows
 from contract.data.workers import hold_lock, initialize, moment_of, price_of, save_many, save_until_killed
 from new_processes import FORKED
-from sale_sofia.data.database import DatabaseBusy
-from sale_sofia.data.listing_schema import listing_changes, listings, price_points
-from sale_sofia.data.listings import save_listing
-from sale_sofia.data.migrate import HEAD, check
+from sale_sofia.history.listings import save_listing
+from sale_sofia.history.tables import listing_changes, listings, price_points
+from sale_sofia.storage.database import DatabaseBusy
+from sale_sofia.storage.migrate import HEAD, check
 
 
 @pytest.mark.slow

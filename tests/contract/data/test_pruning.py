@@ -14,22 +14,27 @@ from sqlalchemy import Connection, func, insert, select, update
 from contract.data.helpers import at_once, database, ready_database
 from contract.data.workers import prune_one_by_one
 from new_processes import FORKED
-from sale_sofia.data.crawl_schema import frontier, frontier_pruned
-from sale_sofia.data.database import Database
-from sale_sofia.data.drift_pages import page_pairs, sound_until
-from sale_sofia.data.drift_schema import drift_runs
-from sale_sofia.data.failed_pages import failed_pages
-from sale_sofia.data.jobs import JobState, create_job, set_job_state
-from sale_sofia.data.listing_schema import pages
-from sale_sofia.data.pages import PageKind, PageRecord, latest_pages, record_pages
-from sale_sofia.data.pruning import prune_frontier, prune_page_records
-from sale_sofia.monitoring.portal_rows import read_runs
-from sale_sofia.monitoring.run_facts import count_pages
-from sale_sofia.scraping.frontier import add_targets, claim, count_rows, finish, still_ours
-from sale_sofia.scraping.jobs import known_job, report
-from sale_sofia.scraping.progress import read_progress
-from sale_sofia.scraping.status import site_statuses
-from sale_sofia.scraping.urls import Target
+from sale_sofia.crawl.frontier.frontier import add_targets, claim, count_rows, finish, still_ours
+from sale_sofia.crawl.frontier.jobs import known_job, report
+from sale_sofia.crawl.runners.progress import read_progress
+from sale_sofia.crawl.tables import frontier, frontier_pruned
+from sale_sofia.crawl.urls import Target
+from sale_sofia.history.jobs import JobState, create_job, set_job_state
+from sale_sofia.history.pages import (
+    PageKind,
+    PageRecord,
+    failed_pages,
+    latest_pages,
+    page_pairs,
+    record_pages,
+    sound_until,
+)
+from sale_sofia.history.pruning import prune_frontier, prune_page_records
+from sale_sofia.history.runs.facts import count_pages
+from sale_sofia.history.tables import drift_runs, pages
+from sale_sofia.operations.portals import read_runs
+from sale_sofia.operations.status import site_statuses
+from sale_sofia.storage.database import Database
 
 PATIENCE = 60
 OLD, LIMIT, NEW = 100.0, 200.0, 300.0

@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import select
 
 from contract.data.helpers import ready_database
-from sale_sofia.data.cards import SeenCard, card_hash, mark_opened, see_cards
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import create_job
-from sale_sofia.data.listing_schema import listings, price_points
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.sweeps import begin_sweep, scope_of
+from sale_sofia.history.cards import SeenCard, card_hash, mark_opened, see_cards
+from sale_sofia.history.jobs import create_job
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.sweeps import begin_sweep, scope_of
+from sale_sofia.history.tables import listings, price_points
 from sale_sofia.listings.model import Listing
+from sale_sofia.storage.database import Database
 from shared import SHARED
 
 PRICES = SHARED / "data" / "sofia_prices_dev.parquet"

@@ -26,13 +26,11 @@ from backup_worlds import (
     write_backup,
 )
 from first_database import losses, make_first_database
-from sale_sofia.data.backup_errors import BackupDamaged, BackupError, BackupRefused
-from sale_sofia.data.backup_making import make_backup
-from sale_sofia.data.backup_reading import unpack
-from sale_sofia.data.folder_swap import exchange, replace_folder
-from sale_sofia.data.migrate import HEAD, check, current_revision
-from sale_sofia.data.restore_place import check_target
-from sale_sofia.data.restoring import restore
+from sale_sofia.operations.backup.format import BackupDamaged, BackupError, BackupRefused
+from sale_sofia.operations.backup.making import make_backup
+from sale_sofia.operations.backup.reading import unpack
+from sale_sofia.operations.backup.restoring import check_target, exchange, replace_folder, restore
+from sale_sofia.storage.migrate import HEAD, check, current_revision
 from seeds import SEED
 
 
@@ -236,7 +234,7 @@ def test_what_a_killed_restore_left_is_told_apart(tmp_path: Path) -> None:
 SWAPPING = """
 import sys
 from pathlib import Path
-from sale_sofia.data.folder_swap import exchange
+from sale_sofia.operations.backup.restoring import exchange
 place, other = map(Path, sys.argv[1:])
 print(exchange(place, other), flush=True)
 while True:
@@ -270,7 +268,7 @@ def test_a_kill_while_folders_are_exchanged_leaves_one_of_them_whole(tmp_path: P
 
 
 def test_without_exchange_two_renamings_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sale_sofia.data.folder_swap.exchange", lambda _one, _other: False)
+    monkeypatch.setattr("sale_sofia.operations.backup.restoring.exchange", lambda _one, _other: False)
     for name in ("new", "place"):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).touch()

@@ -7,12 +7,12 @@ from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import IntegrityError
 
 from contract.data.helpers import database
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import create_job, get_job
-from sale_sofia.data.migrate import HEAD, check, current_revision, initialize_database
-from sale_sofia.data.migrations import runner
-from sale_sofia.data.run_metrics import Counters, MetricsDelta, add_deltas, read_run_metrics
-from sale_sofia.data.telemetry_schema import run_metrics
+from sale_sofia.history.jobs import create_job, get_job
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import HEAD, check, current_revision, initialize_database
+from sale_sofia.storage.migrations import runner
+from sale_sofia.telemetry.meter import Counters, MetricsDelta, add_deltas, read_run_metrics
+from sale_sofia.telemetry.tables import run_metrics
 
 
 @pytest.fixture

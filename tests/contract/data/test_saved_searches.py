@@ -8,9 +8,8 @@ import pytest
 
 from contract.data.helpers import database
 from contract.data.many_threads import in_threads
-from sale_sofia.data.database import Database
-from sale_sofia.data.evaluation_fields import WrongEvaluation
-from sale_sofia.data.saved_searches import (
+from sale_sofia.buyer.evaluations import WrongEvaluation
+from sale_sofia.buyer.searches import (
     SavedSearch,
     SearchThere,
     UnknownSearch,
@@ -19,6 +18,7 @@ from sale_sofia.data.saved_searches import (
     read_search,
     save_search,
 )
+from sale_sofia.storage.database import Database
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.data.database import Database
-from sale_sofia.data.store_clock import store_clock, store_time
+from sale_sofia.crawl.frontier.clock import store_clock, store_time
+from sale_sofia.storage.database import Database
 
 HOUR = 3600.0
 NEAR = 30.0

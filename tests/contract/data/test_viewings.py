@@ -11,21 +11,20 @@ from hypothesis import strategies as st
 
 from contract.data.helpers import advert, database
 from contract.data.many_threads import in_threads
-from sale_sofia.data.database import Database
-from sale_sofia.data.evaluation_fields import By, WrongEvaluation
-from sale_sofia.data.evaluations import evaluations, history_of
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.properties import UnknownProperty
-from sale_sofia.data.viewing_fields import checked_viewing
-from sale_sofia.data.viewing_moments import viewing_moment
-from sale_sofia.data.viewings import (
+from sale_sofia.buyer.evaluations import By, WrongEvaluation, evaluations, history_of
+from sale_sofia.buyer.viewings import (
     UnknownViewing,
     Viewing,
     add_viewing,
     all_viewings,
     change_viewing,
+    checked_viewing,
+    viewing_moment,
     viewings_of,
 )
+from sale_sofia.flats.store import UnknownProperty
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.storage.database import Database
 from tables import each_row
 
 ANNA, BORIS = By("anna", 10.0), By("boris", 20.0)

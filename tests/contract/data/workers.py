@@ -10,10 +10,10 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from contract.data.helpers import advert, database
-from sale_sofia.data.listings import SaveResult, Sighting, save_listing, save_listings
-from sale_sofia.data.migrate import current_revision, initialize_database
-from sale_sofia.data.pruning import prune_frontier
+from sale_sofia.history.listings import SaveResult, Sighting, save_listing, save_listings
+from sale_sofia.history.pruning import prune_frontier
 from sale_sofia.listings.model import Listing
+from sale_sofia.storage.migrate import current_revision, initialize_database
 
 
 def initialize(place: Path | str) -> str | None:

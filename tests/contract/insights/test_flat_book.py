@@ -7,26 +7,21 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, update
 
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.changed_adverts import changed_adverts, look
-from sale_sofia.data.data_version import DataVersion
-from sale_sofia.data.database import Database
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.market import set_gone
-from sale_sofia.data.news import release_all
-from sale_sofia.data.price_steps import PriceStep, previous_price
-from sale_sofia.data.visitors import all_put_off, put_off, seen_all, take_up, visit
-from sale_sofia.insights import flat_book
-from sale_sofia.insights.flat_book import FlatBook
-from sale_sofia.insights.flat_rows import read_flats
-from sale_sofia.insights.flats import Flat
-from sale_sofia.insights.loan import loan
-from sale_sofia.insights.profile import Profile
-from sale_sofia.insights.score_book import Looks, ScoreBook
+from sale_sofia.advice.costs import loan
+from sale_sofia.advice.scoring.book import Looks, ScoreBook
+from sale_sofia.advice.scoring.profile import Profile
+from sale_sofia.buyer.visitors import all_put_off, put_off, seen_all, take_up, visit
+from sale_sofia.flats import overrides, rows
+from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.rows import FlatBook, PriceStep, changed_adverts, look, previous_price, read_flats
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.market_events import set_gone
+from sale_sofia.history.news import release_all
+from sale_sofia.history.tables import listings
 from sale_sofia.listings.model import Listing
-from sale_sofia.properties import overrides
-from sale_sofia.properties.runs import PropertyMatching
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database, DataVersion
 
 NOW = 1_790_000_000.0
 HOUR = 3600.0
@@ -62,7 +57,7 @@ def refreshed(database: Database, book: FlatBook) -> dict[int, Flat]:
 def test_every_kind_of_change_is_noticed_and_nothing_else_is_read(
     database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    monkeypatch.setattr(flat_book, "REREAD_SHARE", 10.0)
+    monkeypatch.setattr(rows, "REREAD_SHARE", 10.0)
     for number in range(1, 11):
         see(database, number, NOW)
     book = FlatBook()

@@ -9,16 +9,16 @@ import pytest
 from sqlalchemy import Connection, delete, insert, select, update
 
 from property_worlds import advert, dispose_all, new_matching
-from sale_sofia.data.database import Database
-from sale_sofia.data.description_schema import description_reads
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.properties import Source, save_sources
-from sale_sofia.data.property_schema import listing_sources
-from sale_sofia.insights.flat_merging import AdvertRow, merge_many, merge_one
-from sale_sofia.insights.flat_rows import advert_columns, read_adverts, read_flats
-from sale_sofia.insights.flats import Flat, Trap
+from sale_sofia.descriptions.tables import description_reads
+from sale_sofia.flats.flat import Flat, Trap
+from sale_sofia.flats.merging import AdvertRow, merge_many, merge_one
+from sale_sofia.flats.rows import advert_columns, read_adverts, read_flats
+from sale_sofia.flats.store import Source, save_sources
+from sale_sofia.flats.tables import listing_sources
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.tables import listings
 from sale_sofia.listings.model import Listing
+from sale_sofia.storage.database import Database
 
 
 @pytest.fixture(autouse=True)

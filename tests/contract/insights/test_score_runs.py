@@ -11,21 +11,19 @@ from sqlalchemy import Connection, select, update
 
 from contract.insights.test_flat_rows import say
 from property_worlds import advert, dispose_all, new_matching
-from sale_sofia.config.settings import Settings
-from sale_sofia.data import scores as store
-from sale_sofia.data.database import Database
-from sale_sofia.data.incidents import IncidentKind, open_incidents
-from sale_sofia.data.insight_schema import score_yardsticks, scored_flats, scores
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.properties import Source, save_sources
-from sale_sofia.data.scores import ranked
-from sale_sofia.insights import score_runs
-from sale_sofia.insights.after_crawl import score_new
-from sale_sofia.insights.profile import Profile
-from sale_sofia.insights.score_runs import ScoreRun, ScoreSummary, score_all
+from sale_sofia.advice.scoring import runs, store
+from sale_sofia.advice.scoring.profile import Profile
+from sale_sofia.advice.scoring.runs import ScoreRun, ScoreSummary, score_all, score_new
+from sale_sofia.advice.scoring.store import ranked
+from sale_sofia.advice.tables import score_yardsticks, scored_flats, scores
+from sale_sofia.crawl.runners.conclusion import match_crawled
+from sale_sofia.flats.store import Source, save_sources
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.tables import listings
 from sale_sofia.listings.model import Listing
-from sale_sofia.scraping.matching import match_crawled
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
 from unit.insights.scored import profile
 
 SETTINGS = Settings(score_least_prices=4, score_least_rents=2)
@@ -164,7 +162,7 @@ def test_another_profile_is_scored_and_the_others_are_left_alone(database: Datab
 def test_a_run_that_is_killed_half_way_is_done_by_the_next(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(score_runs, "SCORES_AT_ONCE", 3)
+    monkeypatch.setattr(runs, "SCORES_AT_ONCE", 3)
     saved = store.save_scores
     calls: list[int] = []
 

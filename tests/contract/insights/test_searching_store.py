@@ -10,16 +10,14 @@ from sqlalchemy import insert
 
 from contract.data.helpers import database
 from property_worlds import advert, dispose_all, ids_of, new_matching, save
-from sale_sofia.data.database import Database
-from sale_sofia.data.evaluation_fields import By
-from sale_sofia.data.evaluation_schema import saved_searches
-from sale_sofia.data.evaluations import mark
-from sale_sofia.data.insight_schema import scored_flats, scores
-from sale_sofia.insights.flat_rows import read_flats
-from sale_sofia.insights.searching import SearchQuery, WrongSearch
-from sale_sofia.insights.searching_around import SECONDS_PER_DAY, read_around, with_words
-from sale_sofia.insights.searching_run import Found, judge, search
-from sale_sofia.insights.searching_saved import saved_query
+from sale_sofia.advice.search.conditions import SECONDS_PER_DAY, read_around, with_words
+from sale_sofia.advice.search.query import SearchQuery, WrongSearch
+from sale_sofia.advice.search.run import Found, judge, saved_query, search
+from sale_sofia.advice.tables import scored_flats, scores
+from sale_sofia.buyer.evaluations import By, mark
+from sale_sofia.buyer.tables import saved_searches
+from sale_sofia.flats.rows import read_flats
+from sale_sofia.storage.database import Database
 from search_worlds import NOW, fill
 from seeds import SEED
 from tables import each_row

@@ -6,18 +6,23 @@ import pytest
 from sqlalchemy import event, insert, update
 
 from contract.data.helpers import advert, database
-from sale_sofia.config.metrics import SETTLED_SECONDS
-from sale_sofia.data.database import Database
-from sale_sofia.data.history_schema import scopes, sweeps
-from sale_sofia.data.incidents import IncidentKind, Trouble, close_incident, open_incident
-from sale_sofia.data.jobs import JobState
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.listings import save_listing
-from sale_sofia.monitoring.families import figure_families, run_families, stored_families
-from sale_sofia.monitoring.figures import Stored, read_figures, read_stored
-from sale_sofia.monitoring.metrics import MetricsCollector
-from sale_sofia.monitoring.metrics_store import MetricsFlusher
-from sale_sofia.monitoring.run_totals import RunTotals
+from sale_sofia.history.jobs import JobState
+from sale_sofia.history.listings import save_listing
+from sale_sofia.history.tables import listings, scopes, sweeps
+from sale_sofia.operations.metrics import (
+    RunTotals,
+    Stored,
+    figure_families,
+    read_figures,
+    read_stored,
+    run_families,
+    stored_families,
+)
+from sale_sofia.operations.settings import SETTLED_SECONDS
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident
+from sale_sofia.telemetry.meter import MetricsFlusher
+from sale_sofia.telemetry.metrics import MetricsCollector
 from unit.monitoring.monitoring_workers import make_run
 
 ENDED = 1100.0

@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import select, text
 
 from contract.data.helpers import at_once, database
-from sale_sofia.config.monitoring import METRICS_FLUSH_SECONDS, METRICS_WRITERS_MAX
-from sale_sofia.data.database import Database, DatabaseBusy
-from sale_sofia.data.telemetry_schema import run_metrics
-from sale_sofia.monitoring.metrics import DomainMetrics, MetricsCollector
-from sale_sofia.monitoring.metrics_store import MetricsFlusher, read_metrics
+from sale_sofia.storage.database import Database, DatabaseBusy
+from sale_sofia.telemetry.meter import MetricsFlusher, read_metrics
+from sale_sofia.telemetry.metrics import DomainMetrics, MetricsCollector
+from sale_sofia.telemetry.settings import METRICS_FLUSH_SECONDS, METRICS_WRITERS_MAX
+from sale_sofia.telemetry.tables import run_metrics
 from unit.monitoring.monitoring_workers import PAGES, count_pages, flush_many, make_run
 
 

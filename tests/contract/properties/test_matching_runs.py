@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 from property_worlds import OWN_WORDS, advert, empty, ids_of, new_matching, parts, save, stored
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.database import Database
-from sale_sofia.data.incidents import IncidentKind, open_incidents
-from sale_sofia.data.properties import UnknownProperty, resolve
-from sale_sofia.data.property_schema import match_state, properties
+from sale_sofia.flats.matching import candidates
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.flats.store import UnknownProperty, resolve
+from sale_sofia.flats.tables import match_state, properties
 from sale_sofia.listings.model import Listing
-from sale_sofia.properties import candidates
-from sale_sofia.properties.runs import PropertyMatching
-from sale_sofia.simulator.noise import noisy_adverts
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
+from sale_sofia_simulator.noise import noisy_adverts
 
 SEED = 8
 

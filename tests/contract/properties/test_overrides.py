@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from property_worlds import OWN_WORDS, advert, ids_of, new_matching, parts, save, stored
-from sale_sofia.data.properties_views import review_queue
-from sale_sofia.properties.overrides import WrongDecision, link, part, split
-from sale_sofia.properties.runs import PropertyMatching
+from sale_sofia.flats.overrides import WrongDecision, link, part, split
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.flats.views import review_queue
 
 TWINS = [advert("a1"), advert("a2", site="bazar.bg"), advert("a3", site="alo.bg")]
 OTHERS = [advert(f"b{n}", site=site, floor=7) for n, site in ((1, "imot.bg"), (2, "bazar.bg"))]

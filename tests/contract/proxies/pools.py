@@ -7,14 +7,11 @@ from itertools import count
 from typing import TypeVar
 
 from redis_servers import fresh_database, shared_server
-from sale_sofia.proxies.address import ProxyAddress
+from sale_sofia.crawl.resilience.scripts import ToldTime, connect
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
-from sale_sofia.proxies.model import Lease, NoProxy, Proxy, Tier, Use, Wish
+from sale_sofia.proxies.model import Lease, NoProxy, PoolRules, Proxy, ProxyAddress, Tier, Use, Wish
 from sale_sofia.proxies.pool import ScoredProxyPool
 from sale_sofia.proxies.redis_pool import RedisProxyPool
-from sale_sofia.proxies.rules import PoolRules
-from sale_sofia.resilience.redis_client import connect
-from sale_sofia.resilience.scripts import ToldTime
 
 Result = TypeVar("Result")
 RULES = PoolRules(spacing_seconds=5.0, lease_seconds=30.0, sticky_seconds=1e6)

@@ -6,26 +6,23 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from redis_servers import fresh_database, shared_server
-from sale_sofia.config.settings import Settings
-from sale_sofia.resilience.bulkhead import Bulkhead, MemoryBulkhead
-from sale_sofia.resilience.circuit_breaker import CircuitBreaker, MemoryCircuitBreaker
-from sale_sofia.resilience.composed_gate import ComposedGate
-from sale_sofia.resilience.gate_steps import new_token
-from sale_sofia.resilience.policy import (
+from sale_sofia.crawl.resilience.breaker import CircuitBreaker, MemoryCircuitBreaker
+from sale_sofia.crawl.resilience.bulkhead import Bulkhead, MemoryBulkhead
+from sale_sofia.crawl.resilience.gate import new_token
+from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter, RateLimiter
+from sale_sofia.crawl.resilience.memory import ComposedGate
+from sale_sofia.crawl.resilience.policy import (
     BreakerRules,
     BulkheadRules,
     LimiterRules,
     ResilienceConfig,
     RetryBudgetRules,
 )
-from sale_sofia.resilience.rate_limiter import MemoryRateLimiter, RateLimiter
-from sale_sofia.resilience.redis_bulkhead import RedisBulkhead
-from sale_sofia.resilience.redis_circuit_breaker import RedisCircuitBreaker
-from sale_sofia.resilience.redis_client import connect
-from sale_sofia.resilience.redis_gate import RedisGate
-from sale_sofia.resilience.redis_rate_limiter import RedisRateLimiter
-from sale_sofia.resilience.retry_budget import MemoryRetryBudget, RetryBudget
-from sale_sofia.resilience.scripts import ToldTime
+from sale_sofia.crawl.resilience.redis_gate import RedisGate
+from sale_sofia.crawl.resilience.redis_parts import RedisBulkhead, RedisCircuitBreaker, RedisRateLimiter
+from sale_sofia.crawl.resilience.retry import MemoryRetryBudget, RetryBudget
+from sale_sofia.crawl.resilience.scripts import ToldTime, connect
+from sale_sofia.settings.model import Settings
 
 Result = TypeVar("Result")
 

@@ -3,9 +3,8 @@
 import random
 from pathlib import Path
 
-from sale_sofia.resilience.actions import Action
-from sale_sofia.resilience.error_log import ErrorLog, Failure
-from sale_sofia.resilience.errors import CrawlError, NetworkTimeout
+from sale_sofia.crawl.resilience.errors import Action, CrawlError, NetworkTimeout
+from sale_sofia.telemetry.error_log import ErrorLog, Failure
 
 LINES = 400
 

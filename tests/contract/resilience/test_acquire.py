@@ -9,11 +9,16 @@ from contextlib import asynccontextmanager, nullcontext
 import pytest
 
 from contract.resilience.backends import Backend, Clock
-from sale_sofia.resilience.acquire import Acquiring, BlockingRateLimiter, Reservation
-from sale_sofia.resilience.policy import LimiterRules
-from sale_sofia.resilience.rate_limiter import MemoryRateLimiter, RateLimiter
-from sale_sofia.resilience.redis_client import connect
-from sale_sofia.resilience.redis_rate_limiter import RedisRateLimiter
+from sale_sofia.crawl.resilience.limiter import (
+    Acquiring,
+    BlockingRateLimiter,
+    MemoryRateLimiter,
+    RateLimiter,
+    Reservation,
+)
+from sale_sofia.crawl.resilience.policy import LimiterRules
+from sale_sofia.crawl.resilience.redis_parts import RedisRateLimiter
+from sale_sofia.crawl.resilience.scripts import connect
 
 IMOT = "imot.bg"
 

@@ -18,13 +18,11 @@ from hypothesis.stateful import (
 )
 
 from contract.resilience.backends import GATE_BACKENDS, Clock, GatePlan
-from sale_sofia.resilience.bulkhead import Bulkhead, Place
-from sale_sofia.resilience.circuit import Permission
-from sale_sofia.resilience.circuit_breaker import CircuitBreaker
-from sale_sofia.resilience.gate import Admission, Refusal
-from sale_sofia.resilience.outcome import Outcome
-from sale_sofia.resilience.policy import BreakerRules, LimiterRules
-from sale_sofia.resilience.rate_limiter import RateLimiter
+from sale_sofia.crawl.resilience.breaker import CircuitBreaker, Permission
+from sale_sofia.crawl.resilience.bulkhead import Bulkhead, Place
+from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
+from sale_sofia.crawl.resilience.limiter import RateLimiter
+from sale_sofia.crawl.resilience.policy import BreakerRules, LimiterRules
 
 IMOT = "imot.bg"
 LEASE = 35.0

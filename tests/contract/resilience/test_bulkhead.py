@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from contract.resilience.backends import Backend
-from sale_sofia.resilience.bulkhead import Bulkhead, Place, holding
+from sale_sofia.crawl.resilience.bulkhead import Bulkhead, Place, holding
 
 IMOT = "imot.bg"
 LEASE = 30.0

@@ -3,9 +3,8 @@ from dataclasses import replace
 import pytest
 
 from contract.resilience.backends import Backend
-from sale_sofia.resilience.circuit import CircuitState, Permission
-from sale_sofia.resilience.circuit_breaker import CircuitBreaker, CircuitStatus
-from sale_sofia.resilience.policy import BreakerRules
+from sale_sofia.crawl.resilience.breaker import CircuitBreaker, CircuitState, CircuitStatus, Permission
+from sale_sofia.crawl.resilience.policy import BreakerRules
 
 IMOT = "imot.bg"
 CHANCE = 0.5

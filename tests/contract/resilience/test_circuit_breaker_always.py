@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from contract.resilience.backends import BACKENDS
-from sale_sofia.resilience.circuit import Permission
-from sale_sofia.resilience.circuit_breaker import CircuitStatus
-from sale_sofia.resilience.policy import BreakerRules
+from sale_sofia.crawl.resilience.breaker import CircuitStatus, Permission
+from sale_sofia.crawl.resilience.policy import BreakerRules
 
 IMOT = "imot.bg"
 LEASE = 20.0

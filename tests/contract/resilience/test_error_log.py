@@ -6,8 +6,8 @@ from threading import Thread
 
 from contract.resilience.error_log_worker import LINES, failure, fill
 from new_processes import FORKED
-from sale_sofia.resilience.error_log import ErrorLog
-from sale_sofia.resilience.errors import HttpBlocked, NetworkTimeout
+from sale_sofia.crawl.resilience.errors import HttpBlocked, NetworkTimeout
+from sale_sofia.telemetry.error_log import ErrorLog
 from seeds import SEED
 
 PROCESSES = 6

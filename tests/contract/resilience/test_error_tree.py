@@ -2,8 +2,8 @@
 
 import re
 
-from sale_sofia.resilience import errors
-from sale_sofia.resilience.errors import CrawlError, class_names
+from sale_sofia.crawl.resilience import errors
+from sale_sofia.crawl.resilience.errors import CrawlError, class_names
 
 Row = tuple[object, ...]
 LINE = re.compile(r"([│ ]*)[├└]── (\w+)( !)? +(\w+) +(\w+) +(\w+) +\w")

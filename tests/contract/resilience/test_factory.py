@@ -8,26 +8,24 @@ from pathlib import Path
 import pytest
 import redis
 
-from sale_sofia.config.settings import Settings
-from sale_sofia.resilience.bulkhead import MemoryBulkhead
-from sale_sofia.resilience.circuit_breaker import MemoryCircuitBreaker
-from sale_sofia.resilience.composed_gate import ComposedGate
-from sale_sofia.resilience.errors import ServiceRedis
-from sale_sofia.resilience.factory import (
+from sale_sofia.crawl.resilience.breaker import MemoryCircuitBreaker
+from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead
+from sale_sofia.crawl.resilience.errors import ServiceRedis
+from sale_sofia.crawl.resilience.factory import (
     get_bulkhead,
     get_circuit_breaker,
     get_gate,
     get_rate_limiter,
     needs_redis,
 )
-from sale_sofia.resilience.fallback_gate import FallbackGate
-from sale_sofia.resilience.rate_limiter import MemoryRateLimiter
-from sale_sofia.resilience.redis_bulkhead import RedisBulkhead
-from sale_sofia.resilience.redis_circuit_breaker import RedisCircuitBreaker
-from sale_sofia.resilience.redis_client import check_usable, connect
-from sale_sofia.resilience.redis_gate import RedisGate
-from sale_sofia.resilience.redis_rate_limiter import RedisRateLimiter
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.crawl.resilience.fallback import FallbackGate
+from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
+from sale_sofia.crawl.resilience.memory import ComposedGate
+from sale_sofia.crawl.resilience.redis_gate import RedisGate
+from sale_sofia.crawl.resilience.redis_parts import RedisBulkhead, RedisCircuitBreaker, RedisRateLimiter
+from sale_sofia.crawl.resilience.scripts import check_usable, connect
+from sale_sofia.operations.services.redis import RedisServer
+from sale_sofia.settings.model import Settings
 
 CHOICES: dict[tuple[bool, bool], tuple[type, type, type]] = {
     (False, False): (MemoryCircuitBreaker, MemoryRateLimiter, MemoryBulkhead),

@@ -1,4 +1,4 @@
-from sale_sofia.resilience.failure_window import FailureWindow
+from sale_sofia.crawl.resilience.breaker import FailureWindow
 from tables import each_row
 
 

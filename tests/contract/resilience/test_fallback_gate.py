@@ -10,15 +10,14 @@ from contextlib import asynccontextmanager
 import pytest
 
 from chaos_proxy import ChaosProxy
-from sale_sofia.config.settings import Settings
-from sale_sofia.resilience import outage, redis_client
-from sale_sofia.resilience.factory import get_gate
-from sale_sofia.resilience.fallback_gate import FallbackGate
-from sale_sofia.resilience.gate import Admission, Refusal
-from sale_sofia.resilience.outcome import Outcome
-from sale_sofia.resilience.redis_client import connect
-from sale_sofia.resilience.redis_gate import RedisGate
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.crawl.resilience import fallback, scripts
+from sale_sofia.crawl.resilience.factory import get_gate
+from sale_sofia.crawl.resilience.fallback import FallbackGate
+from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
+from sale_sofia.crawl.resilience.redis_gate import RedisGate
+from sale_sofia.crawl.resilience.scripts import connect
+from sale_sofia.operations.services.redis import RedisServer
+from sale_sofia.settings.model import Settings
 
 IMOT = "imot.bg"
 BOTH = Settings(redis_circuit_breaker_enabled=True, redis_rate_limiter_enabled=True)
@@ -40,7 +39,7 @@ def proxied(redis_server: RedisServer, redis_url: str) -> Iterator[Proxied]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redis_client, "REDIS_TIMEOUT_SECONDS", IMPATIENCE)
+    monkeypatch.setattr(scripts, "REDIS_TIMEOUT_SECONDS", IMPATIENCE)
 
 
 @asynccontextmanager
@@ -100,7 +99,7 @@ def test_requests_go_on_without_redis_and_with_it_again(
             assert [type(entry) for entry in entries] == [Admission] * 7
             return shared
 
-    with caplog.at_level(logging.INFO, outage.__name__):
+    with caplog.at_level(logging.INFO, fallback.__name__):
         assert asyncio.run(story()) == [True, False, True]
     changes = [record.__dict__["change"] for record in caplog.records]
     assert changes == ["shared_gate_lost", "shared_gate_back"]

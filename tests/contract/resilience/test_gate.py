@@ -1,10 +1,9 @@
 import pytest
 
 from contract.resilience.backends import Backend, Clock, GatePlan
-from sale_sofia.resilience.circuit_breaker import CircuitStatus
-from sale_sofia.resilience.gate import Admission, Refusal
-from sale_sofia.resilience.outcome import Outcome
-from sale_sofia.resilience.policy import BreakerRules
+from sale_sofia.crawl.resilience.breaker import CircuitStatus
+from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
+from sale_sofia.crawl.resilience.policy import BreakerRules
 
 IMOT = "imot.bg"
 BREAKER = BreakerRules(fail_max=2, reset_timeout_seconds=60.0, half_open_calls=1, reset_jitter=0.0)

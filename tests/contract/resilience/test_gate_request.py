@@ -6,13 +6,11 @@ import time
 import pytest
 
 from contract.resilience.backends import Backend, GatePlan, composed
-from sale_sofia.config.settings import Settings
-from sale_sofia.resilience.composed_gate import ComposedGate
-from sale_sofia.resilience.gate import Admission, Refusal
-from sale_sofia.resilience.memory import memory_gate
-from sale_sofia.resilience.outcome import Outcome
-from sale_sofia.resilience.policy import BreakerRules, ResilienceConfig
-from sale_sofia.resilience.redis_gate import RedisGate
+from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
+from sale_sofia.crawl.resilience.memory import ComposedGate, memory_gate
+from sale_sofia.crawl.resilience.policy import BreakerRules, ResilienceConfig
+from sale_sofia.crawl.resilience.redis_gate import RedisGate
+from sale_sofia.settings.model import Settings
 
 AnyGate = ComposedGate | RedisGate
 

@@ -4,14 +4,11 @@ import math
 import pytest
 
 from contract.resilience.backends import Clock
-from sale_sofia.config.settings import Settings
-from sale_sofia.resilience.gate import Admission, Refusal
-from sale_sofia.resilience.local_share import LocalShare
-from sale_sofia.resilience.memory import memory_gate_around
-from sale_sofia.resilience.outcome import Outcome
-from sale_sofia.resilience.policy import ResilienceConfig
-from sale_sofia.resilience.rate_limiter import MemoryRateLimiter
-from sale_sofia.resilience.rates import Share
+from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
+from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
+from sale_sofia.crawl.resilience.memory import LocalShare, memory_gate_around
+from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share
+from sale_sofia.settings.model import Settings
 
 IMOT = "imot.bg"
 CONFIG = ResilienceConfig.from_settings(Settings())

@@ -1,5 +1,5 @@
 from contract.resilience.backends import Clock
-from sale_sofia.resilience.outage import Outage
+from sale_sofia.crawl.resilience.fallback import Outage
 
 GONE = ConnectionError("gone")
 

@@ -1,4 +1,4 @@
-from sale_sofia.resilience.errors import (
+from sale_sofia.crawl.resilience.errors import (
     AddressRefused,
     BodyTooLarge,
     CrawlError,
@@ -13,7 +13,7 @@ from sale_sofia.resilience.errors import (
     RedirectLoop,
     ServiceProxy,
 )
-from sale_sofia.resilience.outcome import Outcome
+from sale_sofia.crawl.resilience.gate import Outcome
 from tables import each_row
 
 

@@ -1,5 +1,5 @@
-from sale_sofia.config.settings import Settings
-from sale_sofia.resilience.policy import BreakerRules, ResilienceConfig, RetryRules
+from sale_sofia.crawl.resilience.policy import BreakerRules, ResilienceConfig, RetryRules
+from sale_sofia.settings.model import Settings
 
 
 def test_what_people_set_arrives_and_the_rest_is_fixed() -> None:

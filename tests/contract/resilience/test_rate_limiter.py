@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from contract.resilience.backends import Backend
-from sale_sofia.resilience.policy import LimiterRules
-from sale_sofia.resilience.rate_limiter import RateLimiter, Reservation
+from sale_sofia.crawl.resilience.limiter import RateLimiter, Reservation
+from sale_sofia.crawl.resilience.policy import LimiterRules
 
 IMOT = "imot.bg"
 ONE = LimiterRules(burst=1)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from contract.resilience.backends import BACKENDS
-from sale_sofia.resilience.policy import LimiterRules
+from sale_sofia.crawl.resilience.policy import LimiterRules
 
 IMOT = "imot.bg"
 ROUNDING = 1e-6

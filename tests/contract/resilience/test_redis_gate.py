@@ -11,16 +11,14 @@ from redis.exceptions import RedisError
 
 from chaos_proxy import ChaosProxy
 from contract.resilience.backends import Clock
-from sale_sofia.config.settings import Settings
-from sale_sofia.resilience.bulkhead import Place
-from sale_sofia.resilience.circuit import CircuitState
-from sale_sofia.resilience.gate import Admission, Refusal
-from sale_sofia.resilience.outcome import Outcome
-from sale_sofia.resilience.policy import BreakerRules, BulkheadRules, ResilienceConfig
-from sale_sofia.resilience.redis_client import connect
-from sale_sofia.resilience.redis_gate import RedisGate
-from sale_sofia.resilience.unsettled import Unsettled
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.crawl.resilience.breaker import CircuitState
+from sale_sofia.crawl.resilience.bulkhead import Place
+from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
+from sale_sofia.crawl.resilience.policy import BreakerRules, BulkheadRules, ResilienceConfig
+from sale_sofia.crawl.resilience.redis_gate import RedisGate, Unsettled
+from sale_sofia.crawl.resilience.scripts import connect
+from sale_sofia.operations.services.redis import RedisServer
+from sale_sofia.settings.model import Settings
 
 IMOT = "imot.bg"
 RETRY = ResilienceConfig.from_settings(Settings()).retry

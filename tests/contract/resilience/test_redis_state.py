@@ -9,14 +9,13 @@ from contextlib import asynccontextmanager
 import pytest
 from redis.asyncio import Redis
 
-from sale_sofia.config.resilience import STATE_TTL_SECONDS
-from sale_sofia.config.settings import Settings
-from sale_sofia.resilience.errors import ServiceRedis
-from sale_sofia.resilience.gate import Admission, Gate, Refusal
-from sale_sofia.resilience.outcome import Outcome
-from sale_sofia.resilience.policy import ResilienceConfig
-from sale_sofia.resilience.redis_client import connect
-from sale_sofia.resilience.redis_gate import RedisGate
+from sale_sofia.crawl.resilience.errors import ServiceRedis
+from sale_sofia.crawl.resilience.gate import Admission, Gate, Outcome, Refusal
+from sale_sofia.crawl.resilience.policy import ResilienceConfig
+from sale_sofia.crawl.resilience.redis_gate import RedisGate
+from sale_sofia.crawl.resilience.scripts import connect
+from sale_sofia.crawl.resilience.settings import STATE_TTL_SECONDS
+from sale_sofia.settings.model import Settings
 
 IMOT = "imot.bg"
 CONFIG = ResilienceConfig.from_settings(Settings())

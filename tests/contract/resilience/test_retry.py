@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from sale_sofia.resilience.actions import Action
-from sale_sofia.resilience.errors import (
+from sale_sofia.crawl.resilience.errors import (
+    Action,
     BodyTooLarge,
     CrawlError,
     DatabaseCorrupt,
@@ -23,8 +23,8 @@ from sale_sofia.resilience.errors import (
     RobotsDisallowed,
     ServiceProxy,
 )
-from sale_sofia.resilience.policy import RetryRules
-from sale_sofia.resilience.retry import GiveUp, RetryAt, RetryPolicy
+from sale_sofia.crawl.resilience.policy import RetryRules
+from sale_sofia.crawl.resilience.retry import GiveUp, RetryAt, RetryPolicy
 from tables import each_row
 
 

@@ -1,6 +1,6 @@
 from contract.resilience.backends import Backend
-from sale_sofia.resilience.policy import RetryBudgetRules
-from sale_sofia.resilience.retry_budget import RetryBudget, rules_at
+from sale_sofia.crawl.resilience.policy import RetryBudgetRules
+from sale_sofia.crawl.resilience.retry import RetryBudget, rules_at
 
 IMOT = "imot.bg"
 

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from contract.resilience.backends import Clock
-from sale_sofia.resilience.timeout_budget import TimeoutBudget
+from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
 from tables import each_row
 
 

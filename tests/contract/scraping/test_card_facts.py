@@ -7,13 +7,13 @@ import pytest
 from sqlalchemy import Connection
 
 from contract.data.helpers import database
-from sale_sofia.data.cards import Scope, SeenCard, see_cards
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import create_job
-from sale_sofia.data.sightings import Sighting
-from sale_sofia.data.sweeps import begin_sweep, scope_of
+from sale_sofia.crawl.frontier.searches import fill_from_cards
+from sale_sofia.history.cards import Scope, SeenCard, see_cards
+from sale_sofia.history.jobs import create_job
+from sale_sofia.history.sightings import Sighting
+from sale_sofia.history.sweeps import begin_sweep, scope_of
 from sale_sofia.listings.model import Listing
-from sale_sofia.scraping.card_facts import fill_from_cards
+from sale_sofia.storage.database import Database
 
 SITE = "alo.bg"
 

@@ -9,14 +9,14 @@ from sqlalchemy import func, select
 
 from contract.data.helpers import database
 from contract.scraping.test_searches import HOMES, JOB, NARROW, World
-from sale_sofia.config.settings import get_settings
-from sale_sofia.data.cards import SeenCard
-from sale_sofia.data.database import Database
-from sale_sofia.data.history_schema import shown_adverts
-from sale_sofia.data.searches import Ended
-from sale_sofia.scraping.coverage import Coverage
-from sale_sofia.scraping.searches import begin_searches
-from sale_sofia.scraping.urls import Target, target
+from sale_sofia.crawl.frontier.searches import begin_searches
+from sale_sofia.crawl.frontier.sweeping import Coverage
+from sale_sofia.crawl.urls import Target, target
+from sale_sofia.history.cards import SeenCard
+from sale_sofia.history.sweeps import Ended
+from sale_sofia.history.tables import shown_adverts
+from sale_sofia.settings.model import get_settings
+from sale_sofia.storage.database import Database
 
 PAGES = 40
 """More than any of these searches may have."""

@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import Connection
 
-from sale_sofia.data.database import Database
-from sale_sofia.scraping import frontier, leases
-from sale_sofia.scraping.frontier import Claim, Counts, PutOff
-from sale_sofia.scraping.urls import Target
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import Claim, Counts, PutOff
+from sale_sofia.crawl.urls import Target
+from sale_sofia.storage.database import Database
 
 SEARCH = Target("search", "https://x/obiavi", "search:x/obiavi")
 ADVERTS = [Target("listing", f"https://x/{number}", f"listing:{number}") for number in range(5)]
@@ -100,8 +100,8 @@ def test_a_late_owner_changes_nothing(database: Database) -> None:
     add(database, ADVERTS[:1])
     (lost,) = claim(database, 1, now=100.0)
     with database.write() as connection:
-        assert leases.reclaim_expired(connection, "job", now=129.0, most_deaths=5) == 0
-        assert leases.reclaim_expired(connection, "job", now=131.0, most_deaths=5) == 1
+        assert frontier.reclaim_expired(connection, "job", now=129.0, most_deaths=5) == 0
+        assert frontier.reclaim_expired(connection, "job", now=131.0, most_deaths=5) == 1
     (ours,) = claim(database, 1, now=131.0, owner="other")
     assert (ours.id, ours.fence) == (lost.id, lost.fence + 1)
     with database.write() as connection:
@@ -117,7 +117,7 @@ def test_a_late_owner_changes_nothing(database: Database) -> None:
 def test_whoever_holds_the_lock_gets_all_rows_back_at_once(database: Database) -> None:
     add(database, ADVERTS)
     claim(database, 3)
-    assert database.run_write(lambda connection: leases.release_all(connection, "job", most_deaths=5)) == 3
+    assert database.run_write(lambda connection: frontier.release_all(connection, "job", most_deaths=5)) == 3
     assert counts(database).pending == 5
 
 

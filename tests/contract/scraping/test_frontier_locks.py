@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import Connection
 
 from contract.data.helpers import database as opened
-from sale_sofia.data.database import Database, DatabaseBusy
-from sale_sofia.data.jobs import create_job
-from sale_sofia.scraping import frontier, leases
-from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.urls import Target
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.urls import Target
+from sale_sofia.history.jobs import create_job
+from sale_sofia.storage.database import Database, DatabaseBusy
 
 
 def targets(first: int, count: int, kind: str = "listing") -> list[Target]:
@@ -55,10 +55,10 @@ def test_what_is_ours_stays_ours_until_the_batch_is_written(database: Database) 
     with database.write() as connection:
         assert frontier.still_ours(connection, [mine]) == {mine.id}
         with pytest.raises(DatabaseBusy), database.write() as other:
-            leases.reclaim_expired(other, "job", now=999.0, most_deaths=5)
+            frontier.reclaim_expired(other, "job", now=999.0, most_deaths=5)
         frontier.finish(connection, [(mine, "done", None)])
     with database.write() as other:
-        assert leases.reclaim_expired(other, "job", now=999.0, most_deaths=5) == 0
+        assert frontier.reclaim_expired(other, "job", now=999.0, most_deaths=5) == 0
         assert frontier.still_ours(other, [mine]) == set()
 
 

@@ -6,13 +6,14 @@ from functools import partial
 import pytest
 from sqlalchemy import Connection
 
-from sale_sofia.config.parallel import DISPATCH_GRACE_SECONDS, MOST_DEATHS
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import JobState, get_job, set_job_state, unfinished_jobs
-from sale_sofia.scraping import frontier, generations, leases
-from sale_sofia.scraping.generations import Next, Step
-from sale_sofia.scraping.owner import this_owner
-from sale_sofia.scraping.urls import Target
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import this_owner
+from sale_sofia.crawl.runners import dispatching
+from sale_sofia.crawl.runners.dispatching import Next, Step
+from sale_sofia.crawl.settings import DISPATCH_GRACE_SECONDS, MOST_DEATHS
+from sale_sofia.crawl.urls import Target
+from sale_sofia.history.jobs import JobState, get_job, set_job_state, unfinished_jobs
+from sale_sofia.storage.database import Database
 
 ADVERTS = [Target("listing", f"https://x/{number}", f"listing:{number}") for number in range(3)]
 SENT = 100.0
@@ -25,15 +26,15 @@ def rows(database: Database) -> None:
 
 
 def begin(database: Database, now: float = SENT) -> Step:
-    return database.run_write(partial(generations.begin, job_id="job", now=now))
+    return database.run_write(partial(dispatching.begin, job_id="job", now=now))
 
 
 def after_lanes(database: Database, now: float = SENT) -> Step:
-    return database.run_write(partial(generations.after_lanes, job_id="job", now=now))
+    return database.run_write(partial(dispatching.after_lanes, job_id="job", now=now))
 
 
 def repair(database: Database, now: float) -> Step:
-    return database.run_write(partial(generations.repair, job_id="job", now=now))
+    return database.run_write(partial(dispatching.repair, job_id="job", now=now))
 
 
 def claim(connection: Connection, owner: str, now: float = SENT, count: int = 9) -> list[frontier.Claim]:
@@ -149,7 +150,7 @@ def test_a_suspected_page_is_only_for_empty_hands(database: Database) -> None:
     with database.write() as connection:
         for moment in (100.0, 200.0):
             claim(connection, "x", now=moment, count=2)
-            leases.reclaim_expired(connection, "job", now=moment + 50, most_deaths=9)
+            frontier.reclaim_expired(connection, "job", now=moment + 50, most_deaths=9)
         assert [one.url[-1] for one in claim(connection, "x", now=300.0, count=2)] == ["2"]
         assert claim(connection, "x", now=300.0, count=2) == []
         assert [one.url[-1] for one in claim(connection, "y", now=300.0, count=2)] == ["0"]
@@ -160,7 +161,7 @@ def test_what_is_handed_back_is_as_if_it_had_not_been_claimed(database: Database
     with database.write() as connection:
         claims = claim(connection, "x")
         frontier.finish(connection, [(claims[0], "done", None)])
-        leases.release(connection, "job", "x")
+        frontier.release(connection, "job", "x")
     counts = database.run_read(lambda connection: frontier.count_rows(connection, "job"))
     assert (counts.done, counts.pending) == (1, 2)
     again = database.run_write(lambda connection: claim(connection, "y"))
@@ -171,7 +172,7 @@ def test_a_renewed_lease_holds_and_a_lost_one_stays_lost(database: Database) -> 
     with database.write() as connection:
         first, *_ = claim(connection, "x")
         frontier.renew(connection, [first], until=500.0)
-        assert leases.reclaim_expired(connection, "job", now=400.0, most_deaths=9) == 2
-        assert leases.reclaim_expired(connection, "job", now=501.0, most_deaths=9) == 1
+        assert frontier.reclaim_expired(connection, "job", now=400.0, most_deaths=9) == 2
+        assert frontier.reclaim_expired(connection, "job", now=501.0, most_deaths=9) == 1
         frontier.renew(connection, [first], until=9e9)
         assert len(claim(connection, "y", now=502.0)) == 3

@@ -9,17 +9,17 @@ from sqlalchemy import Connection
 
 from contract.data.helpers import advert, at_once, database
 from drift_counting import JOB, SITE, advert_page, count_some
-from sale_sofia.data.cards import SeenCard
-from sale_sofia.data.database import Database
-from sale_sofia.data.drift import get_drift_run
-from sale_sofia.data.jobs import create_job
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.listings.raw import FieldSeen
-from sale_sofia.monitoring.drift_counts import Example, sections_of
-from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.observing import observe
-from sale_sofia.scraping.outcomes import Failed, Found, Read
-from sale_sofia.scraping.urls import Target
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.urls import Target
+from sale_sofia.crawl.visit.outcomes import Failed, Found, Read
+from sale_sofia.crawl.visit.writer import observe
+from sale_sofia.history.cards import SeenCard
+from sale_sofia.history.drift.counts import Example, sections_of
+from sale_sofia.history.drift.store import get_drift_run
+from sale_sofia.history.jobs import create_job
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.listings.model import FieldSeen
+from sale_sofia.storage.database import Database
 from sale_sofia.websites.base import CardReading
 
 SEARCH = Claim(1, "search", "https://www.imot.bg/obiavi/p-1", 1, 1)

@@ -7,16 +7,16 @@ import pytest
 from sqlalchemy import select
 
 from contract.data.helpers import database
-from sale_sofia.data.cards import SeenCard
-from sale_sofia.data.crawl_schema import frontier as rows
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import create_job
-from sale_sofia.data.searches import Ended, Search, searches_of
-from sale_sofia.scraping import frontier
-from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.outcomes import Failed, Found, Gone
-from sale_sofia.scraping.searches import SearchSteps, begin_searches
-from sale_sofia.scraping.urls import Target, target
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.frontier.searches import SearchSteps, begin_searches
+from sale_sofia.crawl.tables import frontier as rows
+from sale_sofia.crawl.urls import Target, target
+from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone
+from sale_sofia.history.cards import SeenCard
+from sale_sofia.history.jobs import create_job
+from sale_sofia.history.sweeps import Ended, Search, searches_of
+from sale_sofia.storage.database import Database
 from sale_sofia.websites.registry import get_scraper
 
 HOMES = "https://www.homes.bg/api/offers?typeId=ApartmentSell&startIndex=0&stopIndex=99"

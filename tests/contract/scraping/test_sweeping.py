@@ -8,21 +8,20 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from sale_sofia.data.cards import SeenCard, card_hash
-from sale_sofia.data.crawl_schema import frontier as rows
-from sale_sofia.data.database import Database
-from sale_sofia.data.history_schema import market_events
-from sale_sofia.data.incidents import IncidentKind, Trouble, open_incident, open_incidents
-from sale_sofia.data.jobs import JobState
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.sweeps import Sweep, list_sweeps
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.frontier.jobs import begin_job, end_job, known_job
+from sale_sofia.crawl.tables import frontier as rows
+from sale_sofia.crawl.urls import target
+from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, Outcome, Read
+from sale_sofia.crawl.visit.writer import Ledger, write_batch
+from sale_sofia.history.cards import SeenCard, card_hash
+from sale_sofia.history.jobs import JobState
+from sale_sofia.history.sweeps import Sweep, list_sweeps
+from sale_sofia.history.tables import listings, market_events
 from sale_sofia.listings.model import Listing
-from sale_sofia.scraping import frontier
-from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.jobs import begin_job, end_job, known_job
-from sale_sofia.scraping.outcomes import Failed, Found, Gone, Outcome, Read
-from sale_sofia.scraping.urls import target
-from sale_sofia.scraping.writer import Ledger, write_batch
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident, open_incidents
 from sale_sofia.websites.registry import get_scraper
 from site_copies import changed_site
 

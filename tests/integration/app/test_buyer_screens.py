@@ -12,22 +12,20 @@ from sqlalchemy import delete, insert, select, update
 from streamlit.testing.v1 import AppTest
 
 from app_runs import APP, PATIENCE, open_screen, put_adverts, store, table, words
-from sale_sofia.app.photos import DRAWING
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.evaluations import evaluation_of
-from sale_sofia.data.history_schema import market_events
-from sale_sofia.data.listing_schema import listings, price_points
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.notes import notes_of
-from sale_sofia.data.property_schema import listing_sources
-from sale_sofia.data.saved_searches import list_searches
-from sale_sofia.data.viewings import viewings_of
-from sale_sofia.insights.flat_rows import read_flats
-from sale_sofia.insights.searching import SearchQuery
-from sale_sofia.insights.searching_run import search
-from sale_sofia.insights.valuation import value_property
-from sale_sofia.properties import overrides
-from sale_sofia.properties.runs import PropertyMatching
+from sale_sofia.advice.search.query import SearchQuery
+from sale_sofia.advice.search.run import search
+from sale_sofia.advice.valuation.valuation import value_property
+from sale_sofia.app.own_hosts import DRAWING
+from sale_sofia.buyer.evaluations import evaluation_of, notes_of
+from sale_sofia.buyer.searches import list_searches
+from sale_sofia.buyer.viewings import viewings_of
+from sale_sofia.flats import overrides
+from sale_sofia.flats.rows import read_flats
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.flats.tables import listing_sources
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.tables import listings, market_events, price_points
+from sale_sofia.settings.model import Settings
 from valued_flats import some_adverts
 
 DAY = 86_400.0

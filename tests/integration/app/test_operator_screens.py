@@ -9,20 +9,20 @@ import yaml
 from sqlalchemy import delete, func, insert, select, update
 
 from app_runs import open_screen, put_adverts, spaced, store, table, words
+from sale_sofia.advice.elsewhere import cheaper_elsewhere
+from sale_sofia.advice.market.market import Cell, read_market
+from sale_sofia.advice.scoring.profile import load_profile
 from sale_sofia.app import formatting as shown
-from sale_sofia.config.settings import Settings, load_settings
-from sale_sofia.data.crawl_schema import frontier, jobs
-from sale_sofia.data.incidents import IncidentKind, Trouble, open_incident
-from sale_sofia.data.job_model import JobState
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.properties_views import review_queue
-from sale_sofia.data.property_schema import listing_sources, match_links
-from sale_sofia.insights.elsewhere import cheaper_elsewhere
-from sale_sofia.insights.flat_rows import read_flats
-from sale_sofia.insights.market import Cell, read_market
-from sale_sofia.insights.profiles import load_profile
-from sale_sofia.properties import overrides
-from sale_sofia.properties.runs import PropertyMatching
+from sale_sofia.crawl.tables import frontier, jobs
+from sale_sofia.flats import overrides
+from sale_sofia.flats.rows import read_flats
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.flats.tables import listing_sources, match_links
+from sale_sofia.flats.views import review_queue
+from sale_sofia.history.jobs import JobState
+from sale_sofia.history.tables import listings
+from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident
 
 SCREENS = ("market", "cross_site", "criteria", "alerts", "health")
 KNOWN = {

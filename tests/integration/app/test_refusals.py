@@ -12,14 +12,14 @@ from streamlit.testing.v1 import AppTest
 import sale_sofia
 from app_runs import APP, open_screen, put_adverts, store, table
 from integration.app.test_chosen_language import latin
-from sale_sofia.app.sentences import translated
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.incidents import IncidentKind, Trouble, open_incident
-from sale_sofia.insights.profiles import ProfileError, new_profile, profile_path
-from sale_sofia.insights.searching import SearchQuery, WrongSearch
-from sale_sofia.properties import overrides
-from sale_sofia.properties.overrides import WrongDecision
-from sale_sofia.properties.runs import PropertyMatching
+from sale_sofia.advice.scoring.profile import ProfileError, new_profile, profile_path
+from sale_sofia.advice.search.query import SearchQuery, WrongSearch
+from sale_sofia.app.formatting import translated
+from sale_sofia.flats import overrides
+from sale_sofia.flats.overrides import WrongDecision
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.settings.model import Settings
+from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident
 
 FLAT = {
     "deal": "sale",

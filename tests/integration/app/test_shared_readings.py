@@ -8,13 +8,13 @@ import streamlit as st
 from sqlalchemy import update
 
 from app_runs import put_adverts, store
+from sale_sofia.advice.market.market import Cell
+from sale_sofia.advice.scoring.profile import load_profile
 from sale_sofia.app import market, snapshot
-from sale_sofia.app.warming import warm
-from sale_sofia.config.screens import PROFILES_SCORED
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.visitors import visit
-from sale_sofia.insights.market import Cell
-from sale_sofia.insights.profiles import load_profile
+from sale_sofia.app.server import warm
+from sale_sofia.app.settings import PROFILES_SCORED
+from sale_sofia.buyer.visitors import visit
+from sale_sofia.history.tables import listings
 
 FLAT = {
     "deal": "sale", "property_type": "apartment", "rooms": 3, "price_eur": 200_000.0, "area_sqm": 100.0,

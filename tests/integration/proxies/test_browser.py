@@ -15,12 +15,8 @@ from browsers import chromium_or_skip
 from fleet_certificates import Certificates
 from fleet_world import fleet_world
 from proxy_fleet import OWN
-from sale_sofia.fetching.base import Request, Route
-from sale_sofia.proxies.browser import BrowserProgram, Visit
-from sale_sofia.proxies.browser_cookies import browser_cookies, curl_line
-from sale_sofia.proxies.loopback_server import LoopbackServer, read_head
-from sale_sofia.proxies.tunnel import Streams
-from sale_sofia.resilience.errors import (
+from sale_sofia.crawl.fetch.base import Request, Route
+from sale_sofia.crawl.resilience.errors import (
     BodyTooLarge,
     CrawlError,
     NetworkConnection,
@@ -29,7 +25,9 @@ from sale_sofia.resilience.errors import (
     ServiceBrowser,
     ServiceProxy,
 )
-from sale_sofia.simulator.challenge import CHALLENGE_PAGE, CHALLENGE_SCRIPT, SCRIPT_PATH
+from sale_sofia.proxies.browser import BrowserProgram, Visit, browser_cookies, curl_line
+from sale_sofia.proxies.tunnel import LoopbackServer, Streams, read_head
+from sale_sofia_simulator.faults import CHALLENGE_PAGE, CHALLENGE_SCRIPT, SCRIPT_PATH
 from unit.fetching.portal import portal
 from unit.proxies.challenging import ADVERT, CAPTCHA, FOR_EVER, Challenger, Escorted, asking, html
 

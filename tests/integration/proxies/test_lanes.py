@@ -11,14 +11,12 @@ import pytest
 from redis.asyncio import Redis
 
 from browsers import chromium_or_skip
-from sale_sofia.fetching.base import Response
-from sale_sofia.fetching.client import CurlFetcher
+from sale_sofia.crawl.fetch.base import Response
+from sale_sofia.crawl.fetch.client import CurlFetcher
+from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.proxies.browser import BrowserProgram
-from sale_sofia.proxies.browser_lane import BrowserLane
-from sale_sofia.proxies.lane_memory import Clearance, LaneMemory
-from sale_sofia.proxies.lane_notes import FileNotes, Notes, RedisNotes
-from sale_sofia.resilience.redis_client import connect
-from sale_sofia.simulator.challenge import SCRIPT_PATH
+from sale_sofia.proxies.lanes import BrowserLane, Clearance, FileNotes, LaneMemory, Notes, RedisNotes
+from sale_sofia_simulator.faults import SCRIPT_PATH
 from unit.fetching.portal import Portal, portal
 from unit.proxies.challenging import CAPTCHA, Challenger, Escorted, asking
 

@@ -13,10 +13,8 @@ from fleet_certificates import Certificates
 from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import OWN, PASSWORD
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
-from sale_sofia.proxies.model import Proxy
-from sale_sofia.proxies.rotator import Rotator, domain_of
-from sale_sofia.proxies.rotator_request import BadRequest, TunnelRequest, read_request
-from sale_sofia.proxies.rules import PoolRules
+from sale_sofia.proxies.model import PoolRules, Proxy
+from sale_sofia.proxies.rotator import BadRequest, Rotator, TunnelRequest, domain_of, read_request
 from sale_sofia.proxies.tunnel import Patience
 
 RULES = PoolRules(spacing_seconds=0.0, lease_seconds=30.0)

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from sale_sofia.alerts.deciding import View, decide
-from sale_sofia.alerts.judging import FITS_NOT, Judgement
-from sale_sofia.config.alert_file import BuyerRule
-from sale_sofia.data.alerts import Watched
-from sale_sofia.insights.flats import Advert, Flat
+from sale_sofia.alerts.deciding import FITS_NOT, Judgement, View, decide
+from sale_sofia.alerts.rules import BuyerRule
+from sale_sofia.alerts.store import Watched
+from sale_sofia.flats.flat import Advert, Flat
 from tables import each_row
 
 FITS = Judgement(fits=True)

@@ -9,10 +9,10 @@ import pytest
 
 from app_runs import store
 from sale_sofia.alerts.editing import RuleChanged, RuleFile
+from sale_sofia.alerts.rules import AlertsError, load_alerts
 from sale_sofia.alerts.running import Alerts
-from sale_sofia.config.alert_file import AlertsError, load_alerts
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.incidents import IncidentKind, Trouble, open_incident
+from sale_sofia.settings.model import Settings
+from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident
 
 HEAD = 'channels: {mail: "json://${MAIL_TOKEN}@127.0.0.1:9"}   # a secret of the environment\n'
 RULE: dict[str, Any] = {"name": "Мое", "profile": "default", "channels": ["mail"]}

@@ -11,14 +11,14 @@ import pytest
 from alert_servers import alert_servers
 from alert_world import AlertWorld
 from contract.data.helpers import ready_database
+from sale_sofia.alerts import tasks
 from sale_sofia.alerts.channels import channels_of
 from sale_sofia.alerts.delivery import Delivery
+from sale_sofia.alerts.rules import load_alerts
 from sale_sofia.alerts.running import Alerts, alert_after_crawl
 from sale_sofia.celery_app import configuration
-from sale_sofia.config.alert_file import load_alerts
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.incidents import IncidentKind, open_incidents
-from sale_sofia.scraping import alert_tasks
+from sale_sofia.settings.model import Settings
+from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
 
 NOW = 1_790_000_000.0
 RULES = "{{channels: {{gone: 'json://127.0.0.1:{port}/'}}, operator: [{{name: Ops, channels: [gone]}}]}}"
@@ -95,5 +95,5 @@ def test_workers_get_a_round_every_minute(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
     entry = configuration()["beat_schedule"]["tell"]
     assert entry["schedule"] == 60.0
-    assert f'name="{entry["task"]}"' in inspect.getsource(alert_tasks)
+    assert f'name="{entry["task"]}"' in inspect.getsource(tasks)
     assert entry["options"] == {"expires": 60.0}

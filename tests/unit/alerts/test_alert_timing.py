@@ -2,8 +2,7 @@
 
 from datetime import datetime
 
-from sale_sofia.alerts.timing import is_quiet, next_time, not_quiet
-from sale_sofia.config.alert_file import AlertsFile, QuietHours
+from sale_sofia.alerts.rules import AlertsFile, QuietHours, is_quiet, next_time, not_quiet
 from sale_sofia.listings.dates import SOFIA
 from tables import each_row
 

@@ -7,13 +7,12 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from sale_sofia.alerts.cleaning import safe_url
-from sale_sofia.alerts.wording import word_message
-from sale_sofia.config.alert_file import BUYER_KINDS
-from sale_sofia.data.alerts import Item
-from sale_sofia.data.incidents import IncidentKind
-from sale_sofia.insights.profile import BREAKERS
+from sale_sofia.advice.scoring.profile import BREAKERS
+from sale_sofia.alerts.rules import BUYER_KINDS
+from sale_sofia.alerts.store import Item
+from sale_sofia.alerts.wording import safe_url, word_message
 from sale_sofia.listings.model import PropertyType
+from sale_sofia.telemetry.incidents import IncidentKind
 from tables import each_row
 
 WORDS = yaml.safe_load((files("sale_sofia.alerts") / "words.yaml").read_text("utf-8"))

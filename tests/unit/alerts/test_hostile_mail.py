@@ -11,8 +11,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from fleet_certificates import make_certificates
-from sale_sofia.alerts.channels import Channel
-from sale_sofia.alerts.sending import NotSent, Sender
+from sale_sofia.alerts.channels import Channel, NotSent, Sender
 from sale_sofia.alerts.wording import Text
 from tables import each_row
 

@@ -5,8 +5,8 @@ from itertools import combinations
 
 import pytest
 
-from sale_sofia.app.map_names import Label, View, apart, names, pixel, view_of
-from sale_sofia.config.screens import MAP_HEIGHT, MAP_NARROW, MAP_ZOOMS
+from sale_sofia.app.maps import Label, View, apart, names, pixel, view_of
+from sale_sofia.app.settings import MAP_HEIGHT, MAP_NARROW, MAP_ZOOMS
 from sale_sofia.listings.places import neighbourhoods
 
 ZOOM = 10.6

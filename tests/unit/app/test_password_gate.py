@@ -11,9 +11,8 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import Message
 from starlette.websockets import WebSocket
 
-from sale_sofia.app.gate import COOKIE, KNOWN, PasswordGate
-from sale_sofia.app.tries import Sender, Tries, stranger
-from sale_sofia.config.dashboard_server import (
+from sale_sofia.app.server import COOKIE, KNOWN, PasswordGate, Sender, Tries, stranger
+from sale_sofia.operations.settings import (
     DASHBOARD_LOGIN_SECONDS,
     DASHBOARD_TRIES_KNOWN,
     DASHBOARD_TRY_MOST_SECONDS,

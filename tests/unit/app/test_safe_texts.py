@@ -1,7 +1,7 @@
 """Nothing from a portal is trusted: texts, addresses and exported cells."""
 
-from sale_sofia.app import safe
-from sale_sofia.config.screens import LONGEST_TITLE
+from sale_sofia.app import formatting
+from sale_sofia.app.settings import LONGEST_TITLE
 from tables import each_row
 
 RIGHT_TO_LEFT = "\N{RIGHT-TO-LEFT OVERRIDE}"
@@ -21,23 +21,24 @@ RIGHT_TO_LEFT = "\N{RIGHT-TO-LEFT OVERRIDE}"
     ],
 )
 def test_html_means_nothing(given: str, shown: str) -> None:
-    assert safe.html(given) == shown
+    assert formatting.html(given) == shown
 
 
 def test_a_hundred_kilobytes_are_cut() -> None:
-    cut = safe.plain("я" * 100_000)
+    cut = formatting.plain("я" * 100_000)
     assert (len(cut), cut[-2:]) == (LONGEST_TITLE, "я…")
-    assert len(safe.paragraphs("ред\n" * 50_000)) <= 20_000
+    assert len(formatting.paragraphs("ред\n" * 50_000)) <= 20_000
 
 
 def test_paragraphs_keep_their_lines_and_escape_the_rest() -> None:
     assert (
-        safe.html_paragraphs("едно\r\n<b>две</b>\n\n\n\nтри") == "едно<br>&lt;b&gt;две&lt;/b&gt;<br><br>три"
+        formatting.html_paragraphs("едно\r\n<b>две</b>\n\n\n\nтри")
+        == "едно<br>&lt;b&gt;две&lt;/b&gt;<br><br>три"
     )
 
 
 def test_markdown_means_nothing() -> None:
-    assert safe.markdown("**b** [x](http://y) :red[z] $a$ <i>") == (
+    assert formatting.markdown("**b** [x](http://y) :red[z] $a$ <i>") == (
         r"\*\*b\*\* \[x\]\(http\:\/\/y\) \:red\[z\] \$a\$ \<i\>"
     )
 
@@ -62,14 +63,14 @@ def test_markdown_means_nothing() -> None:
     ],
 )
 def test_only_plain_web_addresses_are_links(url: str | None, allowed: bool) -> None:  # noqa: FBT001
-    assert safe.address(url) == (url.strip() if allowed and url else None)
+    assert formatting.address(url) == (url.strip() if allowed and url else None)
 
 
 @each_row("sign", ["=", "+", "-", "@", "|", "%", "＝"])
 def test_no_cell_is_a_formula(sign: str) -> None:
-    assert safe.cell(f"{sign}cmd|'/c calc'!A1") == f"'{sign}cmd|'/c calc'!A1"
-    assert safe.cell(f"\t {sign}1") == f"'{sign}1"
+    assert formatting.cell(f"{sign}cmd|'/c calc'!A1") == f"'{sign}cmd|'/c calc'!A1"
+    assert formatting.cell(f"\t {sign}1") == f"'{sign}1"
 
 
 def test_numbers_and_plain_texts_stay_as_they_are() -> None:
-    assert [safe.cell(value) for value in (-5.0, 3, None, "дом - 3")] == [-5.0, 3, None, "дом - 3"]
+    assert [formatting.cell(value) for value in (-5.0, 3, None, "дом - 3")] == [-5.0, 3, None, "дом - 3"]

@@ -6,9 +6,9 @@ from pathlib import Path
 from string import Formatter
 
 import sale_sofia
+from sale_sofia.advice.scoring.profile import BREAKERS
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.words import LANGUAGES, dictionary, named, say
-from sale_sofia.insights.profile import BREAKERS
 from sale_sofia.listings.dates import SOFIA
 from tables import each_row
 

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from sale_sofia.cli import app
-from sale_sofia.commands.contents import CONTENTS
+from sale_sofia.cli.main import CONTENTS, app
 from tables import each_row
 
 NAMES = [name for part in CONTENTS.values() for name in part]
 IMPORTED = """
 import sys
-from sale_sofia.cli import main
+from sale_sofia.cli.main import main
 try:
     main()
 finally:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sale_sofia.cli import app
+from sale_sofia.cli.main import app
 
 
 @pytest.fixture(autouse=True)

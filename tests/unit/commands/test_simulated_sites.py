@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from sale_sofia.commands.simulated_sites import check_folder, write_simulated_sites
-from sale_sofia.config.site_config import CONFIG_FOLDER, load_yaml
+from sale_sofia.cli.simulate import check_folder, write_simulated_sites
+from sale_sofia.websites.site_file import CONFIG_FOLDER, load_yaml
 
 HERE = "http://127.0.0.1:8701/obiavi/prodazhbi/grad-sofiya"
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from sale_sofia.commands.console import PlainConsole
-from sale_sofia.commands.tables import plain_table
+from sale_sofia.cli.console import PlainConsole, plain_table
 
 LONG = (
     "as many words as the last column likes to have, and then some more of them, until the line is full " * 2

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.config.settings import SettingsError, load_settings
-from sale_sofia.config.settings_environment import environment_of
-from sale_sofia.config.settings_urls import with_password
+from sale_sofia.settings.model import SettingsError, environment_of, load_settings
+from sale_sofia.settings.types import with_password
 
 PASSWORD = "a/b@c:d e%"  # noqa: S105 - every sign that a URL must hide
 ENCODED = "a%2Fb%40c%3Ad%20e%25"

@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from own_patterns import own_patterns
-from sale_sofia.config.pattern_costs import ALLOWED, slowness
-from sale_sofia.config.site_config import SiteConfig, available_sites, load_site_config, sentences
+from sale_sofia.websites.patterns import ALLOWED, slowness
+from sale_sofia.websites.site_file import SiteConfig, available_sites, load_site_config, sentences
 from tables import each_row
 
 SLOW = (

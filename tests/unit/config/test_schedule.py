@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from sale_sofia.config.schedule import CrawlSchedule, ScheduledCrawl, load_schedule
-from sale_sofia.config.site_config import SiteConfigError, available_sites
+from sale_sofia.crawl.runners.schedule_file import CrawlSchedule, ScheduledCrawl, load_schedule
+from sale_sofia.websites.site_file import SiteConfigError, available_sites
 from tables import each_row
 
 SOFIA = ZoneInfo("Europe/Sofia")

@@ -8,8 +8,8 @@ import pytest
 from annotated_types import Ge, Le
 from pydantic import ValidationError
 
-from sale_sofia.config.settings import MIN_PYTHON, Settings, SettingsError, get_settings, load_settings
-from sale_sofia.config.settings_networks import NETWORKS_ALLOWED
+from sale_sofia.settings.model import MIN_PYTHON, Settings, SettingsError, get_settings, load_settings
+from sale_sofia.settings.types import NETWORKS_ALLOWED
 
 SPECIFIED = {
     "PARALLEL_SCRAPING": False,

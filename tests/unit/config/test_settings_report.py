@@ -8,14 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from sale_sofia.config.settings import Settings, SettingsError, load_settings
-from sale_sofia.config.settings_report import (
-    SettingRow,
-    effective_settings,
-    settings_as_json,
-    settings_table,
-)
-from sale_sofia.config.settings_urls import masked_url
+from sale_sofia.settings.model import Settings, SettingsError, load_settings
+from sale_sofia.settings.report import SettingRow, effective_settings, settings_as_json, settings_table
+from sale_sofia.settings.types import masked_url
 
 CHUNK_ROW = SettingRow(
     name="SCRAPING_CHUNK_SIZE",

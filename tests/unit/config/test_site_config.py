@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.config.site_config import (
+from sale_sofia.websites.site_file import (
     CONFIG_FOLDER,
     SiteConfigError,
     available_sites,

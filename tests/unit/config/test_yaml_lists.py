@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from sale_sofia.config.yaml_lists import CannotEdit, add_item, change_item, drop_item
+from sale_sofia.alerts.editing import CannotEdit, add_item, change_item, drop_item
 from tables import each_row
 
 TEXT = """\

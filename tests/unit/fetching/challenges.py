@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from sale_sofia.fetching.base import Response
+from sale_sofia.crawl.fetch.base import Response
 
 ASKED = "https://www.imot.bg/obiava-1c1"
 ADVERT = "<p>Двустаен, Лозенец, 75 кв.м</p>" * 300

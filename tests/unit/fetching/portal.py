@@ -14,8 +14,8 @@ from shutil import which
 import pytest
 from aiohttp import web
 
-from sale_sofia.fetching.base import Request, Response
-from sale_sofia.fetching.client import CurlFetcher
+from sale_sofia.crawl.fetch.base import Request, Response
+from sale_sofia.crawl.fetch.client import CurlFetcher
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 

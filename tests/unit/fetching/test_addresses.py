@@ -5,12 +5,10 @@ import pytest
 from aiohttp import web
 from curl_cffi import AsyncCurl, CurlOpt
 
-from sale_sofia.fetching.addresses import AddressGuard, Target, is_private
-from sale_sofia.fetching.cookies import CookieJar
-from sale_sofia.fetching.curl_handles import Handle, Patience, Setup
-from sale_sofia.fetching.curl_pool import CurlPool
-from sale_sofia.resilience.errors import ForeignAddress, NetworkDns, PrivateAddress
-from sale_sofia.resilience.turn import Turn
+from sale_sofia.crawl.fetch.addresses import AddressGuard, Target, is_private
+from sale_sofia.crawl.fetch.curl import CookieJar, CurlPool, Handle, Patience, Setup
+from sale_sofia.crawl.resilience.errors import ForeignAddress, NetworkDns, PrivateAddress
+from sale_sofia.crawl.resilience.gate import Turn
 from tables import each_row
 from unit.fetching.portal import page, portal
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.fetching.archive import ArchiveDamaged, PageArchive, Pruned
+from sale_sofia.crawl.fetch.archive import ArchiveDamaged, PageArchive, Pruned
 
 BODY = "<html>Двустаен, Лозенец</html>".encode("cp1251") * 100
 DIGEST = hashlib.sha256(BODY).hexdigest()
@@ -170,7 +170,7 @@ def test_a_put_looks_at_no_other_file(archive: PageArchive, monkeypatch: pytest.
 WRITER = """
 import sys
 from pathlib import Path
-from sale_sofia.fetching.archive import PageArchive
+from sale_sofia.crawl.fetch.archive import PageArchive
 archive = PageArchive(Path(sys.argv[1]), 1_000_000)
 for number in range(100):
     print(archive.put(f"page {number}".encode() * 500))

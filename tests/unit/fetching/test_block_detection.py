@@ -4,11 +4,10 @@ from typing import get_args
 
 import pytest
 
-from sale_sofia.config.fetching import LOOKED_AT_BYTES, TINY_BYTES
-from sale_sofia.fetching.base import BlockKind, Response, Verdict
-from sale_sofia.fetching.block_marks import DECISIVE_BODY
-from sale_sofia.fetching.blocks import asks_for_browser
-from sale_sofia.fetching.classify import classify, disguised_block
+from sale_sofia.crawl.fetch.base import BlockKind, Response, Verdict
+from sale_sofia.crawl.fetch.blocks import DECISIVE_BODY, asks_for_browser
+from sale_sofia.crawl.fetch.classify import classify, disguised_block
+from sale_sofia.crawl.fetch.settings import LOOKED_AT_BYTES, TINY_BYTES
 from tables import each_row
 from unit.fetching.challenges import ADVERT, ASKED, CHALLENGES, RECAPTCHA, Case, answer, html
 from unit.fetching.good_pages import GOOD

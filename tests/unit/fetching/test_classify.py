@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sale_sofia.fetching.base import Response, Verdict
-from sale_sofia.fetching.classify import classify
+from sale_sofia.crawl.fetch.base import Response, Verdict
+from sale_sofia.crawl.fetch.classify import classify
 from tables import each_row
 from unit.fetching.challenges import ASKED, Case, answer, html
 

@@ -7,8 +7,8 @@ import pytest
 import zstandard
 from aiohttp import web
 
-from sale_sofia.fetching.base import Response
-from sale_sofia.resilience.errors import ForeignAddress, NetworkConnection, PrivateAddress, RedirectLoop
+from sale_sofia.crawl.fetch.base import Response
+from sale_sofia.crawl.resilience.errors import ForeignAddress, NetworkConnection, PrivateAddress, RedirectLoop
 from tables import each_row
 from unit.fetching.portal import fetch_once, fetcher, page, portal, raw_portal, redirects, request
 

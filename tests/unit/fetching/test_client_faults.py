@@ -7,9 +7,8 @@ import pytest
 from aiohttp import web
 from curl_cffi import CurlError
 
-from sale_sofia.fetching.body import Body
-from sale_sofia.fetching.curl_errors import crawl_error
-from sale_sofia.resilience.errors import (
+from sale_sofia.crawl.fetch.curl import Body, crawl_error
+from sale_sofia.crawl.resilience.errors import (
     BodyTooLarge,
     CrawlError,
     NetworkBroken,

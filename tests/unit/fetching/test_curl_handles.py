@@ -5,14 +5,12 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from sale_sofia.config.fetching import MOST_IDLE_HANDLES
-from sale_sofia.fetching.base import Response
-from sale_sofia.fetching.client import CurlFetcher
-from sale_sofia.fetching.cookies import CookieJar
-from sale_sofia.fetching.curl_handles import Patience, Setup
-from sale_sofia.fetching.curl_pool import CurlPool
-from sale_sofia.resilience.errors import NetworkReset
-from sale_sofia.resilience.turn import Turn
+from sale_sofia.crawl.fetch.base import Response
+from sale_sofia.crawl.fetch.client import CurlFetcher
+from sale_sofia.crawl.fetch.curl import CookieJar, CurlPool, Patience, Setup
+from sale_sofia.crawl.fetch.settings import MOST_IDLE_HANDLES
+from sale_sofia.crawl.resilience.errors import NetworkReset
+from sale_sofia.crawl.resilience.gate import Turn
 from unit.fetching.portal import Portal, fetch_once, fetcher, portal
 
 PATIENCE = Patience(5, 5)

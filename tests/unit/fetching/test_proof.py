@@ -6,23 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.config.site_config import (
-    CONFIG_FOLDER,
-    SiteConfigError,
-    available_sites,
-    load_site_config,
-)
-from sale_sofia.fetching.base import Response
-from sale_sofia.fetching.block_marks import DECISIVE_BODY, SUPPORTING_BODY, TINY_BODY
-from sale_sofia.fetching.blocks import is_proven
-from sale_sofia.fetching.classify import classify, disguised_block
+from sale_sofia.crawl.fetch.base import Response
+from sale_sofia.crawl.fetch.blocks import DECISIVE_BODY, SUPPORTING_BODY, TINY_BODY, is_proven
+from sale_sofia.crawl.fetch.classify import classify, disguised_block
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page
-from sale_sofia.simulator.render import RenderedPage, render_world
-from sale_sofia.simulator.simulator_config import FAMILY
-from sale_sofia.simulator.twin_portals import TWIN_PORTALS, render_twin
-from sale_sofia.simulator.world import make_world
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import CONFIG_FOLDER, SiteConfigError, available_sites, load_site_config
+from sale_sofia_simulator.render import RenderedPage, render_world
+from sale_sofia_simulator.simulation import FAMILY
+from sale_sofia_simulator.twin_portals import TWIN_PORTALS, render_twin
+from sale_sofia_simulator.world import make_world
 from shared import PAGE_SETS, needs_real_pages, real_pages
 from tables import each_row
 from unit.fetching.challenges import ASKED, CHALLENGES, Case, answer

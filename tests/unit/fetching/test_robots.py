@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 from aiohttp import web
 
-from sale_sofia.fetching.base import Request
-from sale_sofia.fetching.client import CurlFetcher
-from sale_sofia.fetching.robots import READ_BYTES, RobotsGate, without_others
+from sale_sofia.crawl.fetch.base import Request
+from sale_sofia.crawl.fetch.client import CurlFetcher
+from sale_sofia.crawl.fetch.robots import READ_BYTES, RobotsGate, without_others
 from tables import each_row
 from unit.fetching.portal import Handler, Portal, fetcher, free_port, page, portal, redirects
 

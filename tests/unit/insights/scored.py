@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from sale_sofia.insights.flats import Advert, Flat, Trap
-from sale_sofia.insights.judging import Finding, Part
-from sale_sofia.insights.profile import Profile
-from sale_sofia.insights.remembering import Seen, look
-from sale_sofia.insights.scoring import Score, Scorer
-from sale_sofia.insights.yardsticks import Prices, Rents, Yardstick
+from sale_sofia.advice.scoring.judging import Finding, Part
+from sale_sofia.advice.scoring.profile import Profile
+from sale_sofia.advice.scoring.remembering import Seen, look
+from sale_sofia.advice.scoring.scoring import Score, Scorer
+from sale_sofia.advice.scoring.yardsticks import Prices, Rents, Yardstick
+from sale_sofia.flats.flat import Advert, Flat, Trap
 
 SEEN_AT = 1_790_000_000.0
 """In 2026."""

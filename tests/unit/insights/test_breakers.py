@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from sale_sofia.insights.judging import State
-from sale_sofia.insights.profile import BREAKERS
+from sale_sofia.advice.scoring.judging import State
+from sale_sofia.advice.scoring.profile import BREAKERS
 from tables import each_row
 from unit.insights.scored import EVERY_CONDITION, empty_flat, finding, flat, profile, score, trap
 

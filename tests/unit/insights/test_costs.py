@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sale_sofia.insights.costs import Band, all_costs, notary, vat_due
+from sale_sofia.advice.costs import Band, all_costs, notary, vat_due
 from tables import each_row
 from unit.insights.scored import flat, profile, trap
 

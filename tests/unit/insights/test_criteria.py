@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from sale_sofia.config.scoring import PART_SHARES, WEIGHTS
-from sale_sofia.insights.yardsticks import Prices, Rents, Yardstick
+from sale_sofia.advice.scoring.settings import PART_SHARES, WEIGHTS
+from sale_sofia.advice.scoring.yardsticks import Prices, Rents, Yardstick
 from tables import each_row
 from unit.insights.scored import BY, WISHES, flat, part, profile, score, trap
 

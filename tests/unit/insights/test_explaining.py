@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-import sale_sofia.insights
-from sale_sofia.config.scoring import PART_SHARES
-from sale_sofia.insights.explaining import Language, explain, explain_flat, name_of, sentence
-from sale_sofia.insights.judging import Finding, Part
-from sale_sofia.insights.profile import BREAKERS
-from sale_sofia.insights.yardsticks import Prices, Yardstick
+import sale_sofia.advice.scoring
+from sale_sofia.advice.scoring.explaining import Language, explain, explain_flat, name_of, sentence
+from sale_sofia.advice.scoring.judging import Finding, Part
+from sale_sofia.advice.scoring.profile import BREAKERS
+from sale_sofia.advice.scoring.settings import PART_SHARES
+from sale_sofia.advice.scoring.yardsticks import Prices, Yardstick
 from unit.insights import test_breakers, test_criteria
 from unit.insights.scored import BY, EVERY_CONDITION, WISHES, empty_flat, flat, profile, score, trap
 
-WORDS = yaml.safe_load((Path(sale_sofia.insights.__file__).parent / "words.yaml").read_text("utf-8"))
+WORDS = yaml.safe_load((Path(sale_sofia.advice.scoring.__file__).parent / "words.yaml").read_text("utf-8"))
 
 
 def told() -> dict[str, Part | Finding]:

@@ -11,16 +11,14 @@ import pytest
 
 from contract.data.helpers import ready_database
 from property_worlds import advert, empty, ids_of, save
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.database import Database
-from sale_sofia.data.market import MISSED, set_back, set_gone
-from sale_sofia.insights.flats import Flat
-from sale_sofia.insights.market import Cell, Deal, Market, read_market
-from sale_sofia.insights.market_figures import Figures
-from sale_sofia.insights.market_flats import room_type
-from sale_sofia.insights.market_weeks import Span, spans_until
+from sale_sofia.advice.market.flats import room_type
+from sale_sofia.advice.market.market import Cell, Deal, Figures, Market, Span, read_market, spans_until
+from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.history.market_events import MISSED, set_back, set_gone
 from sale_sofia.listings.dates import SOFIA
-from sale_sofia.properties.runs import PropertyMatching
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
 from tables import each_row
 
 DAY = 86_400.0

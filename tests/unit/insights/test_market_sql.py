@@ -11,18 +11,16 @@ from sqlalchemy import Connection, select
 
 import market_sql as sql
 from contract.data.helpers import ready_database
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.market import MISSED, set_back, set_gone
-from sale_sofia.insights.market import Cell, Market, read_market
-from sale_sofia.insights.market_figures import Week
+from sale_sofia.advice.market.market import Cell, Market, Week, read_market
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.market_events import MISSED, set_back, set_gone
+from sale_sofia.history.tables import listings
 from sale_sofia.listings.model import Listing
-from sale_sofia.properties.runs import PropertyMatching
-from sale_sofia.simulator.days import advance
-from sale_sofia.simulator.model import World
-from sale_sofia.simulator.truth import bazar_truth
-from sale_sofia.simulator.world import make_world
+from sale_sofia.settings.model import Settings
+from sale_sofia_simulator.model import World
+from sale_sofia_simulator.truth import bazar_truth
+from sale_sofia_simulator.world import advance, make_world
 from simulated_days import Days, moment_of
 
 DAYS, PROPERTIES, SEED, WEEKS = 25, 90, 5, 3

@@ -1,8 +1,7 @@
 """How many flats pass, and how many only one condition keeps out."""
 
-from sale_sofia.insights.judging import State, fails, not_known, passes
-from sale_sofia.insights.passing import Passing, count_passing
-from sale_sofia.insights.scoring import Score
+from sale_sofia.advice.scoring.judging import State, fails, not_known, passes
+from sale_sofia.advice.scoring.scoring import Passing, Score, count_passing
 
 
 def score(*findings: State) -> Score:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sale_sofia.insights.profiles import (
+from sale_sofia.advice.scoring.profile import (
     ProfileError,
     edit_profile,
     load_profile,

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sale_sofia.config.scoring import WEIGHTS
-from sale_sofia.insights.judging import State
-from sale_sofia.insights.previewing import preview
-from sale_sofia.insights.scoring import Score, ranking
-from sale_sofia.insights.yardsticks import Yardstick
+from sale_sofia.advice.scoring.judging import State
+from sale_sofia.advice.scoring.scoring import Score, preview, ranking
+from sale_sofia.advice.scoring.settings import WEIGHTS
+from sale_sofia.advice.scoring.yardsticks import Yardstick
 from sale_sofia.listings.model import ActStatus, Condition, Construction, Orientation, Parking
 from unit.insights.scored import EVERY_CONDITION, WISHES, empty_flat, flat, profile, score, trap
 

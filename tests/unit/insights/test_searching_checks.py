@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from sale_sofia.config.scoring import ACTS
-from sale_sofia.insights.flats import Advert, Flat, Trap
-from sale_sofia.insights.judging import State
-from sale_sofia.insights.searching import SearchQuery
-from sale_sofia.insights.searching_around import Around, Scored
-from sale_sofia.insights.searching_checks import checks_of
-from sale_sofia.insights.searching_run import judge, matches
+from sale_sofia.advice.scoring.judging import State
+from sale_sofia.advice.scoring.settings import ACTS
+from sale_sofia.advice.search.conditions import Around, Scored, checks_of
+from sale_sofia.advice.search.query import SearchQuery
+from sale_sofia.advice.search.run import judge, matches
+from sale_sofia.flats.flat import Advert, Flat, Trap
 from tables import each_row
 
 DAY = 86_400.0

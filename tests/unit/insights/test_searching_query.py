@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import AwareDatetime, ValidationError
 
-from sale_sofia.config.site_config import available_sites
-from sale_sofia.data.evaluation_fields import STATUSES
-from sale_sofia.insights.searching import FLATS, SearchQuery, WrongSearch, is_list
+from sale_sofia.advice.search.query import FLATS, SearchQuery, WrongSearch, is_list
+from sale_sofia.buyer.evaluations import STATUSES
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.places import districts, neighbourhoods
+from sale_sofia.websites.site_file import available_sites
 from tables import each_row
 
 NAMES = {

@@ -12,18 +12,23 @@ from sqlalchemy import select, update
 
 from contract.data.helpers import ready_database
 from property_worlds import ids_of
-from sale_sofia.config.settings import Settings
-from sale_sofia.config.valuation import COMPARABLES_SHOWN, MODEL_FILE, MODEL_FORMAT
-from sale_sofia.data.database import Database
-from sale_sofia.data.insight_schema import valuation_models
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.data.properties import UnknownProperty
-from sale_sofia.insights.comparables import compare
-from sale_sofia.insights.flats import Trap
-from sale_sofia.insights.valuation import Verdict, current_model, judge, value_flat, value_property
-from sale_sofia.insights.valuation_model import Band
-from sale_sofia.insights.valuation_store import Current, stored_model, write_file
-from sale_sofia.properties.runs import PropertyMatching
+from sale_sofia.advice.tables import valuation_models
+from sale_sofia.advice.valuation.model import Band, Current, stored_model, write_file
+from sale_sofia.advice.valuation.settings import COMPARABLES_SHOWN, MODEL_FILE, MODEL_FORMAT
+from sale_sofia.advice.valuation.valuation import (
+    Verdict,
+    compare,
+    current_model,
+    judge,
+    value_flat,
+    value_property,
+)
+from sale_sofia.flats.flat import Trap
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.flats.store import UnknownProperty
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
 from tables import each_row
 from valued_flats import some_adverts, some_flats
 

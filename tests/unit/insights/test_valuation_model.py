@@ -7,13 +7,20 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor
 
-from sale_sofia.config.valuation import FOLDS
-from sale_sofia.insights.flats import Flat, Trap
-from sale_sofia.insights.valuation_error import Judged, fit_and_judge, judge_apart, neighbourhood_of
-from sale_sofia.insights.valuation_features import Point, kilometres, matrix, place_of
-from sale_sofia.insights.valuation_flats import asked_eur_sqm, is_comparable, known_flats, why_not_valued
-from sale_sofia.insights.valuation_forest import Forest
-from sale_sofia.insights.valuation_model import folds_of, weighted_quantiles
+from sale_sofia.advice.valuation.error import Judged, fit_and_judge, judge_apart, neighbourhood_of
+from sale_sofia.advice.valuation.flats import (
+    Point,
+    asked_eur_sqm,
+    is_comparable,
+    kilometres,
+    known_flats,
+    matrix,
+    place_of,
+    why_not_valued,
+)
+from sale_sofia.advice.valuation.model import Forest, folds_of, weighted_quantiles
+from sale_sofia.advice.valuation.settings import FOLDS
+from sale_sofia.flats.flat import Flat, Trap
 from tables import each_row
 from valued_flats import PLACES, some_flats
 

@@ -4,8 +4,7 @@ import statistics
 
 import pytest
 
-from sale_sofia.config.settings import Settings
-from sale_sofia.insights.yardsticks import (
+from sale_sofia.advice.scoring.yardsticks import (
     Comparable,
     Prices,
     Rents,
@@ -14,6 +13,7 @@ from sale_sofia.insights.yardsticks import (
     cell_of,
     comparable,
 )
+from sale_sofia.settings.model import Settings
 from tables import each_row
 from unit.insights.scored import flat, trap
 

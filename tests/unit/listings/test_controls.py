@@ -2,10 +2,10 @@
 
 import pytest
 
-from sale_sofia.config.terminal import OBEYED
+from sale_sofia.listings.model import RawField
 from sale_sofia.listings.normalise import read_facts
-from sale_sofia.listings.raw import RawField
 from sale_sofia.listings.text import without_controls
+from sale_sofia.settings.terminal import OBEYED
 from tables import each_row
 
 

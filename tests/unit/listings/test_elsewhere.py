@@ -2,9 +2,8 @@
 
 import time
 
-from sale_sofia.listings.elsewhere import told_elsewhere
-from sale_sofia.listings.normalise import normalise
-from sale_sofia.listings.raw import RawField, RawListing
+from sale_sofia.listings.model import RawField, RawListing
+from sale_sofia.listings.normalise import normalise, told_elsewhere
 from tables import each_row
 
 MOST_SECONDS = 2.0

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sale_sofia.listings.measures import Floor, parse_area, parse_count, parse_farmland, parse_floor
+from sale_sofia.listings.numbers import Floor, parse_area, parse_count, parse_farmland, parse_floor
 from tables import each_row
 
 

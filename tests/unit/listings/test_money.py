@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sale_sofia.listings.money import BGN_PER_EUR, Money, parse_money, parse_number, says_no_price
+from sale_sofia.listings.numbers import BGN_PER_EUR, Money, parse_money, parse_number, says_no_price
 from tables import each_row
 
 

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
+from sale_sofia.listings.model import RawField, RawListing
 from sale_sofia.listings.normalise import normalise
-from sale_sofia.listings.page_errors import LayoutChanged
-from sale_sofia.listings.raw import RawField, RawListing
+from sale_sofia.listings.page import LayoutChanged
 from tables import each_row
 
 

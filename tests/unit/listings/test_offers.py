@@ -1,8 +1,8 @@
 """Rents, plots, offices and shops by words, by numbers and by pieces of addresses; heating, phones."""
 
+from sale_sofia.listings.model import RawField, RawListing
 from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.parsers import PARSERS
-from sale_sofia.listings.raw import RawField, RawListing
 from tables import each_row
 
 

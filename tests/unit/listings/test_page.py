@@ -4,16 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sale_sofia.listings.page import Page, decode
-from sale_sofia.listings.page_errors import (
+from sale_sofia.listings.page import (
     EmptyPage,
     HostilePage,
+    Page,
     PageError,
+    PageLimits,
     PageTooLarge,
     TruncatedPage,
     UndecodablePage,
+    decode,
 )
-from sale_sofia.listings.weighing import PageLimits
 from tables import each_row
 
 LIMITS = PageLimits(max_bytes=10_000, max_tags=500, max_options=50)

@@ -2,8 +2,7 @@ from typing import Any
 
 import pytest
 
-from sale_sofia.listings.offers import Facts
-from sale_sofia.listings.parsers import PARSERS
+from sale_sofia.listings.parsers import PARSERS, Facts
 from tables import each_row
 
 

@@ -1,5 +1,5 @@
-from sale_sofia.config.reading import PHONES_MOST_PARTS
-from sale_sofia.listings.phones import parse_phone, parse_phones
+from sale_sofia.listings.parsers import parse_phone, parse_phones
+from sale_sofia.listings.settings import PHONES_MOST_PARTS
 from tables import each_row
 
 

@@ -8,16 +8,21 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sale_sofia.listings.place_names import Name, place_data, place_key, spellings, split_name
 from sale_sofia.listings.places import (
+    Name,
     Neighbourhood,
     Place,
     districts,
     find_neighbourhood,
     neighbourhoods,
     parse_place,
+    place_data,
+    place_key,
+    province,
+    spellings,
+    split_name,
+    town,
 )
-from sale_sofia.listings.towns import province, town
 from tables import each_row
 
 FACTS = Path(__file__).parents[3].parent / "shared" / "facts" / "sofia_neighbourhoods.json"
@@ -132,7 +137,7 @@ def test_the_data_agrees_with_the_collected_facts() -> None:
 
 def test_nothing_is_read_on_import() -> None:
     code = (
-        "import sale_sofia.listings.places; from sale_sofia.listings.place_names import place_data;"
+        "import sale_sofia.listings.places; from sale_sofia.listings.places import place_data;"
         "print(place_data.cache_info().currsize)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

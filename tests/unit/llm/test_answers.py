@@ -2,12 +2,9 @@
 
 from typing import Any
 
-from sale_sofia.llm.answers import judge, judge_text
-from sale_sofia.llm.asking import AnswerKey, merged
-from sale_sofia.llm.attributes import ATTRIBUTE_FIELDS, Attribute
-from sale_sofia.llm.comparing import COLUMNS, find_disagreements
-from sale_sofia.llm.questions import open_fields
-from sale_sofia.llm.values import check_value, json_schema
+from sale_sofia.descriptions.asking import AnswerKey, judge, judge_text, merged, open_fields
+from sale_sofia.descriptions.enrichment import COLUMNS, find_disagreements
+from sale_sofia.descriptions.fields import ATTRIBUTE_FIELDS, Attribute, check_value, json_schema
 from tables import each_row
 
 TEXT = "Слънчево  жилище на пети етаж, тухла. Ремонтът е правен скоро."

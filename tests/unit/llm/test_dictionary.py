@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sale_sofia.llm.attributes import FIELDS
-from sale_sofia.llm.dictionary import read_description
+from sale_sofia.descriptions.dictionary import read_description
+from sale_sofia.descriptions.fields import FIELDS
 from tables import each_row
 
 NOISE = """

@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import select
 
 from property_worlds import advert, dispose_all, new_matching
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.database import Database
-from sale_sofia.data.description_schema import description_reads
-from sale_sofia.data.listings import Sighting, save_listings
-from sale_sofia.llm.after_crawl import read_new
-from sale_sofia.scraping.matching import match_crawled
+from sale_sofia.crawl.runners.conclusion import match_crawled
+from sale_sofia.descriptions.enrichment import read_new
+from sale_sofia.descriptions.tables import description_reads
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
 
 
 @pytest.fixture

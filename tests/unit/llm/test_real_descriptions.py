@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sale_sofia.llm.dictionary import read_description
+from sale_sofia.descriptions.dictionary import read_description
 from shared import SHARED
 
 DEV = SHARED / "descriptions" / "dev.jsonl"

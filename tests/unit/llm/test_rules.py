@@ -4,11 +4,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sale_sofia.llm.attributes import FIELDS
-from sale_sofia.llm.dictionary import read_description
-from sale_sofia.llm.patterns import compile_pattern
-from sale_sofia.llm.rules import load_rules
-from sale_sofia.llm.vocabulary import load_rules_file
+from sale_sofia.descriptions.dictionary import read_description
+from sale_sofia.descriptions.fields import FIELDS
+from sale_sofia.descriptions.rulebook import compile_pattern, load_rules
+from sale_sofia.descriptions.words import load_rules_file
 from tables import each_row
 
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from sqlalchemy import insert, update
 
 from contract.data.helpers import database
-from sale_sofia.data.crawl_schema import frontier, jobs
-from sale_sofia.data.database import Database
-from sale_sofia.data.incidents import IncidentKind, Trouble, open_incident
-from sale_sofia.data.jobs import JobState, create_job, set_job_state
-from sale_sofia.monitoring.metrics import MetricsCollector
-from sale_sofia.monitoring.metrics_store import MetricsFlusher
+from sale_sofia.crawl.tables import frontier, jobs
+from sale_sofia.history.jobs import JobState, create_job, set_job_state
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident
+from sale_sofia.telemetry.meter import MetricsFlusher
+from sale_sofia.telemetry.metrics import MetricsCollector
 
 PAGES = 40
 

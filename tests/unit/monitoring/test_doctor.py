@@ -15,15 +15,13 @@ import pytest
 import redis
 from pydantic import SecretStr
 
-from sale_sofia.config.settings import Settings
-from sale_sofia.fetching import chromium
-from sale_sofia.monitoring import doctor, doctor_clock, doctor_redis, doctor_versions
-from sale_sofia.monitoring.doctor import run_checks
-from sale_sofia.monitoring.doctor_check import Check
-from sale_sofia.monitoring.doctor_clock import clock_check
-from sale_sofia.monitoring.doctor_redis import look_at_redis, redis_clock_offset
-from sale_sofia.services.errors import NoRedisServer
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.crawl.fetch import chromium
+from sale_sofia.operations import doctor, redis_check
+from sale_sofia.operations.doctor import Check, clock_check, run_checks
+from sale_sofia.operations.redis_check import look_at_redis, redis_clock_offset
+from sale_sofia.operations.services.redis import RedisServer
+from sale_sofia.settings.errors import NoRedisServer
+from sale_sofia.settings.model import Settings
 from tables import each_row
 
 DEPENDENCIES = {
@@ -86,25 +84,25 @@ def test_every_runtime_dependency_is_named_with_its_version(settings: Settings) 
 
 
 def test_python_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor_versions, "MIN_PYTHON", (99, 1))
-    assert list(doctor_versions.python_version()) == [
+    monkeypatch.setattr(doctor, "MIN_PYTHON", (99, 1))
+    assert list(doctor.python_version()) == [
         Check("python", ok=False, detail=sys.version.split()[0], advice="Install Python 99.1 or newer.")
     ]
 
 
 def test_package_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor_versions, "DISTRIBUTION", "no-such-distribution")
-    assert list(doctor_versions.package_version()) == [
+    monkeypatch.setattr(doctor, "DISTRIBUTION", "no-such-distribution")
+    assert list(doctor.package_version()) == [
         Check("no-such-distribution", ok=False, detail="not installed", advice=REINSTALL)
     ]
-    assert list(doctor_versions.dependencies()) == []
+    assert list(doctor.dependencies()) == []
 
 
 def test_dependency_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         metadata, "requires", lambda _: ["no-such-distribution>=1", 'pytest>=9; extra == "dev"']
     )
-    (check,) = doctor_versions.dependencies()
+    (check,) = doctor.dependencies()
     assert check == Check("no-such-distribution", ok=False, detail="not installed", advice=REINSTALL)
 
 
@@ -122,7 +120,7 @@ def test_dependency_of_another_version(
 ) -> None:
     version = metadata.version("pyyaml")
     monkeypatch.setattr(metadata, "requires", lambda _: [requirement])
-    (check,) = doctor_versions.dependencies()
+    (check,) = doctor.dependencies()
     detail = f"{version}, where {wanted} is wanted" if wanted else version
     assert (check.ok, check.detail, check.advice) == (not wanted, detail, REINSTALL if wanted else None)
 
@@ -130,7 +128,7 @@ def test_dependency_of_another_version(
 @pytest.mark.slow
 def test_nothing_is_imported_to_learn_its_version(settings: Settings) -> None:
     program = (
-        "import sys; from sale_sofia.monitoring.doctor import run_checks; print(len(run_checks()), *sorted("
+        "import sys; from sale_sofia.operations.doctor import run_checks; print(len(run_checks()), *sorted("
         "{'pandas', 'streamlit', 'celery', 'sklearn', 'pyarrow', 'redis', 'aiohttp'} & set(sys.modules)))"
     )
     told = subprocess.run(
@@ -293,7 +291,7 @@ def test_no_redis_matters_only_when_one_is_needed(
 def test_the_redis_of_the_settings_is_asked(
     redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor_redis, "REDIS_SLOW_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(redis_check, "REDIS_SLOW_SECONDS", PATIENCE_SECONDS)
     server, memory, persistence = doctor.redis_server(Settings(redis_url=SecretStr(redis_server.url)))
     place = f"127.0.0.1:{redis_server.port}"
     with redis.Redis(port=redis_server.port) as client:
@@ -306,7 +304,7 @@ def test_the_redis_of_the_settings_is_asked(
 
 
 def test_our_own_redis_that_runs_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor_clock, "CLOCK_OFFSET_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(doctor, "CLOCK_OFFSET_SECONDS", PATIENCE_SECONDS)
     with RedisServer.start(tmp_path / "redis") as server:
         found = next(doctor.redis_server(Settings(data_dir=tmp_path)))
         (clock,) = doctor.clock(Settings(data_dir=tmp_path))
@@ -329,8 +327,8 @@ def test_a_redis_that_throws_things_away_is_full_slow_or_silent(
         assert persistence == Check("redis persistence", ok=True, detail=detail)
         client.config_set("maxmemory-policy", "noeviction")
         assert list(look_at_redis(server.url))[1].ok
-        monkeypatch.setattr(doctor_redis, "REDIS_MEMORY_SHARE", 0.0)
-        monkeypatch.setattr(doctor_redis, "REDIS_SLOW_SECONDS", 0.0)
+        monkeypatch.setattr(redis_check, "REDIS_MEMORY_SHARE", 0.0)
+        monkeypatch.setattr(redis_check, "REDIS_SLOW_SECONDS", 0.0)
         slow, memory, _ = look_at_redis(server.url)
         assert slow.advice == "Slower than 0 ms: use one that is nearer."
         assert memory.advice == "Raise maxmemory: it will soon refuse writes."
@@ -345,7 +343,7 @@ def test_a_redis_that_throws_things_away_is_full_slow_or_silent(
 def test_a_snapshot_or_a_log_that_failed(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     told = {"used_memory": 1, "maxmemory": 0, "maxmemory_policy": "noeviction", "aof_enabled": 1,
             "aof_last_write_status": "err", "rdb_last_bgsave_status": "err"}  # fmt: skip
-    monkeypatch.setattr(doctor_redis, "_info", lambda _: told)
+    monkeypatch.setattr(redis_check, "_info", lambda _: told)
     failed = list(look_at_redis(redis_server.url))[2]
     assert failed.advice == "Its last write to disk failed: look at its log."
     told["aof_enabled"] = 0
@@ -384,7 +382,7 @@ def test_the_offset_is_that_of_the_servers_clock(
     redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = time.time
-    monkeypatch.setattr("sale_sofia.monitoring.doctor_redis.time.time", lambda: ours() - 1000)
+    monkeypatch.setattr("sale_sofia.operations.redis_check.time.time", lambda: ours() - 1000)
     offset = redis_clock_offset(redis_server.url)
     assert offset is not None
     assert abs(offset - 1000) < PATIENCE_SECONDS

@@ -5,8 +5,8 @@ from sqlalchemy import text
 
 from contract.data.helpers import database, ready_database
 from postgres_servers import READY, PostgresServer
-from sale_sofia.config.settings import Settings, load_settings
-from sale_sofia.monitoring.doctor_database import database_clock_offset, look_at_database
+from sale_sofia.operations.database_check import database_clock_offset, look_at_database
+from sale_sofia.settings.model import Settings, load_settings
 
 
 def settings(url: str) -> Settings:

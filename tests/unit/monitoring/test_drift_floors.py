@@ -4,11 +4,7 @@ import random
 
 import pytest
 
-from sale_sofia.config.settings import Settings
-from sale_sofia.config.site_config import load_site_config
-from sale_sofia.data.incidents import IncidentKind
-from sale_sofia.monitoring.drift_checks import Check, Evidence, Floor, Verdict
-from sale_sofia.monitoring.drift_counts import (
+from sale_sofia.history.drift.counts import (
     Example,
     FactCounts,
     FieldCounts,
@@ -16,9 +12,20 @@ from sale_sofia.monitoring.drift_counts import (
     counters_of,
     sections_of,
 )
-from sale_sofia.monitoring.drift_floors import are_met, are_missed, floors_of
-from sale_sofia.monitoring.drift_judging import checks
+from sale_sofia.history.drift.judging import (
+    Check,
+    Evidence,
+    Floor,
+    Verdict,
+    are_met,
+    are_missed,
+    checks,
+    floors_of,
+)
+from sale_sofia.settings.model import Settings
+from sale_sofia.telemetry.incidents import IncidentKind
 from sale_sofia.websites.registry import AVAILABLE_SITES
+from sale_sofia.websites.site_file import load_site_config
 from tables import each_row
 
 PAGE = Example("https://imot.bg/1", "a" * 64)

@@ -5,21 +5,20 @@ from collections.abc import Sequence
 
 import pytest
 
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.incidents import IncidentKind
-from sale_sofia.monitoring.drift_checks import Check, Evidence, PastRun, Verdict
-from sale_sofia.monitoring.drift_counts import (
+from sale_sofia.history.drift.counts import (
     EURO_SCALE,
     Example,
     FieldCounts,
     SectionCounts,
     Sections,
+    Share,
     counters_of,
     sections_of,
+    usual_share,
 )
-from sale_sofia.monitoring.drift_judging import checks
-from sale_sofia.monitoring.drift_prices import prices_are_doubtful
-from sale_sofia.monitoring.shares import Share, usual_share
+from sale_sofia.history.drift.judging import Check, Evidence, PastRun, Verdict, checks, prices_are_doubtful
+from sale_sofia.settings.model import Settings
+from sale_sofia.telemetry.incidents import IncidentKind
 from tables import each_row
 
 SETTINGS = Settings()

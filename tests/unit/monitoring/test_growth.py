@@ -8,10 +8,17 @@ from pathlib import Path
 import pytest
 
 from hostile_readers import reader_trials
-from sale_sofia.monitoring import growth as module
-from sale_sofia.monitoring.growth import Trial, fault_of, growths
-from sale_sofia.monitoring.hostile_shapes import TEXTS, YAMLS, repeated
-from sale_sofia.monitoring.hostile_sites import element, pattern_trials
+from sale_sofia.operations import hostile as module
+from sale_sofia.operations.hostile import (
+    TEXTS,
+    YAMLS,
+    Trial,
+    element,
+    fault_of,
+    growths,
+    pattern_trials,
+    repeated,
+)
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 
 SMALL = (10_000, 20_000)

@@ -1,12 +1,10 @@
 from dataclasses import replace
 
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.jobs import Job, JobState
-from sale_sofia.monitoring.comparison import Comparison
-from sale_sofia.monitoring.health import Health, HealthState, judge, worst
-from sale_sofia.monitoring.metrics import DomainMetrics
-from sale_sofia.monitoring.run_facts import PageCounts, RunFacts
-from sale_sofia.monitoring.spans import TimeSpans
+from sale_sofia.history.jobs import Job, JobState
+from sale_sofia.history.runs.facts import Comparison, PageCounts, RunFacts
+from sale_sofia.history.runs.health import Health, HealthState, judge, worst
+from sale_sofia.settings.model import Settings
+from sale_sofia.telemetry.metrics import DomainMetrics, TimeSpans
 from tables import each_row
 
 USUAL = Comparison(7, 100, 100, 0.0, 1.0, 1.0)

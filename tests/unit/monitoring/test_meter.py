@@ -2,12 +2,11 @@ import asyncio
 
 import pytest
 
-from sale_sofia.fetching.base import Response
-from sale_sofia.monitoring.meter import NO_METER, measured
-from sale_sofia.monitoring.metrics import MetricsCollector
-from sale_sofia.monitoring.verdicts import verdict_of
-from sale_sofia.resilience import errors as tree
-from sale_sofia.resilience.errors import CrawlError
+from sale_sofia.crawl.fetch.base import Response
+from sale_sofia.crawl.resilience import errors as tree
+from sale_sofia.crawl.resilience.errors import CrawlError
+from sale_sofia.telemetry.meter import NO_METER, measured
+from sale_sofia.telemetry.metrics import MetricsCollector, verdict_of
 from tables import each_row
 
 ANSWER = Response("https://x/1", 200, {}, b"12345", 0.25)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sale_sofia.monitoring.metrics import DomainMetrics, MetricsCollector
+from sale_sofia.telemetry.metrics import DomainMetrics, MetricsCollector
 
 NOW = 1_000_000.0
 Call = Callable[[MetricsCollector], None]

@@ -1,5 +1,4 @@
-from sale_sofia.monitoring.metrics import MetricsCollector
-from sale_sofia.monitoring.spans import Span
+from sale_sofia.telemetry.metrics import MetricsCollector, Span
 
 
 class Watched:

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from sale_sofia.config.monitoring import DATA_LATE_SECONDS, LIVELY_CHANGES, QUIET_RUNS
-from sale_sofia.data.incidents import IncidentKind
-from sale_sofia.monitoring.portal_health import REASONS, DataState, PortalFacts, RunData, judge_portal
+from sale_sofia.history.runs.health import REASONS, DataState, PortalFacts, RunData, judge_portal
+from sale_sofia.telemetry.incidents import IncidentKind
+from sale_sofia.telemetry.settings import DATA_LATE_SECONDS, LIVELY_CHANGES, QUIET_RUNS
 from tables import each_row
 
 NOW = 1_800_000_000.0

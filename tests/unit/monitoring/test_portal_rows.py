@@ -7,12 +7,12 @@ from typing import Any
 from sqlalchemy import insert
 
 from app_runs import put_adverts, store
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.crawl_schema import frontier, jobs
-from sale_sofia.data.history_schema import scopes, sweeps
-from sale_sofia.data.job_model import JobState
-from sale_sofia.monitoring.portal_health import DataState
-from sale_sofia.monitoring.portal_rows import read_portals, read_runs
+from sale_sofia.crawl.tables import frontier, jobs
+from sale_sofia.history.jobs import JobState
+from sale_sofia.history.runs.health import DataState
+from sale_sofia.history.tables import scopes, sweeps
+from sale_sofia.operations.portals import read_portals, read_runs
+from sale_sofia.settings.model import Settings
 
 NOW = time.time()
 DAY = 86_400.0

@@ -5,8 +5,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 from hostile_adverts import ENDLESS, SCRIPT, TURNED
-from sale_sofia.monitoring.report_page import report_page
-from sale_sofia.monitoring.report_parts import duration, number, percent, size
+from sale_sofia.history.runs.report_page import duration, number, percent, report_page, size
 from tables import each_row
 
 USUAL = {

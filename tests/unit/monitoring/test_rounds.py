@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from contract.data.helpers import ready_database
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.crawl_schema import jobs
-from sale_sofia.data.database import Database
-from sale_sofia.data.incidents import open_incidents
-from sale_sofia.data.jobs import JobState, create_job, set_job_state
-from sale_sofia.monitoring.metrics import MetricsCollector
-from sale_sofia.monitoring.metrics_store import MetricsFlusher
-from sale_sofia.monitoring.rounds import free_mb, look_round
+from sale_sofia.crawl.tables import jobs
+from sale_sofia.history.jobs import JobState, create_job, set_job_state
+from sale_sofia.history.runs.incidents import free_mb, look_round
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import open_incidents
+from sale_sofia.telemetry.meter import MetricsFlusher
+from sale_sofia.telemetry.metrics import MetricsCollector
 
 HOUR = 3600.0
 NOW = 1_790_000_000.0

@@ -3,10 +3,9 @@ from collections.abc import Iterator
 import pytest
 
 from contract.data.helpers import database
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import JobState
-from sale_sofia.monitoring.comparison import Comparison, compare
-from sale_sofia.monitoring.run_facts import read_run
+from sale_sofia.history.jobs import JobState
+from sale_sofia.history.runs.facts import Comparison, compare, read_run
+from sale_sofia.storage.database import Database
 from unit.monitoring.monitoring_workers import make_run
 
 

@@ -4,14 +4,14 @@ import pytest
 from sqlalchemy import update
 
 from contract.data.helpers import database
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.crawl_schema import frontier
-from sale_sofia.data.database import Database
-from sale_sofia.data.incidents import IncidentKind, open_incidents
-from sale_sofia.data.jobs import JobState
-from sale_sofia.monitoring.incidents import open_stuck_jobs, review_run
-from sale_sofia.monitoring.metrics import MetricsCollector
-from sale_sofia.monitoring.metrics_store import MetricsFlusher
+from sale_sofia.crawl.tables import frontier
+from sale_sofia.history.jobs import JobState
+from sale_sofia.history.runs.incidents import open_stuck_jobs, review_run
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
+from sale_sofia.telemetry.meter import MetricsFlusher
+from sale_sofia.telemetry.metrics import MetricsCollector
 from unit.monitoring.monitoring_workers import make_run
 
 

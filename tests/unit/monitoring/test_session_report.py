@@ -7,17 +7,15 @@ from typing import Any
 import pytest
 
 from contract.data.helpers import database
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import JobState, UnknownJob
-from sale_sofia.monitoring.metrics import MetricsCollector
-from sale_sofia.monitoring.metrics_store import MetricsFlusher
-from sale_sofia.monitoring.report_files import ReportFiles
-from sale_sofia.monitoring.report_page import report_page
-from sale_sofia.monitoring.session_report import SessionReportGenerator
-from sale_sofia.resilience.actions import Action
-from sale_sofia.resilience.error_log import ErrorLog, Failure
-from sale_sofia.resilience.errors import CrawlError, HttpBlocked, NetworkTimeout
+from sale_sofia.crawl.resilience.errors import Action, CrawlError, HttpBlocked, NetworkTimeout
+from sale_sofia.history.jobs import JobState, UnknownJob
+from sale_sofia.history.runs.report_page import report_page
+from sale_sofia.history.runs.reports import ReportFiles, SessionReportGenerator
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.error_log import ErrorLog, Failure
+from sale_sofia.telemetry.meter import MetricsFlusher
+from sale_sofia.telemetry.metrics import MetricsCollector
 from unit.monitoring.monitoring_workers import make_run
 
 NOW = 9000.0

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sale_sofia.config.monitoring import SKETCH_RELATIVE_ERROR
-from sale_sofia.monitoring.sketch import TimeSketch, microseconds
+from sale_sofia.telemetry.metrics import TimeSketch, microseconds
+from sale_sofia.telemetry.settings import SKETCH_RELATIVE_ERROR
 from tables import each_row
 
 SECONDS = st.floats(min_value=0, max_value=10_000, allow_nan=False)

@@ -3,8 +3,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sale_sofia.config.monitoring import OPEN_SPANS_MAX
-from sale_sofia.monitoring.spans import TimeSpans
+from sale_sofia.telemetry.metrics import TimeSpans
+from sale_sofia.telemetry.settings import OPEN_SPANS_MAX
 
 SPANS = st.lists(st.tuples(st.integers(0, 300), st.integers(1, 40)), max_size=20)
 

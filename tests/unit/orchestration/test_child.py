@@ -9,13 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.services.child import Child
-from sale_sofia.services.child_record import ChildRecord, processes_of, read_child, write_child
-from sale_sofia.services.processes import QUIT, TERMINATE, Process, born
+from sale_sofia.operations.services.processes import (
+    QUIT,
+    TERMINATE,
+    Child,
+    ChildRecord,
+    Process,
+    born,
+    processes_of,
+    read_child,
+    write_child,
+)
 
 POLITE = """
 import subprocess, sys, time
-from sale_sofia.services.child_record import tell_ready
+from sale_sofia.operations.services.processes import tell_ready
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
 print("my child is", child.pid, flush=True)
 tell_ready()
@@ -23,7 +31,7 @@ time.sleep(60)
 """
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
-    "from sale_sofia.services.child_record import tell_ready; tell_ready(); time.sleep(60)"
+    "from sale_sofia.operations.services.processes import tell_ready; tell_ready(); time.sleep(60)"
 )
 STEPS = ((TERMINATE, 5.0),)
 

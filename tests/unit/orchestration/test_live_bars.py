@@ -6,12 +6,12 @@ import time
 
 from rich.console import Console
 
-from sale_sofia.commands.live_bars import LiveBars, Pace, circuit_states, pace_text
-from sale_sofia.config.settings import load_settings
-from sale_sofia.resilience.circuit import CircuitState
-from sale_sofia.resilience.factory import get_circuit_breaker
-from sale_sofia.resilience.redis_client import connect
-from sale_sofia.scraping.progress import Progress
+from sale_sofia.cli.parallel import LiveBars, Pace, circuit_states, pace_text
+from sale_sofia.crawl.resilience.breaker import CircuitState
+from sale_sofia.crawl.resilience.factory import get_circuit_breaker
+from sale_sofia.crawl.resilience.scripts import connect
+from sale_sofia.crawl.runners.progress import Progress
+from sale_sofia.settings.model import load_settings
 
 SETTINGS = load_settings().model_copy(update={"parallel_scraping": True, "circuit_breaker_fail_max": 2})
 

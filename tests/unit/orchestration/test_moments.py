@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sale_sofia.commands.moments import moment_of
+from sale_sofia.cli.console import moment_of
 from tables import each_row
 
 NOW = datetime(2026, 11, 15, 23, 30, tzinfo=UTC)  # already the 16th in Sofia

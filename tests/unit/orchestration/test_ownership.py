@@ -8,19 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.config.settings import load_settings
-from sale_sofia.config.settings_environment import environment_of
+from sale_sofia.operations.services.fleet import Restarts, ServiceDied
+from sale_sofia.operations.services.ownership import Ownership, ServicesBusy
+from sale_sofia.operations.services.signals import Interrupted, StopSignals
+from sale_sofia.operations.services.taking_down import take_down
 from sale_sofia.orchestrator import Orchestrator
-from sale_sofia.services.errors import ServiceError
-from sale_sofia.services.ownership import Ownership, ServicesBusy
-from sale_sofia.services.restarts import Restarts, ServiceDied
-from sale_sofia.services.stop_signals import Interrupted, StopSignals
-from sale_sofia.services.taking_down import take_down
+from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.model import environment_of, load_settings
 
 HOLD = """
 import sys
 from pathlib import Path
-from sale_sofia.services.ownership import Ownership
+from sale_sofia.operations.services.ownership import Ownership
 held = Ownership(Path(sys.argv[1]))
 print(held.take(shared=sys.argv[2] == "shared"), flush=True)
 sys.stdin.read()

@@ -8,27 +8,26 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.config.settings import Settings, load_settings
-from sale_sofia.data.database import Database
-from sale_sofia.data.job_model import CELERY
-from sale_sofia.data.jobs import Job, JobState, UnknownJob
-from sale_sofia.scraping import frontier, generations, leases, tasks
-from sale_sofia.scraping.cancelling import cancel_job
-from sale_sofia.scraping.errors import SiteBusy
-from sale_sofia.scraping.generations import Next
-from sale_sofia.scraping.jobs import known_job
-from sale_sofia.scraping.local_runner import LocalRunner
-from sale_sofia.scraping.locks import site_lock
-from sale_sofia.scraping.owner import this_owner
-from sale_sofia.scraping.planning import (
+from sale_sofia.crawl.errors import SiteBusy
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import this_owner
+from sale_sofia.crawl.frontier.jobs import known_job
+from sale_sofia.crawl.frontier.planning import (
     JobEnded,
     JobPlan,
+    cancel_job,
     plan_for_workers,
     plan_job,
     resume_for_workers,
 )
-from sale_sofia.scraping.runners import let_go, local_runner, running_job, take_for_local
-from sale_sofia.scraping.urls import Target
+from sale_sofia.crawl.runners import dispatching, tasks
+from sale_sofia.crawl.runners.dispatching import Next
+from sale_sofia.crawl.runners.local import LocalRunner
+from sale_sofia.crawl.runners.runners import let_go, local_runner, running_job, site_lock, take_for_local
+from sale_sofia.crawl.urls import Target
+from sale_sofia.history.jobs import CELERY, Job, JobState, UnknownJob
+from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.storage.database import Database
 from sale_sofia.websites.registry import get_scraper
 
 SEARCH = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya"
@@ -72,7 +71,7 @@ def add_adverts(database: Database, job_id: str, count: int) -> None:
 
 
 def dispatch(database: Database, job_id: str, now: float) -> Next:
-    return database.run_write(partial(generations.begin, job_id=job_id, now=now)).what
+    return database.run_write(partial(dispatching.begin, job_id=job_id, now=now)).what
 
 
 def running(database: Database, now: float) -> str | None:
@@ -113,7 +112,7 @@ def test_a_lane_between_two_pages_is_at_its_job(settings: Settings, database: Da
     add_adverts(database, job_id, 3)
     now = time.time() + 60  # long after the lanes were sent out
     read_page(database, job_id, this_owner(), now)
-    assert database.run_read(partial(leases.owners, job_id=job_id)) == set()
+    assert database.run_read(partial(frontier.owners, job_id=job_id)) == set()
     assert running(database, now + 1) == job_id
     with pytest.raises(SiteBusy, match=BUSY):
         database.run_write(partial(take_for_local, job_id=job_id, now=now + 1))
@@ -171,7 +170,7 @@ def test_a_local_runner_does_not_touch_a_job_of_the_workers(settings: Settings, 
     assert report.error is not None
     assert report.error.startswith("imot.bg is being crawled by the Celery workers")
     assert job(database, job_id).runner == CELERY
-    assert database.run_read(partial(leases.owners, job_id=job_id)) == {"elsewhere|1|x"}
+    assert database.run_read(partial(frontier.owners, job_id=job_id)) == {"elsewhere|1|x"}
 
 
 def test_a_stopped_job_is_nobodys_until_it_is_resumed(settings: Settings, database: Database) -> None:
@@ -180,7 +179,7 @@ def test_a_stopped_job_is_nobodys_until_it_is_resumed(settings: Settings, databa
     assert dispatch(database, job_id, now) is Next.LANES
     database.run_write(partial(let_go, job_id=job_id, runner=CELERY))
     assert running(database, now) is None
-    after = partial(generations.after_lanes, job_id=job_id, now=now + 60)
+    after = partial(dispatching.after_lanes, job_id=job_id, now=now + 60)
     assert database.run_write(after).what is Next.NOTHING
     resume_for_workers(settings, database, job_id)
     # Nobody waits for the grace that a lost wake-up has: the message alone brings it on its way.

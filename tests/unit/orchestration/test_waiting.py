@@ -6,10 +6,9 @@ import time
 import pytest
 import redis
 
-from sale_sofia.config.parallel import EVENTS_CHANNEL
-from sale_sofia.scraping.events import JobEvents
-from sale_sofia.scraping.progress import Progress
-from sale_sofia.scraping.waiting import JobsStillOpen, wait_for_jobs
+from sale_sofia.crawl.runners.events import JobEvents, JobsStillOpen, wait_for_jobs
+from sale_sofia.crawl.runners.progress import Progress
+from sale_sofia.crawl.settings import EVENTS_CHANNEL
 
 
 def progress(job_id: str, ended: float | None) -> Progress:

@@ -7,11 +7,10 @@ import pytest
 from sqlalchemy import select, update
 
 from property_worlds import OWN_WORDS, advert, ids_of, new_matching, parts, save
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.listing_schema import listing_changes, listings
-from sale_sofia.properties.agencies import Agency, list_agencies
-from sale_sofia.properties.privacy import forget_private_phones
-from sale_sofia.properties.runs import PropertyMatching
+from sale_sofia.flats.agencies import Agency, forget_private_phones, list_agencies
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.history.tables import listing_changes, listings
+from sale_sofia.settings.model import Settings
 
 PHONE, OTHER = "+359888000111", "+359888000222"
 

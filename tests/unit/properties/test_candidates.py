@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_worlds import OWN_WORDS, advert, adverts_of
+from sale_sofia.flats.matching import candidates
+from sale_sofia.flats.matching.candidates import crowded_rows, find_candidates
+from sale_sofia.flats.matching.fingerprint import Adverts
 from sale_sofia.listings.model import Listing
-from sale_sofia.properties import candidates
-from sale_sofia.properties.candidates import crowded_rows, find_candidates
-from sale_sofia.properties.records import Adverts
 
 flats = st.fixed_dictionaries(
     {

@@ -3,8 +3,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_worlds import OWN_WORDS, advert, adverts_of
+from sale_sofia.flats.matching.comparison import LEVELS, Comparison
 from sale_sofia.listings.model import Listing
-from sale_sofia.properties.comparison import LEVELS, Comparison
 from tables import each_row
 
 PHOTOS = ("https://x/abcdefgh1.jpg", "https://x/abcdefgh2.jpg", "https://x/abcdefgh3.jpg")

@@ -3,12 +3,20 @@
 import pytest
 
 from property_worlds import advert, ids_of, new_matching, parts, save
-from sale_sofia.data.evaluation_fields import By
-from sale_sofia.data.evaluations import evaluate, evaluation_of, evaluations, history_of, mark, statuses
-from sale_sofia.data.notes import add_note, notes_of
-from sale_sofia.data.viewings import add_viewing, viewings_of
-from sale_sofia.properties.overrides import link, split
-from sale_sofia.properties.runs import PropertyMatching
+from sale_sofia.buyer.evaluations import (
+    By,
+    add_note,
+    evaluate,
+    evaluation_of,
+    evaluations,
+    history_of,
+    mark,
+    notes_of,
+    statuses,
+)
+from sale_sofia.buyer.viewings import add_viewing, viewings_of
+from sale_sofia.flats.overrides import link, split
+from sale_sofia.flats.runs import PropertyMatching
 
 EARLY, LATE, LATEST = By("anna", 10.0), By("boris", 20.0), By("anna", 30.0)
 ONE = [advert("a1"), advert("a2", site="bazar.bg")]

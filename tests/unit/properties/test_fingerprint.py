@@ -4,17 +4,18 @@ from pathlib import Path
 import pytest
 
 from property_worlds import OWN_WORDS, SECRET, advert, adverts_of
-from sale_sofia.config.matching import SECRET_FILE
-from sale_sofia.properties.fingerprint import (
+from sale_sofia.flats.matching.fingerprint import (
     PropertyFingerprinter,
+    agency_key,
     hashed_phone,
+    house_key,
+    load_secret,
     phone_hash,
     photo_names,
+    references,
     sketch,
 )
-from sale_sofia.properties.references import references
-from sale_sofia.properties.secret import load_secret
-from sale_sofia.properties.sellers import agency_key, house_key
+from sale_sofia.flats.settings import SECRET_FILE
 from tables import each_row
 
 

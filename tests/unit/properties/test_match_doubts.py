@@ -4,10 +4,10 @@ import pytest
 from sqlalchemy import delete, insert
 
 from property_worlds import advert, ids_of, new_matching, save
-from sale_sofia.data.properties_views import ReviewLine, review_queue
-from sale_sofia.data.property_schema import match_links
-from sale_sofia.properties.overrides import WrongDecision, leave_open, link
-from sale_sofia.properties.runs import PropertyMatching
+from sale_sofia.flats.overrides import WrongDecision, leave_open, link
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.flats.tables import match_links
+from sale_sofia.flats.views import ReviewLine, review_queue
 
 # Floors differ, so that no two are one property by themselves.
 FLATS = [advert(f"f{floor}", floor=floor) for floor in range(1, 5)]

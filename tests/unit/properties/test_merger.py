@@ -1,7 +1,7 @@
 from typing import Any
 
 from property_worlds import FLAT
-from sale_sofia.properties.merger import MERGED, PropertyMerger
+from sale_sofia.flats.merger import MERGED, PropertyMerger
 
 EMPTY: dict[str, Any] = dict.fromkeys(
     (*MERGED, "title", "vat", "seller_kind", "seller_name", "gone_at", "closed_at", "price_eur")

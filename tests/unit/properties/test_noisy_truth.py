@@ -12,13 +12,11 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from property_worlds import SECRET, matcher, pairs_in
-from sale_sofia.config.settings import Settings
-from sale_sofia.properties.adverts_file import AdvertsFileError, read_adverts
-from sale_sofia.properties.comparison import Comparison
-from sale_sofia.properties.fingerprint import PropertyFingerprinter
-from sale_sofia.properties.pairs_file import match_file
-from sale_sofia.properties.records import Adverts
-from sale_sofia.simulator.noise import AGREEMENT, NoisyAdverts, noisy_adverts
+from sale_sofia.flats.matching.comparison import Comparison
+from sale_sofia.flats.matching.files import AdvertsFileError, match_file, read_adverts
+from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
+from sale_sofia.settings.model import Settings
+from sale_sofia_simulator.noise import AGREEMENT, NoisyAdverts, noisy_adverts
 from shared import SHARED
 
 Row = dict[str, Any]

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from aiohttp import web
 
-from sale_sofia.fetching.base import Request
-from sale_sofia.resilience.turn import Turn
-from sale_sofia.simulator.challenge import CHALLENGE_PAGE, CHALLENGE_SCRIPT, SCRIPT_PATH, has_passed
+from sale_sofia.crawl.fetch.base import Request
+from sale_sofia.crawl.resilience.gate import Turn
+from sale_sofia_simulator.faults import CHALLENGE_PAGE, CHALLENGE_SCRIPT, SCRIPT_PATH, has_passed
 from unit.fetching.portal import Portal
 
 ADVERT = f"<!doctype html><html><body>{'Обява като всяка друга. ' * 400}</body></html>".encode("cp1251")

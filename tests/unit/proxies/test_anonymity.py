@@ -1,6 +1,6 @@
 """Leaks by exact names and equal addresses; exits by network. A likeness proves nothing."""
 
-from sale_sofia.proxies.anonymity import anonymity, is_own_exit
+from sale_sofia.proxies.checker import anonymity, is_own_exit
 from tables import each_row
 
 OWN = {"1.2.3.4", "2001:db8::7"}

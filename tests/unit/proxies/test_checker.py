@@ -10,13 +10,10 @@ import pytest
 from fleet_certificates import Certificates
 from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import KINDS, OWN, SHARED_EXIT
-from sale_sofia.proxies import judge_client
-from sale_sofia.proxies.address import parse_proxy
-from sale_sofia.proxies.checker import Checker, Finding
-from sale_sofia.proxies.judge_client import JudgeClient, JudgeGone, Ourselves
-from sale_sofia.proxies.loopback_server import LoopbackServer, read_head
-from sale_sofia.proxies.model import Proxy
-from sale_sofia.proxies.tunnel import Patience, Streams
+from sale_sofia.proxies import checker as judge_client
+from sale_sofia.proxies.checker import Checker, Finding, JudgeClient, JudgeGone, Ourselves
+from sale_sofia.proxies.model import Proxy, parse_proxy
+from sale_sofia.proxies.tunnel import LoopbackServer, Patience, Streams, read_head
 
 OURSELVES = Ourselves(frozenset({OWN}), frozenset({"host", "accept", "connection"}))
 # kind: label, anonymity

@@ -18,20 +18,15 @@ from fleet_certificates import Certificates
 from fleet_origins import GOOD, HOSTS
 from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import answer
-from sale_sofia.fetching.base import Response, Route
-from sale_sofia.fetching.client import CurlFetcher
-from sale_sofia.proxies import browser_door, judge_client
-from sale_sofia.proxies.address import parse_proxy
-from sale_sofia.proxies.browser_door import BrowserDoor
-from sale_sofia.proxies.carrying import carry_both
-from sale_sofia.proxies.checker import Checker, Finding
-from sale_sofia.proxies.judge_client import Ourselves
-from sale_sofia.proxies.judge_pages import plain_page
-from sale_sofia.proxies.loopback_server import LoopbackServer, read_head
-from sale_sofia.proxies.model import Proxy
-from sale_sofia.proxies.tunnel import Patience, Streams
-from sale_sofia.proxies.uses import use_of_error
-from sale_sofia.resilience.errors import CrawlError
+from sale_sofia.crawl.fetch.base import Response, Route
+from sale_sofia.crawl.fetch.client import CurlFetcher
+from sale_sofia.crawl.resilience.errors import CrawlError
+from sale_sofia.proxies import browser, checker
+from sale_sofia.proxies.browser import BrowserDoor
+from sale_sofia.proxies.checker import Checker, Finding, Ourselves, plain_page
+from sale_sofia.proxies.fetcher import use_of_error
+from sale_sofia.proxies.model import Proxy, parse_proxy
+from sale_sofia.proxies.tunnel import LoopbackServer, Patience, Streams, carry_both, read_head
 
 SECONDS = 0.4
 """Patience with every proxy here."""
@@ -139,7 +134,7 @@ async def by_curl(proxy: str) -> str:
 
 async def by_checker(proxy: str) -> str:
     """What a check calls it, with a judge that it will hardly lead to."""
-    judge = judge_client.JudgeClient("https://judge.test", None)
+    judge = checker.JudgeClient("https://judge.test", None)
     return (await Checker(judge=judge, ourselves=OURSELVES).check(Proxy(parse_proxy(proxy)))).label
 
 
@@ -182,8 +177,8 @@ def test_whatever_a_proxy_answers_ends_soon_and_holds_up_nobody(
     monkeypatch: pytest.MonkeyPatch, told: str, scheme: str, way: str
 ) -> None:
     ask, expected = WAYS[way]
-    monkeypatch.setattr(judge_client, "PATIENCE", Patience(SECONDS, SECONDS))
-    monkeypatch.setattr(browser_door, "DOOR_CONNECT_SECONDS", SECONDS)
+    monkeypatch.setattr(checker, "PATIENCE", Patience(SECONDS, SECONDS))
+    monkeypatch.setattr(browser, "DOOR_CONNECT_SECONDS", SECONDS)
 
     async def scenario(place: str) -> tuple[str, float]:
         others = asyncio.create_task(longest_wait())

@@ -1,8 +1,8 @@
 """The recovery ladder: every step in its order and within its budget, and back to the bottom."""
 
-from sale_sofia.config.settings import Settings
-from sale_sofia.config.site_proxies import ProxyTable
-from sale_sofia.proxies.ladder import Ladder, Rung, budgets_of
+from sale_sofia.proxies.fetcher import Ladder, Rung, budgets_of
+from sale_sofia.settings.model import Settings
+from sale_sofia.websites.site_file import ProxyTable
 
 
 def ladder(**table: object) -> Ladder:

@@ -14,21 +14,15 @@ from fleet_certificates import Certificates
 from fleet_origins import HOSTS
 from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import KINDS, OWN, PASSWORD, TLS
-from sale_sofia.fetching.base import Response, Route
-from sale_sofia.fetching.client import CurlFetcher
+from sale_sofia.crawl.fetch.base import Response, Route
+from sale_sofia.crawl.fetch.client import CurlFetcher
+from sale_sofia.crawl.resilience.errors import CrawlError, ForeignAddress, ServiceProxy, ServiceRedis
+from sale_sofia.crawl.resilience.gate import Outcome
 from sale_sofia.proxies.browser import BrowserProgram
-from sale_sofia.proxies.browser_lane import BrowserLane
-from sale_sofia.proxies.errors import NoProxyReady, NoWayOut
-from sale_sofia.proxies.ladder import Ladder, Rung
-from sale_sofia.proxies.lane_memory import Clearance, LaneMemory
-from sale_sofia.proxies.lane_notes import FileNotes
+from sale_sofia.proxies.fetcher import Ladder, ProxiedFetcher, Rung, Steps, route_of
+from sale_sofia.proxies.lanes import BrowserLane, Clearance, FileNotes, LaneMemory
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
-from sale_sofia.proxies.model import DomainStats, Proxy
-from sale_sofia.proxies.proxied_fetcher import ProxiedFetcher, Steps
-from sale_sofia.proxies.routes import route_of
-from sale_sofia.proxies.rules import PoolRules
-from sale_sofia.resilience.errors import CrawlError, ForeignAddress, ServiceProxy, ServiceRedis
-from sale_sofia.resilience.outcome import Outcome
+from sale_sofia.proxies.model import DomainStats, NoProxyReady, NoWayOut, PoolRules, Proxy
 from unit.proxies.challenging import Escorted
 
 RULES = PoolRules(spacing_seconds=0.0, lease_seconds=30.0)

@@ -15,30 +15,28 @@ from fleet_certificates import Certificates
 from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import OWN
 from redis_servers import fresh_database, shared_server
-from sale_sofia.proxies import judge_client
-from sale_sofia.proxies.checker import Checker
-from sale_sofia.proxies.judge_client import Ourselves
-from sale_sofia.proxies.model import NoProxy, Proxy, Use, Wish
-from sale_sofia.proxies.redis_pool import RedisProxyPool
-from sale_sofia.proxies.refresh import Refresher, Sweep, refresh_alone
-from sale_sofia.proxies.refresh_board import RefreshBoard, RefreshProgress
-from sale_sofia.proxies.refreshing import trigger
-from sale_sofia.proxies.sources import Source
-from sale_sofia.proxies.tunnel import Patience
-from sale_sofia.proxies.waiting import (
+from sale_sofia.crawl.resilience.scripts import connect
+from sale_sofia.proxies import checker
+from sale_sofia.proxies.checker import Checker, Ourselves
+from sale_sofia.proxies.control import (
     ProxiesStillMissing,
     RefreshStillOpen,
+    trigger,
     wait_for_ready,
     wait_for_refresh,
 )
-from sale_sofia.resilience.redis_client import connect
+from sale_sofia.proxies.model import NoProxy, Proxy, Use, Wish
+from sale_sofia.proxies.redis_pool import RedisProxyPool
+from sale_sofia.proxies.refresh import RefreshBoard, Refresher, RefreshProgress, Sweep, refresh_alone
+from sale_sofia.proxies.sources import Source
+from sale_sofia.proxies.tunnel import Patience
 
 PORTAL = "imot.bg"
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge_client, "PATIENCE", Patience(2.0, 3.0))
+    monkeypatch.setattr(checker, "PATIENCE", Patience(2.0, 3.0))
 
 
 @asynccontextmanager

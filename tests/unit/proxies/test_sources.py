@@ -12,9 +12,14 @@ from aiohttp import web
 
 from contract.proxies.pools import proxy
 from sale_sofia.proxies import sources
-from sale_sofia.proxies.reading import Count
-from sale_sofia.proxies.source_list import SourceList, SourceListBroken
-from sale_sofia.proxies.sources import Source, SourceUnreadable, read_source
+from sale_sofia.proxies.sources import (
+    Count,
+    Source,
+    SourceList,
+    SourceListBroken,
+    SourceUnreadable,
+    read_source,
+)
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 

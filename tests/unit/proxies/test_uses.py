@@ -5,12 +5,8 @@ from typing import get_args
 
 import pytest
 
-from sale_sofia.fetching.base import Verdict, VerdictKind
-from sale_sofia.proxies.address import NotAProxy, parse_proxy
-from sale_sofia.proxies.chance import Chance
-from sale_sofia.proxies.routes import route_of
-from sale_sofia.proxies.uses import use_of_error, use_of_verdict
-from sale_sofia.resilience.errors import (
+from sale_sofia.crawl.fetch.base import Verdict, VerdictKind
+from sale_sofia.crawl.resilience.errors import (
     BodyTooLarge,
     CrawlError,
     ForeignAddress,
@@ -19,6 +15,9 @@ from sale_sofia.resilience.errors import (
     NetworkTls,
     ServiceProxy,
 )
+from sale_sofia.proxies.fetcher import route_of, use_of_error, use_of_verdict
+from sale_sofia.proxies.memory_pool import Chance
+from sale_sofia.proxies.model import NotAProxy, parse_proxy
 from tables import each_row
 
 VERDICTS = {

@@ -8,28 +8,22 @@ import pytest
 
 from browsers import chromium_or_skip
 from contract.proxies.pools import RULES, proxy
-from sale_sofia.config.settings import Settings, SettingsError, load_settings
-from sale_sofia.config.site_config import SiteConfig, load_site_config
-from sale_sofia.config.site_proxies import ProxyTable
-from sale_sofia.fetching.base import Request, Response
-from sale_sofia.fetching.client import CurlFetcher
+from sale_sofia.crawl.fetch.base import Request, Response
+from sale_sofia.crawl.fetch.client import CurlFetcher
+from sale_sofia.crawl.resilience.errors import NetworkTimeout
+from sale_sofia.crawl.resilience.memory import memory_gate
+from sale_sofia.crawl.resilience.policy import ResilienceConfig
 from sale_sofia.proxies import assembly
-from sale_sofia.proxies.address import ProxyAddress
 from sale_sofia.proxies.assembly import LocalRefresh, through_proxies
-from sale_sofia.proxies.browser_lane import ChallengedFetcher
-from sale_sofia.proxies.browser_setup import browser_lane
-from sale_sofia.proxies.canary import canary_request, make_canary
-from sale_sofia.proxies.factory import get_pool
-from sale_sofia.proxies.ladder import Rung
+from sale_sofia.proxies.factory import DomainTable, domain_tables, get_pool
+from sale_sofia.proxies.fetcher import ProxiedFetcher, Rung
+from sale_sofia.proxies.lanes import ChallengedFetcher, browser_lane
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
-from sale_sofia.proxies.model import Proxy, Use
-from sale_sofia.proxies.overview import DomainTable, domain_tables
-from sale_sofia.proxies.proxied_fetcher import ProxiedFetcher
-from sale_sofia.proxies.refresh import Sweep
-from sale_sofia.proxies.source_list import SourceList
-from sale_sofia.resilience.errors import NetworkTimeout
-from sale_sofia.resilience.memory import memory_gate
-from sale_sofia.resilience.policy import ResilienceConfig
+from sale_sofia.proxies.model import Proxy, ProxyAddress, Use
+from sale_sofia.proxies.refresh import Sweep, canary_request, make_canary
+from sale_sofia.proxies.sources import SourceList
+from sale_sofia.settings.model import Settings, SettingsError, load_settings
+from sale_sofia.websites.site_file import ProxyTable, SiteConfig, load_site_config
 from tables import each_row
 
 

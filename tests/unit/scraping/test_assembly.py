@@ -8,12 +8,12 @@ import pytest
 from aiohttp import web
 
 from ready_files import put_ready_file
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import add_job_counts
-from sale_sofia.scraping.frontier import Counts, count_rows
-from sale_sofia.scraping.jobs import SiteReport, begin_job
-from sale_sofia.scraping.local_runner import LocalRunner
+from sale_sofia.crawl.frontier.frontier import Counts, count_rows
+from sale_sofia.crawl.frontier.jobs import SiteReport, begin_job
+from sale_sofia.crawl.runners.local import LocalRunner
+from sale_sofia.history.jobs import add_job_counts
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
 from sale_sofia.websites.registry import get_scraper
 from unit.fetching.portal import portal
 from visiting import advert

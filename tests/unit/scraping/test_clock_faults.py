@@ -5,13 +5,13 @@ from functools import partial
 import pytest
 from sqlalchemy import insert, select, update
 
-from sale_sofia.config.settings import Settings, get_settings
-from sale_sofia.data.crawl_schema import frontier, jobs
-from sale_sofia.data.database import Database
-from sale_sofia.scraping import generations
-from sale_sofia.scraping.clock_faults import bring_back, longest_wait
-from sale_sofia.scraping.generations import Next
-from sale_sofia.scraping.jobs import begin_job, known_job
+from sale_sofia.crawl.frontier.clock import bring_back, longest_wait
+from sale_sofia.crawl.frontier.jobs import begin_job, known_job
+from sale_sofia.crawl.runners import dispatching
+from sale_sofia.crawl.runners.dispatching import Next
+from sale_sofia.crawl.tables import frontier, jobs
+from sale_sofia.settings.model import Settings, get_settings
+from sale_sofia.storage.database import Database
 from sale_sofia.websites.registry import get_scraper
 
 NOW = 1_790_000_000.0
@@ -110,7 +110,7 @@ def test_workers_are_sent_out_again(database: Database) -> None:
     put(database, "put off", "pending", NOW + DAY + 3, put_off_at=NOW + DAY)
     with database.write() as connection:
         connection.execute(update(jobs).values(woken_at=NOW + DAY, runner="celery", generation=1))
-    repair = partial(generations.repair, job_id="job")
+    repair = partial(dispatching.repair, job_id="job")
     assert database.run_write(partial(repair, now=NOW)).what is Next.NOTHING
     assert database.run_write(partial(repair, now=NOW + 30)).what is Next.LANES
 

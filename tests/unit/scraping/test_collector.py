@@ -1,7 +1,7 @@
 import gc
 
-from sale_sofia.config.runtime import COLLECTOR_THRESHOLDS
-from sale_sofia.scraping.collector import calm_collector
+from sale_sofia.crawl.runners.local import calm_collector
+from sale_sofia.crawl.settings import COLLECTOR_THRESHOLDS
 
 
 def test_the_collector_is_calm_inside_and_as_before_outside() -> None:

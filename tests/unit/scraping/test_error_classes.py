@@ -1,7 +1,10 @@
 import pytest
 
-from sale_sofia.fetching.base import Verdict, VerdictKind
-from sale_sofia.listings.page_errors import (
+from sale_sofia.crawl.fetch.base import Verdict, VerdictKind
+from sale_sofia.crawl.resilience import errors as tree
+from sale_sofia.crawl.resilience.errors import CrawlError
+from sale_sofia.crawl.visit.judging import classify_error, error_of, service_error
+from sale_sofia.listings.page import (
     EmptyPage,
     ForeignPage,
     HostilePage,
@@ -11,9 +14,6 @@ from sale_sofia.listings.page_errors import (
     UndecodablePage,
     WrongListing,
 )
-from sale_sofia.resilience import errors as tree
-from sale_sofia.resilience.errors import CrawlError
-from sale_sofia.scraping.error_classes import classify_error, error_of, service_error
 from tables import each_row
 
 

@@ -13,15 +13,15 @@ import redis
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
-from sale_sofia.config.parallel import APP_NAME, WORKER_CLIENT
-from sale_sofia.config.settings import Settings
-from sale_sofia.data.database import Database
-from sale_sofia.data.migrate import initialize_database
-from sale_sofia.resilience.factory import get_circuit_breaker
-from sale_sofia.resilience.redis_client import connect
-from sale_sofia.scraping.exporting import Exporter
-from sale_sofia.scraping.live_state import read_live_state
-from sale_sofia.scraping.store import open_database
+from sale_sofia.crawl.resilience.factory import get_circuit_breaker
+from sale_sofia.crawl.resilience.scripts import connect
+from sale_sofia.crawl.runners.progress import read_live_state
+from sale_sofia.crawl.settings import APP_NAME, WORKER_CLIENT
+from sale_sofia.installation import open_database
+from sale_sofia.operations.metrics import Exporter
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.migrate import initialize_database
 from unit.monitoring.monitoring_workers import make_run
 
 

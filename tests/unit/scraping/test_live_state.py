@@ -7,12 +7,12 @@ from pathlib import Path
 import redis
 from pydantic import SecretStr
 
-from sale_sofia.config.parallel import APP_NAME
-from sale_sofia.config.settings import Settings
-from sale_sofia.resilience.circuit import CircuitState
-from sale_sofia.resilience.factory import get_circuit_breaker
-from sale_sofia.resilience.redis_client import connect
-from sale_sofia.scraping.live_state import LiveState, proxy_rows, read_live_state
+from sale_sofia.crawl.resilience.breaker import CircuitState
+from sale_sofia.crawl.resilience.factory import get_circuit_breaker
+from sale_sofia.crawl.resilience.scripts import connect
+from sale_sofia.crawl.runners.progress import LiveState, proxy_rows, read_live_state
+from sale_sofia.crawl.settings import APP_NAME
+from sale_sofia.settings.model import Settings
 
 SITES = ["imot.bg", "olx.bg"]
 

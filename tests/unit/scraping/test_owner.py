@@ -2,9 +2,9 @@ import os
 import subprocess
 import sys
 
-from sale_sofia.scraping.owner import is_dead, this_owner
+from sale_sofia.crawl.frontier.frontier import is_dead, this_owner
 
-TELL = "from sale_sofia.scraping.owner import this_owner; print(this_owner(), flush=True); input()"
+TELL = "from sale_sofia.crawl.frontier.frontier import this_owner; print(this_owner(), flush=True); input()"
 
 
 def test_a_process_is_seen_to_live_and_to_have_died() -> None:

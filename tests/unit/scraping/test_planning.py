@@ -3,19 +3,19 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.config.settings import load_settings
-from sale_sofia.config.site_config import load_site_config
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import JobState, UnknownJob, set_job_state
-from sale_sofia.data.sweeps import SweepFigures, end_sweep
-from sale_sofia.scraping.assembly import slowed
-from sale_sofia.scraping.errors import SiteBusy
-from sale_sofia.scraping.estimate import estimate
-from sale_sofia.scraping.jobs import begin_job
-from sale_sofia.scraping.locks import site_lock
-from sale_sofia.scraping.planning import JobEnded, JobPlan, job_to_resume, plan_job, unfinished_jobs
-from sale_sofia.scraping.urls import BadAddress, allowed_hosts, check_start_url, target
+from sale_sofia.crawl.errors import SiteBusy
+from sale_sofia.crawl.frontier.estimate import estimate
+from sale_sofia.crawl.frontier.jobs import begin_job
+from sale_sofia.crawl.frontier.planning import JobEnded, JobPlan, job_to_resume, plan_job, unfinished_jobs
+from sale_sofia.crawl.runners.runners import site_lock
+from sale_sofia.crawl.urls import BadAddress, allowed_hosts, check_start_url, target
+from sale_sofia.crawl.visit.assembly import slowed
+from sale_sofia.history.jobs import JobState, UnknownJob, set_job_state
+from sale_sofia.history.sweeps import SweepFigures, end_sweep
+from sale_sofia.settings.model import load_settings
+from sale_sofia.storage.database import Database
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import load_site_config
 from tables import each_row
 
 IMOT = get_scraper("imot.bg")

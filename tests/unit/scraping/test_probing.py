@@ -2,11 +2,10 @@
 
 import pytest
 
-from sale_sofia.commands.probe import sample
-from sale_sofia.fetching.base import Response
+from sale_sofia.cli.sites import sample
+from sale_sofia.crawl.fetch.base import Response
+from sale_sofia.crawl.probe import Advert, Look, Probe, values_of, without_phones
 from sale_sofia.listings.model import Listing
-from sale_sofia.scraping.probe_files import values_of, without_phones
-from sale_sofia.scraping.probing import Advert, Look, Probe
 from sale_sofia.websites.base import Card, SearchPage
 from tables import each_row
 

@@ -8,14 +8,14 @@ from pydantic import SecretStr
 
 from crawls import requests, run
 from parallel_portals import Portal, write_site_file
-from sale_sofia.config.settings import Settings, load_settings
-from sale_sofia.monitoring.doctor_check import Check
-from sale_sofia.scraping import robots_check
-from sale_sofia.scraping.robots_check import check_robots
-from sale_sofia.services.redis_server import RedisServer
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia.operations import checks
+from sale_sofia.operations.checks import check_robots
+from sale_sofia.operations.doctor import Check
+from sale_sofia.operations.services.redis import RedisServer
+from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.websites.registry import UnknownSite
+from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "own.test"
 LATER = "Nothing of the portal is crawled while its robots.txt cannot be had; try later."
@@ -26,7 +26,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     (tmp_path / "sites").mkdir()
     monkeypatch.setenv("SITES_DIR", str(tmp_path / "sites"))
     monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr(robots_check, "AVAILABLE_SITES", (SITE,))
+    monkeypatch.setattr(checks, "AVAILABLE_SITES", (SITE,))
     return load_settings()
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from sale_sofia.config.settings import Settings, load_settings
-from sale_sofia.config.site_config import load_start_urls
-from sale_sofia.data.crawl_schema import schedule_slots
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import get_job
-from sale_sofia.scraping.locks import site_lock
-from sale_sofia.scraping.scheduled import jobs_of_turns
+from sale_sofia.crawl.runners.runners import site_lock
+from sale_sofia.crawl.runners.schedule import jobs_of_turns
+from sale_sofia.crawl.tables import schedule_slots
+from sale_sofia.history.jobs import get_job
+from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.storage.database import Database
+from sale_sofia.websites.site_file import load_start_urls
 
 NIGHTLY = '{name: nightly, at: "03:30", sites: [bazar.bg, imot.bg]}'
 

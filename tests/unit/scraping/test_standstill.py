@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from backup_worlds import filled
-from sale_sofia.scraping.errors import SiteBusy
-from sale_sofia.scraping.locks import site_lock
-from sale_sofia.scraping.standstill import standstill
-from sale_sofia.services.ownership import Ownership, ServicesBusy
+from sale_sofia.crawl.errors import SiteBusy
+from sale_sofia.crawl.runners.runners import site_lock
+from sale_sofia.operations.services.ownership import Ownership, ServicesBusy
+from sale_sofia.operations.standstill import standstill
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.fetching.archive import PageArchive
-from sale_sofia.fetching.base import Request, Response
-from sale_sofia.fetching.client import CurlFetcher
-from sale_sofia.resilience.policy import RetryBudgetRules
-from sale_sofia.scraping.outcomes import Failed, Gone, Later, Outcome, Read
+from sale_sofia.crawl.fetch.archive import PageArchive
+from sale_sofia.crawl.fetch.base import Request, Response
+from sale_sofia.crawl.fetch.client import CurlFetcher
+from sale_sofia.crawl.resilience.policy import RetryBudgetRules
+from sale_sofia.crawl.visit.outcomes import Failed, Gone, Later, Outcome, Read
 from visiting import RESET, SILENCE, Mistaken, Step, Visiting, good, html, listing, scripted
 
 NO_RETRIES = RetryBudgetRules(share=0.0, per_minute=0.0, most=0.0)

@@ -6,18 +6,18 @@ import pytest
 from sqlalchemy import Connection, select
 
 from contract.data.helpers import url_of
-from sale_sofia.data.cards import SeenCard
-from sale_sofia.data.crawl_schema import frontier as rows
-from sale_sofia.data.database import Database
-from sale_sofia.data.jobs import get_job
-from sale_sofia.data.listing_schema import listings
-from sale_sofia.data.pages import latest_pages
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.tables import frontier as rows
+from sale_sofia.crawl.urls import Target
+from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, Kept, Later, Outcome, Read
+from sale_sofia.crawl.visit.writer import GroupWriter, Ledger, Patience, Written, write_batch
+from sale_sofia.history.cards import SeenCard
+from sale_sofia.history.jobs import get_job
+from sale_sofia.history.pages import latest_pages
+from sale_sofia.history.tables import listings
 from sale_sofia.listings.model import Listing
-from sale_sofia.scraping import frontier, leases
-from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.outcomes import Failed, Found, Gone, Kept, Later, Outcome, Read
-from sale_sofia.scraping.urls import Target
-from sale_sofia.scraping.writer import GroupWriter, Ledger, Patience, Written, write_batch
+from sale_sofia.storage.database import Database
 
 LEDGER = Ledger("job", "imot.bg")
 PATIENCE = Patience(outcomes=10, seconds=0.5)
@@ -102,7 +102,7 @@ def test_a_domain_that_is_shut_is_shut_for_all_rows_of_the_job(
 def test_a_lost_lease_writes_nothing_and_leaves_the_others_alone(database: Database) -> None:
     lost, ours = claims(database, 2)
     with database.write() as connection:
-        leases.reclaim_expired(connection, "job", now=100.0, most_deaths=5)
+        frontier.reclaim_expired(connection, "job", now=100.0, most_deaths=5)
         frontier.claim(connection, "job", owner="other", count=2, now=100.0, lease_seconds=9)
     still = Claim(ours.id, ours.kind, ours.url, 2, ours.fence + 1)
     assert write(database, [Read(lost, advert(0)), Read(still, advert(1))]) == Written(new=1, lost=1)

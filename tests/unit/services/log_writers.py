@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from sale_sofia.services.log_files import nobody_else_writes, put_aside
+from sale_sofia.telemetry.logs import nobody_else_writes, put_aside
 
 LINES = 1500
 BEYOND = 90_000

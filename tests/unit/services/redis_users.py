@@ -11,12 +11,10 @@ from pathlib import Path
 import redis
 
 from new_processes import FORKED
-from sale_sofia.config.settings import Settings
-from sale_sofia.services import redis_start
-from sale_sofia.services.processes import Process
-from sale_sofia.services.redis_record import ServerRecord
-from sale_sofia.services.redis_server import RedisServer
-from sale_sofia.services.running_redis import running_redis
+from sale_sofia.operations.services import redis as redis_start
+from sale_sofia.operations.services.processes import Process
+from sale_sofia.operations.services.redis import RedisServer, ServerRecord, running_redis
+from sale_sofia.settings.model import Settings
 
 PATIENCE = 60
 

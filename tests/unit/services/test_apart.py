@@ -19,8 +19,7 @@ from typing import Any
 
 import pytest
 
-from sale_sofia.services.apart import Apart, EndedApart
-from sale_sofia.services.apart_process import Bounds
+from sale_sofia.crawl.visit.apart import Apart, Bounds, EndedApart
 
 BOUNDS = Bounds(seconds=0.3, patience=60, memory=200_000_000, desk=1_000_000)
 PATIENCE_SECONDS = 60.0
@@ -176,8 +175,8 @@ def _busy(stop: threading.Event) -> None:
 
 PARENT = """
 import os, sys, time
-from sale_sofia.services.apart import Apart
-from sale_sofia.services.apart_process import Bounds
+from sale_sofia.crawl.visit.apart import Apart
+from sale_sofia.crawl.visit.apart import Bounds
 apart = Apart(lambda task, body: os.getpid(), Bounds(600, 600, 10**9, 10**6))
 print(apart.do_now(None, b""), flush=True)
 time.sleep(600)

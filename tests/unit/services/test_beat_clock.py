@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from celery import Celery, _state
 
-from sale_sofia.services import beat_clock
-from sale_sofia.services.beat_clock import BeatClock
+from sale_sofia.operations.services import beat_clock
+from sale_sofia.operations.services.beat_clock import BeatClock
 
 
 class Noting(BeatClock):

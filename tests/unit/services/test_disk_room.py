@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.services.disk_room import DiskRoom, is_full
-from sale_sofia.services.errors import RedisNotStarted
+from sale_sofia.operations.services.disk_room import DiskRoom, is_full
+from sale_sofia.settings.errors import RedisNotStarted
 from tables import each_row
 
 FULL = OSError(errno.ENOSPC, "No space left on device")

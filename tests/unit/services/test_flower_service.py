@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from sale_sofia.config.services import FLOWER_LOOK_SECONDS, MOST_RESTARTS, SERVICE_SILENT_SECONDS
-from sale_sofia.config.settings import Settings
-from sale_sofia.services import flower_service
-from sale_sofia.services.celery_programs import flower_command, flower_environment
-from sale_sofia.services.child import Child
-from sale_sofia.services.errors import ServiceError
-from sale_sofia.services.flower_service import FlowerService
+from sale_sofia.operations.services import fleet
+from sale_sofia.operations.services.celery import flower_command, flower_environment
+from sale_sofia.operations.services.fleet import FlowerService
+from sale_sofia.operations.services.processes import Child
+from sale_sofia.operations.settings import FLOWER_LOOK_SECONDS, MOST_RESTARTS, SERVICE_SILENT_SECONDS
+from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.model import Settings
 
 PASSWORD = SecretStr("correct horse")
 REDIS = "redis://127.0.0.1:1/0"
@@ -66,7 +66,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def play(monkeypatch: pytest.MonkeyPatch, *command: str) -> None:
-    monkeypatch.setattr(flower_service, "flower_command", lambda _host, _port: list(command))
+    monkeypatch.setattr(fleet, "flower_command", lambda _host, _port: list(command))
 
 
 def test_it_is_told_of_once_started_again_and_stopped(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,7 @@ def test_it_is_told_of_once_started_again_and_stopped(world: World, monkeypatch:
     flower = world.service()
     flower.start(REDIS)
     world.until(flower, lambda: world.said)
-    monkeypatch.setattr(flower_service, "FLOWER_ANSWER_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(fleet, "FLOWER_ANSWER_SECONDS", PATIENCE_SECONDS)
     for _ in range(5):  # well for longer than a silent one may be
         world.now += FLOWER_LOOK_SECONDS
         flower.supervise(REDIS)
@@ -99,7 +99,7 @@ def test_one_that_hangs_is_killed_and_started_again(world: World, monkeypatch: p
     flower.start(REDIS)
     world.until(flower, lambda: world.said)
     hang.touch()
-    monkeypatch.setattr(flower_service, "FLOWER_ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(fleet, "FLOWER_ANSWER_SECONDS", 0.05)
     hung = flower.child.process
     flower.supervise(REDIS)
     world.now += FLOWER_LOOK_SECONDS + 1

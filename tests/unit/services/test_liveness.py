@@ -1,5 +1,5 @@
-from sale_sofia.config.services import SERVICE_START_SECONDS
-from sale_sofia.services.liveness import Liveness
+from sale_sofia.operations.services.fleet import Liveness
+from sale_sofia.operations.settings import SERVICE_START_SECONDS
 
 
 class Watched:

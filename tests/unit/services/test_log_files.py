@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from contract.data.helpers import at_once
-from sale_sofia.config.logs import LOGS_PUT_ASIDE
-from sale_sofia.services.log_files import put_aside, put_aside_path
+from sale_sofia.telemetry.logs import put_aside, put_aside_path
+from sale_sofia.telemetry.settings import LOGS_PUT_ASIDE
 from unit.services.log_writers import LINES, line, write_lines
 
 

@@ -11,11 +11,10 @@ import pytest
 from pydantic import SecretStr
 from structlog.contextvars import bound_contextvars
 
-from sale_sofia.config.settings import Settings
-from sale_sofia.services.errors import ServiceError
-from sale_sofia.services.log_lines import make_formatter
-from sale_sofia.services.log_masking import Masking
-from sale_sofia.services.logs import log_as_service, log_for_person, log_to_file
+from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.model import Settings
+from sale_sofia.telemetry.log_lines import make_formatter
+from sale_sofia.telemetry.logs import Masking, log_as_service, log_for_person, log_to_file
 from tables import each_row
 
 
@@ -140,16 +139,16 @@ def test_a_person_sees_warnings_and_the_file_has_all(
     known = settings(tmp_path)
     log_for_person(known)
     path = log_to_file(known, "crawl")
-    ours, library = logging.getLogger("sale_sofia.scraping.x"), logging.getLogger("library")
+    ours, library = logging.getLogger("sale_sofia.crawl.x"), logging.getLogger("library")
     ours.debug("too small")
     ours.info("everyday")
     ours.warning("grave")
     library.info("chatter")
     library.warning("a library's word")
     shown = [line.partition("] ")[2] for line in capfd.readouterr().err.splitlines()]
-    assert shown == ["grave [sale_sofia.scraping.x]", "a library's word [library]"]
+    assert shown == ["grave [sale_sofia.crawl.x]", "a library's word [library]"]
     written = [line.partition("] ")[2] for line in path.read_text("utf-8").splitlines()]
-    assert written == ["everyday [sale_sofia.scraping.x]", *shown]
+    assert written == ["everyday [sale_sofia.crawl.x]", *shown]
     assert path == tmp_path / "logs" / "crawl.log"
     assert path.stat().st_mode & 0o777 == 0o600
 
@@ -189,7 +188,7 @@ def test_a_full_disk_loses_lines_and_says_nothing(tmp_path: Path, capfd: pytest.
 
 @pytest.mark.usefixtures("_as_before")
 def test_a_file_that_grew_too_large_is_put_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sale_sofia.services.logs.LOG_MOST_BYTES", 2000)
+    monkeypatch.setattr("sale_sofia.telemetry.logs.LOG_MOST_BYTES", 2000)
     path = log_to_file(settings(tmp_path), "crawl")
     log = logging.getLogger("sale_sofia.x")
     log.setLevel(logging.INFO)

@@ -6,8 +6,8 @@ from urllib.request import urlopen
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
-from sale_sofia.services.errors import ServiceError
-from sale_sofia.services.metrics_server import serve_metrics
+from sale_sofia.operations.metrics import serve_metrics
+from sale_sofia.settings.errors import ServiceError
 
 
 def test_it_answers_while_the_block_lasts() -> None:

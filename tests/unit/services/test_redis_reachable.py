@@ -9,12 +9,10 @@ import pytest
 import redis
 from pydantic import SecretStr
 
-from sale_sofia.config.settings import Settings
-from sale_sofia.services import redis_client
-from sale_sofia.services.errors import RedisUnreachable
-from sale_sofia.services.redis_client import check_reachable
-from sale_sofia.services.redis_server import RedisServer
-from sale_sofia.services.running_redis import running_redis
+from sale_sofia.operations.services import redis as redis_client
+from sale_sofia.operations.services.redis import RedisServer, check_reachable, running_redis
+from sale_sofia.settings.errors import RedisUnreachable
+from sale_sofia.settings.model import Settings
 from tables import each_row
 
 

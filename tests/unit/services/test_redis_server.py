@@ -11,11 +11,10 @@ import pytest
 import redis
 
 from new_processes import FORKED
-from sale_sofia.services import redis_start
-from sale_sofia.services.errors import PortTaken, RedisNotStarted
-from sale_sofia.services.processes import Process, born
-from sale_sofia.services.redis_record import ServerRecord, read_record, write_record
-from sale_sofia.services.redis_server import RedisServer
+from sale_sofia.operations.services import redis as redis_start
+from sale_sofia.operations.services.processes import Process, born
+from sale_sofia.operations.services.redis import RedisServer, ServerRecord, read_record, write_record
+from sale_sofia.settings.errors import PortTaken, RedisNotStarted
 from unit.services.redis_users import PATIENCE, servers_in, start_and_die
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -178,7 +177,7 @@ def test_two_servers_never_share_a_folder(folder: Path, monkeypatch: pytest.Monk
 
 def test_a_server_that_hangs_is_named_and_not_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redis_start, "REDIS_FOLDER_SECONDS", 0.1)
-    monkeypatch.setattr("sale_sofia.services.redis_client.REDIS_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("sale_sofia.operations.services.redis.REDIS_ANSWER_SECONDS", 0.2)
     with RedisServer.start(folder) as server:
         os.kill(server.pid, signal.SIGSTOP)
         assert RedisServer.find(folder) is None
@@ -189,7 +188,7 @@ def test_a_server_that_hangs_is_named_and_not_replaced(folder: Path, monkeypatch
 
 
 def test_a_server_that_does_not_leave_is_killed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sale_sofia.services.redis_server.REDIS_STOP_SECONDS", 0.2)
+    monkeypatch.setattr("sale_sofia.operations.services.redis.REDIS_STOP_SECONDS", 0.2)
     server = RedisServer.start(folder)
     os.kill(server.pid, signal.SIGSTOP)
     server.stop()

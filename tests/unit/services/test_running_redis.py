@@ -10,11 +10,10 @@ import pytest
 import redis
 
 from new_processes import FORKED
-from sale_sofia.services import running_redis as module
-from sale_sofia.services.errors import RedisNotStarted
-from sale_sofia.services.folder_locks import ALONE, SHARED, lock_file, take
-from sale_sofia.services.redis_server import RedisServer
-from sale_sofia.services.running_redis import running_redis
+from sale_sofia.operations.services import redis as module
+from sale_sofia.operations.services.ownership import ALONE, SHARED, lock_file, take
+from sale_sofia.operations.services.redis import RedisServer, running_redis
+from sale_sofia.settings.errors import RedisNotStarted
 from unit.services.redis_users import PATIENCE, own_settings, servers_in, use_with_others, users
 
 
@@ -116,8 +115,8 @@ def test_a_server_that_died_comes_back_where_its_users_know_it(data: Path) -> No
 def test_a_server_that_hangs_does_not_outlive_its_last_user(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sale_sofia.services.redis_client.REDIS_ANSWER_SECONDS", 0.2)
-    monkeypatch.setattr("sale_sofia.services.redis_server.REDIS_STOP_SECONDS", 0.2)
+    monkeypatch.setattr("sale_sofia.operations.services.redis.REDIS_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("sale_sofia.operations.services.redis.REDIS_STOP_SECONDS", 0.2)
     with running_redis(own_settings(data)):
         os.kill(server_of(data).pid, signal.SIGSTOP)
     assert servers_in(data / "redis") == []

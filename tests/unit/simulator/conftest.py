@@ -2,9 +2,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from sale_sofia.simulator.model import World
-from sale_sofia.simulator.render import RenderedPage, render_world
-from sale_sofia.simulator.world import make_world
+from sale_sofia_simulator.model import World
+from sale_sofia_simulator.render import RenderedPage, render_world
+from sale_sofia_simulator.world import make_world
 
 SEED = 7
 

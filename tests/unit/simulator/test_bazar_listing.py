@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from sale_sofia.simulator.bazar_bg import listing_page
-from sale_sofia.simulator.bazar_listing import valid_until
-from sale_sofia.simulator.bazar_words import price_html, sums
-from sale_sofia.simulator.clock import SOFIA
-from sale_sofia.simulator.model import Money, World
+from sale_sofia_simulator.model import SOFIA, Money, World
+from sale_sofia_simulator.portals.bazar_bg.listing import valid_until
+from sale_sofia_simulator.portals.bazar_bg.page import price_html, sums
+from sale_sofia_simulator.portals.bazar_bg.pages import listing_page
 from tables import each_row
 
 QUIRKS = (

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from sale_sofia.simulator.faults import CAPTCHA_PAGES, FaultPlan, parse_faults
-from sale_sofia.simulator.running import start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
+from sale_sofia_simulator.faults import CAPTCHA_PAGES, FaultPlan, parse_faults
+from sale_sofia_simulator.running import start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
 from tables import each_row
 
 SEARCH = "/obiavi/prodazhbi/grad-sofiya"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.simulator.render import MARKER, render_world, write_world
-from sale_sofia.simulator.world import make_world
+from sale_sofia_simulator.render import MARKER, render_world, write_world
+from sale_sofia_simulator.world import make_world
 
 
 def _fingerprint(folder: Path) -> str:

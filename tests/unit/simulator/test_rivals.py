@@ -1,11 +1,8 @@
 """A world with rivals: some flats have two prices, some two sellers; the rest is as it was."""
 
-from sale_sofia.simulator.days import advance
-from sale_sofia.simulator.model import BazarAdvert
-from sale_sofia.simulator.rivals import with_rivals
-from sale_sofia.simulator.simulation import Simulation
-from sale_sofia.simulator.simulator_config import SimulatorConfig
-from sale_sofia.simulator.world import make_world
+from sale_sofia_simulator.model import BazarAdvert
+from sale_sofia_simulator.simulation import Simulation, SimulatorConfig
+from sale_sofia_simulator.world import advance, make_world, with_rivals
 
 WORLD = make_world(600, 4)
 ADDRESSES = {"imot.bg": "http://127.0.0.1:1", "bazar.bg": "http://127.0.0.1:2"}

@@ -11,13 +11,12 @@ import pytest
 from large_portals import BASE_URL, answer_to, large_portal
 from sale_sofia.listings.page import Page
 from sale_sofia.listings.places import neighbourhoods
-from sale_sofia.simulator.answers import Answer
-from sale_sofia.simulator.imot_portal import ImotPortal
-from sale_sofia.simulator.model import Advert
-from sale_sofia.simulator.portal import Portal
-from sale_sofia.simulator.portal_options import AS_REAL, PortalOptions
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.answers import AS_REAL, Answer, PortalOptions
+from sale_sofia_simulator.model import Advert
+from sale_sofia_simulator.portal import Portal
+from sale_sofia_simulator.portals.imot_bg.portal import ImotPortal
 
 ADVERTS = 2400
 HOMES = "/api/offers?typeId=ApartmentSell&locationId=1&startIndex=0&stopIndex=99"

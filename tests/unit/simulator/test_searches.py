@@ -3,9 +3,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from sale_sofia.simulator import bazar_bg, imot_bg
-from sale_sofia.simulator.model import World
-from sale_sofia.simulator.render import RenderedPage
+from sale_sofia_simulator.model import World
+from sale_sofia_simulator.portals.bazar_bg import pages as bazar_bg
+from sale_sofia_simulator.portals.imot_bg import pages as imot_bg
+from sale_sofia_simulator.render import RenderedPage
 from tables import each_row
 
 IMOT = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya/dianabad"

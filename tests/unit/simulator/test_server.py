@@ -15,13 +15,14 @@ from urllib.parse import urlsplit
 import pytest
 
 from sale_sofia.listings.page import Page
-from sale_sofia.simulator import bazar_bg, imot_bg
-from sale_sofia.simulator.portal_options import PortalOptions
-from sale_sofia.simulator.running import RunningSimulator, SimulatorFailed, start_in_process
-from sale_sofia.simulator.simulator_config import SimulatorConfig
-from sale_sofia.simulator.world import make_world
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.answers import PortalOptions
+from sale_sofia_simulator.portals.bazar_bg import pages
+from sale_sofia_simulator.portals.imot_bg import pages as imot_bg
+from sale_sofia_simulator.running import RunningSimulator, SimulatorFailed, start_in_process
+from sale_sofia_simulator.simulation import SimulatorConfig
+from sale_sofia_simulator.world import make_world
 from tables import each_row
 
 SITES = ("imot.bg", "bazar.bg")
@@ -296,8 +297,8 @@ def test_the_log_is_continued_by_the_next_run(tmp_path: Path) -> None:
 def test_it_does_not_outlive_a_parent_that_is_killed() -> None:
     script = (
         "import os\n"
-        "from sale_sofia.simulator.running import start_in_process\n"
-        "from sale_sofia.simulator.simulator_config import SimulatorConfig\n"
+        "from sale_sofia_simulator.running import start_in_process\n"
+        "from sale_sofia_simulator.simulation import SimulatorConfig\n"
         "print(start_in_process(SimulatorConfig(properties=1, port=0)).process.pid, flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
     )
@@ -365,6 +366,6 @@ def test_bazar_words_its_dates_by_the_day_that_is_served() -> None:
     ) as simulator:
         url = simulator.urls["bazar.bg"] + today.url.removeprefix("https://bazar.bg")
         assert "днес в" in get(url).body.decode()
-        assert bazar_bg.listing_page(today).count("днес в".encode()) == get(url).body.count("днес в".encode())
+        assert pages.listing_page(today).count("днес в".encode()) == get(url).body.count("днес в".encode())
         simulator.advance()
         assert "вчера в" in get(url).body.decode()

@@ -10,16 +10,15 @@ from urllib.request import urlopen
 import pytest
 
 from sale_sofia.listings.page import Page
-from sale_sofia.simulator.model import BazarAdvert
-from sale_sofia.simulator.page_cache import PageCache
-from sale_sofia.simulator.portal_options import PortalOptions
-from sale_sofia.simulator.running import RunningSimulator, start_in_process
-from sale_sofia.simulator.search_index import Scope, SearchIndex
-from sale_sofia.simulator.simulator_config import SimulatorConfig
-from sale_sofia.simulator.stock import MOST_COPIES, Stock, imot_id_of_copy
-from sale_sofia.simulator.world import make_world
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.answers import PortalOptions
+from sale_sofia_simulator.model import BazarAdvert
+from sale_sofia_simulator.pieces import PageCache
+from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.search_index import MOST_COPIES, Scope, SearchIndex, Stock, imot_id_of_copy
+from sale_sofia_simulator.simulation import SimulatorConfig
+from sale_sofia_simulator.world import make_world
 from tables import each_row
 
 PROPERTIES = 2600

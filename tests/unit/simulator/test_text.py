@@ -1,9 +1,9 @@
 from datetime import datetime
 
-from sale_sofia.simulator import text
-from sale_sofia.simulator.clock import NOW, SOFIA
-from sale_sofia.simulator.names import grouped, handle
-from sale_sofia.simulator.prose import glued, plain
+from sale_sofia_simulator import text
+from sale_sofia_simulator.homes import glued, plain
+from sale_sofia_simulator.model import NOW, SOFIA
+from sale_sofia_simulator.names import grouped, handle
 from tables import each_row
 
 

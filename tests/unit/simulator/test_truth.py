@@ -6,8 +6,8 @@ import phonenumbers
 import pytest
 
 from sale_sofia.listings.model import Listing
-from sale_sofia.simulator.model import Age, Money, World
-from sale_sofia.simulator.truth import Truth, bazar_truth, imot_truth
+from sale_sofia_simulator.model import Age, Money, World
+from sale_sofia_simulator.truth import Truth, bazar_truth, imot_truth
 from tables import each_row
 
 

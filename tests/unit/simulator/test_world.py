@@ -3,10 +3,8 @@ from collections import Counter
 from datetime import UTC, datetime
 
 from sale_sofia.listings.places import neighbourhoods
-from sale_sofia.simulator.clock import NOW, SOFIA
-from sale_sofia.simulator.kinds import KINDS
-from sale_sofia.simulator.model import World
-from sale_sofia.simulator.world import make_world
+from sale_sofia_simulator.model import KINDS, NOW, SOFIA, World
+from sale_sofia_simulator.world import make_world
 
 
 def test_each_portal_has_exactly_the_asked_number_of_adverts(world: World) -> None:

@@ -5,10 +5,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from sale_sofia.config.site_links import PagingTable
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.websites.addresses import absolute, following, is_of
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import PagingTable
 from sale_sofia.websites.splitting import Hints, Parts
 from tables import each_row
 

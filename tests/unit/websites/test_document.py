@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from sale_sofia.config.site_links import JsonTable, Link, RowsTable
-from sale_sofia.listings.weighing import PageLimits
+from sale_sofia.listings.page import PageLimits
 from sale_sofia.websites.document import Card, Document, Texts
+from sale_sofia.websites.site_file import JsonTable, Link, RowsTable
 from tables import each_row
 
 LIMITS = PageLimits(max_bytes=10_000_000, max_tags=500, max_options=50)

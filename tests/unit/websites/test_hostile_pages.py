@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from sale_sofia.listings.page import Page
-from sale_sofia.listings.page_errors import PageError
+from sale_sofia.listings.page import Page, PageError
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 from tables import each_row

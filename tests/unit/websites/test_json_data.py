@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.config.reading import JSON_MOST_ELEMENTS
-from sale_sofia.config.site_links import JsonTable, Link
-from sale_sofia.listings.page_errors import HostilePage, TruncatedPage, UndecodablePage
-from sale_sofia.websites.json_data import Elements, json_texts, read_json
+from sale_sofia.listings.page import HostilePage, TruncatedPage, UndecodablePage
+from sale_sofia.listings.settings import JSON_MOST_ELEMENTS
+from sale_sofia.websites.document import Elements, json_texts, read_json
+from sale_sofia.websites.site_file import JsonTable, Link
 from tables import each_row
 
 STATE = JsonTable(after=r"STATE\s*=", path="data.offer")
@@ -93,7 +93,7 @@ def test_a_link_that_makes_no_sense(given: dict[str, object], sentence: str) -> 
 
 
 def test_no_json_is_read_that_the_file_does_not_name(tmp_path: Path) -> None:
-    from sale_sofia.config.site_config import CONFIG_FOLDER, SiteConfig, load_yaml, merge  # noqa: PLC0415
+    from sale_sofia.websites.site_file import CONFIG_FOLDER, SiteConfig, load_yaml, merge  # noqa: PLC0415
 
     text = load_yaml(CONFIG_FOLDER / "sites" / "homes.bg.yaml")
     whole = merge(load_yaml(CONFIG_FOLDER / "defaults.yaml"), text)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from sale_sofia.config.site_config import SiteConfig, load_site_config
 from sale_sofia.listings.page import Page
+from sale_sofia.websites.engine import TableSite
 from sale_sofia.websites.registry import page_limits
-from sale_sofia.websites.repairing import Sample, known_facts, propose, written
-from sale_sofia.websites.table_site import TableSite
+from sale_sofia.websites.repair import Sample, known_facts, propose, written
+from sale_sofia.websites.site_file import SiteConfig, load_site_config
 
 BASE = load_site_config("imot.bg").model_dump(by_alias=True, exclude_defaults=True)
 

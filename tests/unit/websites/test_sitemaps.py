@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.config.site_config import SitemapTable
-from sale_sofia.listings.page import Page
-from sale_sofia.listings.page_errors import LayoutChanged, PageError, PageTooLarge, TruncatedPage
-from sale_sofia.listings.weighing import PageLimits
+from sale_sofia.listings.page import LayoutChanged, Page, PageError, PageLimits, PageTooLarge, TruncatedPage
 from sale_sofia.websites.base import SearchPage
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import SitemapTable
 from sale_sofia.websites.sitemaps import read_sitemap
 from tables import each_row
 

@@ -6,18 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from sale_sofia.config.site_config import CONFIG_FOLDER, SiteConfigError, load_site_config
-from sale_sofia.fetching.base import Response
+from sale_sofia.crawl.fetch.base import Response
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.resilience.errors import ParseError
+from sale_sofia.crawl.visit.judging import Judge
 from sale_sofia.listings.normalise import normalise
-from sale_sofia.listings.page import Page
-from sale_sofia.listings.page_errors import LayoutChanged, RemovedListing, WrongListing
-from sale_sofia.listings.weighing import PageLimits
-from sale_sofia.resilience.errors import ParseError
-from sale_sofia.scraping.frontier import Claim
-from sale_sofia.scraping.judging import Judge
-from sale_sofia.websites.checking import check_page
-from sale_sofia.websites.reading import read_page
-from sale_sofia.websites.table_site import TableSite
+from sale_sofia.listings.page import LayoutChanged, Page, PageLimits, RemovedListing, WrongListing
+from sale_sofia.websites.engine import TableSite
+from sale_sofia.websites.reading import check_page, read_page
+from sale_sofia.websites.site_file import CONFIG_FOLDER, SiteConfigError, load_site_config
 
 LIMITS = PageLimits(1_000_000, 10_000, 1_000)
 SITE = """

@@ -5,13 +5,14 @@ from functools import partial
 import streamlit as st
 
 from sale_sofia.alerts.channels import channels_of
-from sale_sofia.app import alert_rules, alerts, safe, state
-from sale_sofia.app.sentences import refusal
+from sale_sofia.alerts.outbox import read_log
+from sale_sofia.alerts.rules import RULE_KINDS, AlertsError, AlertsFile, load_alerts
+from sale_sofia.alerts.settings import ALERTS_FILE, SHOWN_MESSAGES
+from sale_sofia.alerts.store import read_rules
+from sale_sofia.app import alerts, formatting, state
+from sale_sofia.app import alerts as alert_rules
+from sale_sofia.app.formatting import refusal
 from sale_sofia.app.words import say
-from sale_sofia.config.alert_file import RULE_KINDS, AlertsError, AlertsFile, load_alerts
-from sale_sofia.config.alerts import ALERTS_FILE, SHOWN_MESSAGES
-from sale_sofia.data.alert_outbox import read_log
-from sale_sofia.data.alerts import read_rules
 
 
 def page() -> None:
@@ -76,7 +77,7 @@ def _change(file: AlertsFile) -> None:
     kind, name = st.selectbox(
         say("alerts.change"),
         [*choices, *new],
-        format_func=lambda one: safe.plain(one[1]) or say(f"alerts.new.{one[0]}"),
+        format_func=lambda one: formatting.plain(one[1]) or say(f"alerts.new.{one[0]}"),
         key="rule",
     )
     before = choices.get((kind, name))

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from sale_sofia.app import card, comparing, formatting, judgements, navigation, safe, state
+from sale_sofia.app import comparing, formatting, navigation, state
+from sale_sofia.app import deck as card
+from sale_sofia.app import deck as judgements
+from sale_sofia.app import formatting as safe
 from sale_sofia.app.deck import Deck, open_deck, read_steps
+from sale_sofia.app.settings import COMPARED_LEAST, COMPARED_MOST, WEIGHT_MOST
 from sale_sofia.app.words import say
-from sale_sofia.config.screens import COMPARED_LEAST, COMPARED_MOST, WEIGHT_MOST
-from sale_sofia.insights.flats import Flat
+from sale_sofia.flats.flat import Flat
 
 KEY = "compared"
 

@@ -5,15 +5,13 @@ from typing import Any
 
 import streamlit as st
 
-from sale_sofia.app import criteria, safe, state
+from sale_sofia.advice.scoring.profile import Profile, ProfileError, edit_profile, new_profile
+from sale_sofia.app import criteria, formatting, state
 from sale_sofia.app.criteria import SECTIONS, Field
-from sale_sofia.app.formatting import percent
-from sale_sofia.app.inputs import decimal
-from sale_sofia.app.profiles import PARAMETER as PROFILE
-from sale_sofia.app.profiles import chosen_profile
+from sale_sofia.app.formatting import decimal, percent
+from sale_sofia.app.state import PARAMETER as PROFILE
+from sale_sofia.app.state import chosen_profile
 from sale_sofia.app.words import named, say
-from sale_sofia.insights.profile import Profile
-from sale_sofia.insights.profiles import ProfileError, edit_profile, new_profile
 
 COLUMNS = 3
 
@@ -103,7 +101,7 @@ def _save(name: str, changes: list[tuple[str, Any]]) -> None:
     except ProfileError as error:
         st.session_state["criteria_wrong"] = criteria.mistakes(error)
         return
-    st.session_state["criteria_kept"] = say("criteria.saved", name=safe.markdown(name))
+    st.session_state["criteria_kept"] = say("criteria.saved", name=formatting.markdown(name))
 
 
 def _another(like: str) -> None:
@@ -122,7 +120,7 @@ def _create(like: str) -> None:
         st.session_state["criteria_wrong"] = criteria.mistakes(error)
         return
     st.session_state[PROFILE] = name
-    st.session_state["criteria_kept"] = say("criteria.saved", name=safe.markdown(name))
+    st.session_state["criteria_kept"] = say("criteria.saved", name=formatting.markdown(name))
 
 
 page()

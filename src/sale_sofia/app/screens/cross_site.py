@@ -2,11 +2,12 @@
 
 import streamlit as st
 
-from sale_sofia.app import card, cross_site, formatting, navigation, snapshot
+from sale_sofia.advice.elsewhere import cheaper_elsewhere
+from sale_sofia.app import comparing, formatting, navigation, snapshot
+from sale_sofia.app import deck as card
 from sale_sofia.app.deck import Deck, open_deck, read_steps
+from sale_sofia.app.settings import OFFERS_PER_PAGE
 from sale_sofia.app.words import say
-from sale_sofia.config.screens import OFFERS_PER_PAGE
-from sale_sofia.insights.elsewhere import cheaper_elsewhere
 
 COLUMNS = 3
 
@@ -34,22 +35,22 @@ def _cheaper(now: snapshot.Snapshot) -> None:
     for start in range(0, len(shown), COLUMNS):
         for column, one in zip(st.columns(COLUMNS), shown[start : start + COLUMNS], strict=False):
             with column, st.container(border=True):
-                st.html(cross_site.offer_html(one))
+                st.html(comparing.offer_html(one))
                 navigation.link("property", say("card.open"), id=one.flat.property_id)
     if pages > 1:
         st.pagination(pages, key="offers")
 
 
 def _review(deck: Deck) -> None:
-    waiting = cross_site.waiting_pairs()
+    waiting = comparing.waiting_pairs()
     if not waiting:
         st.success(say("cross.no_review"))
         return
     line = waiting[0]
-    st.markdown(cross_site.asked_line(waiting))
+    st.markdown(comparing.asked_line(waiting))
     with st.container(horizontal=True):
-        options = (("same", cross_site.say_same), ("different", cross_site.say_different))
-        for number, (name, decide) in enumerate((*options, ("unsure", cross_site.say_unsure)), start=1):
+        options = (("same", comparing.say_same), ("different", comparing.say_different))
+        for number, (name, decide) in enumerate((*options, ("unsure", comparing.say_unsure)), start=1):
             st.button(
                 say(f"cross.{name}"), on_click=decide, args=(line,), key=f"cross_{name}", shortcut=str(number)
             )
@@ -59,7 +60,7 @@ def _review(deck: Deck) -> None:
         with column:
             card.show(deck.card(flat, steps), deck.now, f'<div class="ss-note">{letter}</div>')
     if len(flats) > 1:
-        st.table(cross_site.compared(flats))
+        st.table(comparing.compared(flats))
 
 
 page()

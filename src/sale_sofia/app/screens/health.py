@@ -6,16 +6,15 @@ import streamlit as st
 
 from sale_sofia.app import charts, health, state
 from sale_sofia.app.words import say
-from sale_sofia.config.monitoring import FAILED_PAGES_SHOWN, HEALTH_RUNS, INCIDENTS_SHOWN
-from sale_sofia.config.services import FLOWER_HOST
-from sale_sofia.data.failed_pages import FailedPage, archived_page, failed_pages
-from sale_sofia.data.incidents import newest_incidents
-from sale_sofia.data.pages import PageRecord
-from sale_sofia.monitoring.portal_health import DataState
-from sale_sofia.monitoring.portal_rows import PortalRow, read_portals, read_runs
-from sale_sofia.scraping.live_state import LiveState, proxy_rows, read_live_state
-from sale_sofia.scraping.reparse import reparse_pages
-from sale_sofia.scraping.store import open_archive
+from sale_sofia.crawl.reparse import reparse_pages
+from sale_sofia.crawl.runners.progress import LiveState, proxy_rows, read_live_state
+from sale_sofia.history.pages import FailedPage, PageRecord, archived_page, failed_pages
+from sale_sofia.history.runs.health import DataState
+from sale_sofia.installation import open_archive
+from sale_sofia.operations.portals import PortalRow, read_portals, read_runs
+from sale_sofia.operations.settings import FLOWER_HOST
+from sale_sofia.telemetry.incidents import newest_incidents
+from sale_sofia.telemetry.settings import FAILED_PAGES_SHOWN, HEALTH_RUNS, INCIDENTS_SHOWN
 from sale_sofia.websites.registry import AVAILABLE_SITES
 
 TRENDS = ("adverts", "new", "changed", "gone", "failed")

@@ -5,10 +5,10 @@ import streamlit as st
 from sale_sofia.app import navigation
 from sale_sofia.app.deck import Deck, count_line, open_deck, show_cards
 from sale_sofia.app.maps import show_map
+from sale_sofia.app.settings import CARDS_PER_ROW
 from sale_sofia.app.words import say
-from sale_sofia.config.screens import CARDS_PER_ROW
-from sale_sofia.data.evaluation_fields import UNWANTED
-from sale_sofia.insights.flats import Flat
+from sale_sofia.buyer.evaluations import UNWANTED
+from sale_sofia.flats.flat import Flat
 
 CHOICES = ("passing", "all", "shortlist")
 

@@ -4,10 +4,10 @@ from typing import cast
 
 import streamlit as st
 
-from sale_sofia.app import charts, formatting, market, safe
+from sale_sofia.advice.market.market import Deal, Figures, Market
+from sale_sofia.app import charts, formatting, market
+from sale_sofia.app import formatting as safe
 from sale_sofia.app.words import say
-from sale_sofia.insights.market import Deal, Market
-from sale_sofia.insights.market_figures import Figures
 
 DEALS = ("sale", "rent")
 COMPARED = 15

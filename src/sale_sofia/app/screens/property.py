@@ -2,16 +2,28 @@
 
 import streamlit as st
 
-from sale_sofia.app import card, facts, formatting, judgements, navigation, safe, state
+from sale_sofia.app import deck as card
+from sale_sofia.app import deck as facts
+from sale_sofia.app import deck as judgements
+from sale_sofia.app import formatting, navigation, state
+from sale_sofia.app import formatting as safe
 from sale_sofia.app.deck import Deck, open_deck
-from sale_sofia.app.photos import shown_photos
-from sale_sofia.app.property_data import PropertyData, read_property
-from sale_sofia.app.property_diary import show_notes, show_status, show_viewings
-from sale_sofia.app.property_money import comparables_link, show_costs, show_fair_price
-from sale_sofia.app.property_offers import show_offers, show_split
+from sale_sofia.app.flat import (
+    PropertyData,
+    comparables_link,
+    read_property,
+    show_costs,
+    show_fair_price,
+    show_notes,
+    show_offers,
+    show_split,
+    show_status,
+    show_viewings,
+)
+from sale_sofia.app.own_hosts import shown_photos
+from sale_sofia.app.settings import PHOTOS_SHOWN
 from sale_sofia.app.words import say
-from sale_sofia.config.screens import PHOTOS_SHOWN
-from sale_sofia.data.properties import UnknownProperty
+from sale_sofia.flats.store import UnknownProperty
 
 TABS = ("facts", "offers", "score", "fair", "costs", "diary", "split")
 

@@ -5,15 +5,16 @@ from typing import Final
 
 import streamlit as st
 
-from sale_sofia.app import filters, formatting, results, saved, state
-from sale_sofia.app.deck import Deck, count_line, open_deck, show_cards
+from sale_sofia.advice.search.query import SearchQuery, WrongSearch
+from sale_sofia.app import filters, formatting, state
+from sale_sofia.app import filters as results
+from sale_sofia.app import filters as saved
+from sale_sofia.app.deck import Deck, count_line, export, open_deck, show_cards, show_table
+from sale_sofia.app.filters import Result
+from sale_sofia.app.formatting import refusal
 from sale_sofia.app.maps import show_map
-from sale_sofia.app.results import Result
-from sale_sofia.app.sentences import refusal
-from sale_sofia.app.tables import export, show_table
 from sale_sofia.app.words import say
-from sale_sofia.insights.flats import Flat
-from sale_sofia.insights.searching import SearchQuery, WrongSearch
+from sale_sofia.flats.flat import Flat
 
 VIEWS: Final = ("gallery", "table", "map")
 

@@ -2,12 +2,13 @@
 
 import streamlit as st
 
-from sale_sofia.app import card, formatting, navigation, today
+from sale_sofia.advice.since import NEWS_KINDS
+from sale_sofia.app import deck as card
+from sale_sofia.app import formatting, navigation, today
 from sale_sofia.app.deck import Deck, open_deck, read_steps, show_cards
+from sale_sofia.app.state import visitor
 from sale_sofia.app.today import Today
-from sale_sofia.app.visitor import visitor
 from sale_sofia.app.words import say
-from sale_sofia.insights.since import NEWS_KINDS
 
 
 def page() -> None:

@@ -1,0 +1,270 @@
+"""A flat on the market: when it was offered, at what price for each m², and by how much that was cut."""
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, Row, Select, or_, select
+
+from sale_sofia.advice.market.settings import EVENTS_AT_ONCE, LARGEST_ROOMS, ROUNDING
+from sale_sofia.advice.scoring.settings import COMPARED_TYPES
+from sale_sofia.advice.settings import VAT
+from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.rows import sparing
+from sale_sofia.history.market_events import WITHDRAWN, days_on_market
+from sale_sofia.history.tables import listings, market_events, price_points
+from sale_sofia.listings.places import SOFIA
+
+# When each advert was on the market, and at what price: read once for all of them.
+
+
+class Spell(NamedTuple):
+    """From when to when an advert was there; without an end it still is."""
+
+    start: float
+    end: float | None
+
+
+class Asked(NamedTuple):
+    """A price as it was printed, since a moment; whether it is another price, or the same in other words."""
+
+    since: float
+    price_eur: float
+    vat: str | None
+    moved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AdvertHistory:
+    """One advert. Its prices are those that were printed; moments rise."""
+
+    spells: tuple[Spell, ...]
+    prices: tuple[Asked, ...]
+    priced: tuple[tuple[float, int | None], ...]
+    """Since when which of the prices holds; None while none is printed."""
+
+    def is_there(self, moment: float) -> bool:
+        """Whether it was offered then."""
+        return any(one.start <= moment and (one.end is None or moment < one.end) for one in self.spells)
+
+    def asked(self, moment: float) -> Asked | None:
+        """The price that was printed then."""
+        place = bisect_right(self.priced, moment, key=lambda one: one[0])
+        which = self.priced[place - 1][1] if place else None
+        return None if which is None else self.prices[which]
+
+    def steps(self) -> Iterator[tuple[Asked, Asked]]:
+        """Each two prices of which the later is another one."""
+        return ((old, new) for old, new in pairwise(self.prices) if new.moved)
+
+
+def read_histories(connection: Connection) -> dict[int, AdvertHistory]:
+    """The history of every advert that was one; what turned out to be no flat of its own is left out."""
+    events = _by_listing(connection, _events())
+    points = _by_listing(connection, _points())
+    return {
+        row.id: _history(row, events.pop(row.id, ()), points.pop(row.id, ()))
+        for row in sparing(_stream(connection, _adverts()))
+    }
+
+
+def _adverts() -> Select[Any]:
+    names = ("id", "first_seen_at", "gone_at", "closed_at")
+    real = or_(listings.c.closed_reason.is_(None), listings.c.closed_reason != WITHDRAWN)
+    return select(*(listings.c[name] for name in names)).where(real).order_by(listings.c.id)
+
+
+def _events() -> Select[Any]:
+    columns = (market_events.c.listing_id, market_events.c.kind, market_events.c.at)
+    return select(*columns).order_by(market_events.c.at, market_events.c.id)
+
+
+def _points() -> Select[Any]:
+    names = ("listing_id", "seen_at", "price_eur", "vat", "kind")
+    return select(*(price_points.c[name] for name in names)).order_by(
+        price_points.c.seen_at, price_points.c.id
+    )
+
+
+def _by_listing(connection: Connection, chosen: Select[Any]) -> defaultdict[int, list[Row[Any]]]:
+    found: defaultdict[int, list[Row[Any]]] = defaultdict(list)
+    for row in _stream(connection, chosen):
+        found[row.listing_id].append(row)
+    return found
+
+
+def _stream(connection: Connection, chosen: Select[Any]) -> Iterator[Row[Any]]:
+    return iter(connection.execute(chosen, execution_options={"yield_per": EVENTS_AT_ONCE}))
+
+
+def _history(row: Row[Any], events: Sequence[Row[Any]], points: Sequence[Row[Any]]) -> AdvertHistory:
+    prices: list[Asked] = []
+    priced: list[tuple[float, int | None]] = []
+    for point in points:
+        if point.price_eur is None:
+            priced.append((point.seen_at, None))
+            continue
+        prices.append(Asked(point.seen_at, point.price_eur, point.vat, point.kind == "price"))
+        priced.append((point.seen_at, len(prices) - 1))
+    return AdvertHistory(tuple(_spells(row, events)), tuple(prices), tuple(priced))
+
+
+def _spells(row: Row[Any], events: Sequence[Row[Any]]) -> Iterator[Spell]:
+    ends = [end for end in (row.gone_at, row.closed_at) if end is not None]
+    start: float | None = row.first_seen_at
+    for event in events:
+        if event.kind == "back" and start is None:
+            start = event.at
+        elif event.kind == "gone" and start is not None:
+            yield Spell(start, max(start, event.at))
+            start = None
+    if start is not None:
+        yield Spell(start, max(start, min(ends)) if ends else None)
+
+
+# How long flats stay, those that are still there counted for as long as they have been (Kaplan–Meier).
+
+
+class Stay(NamedTuple):
+    """How long one flat was seen, and whether it is gone; if not, it stays on for nobody knows how long."""
+
+    days: float
+    gone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The share of flats that is still there after so many days; it falls on the days at which flats went."""
+
+    days: tuple[float, ...]
+    shares: tuple[float, ...]
+    flats: int
+    gone: int
+    watched: float
+    """The longest stay, in days; of later days nothing is known."""
+
+    def after(self, days: float) -> float | None:
+        """The share that stays longer than this; None for longer than anybody has watched."""
+        if days > self.watched:
+            return None
+        place = bisect_right(self.days, days)
+        return self.shares[place - 1] if place else 1.0
+
+    def median(self) -> float | None:
+        """The first day on which no more than half are there; None while more are."""
+        half = 0.5 + ROUNDING
+        return next((day for day, share in zip(self.days, self.shares, strict=True) if share <= half), None)
+
+
+def kaplan_meier(stays: Iterable[Stay]) -> Curve:
+    """The curve of these stays. Who was last seen on a day on which others went was still there with them."""
+    given = list(stays)
+    went = Counter(stay.days for stay in given if stay.gone)
+    ends = Counter(stay.days for stay in given)
+    there, share = len(given), 1.0
+    steps: list[tuple[float, float]] = []
+    for day in sorted(ends):
+        if went[day]:
+            share *= 1 - went[day] / there
+            steps.append((day, share))
+        there -= ends[day]
+    days, shares = tuple(day for day, _ in steps), tuple(left for _, left in steps)
+    return Curve(days, shares, len(given), went.total(), max(ends, default=0.0))
+
+
+MAISONETTE: Final = "maisonette"
+UNKNOWN_ROOMS: Final = "?"
+
+
+class Snapshot(NamedTuple):
+    """A flat at one moment: whether it was offered, and for how much each m², where that is known."""
+
+    there: bool
+    eur_sqm: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MarketFlat:
+    """One property with the histories of its adverts."""
+
+    property_id: int
+    neighbourhood: str
+    rooms: str
+    """1, 2, 3, 4, 5+, maisonette, or a question mark."""
+    area_sqm: float | None
+    says_without_vat: bool
+    """A description says so; that counts for prices of which no more is printed."""
+    adverts: tuple[AdvertHistory, ...]
+
+    @property
+    def first_seen_at(self) -> float:
+        """When the first of its adverts was seen."""
+        return min(advert.spells[0].start for advert in self.adverts)
+
+    @property
+    def gone_at(self) -> float | None:
+        """When the last of its adverts went; None while one is there."""
+        ends = [advert.spells[-1].end for advert in self.adverts]
+        there = any(end is None for end in ends)
+        return None if there else max(end for end in ends if end is not None)
+
+    def at(self, moment: float) -> Snapshot:
+        """Whether any of its adverts was offered then, and the lowest of their prices, VAT included."""
+        there = [advert for advert in self.adverts if advert.is_there(moment)]
+        asked = [one for advert in there if (one := advert.asked(moment)) is not None]
+        if not asked or not self.area_sqm:
+            return Snapshot(bool(there), None)
+        return Snapshot(there=True, eur_sqm=min(map(self._with_vat, asked)) / self.area_sqm)
+
+    def cuts(self) -> Iterator[float]:
+        """By what share the price fell each time that an advert's was lowered."""
+        for advert in self.adverts:
+            for old, new in advert.steps():
+                before, after = self._with_vat(old), self._with_vat(new)
+                if after < before:
+                    yield 1 - after / before
+
+    def stay(self, now: float) -> Stay:
+        """How long it has been there; a time off the market between two adverts or sights is part of it."""
+        return Stay(days_on_market(self.first_seen_at, self.gone_at, None, now=now), self.gone_at is not None)
+
+    def _with_vat(self, asked: Asked) -> float:
+        due = asked.vat == "excluded" or (asked.vat is None and self.says_without_vat)
+        return asked.price_eur * (1 + VAT) if due else asked.price_eur
+
+
+def market_flats(
+    flats: Iterable[Flat], histories: Mapping[int, AdvertHistory], deal: str
+) -> Iterator[MarketFlat]:
+    """The flats in Sofia for sale (or to let) whose place is known, each once."""
+    for flat in flats:
+        if flat.neighbourhood is None or not is_on_this_market(flat, deal):
+            continue
+        known = (histories.get(advert.listing_id) for advert in flat.adverts)
+        if adverts := tuple(one for one in known if one is not None):
+            trap = "price_without_vat" in flat.traps
+            yield MarketFlat(
+                flat.property_id, flat.neighbourhood, room_type(flat), flat.area_sqm, trap, adverts
+            )
+
+
+def is_on_this_market(flat: Flat, deal: str) -> bool:
+    """Whether the flat is one that the figures are made of."""
+    return (
+        flat.deal == deal
+        and flat.property_type in COMPARED_TYPES
+        and flat.city == SOFIA
+        and "place_conflict" not in flat.flags
+    )
+
+
+def room_type(flat: Flat) -> str:
+    """The kind of flat, by its rooms."""
+    if flat.property_type == MAISONETTE:
+        return MAISONETTE
+    if flat.rooms is None:
+        return UNKNOWN_ROOMS
+    return f"{LARGEST_ROOMS}+" if flat.rooms >= LARGEST_ROOMS else str(flat.rooms)

@@ -1,0 +1,303 @@
+"""The market by neighbourhood and kind of flat: always asking prices, each flat once, VAT included."""
+
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection
+
+from sale_sofia.advice.market.flats import (
+    Curve,
+    MarketFlat,
+    Snapshot,
+    Stay,
+    kaplan_meier,
+    market_flats,
+    read_histories,
+)
+from sale_sofia.advice.market.settings import STILL_THERE_DAYS
+from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.rows import read_flats
+from sale_sofia.history.listing_rows import moment_text
+from sale_sofia.listings.dates import SOFIA
+from sale_sofia.settings.model import Settings
+
+# Flats week by week: the weeks of Sofia's clock, and what became of each flat in them.
+
+
+class Span(NamedTuple):
+    """A week from Monday to Monday on Sofia's clock; the running one ends now."""
+
+    start: float
+    end: float
+    complete: bool
+
+    def holds(self, moment: float | None) -> bool:
+        """Whether it happened in this week; now is the end of the running one, and in it."""
+        return moment is not None and self.start <= moment and (moment < self.end or not self.complete)
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One flat through the weeks, worked out once for all parts of the market it belongs to."""
+
+    flat: MarketFlat
+    spans: Sequence[Span]
+    first_seen_at: float
+    new_in: int | None
+    """The number of the week in which it came; None: before the first."""
+    gone_in: int | None
+    """The number of the week in which it went; None: before the first, or it is still there."""
+    snapshots: tuple[Snapshot, ...]
+    """At the end of each week; the last is now."""
+    cuts: tuple[float, ...]
+    stay: Stay
+
+    @property
+    def now(self) -> Snapshot:
+        """The flat as it is."""
+        return self.snapshots[-1]
+
+
+def track(flat: MarketFlat, spans: Sequence[Span]) -> Track:
+    """What became of a flat in these weeks."""
+    return Track(
+        flat,
+        spans,
+        flat.first_seen_at,
+        _week_of(flat.first_seen_at, spans),
+        _week_of(flat.gone_at, spans),
+        tuple([flat.at(span.end) for span in spans]),
+        tuple(flat.cuts()),
+        flat.stay(spans[-1].end),
+    )
+
+
+def _week_of(moment: float | None, spans: Sequence[Span]) -> int | None:
+    return next((number for number, span in enumerate(spans) if span.holds(moment)), None)
+
+
+def spans_until(now: float, weeks: int) -> list[Span]:
+    """So many whole weeks and the running one, the oldest first."""
+    today = datetime.fromtimestamp(now, SOFIA).replace(hour=0, minute=0, second=0, microsecond=0)
+    monday = today - timedelta(days=today.weekday())
+    starts = [(monday - timedelta(weeks=back)).timestamp() for back in range(weeks, -1, -1)]
+    whole = [Span(start, end, complete=True) for start, end in pairwise(starts)]
+    return [*whole, Span(starts[-1], now, complete=False)]
+
+
+# The figures of some flats: what is asked, how many there are, how fast they come and go, what is cut.
+
+
+class Quartiles(NamedTuple):
+    """EUR for each m²: a quarter of the flats is cheaper than `low`, half than `median`."""
+
+    low: float
+    median: float
+    high: float
+
+
+class Week(NamedTuple):
+    """One week: what was there at its end, what came and what went in it."""
+
+    start: float
+    complete: bool
+    stock: int
+    prices: int
+    median_eur_sqm: float | None
+    new: int | None
+    """None for the week in which watching began: then everything is new."""
+    gone: int
+
+
+class DaysOnMarket(NamedTuple):
+    """How long flats stay, open ones counted; None where too few flats are known, or most are still there."""
+
+    flats: int
+    gone: int
+    median: float | None
+    still_there: dict[int, float | None] | None
+    """After so many days, the share that is still offered; None where nobody has watched so long."""
+
+
+class Cuts(NamedTuple):
+    """Of the flats offered now: how many had their price cut, and the median of all cuts, in per cent."""
+
+    flats: int
+    share: float | None
+    median_percent: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What is known of some flats; figures of too few flats are None."""
+
+    stock: int
+    prices: int
+    eur_sqm: Quartiles | None
+    weeks: tuple[Week, ...]
+    change_percent: float | None
+    """From the first week whose median is told to the last."""
+    new_per_week: float | None
+    gone_per_week: float | None
+    days: DaysOnMarket
+    cuts: Cuts
+
+
+def figures(tracks: Sequence[Track], *, began: float, least: int) -> Figures:
+    """The figures of these flats, watched since `began`; none that fewer than `least` flats make."""
+    offered = [one for one in tracks if one.now.there]
+    prices = _prices([one.now for one in offered])
+    weeks = tuple(_weeks(tracks, began, least))
+    whole = [week for week in weeks if week.complete and week.new is not None]
+    return Figures(
+        len(offered),
+        len(prices),
+        quartiles(prices) if len(prices) >= least else None,
+        weeks,
+        _change_percent(weeks),
+        statistics.fmean(week.new or 0 for week in whole) if whole else None,
+        statistics.fmean(week.gone for week in whole) if whole else None,
+        _days(kaplan_meier(one.stay for one in tracks), least),
+        _cuts(offered, least),
+    )
+
+
+def quartiles(prices: Sequence[float]) -> Quartiles:
+    """With values between two flats where a quartile falls between them."""
+    return Quartiles(*np.quantile(np.asarray(prices), (0.25, 0.5, 0.75)).tolist())
+
+
+def _prices(snapshots: Sequence[Snapshot]) -> list[float]:
+    return [one.eur_sqm for one in snapshots if one.eur_sqm is not None]
+
+
+def _weeks(tracks: Sequence[Track], began: float, least: int) -> Iterator[Week]:
+    new, gone = Counter(one.new_in for one in tracks), Counter(one.gone_in for one in tracks)
+    for number, span in enumerate(tracks[0].spans):
+        if span.complete and span.end <= began:
+            continue
+        there = [one.snapshots[number] for one in tracks if one.snapshots[number].there]
+        prices = _prices(there)
+        median = statistics.median(prices) if len(prices) >= least else None
+        watched = None if span.start < began else new[number]
+        yield Week(span.start, span.complete, len(there), len(prices), median, watched, gone[number])
+
+
+def _change_percent(weeks: Sequence[Week]) -> float | None:
+    told = [week.median_eur_sqm for week in weeks if week.median_eur_sqm is not None]
+    return (told[-1] / told[0] - 1) * 100 if len(told) > 1 else None
+
+
+def _days(curve: Curve, least: int) -> DaysOnMarket:
+    if curve.flats < least:
+        return DaysOnMarket(curve.flats, curve.gone, None, None)
+    still = {days: curve.after(days) for days in STILL_THERE_DAYS}
+    return DaysOnMarket(curve.flats, curve.gone, curve.median(), still)
+
+
+def _cuts(offered: Sequence[Track], least: int) -> Cuts:
+    cut = [one for one in offered if one.cuts]
+    if len(offered) < least:
+        return Cuts(len(cut), None, None)
+    sizes = [size for one in cut for size in one.cuts]
+    median = statistics.median(sizes) * 100 if sizes else None
+    return Cuts(len(cut), len(cut) / len(offered), median)
+
+
+Deal = Literal["sale", "rent"]
+LABEL: Final = "asking prices, de-duplicated"
+VAT_RULE: Final = "a price without VAT is counted with 20 % VAT; one whose VAT is not told, as it is printed"
+
+
+class Cell(NamedTuple):
+    """A part of the market; None stands for all neighbourhoods, or all kinds of flat."""
+
+    neighbourhood: str | None
+    rooms: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Market:
+    """The figures of every part that has a flat."""
+
+    deal: Deal
+    now: float
+    least: int
+    cells: Mapping[Cell, Figures]
+    """The whole city first, then the neighbourhoods by their stock; each whole, then by rooms."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is printed."""
+        return {
+            "label": LABEL,
+            "vat": VAT_RULE,
+            "deal": self.deal,
+            "at": _moment(self.now),
+            "hidden_under": self.least,
+            "cells": [{**cell._asdict(), **_figures(found)} for cell, found in self.cells.items()],
+        }
+
+
+def read_market(connection: Connection, settings: Settings, *, now: float, deal: Deal = "sale") -> Market:
+    """The market as the database has it. Rents, for each m² and month, are a market of their own."""
+    return market_of(read_flats(connection, photos=0), connection, settings, now=now, deal=deal)
+
+
+def market_of(
+    flats: Iterable[Flat], connection: Connection, settings: Settings, *, now: float, deal: Deal
+) -> Market:
+    """The market of these flats, with the histories that the database has of their adverts."""
+    histories, spans = read_histories(connection), spans_until(now, settings.market_weeks)
+    tracks = [track(flat, spans) for flat in market_flats(flats, histories, deal)]
+    return Market(deal, now, settings.market_least_flats, _cells(tracks, settings.market_least_flats))
+
+
+def _cells(tracks: list[Track], least: int) -> dict[Cell, Figures]:
+    by_cell = _by_cell(tracks)
+    found = {
+        cell: figures(members, began=_began(by_cell[Cell(cell.neighbourhood, None)]), least=least)
+        for cell, members in by_cell.items()
+    }
+    return {cell: found[cell] for cell in sorted(found, key=lambda cell: _order(cell, found))}
+
+
+def _began(tracks: Iterable[Track]) -> float:
+    """When watching began, as far as these flats tell."""
+    return min(one.first_seen_at for one in tracks)
+
+
+def _by_cell(tracks: Iterable[Track]) -> dict[Cell, list[Track]]:
+    found: dict[Cell, list[Track]] = defaultdict(list)
+    for one in tracks:
+        for neighbourhood in (None, one.flat.neighbourhood):
+            for rooms in (None, one.flat.rooms):
+                found[Cell(neighbourhood, rooms)].append(one)
+    return found
+
+
+def _order(cell: Cell, found: Mapping[Cell, Figures]) -> tuple[bool, int, str, bool, str]:
+    stock = found[Cell(cell.neighbourhood, None)].stock
+    place, rooms = cell.neighbourhood or "", cell.rooms or ""
+    return cell.neighbourhood is not None, -stock, place, cell.rooms is not None, rooms
+
+
+def _figures(found: Figures) -> dict[str, Any]:
+    told = asdict(found)
+    told["eur_sqm"] = found.eur_sqm and found.eur_sqm._asdict()
+    told["weeks"] = [_week(week) for week in found.weeks]
+    told["days"], told["cuts"] = found.days._asdict(), found.cuts._asdict()
+    return told
+
+
+def _week(week: Week) -> dict[str, Any]:
+    return {**week._asdict(), "start": _moment(week.start)}
+
+
+def _moment(seconds: float) -> str:
+    return moment_text(datetime.fromtimestamp(seconds, UTC))

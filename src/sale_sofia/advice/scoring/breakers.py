@@ -1,0 +1,145 @@
+"""Deal breakers. Each is a function of a few facts; what it cannot know it says so."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import attrgetter
+from typing import Final
+
+from sale_sofia.advice.costs import Band
+from sale_sofia.advice.scoring.criteria import walk_minutes
+from sale_sofia.advice.scoring.judging import Finding, YesNo, fails, not_known, passes
+from sale_sofia.advice.scoring.profile import Profile
+from sale_sofia.advice.scoring.settings import ACTS
+from sale_sofia.flats.flat import Trap
+from sale_sofia.listings.places import SOFIA
+
+_NEEDED_ACT: Final = ACTS.index("act15")
+_NO_TRAP: Final = passes("traps", "none")
+_NOT_READ: Final = not_known("traps")
+
+
+def offer(profile: Profile, deal: str | None, kind: str | None) -> Finding:
+    """A flat for sale, of a kind that the buyer looks for."""
+    if deal not in {"sale", None}:
+        return fails("offer", "deal", deal=deal)
+    if kind is not None and kind not in profile.property_types:
+        return fails("offer", "kind", kind=kind)
+    return not_known("offer") if deal is None or kind is None else passes("offer", "sale", kind=kind)
+
+
+def place(_profile: Profile, city: str | None, flags: Collection[str]) -> Finding:
+    """In Sofia, and the advert's own words do not place it elsewhere."""
+    if "place_conflict" in flags:
+        return fails("place", "conflict")
+    if city is None:
+        return not_known("place")
+    return passes("place", "sofia") if city == SOFIA else fails("place", "elsewhere", city=city)
+
+
+def budget(limit: float, cost: Band | None) -> Finding:
+    """All costs within the budget; unknown while they may be more, or may be less."""
+    if cost is None:
+        return not_known("budget", "no_price")
+    if cost.least > limit:
+        return fails("budget", "above", least=cost.least, most=cost.most, budget=limit)
+    if cost.most is None:
+        return not_known("budget", "no_most", least=cost.least, budget=limit)
+    if cost.most > limit:
+        return not_known("budget", "band", least=cost.least, most=cost.most, budget=limit)
+    return passes("budget", "within", least=cost.least, most=cost.most, budget=limit)
+
+
+def at_least(name: str, wanted: str) -> Callable[[Profile, float | None], Finding]:
+    """A breaker of a number that must not be too small."""
+    limit = attrgetter(f"must.{wanted}")
+
+    def judge(profile: Profile, value: float | None) -> Finding:
+        if value is None:
+            return not_known(name, least=limit(profile))
+        verdict = passes if value >= limit(profile) else fails
+        return verdict(name, "number", value=value, least=limit(profile))
+
+    return judge
+
+
+def ground_floor(_profile: Profile, floor: int | None) -> Finding:
+    """Not on the ground floor, nor below it."""
+    if floor is None:
+        return not_known("ground_floor")
+    return (passes if floor > 0 else fails)("ground_floor", "floor", floor=floor)
+
+
+def last_floor(_profile: Profile, floor: int | None, floors: int | None) -> Finding:
+    """Not on the last floor."""
+    if floor is None or floors is None:
+        return not_known("last_floor")
+    return (passes if floor < floors else fails)("last_floor", "floor", floor=floor, floors=floors)
+
+
+def elevator(profile: Profile, floor: int | None, there: YesNo) -> Finding:
+    """Above a floor only with an elevator."""
+    limit = profile.must.elevator_above_floor or 0
+    if there:
+        return passes("elevator", "there")
+    if floor is not None and floor <= limit:
+        return passes("elevator", "low", floor=floor)
+    if floor is None or there is None:
+        return not_known("elevator", floor=floor)
+    return fails("elevator", "missing", floor=floor, limit=limit)
+
+
+def panel(_profile: Profile, construction: str | None) -> Finding:
+    """Not a panel building."""
+    if construction is None:
+        return not_known("panel")
+    return (fails if construction == "panel" else passes)("panel", "construction", construction=construction)
+
+
+def act15(_profile: Profile, act: str | None) -> Finding:
+    """The building has its act 15 or is further; "before act 15" is not."""
+    if act is None:
+        return not_known("act15")
+    return (passes if ACTS.index(act) >= _NEEDED_ACT else fails)("act15", "act", act=act)
+
+
+def metro(profile: Profile, told_minutes: int | None, metres: int | None) -> Finding:
+    """Not too far from the metro."""
+    minutes, limit = walk_minutes(told_minutes, metres), profile.must.metro_most_minutes
+    if minutes is None:
+        return not_known("metro")
+    verdict = passes if limit is None or minutes <= limit else fails
+    return verdict("metro", "walk", minutes=minutes, limit=limit)
+
+
+def orientation(profile: Profile, sides: Sequence[str]) -> Finding:
+    """At least one of the wanted sides, each compared whole."""
+    wanted = profile.must.orientation
+    if not sides:
+        return not_known("orientation")
+    verdict = passes if set(sides) & set(wanted) else fails
+    return verdict("orientation", "sides", sides=tuple(sides), wanted=wanted)
+
+
+def outdoors(
+    _profile: Profile,
+    has_balcony: YesNo,
+    balconies: int | None,
+    yard_sqm: float | None,
+    floor: int | None,
+) -> Finding:
+    """A balcony or a garden. Only a flat above the ground without a balcony surely has neither."""
+    if has_balcony or balconies:
+        return passes("outdoors", "balcony")
+    if yard_sqm:
+        return passes("outdoors", "yard", yard=yard_sqm)
+    if has_balcony is False and floor is not None and floor > 0:
+        return fails("outdoors", "none")
+    return not_known("outdoors")
+
+
+def traps(profile: Profile, found: Mapping[str, Trap], *, described: bool) -> Finding:
+    """None of the traps; unknown while nobody has read a description."""
+    for name in profile.must.no_traps:
+        if name in found:
+            told = fails("traps", "trap", trap=name)
+            return Finding("traps", told.state, told.say, told.told, found[name].quote)
+    return _NO_TRAP if described else _NOT_READ

@@ -1,0 +1,141 @@
+"""A score in words, English or Bulgarian. The sentences stand in words.yaml."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from string import Formatter
+from typing import Any, Final, Literal
+
+from sale_sofia.advice.costs import Band, all_costs
+from sale_sofia.advice.scoring.judging import Criterion, Finding, Part
+from sale_sofia.advice.scoring.profile import Profile
+from sale_sofia.advice.scoring.remembering import look
+from sale_sofia.advice.scoring.scoring import Score, Scorer
+from sale_sofia.advice.scoring.yardsticks import Cell, Yardstick
+from sale_sofia.flats.flat import Flat
+from sale_sofia.settings.files import read_yaml
+
+Language = Literal["en", "bg"]
+_COST_NAMES: Final[Mapping[str, Mapping[Language, str]]] = {
+    "price": {"en": "price with VAT", "bg": "цена с ДДС"},
+    "state": {"en": "transfer tax, notary, entry of the deed", "bg": "местен данък, нотариус, вписване"},
+    "commission": {"en": "commission with VAT", "bg": "комисиона с ДДС"},
+    "renovation": {"en": "renovation", "bg": "ремонт"},
+    "total": {"en": "in all", "bg": "общо"},
+}
+
+
+@cache
+def _words() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
+    text = files("sale_sofia.advice.scoring").joinpath("words.yaml").read_text("utf-8")
+    words: Mapping[str, Mapping[str, Mapping[str, str]]] = read_yaml(text)
+    return words
+
+
+def name_of(key: str, language: Language) -> str:
+    """The name of a criterion, a breaker or a state."""
+    return _words()["names"][key][language]
+
+
+def sentence(told: Part | Finding, language: Language) -> str:
+    """Why a part is worth what it is, or a breaker found as it is."""
+    return _Filling(language).format(_words()["says"][told.say][language], **told.told)
+
+
+def explain_flat(
+    flat: Flat, profile: Profile, yardsticks: Mapping[Cell, Yardstick], language: Language
+) -> dict[str, Any]:
+    """The whole score of a flat, with its costs, by the yardsticks that scores were made by last."""
+    seen = look(flat, lambda cell: yardsticks.get(cell, Yardstick()))
+    told = explain(Scorer(profile).score(seen), profile, language)
+    return {**told, "offered": flat.offered, "costs": explain_costs(flat, profile, language)}
+
+
+def explain(score: Score, profile: Profile, language: Language) -> dict[str, Any]:
+    """The whole score: what each fact adds to the points, and what each breaker found."""
+    shares = profile.shares()
+    return {
+        "property_id": score.property_id,
+        "value": score.value,
+        "known": score.known,
+        "points": score.points,
+        "verdict": score.verdict.value,
+        "criteria": [_criterion(one, shares[one.name], language) for one in score.criteria],
+        "breakers": [_breaker(one, profile, language) for one in score.findings],
+    }
+
+
+def explain_costs(flat: Flat, profile: Profile, language: Language) -> list[dict[str, Any]]:
+    """What the flat costs this buyer, item by item; nothing without a price."""
+    costs = all_costs(flat, profile)
+    if costs is None:
+        return []
+    return [
+        {"item": item, "name": _COST_NAMES[item][language], "least_eur": band.least, "most_eur": band.most}
+        for item, band in costs._asdict().items()
+        if isinstance(band, Band)
+    ]
+
+
+def _criterion(one: Criterion, weight: float, language: Language) -> dict[str, Any]:
+    return {
+        "criterion": one.name,
+        "name": name_of(one.name, language),
+        "weight": weight,
+        "value": one.value,
+        "known": one.known,
+        "points": (one.value or 0.0) * one.known * weight,
+        "parts": [_part(part, weight, language) for part in one.parts],
+    }
+
+
+def _part(part: Part, weight: float, language: Language) -> dict[str, Any]:
+    return {
+        "part": part.name,
+        "value": part.value,
+        "points": (part.value or 0.0) * part.share * weight,
+        "why": sentence(part, language),
+    }
+
+
+def _breaker(one: Finding, profile: Profile, language: Language) -> dict[str, Any]:
+    return {
+        "breaker": one.name,
+        "name": name_of(one.name, language),
+        "state": one.state.value,
+        "accepted": one.state.value == "unknown" and one.name in profile.unknown_ok,
+        "why": sentence(one, language),
+        "quote": one.quote,
+    }
+
+
+class _Filling(Formatter):
+    """Fills a sentence: sums, shares, numbers and words as people of that language write them."""
+
+    def __init__(self, language: Language) -> None:
+        self._language = language
+
+    def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401 - any fact
+        """A value in the manner that stands after its name."""
+        match format_spec:
+            case "word":
+                return self._word(value)
+            case "tier":
+                return self._word(f"tier_{value}")
+            case "eur":
+                return f"€ {value:,.0f}".replace(",", " ")
+            case "share":
+                return f"{value:.0%}"
+            case "n":
+                return "?" if value is None else self._number(value)
+            case _:
+                return "?" if value is None else str(value)
+
+    def _word(self, value: str | Sequence[str]) -> str:
+        if isinstance(value, str):
+            return _words()["terms"][value][self._language]
+        return ", ".join(map(self._word, value))
+
+    def _number(self, value: float) -> str:
+        text = f"{value:.1f}".removesuffix(".0")
+        return text.replace(".", ",") if self._language == "bg" else text

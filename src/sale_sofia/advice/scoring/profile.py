@@ -1,0 +1,343 @@
+"""What a buyer wants: budget, neighbourhoods, wishes, conditions, weights. One profile is one YAML file."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self, get_args
+
+import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+from sale_sofia.advice.scoring.settings import WEIGHTS
+from sale_sofia.advice.settings import COMMISSION_PERCENT, RENOVATION_EUR_SQM
+from sale_sofia.listings.model import Orientation, PropertyType
+from sale_sofia.listings.places import find_neighbourhood
+from sale_sofia.settings.files import write_whole
+from sale_sofia.settings.types import decimal, note, notes, wrong_value
+from sale_sofia.websites.site_file import Table, load_yaml
+
+Tier = Literal["best", "good", "fair", "poor"]
+TrapName = Literal[
+    "share_of_ownership", "compensation_swap", "studio_status", "tenants", "mortgage", "right_to_build"
+]
+BreakerName = Literal[
+    "offer", "place", "budget", "rooms", "area", "area_net", "bathrooms", "ground_floor", "last_floor",
+    "elevator", "panel", "act15", "metro", "orientation", "outdoors", "traps",
+]  # fmt: skip
+BREAKERS: Final[tuple[BreakerName, ...]] = get_args(BreakerName)
+FULL_WEIGHT: Final = 100.0
+_MOST_EUR: Final = 100_000_000
+
+
+def _canonical(name: str) -> str:
+    found = find_neighbourhood(name)
+    if found is None:
+        raise ValueError(f"{name!r} is no neighbourhood of Sofia; write it as imot.bg does")
+    return found.name
+
+
+Place = Annotated[str, AfterValidator(_canonical)]
+
+
+class _Section(Table):
+    model_config = ConfigDict(frozen=True, strict=True)
+
+
+def _least(most: int, unit: str, what: str) -> int | None:
+    extra = notes(f"a whole number from 1 to {most}, or null", unit)
+    return Field(default=None, ge=1, le=most, description=what, json_schema_extra=extra)
+
+
+def _several(what: str, allowed: object) -> Any:  # noqa: ANN401 - lists of several kinds
+    """A list; of what is allowed, the sentence of a mistake names all."""
+    names = ", ".join(get_args(allowed)) if get_args(allowed) else str(allowed)
+    extra = notes(f"a list of {names}", "list")
+    return Field(default=(), strict=False, description=what, json_schema_extra=extra)
+
+
+def _choice(*, what: str) -> bool:
+    return Field(default=False, description=what, json_schema_extra=notes("true or false", "switch"))
+
+
+class Neighbourhoods(_Section):
+    """The buyer's tiers; a neighbourhood is in one of them, or among the others."""
+
+    best: tuple[Place, ...] = _several("Where I want to live.", "neighbourhoods")
+    good: tuple[Place, ...] = _several("Where I would live gladly.", "neighbourhoods")
+    fair: tuple[Place, ...] = _several("Where I could live.", "neighbourhoods")
+    poor: tuple[Place, ...] = _several("Where I do not want to live.", "neighbourhoods")
+    others: Tier = Field(
+        default="fair",
+        description="All that is not named.",
+        json_schema_extra=notes(", ".join(get_args(Tier)), "tier"),
+    )
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        named = [name for _, names in self.tiers() for name in names]
+        if twice := sorted({name for name in named if named.count(name) > 1}):
+            raise ValueError(f"{', '.join(twice)} stands in two tiers; each neighbourhood is in one")
+        return self
+
+    def tiers(self) -> Iterator[tuple[Tier, tuple[str, ...]]]:
+        """Each tier with its neighbourhoods."""
+        for tier in get_args(Tier):
+            yield tier, getattr(self, tier)
+
+    def tier(self, neighbourhood: str) -> Tier:
+        """The tier of a neighbourhood."""
+        return self._tier_of.get(neighbourhood, self.others)
+
+    @cached_property
+    def _tier_of(self) -> dict[str, Tier]:
+        return {name: tier for tier, names in self.tiers() for name in names}
+
+
+class Wishes(_Section):
+    """What would be best. What is less is worth less, and nothing fails for it."""
+
+    rooms: int = Field(
+        default=3, ge=1, le=10, json_schema_extra=notes("a whole number from 1 to 10", "rooms")
+    )
+    bathrooms: int = Field(
+        default=1, ge=1, le=5, json_schema_extra=notes("a whole number from 1 to 5", "bathrooms")
+    )
+    area_net_sqm: float = decimal(80, 10, 1000, "m²", "Net area.")
+    orientation: tuple[Orientation, ...] = _several("Sides that count as good.", Orientation)
+
+
+class Must(_Section):
+    """Deal breakers: a flat that fails one is out, one of which it is not known is neither in nor out."""
+
+    rooms_least: int | None = _least(10, "rooms", "Rooms, the living room counted.")
+    area_least_sqm: int | None = _least(1000, "m²", "Total area.")
+    area_net_least_sqm: int | None = _least(1000, "m²", "Net area.")
+    bathrooms_least: int | None = _least(5, "bathrooms", "Bathrooms.")
+    not_ground_floor: bool = _choice(what="Not on the ground floor.")
+    not_last_floor: bool = _choice(what="Not under the roof.")
+    elevator_above_floor: int | None = _least(30, "floor", "Above this floor an elevator is needed.")
+    not_panel: bool = _choice(what="No panel building.")
+    act15_or_later: bool = _choice(what="The building has its act 15 or more.")
+    metro_most_minutes: int | None = _least(120, "minutes", "Walk to the metro.")
+    orientation: tuple[Orientation, ...] = _several("At least one of these sides.", Orientation)
+    balcony_or_garden: bool = _choice(what="A balcony or a garden.")
+    no_traps: tuple[TrapName, ...] = _several("None of these in the description.", TrapName)
+
+
+class Weights(_Section):
+    """How much each criterion counts. They need not sum to 100."""
+
+    location: float = decimal(WEIGHTS["location"], 0, 1000, "weight", "Neighbourhood and metro.")
+    price: float = decimal(WEIGHTS["price"], 0, 1000, "weight", "Price per m² among its neighbours.")
+    condition: float = decimal(WEIGHTS["condition"], 0, 1000, "weight", "Condition and renovation.")
+    layout: float = decimal(WEIGHTS["layout"], 0, 1000, "weight", "Rooms, baths, sides, net area.")
+    building: float = decimal(WEIGHTS["building"], 0, 1000, "weight", "Construction, year, act, floor.")
+    rental: float = decimal(WEIGHTS["rental"], 0, 1000, "weight", "Gross yield.")
+    extras: float = decimal(WEIGHTS["extras"], 0, 1000, "weight", "Parking, storage, balcony, view.")
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if self.total() <= 0:
+            raise ValueError("all weights are 0; at least one must count")
+        return self
+
+    def total(self) -> float:
+        """Their sum."""
+        return float(sum(getattr(self, name) for name in WEIGHTS))
+
+
+class RenovationCosts(_Section):
+    """EUR for each m² by condition."""
+
+    needs_renovation: float = decimal(RENOVATION_EUR_SQM["needs_renovation"], 0, 10_000, "EUR/m²", "")
+    bare: float = decimal(RENOVATION_EUR_SQM["bare"], 0, 10_000, "EUR/m²", "")
+    good: float = decimal(RENOVATION_EUR_SQM["good"], 0, 10_000, "EUR/m²", "")
+
+    def dearest(self) -> float:
+        """What an unknown condition may cost."""
+        return max(self.needs_renovation, self.bare, self.good)
+
+
+class Profile(_Section):
+    """All that a buyer wants, checked. The name is the file's."""
+
+    title: str = Field(
+        default="", max_length=200, json_schema_extra=notes("a text of up to 200 characters", "text")
+    )
+    property_types: tuple[PropertyType, ...] = Field(
+        default=("apartment",), min_length=1, strict=False,
+        json_schema_extra=notes(f"a list of {', '.join(get_args(PropertyType))}", "list"),
+    )  # fmt: skip
+    budget_eur: float = Field(
+        gt=0, le=_MOST_EUR, json_schema_extra=notes(f"a number above 0, up to {_MOST_EUR}", "EUR")
+    )
+    renovation_eur: float = decimal(0, 0, _MOST_EUR, "EUR", "What may go into renovation.")
+    commission_percent: float = decimal(COMMISSION_PERCENT, 0, 20, "per cent", "An agency's, without VAT.")
+    renovation_eur_sqm: RenovationCosts = RenovationCosts()
+    neighbourhoods: Neighbourhoods = Neighbourhoods()
+    wishes: Wishes = Wishes()
+    must: Must = Must()
+    unknown_ok: tuple[BreakerName, ...] = _several("Conditions that may be unknown.", BreakerName)
+    weights: Weights = Weights()
+
+    def shares(self) -> dict[str, float]:
+        """The weights as shares of one."""
+        return {name: getattr(self.weights, name) / self.weights.total() for name in WEIGHTS}
+
+    def remark(self) -> str | None:
+        """A sentence, when the weights do not sum to 100 and are normalised."""
+        total = self.weights.total()
+        if total == FULL_WEIGHT:
+            return None
+        shares = ", ".join(f"{name} {share:.1%}" for name, share in self.shares().items())
+        return f"the weights sum to {total:g}, not {FULL_WEIGHT:g}; they count as {shares}"
+
+
+def section_of(model: type[BaseModel], key: str) -> type[BaseModel] | None:
+    """The model of a section of a profile."""
+    field = model.model_fields.get(key)
+    kind = field.annotation if field else None
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+
+
+# Profiles as files: the shipped default, and the buyer's own in DATA_DIR/profiles.
+
+DEFAULT: Final = "default"
+FOLDER: Final = "profiles"
+_NAME: Final = re.compile(r"[\w-]{1,40}")
+
+
+class ProfileError(ValueError):
+    """A profile cannot be used, or there is none; a sentence for each mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The profiles that can be used, and what is wrong with the others."""
+
+    profiles: dict[str, Profile]
+    mistakes: dict[str, ProfileError]
+
+
+def profile_names(data_dir: Path) -> list[str]:
+    """The names of all profiles, in alphabetical order; the default is always among them."""
+    return sorted({DEFAULT, *(path.stem for path in (data_dir / FOLDER).glob("*.yaml"))})
+
+
+def profile_path(data_dir: Path, name: str) -> Path:
+    """Where a profile is, or would be written.
+
+    Raises:
+        ProfileError: a profile cannot have this name.
+    """
+    if not _NAME.fullmatch(name):
+        raise ProfileError(f"a profile cannot be called {name!r}; allowed: up to 40 letters, digits, - and _")
+    return data_dir / FOLDER / f"{name}.yaml"
+
+
+def load_profile(data_dir: Path, name: str) -> Profile:
+    """The profile of this name, checked.
+
+    Raises:
+        ProfileError: there is none, or it cannot be used; a sentence for each mistake.
+    """
+    return check_profile(*read_profile(data_dir, name))
+
+
+def load_profiles(data_dir: Path) -> Loaded:
+    """All profiles; one that cannot be used keeps none of the others from it."""
+    loaded = Loaded({}, {})
+    for name in profile_names(data_dir):
+        try:
+            loaded.profiles[name] = load_profile(data_dir, name)
+        except ProfileError as error:
+            loaded.mistakes[name] = error
+    return loaded
+
+
+def read_profile(data_dir: Path, name: str) -> tuple[Path, dict[str, Any]]:
+    """The file of a profile, and what stands in it, not checked."""
+    path = profile_path(data_dir, name)
+    if not path.exists():
+        if name != DEFAULT:
+            known = ", ".join(profile_names(data_dir))
+            raise ProfileError(f"no profile {name!r}; there are {known}")
+        path = Path(str(files("sale_sofia.advice.scoring").joinpath(FOLDER, f"{DEFAULT}.yaml")))
+    try:
+        return path, load_yaml(path)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise ProfileError(str(error)) from None
+
+
+def check_profile(path: Path, values: Mapping[str, Any]) -> Profile:
+    """The profile that these values are.
+
+    Raises:
+        ProfileError: a sentence for each mistake: the file, the key, what was given, what is allowed.
+    """
+    try:
+        return Profile.model_validate(values)
+    except ValidationError as error:
+        raise ProfileError("\n".join(f"{path}: {_sentence(one)}" for one in error.errors())) from None
+
+
+def new_profile(data_dir: Path, name: str, like: str = DEFAULT) -> Path:
+    """A profile of this name, with what stands in another one.
+
+    Raises:
+        ProfileError: it is there already, or the other one is not.
+    """
+    path = profile_path(data_dir, name)
+    if path.exists():
+        raise ProfileError(f"{path} is there already; change it with `sale-sofia profiles edit {name}`")
+    source, values = read_profile(data_dir, like)
+    check_profile(source, values)
+    write_whole(path, source.read_text("utf-8"))
+    return path
+
+
+def edit_profile(data_dir: Path, name: str, changes: Sequence[tuple[str, Any]]) -> tuple[Path, Profile]:
+    """Change keys of a profile, such as `must.rooms_least`; nothing is written unless all of it is right."""
+    path, (_, values) = profile_path(data_dir, name), read_profile(data_dir, name)
+    for key, value in changes:
+        _put(values, key.split("."), value)
+    profile = check_profile(path, values)
+    write_whole(path, yaml.safe_dump(values, allow_unicode=True, sort_keys=False, default_flow_style=None))
+    return path, profile
+
+
+def _put(values: dict[str, Any], keys: Sequence[str], value: object) -> None:
+    *above, last = keys
+    for key in above:
+        below = values.setdefault(key, {})
+        if not isinstance(below, dict):
+            raise ProfileError(f"{'.'.join(keys)}: {key} holds a value and no keys")
+        values = below
+    values[last] = value
+
+
+def _sentence(details: ErrorDetails) -> str:
+    key = ".".join(str(part) for part in details["loc"]) or "the file"
+    field = _field(details["loc"])
+    if details["type"] == "missing":
+        return f"{key}: is missing; {note(field, 'allowed')} ({note(field, 'unit')})."
+    if details["type"] == "model_type":
+        return f"{key}: must hold keys and their values"
+    if field is None or details["type"] == "value_error":
+        return f"{key}: {details['msg'].removeprefix('Value error, ')}"
+    return f"{key}: {wrong_value(field, {**details, 'loc': ()})}"
+
+
+def _field(loc: Iterable[int | str]) -> Any:  # noqa: ANN401 - a field, or None for a section
+    """The field of a profile that a mistake is in; a place in a list belongs to the list."""
+    model: type[BaseModel] = Profile
+    for key in loc:
+        section = section_of(model, str(key))
+        if section is None:
+            return model.model_fields.get(str(key))
+        model = section
+    return None

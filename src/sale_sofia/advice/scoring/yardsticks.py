@@ -1,0 +1,211 @@
+"""What a price and a rent are measured by: the asking prices of the neighbourhood, each flat once."""
+
+import statistics
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any, Literal, NamedTuple
+
+from sqlalchemy import Connection
+
+from sale_sofia.advice.costs import price_band
+from sale_sofia.advice.scoring.settings import COMPARED_TYPES, PRICE_MARKS, ROOM_GROUPS, YARDSTICK_TOLERANCE
+from sale_sofia.advice.scoring.store import read_yardsticks
+from sale_sofia.advice.valuation.settings import DISTORTED
+from sale_sofia.flats.flat import Flat
+from sale_sofia.listings.places import SOFIA
+from sale_sofia.settings.model import Settings
+
+Cell = tuple[str, int]
+"""A neighbourhood and a number of rooms (0: it is not known)."""
+
+
+class Comparable(NamedTuple):
+    """One flat among those that others are compared with."""
+
+    deal: str
+    neighbourhood: str
+    rooms: int
+    eur_sqm: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """How EUR per m² are spread: as many flats between each two marks."""
+
+    marks: tuple[float, ...]
+    flats: int
+    scope: Literal["rooms", "neighbourhood"]
+    """Flats with the same number of rooms, or, where they are too few, all of the neighbourhood."""
+
+    def place(self, eur_sqm: float) -> float:
+        """The share of flats that are cheaper, from 0 to 1."""
+        below, upto = bisect_left(self.marks, eur_sqm), bisect_right(self.marks, eur_sqm)
+        last = len(self.marks) - 1
+        if below != upto:  # on a mark, or on several that are one sum
+            return (below + upto - 1) / 2 / last
+        if below in {0, len(self.marks)}:
+            return 1.0 if below else 0.0
+        low, high = self.marks[below - 1], self.marks[below]
+        return (below - 1 + (eur_sqm - low) / (high - low)) / last
+
+
+@dataclass(frozen=True, slots=True)
+class Rents:
+    """The median of what flats with the same number of rooms are let for."""
+
+    eur_sqm: float
+    flats: int
+
+
+@dataclass(frozen=True, slots=True)
+class Yardstick:
+    """What a flat of one cell is measured by; None where too few flats are offered, or let."""
+
+    prices: Prices | None = None
+    rents: Rents | None = None
+
+    def digest(self) -> str:
+        """Moves when a score may; the number of flats alone moves nothing."""
+        prices, rents = self.prices, self.rents
+        told = (prices and (prices.marks, prices.scope), rents and rents.eur_sqm)
+        return blake2b(repr(told).encode(), digest_size=8).hexdigest()
+
+
+class Yardsticks:
+    """The yardsticks of all cells, made when first asked for.
+
+    One that was kept stays as long as no mark of the new one is far from it, so that a neighbourhood's flats
+    are scored anew when it has really moved, and not with each new advert.
+    """
+
+    def __init__(
+        self, comparables: Iterable[Comparable], settings: Settings, kept: Mapping[Cell, Yardstick]
+    ) -> None:
+        self._settings = settings
+        self._kept = kept
+        self._sales, self._rents = _by_cell(comparables)
+        self.made: dict[Cell, Yardstick] = {}
+        self._digests: dict[Cell, str] = {}
+
+    def of(self, cell: Cell) -> Yardstick:
+        """What flats of this cell are measured by."""
+        if cell not in self.made:
+            self.made[cell] = self._make(cell)
+        return self.made[cell]
+
+    def digest(self, cell: Cell) -> str:
+        """The digest of the yardstick of this cell."""
+        if cell not in self._digests:
+            self._digests[cell] = self.of(cell).digest()
+        return self._digests[cell]
+
+    def _make(self, cell: Cell) -> Yardstick:
+        kept = self._kept.get(cell, Yardstick())
+        prices, rents = self._find_prices(cell), self._find_rents(cell)
+        if prices and kept.prices and _is_near(prices, kept.prices):
+            prices = replace(prices, marks=kept.prices.marks)
+        if rents and kept.rents and _are_near((rents.eur_sqm,), (kept.rents.eur_sqm,)):
+            rents = replace(rents, eur_sqm=kept.rents.eur_sqm)
+        return Yardstick(prices, rents)
+
+    def _find_prices(self, cell: Cell) -> Prices | None:
+        least = self._settings.score_least_prices
+        same = self._sales.get(cell, ()) if cell[1] else ()
+        if len(same) >= least:
+            return Prices(_marks(same), len(same), "rooms")
+        groups = range(ROOM_GROUPS + 1)
+        everywhere = [one for rooms in groups for one in self._sales.get((cell[0], rooms), ())]
+        if len(everywhere) < least:
+            return None
+        return Prices(_marks(everywhere), len(everywhere), "neighbourhood")
+
+    def _find_rents(self, cell: Cell) -> Rents | None:
+        found = self._rents.get(cell, ()) if cell[1] else ()
+        if len(found) < self._settings.score_least_rents:
+            return None
+        return Rents(statistics.median(found), len(found))
+
+
+def _is_near(new: Prices, kept: Prices) -> bool:
+    return new.scope == kept.scope and _are_near(new.marks, kept.marks)
+
+
+def _are_near(new: Sequence[float], kept: Sequence[float]) -> bool:
+    return len(new) == len(kept) and all(
+        abs(one - other) <= other * YARDSTICK_TOLERANCE for one, other in zip(new, kept, strict=True)
+    )
+
+
+def cell_of(neighbourhood: str | None, rooms: int | None) -> Cell | None:
+    """With whom such a flat is compared; None without a neighbourhood."""
+    if neighbourhood is None:
+        return None
+    return neighbourhood, 0 if rooms is None else min(rooms, ROOM_GROUPS)
+
+
+def comparable(flat: Flat) -> Comparable | None:
+    """The flat as one of those that others are compared with; None when it says nothing of the market."""
+    price, cell = price_band(flat), cell_of(flat.neighbourhood, flat.rooms)
+    if price is None or cell is None or not flat.area_sqm or not _is_ordinary(flat):
+        return None
+    return Comparable(flat.deal or "", *cell, price.least / flat.area_sqm)
+
+
+def _is_ordinary(flat: Flat) -> bool:
+    return (
+        flat.offered
+        and flat.deal is not None
+        and flat.city == SOFIA
+        and "place_conflict" not in flat.flags
+        and flat.property_type in COMPARED_TYPES
+        and DISTORTED.isdisjoint(flat.traps)
+    )
+
+
+def _by_cell(
+    comparables: Iterable[Comparable],
+) -> tuple[Mapping[Cell, list[float]], Mapping[Cell, list[float]]]:
+    """EUR per m² of sales and of rents."""
+    sales, rents = defaultdict[Cell, list[float]](list), defaultdict[Cell, list[float]](list)
+    for one in comparables:
+        (sales if one.deal == "sale" else rents)[one.neighbourhood, one.rooms].append(one.eur_sqm)
+    return sales, rents
+
+
+def _marks(found: Sequence[float]) -> tuple[float, ...]:
+    """The marks between equal parts, none beyond what is asked."""
+    return tuple(statistics.quantiles(found, n=PRICE_MARKS, method="inclusive"))
+
+
+# Yardsticks as they are stored between two runs.
+
+
+def kept_yardsticks(connection: Connection) -> dict[Cell, Yardstick]:
+    """What every neighbourhood was measured by last."""
+    return {(row["neighbourhood"], row["rooms"]): _yardstick(row) for row in read_yardsticks(connection)}
+
+
+def yardstick_rows(made: Mapping[Cell, Yardstick]) -> list[dict[str, Any]]:
+    """These yardsticks, to be stored."""
+    return [_row(cell, made[cell]) for cell in sorted(made)]
+
+
+def _yardstick(row: Mapping[Any, Any]) -> Yardstick:
+    prices = Prices(tuple(row["marks"]), row["flats"], row["scope"]) if row["scope"] else None
+    rents = None if row["rent_eur_sqm"] is None else Rents(row["rent_eur_sqm"], row["rents"])
+    return Yardstick(prices, rents)
+
+
+def _row(cell: Cell, made: Yardstick) -> dict[str, Any]:
+    return {
+        "neighbourhood": cell[0],
+        "rooms": cell[1],
+        "marks": list(made.prices.marks) if made.prices else [],
+        "scope": made.prices.scope if made.prices else None,
+        "flats": made.prices.flats if made.prices else 0,
+        "rent_eur_sqm": made.rents.eur_sqm if made.rents else None,
+        "rents": made.rents.flats if made.rents else 0,
+    }

@@ -1,0 +1,328 @@
+"""What a buyer looks for, as data: one query, checked, for commands, alerts, saved searches and addresses."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from typing import Annotated, Any, Final, Literal, Self, get_args, get_origin
+
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import ErrorDetails
+
+from sale_sofia.buyer.evaluations import UNWANTED, Status
+from sale_sofia.listings.model import (
+    ActStatus,
+    Condition,
+    Construction,
+    Deal,
+    Furnishing,
+    Heating,
+    Orientation,
+    PropertyType,
+    SellerKind,
+)
+from sale_sofia.listings.places import SOFIA, districts, find_neighbourhood, neighbourhoods, place_key, town
+from sale_sofia.listings.text import squeeze
+from sale_sofia.websites.site_file import available_sites
+
+# Names that a search may use: neighbourhoods, districts, towns, portals; each as the data spells it.
+
+
+def known_neighbourhood(text: str) -> str:
+    """The neighbourhood of Sofia that this text names, in any known writing.
+
+    Raises:
+        ValueError: it names none, or several.
+    """
+    found = find_neighbourhood(text)
+    if found is None:
+        raise ValueError(f"no neighbourhood of Sofia is called so{_near(text)}")
+    return found.name
+
+
+def known_district(text: str) -> str:
+    """The district of Sofia that this text names.
+
+    Raises:
+        ValueError: it names none.
+    """
+    found = _districts().get(place_key(text))
+    if found is None:
+        raise ValueError(f"no district of Sofia is called so; there are {', '.join(districts())}")
+    return found
+
+
+def known_city(text: str) -> str:
+    """The town as adverts print it; Sofia in any writing.
+
+    Raises:
+        ValueError: the text is empty.
+    """
+    plain = squeeze(text)
+    if not plain:
+        raise ValueError("the name of the town is empty")
+    return town(plain) or plain
+
+
+def known_portal(text: str) -> str:
+    """The portal of this name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if text not in available_sites():
+        raise ValueError(f"no portal is called so; there are {', '.join(available_sites())}")
+    return text
+
+
+def _near(text: str) -> str:
+    """Those whose names begin with the same words, or hold them."""
+    key = place_key(text)
+    like = [place.name for place in neighbourhoods() if key and key in place_key(place.name)]
+    return f"; there are {_listed(like)}" if like else "; `sale-sofia search --help` says how to write it"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+@cache
+def _districts() -> dict[str, str]:
+    return {place_key(name): name for name in districts()}
+
+
+# Limits of searches; each says its unit and why.
+
+MOST_DAYS: Final = 36_500.0
+"""Days that may be asked for: a hundred years is for ever."""
+LOWEST_FLOOR: Final = -5
+"""Below it nobody lives."""
+HIGHEST_FLOOR: Final = 100
+"""Above it nothing is built."""
+FIRST_YEAR: Final = 1800
+"""Of what stands in Sofia nothing that is sold is older."""
+LAST_YEAR: Final = 2100
+"""Nothing is announced for later."""
+MANY_ROOMS: Final = 5
+"""Portals count rooms up to here: five means five or more."""
+MOST_BATHROOMS: Final = 10
+"""Bathrooms that may be asked for."""
+LONGEST_WORD: Final = 60
+"""Characters of a word or a phrase that is looked for."""
+LONGEST_PROFILE: Final = 80
+"""Characters of a profile's name."""
+READ_ALL_SHARE: Final = 0.3
+"""From this share of all properties on, reading all of them once is quicker than picking some."""
+SHOWN_FLATS: Final = 30
+"""Flats that a search shows when not told otherwise; how many there are is always said."""
+SHOWN_UNKNOWN: Final = 10
+"""Of those of which something is not known, how many are shown beneath."""
+
+
+# What the conditions of a search may be.
+
+
+def _iso(value: object) -> object:
+    """Only what is written as a moment: a bare number would be taken for seconds."""
+    if not isinstance(value, str):
+        return value
+    try:
+        written = datetime.fromisoformat(value)
+    except ValueError:
+        written = None
+    if written is None or written.tzinfo is None:
+        raise ValueError("write a moment with its offset, like 2026-11-14T08:30+02:00")
+    return written
+
+
+def _utc(moment: datetime) -> datetime:
+    """In UTC, where no hour comes twice and equal moments are equal."""
+    return moment.astimezone(UTC)
+
+
+Euros = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Metres = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Minutes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Days = Annotated[float, Field(ge=0, le=MOST_DAYS, allow_inf_nan=False)]
+Percent = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
+Floor = Annotated[int, Field(ge=LOWEST_FLOOR, le=HIGHEST_FLOOR)]
+Year = Annotated[int, Field(ge=FIRST_YEAR, le=LAST_YEAR)]
+Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_WORD)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_PROFILE)]
+Quarter = Annotated[str, AfterValidator(known_neighbourhood)]
+District = Annotated[str, AfterValidator(known_district)]
+City = Annotated[str, AfterValidator(known_city)]
+Portal = Annotated[str, AfterValidator(known_portal)]
+Rooms = Annotated[int, Field(ge=1, le=MANY_ROOMS)]
+Bathrooms = Annotated[int, Field(ge=1, le=MOST_BATHROOMS)]
+Moment = Annotated[AwareDatetime, BeforeValidator(_iso), AfterValidator(_utc)]
+
+
+Unknown = Literal["apart", "ok", "no"]
+Sort = Literal["newest", "price", "eur_sqm", "days", "score"]
+Params = Mapping[str, str | Sequence[str]]
+ANY: Final = "any"
+"""In an address or on the command line: no such condition, where there is one by default."""
+FLATS: Final[tuple[PropertyType, ...]] = ("apartment", "maisonette", "studio")
+WANTED: Final[tuple[Status, ...]] = tuple(one for one in get_args(Status) if one not in UNWANTED)
+
+
+class WrongSearch(ValueError):
+    """What is looked for cannot be; one sentence says what is wrong and what is allowed."""
+
+
+class SearchQuery(BaseModel):
+    """Conditions on a flat. What is not given is not asked; a list means "one of these"."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    neighbourhood: tuple[Quarter, ...] = Field((), description="In this neighbourhood, in any spelling.")
+    not_neighbourhood: tuple[Quarter, ...] = Field((), description="Not in this neighbourhood.")
+    district: tuple[District, ...] = Field((), description="In this one of Sofia's 24 districts.")
+    city: City | None = Field(SOFIA, description="In this town; any: all.")
+    deal: Deal | None = Field("sale", description="For sale, or for rent; any: both.")
+    property_type: tuple[PropertyType, ...] = Field(FLATS, description="Of this type; any: all of them.")
+    price_min: Euros | None = Field(None, description="Price from, in euros, with VAT where it comes on top.")
+    price_max: Euros | None = Field(
+        None, description="Price up to, in euros, with VAT where it comes on top."
+    )
+    eur_sqm_min: Euros | None = Field(None, description="Price per m² from, in euros.")
+    eur_sqm_max: Euros | None = Field(None, description="Price per m² up to, in euros.")
+    area_min: Metres | None = Field(None, description="Area from, in m², as advertised (gross).")
+    area_max: Metres | None = Field(None, description="Area up to, in m², as advertised (gross).")
+    net_area_min: Metres | None = Field(None, description="Net area from, in m².")
+    net_area_max: Metres | None = Field(None, description="Net area up to, in m².")
+    rooms: tuple[Rooms, ...] = Field(
+        (), description="So many rooms, the living room counted; 5: five or more."
+    )
+    bathrooms_min: Bathrooms | None = Field(None, description="Bathrooms, at least.")
+    floor_min: Floor | None = Field(None, description="Floor from; 0 is the ground floor.")
+    floor_max: Floor | None = Field(None, description="Floor up to.")
+    not_ground: bool = Field(default=False, description="Above the ground floor.")
+    not_last: bool = Field(default=False, description="Not on the last floor.")
+    construction: tuple[Construction, ...] = Field((), description="Built so.")
+    no_panel: bool = Field(default=False, description="Not built of panels.")
+    year_min: Year | None = Field(None, description="Built in this year or later.")
+    year_max: Year | None = Field(None, description="Built in this year or before.")
+    act: ActStatus | None = Field(None, description="The building has this act, or a later one.")
+    condition: tuple[Condition, ...] = Field((), description="In this condition.")
+    furnishing: tuple[Furnishing, ...] = Field((), description="Furnished so.")
+    heating: tuple[Heating, ...] = Field((), description="Heated so.")
+    orientation: tuple[Orientation, ...] = Field((), description="Facing this way: S is not SE.")
+    metro_m: Metres | None = Field(None, description="So many metres from the metro at most.")
+    metro_minutes: Minutes | None = Field(None, description="So many minutes on foot from the metro at most.")
+    balcony: bool = Field(default=False, description="With a balcony.")
+    parking: bool = Field(default=False, description="With a garage or a parking place, not on the street.")
+    elevator: bool = Field(default=False, description="With an elevator.")
+    seller: tuple[SellerKind, ...] = Field((), description="Offered by such a seller.")
+    portal: tuple[Portal, ...] = Field((), description="Offered on this portal.")
+    days_min: Days | None = Field(None, description="On the market for so many days, at least.")
+    days_max: Days | None = Field(None, description="On the market for so many days, at most.")
+    new_since: Moment | None = Field(None, description="First seen since this moment.")
+    cut_days: Days | None = Field(None, description="Cheaper than so many days ago.")
+    cut_percent: Percent | None = Field(None, description="And by so many per cent, at least.")
+    status: tuple[Status, ...] = Field(
+        WANTED, description="With this status; without it all but rejected and hidden, any: all of them."
+    )
+    word: tuple[Word, ...] = Field(
+        (), description="An advert has this word; all of several. “терас*”: any ending."
+    )
+    not_word: tuple[Word, ...] = Field((), description="No advert has this word.")
+    profile: Name | None = Field(None, description="Scored for this profile.")
+    passing: bool = Field(default=False, description="Passes all deal breakers of the profile.")
+    gone: bool = Field(default=False, description="Also what is no longer offered.")
+    place_conflict: bool = Field(
+        default=False, description="Also adverts whose words place them elsewhere than the portal does."
+    )
+    unknown: Unknown = Field(
+        "apart", description="What to do where something asked is not known: list apart, count as ok, or no."
+    )
+    sort: Sort = Field("newest", description="What comes first.")
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        for field in type(self).model_fields:
+            low, high = getattr(self, field), getattr(self, field.removesuffix("_min") + "_max", None)
+            if field.endswith("_min") and low is not None and high is not None and low > high:
+                raise ValueError(f"{field} {low:g} is above {field.removesuffix('_min')}_max {high:g}")
+        if self.cut_percent is not None and self.cut_days is None:
+            raise ValueError("cut_percent needs cut_days: cheaper than when?")
+        if self.profile is None and (self.sort == "score" or self.passing):
+            raise ValueError(f"{'passing' if self.passing else 'sort by score'} needs a profile")
+        return self
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """The query with these conditions.
+
+        Raises:
+            WrongSearch: one of them cannot be.
+        """
+        try:
+            return cls.model_validate(dict(given))
+        except ValidationError as error:
+            raise WrongSearch(_sentence(error.errors()[0])) from None
+
+    @classmethod
+    def from_params(cls, params: Params) -> Self:
+        """The query that an address names; the way back from `to_params`.
+
+        Raises:
+            WrongSearch: a name or value that cannot be.
+        """
+        lists = {name: [value] if isinstance(value, str) else list(value) for name, value in params.items()}
+        return cls.of({name: _value(name, values) for name, values in lists.items()})
+
+    def to_params(self) -> dict[str, list[str]]:
+        """Whatever differs from the defaults, as texts for an address."""
+        fields = type(self).model_fields
+        own = {name: getattr(self, name) for name in fields if getattr(self, name) != fields[name].default}
+        return {name: _texts(value) for name, value in own.items()}
+
+
+def is_list(field: str) -> bool:
+    """Whether a condition takes several values."""
+    info = SearchQuery.model_fields.get(field)
+    return info is not None and get_origin(info.annotation) is tuple
+
+
+def _texts(value: object) -> list[str]:
+    if value in (None, ()):
+        return [ANY]
+    return [_text(one) for one in value] if isinstance(value, tuple) else [_text(value)]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _value(name: str, values: Sequence[str]) -> object:
+    info = SearchQuery.model_fields.get(name)
+    if info is not None and info.default not in (None, ()) and list(values) == [ANY]:
+        return () if is_list(name) else None
+    if is_list(name):
+        return tuple(values)
+    if len(values) != 1:
+        raise WrongSearch(f"{name} is given {len(values)} times; it takes one value")
+    return values[0]
+
+
+def _sentence(error: ErrorDetails) -> str:
+    name = str(error["loc"][0]) if error["loc"] else ""
+    if error["type"] == "extra_forbidden":
+        return f"a search has no {name!r}; allowed: {', '.join(SearchQuery.model_fields)}"
+    said = str(error.get("ctx", {}).get("error") or error["msg"]).removesuffix(".")
+    return f"{name}: {error['input']!r}: {said}" if name else said

@@ -1,0 +1,120 @@
+"""Limits of scores, market figures and fair prices that nobody has to set."""
+
+from typing import Final
+
+from pydantic import BaseModel
+
+from sale_sofia.settings.types import decimal, switch, whole
+
+ADVERTS_AT_ONCE: Final = 2_000
+"""Adverts that are fetched from the database in one go: few enough to hold, many enough to be quick."""
+
+MEMORY_SPARED: Final = 200_000_000
+"""Bytes under a limit on the process's memory that flats do not take: of pages each thread needs 8 MB."""
+
+MEMORY_LOOKED_AT: Final = 500
+"""After so many flats it is looked at again; they need some 5 MB."""
+
+PHOTOS_REMEMBERED: Final = 1
+"""Photos of each flat that are kept in memory: a card shows one, and a flat's own page reads all of them."""
+
+LISTS_REMEMBERED: Final = 20_000
+"""Short lists ("south, east") that are decoded once; most adverts share a few hundred of them."""
+
+REREAD_SHARE: Final = 0.2
+"""When more than this share of all flats changed, reading all of them is quicker than asking for each."""
+
+LATE_COMMIT_SECONDS: Final = 900.0
+"""What was noted so many seconds ago may still come to be committed: no transaction takes longer."""
+
+LATE_COMMIT_ROWS: Final = 5_000
+"""A row's number may be committed after numbers that are higher by so many, where several write at once."""
+
+PARTS_REMEMBERED: Final = 10_000
+"""Parts of scores of each kind that are made once; there are fewer different floors, years or walks."""
+
+SCORES_AT_ONCE: Final = 5_000
+"""Scores that are written in one transaction: a crawl that writes meanwhile waits for no more."""
+
+SCORES_SHOWN: Final = 20
+"""Flats that `sale-sofia score` lists unless told otherwise."""
+
+INCIDENT_SITE: Final = "scores"
+"""Under this name incidents of scoring stand, in the place of a portal's."""
+LEAST_SAVING_EUR: Final = 1.0
+"""Euros by which an offer is cheaper than another; cents are the rounding of a portal."""
+
+
+# Settings of scores, market figures and fair prices.
+
+
+class InsightSettings(BaseModel):
+    """Settings of scores, market figures and fair prices."""
+
+    score_after_crawl: bool = switch(
+        default=True, sentence="Score what a crawl changed, for every profile, when it ends."
+    )
+    score_least_prices: int = whole(
+        15, 2, 10_000, "flats", "So many must be offered for a price per m² to be placed among them."
+    )
+    score_least_rents: int = whole(
+        5, 1, 10_000, "flats", "So many must be let, with as many rooms, for a yield to be worked out."
+    )
+    market_least_flats: int = whole(
+        15, 1, 10_000, "flats", "A market figure made of fewer flats than this is not shown."
+    )
+    market_weeks: int = whole(12, 1, 520, "weeks", "So many weeks back the market's weekly figures go.")
+    valuation_least_flats: int = whole(
+        200, 50, 100_000, "flats", "With fewer flats to compare with, no fair price is told."
+    )
+    valuation_most_flats: int = whole(
+        20_000, 200, 1_000_000, "flats", "Of more flats than this, a fair price is told from the newest."
+    )
+    valuation_days: int = whole(
+        180, 1, 3650, "days", "A flat last seen longer ago than this is not compared with."
+    )
+    valuation_model_hours: float = decimal(
+        24, 0, 8760, "hours", "A fair-price model older than this is fitted anew when it is asked."
+    )
+
+
+# What buying a flat in Sofia costs beside its price. Rates are shares; sums are EUR.
+
+EUR_IN_BGN: Final = 1.95583
+"""The notary tariff is written in leva."""
+VAT: Final = 0.20
+"""ЗДДС, art. 66: the standard rate; due on flats in new buildings, and on fees of notaries and agencies."""
+TRANSFER_TAX: Final = 0.03
+"""ЗМДТ, art. 47, and Sofia's ordinance on local taxes: 3 % of the price of a property that changes hands."""
+REGISTRATION: Final = 0.001
+"""The Registry Agency's tariff: 0.1 % for entering a deed."""
+NOTARY_BGN: Final = (
+    (0.0, 30.0, 0.0),
+    (100.0, 30.0, 0.015),
+    (1_000.0, 43.50, 0.013),
+    (10_000.0, 160.50, 0.008),
+    (50_000.0, 480.50, 0.005),
+    (100_000.0, 730.50, 0.002),
+    (500_000.0, 1_530.50, 0.001),
+)
+"""The tariff of the law on notaries, section I, item 8, without VAT.
+
+Above so many leva: this sum, and this share of what is above.
+"""
+NOTARY_MOST_BGN: Final = 6_000.0
+"""The most that the same tariff allows."""
+COMMISSION_PERCENT: Final = 3.0
+"""Usual for agencies in Sofia, paid by the buyer, without VAT. A profile may say another."""
+NO_COMMISSION: Final = frozenset({"private", "developer"})
+"""Sellers whom a buyer pays no commission."""
+RENOVATION_EUR_SQM: Final = {"needs_renovation": 350.0, "bare": 450.0, "good": 60.0}
+"""EUR for each m² by condition, work and materials of an ordinary standard; what is not here needs none.
+
+A profile may say others. A condition that is not known may cost anything from nothing to the dearest.
+"""
+UNBUILT: Final = frozenset(
+    {"planned", "before_act14", "act14", "before_act15", "act15", "before_act16", "act16"}
+)
+"""Acts that adverts of new buildings print, for which VAT may be due."""
+NEW_CONDITIONS: Final = frozenset({"new", "turnkey", "bare"})
+"""Conditions of flats that nobody has lived in, for which VAT may be due."""

@@ -1,0 +1,225 @@
+"""Which flats a fair price is worked out from, and of which it can be."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sale_sofia.advice.costs import price_band, vat_due
+from sale_sofia.advice.scoring.settings import ACTS, COMPARED_TYPES
+from sale_sofia.advice.valuation.settings import (
+    CENTRE,
+    DISTORTED,
+    FARTHEST_KM,
+    KM_PER_DEGREE,
+    LEAST_AREA_SQM,
+    LEAST_EUR_SQM,
+    MOST_AREA_SQM,
+    MOST_EUR_SQM,
+)
+from sale_sofia.flats.flat import Flat
+from sale_sofia.listings.places import SOFIA, find_neighbourhood, neighbourhoods
+
+_REASONS: Final[Mapping[str, str]] = {
+    "deal": "only flats for sale have a fair price here",
+    "type": "it is not known to be a flat",
+    "city": "it is not known to be in Sofia",
+    "conflict": "its adverts contradict each other about the place",
+    "place": "its neighbourhood is not known",
+    "area": "its area is not known",
+    "odd_area": "its area is not one of a flat",
+}
+
+
+class TooFewFlats(ValueError):
+    """There are not enough flats to tell a fair price from; the text says how many are needed."""
+
+    def __init__(self, known: int, needed: int) -> None:
+        super().__init__(
+            f"{known} flats with a price, an area and a place are known, "
+            f"and {needed} are needed (VALUATION_LEAST_FLATS)"
+        )
+        self.known = known
+        self.needed = needed
+
+
+def asked_eur_sqm(flat: Flat) -> float | None:
+    """What is asked for each m², VAT included; where VAT is not spoken of, as it is printed."""
+    price = price_band(flat)
+    return None if price is None or not flat.area_sqm else price.least / flat.area_sqm
+
+
+def log_asked(flat: Flat) -> float:
+    """Its logarithm, for a flat that has one."""
+    asked = asked_eur_sqm(flat)
+    if asked is None:
+        raise ValueError(f"flat {flat.property_id} has no price for each m²")
+    return math.log(asked)
+
+
+def why_not_valued(flat: Flat) -> str | None:
+    """Why no fair price can be told of this flat, in a sentence; None when one can."""
+    reason = not_valued_for(flat)
+    return _REASONS[reason] if reason else None
+
+
+def not_valued_for(flat: Flat) -> str | None:
+    """The same as the name of the reason."""
+    reasons = {
+        "deal": flat.deal != "sale",
+        "type": flat.property_type not in COMPARED_TYPES,
+        "city": flat.city != SOFIA,
+        "conflict": "place_conflict" in flat.flags,
+        "place": flat.neighbourhood is None and flat.lat is None,
+        "area": flat.area_sqm is None,
+        "odd_area": not _is_usual_area(flat.area_sqm),
+    }
+    return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+def known_flats(flats: Iterable[Flat], *, seen_since: float, most: int) -> list[Flat]:
+    """The flats to compare with: each once, with a usual price, seen since then; of too many the newest."""
+    usable = [flat for flat in flats if flat.last_seen_at >= seen_since and is_comparable(flat)]
+    newest = sorted(usable, key=lambda flat: (-flat.last_seen_at, flat.property_id))[:most]
+    return sorted(newest, key=lambda flat: flat.property_id)
+
+
+def is_comparable(flat: Flat) -> bool:
+    """Whether its price says something of the market."""
+    asked = asked_eur_sqm(flat)
+    return (
+        why_not_valued(flat) is None
+        and DISTORTED.isdisjoint(flat.traps)
+        and asked is not None
+        and LEAST_EUR_SQM <= asked <= MOST_EUR_SQM
+    )
+
+
+def _is_usual_area(area: float | None) -> bool:
+    return area is not None and LEAST_AREA_SQM <= area <= MOST_AREA_SQM
+
+
+# A flat as numbers for the fair-price model. What is not known is `UNKNOWN`, apart from every real value.
+
+Matrix = NDArray[np.float32]
+
+UNKNOWN: Final = -1.0
+_CONDITIONS: Final = ("needs_renovation", "bare", "good", "renovated", "turnkey", "new")
+_FURNISHINGS: Final = ("unfurnished", "optional", "partially", "furnished")
+_CONSTRUCTIONS: Final = ("panel", "prefab", "pk", "epk", "beam", "concrete", "brick", "monolith")
+_HEATINGS: Final = ("district", "gas", "electric")
+_SOUTH: Final = frozenset({"S", "SE", "SW"})
+
+
+class Point(NamedTuple):
+    """A place on the map, in degrees."""
+
+    lat: float
+    lon: float
+
+
+def matrix(flats: Iterable[Flat]) -> Matrix:
+    """A row for each flat."""
+    return np.array([features(flat) for flat in flats], np.float32)
+
+
+def features(flat: Flat) -> list[float]:
+    """What the price is judged by: size, height, place, building, papers, state and comfort."""
+    return [*_size(flat), *_height(flat), *_where(flat), *_building(flat), *_comfort(flat)]
+
+
+def place_of(flat: Flat) -> Point | None:
+    """Where the flat is, as exactly as is known: its own, its neighbourhood's, its district's."""
+    if flat.lat is not None and flat.lon is not None:
+        own = Point(flat.lat, flat.lon)
+        if kilometres(own, Point(*CENTRE)) <= FARTHEST_KM:
+            return own
+    known = find_neighbourhood(flat.neighbourhood) if flat.neighbourhood else None
+    if known and known.lat is not None and known.lon is not None:
+        return Point(known.lat, known.lon)
+    district = (known and known.district) or flat.district
+    return _district_centres().get(district) if district else None
+
+
+def kilometres(one: Point, two: Point) -> float:
+    """As the crow flies; exact enough within a city."""
+    north, east = KM_PER_DEGREE
+    return math.hypot((one.lat - two.lat) * north, (one.lon - two.lon) * east)
+
+
+@cache
+def _district_centres() -> dict[str, Point]:
+    """The middle of the neighbourhoods whose centres are known."""
+    found: dict[str, list[Point]] = defaultdict(list)
+    for one in neighbourhoods():
+        if one.district and one.lat is not None and one.lon is not None:
+            found[one.district].append(Point(one.lat, one.lon))
+    return {
+        name: Point(sum(p.lat for p in all_) / len(all_), sum(p.lon for p in all_) / len(all_))
+        for name, all_ in found.items()
+    }
+
+
+def _size(flat: Flat) -> list[float]:
+    area = flat.area_sqm or 0.0
+    return [
+        math.log(area) if area else UNKNOWN,
+        _number(flat.rooms),
+        area / flat.rooms if area and flat.rooms else UNKNOWN,
+        _number(flat.bedrooms),
+        _number(flat.bathrooms),
+        float(flat.property_type == "maisonette"),
+    ]
+
+
+def _height(flat: Flat) -> list[float]:
+    floor, floors = flat.floor, flat.floors_total
+    known = floor is not None and floors
+    return [
+        _number(floor),
+        _number(floors),
+        (floor or 0) / floors if known and floors else UNKNOWN,
+        float((floor or 0) >= floors) if known and floors else UNKNOWN,
+        _number(flat.elevator),
+    ]
+
+
+def _where(flat: Flat) -> list[float]:
+    place = place_of(flat)
+    if place is None:
+        return [UNKNOWN, UNKNOWN, UNKNOWN, _number(flat.metro_distance_m)]
+    return [place.lat, place.lon, kilometres(place, Point(*CENTRE)), _number(flat.metro_distance_m)]
+
+
+def _building(flat: Flat) -> list[float]:
+    due = vat_due(flat)
+    return [
+        _rank(flat.construction, _CONSTRUCTIONS),
+        _number(flat.year_built),
+        _rank(flat.act_status, ACTS),
+        _number(flat.under_construction),
+        UNKNOWN if due is None else float(due),
+    ]
+
+
+def _comfort(flat: Flat) -> list[float]:
+    return [
+        _rank(flat.condition, _CONDITIONS),
+        _rank(flat.furnishing, _FURNISHINGS),
+        *(float(kind in flat.heating) if flat.heating else UNKNOWN for kind in _HEATINGS),
+        float(not _SOUTH.isdisjoint(flat.orientation)) if flat.orientation else UNKNOWN,
+        _number(flat.has_balcony),
+        float(bool(flat.parking)),
+    ]
+
+
+def _number(value: float | None) -> float:
+    return UNKNOWN if value is None else float(value)
+
+
+def _rank(value: str | None, order: tuple[str, ...]) -> float:
+    return float(order.index(value)) if value in order else UNKNOWN

@@ -1,0 +1,298 @@
+"""The fair-price model: five forests, each flat valued by the one that has not seen it.
+
+So the error that is told is the error of what is shown, and no flat's price is explained by itself.
+"""
+
+import hashlib
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, RowMapping, delete, insert, select
+
+from sale_sofia.advice.tables import valuation_models
+from sale_sofia.advice.valuation.flats import Matrix
+from sale_sofia.advice.valuation.settings import (
+    COVERAGE,
+    FEATURE_SHARE,
+    FOLDS,
+    LEAF_FLATS,
+    MODEL_FILE,
+    MODEL_FORMAT,
+    SEED,
+    TREES,
+)
+from sale_sofia.settings.files import write_whole
+
+# A forest whose answer is made of flats: how much each known flat tells of the one that is asked about.
+# scikit-learn grows the trees; here they are plain arrays, so that a forest is stored and read without
+# running anything. A flat weighs as much as it shares leaves with the one asked about (Meinshausen 2006).
+
+Numbers = NDArray[np.int32]
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """Trees with all nodes in one numbering; of a leaf, which of the known flats are in it."""
+
+    roots: Numbers
+    left: Numbers
+    """The node for values up to the threshold; of a leaf -1."""
+    right: Numbers
+    feature: Numbers
+    threshold: Values
+    starts: Numbers
+    counts: Numbers
+    members: Numbers
+    """The known flats by tree and leaf; those of a node from `starts` on, so many as `counts`."""
+
+    @classmethod
+    def grow(cls, rows: Matrix, target: Values) -> "Forest":
+        """The same rows and targets always give the same forest."""
+        # Slow to import, and most commands never need it.
+        from sklearn.ensemble import RandomForestRegressor  # noqa: PLC0415
+
+        grown = RandomForestRegressor(
+            TREES, min_samples_leaf=LEAF_FLATS, max_features=FEATURE_SHARE, random_state=SEED
+        ).fit(rows, target)
+        return cls._of_trees([one.tree_ for one in grown.estimators_], rows)
+
+    @classmethod
+    def _of_trees(cls, trees: list[Any], rows: Matrix) -> "Forest":
+        sizes = np.array([tree.node_count for tree in trees])
+        roots = (np.cumsum(sizes) - sizes).astype(np.int32)
+        shape = {
+            "roots": roots,
+            "left": np.concatenate([_moved(t.children_left, r) for t, r in zip(trees, roots, strict=True)]),
+            "right": np.concatenate([_moved(t.children_right, r) for t, r in zip(trees, roots, strict=True)]),
+            "feature": np.concatenate([tree.feature for tree in trees]).astype(np.int32),
+            "threshold": np.concatenate([tree.threshold for tree in trees]),
+        }
+        empty = np.zeros(0, np.int32)
+        leaves = cls(**shape, starts=empty, counts=empty, members=empty).leaves(rows)
+        counts = np.bincount(leaves.ravel(), minlength=int(sizes.sum())).astype(np.int32)
+        order = np.argsort(leaves.T.ravel(), kind="stable")
+        members = (order % len(rows)).astype(np.int32)
+        starts = (np.cumsum(counts) - counts).astype(np.int32)
+        return cls(**shape, starts=starts, counts=counts, members=members)
+
+    def leaves(self, rows: Matrix) -> Numbers:
+        """The leaf of every tree that each row falls into."""
+        nodes = np.repeat(self.roots[None, :], len(rows), axis=0)
+        inner = self.left[nodes] >= 0
+        while inner.any():
+            row, tree = np.nonzero(inner)
+            at = nodes[row, tree]
+            goes_left = rows[row, self.feature[at]] <= self.threshold[at]
+            nodes[row, tree] = np.where(goes_left, self.left[at], self.right[at])
+            inner[row, tree] = self.left[nodes[row, tree]] >= 0
+        return nodes
+
+    def weights(self, leaves: Numbers, known: int) -> Values:
+        """What each of the known flats weighs for the one in these leaves; 1 together."""
+        counts = self.counts[leaves]
+        first = np.repeat(self.starts[leaves] - np.cumsum(counts) + counts, counts)
+        places = self.members[first + np.arange(counts.sum())]
+        share = np.repeat(1.0 / (counts * len(leaves)), counts)
+        weights: Values = np.bincount(places, share, minlength=known)  # type: ignore[assignment]
+        return weights
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All there is, for storing."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Forest":
+        """The forest that was stored."""
+        return cls(**{one.name: arrays[one.name] for one in fields(cls)})
+
+
+def _moved(children: Numbers, root: int) -> Numbers:
+    return np.where(children < 0, -1, children + root).astype(np.int32)
+
+
+_TAIL = (1 - COVERAGE) / 2
+_QUANTILES = (_TAIL, 0.5, 1 - _TAIL)
+
+
+class Band(NamedTuple):
+    """EUR for each m² with VAT: the least and most that is usual, and the middle."""
+
+    low: float
+    middle: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One forest, and the flats it knows, the cheapest first."""
+
+    forest: Forest
+    known: Numbers
+    """Places among the model's flats."""
+    margins: tuple[float, float]
+    """By how much (in logarithms) the forest's own interval is widened below and above."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Known flats by their ids, what is asked for each m² of them (logarithm), and the forests."""
+
+    ids: NDArray[np.int64]
+    target: Values
+    parts: tuple[Part, ...]
+
+    def values(self, folds: Numbers, rows: Matrix) -> Iterator[tuple[Band, Values]]:
+        """The band of each flat, and what each of the known flats weighs in it."""
+        leaves = [part.forest.leaves(rows[folds == fold]) for fold, part in enumerate(self.parts)]
+        turns = [iter(found) for found in leaves]
+        for fold in folds.tolist():
+            part = self.parts[fold]
+            weights = part.forest.weights(next(turns[fold]), len(part.known))
+            low, middle, high = weighted_quantiles(self.target[part.known], weights)
+            below, above = part.margins
+            band = Band(min(low - below, middle), middle, max(high + above, middle))
+            everywhere = np.zeros(len(self.ids))
+            everywhere[part.known] = weights
+            yield Band(*np.exp(band).tolist()), everywhere
+
+
+def fit(ids: Sequence[int], folds: Numbers, rows: Matrix, target: Values) -> Model:
+    """The model of these flats, its intervals calibrated on flats that their forests have not seen."""
+    parts = [_part(np.flatnonzero(folds != fold), rows, target) for fold in range(FOLDS)]
+    own = np.empty((len(target), len(_QUANTILES)))
+    for fold, part in enumerate(parts):
+        own[folds == fold] = _own_quantiles(part, rows[folds == fold], target)
+    return Model(
+        np.asarray(ids, np.int64),
+        target,
+        tuple(
+            Part(part.forest, part.known, _margins(own[folds != fold], target[folds != fold]))
+            for fold, part in enumerate(parts)
+        ),
+    )
+
+
+def folds_of(ids: Sequence[int]) -> Numbers:
+    """The part of each flat, by its id alone: all adverts of a flat are in one, today and tomorrow."""
+    return np.array([_digest(one) % FOLDS for one in ids], np.int32)
+
+
+def weighted_quantiles(rising: Values, weights: Values) -> Values:
+    """The lower end, middle and upper end of values that rise, each with its weight."""
+    some = weights > 0
+    weight = weights[some]
+    middles = np.cumsum(weight) - weight / 2
+    found: Values = np.interp(np.array(_QUANTILES) * weight.sum(), middles, rising[some])
+    return found
+
+
+def _digest(number: int) -> int:
+    return int.from_bytes(blake2b(str(number).encode(), digest_size=8).digest())
+
+
+def _part(known: NDArray[np.int64], rows: Matrix, target: Values) -> Part:
+    # Rising prices, so that quantiles need no sorting for each flat that is asked about.
+    rising = known[np.argsort(target[known], kind="stable")]
+    forest = Forest.grow(rows[rising], target[rising])
+    return Part(forest, rising.astype(np.int32), (0.0, 0.0))
+
+
+def _own_quantiles(part: Part, rows: Matrix, target: Values) -> list[Values]:
+    rising = target[part.known]
+    return [
+        weighted_quantiles(rising, part.forest.weights(leaves, len(rising)))
+        for leaves in part.forest.leaves(rows)
+    ]
+
+
+def _margins(own: Values, target: Values) -> tuple[float, float]:
+    """What makes each side hold its share (conformalised quantile regression, Romano 2019, side by side)."""
+    return _upper(own[:, 0] - target), _upper(target - own[:, -1])
+
+
+def _upper(misses: Values) -> float:
+    share = min(1.0, (1 - _TAIL) * (1 + 1 / len(misses)))
+    return float(np.quantile(misses, share, method="higher"))
+
+
+# The fair-price model in a file of numbers under DATA_DIR; what it is worth stands in the database. Reading
+# the file runs nothing, and a file whose digest the database does not know is not read at all.
+
+_BELONGS: Final = "{}_{}"
+"""The name of an array of one of the forests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """A model that can be asked, since when it is there, and how well it tells prices."""
+
+    model: Model
+    made_at: float
+    report: dict[str, Any]
+
+
+def write_file(data_dir: Path, model: Model) -> str:
+    """Put the model into its file, whole or not at all; its digest."""
+    packed = io.BytesIO()
+    np.savez_compressed(packed, allow_pickle=False, **_arrays(model))
+    write_whole(data_dir / MODEL_FILE, packed.getvalue())
+    return hashlib.sha256(packed.getvalue()).hexdigest()
+
+
+def note_model(connection: Connection, digest: str, *, made_at: float, flats: int, report: Any) -> None:  # noqa: ANN401 - JSON
+    """Remember what the model in the file with this digest is worth; a second fit may give the same file."""
+    connection.execute(delete(valuation_models).where(valuation_models.c.digest == digest))
+    connection.execute(
+        insert(valuation_models).values(
+            digest=digest, format=MODEL_FORMAT, made_at=made_at, flats=flats, report=report
+        )
+    )
+
+
+def stored_model(
+    connection: Connection, data_dir: Path, *, made_since: float, least_flats: int
+) -> Current | None:
+    """The model of the file, if the database knows it, is of today's form, new and of enough flats."""
+    try:
+        packed = (data_dir / MODEL_FILE).read_bytes()
+    except FileNotFoundError:
+        return None
+    row = _row(connection, hashlib.sha256(packed).hexdigest())
+    if row is None or row["format"] != MODEL_FORMAT:
+        return None
+    if row["made_at"] < made_since or row["flats"] < least_flats:
+        return None
+    with np.load(io.BytesIO(packed), allow_pickle=False) as arrays:
+        return Current(_model(dict(arrays)), row["made_at"], row["report"])
+
+
+def _row(connection: Connection, digest: str) -> RowMapping | None:
+    found = select(valuation_models).where(valuation_models.c.digest == digest)
+    return connection.execute(found).mappings().first()
+
+
+def _arrays(model: Model) -> dict[str, NDArray[Any]]:
+    named: dict[str, NDArray[Any]] = {"ids": model.ids, "target": model.target}
+    for number, part in enumerate(model.parts):
+        own = {**part.forest.arrays(), "known": part.known, "margins": np.array(part.margins)}
+        named |= {_BELONGS.format(number, name): values for name, values in own.items()}
+    return named
+
+
+def _model(arrays: dict[str, NDArray[Any]]) -> Model:
+    return Model(
+        arrays["ids"], arrays["target"], tuple(_stored_part(arrays, number) for number in range(FOLDS))
+    )
+
+
+def _stored_part(arrays: dict[str, NDArray[Any]], number: int) -> Part:
+    own = {name.partition("_")[2]: values for name, values in arrays.items() if name.startswith(f"{number}_")}
+    below, above = own["margins"].tolist()
+    return Part(Forest.of_arrays(own), own["known"], (below, above))

@@ -1,0 +1,97 @@
+"""The fair-price model tried on a table of adverts in a file: how well it would tell their prices."""
+
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from sale_sofia.advice.valuation.error import Judged, fit_and_judge, judge_apart, neighbourhood_of
+from sale_sofia.advice.valuation.flats import known_flats
+from sale_sofia.advice.valuation.valuation import enough
+from sale_sofia.descriptions.dictionary import read_description
+from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.matching.files import read_adverts
+from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
+from sale_sofia.flats.matching.links import Bands
+from sale_sofia.flats.matching.matcher import Matcher
+from sale_sofia.flats.merger import MERGED
+from sale_sofia.flats.merging import NO_LIST, AdvertRow, merge_flat
+from sale_sofia.settings.model import Settings
+
+# Flats out of a table of adverts in a file (Parquet): matched, their words read, each flat once.
+
+_NOWHERE: Final = {
+    "title": None, "vat": None, "seller_kind": None, "lat": None, "lon": None, "gone_at": None,
+    "closed_at": None, "first_seen_at": 0.0, "last_seen_at": 0.0, "photo_urls": NO_LIST,
+    "new_at": 0.0,
+}  # fmt: skip
+"""What such a table does not say."""
+_LISTS: Final = ("heating", "orientation", "parking", "features", "flags")
+
+
+def read_file(path: Path, settings: Settings) -> list[Flat]:
+    """Every flat of the table, its adverts matched as those of the database are."""
+    adverts = list(read_adverts(path))
+    groups: dict[int, list[AdvertRow]] = defaultdict(list)
+    for number, (fields, group) in enumerate(zip(adverts, _groups(adverts, settings), strict=True), 1):
+        groups[group].append(_row(number, fields))
+    return [merge_flat(rows[0]["id"], rows) for rows in groups.values()]
+
+
+def _groups(adverts: list[dict[str, Any]], settings: Settings) -> list[int]:
+    records = PropertyFingerprinter(b"").fingerprints(adverts)
+    bands = Bands(settings.match_link_probability, settings.match_review_probability)
+    found: list[int] = Matcher.of(bands).match(Adverts.of(range(len(adverts)), records)).groups.tolist()
+    return found
+
+
+def _row(number: int, fields: Mapping[str, Any]) -> AdvertRow:
+    said = _said(fields["description"])
+    empty = {**dict.fromkeys(MERGED), **dict.fromkeys(_LISTS, ())}
+    return {**empty, **_NOWHERE, **fields, "id": number, "said": said, "described": bool(said)}
+
+
+def _said(text: str) -> dict[str, dict[str, Any]]:
+    """As the database keeps it: only what is said for sure."""
+    return {
+        field: one.as_json()
+        for field, one in read_description(text).items()
+        if one.value is not None and one.status != "conflict"
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of it."""
+
+    flats: int
+    """Flats in the file; those with a price, an area and a place are judged."""
+    judged: Judged
+    elsewhere: Judged | None
+    """With whole neighbourhoods left out; None where the file has too few of them."""
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is printed."""
+        return {
+            "flats": self.flats,
+            **self.judged.as_json(),
+            "neighbourhoods_left_out": self.elsewhere and self.elsewhere.as_json(),
+            "seconds": round(self.seconds, 1),
+        }
+
+
+def try_file(path: Path, settings: Settings) -> Trial:
+    """Match the adverts, fit and judge, each flat by a forest that has not seen it.
+
+    Raises:
+        AdvertsFileError: the file is no table of adverts.
+        TooFewFlats: it has too few flats with a price, an area and a place.
+    """
+    started = time.perf_counter()
+    flats = read_file(path, settings)
+    known = enough(known_flats(flats, seen_since=0.0, most=settings.valuation_most_flats), settings)
+    judged, elsewhere = fit_and_judge(known), judge_apart(known, neighbourhood_of)
+    return Trial(len(flats), judged, elsewhere, time.perf_counter() - started)

@@ -1,0 +1,261 @@
+"""The outbox: messages are rows from the moment they are decided until they are sent, and then the log."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, NamedTuple
+from uuid import uuid4
+
+from sqlalchemy import ColumnElement, Connection, Row, and_, case, func, insert, or_, select, update
+
+from sale_sofia.alerts.settings import DUE_AT_ONCE
+from sale_sofia.alerts.store import Item
+from sale_sofia.alerts.tables import alert_items, alert_message_items, alert_messages
+from sale_sofia.operations.settings import CLOCK_FAULT_SECONDS
+
+WAITING: Final = "waiting"
+SENDING: Final = "sending"
+SENT: Final = "sent"
+_M = alert_messages.c
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message that was just decided on."""
+
+    channel: str
+    audience: str
+    items: tuple[int, ...]
+    not_before: float
+    urgent: bool = False
+    digest: bool = False
+    after_id: int | None = None
+
+
+class Due(NamedTuple):
+    """A message that may be sent now, as it was when it was looked at."""
+
+    id: int
+    uid: str
+    channel: str
+    audience: str
+    urgent: bool
+    digest: bool
+    state: str
+    attempts: int
+    token: str | None
+    after_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One message in the log. Moments are seconds since 1970."""
+
+    id: int
+    uid: str
+    channel: str
+    audience: str
+    digest: bool
+    state: str
+    made_at: float
+    not_before: float
+    attempts: int
+    breaks: int
+    sent_at: float | None
+    last_error: str | None
+    items: tuple[Item, ...]
+
+
+def add_message(connection: Connection, message: NewMessage, *, now: float) -> int:
+    """A row of the outbox, or more items in the digest of that moment which nobody has in hand yet."""
+    if message.digest and (there := _open_digest(connection, message)) is not None:
+        number = there
+    else:
+        row = {
+            "uid": uuid4().hex,
+            "channel": message.channel,
+            "audience": message.audience,
+            "urgent": message.urgent,
+            "digest": message.digest,
+            "after_id": message.after_id,
+            "state": WAITING,
+            "made_at": now,
+            "not_before": message.not_before,
+        }
+        made = insert(alert_messages).values(row).returning(_M.id)
+        number = int(connection.execute(made).scalar_one())
+    links = [{"message_id": number, "item_id": item} for item in message.items]
+    connection.execute(insert(alert_message_items), links)
+    return number
+
+
+def _open_digest(connection: Connection, message: NewMessage) -> int | None:
+    # Locked, so that whoever takes it in hand has the new items too, or it is taken already and left alone.
+    same = select(_M.id).where(
+        _M.digest.is_(True),
+        _M.channel == message.channel,
+        _M.audience == message.audience,
+        _M.not_before == message.not_before,
+        _M.state == WAITING,
+        _M.attempts == 0,
+    )
+    return connection.execute(same.with_for_update()).scalar()
+
+
+def message_of(connection: Connection, incident_id: int, channel: str) -> int | None:
+    """The first message that told this channel of an incident."""
+    linked = alert_message_items.join(alert_messages).join(alert_items)
+    chosen = select(func.min(_M.id)).select_from(linked)
+    found = chosen.where(alert_items.c.incident_id == incident_id, _M.channel == channel)
+    return connection.execute(found).scalar()
+
+
+def uid_of(connection: Connection, message_id: int) -> str:
+    """The id under which a message is sent."""
+    return str(connection.execute(select(_M.uid).where(_M.id == message_id)).scalar_one())
+
+
+def due_messages(connection: Connection, *, now: float, without: Sequence[str]) -> list[Due]:
+    """Messages that may be sent now, the oldest first; those of these channels are left out."""
+    first = alert_messages.alias("first")
+    free = or_(
+        and_(_M.state == WAITING, _M.not_before <= now), and_(_M.state == SENDING, _M.lease_until <= now)
+    )
+    unsent = select(first.c.id).where(first.c.id == _M.after_id, first.c.state != SENT).exists()
+    chosen = select(*(_M[name] for name in Due._fields)).where(free, ~unsent, _M.channel.not_in(without))
+    return [Due._make(row) for row in connection.execute(chosen.order_by(_M.id).limit(DUE_AT_ONCE))]
+
+
+def bring_back(connection: Connection, *, now: float, longest_lease: float) -> None:
+    """Messages of a clock that was set back wait by as much less, and are held no longer than they may be."""
+    said = case((_M.first_tried_at > _M.made_at, _M.first_tried_at), else_=_M.made_at)
+    ahead = update(alert_messages).where(_M.state == WAITING, said > now + CLOCK_FAULT_SECONDS)
+    tried = case((_M.first_tried_at > now, now), else_=_M.first_tried_at)
+    made = case((_M.made_at > now, now), else_=_M.made_at)
+    due = _M.not_before - said + now
+    connection.execute(ahead.values(not_before=due, first_tried_at=tried, made_at=made))
+    until = now + longest_lease
+    held = update(alert_messages).where(_M.state == SENDING, _M.lease_until > until + CLOCK_FAULT_SECONDS)
+    connection.execute(held.values(lease_until=until))
+
+
+def take(connection: Connection, due: Due, *, now: float, lease_until: float) -> str | None:
+    """Take a message in hand; the token of that, or None where somebody else did.
+
+    It is counted as a try before it is one: whatever happens to the sender, the row says that it was tried.
+    """
+    token = uuid4().hex
+    values: dict[str, Any] = {
+        "state": SENDING,
+        "token": token,
+        "lease_until": lease_until,
+        "attempts": _M.attempts + 1,
+        "breaks": _M.breaks + (1 if due.state == SENDING else 0),
+        "first_tried_at": func.coalesce(_M.first_tried_at, now),
+    }
+    seen = (_M.state == due.state, _M.token.is_not_distinct_from(due.token), _M.attempts == due.attempts)
+    mine = update(alert_messages).where(_M.id == due.id, *seen)
+    return token if connection.execute(mine.values(values)).rowcount else None
+
+
+def note_sent(connection: Connection, message_id: int, token: str, *, now: float) -> bool:
+    """It is out; `False` if somebody else has it in hand by now."""
+    values = {"state": SENT, "sent_at": now, "lease_until": None, "last_error": None}
+    return bool(connection.execute(_held(message_id, token).values(values)).rowcount)
+
+
+def note_failed(
+    connection: Connection, message_id: int, token: str, *, error: str, not_before: float
+) -> bool:
+    """It is not out, and waits; `False` if somebody else has it in hand by now."""
+    values = {"state": WAITING, "lease_until": None, "last_error": error, "not_before": not_before}
+    return bool(connection.execute(_held(message_id, token).values(values)).rowcount)
+
+
+def put_off(connection: Connection, message_ids: Sequence[int], *, not_before: float) -> None:
+    """These wait until then, for nothing they did; nobody has them in hand."""
+    chosen = update(alert_messages).where(_M.id.in_(message_ids), _M.state == WAITING)
+    connection.execute(chosen.values(not_before=not_before))
+
+
+def _held(message_id: int, token: str) -> Any:  # noqa: ANN401 - an update's own type
+    return update(alert_messages).where(_M.id == message_id, _M.token == token, _M.state == SENDING)
+
+
+def items_of(connection: Connection, message_ids: Sequence[int]) -> dict[int, tuple[Item, ...]]:
+    """What each of these messages tells, in the order in which it was decided."""
+    linked = alert_message_items.join(alert_items)
+    chosen = select(alert_message_items.c.message_id, alert_items).select_from(linked)
+    rows = connection.execute(
+        chosen.where(alert_message_items.c.message_id.in_(message_ids)).order_by(alert_items.c.id)
+    )
+    found: dict[int, list[Item]] = {number: [] for number in message_ids}
+    for row in rows:
+        found[row.message_id].append(_item(row))
+    return {number: tuple(items) for number, items in found.items()}
+
+
+def _item(row: Row[Any]) -> Item:
+    return Item(row.key, row.kind, tuple(row.rules), row.facts, row.property_id, row.incident_id)
+
+
+def count_messages(connection: Connection) -> dict[str, int]:
+    """How many there are in each state."""
+    rows = connection.execute(select(_M.state, func.count()).group_by(_M.state))
+    return {WAITING: 0, SENDING: 0, SENT: 0} | {row[0]: row[1] for row in rows}
+
+
+def silent_channels(connection: Connection, *, since: float) -> dict[str, str]:
+    """Channels that have taken nothing since, though it was tried all the time; with the last error."""
+    sent = alert_messages.alias("sent")
+    taken = (
+        select(sent.c.id).where(sent.c.channel == _M.channel, sent.c.sent_at >= _M.first_tried_at).exists()
+    )
+    chosen = select(_M.channel, _M.last_error).where(
+        _M.state != SENT, _M.first_tried_at <= since, _M.last_error.is_not(None), ~taken
+    )
+    return {row.channel: row.last_error for row in connection.execute(chosen.order_by(_M.id.desc()))}
+
+
+def read_log(connection: Connection, *, limit: int, state: str | None = None) -> list[Entry]:
+    """The newest messages, the newest first."""
+    names = tuple(name for name in Entry.__dataclass_fields__ if name != "items")
+    wanted: tuple[ColumnElement[bool], ...] = () if state is None else (_M.state == state,)
+    chosen = select(*(_M[name] for name in names)).where(*wanted).order_by(_M.id.desc()).limit(limit)
+    rows = connection.execute(chosen).mappings().all()
+    items = items_of(connection, [row["id"] for row in rows])
+    return [Entry(**row, items=items[row["id"]]) for row in rows]
+
+
+# What came of alerts: plain counts, without what it takes to come to them.
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What came of a look."""
+
+    flats: int = 0
+    """So many were looked at: new to the rules, or not what they were."""
+    items: int = 0
+    messages: int = 0
+
+
+@dataclass(slots=True)
+class Delivered:
+    """What came of sending."""
+
+    sent: int = 0
+    failed: int = 0
+    errors: dict[str, str] = field(default_factory=dict)
+    """The last error of each channel."""
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What came of a round."""
+
+    looked: Looked = field(default_factory=Looked)
+    delivered: Delivered = field(default_factory=Delivered)

@@ -1,0 +1,235 @@
+"""What is told to whom: `DATA_DIR/alerts.yaml`, where there is one. `docs/alerts.md` shows an example."""
+
+import os
+import re
+from datetime import time, timedelta
+from pathlib import Path
+from typing import Annotated, Final, Literal, Self, get_args
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, model_validator
+
+from sale_sofia.alerts.settings import ALERTS_FILE, CHANNEL_SCHEMES, LONGEST_NAME, MOST_RULES, WAYS_AROUND
+from sale_sofia.settings.quiet_hours import day_of, moment_of, quiet_until
+from sale_sofia.settings.types import password_in
+from sale_sofia.websites.site_file import SiteConfigError, Table, parse_yaml, read_text, sentences
+
+BuyerKind = Literal["new", "cut", "back", "gone", "cheaper"]
+BUYER_KINDS: Final[tuple[BuyerKind, ...]] = get_args(BuyerKind)
+RuleKind = Literal["buyer", "operator"]
+RULE_KINDS: Final[tuple[RuleKind, ...]] = get_args(RuleKind)
+_TIME: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
+_NAME: Final = re.compile(r"[^\W_][\w .-]*")
+_PLACEHOLDER: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_URL: Final = re.compile(r"([a-z][a-z0-9]*)://\S+")
+
+
+class AlertsError(ValueError):
+    """The alerts file cannot be used: one sentence for each mistake, none with a secret in it."""
+
+
+def _time_of_day(given: object) -> time:
+    parts = _TIME.fullmatch(given) if isinstance(given, str) else None
+    if parts is None:
+        raise ValueError(f'{given!r} is no time of day; write it in quotes, as "08:30"')
+    return time(int(parts[1]), int(parts[2]))
+
+
+def _name(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise ValueError(f"{text!r} is no name; allowed: letters, digits, spaces, dots, dashes")
+    return text
+
+
+def _filled(given: object) -> SecretStr:
+    """The URL with what `${NAME}` stands for; a value within a URL is percent-encoded."""
+    if not isinstance(given, str):
+        raise ValueError("must be one Apprise URL, as text")  # noqa: TRY004 - pydantic listens to this one
+    if whole := _PLACEHOLDER.fullmatch(given):
+        return SecretStr(_value_of(whole[1]))
+    return SecretStr(_PLACEHOLDER.sub(lambda found: quote(_value_of(found[1]), safe=""), given))
+
+
+def _value_of(name: str) -> str:
+    if file := os.environ.get(f"{name}_FILE"):
+        return password_in(Path(file))
+    if value := os.environ.get(name):
+        return value
+    raise ValueError(f"${{{name}}} is not set; set {name} or {name}_FILE in the environment")
+
+
+def _network_url(secret: SecretStr) -> SecretStr:
+    url = secret.get_secret_value()
+    parts = _URL.fullmatch(url)
+    if parts is None:
+        raise ValueError("is no Apprise URL; write it as scheme://…, one URL without spaces")
+    if parts[1] not in CHANNEL_SCHEMES:
+        raise ValueError(f"no service {parts[1]}:// here; allowed: {', '.join(sorted(CHANNEL_SCHEMES))}")
+    options = {name.lower() for name, _ in parse_qsl(_query(url), keep_blank_values=True)}
+    if refused := sorted(options & WAYS_AROUND):
+        raise ValueError(
+            f"the option {', '.join(refused)} is not allowed here; a channel is one plain reader"
+        )
+    return secret
+
+
+def _query(url: str) -> str:
+    try:
+        return urlsplit(url).query
+    except ValueError:  # its words may hold the password
+        raise ValueError(
+            "its host cannot be read; percent-encode the signs of a name and a password"
+        ) from None
+
+
+TimeOfDay = Annotated[time, BeforeValidator(_time_of_day)]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_name)]
+ChannelUrl = Annotated[SecretStr, BeforeValidator(_filled), AfterValidator(_network_url)]
+Percent = Annotated[float, Field(ge=0, le=100)]
+
+
+class QuietHours(Table):
+    """When messages wait, on Sofia's clock; it may go over midnight."""
+
+    from_: TimeOfDay = Field(alias="from")
+    to: TimeOfDay
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        if self.from_ == self.to:
+            raise ValueError("`from` and `to` are the same moment; leave quiet_hours out to have none")
+        return self
+
+
+class Rule(Table):
+    """What every rule has."""
+
+    name: Name
+    channels: Annotated[tuple[str, ...], Field(min_length=1)]
+    digest: TimeOfDay | None = None
+    """Once a day at this time, instead of at once."""
+    enabled: bool = True
+    """A rule that is off tells nothing; switched on again it begins anew."""
+
+
+class BuyerRule(Rule):
+    """What a buyer is told of the flats of a profile, of a saved search, or of those he follows."""
+
+    profile: str | None = None
+    search: str | None = None
+    shortlist: bool = False
+    tell: Annotated[tuple[BuyerKind, ...], Field(min_length=1)] = BUYER_KINDS
+    min_score: Annotated[float | None, Field(ge=0, le=5)] = None
+    unknown: bool = True
+    """Also flats of which not all conditions are known; the message names these."""
+    cut_percent: Percent = 3.0
+    cheaper_percent: Percent = 2.0
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if [self.profile is not None, self.search is not None, self.shortlist].count(True) != 1:
+            raise ValueError("say one of `profile`, `search` and `shortlist: true`")
+        if self.min_score is not None and self.profile is None:
+            raise ValueError("min_score is of a profile; a search and the shortlist have none")
+        if self.shortlist and "new" in self.tell and "tell" in self.model_fields_set:
+            raise ValueError("what is on the shortlist is not new; tell: cut, back, gone, cheaper")
+        return self
+
+
+class OperatorRule(Rule):
+    """Which incidents are told: their beginning, and their end."""
+
+    incidents: tuple[str, ...] = ()
+    """Kinds; none named: all."""
+    urgent: bool = False
+    """Quiet hours do not hold it back."""
+    ends: bool = True
+
+
+class AlertsFile(Table):
+    """All rules and channels."""
+
+    channels: dict[Name, ChannelUrl] = Field(default_factory=dict)
+    quiet_hours: QuietHours | None = None
+    buyer: Annotated[tuple[BuyerRule, ...], Field(max_length=MOST_RULES)] = ()
+    operator: Annotated[tuple[OperatorRule, ...], Field(max_length=MOST_RULES)] = ()
+
+    @model_validator(mode="after")
+    def _names_fit(self) -> Self:
+        names = [rule.name for rule in self.rules]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"two rules are called {', '.join(twice)}")
+        for rule in self.rules:
+            if unknown := sorted(set(rule.channels) - self.channels.keys()):
+                there = ", ".join(self.channels) or "none"
+                raise ValueError(f"rule {rule.name}: no channel {', '.join(unknown)}; there are: {there}")
+        return self
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All of them."""
+        return (*self.buyer, *self.operator)
+
+    def at_work(self) -> Self:
+        """The same without the rules that are off."""
+        on: dict[str, tuple[Rule, ...]] = {
+            kind: tuple(one for one in getattr(self, kind) if one.enabled) for kind in RULE_KINDS
+        }
+        return self.model_copy(update=on)
+
+
+def load_alerts(folder: Path) -> AlertsFile | None:
+    """The rules and channels of an installation; None where there is no file.
+
+    Raises:
+        AlertsError: the file cannot be used; one sentence for each mistake, without secrets.
+    """
+    path = folder / ALERTS_FILE
+    return check_alerts(path, read_alerts(path)) if path.exists() else None
+
+
+def read_alerts(path: Path) -> str:
+    """The text of the file.
+
+    Raises:
+        AlertsError: it cannot be read.
+    """
+    try:
+        return read_text(path)
+    except SiteConfigError as error:
+        raise AlertsError(str(error)) from None
+
+
+def check_alerts(path: Path, text: str) -> AlertsFile:
+    """The rules and channels that this text of the file means.
+
+    Raises:
+        AlertsError: it cannot be used; one sentence for each mistake, without secrets.
+    """
+    try:
+        return AlertsFile.model_validate(parse_yaml(path, text))
+    except ValidationError as error:
+        raise AlertsError(sentences(path, error)) from None
+    except SiteConfigError as error:
+        raise AlertsError(str(error)) from None
+
+
+# When a message may go: quiet hours and digests, on Sofia's clock.
+
+
+def next_time(moment: float, at: time) -> float:
+    """The first moment after this one at which Sofia's clock shows this time."""
+    today = day_of(moment)
+    days = (moment_of(today + timedelta(days=days), at) for days in range(3))
+    return next(one for one in days if one > moment)
+
+
+def is_quiet(moment: float, quiet: QuietHours | None) -> bool:
+    """Whether messages wait at this moment; the end of quiet hours is not quiet any more."""
+    return quiet is not None and quiet_until(moment, quiet.from_, quiet.to) is not None
+
+
+def not_quiet(moment: float, quiet: QuietHours | None) -> float:
+    """This moment, or the end of the quiet hours it falls into."""
+    until = None if quiet is None else quiet_until(moment, quiet.from_, quiet.to)
+    return moment if until is None else until

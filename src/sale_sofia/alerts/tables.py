@@ -1,0 +1,109 @@
+"""The tables of alerts: rules, the outbox, and what was sent."""
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from sale_sofia.storage.tables import Id, metadata
+
+# Since when a rule watches, and what it was then: one that is new, or says something else, begins silently.
+alert_rules = Table(
+    "alert_rules",
+    metadata,
+    Column("name", String(80), primary_key=True),
+    Column("fingerprint", String(64), nullable=False),
+    Column("since", Float, nullable=False),
+)
+
+# One row: how many looks there were. Two at once: the later one begins anew.
+alert_looks = Table(
+    "alert_looks",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, nullable=False),
+    Column("looked_at", Float, nullable=False),
+)
+
+# A property as the rules saw it last; where the digest is another now, they look again.
+alert_seen = Table(
+    "alert_seen",
+    metadata,
+    Column("property_id", Id, primary_key=True, autoincrement=False),
+    Column("digest", String(32), nullable=False),
+)
+
+# The adverts whose flat a rule knows, with the price a cut is measured from. It goes by adverts and not by
+# properties: these are joined and parted, and nothing may be told again for that.
+alert_watch = Table(
+    "alert_watch",
+    metadata,
+    Column("rule", String(80), primary_key=True),
+    Column("listing_id", ForeignKey("listings.id"), primary_key=True),
+    Column("price_eur", Float),
+    Column("vat", String(20)),
+    Column("gone_at", Float),
+    Index(None, "listing_id"),
+)
+
+# Everything that was decided to be told, once.
+alert_items = Table(
+    "alert_items",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("key", String(200), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("rules", JSON, nullable=False),
+    Column("property_id", Id),
+    Column("incident_id", ForeignKey("incidents.id")),
+    Column("facts", JSON, nullable=False),
+    Column("decided_at", Float, nullable=False),
+    UniqueConstraint("key"),
+    Index(None, "incident_id"),
+)
+
+# The outbox, and the log of what was sent. A channel is only named here: its URL holds secrets.
+alert_messages = Table(
+    "alert_messages",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("uid", String(40), nullable=False),
+    Column("channel", String(80), nullable=False),
+    Column("audience", String(10), nullable=False),
+    Column("urgent", Boolean, nullable=False),
+    Column("digest", Boolean, nullable=False),
+    # The message that must be out first: an incident's beginning, before its end.
+    Column("after_id", Id),
+    Column("state", String(10), nullable=False),
+    Column("made_at", Float, nullable=False),
+    Column("not_before", Float, nullable=False),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    # How often its sender died with it in hand: it may have arrived then.
+    Column("breaks", Integer, nullable=False, server_default=text("0")),
+    Column("token", String(40)),
+    Column("lease_until", Float),
+    Column("first_tried_at", Float),
+    Column("sent_at", Float),
+    Column("last_error", Text),
+    UniqueConstraint("uid"),
+    Index(None, "state", "not_before"),
+    Index(None, "channel", "state"),
+)
+
+alert_message_items = Table(
+    "alert_message_items",
+    metadata,
+    Column("message_id", ForeignKey("alert_messages.id"), primary_key=True),
+    Column("item_id", ForeignKey("alert_items.id"), primary_key=True),
+    Index(None, "item_id"),
+)

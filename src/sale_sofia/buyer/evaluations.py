@@ -1,0 +1,335 @@
+"""What the buyer thinks of a property: status, decision, reason, renovation; every change is kept.
+
+What is said of a property is stored under the id it has then: that of its oldest advert. It is read through
+that advert, so it goes where matching puts it. When two properties become one, the later word on each field
+counts and the earlier stays in the history; when they part, each has its own again.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal, get_args
+from unicodedata import category
+
+from sqlalchemy import Column, ColumnElement, Connection, FromClause, Row, Select, func, insert, select
+
+from sale_sofia.buyer.settings import LARGEST_ID, LONGEST_LINE, LONGEST_NOTE, LONGEST_WHO, MOST_RENOVATION_EUR
+from sale_sofia.buyer.tables import evaluation_changes, property_notes
+from sale_sofia.flats.store import UnknownProperty
+from sale_sofia.flats.tables import listing_sources
+from sale_sofia.history.tables import listings
+
+# What may be written of a property: the fields, their values, and what a text may hold.
+
+Status = Literal["new", "contacted", "viewing", "shortlist", "offer", "rejected", "hidden"]
+Decision = Literal["buy", "maybe", "no"]
+Value = str | float | None
+STATUSES: Final[tuple[str, ...]] = get_args(Status)
+DECISIONS: Final[tuple[str, ...]] = get_args(Decision)
+UNWANTED: Final = frozenset({"rejected", "hidden"})
+"""Statuses of what the buyer does not want to see again."""
+_UNPRINTABLE: Final = frozenset({"Cc", "Cs"})
+"""Control characters, and halves of characters, which come from broken input."""
+
+
+class WrongEvaluation(ValueError):
+    """What was given cannot be written; one sentence says what is allowed. Nothing was changed."""
+
+
+class ChangedMeanwhile(WrongEvaluation):
+    """Somebody else wrote another value since the caller looked; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """Who writes, and when, in seconds since 1970."""
+
+    who: str
+    at: float
+
+    def __post_init__(self) -> None:
+        clean_text(self.who, "the name of who writes", LONGEST_WHO)
+
+
+def clean_text(text: object, what: str, most: int = LONGEST_LINE) -> str:
+    """The text without space around it, its line ends plain.
+
+    Raises:
+        WrongEvaluation: it is no text, empty, too long, or holds what no database and no screen can bear.
+    """
+    if not isinstance(text, str):
+        raise WrongEvaluation(f"{what} must be a text, not {text!r}")
+    cleaned = text.replace("\r\n", "\n").strip()
+    if not cleaned:
+        raise WrongEvaluation(f"{what} is empty; write some words")
+    if len(cleaned) > most:
+        raise WrongEvaluation(f"{what} has {len(cleaned)} characters; allowed are {most}")
+    if any(sign not in "\n\t" and category(sign) in _UNPRINTABLE for sign in cleaned):
+        raise WrongEvaluation(f"{what} holds characters that cannot be printed; write plain words")
+    return cleaned
+
+
+def _one_of(allowed: tuple[str, ...], what: str) -> Callable[[object], str]:
+    def check(value: object) -> str:
+        if value not in allowed:
+            raise WrongEvaluation(f"no {what} {value!r}; allowed: {', '.join(allowed)}")
+        return str(value)
+
+    return check
+
+
+def _euros(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise WrongEvaluation(f"renovation_eur must be a number of euros, not {value!r}")
+    if not 0 <= value <= MOST_RENOVATION_EUR:
+        raise WrongEvaluation(f"renovation_eur {value:g} is not between 0 and {MOST_RENOVATION_EUR}")
+    return float(value)
+
+
+_CHECKS: Final[Mapping[str, Callable[[object], Value]]] = {
+    "status": _one_of(STATUSES, "status"),
+    "decision": _one_of(DECISIONS, "decision"),
+    "reason": lambda value: clean_text(value, "reason"),
+    "renovation_eur": _euros,
+}
+FIELDS: Final = tuple(_CHECKS)
+"""All that can be written; notes and viewings have doors of their own."""
+
+
+def checked(field: str, value: object) -> Value:
+    """The value as it is stored; None takes back what was said, but a status there always is.
+
+    Raises:
+        WrongEvaluation: no such field, or no such value.
+    """
+    if field not in _CHECKS:
+        raise WrongEvaluation(f"{field!r} cannot be written; allowed: {', '.join(FIELDS)}")
+    return None if value is None and field != "status" else _CHECKS[field](value)
+
+
+# Under which id a property goes now, whatever it was when something was said of it.
+
+
+def current_property(connection: Connection, property_id: int) -> int:
+    """The property that this id leads to now; an advert that was never matched is one by itself.
+
+    Raises:
+        UnknownProperty: no property ever had it.
+    """
+    table, current = with_current(listings.c.id)
+    chosen = select(current).select_from(table).where(listings.c.id == property_id)
+    found = connection.scalar(chosen) if 0 < property_id <= LARGEST_ID else None
+    if found is None:
+        raise UnknownProperty(f"no property {property_id}; `sale-sofia properties` lists them")
+    return int(found)
+
+
+def hold(connection: Connection, property_id: int) -> int:
+    """The id the property has now; whoever else writes of it waits until this transaction ends."""
+    found = current_property(connection, property_id)
+    connection.execute(select(listings.c.id).where(listings.c.id == found).with_for_update(key_share=True))
+    return found
+
+
+def with_current(then: Column[Any]) -> tuple[FromClause, ColumnElement[int]]:
+    """The table of a column with ids of then, joined to the ids of now, and the column of these."""
+    joined = then.table.outerjoin(listing_sources, listing_sources.c.listing_id == then)
+    return joined, func.coalesce(listing_sources.c.property_id, then)
+
+
+ANYTHING: Final = object()
+"""Instead of an expected value: whatever is there is overwritten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What is thought of a property now."""
+
+    property_id: int
+    status: str = "new"
+    decision: str | None = None
+    reason: str | None = None
+    renovation_eur: float | None = None
+    changed_by: str | None = None
+    changed_at: float | None = None
+    """The last change of any of these, in seconds since 1970; None while nothing was said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change, of a property or of one of its viewings."""
+
+    property_id: int
+    """The id of then."""
+    viewing_id: int | None
+    field: str
+    old: Any
+    new: Any
+    changed_by: str
+    changed_at: float
+
+
+def evaluate(
+    connection: Connection,
+    property_id: int,
+    field: str,
+    value: object,
+    by: By,
+    expected: object = ANYTHING,
+) -> bool:
+    """Write one field; whether it was another before. Two who write at once do it one after the other.
+
+    Raises:
+        UnknownProperty: there is no such property.
+        WrongEvaluation: no such field or value.
+        ChangedMeanwhile: the field is not what the caller expected it to be.
+    """
+    if field == "status":
+        return mark(connection, property_id, value, by, expected=expected)
+    new = checked(field, value)
+    now = _held(connection, property_id)
+    _as_expected(now, field, expected)
+    if getattr(now, field) == new:
+        return False
+    _write(connection, now, {field: new}, by)
+    return True
+
+
+def mark(
+    connection: Connection,
+    property_id: int,
+    status: object,
+    by: By,
+    reason: str | None = None,
+    expected: object = ANYTHING,
+) -> bool:
+    """Give a property a status, and the reason; whether anything was another before.
+
+    Rejecting decides "no". A reason and a decision stay until others are given, but not across rejecting,
+    hiding or taking that back: then they would stand for the opposite. Raises as `evaluate` does.
+    """
+    new, because = checked("status", status), checked("reason", reason)
+    now = _held(connection, property_id)
+    _as_expected(now, "status", expected)
+    turned = (now.status in UNWANTED) != (new in UNWANTED)
+    kept = {"decision": None, "reason": None} if turned else {"decision": now.decision, "reason": now.reason}
+    decision = "no" if new == "rejected" else kept["decision"]
+    opinion = {"status": new, "decision": decision, "reason": because or kept["reason"]}
+    if all(getattr(now, field) == said for field, said in opinion.items()):
+        return False
+    # All three are written, also those that stay: joined with an older opinion, this one is still whole.
+    _write(connection, now, opinion, by)
+    return True
+
+
+def evaluation_of(connection: Connection, property_id: int) -> Evaluation:
+    """What is thought of this property; "new" while nothing was said.
+
+    Raises:
+        UnknownProperty: there is no such property.
+    """
+    found = current_property(connection, property_id)
+    return _summed(connection.execute(_changes(found))).get(found) or Evaluation(found)
+
+
+def evaluations(connection: Connection) -> Mapping[int, Evaluation]:
+    """What is thought of all properties that were spoken of, by the id each has now."""
+    return _summed(connection.execute(_changes()))
+
+
+def statuses(connection: Connection) -> Mapping[int, str]:
+    """The status of each property that was spoken of, by the id it has now; every other one is "new"."""
+    return {current: one.status for current, one in evaluations(connection).items()}
+
+
+def history_of(connection: Connection, property_id: int) -> list[Change]:
+    """Every change of this property and its viewings, the oldest first, also under ids of before."""
+    found = current_property(connection, property_id)
+    return [
+        Change(**{name: getattr(row, name) for name in Change.__dataclass_fields__})
+        for row in connection.execute(_changes(found))
+        if row.old != row.new
+    ]
+
+
+def write_changes(connection: Connection, changes: Iterable[Change]) -> None:
+    """Keep these for ever."""
+    connection.execute(insert(evaluation_changes), [asdict(one) for one in changes])
+
+
+def _held(connection: Connection, property_id: int) -> Evaluation:
+    return evaluation_of(connection, hold(connection, property_id))
+
+
+def _as_expected(now: Evaluation, field: str, expected: object) -> None:
+    there = getattr(now, field)
+    if expected is not ANYTHING and there != expected:
+        raise ChangedMeanwhile(
+            f"the {field} of property {now.property_id} is {there!r} by now, not {expected!r}; look again"
+        )
+
+
+def _write(connection: Connection, now: Evaluation, said: Mapping[str, Value], by: By) -> None:
+    changes = (
+        Change(now.property_id, None, field, getattr(now, field), new, by.who, by.at)
+        for field, new in said.items()
+    )
+    write_changes(connection, changes)
+
+
+def _changes(property_id: int | None = None) -> Select[Any]:
+    """Of one property, or of all, in the order in which they were made."""
+    table, current = with_current(evaluation_changes.c.property_id)
+    chosen = select(current.label("current_id"), *evaluation_changes.c).select_from(table)
+    if property_id is not None:
+        chosen = chosen.where(current == property_id)
+    return chosen.order_by(evaluation_changes.c.id)
+
+
+def _summed(rows: Iterable[Row[Any]]) -> dict[int, Evaluation]:
+    """By property, the last word on each field."""
+    said: dict[int, dict[str, Any]] = defaultdict(dict)
+    for row in rows:
+        if row.viewing_id is None:
+            last = {row.field: row.new, "changed_by": row.changed_by, "changed_at": row.changed_at}
+            said[row.current_id] |= last
+    return {current: Evaluation(current, **fields) for current, fields in said.items()}
+
+
+# Notes on a property. They are only ever added: two who write at once lose nothing.
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What somebody wrote, and when, in seconds since 1970."""
+
+    text: str
+    written_by: str
+    written_at: float
+
+
+def add_note(connection: Connection, property_id: int, text: str, by: By) -> None:
+    """Add a note.
+
+    Raises:
+        UnknownProperty: there is no such property.
+        WrongEvaluation: the text is empty, too long or cannot be printed.
+    """
+    cleaned = clean_text(text, "the note", LONGEST_NOTE)
+    found = current_property(connection, property_id)
+    values = {"property_id": found, "text": cleaned, "written_by": by.who, "written_at": by.at}
+    connection.execute(insert(property_notes).values(**values))
+
+
+def notes_of(connection: Connection, property_id: int) -> list[Note]:
+    """The notes on a property, the oldest first, also those under ids of before.
+
+    Raises:
+        UnknownProperty: there is no such property.
+    """
+    found = current_property(connection, property_id)
+    table, current = with_current(property_notes.c.property_id)
+    columns = (property_notes.c[name] for name in Note.__dataclass_fields__)
+    chosen = select(*columns).select_from(table).where(current == found).order_by(property_notes.c.id)
+    return [Note(*row) for row in connection.execute(chosen)]

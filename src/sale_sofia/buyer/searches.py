@@ -1,0 +1,94 @@
+"""Saved searches by name. What a search holds is checked by `insights.searching`; here it is stored."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, select, update
+
+from sale_sofia.buyer.evaluations import clean_text
+from sale_sofia.buyer.settings import LONGEST_SEARCH_NAME
+from sale_sofia.buyer.tables import saved_searches
+from sale_sofia.storage.upserts import insert_into
+
+
+class UnknownSearch(ValueError):
+    """There is no saved search of this name; the text says which there are."""
+
+
+class SearchThere(ValueError):
+    """Another search has this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSearch:
+    """A search as it is stored, and when it was saved, in seconds since 1970."""
+
+    name: str
+    query: Mapping[str, Any]
+    saved_at: float
+
+
+def save_search(
+    connection: Connection, name: str, query: Mapping[str, Any], *, now: float, replace: bool = False
+) -> str:
+    """Save a search; the name under which it is.
+
+    Raises:
+        WrongEvaluation: the name is empty, too long or cannot be printed.
+        SearchThere: another search has this name, and nobody said that it may be replaced.
+    """
+    called = " ".join(clean_text(name, "the name of the search", LONGEST_SEARCH_NAME).split())
+    values = {"query": dict(query), "saved_at": now}
+    there = connection.execute(
+        select(saved_searches.c.query).where(saved_searches.c.name == called).with_for_update()
+    ).first()
+    if there is None:
+        _insert(connection, called, values)
+    elif there.query != values["query"]:
+        if not replace:
+            raise SearchThere(f"there is another search {called!r}; replace it with --replace")
+        connection.execute(update(saved_searches).where(saved_searches.c.name == called).values(**values))
+    return called
+
+
+def read_search(connection: Connection, name: str) -> SavedSearch:
+    """The search of this name.
+
+    Raises:
+        UnknownSearch: there is none.
+    """
+    found = {one.name: one for one in list_searches(connection)}
+    called = " ".join(name.split())
+    if called not in found:
+        raise _unknown(name, list(found))
+    return found[called]
+
+
+def list_searches(connection: Connection) -> list[SavedSearch]:
+    """All saved searches, by name."""
+    rows = connection.execute(select(saved_searches).order_by(saved_searches.c.name))
+    return [SavedSearch(row.name, row.query, row.saved_at) for row in rows]
+
+
+def forget_search(connection: Connection, name: str) -> None:
+    """Forget the search of this name.
+
+    Raises:
+        UnknownSearch: there is none.
+    """
+    called = read_search(connection, name).name
+    connection.execute(delete(saved_searches).where(saved_searches.c.name == called))
+
+
+def _insert(connection: Connection, name: str, values: Mapping[str, Any]) -> None:
+    new = insert_into(connection, saved_searches).values(name=name, **values).on_conflict_do_nothing()
+    if connection.execute(new.returning(saved_searches.c.name)).first() is None:
+        raise SearchThere(f"another search was saved as {name!r} at this moment; look again")
+
+
+def _unknown(name: str, known: list[str]) -> UnknownSearch:
+    there = (
+        f"there are {', '.join(known)}" if known else "none is saved yet; `search … --save NAME` saves one"
+    )
+    return UnknownSearch(f"no saved search {name!r}; {there}")

@@ -1,0 +1,92 @@
+"""The tables of what the buyer decided, noted and planned."""
+
+from sqlalchemy import JSON, Column, Float, ForeignKey, Index, Integer, String, Table, Text, UniqueConstraint
+
+from sale_sofia.descriptions.tables import description_reads
+from sale_sofia.history.tables import listings
+from sale_sofia.storage.tables import Id, metadata
+
+# `property_id` is everywhere the id the property had then, which is that of its oldest advert. So what was
+# said follows that advert through all that matching joins and parts; see `buyer/evaluations.py`.
+
+# Every change, and nothing but changes: what a property's status is, the newest row says.
+evaluation_changes = Table(
+    "evaluation_changes",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("property_id", ForeignKey("listings.id"), nullable=False),
+    # Of a change of a viewing: which.
+    Column("viewing_id", ForeignKey("viewings.id")),
+    Column("field", String(20), nullable=False),
+    Column("old", JSON(none_as_null=True)),
+    Column("new", JSON(none_as_null=True)),
+    Column("changed_by", String(80), nullable=False),
+    Column("changed_at", Float, nullable=False),
+    Index(None, "property_id"),
+    Index(None, "viewing_id"),
+)
+
+property_notes = Table(
+    "property_notes",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("property_id", ForeignKey("listings.id"), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("written_by", String(80), nullable=False),
+    Column("written_at", Float, nullable=False),
+    Index(None, "property_id"),
+)
+
+viewings = Table(
+    "viewings",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("property_id", ForeignKey("listings.id"), nullable=False),
+    # By this name calendars know it; `revision` tells them which of two exports is the newer.
+    Column("uid", String(80), nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("state", String(10), nullable=False),
+    Column("starts_at", Float, nullable=False),
+    Column("minutes", Integer, nullable=False),
+    *(Column(name, Text) for name in ("agent", "phone", "place", "remarks", "outcome")),
+    *(Column(name, JSON, nullable=False) for name in ("positives", "negatives")),
+    Column("made_at", Float, nullable=False),
+    Column("changed_at", Float, nullable=False),
+    UniqueConstraint("uid"),
+    Index(None, "property_id"),
+    Index(None, "starts_at"),
+)
+
+saved_searches = Table(
+    "saved_searches",
+    metadata,
+    Column("name", String(60), primary_key=True),
+    Column("query", JSON, nullable=False),
+    Column("saved_at", Float, nullable=False),
+)
+
+
+# The tables of who looked at the dashboard, and what they put off.
+
+# A visitor is one browser with one profile. What happened after `since` is new to them until they come again.
+dashboard_visits = Table(
+    "dashboard_visits",
+    metadata,
+    Column("visitor", String(120), primary_key=True),
+    Column("since", Float, nullable=False),
+    Column("began_at", Float, nullable=False),
+    Column("seen_at", Float, nullable=False),
+)
+
+# Flats that a visitor will decide on later; `property_id` is the id of then, as in evaluations.
+dashboard_later = Table(
+    "dashboard_later",
+    metadata,
+    Column("visitor", String(120), primary_key=True),
+    Column("property_id", ForeignKey("listings.id"), primary_key=True),
+    Column("put_off_at", Float, nullable=False),
+)
+
+# Looked through at every page for what has changed since the last one.
+Index("ix_listings_last_seen_at", listings.c.last_seen_at)
+Index("ix_description_reads_read_at", description_reads.c.read_at)

@@ -1,0 +1,244 @@
+"""Viewings of properties: planned, done or cancelled; every change is kept."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from secrets import token_hex
+from typing import Any, Final, Literal, get_args
+
+from sqlalchemy import Connection, Row, Select, insert, select, update
+
+from sale_sofia.buyer.evaluations import (
+    By,
+    Change,
+    WrongEvaluation,
+    clean_text,
+    current_property,
+    hold,
+    with_current,
+    write_changes,
+)
+from sale_sofia.buyer.settings import (
+    FIRST_VIEWING_YEAR,
+    LAST_VIEWING_YEAR,
+    LONGEST_NOTE,
+    MOST_VIEWING_MINUTES,
+    VIEWING_MINUTES,
+)
+from sale_sofia.buyer.tables import viewings
+from sale_sofia.listings.dates import SOFIA
+
+# What may be written of a viewing.
+
+State = Literal["planned", "done", "cancelled"]
+STATES: Final[tuple[str, ...]] = get_args(State)
+LISTS: Final = ("positives", "negatives")
+
+
+def checked_viewing(fields: Mapping[str, object]) -> dict[str, Any]:
+    """The fields as they are stored.
+
+    Raises:
+        WrongEvaluation: no such field, or no such value.
+    """
+    if strange := [name for name in fields if name not in _CHECKS]:
+        raise WrongEvaluation(f"{strange[0]!r} of a viewing cannot be written; allowed: {', '.join(FIELDS)}")
+    return {name: _CHECKS[name](value) for name, value in fields.items()}
+
+
+def _moment(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise WrongEvaluation(f"starts_at must be a moment, not {value!r}")
+    if not _new_year(FIRST_VIEWING_YEAR) <= value < _new_year(LAST_VIEWING_YEAR + 1):
+        raise WrongEvaluation(f"a viewing is between {FIRST_VIEWING_YEAR} and {LAST_VIEWING_YEAR}")
+    return float(value)
+
+
+def _new_year(year: int) -> float:
+    return datetime(year, 1, 1, tzinfo=UTC).timestamp()
+
+
+def _minutes(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= MOST_VIEWING_MINUTES:
+        raise WrongEvaluation(
+            f"minutes must be a whole number from 1 to {MOST_VIEWING_MINUTES}, not {value!r}"
+        )
+    return value
+
+
+def _state(value: object) -> str:
+    if value not in STATES:
+        raise WrongEvaluation(f"no state {value!r} of a viewing; allowed: {', '.join(STATES)}")
+    return str(value)
+
+
+def _text(name: str) -> Callable[[object], str | None]:
+    return lambda value: None if value is None else clean_text(value, name, LONGEST_NOTE)
+
+
+def _texts(name: str) -> Callable[[object], list[str]]:
+    def check(value: object) -> list[str]:
+        if not isinstance(value, list | tuple):
+            raise WrongEvaluation(f"{name} must be a list of texts, not {value!r}")
+        return [clean_text(one, f"one of the {name}") for one in value]
+
+    return check
+
+
+_CHECKS: Final[Mapping[str, Callable[[object], object]]] = {
+    "state": _state,
+    "starts_at": _moment,
+    "minutes": _minutes,
+    **{name: _text(name) for name in ("agent", "phone", "place", "remarks", "outcome")},
+    **{name: _texts(name) for name in LISTS},
+}
+FIELDS: Final = tuple(_CHECKS)
+"""All that can be written of a viewing."""
+
+
+class UnknownViewing(ValueError):
+    """There is no viewing of this number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Viewing:
+    """One viewing. Moments are seconds since 1970."""
+
+    id: int
+    property_id: int
+    """The id the property has now."""
+    uid: str
+    revision: int
+    """How often it was changed."""
+    state: str
+    starts_at: float
+    minutes: int
+    agent: str | None
+    phone: str | None
+    place: str | None
+    remarks: str | None
+    outcome: str | None
+    positives: tuple[str, ...]
+    negatives: tuple[str, ...]
+    made_at: float
+    changed_at: float
+
+
+def add_viewing(connection: Connection, property_id: int, fields: Mapping[str, object], by: By) -> int:
+    """Plan a viewing; its number. `starts_at` must be among the fields.
+
+    Raises:
+        UnknownProperty: there is no such property.
+        WrongEvaluation: a field or value that is not allowed; nothing is stored.
+    """
+    given = checked_viewing({"minutes": VIEWING_MINUTES, **fields, "state": "planned"})
+    if "starts_at" not in given:
+        raise WrongEvaluation("a viewing needs its starts_at")
+    found = hold(connection, property_id)
+    row = {"positives": [], "negatives": [], **given, "property_id": found, "uid": token_hex(16)}
+    stamps = {"revision": 0, "made_at": by.at, "changed_at": by.at}
+    number = connection.execute(insert(viewings).values(**row, **stamps)).inserted_primary_key
+    made = int(number[0]) if number else 0
+    nothing = dict.fromkeys(given)
+    write_changes(connection, _changes(found, made, nothing, given, by))
+    return made
+
+
+def change_viewing(connection: Connection, viewing_id: int, fields: Mapping[str, object], by: By) -> bool:
+    """Write these fields; whether any was another before. Positives and negatives are added to those there.
+
+    Raises:
+        UnknownViewing: there is no such viewing.
+        WrongEvaluation: a field or value that is not allowed; nothing is changed.
+    """
+    given = checked_viewing(fields)
+    row = connection.execute(
+        select(viewings).where(viewings.c.id == viewing_id).with_for_update()
+    ).mappings().first()  # fmt: skip
+    if row is None:
+        raise UnknownViewing(f"no viewing {viewing_id}; `sale-sofia viewing list` shows them")
+    added = {name: [*row[name], *given[name]] for name in LISTS if name in given}
+    new = {name: value for name, value in (given | added).items() if value != row[name]}
+    if not new:
+        return False
+    stamps = {"revision": row["revision"] + 1, "changed_at": by.at}
+    connection.execute(update(viewings).where(viewings.c.id == viewing_id).values(**new, **stamps))
+    write_changes(connection, _changes(row["property_id"], viewing_id, row, new, by))
+    return True
+
+
+def viewings_of(connection: Connection, property_id: int) -> list[Viewing]:
+    """The viewings of a property in the order of time, also those under ids of before.
+
+    Raises:
+        UnknownProperty: there is no such property.
+    """
+    return _read(connection, _chosen(current_property(connection, property_id)))
+
+
+def all_viewings(connection: Connection) -> list[Viewing]:
+    """Every viewing, in the order of time."""
+    return _read(connection, _chosen())
+
+
+def _chosen(property_id: int | None = None) -> Select[Any]:
+    table, current = with_current(viewings.c.property_id)
+    names = (name for name in Viewing.__dataclass_fields__ if name != "property_id")
+    columns = (viewings.c[name] for name in names)
+    chosen = select(current.label("property_id"), *columns).select_from(table)
+    if property_id is not None:
+        chosen = chosen.where(current == property_id)
+    return chosen.order_by(viewings.c.starts_at, viewings.c.id)
+
+
+def _read(connection: Connection, chosen: Select[Any]) -> list[Viewing]:
+    return [_viewing(row) for row in connection.execute(chosen)]
+
+
+def _viewing(row: Row[Any]) -> Viewing:
+    lists = {name: tuple(getattr(row, name)) for name in LISTS}
+    return Viewing(**{**row._mapping, **lists})  # noqa: SLF001 - the row's public name of itself
+
+
+def _changes(
+    property_id: int, viewing_id: int, old: Mapping[Any, Any], new: Mapping[str, Any], by: By
+) -> Iterable[Change]:
+    return (
+        Change(property_id, viewing_id, field, old[field], value, by.who, by.at)
+        for field, value in new.items()
+    )
+
+
+# When a viewing is, as a person writes it: Sofia's clock, whatever that does in spring and autumn.
+
+ALLOWED = "write it like 2026-11-20 15:30, Sofia's time"
+
+
+def viewing_moment(text: str) -> float:
+    """The moment in seconds since 1970; without an offset it is Sofia's time.
+
+    Raises:
+        WrongEvaluation: it is no date with a time, or Sofia's clock never shows it, or shows it twice.
+    """
+    try:
+        written = datetime.fromisoformat(text.strip())
+        if ":" in text:
+            return (written if written.tzinfo else _in_sofia(written)).timestamp()
+    except (ValueError, OverflowError) as error:
+        if isinstance(error, WrongEvaluation):
+            raise
+    raise WrongEvaluation(f"{text!r} is no date with a time; {ALLOWED}")
+
+
+def _in_sofia(written: datetime) -> datetime:
+    first, second = (written.replace(tzinfo=SOFIA, fold=fold) for fold in (0, 1))
+    if first.utcoffset() == second.utcoffset():
+        return first
+    back = first.astimezone(UTC).astimezone(SOFIA).replace(tzinfo=None)
+    if back != written:
+        raise WrongEvaluation(
+            f"there is no {written:%H:%M} on {written:%Y-%m-%d}: Sofia's clock jumps over it"
+        )
+    choices = " or ".join(one.isoformat(timespec="minutes") for one in (first, second))
+    raise WrongEvaluation(f"{written:%H:%M} comes twice on {written:%Y-%m-%d}; write {choices}")

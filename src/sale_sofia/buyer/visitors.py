@@ -1,0 +1,91 @@
+"""When a visitor of the dashboard was here last, and what they put off."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Table, delete, select, update
+
+from sale_sofia.app.settings import FIRST_VISIT_SECONDS, VISIT_NOTED_SECONDS, VISIT_PAUSE_SECONDS
+from sale_sofia.buyer.evaluations import current_property, with_current
+from sale_sofia.buyer.tables import dashboard_later, dashboard_visits
+from sale_sofia.storage.upserts import insert_into
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One visit. Moments are seconds since 1970."""
+
+    since: float
+    """When the visit before ended; what became known later is new to this one."""
+    began_at: float
+    first: bool
+    """Whether there was none before."""
+
+    @property
+    def seen_through(self) -> bool:
+        """Whether the visitor said that everything up to then was seen."""
+        return self.since == self.began_at
+
+
+def visit(connection: Connection, visitor: str, *, now: float) -> Visit:
+    """The visit that this look belongs to: the last one while it goes on, else a new one."""
+    row = connection.execute(select(dashboard_visits).where(dashboard_visits.c.visitor == visitor)).first()
+    if row is None:
+        since = now - FIRST_VISIT_SECONDS
+        _insert(
+            connection,
+            dashboard_visits,
+            {"visitor": visitor, "since": since, "began_at": now, "seen_at": now},
+        )
+        return Visit(since, now, first=True)
+    if now - row.seen_at > VISIT_PAUSE_SECONDS:
+        return _come_again(connection, visitor, since=row.seen_at, now=now)
+    if now - row.seen_at > VISIT_NOTED_SECONDS:
+        _set(connection, visitor, {"seen_at": now})
+    return Visit(row.since, row.began_at, first=row.since <= row.began_at - FIRST_VISIT_SECONDS)
+
+
+def seen_all(connection: Connection, visitor: str, *, now: float) -> None:
+    """The visitor has seen everything up to now: from here on only what is newer is new."""
+    _set(connection, visitor, {"since": now, "began_at": now, "seen_at": now})
+
+
+def put_off(connection: Connection, visitor: str, property_id: int, *, now: float) -> None:
+    """The visitor decides on this flat later.
+
+    Raises:
+        UnknownProperty: there is no such property.
+    """
+    found = current_property(connection, property_id)
+    take_up(connection, visitor, found)
+    _insert(connection, dashboard_later, {"visitor": visitor, "property_id": found, "put_off_at": now})
+
+
+def take_up(connection: Connection, visitor: str, property_id: int) -> None:
+    """The flat is no longer put off."""
+    table = dashboard_later
+    connection.execute(delete(table).where(table.c.visitor == visitor, table.c.property_id == property_id))
+
+
+def all_put_off(connection: Connection, visitor: str) -> Mapping[int, float]:
+    """When each flat was put off, by the id it has now."""
+    table, current = with_current(dashboard_later.c.property_id)
+    chosen = select(current, dashboard_later.c.put_off_at).select_from(table)
+    rows = connection.execute(chosen.where(dashboard_later.c.visitor == visitor))
+    return {row[0]: row[1] for row in rows}
+
+
+def _come_again(connection: Connection, visitor: str, *, since: float, now: float) -> Visit:
+    _set(connection, visitor, {"since": since, "began_at": now, "seen_at": now})
+    return Visit(since, now, first=False)
+
+
+def _set(connection: Connection, visitor: str, values: Mapping[str, Any]) -> None:
+    chosen = update(dashboard_visits).where(dashboard_visits.c.visitor == visitor)
+    connection.execute(chosen.values(**values))
+
+
+def _insert(connection: Connection, table: Table, values: Mapping[str, Any]) -> None:
+    """Two windows of one browser may be first at once."""
+    connection.execute(insert_into(connection, table).values(**values).on_conflict_do_nothing())

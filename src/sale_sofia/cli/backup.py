@@ -1,0 +1,368 @@
+"""`sale-sofia backup`: a whole installation in one file, made while it works."""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from pydantic import SecretStr, TypeAdapter, ValidationError
+from rich import box
+from rich.progress import Progress as Bars
+from rich.progress import Progress as Progress_of_copying
+from rich.table import Table
+from sqlalchemy import Connection, make_url
+
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_json, refuse
+from sale_sofia.cli.progress import moment, number
+from sale_sofia.crawl.runners.runners import running_job
+from sale_sofia.history.jobs import unfinished_jobs
+from sale_sofia.installation import open_database, open_ready
+from sale_sofia.operations import copying
+from sale_sofia.operations.backup.folder import Kept, list_backups, remove_old
+from sale_sofia.operations.backup.format import BACKUPS_FOLDER, SHOWN_PAGES, SITES_FOLDER, BackupError
+from sale_sofia.operations.backup.making import Order, make_backup
+from sale_sofia.operations.backup.reading import Contents, unpack
+from sale_sofia.operations.backup.restoring import Restored, check_target, is_filled
+from sale_sofia.operations.backup.restoring import restore as restore_backup
+from sale_sofia.operations.backup.snapshot import Progress, copy_rows, examined, open_file
+from sale_sofia.operations.copying import CopyFailed, CopyRefused, copy_database
+from sale_sofia.operations.standstill import standstill
+from sale_sofia.settings.model import DATABASE_FILE, Settings, load_settings
+from sale_sofia.settings.types import DATABASE_ALLOWED, DatabaseUrl, with_password
+from sale_sofia.storage.database import Database, is_on_server
+from sale_sofia.storage.errors import DatabaseError
+from sale_sofia.storage.migrate import check as check_database
+from sale_sofia.storage.migrate import current_revision
+
+app = typer.Typer()
+To = Annotated[
+    Path | None, typer.Option("--to", metavar="DIR", help="The folder of the backups; BACKUP_DIR without it.")
+]
+_MB = 1_000_000
+
+
+@app.callback(invoke_without_command=True)
+def backup(
+    context: typer.Context,
+    to: To = None,
+    keep: Annotated[
+        int | None, typer.Option(min=1, help="So many stay, older ones go; BACKUP_KEEP without it.")
+    ] = None,
+    no_pages: Annotated[bool, typer.Option("--no-pages", help="Leave out the page archive.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Back up the database and all that belongs to it into one file, also while crawls run.
+
+    For example: sale-sofia backup --to /mnt/backups --keep 7
+    """
+    if context.invoked_subcommand is not None:
+        given = to or keep or no_pages or as_json
+        refuse(given, f"options go after the word: `sale-sofia backup {context.invoked_subcommand} …`")
+        return
+    settings = load_settings()
+    folder = _folder(settings, to)
+    order = Order(settings.data_dir, settings.sites_dir, folder, pages=not no_pages)
+    with shown() as progress:
+        made = make_backup(open_database(settings), order, progress)
+    removed = [] if made.lacking else remove_old(folder, made, keep or settings.backup_keep)
+    if as_json:
+        print_json({**_record(made), "removed": [str(path) for path in removed]})
+    log.print(f"{made.path}: {_told(made)}; checked", highlight=False, soft_wrap=True)
+    if removed:
+        log.print(f"{len(removed)} older backups removed", highlight=False)
+    tell_lacking(made.lacking, "older backups may still hold them, so none was removed")
+
+
+@app.command("list")
+def list_command(to: To = None, as_json: AsJson = False) -> None:
+    """List the backups of the folder, the oldest first."""
+    folder = _folder(load_settings(), to)
+    listed = list_backups(folder)
+    if as_json:
+        damaged = [{"file": str(path), "error": error} for path, error in listed.damaged.items()]
+        print_json({"backups": [_record(one) for one in listed.kept], "damaged": damaged})
+    elif listed.kept:
+        out.print(_table(listed.kept))
+    else:
+        log.print(f"no backup in {folder} yet", highlight=False, soft_wrap=True)
+    for error in listed.damaged.values():
+        log.print(error, style="red", highlight=False, soft_wrap=True)
+    if listed.damaged:
+        raise typer.Exit(NOT_ALL_RIGHT)
+
+
+@app.command()
+def verify(
+    file: Annotated[Path, typer.Argument(help="A backup.", exists=True, dir_okay=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Read a backup to its last byte: every checksum, every archived page, all of its database."""
+    try:
+        with shown() as progress:
+            found = _verified(file, progress)
+    except BackupError as error:
+        if as_json:
+            print_json({"file": str(file), "sound": False, "error": str(error)})
+        log.print(f"sale-sofia: {error}", style="red", highlight=False, soft_wrap=True)
+        raise typer.Exit(NOT_ALL_RIGHT) from None
+    kept = Kept(file, found.about, file.stat().st_size, found.lacking)
+    if as_json:
+        print_json({**_record(kept), "sound": not kept.lacking})
+    sound = "all else is sound" if kept.lacking else "sound"
+    log.print(f"{file}: {_told(kept)}; {sound}", highlight=False, soft_wrap=True)
+    tell_lacking(kept.lacking, "all else can be restored from it")
+
+
+def tell_lacking(names: Sequence[str], what_now: str) -> None:
+    """End with 1 where pages are not in a backup that should be; which they are, and what to do."""
+    if not names:
+        return
+    more = f" and {len(names) - SHOWN_PAGES} more" if len(names) > SHOWN_PAGES else ""
+    log.print(
+        f"sale-sofia: {len(names)} archived pages are damaged or gone, and not in the backup: "
+        f"{', '.join(names[:SHOWN_PAGES])}{more}; {what_now}; `sale-sofia prune --lost` forgets them, "
+        "and the next crawl archives anew what is still offered.",
+        style="red", highlight=False, soft_wrap=True,
+    )  # fmt: skip
+    raise typer.Exit(NOT_ALL_RIGHT)
+
+
+def _verified(file: Path, progress: Progress) -> Contents:
+    with tempfile.TemporaryDirectory() as folder:
+        found = unpack(file, Path(folder), lambda name: name == DATABASE_FILE, progress)
+        examined(Path(folder) / DATABASE_FILE, str(file))
+    return found
+
+
+def _folder(settings: Settings, given: Path | None) -> Path:
+    return (given or settings.backup_dir or settings.data_dir / BACKUPS_FOLDER).absolute()
+
+
+def _record(one: Kept) -> dict[str, Any]:
+    told = {"file": str(one.path), "bytes": one.bytes, "about": one.about.model_dump()}
+    return {**told, "lacking": list(one.lacking)} if one.lacking else told
+
+
+def _told(one: Kept) -> str:
+    adverts = one.about.rows.get("listings", 0)
+    return f"{adverts} adverts, {'with' if one.about.pages else 'without'} pages, {one.bytes / _MB:.1f} MB"
+
+
+def _table(kept: list[Kept]) -> Table:
+    table = Table(box=box.SIMPLE)
+    for heading in ("made", "adverts", "pages", "MB", "revision", "file"):
+        table.add_column(heading, justify="right" if heading in ("adverts", "MB") else "left")
+    for one in kept:
+        cells = (number(one.about.rows.get("listings")), "yes" if one.about.pages else "no")
+        size = number(one.bytes / _MB, 1)
+        table.add_row(moment(one.about.made_at), *cells, size, one.about.revision, one.path.name)
+    return table
+
+
+@contextmanager
+def shown() -> Iterator[Progress]:
+    """A bar on standard error, when somebody looks."""
+    with Bars(console=log, transient=True, disable=not log.is_terminal) as bars:
+        task = bars.add_task("", total=None)
+        yield lambda what, done, total: bars.update(task, description=what, completed=done, total=total)
+
+
+# `sale-sofia db copy`: a whole installation from one database into another.
+
+T = TypeVar("T")
+_PASSES = 3
+"""Every row is read, written and compared."""
+
+
+def copy(
+    source_url: Annotated[str, typer.Option("--from", metavar="URL", help="The database that is copied.")],
+    target_url: Annotated[str, typer.Option("--to", metavar="URL", help="The empty one it goes into.")],
+    as_json: AsJson = False,
+) -> None:
+    """Copy a whole database, SQLite or PostgreSQL, into an empty one; stopped, the same command goes on.
+
+    For example: sale-sofia db copy --from sqlite:///data/sale_sofia.db --to postgresql://me@localhost/flats
+
+    Leave a server's password out of the URL: DATABASE_PASSWORD_FILE or ~/.pgpass can say it unseen.
+    """
+    source, target = database_at("--from", source_url), database_at("--to", target_url)
+    _refuse_running_crawl(source)
+    try:
+        with _shown(source) as progress:
+            copied = copy_database(source, target, progress)
+    except CopyFailed as error:
+        log.print(f"sale-sofia: {error}", style="red", highlight=False, soft_wrap=True)
+        raise typer.Exit(NOT_ALL_RIGHT) from None
+    rows = sum(copied.rows.values())
+    if as_json:
+        answer = {"from": source.name, "to": target.name, "rows": rows, "resumed": copied.resumed}
+        print_json({**answer, "tables": dict(copied.rows)})
+    log.print(f"{rows} rows of {len(copied.rows)} tables copied and compared; {target.name} is ready")
+    _warn_of_crawl(source)
+
+
+def database_at(option: str, url: str) -> Database:
+    """The database of a URL that was given as an option; its password may stand in a file."""
+    settings = load_settings()
+    secret = _checked(option, url)
+    if settings.database_password_file and is_on_server(url) and make_url(url).password is None:
+        secret = SecretStr(with_password(url, settings.database_password_file))
+    return open_database(settings.model_copy(update={"database_url": secret}))
+
+
+def _checked(option: str, url: str) -> SecretStr:
+    try:
+        return TypeAdapter[SecretStr](DatabaseUrl).validate_python(url)
+    except ValidationError:
+        raise typer.BadParameter(
+            f"not a database; allowed is {DATABASE_ALLOWED}", param_hint=option
+        ) from None
+
+
+def _refuse_running_crawl(source: Database) -> None:
+    if job := _ask(source, _running_job):
+        raise CopyRefused(
+            f"{source.name} is being written to by job {job}; "
+            f"wait for it, or end it with `sale-sofia cancel {job}`."
+        )
+
+
+def _warn_of_crawl(source: Database) -> None:
+    if job := _ask(source, _running_job):
+        log.print(
+            f"job {job} began in {source.name} after the copy did: what it brings is not in the copy",
+            style="yellow",
+        )
+
+
+def _ask(source: Database, question: Callable[[Connection], T]) -> T | None:
+    try:
+        return source.run_read(question)
+    except DatabaseError:
+        return None  # a source that cannot be read is named by the copy itself
+
+
+def _running_job(connection: Connection) -> str | None:
+    now = time.time()
+    found = (running_job(connection, job.site, now=now) for job in unfinished_jobs(connection))
+    return next((job.id for job in found if job), None)
+
+
+@contextmanager
+def _shown(source: Database) -> Iterator[copying.Progress]:
+    """A bar on standard error, when somebody looks."""
+    with Progress_of_copying(console=log, transient=True, disable=not log.is_terminal) as bars:
+        rows = _ask(source, copying.row_count)
+        task = bars.add_task("copying", total=None if rows is None else _PASSES * rows)
+        yield lambda table, more: bars.update(task, advance=more, description=table)
+
+
+# `sale-sofia restore`: a backup back into a data folder, and into a database server if one is named.
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A backup.", exists=True, dir_okay=False)],
+    into: Annotated[
+        Path | None, typer.Option(metavar="DATA_DIR", help="The folder it becomes; DATA_DIR without it.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="In the place of what is there, which stays beside.")
+    ] = False,
+    database: Annotated[
+        str | None, typer.Option(metavar="URL", help="Put the tables into this empty database instead.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put a backup in the place of a DATA_DIR: checked first, then in one step; nothing may run there.
+
+    For example: sale-sofia restore FILE --into /srv/flats, with a FILE of `sale-sofia backup list`.
+    """
+    settings = load_settings()
+    target = (into or settings.data_dir).resolve()
+    server = database_at("--database", database) if database else None
+    check_target(target, replace=replace)
+    with _alone(target):
+        pass  # who is at work is told before hours of unpacking, too
+    with shown() as progress:
+        frame = partial(_ready, target=target, server=server, progress=progress)
+        done = restore_backup(file, target, progress, frame)
+    if as_json:
+        before = None if done.before is None else str(done.before)
+        told = {"folder": str(done.folder), "before": before, "about": done.about.model_dump()}
+        print_json({**told, "lacking": list(done.lacking)} if done.lacking else told)
+    _tell(done, settings, server)
+    tell_lacking(done.lacking, "all else was restored")
+
+
+@contextmanager
+def _ready(folder: Path, target: Path, server: Database | None, progress: Progress) -> Iterator[None]:
+    """The tables are where they belong, and nobody is at work in the folder that is replaced."""
+    if server:
+        _move_tables(folder, server, progress)
+    with _alone(target):
+        yield
+
+
+def _alone(target: Path) -> AbstractContextManager[None]:
+    return standstill(target) if is_filled(target) else nullcontext()
+
+
+def _move_tables(folder: Path, target: Database, progress: Progress) -> None:
+    """Into the server instead of the file; killed on the way, the same command goes on."""
+    source = open_file(folder / DATABASE_FILE)
+    try:
+        copy_rows(source, target, progress)
+    finally:
+        source.dispose()
+        target.dispose()
+    for path in folder.glob(f"{DATABASE_FILE}*"):
+        path.unlink()
+
+
+def _tell(done: Restored, settings: Settings, server: Database | None) -> None:
+    adverts = done.about.rows.get("listings", 0)
+    where = f"{done.folder} and {server.name}" if server else str(done.folder)
+    _say(f"{adverts} adverts restored into {where}; go on with `sale-sofia resume`")
+    if done.before:
+        _say(f"what was there is in {done.before}, with all that no backup holds; delete it when you like")
+    if (done.folder / SITES_FOLDER).is_dir():
+        _say(f"your own site files are in {done.folder / SITES_FOLDER}; set SITES_DIR to it")
+    if server is None and settings.database_url.get_secret_value() != _own_url(settings):
+        _say("DATABASE_URL names another database, which is as it was; --database fills an empty one")
+
+
+def _own_url(settings: Settings) -> str:
+    return f"sqlite:///{settings.data_dir / DATABASE_FILE}"
+
+
+def _say(sentence: str) -> None:
+    log.print(sentence, highlight=False, soft_wrap=True)
+
+
+# Commands about the database: upgrade, check, copy.
+
+database_app = typer.Typer(no_args_is_help=True, help="The database: bring it up to date, check it, copy it.")
+database_app.command()(copy)
+
+
+@database_app.command()
+def upgrade() -> None:
+    """Make the database, or bring it to the newest version; safe to run at any time."""
+    database = open_ready(load_settings())
+    out.print(f"{database.name}: version {current_revision(database)}", highlight=False)
+
+
+@database_app.command()
+def check() -> None:
+    """Check that the database is sound and has the tables it should have; exit code 1 where it is not."""
+    database = open_database(load_settings())
+    problems = check_database(database)
+    for problem in problems:
+        out.print(problem, highlight=False)
+    if problems:
+        raise typer.Exit(NOT_ALL_RIGHT)
+    out.print(f"{database.name}: sound", highlight=False)

@@ -1,0 +1,195 @@
+"""What all commands share: where they print, and how they end."""
+
+import io
+import json
+import logging
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Final, TextIO, cast
+
+import typer
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.segment import Segment
+from rich.table import Column, Table
+from rich.text import Text
+
+from sale_sofia.listings.dates import SOFIA
+from sale_sofia.settings.terminal import NOT_SHOWN, WIDEST_TABLE, WRITTEN_OUT
+
+# The one look of the commands' tables.
+
+_BORDERS = 2
+
+
+def plain_table(title: str, words: Sequence[str], numbers: Sequence[str], last: str | None = None) -> Table:
+    """Columns of words, of numbers, and at the end perhaps one that may be broken into lines."""
+    table = Table(title=title, box=box.SIMPLE, padding=(0, 1, 0, 0))
+    for heading in words:
+        table.add_column(heading, no_wrap=True)
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
+    if last is not None:
+        table.add_column(last)
+    return table
+
+
+class WholeTable:
+    """A table of which no number and no name is cut off, however little room there is."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Rendered as wide as it must be; on a narrow screen the screen breaks its lines."""
+        yield from console.render(self._table, options.update(width=_width(console, self._table)))
+
+
+def _width(console: Console, table: Table) -> int:
+    """On a screen what may be broken into lines is; in a file or a pipe there is more room than there."""
+    asked = [_widths(console, column) for column in table.columns]
+    _, right, _, left = table.padding
+    between = len(asked) * (left + right + 1) + _BORDERS
+    needed = sum(widths.minimum for widths in asked) + between
+    whole = sum(widths.maximum for widths in asked) + between
+    return max(console.width, needed, 0 if console.is_terminal else min(whole, WIDEST_TABLE))
+
+
+def _widths(console: Console, column: Column) -> Measurement:
+    """What a column needs at least and what it would like; one that may not be broken needs all of it."""
+    wide = console.options.update(width=WIDEST_TABLE * 10)
+    cells = [Measurement.get(console, wide, cell) for cell in (column.header, *column.cells)]
+    most = max(cell.maximum for cell in cells)
+    return Measurement(most if column.no_wrap else max(cell.minimum for cell in cells), most)
+
+
+NOT_ALL_RIGHT = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+class PlainConsole(Console):
+    """Whatever is printed is words: nothing in a text of a portal, a proxy or a server is obeyed.
+
+    Brackets are no markup, and no text moves the cursor, sets a title or changes a colour.
+    """
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False)
+
+    def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401 - as rich's own
+        """A table that needs more room than there is gets it: lines may break, a number is never cut off."""
+        if any(isinstance(one, Table) for one in objects):
+            objects, options = tuple(map(_with_room, objects)), {"crop": False, **options}
+        super().print(*objects, **options)
+
+    def _render_buffer(self, buffer: Iterable[Segment]) -> str:
+        """The one way of all output, live bars too; rich's own signs for the terminal are `control`."""
+        return super()._render_buffer(one if one.control else _shown(one) for one in buffer)
+
+
+def _with_room(one: Any) -> Any:  # noqa: ANN401 - whatever rich prints
+    return WholeTable(one) if isinstance(one, Table) else one
+
+
+def _shown(one: Segment) -> Segment:
+    return Segment(one.text.translate(NOT_SHOWN), one.style)
+
+
+out = PlainConsole()
+log = PlainConsole(stderr=True)
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")]
+
+
+def print_json(answer: dict[str, Any]) -> dict[str, Any]:
+    """One line of JSON on standard output; what a terminal would obey is written as its number."""
+    sys.stdout.write(json.dumps(answer, ensure_ascii=False).translate(WRITTEN_OUT) + "\n")
+    return answer
+
+
+def refuse(given: object, sentence: str) -> None:
+    """End with wrong input when something was given that may not be."""
+    if given:
+        raise typer.BadParameter(sentence)
+
+
+# What commands say to a person beside their results: on the terminal, or as lines of the log.
+
+_spoken: Final = logging.getLogger("sale_sofia.cli")
+
+
+class _Lines(io.TextIOBase):
+    """A file whose lines are logged, without the signs for a terminal."""
+
+    def __init__(self) -> None:
+        self._begun = ""
+
+    def write(self, text: str) -> int:
+        *lines, self._begun = (self._begun + text).split("\n")
+        for line in lines:
+            if said := Text.from_ansi(line).plain.strip():
+                _spoken.info("%s", said)
+        return len(text)
+
+
+def speak_in_lines() -> None:
+    """From now on what is said to a person is lines of the log, so that standard error is JSON alone."""
+    log.file, log.soft_wrap = cast("TextIO", _Lines()), True
+
+
+def say(sentence: str) -> None:
+    """One line for the person at the terminal, and for the log."""
+    if not _in_lines():
+        log.print(sentence, highlight=False, soft_wrap=True)
+    _spoken.info("%s", sentence)
+
+
+def complain(error: BaseException) -> None:
+    """What is wrong, in one sentence."""
+    sentence = _sentence(error)
+    if _in_lines():
+        _spoken.error("%s", sentence)
+    else:
+        log.print(f"sale-sofia: {sentence}", style="red", highlight=False, soft_wrap=True)
+
+
+def _sentence(error: BaseException) -> str:
+    """An error of the system without its number: `/data/x: Permission denied`."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def _in_lines() -> bool:
+    return isinstance(log.file, _Lines)
+
+
+# Moments as people write them.
+
+ALLOWED = (
+    "today, yesterday, a date like 2026-11-14, a moment like 2026-11-14T08:30, or an age like 24h, 7d, 30m"
+)
+_AGE = re.compile(r"(\d{1,6})([mhd])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+def moment_of(text: str, now: datetime) -> float:
+    """The moment a text names, in seconds since 1970; days begin and end on Sofia's clock.
+
+    Raises:
+        ValueError: the text names none.
+    """
+    here = now.astimezone(SOFIA)
+    today = here.replace(hour=0, minute=0, second=0, microsecond=0)
+    if text in {"today", "yesterday"}:
+        return (today if text == "today" else today - timedelta(days=1)).timestamp()
+    if age := _AGE.fullmatch(text):
+        return now.timestamp() - timedelta(**{_UNITS[age[2]]: int(age[1])}).total_seconds()
+    try:
+        written = datetime.fromisoformat(text)
+        return (written if written.tzinfo else written.replace(tzinfo=SOFIA)).timestamp()
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text!r} is no moment; allowed: {ALLOWED}") from None

@@ -1,0 +1,144 @@
+"""Commands that crawl: crawl and resume, in this process or on Celery workers."""
+
+import asyncio
+import signal
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from sale_sofia.cli.console import AsJson, log, out, print_json
+from sale_sofia.cli.progress import CrawlProgress, conclude, estimate_table
+from sale_sofia.crawl.frontier.estimate import Estimate
+from sale_sofia.crawl.frontier.estimate import estimate as estimate_site
+from sale_sofia.crawl.frontier.jobs import SiteReport
+from sale_sofia.crawl.frontier.planning import JobPlan, job_to_resume, plan_job, unfinished_jobs
+from sale_sofia.crawl.runners.local import LocalRunner
+from sale_sofia.installation import open_ready
+from sale_sofia.proxies.lanes import check_browser
+from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.logs import log_to_file
+from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
+from sale_sofia.websites.site_file import load_site_config, start_urls_of
+
+Parallel = Annotated[
+    bool | None,
+    typer.Option(
+        "--parallel/--local",
+        help="On Celery workers, which are started if none run, or in this process; "
+        "PARALLEL_SCRAPING decides without either.",
+    ),
+]
+
+
+def crawl(
+    sites: Annotated[
+        list[str] | None, typer.Argument(help=f"Portals: {', '.join(AVAILABLE_SITES)}. All without any.")
+    ] = None,
+    start_url: Annotated[
+        list[str] | None, typer.Option(help="Begin here instead of at the portal's searches; any host.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many adverts per portal.")] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say how many requests and hours it takes; send nothing.")
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin anew even if the same crawl was not finished.")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Open every advert, also where its card says nothing new.")
+    ] = False,
+    parallel: Parallel = None,
+    as_json: AsJson = False,
+) -> None:
+    """Crawl portals, all at once, each at its own rate. Stopped or killed, it goes on from there.
+
+    A first look: sale-sofia crawl imot.bg --limit 50
+
+    What all would take: sale-sofia crawl --estimate
+    """
+    settings = _in_mode(load_settings(), parallel)
+    names = list(dict.fromkeys(sites or AVAILABLE_SITES))  # one named twice is crawled once
+    if start_url and len(names) != 1:
+        raise typer.BadParameter("--start-url needs exactly one SITE: its name decides how pages are read")
+    plans = [JobPlan(get_scraper(name), _start_urls(name, start_url), limit, fresh, full) for name in names]
+    check_browser(settings, names)
+    if settings.parallel_scraping and not estimate:
+        from sale_sofia.cli.parallel import crawl_in_parallel  # noqa: PLC0415 - a local crawl needs no services
+
+        crawl_in_parallel(settings, plans, as_json=as_json)
+        return
+    database = open_ready(settings)
+    if estimate:
+        _show_estimates([_estimate(settings, database, name, limit) for name in names], as_json=as_json)
+        return
+    finish(settings, database, [plan_job(settings, database, plan) for plan in plans], as_json=as_json)
+
+
+def _in_mode(settings: Settings, parallel: bool | None) -> Settings:
+    return settings if parallel is None else settings.model_copy(update={"parallel_scraping": parallel})
+
+
+def _start_urls(name: str, given: list[str] | None) -> tuple[str, ...]:
+    return tuple(given) if given else start_urls_of(name)
+
+
+def _estimate(settings: Settings, database: Database, name: str, limit: int | None) -> Estimate:
+    with database.read() as connection:
+        return estimate_site(connection, settings, load_site_config(name), limit)
+
+
+def _show_estimates(found: Sequence[Estimate], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"estimates": [{**asdict(one), "hours": one.hours} for one in found]})
+    else:
+        out.print(estimate_table(found))
+
+
+def resume(
+    job: Annotated[
+        str | None, typer.Argument(help="A job of `sale-sofia jobs`; all unfinished without it.")
+    ] = None,
+    parallel: Parallel = None,
+    as_json: AsJson = False,
+) -> None:
+    """Go on with crawls that were stopped or killed: nothing is lost, nothing is fetched twice."""
+    settings = _in_mode(load_settings(), parallel)
+    database = open_ready(settings)
+    job_ids = [job_to_resume(database, job)] if job else unfinished_jobs(database)
+    if not job_ids:
+        _say_nothing_to_resume(as_json=as_json)
+    elif settings.parallel_scraping:
+        from sale_sofia.cli.parallel import resume_in_parallel  # noqa: PLC0415 - as above
+
+        resume_in_parallel(settings, job_ids, as_json=as_json)
+    else:
+        finish(settings, database, job_ids, as_json=as_json)
+
+
+def _say_nothing_to_resume(*, as_json: bool) -> None:
+    if as_json:
+        print_json({"jobs": [], "stopped": False})
+    log.print("nothing to resume: every job has ended")
+
+
+def finish(settings: Settings, database: Database, job_ids: Sequence[str], *, as_json: bool) -> None:
+    """Run the jobs in this process, show how it goes, and end with the right exit code."""
+    log_to_file(settings, "crawl")
+    reports, stopped = asyncio.run(run_jobs(settings, database, job_ids))
+    conclude(database, reports, stopped=stopped, as_json=as_json)
+
+
+async def run_jobs(
+    settings: Settings, database: Database, job_ids: Sequence[str]
+) -> tuple[list[SiteReport], bool]:
+    """The jobs' reports when all have ended or a signal asked for an end; and whether one did."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stop.set)
+    async with CrawlProgress(database, job_ids, log):
+        reports = await LocalRunner(settings, database).run(job_ids, stop)
+    return reports, stop.is_set()

@@ -1,0 +1,234 @@
+"""The command line: all commands in one place. What each does is in its module."""
+
+import os
+import sqlite3
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Annotated, Any, ClassVar, Final
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_group
+
+from sale_sofia.cli.console import BAD_INPUT, NOT_ALL_RIGHT, complain, out, speak_in_lines
+from sale_sofia.settings.files import keep_others_out
+from sale_sofia.settings.programs import end_at_once
+
+# Commands that are imported when they are asked for: one command does not wait for what the others need.
+
+Contents = Mapping[str, Mapping[str, tuple[str, str]]]
+"""Heading → name of a command → its place, `module:attribute`, and what it does in a few words."""
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands stand in its contents; each is a function or a whole `Typer`."""
+
+    contents: ClassVar[Contents] = {}
+
+    def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - as typer's own
+        super().__init__(**attributes)
+        self.commands = {command.name: command for command in _announced(self.contents)}
+        self._places = {name: place for part in self.contents.values() for name, (place, _) in part.items()}
+
+    def get_command(self, ctx: object, cmd_name: str) -> Any:  # noqa: ANN401 - the command class is private
+        """The command of this name, imported now."""
+        del ctx
+        place = self._places.get(cmd_name)
+        return None if place is None else _load(cmd_name, place)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as above
+        """All commands under their headings; none is imported for it."""
+        self._page().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401 - as above
+        """What the word may become; no command is imported for it."""
+        page = self._page()
+        return page.shell_complete(page.make_context(ctx.info_name, [], resilient_parsing=True), incomplete)
+
+    def _page(self) -> TyperGroup:
+        """This group as others see it: its commands are names with a sentence."""
+        return TyperGroup(
+            name=self.name,
+            help=self.help,
+            epilog=self.epilog,
+            params=self.params,
+            commands=dict(self.commands),
+        )
+
+
+def _announced(contents: Contents) -> list[Any]:
+    return [
+        TyperCommand(name, help=sentence, rich_help_panel=heading)
+        for heading, part in contents.items()
+        for name, (_, sentence) in part.items()
+    ]
+
+
+def _load(name: str, place: str) -> Any:  # noqa: ANN401 - as above
+    module, attribute = place.split(":")
+    found = getattr(import_module(f"sale_sofia.cli.{module}"), attribute)
+    command: Any = get_group(found) if isinstance(found, typer.Typer) else get_command(_alone(found))
+    command.name = name
+    return command
+
+
+def _alone(function: Any) -> typer.Typer:  # noqa: ANN401 - any function that is a command
+    app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+    app.command()(function)
+    return app
+
+
+# All commands, by what they are for: where each is, and what `sale-sofia --help` says of it.
+
+CONTENTS: Final[Contents] = {
+    "Begin here": {
+        "demo": ("demo:demo", "Crawl two simulated portals and show them."),
+        "crawl": ("crawl:crawl", "Crawl portals; stopped or killed, it goes on from there."),
+        "dashboard": ("demo:dashboard", "Show flats, market and crawls in the browser."),
+        "doctor": ("doctor:doctor", "Check that this machine is ready."),
+        "settings": ("doctor:settings", "Print every setting and what is allowed."),
+    },
+    "Find a flat": {
+        "search": ("search:app", "Find flats by what you want; keep searches."),
+        "properties": ("properties:app", "Each flat once, with all its adverts."),
+        "score": ("scores:score", "Rank flats for a profile, or explain one score."),
+        "profiles": ("scores:app", "What each buyer looks for."),
+        "value": ("market:value", "Tell the fair price of a property."),
+        "market": ("market:market", "Show asking prices by neighbourhood."),
+        "changes": ("jobs:changes", "Show what is new, changed, gone or back."),
+        "price-history": ("jobs:price_history_command", "Show every price an advert had."),
+        "alerts": ("alerts:app", "Be told of what is new, by mail, chat or hook."),
+        "agencies": ("properties:agencies", "List who sells."),
+        "match": ("properties:match", "Find which adverts are the same flat."),
+    },
+    "Decide on it": {
+        "shortlist": ("evaluation:shortlist", "Put a property on the shortlist, or show that."),
+        "reject": ("evaluation:reject", "Leave a property out of searches and alerts."),
+        "mark": ("evaluation:mark", "Give a property any status."),
+        "decide": ("evaluation:decide", "Note your decision on a property."),
+        "note": ("evaluation:note", "Add a note on a property, or show its notes."),
+        "renovation": ("evaluation:renovation", "Note what you reckon renovation costs."),
+        "viewing": ("evaluation:app", "Plan viewings, and note how they were."),
+        "evaluation": ("evaluation:evaluation", "Show all that you said of a property."),
+    },
+    "Watch the crawls": {
+        "status": ("jobs:status", "Show how fresh each portal's adverts are."),
+        "jobs": ("jobs:jobs", "List the newest jobs and how each ended."),
+        "resume": ("crawl:resume", "Go on with crawls that were stopped or killed."),
+        "cancel": ("jobs:cancel", "End a job for good."),
+        "report": ("jobs:report", "Show how runs went beside what is usual."),
+        "sweeps": ("jobs:sweeps", "List sweeps, and what each found gone."),
+        "errors": ("jobs:errors", "Show what went wrong lately."),
+        "circuits": ("jobs:circuits", "Show which portals are asked at all."),
+        "rate": ("jobs:rate", "Change a portal's rate while workers crawl."),
+    },
+    "Portals, pages and texts": {
+        "sites": ("sites:app", "The portals: list, check, mend, add one."),
+        "parse": ("pages:parse", "Read saved pages, as JSON."),
+        "reparse": ("pages:reparse", "Extract everything again from archived pages."),
+        "extract": ("pages:extract", "Read what a description says."),
+        "enrich": ("pages:enrich", "Read the descriptions of all stored adverts."),
+        "simulate": ("simulate:app", "Serve portals that exist only here."),
+    },
+    "Run it for long": {
+        "up": ("services:up", "Start the services of the parallel mode."),
+        "down": ("services:down", "Stop what `up` started."),
+        "worker": ("services:worker", "Be a Celery worker."),
+        "beat": ("services:beat", "Be the Celery beat, which keeps the schedule."),
+        "flower": ("services:flower", "Be Flower, the viewer of tasks."),
+        "metrics": ("services:metrics", "Serve metrics for Prometheus."),
+        "proxies": ("proxies:app", "Add, check and watch proxies."),
+        "rotator": ("proxies:rotator", "Be one address in front of all proxies."),
+    },
+    "Keep it safe": {
+        "backup": ("backup:app", "Back up everything into one file; list, verify."),
+        "restore": ("backup:restore", "Put a backup back."),
+        "export": ("pages:export", "Write all adverts to a CSV, JSON or Parquet file."),
+        "prune": ("pages:prune", "Remove what is old: pages, reports, rows."),
+        "db": ("backup:database_app", "Bring the database up to date, check it, copy it."),
+    },
+}
+
+
+class _Commands(LazyGroup):
+    contents: ClassVar = CONTENTS
+
+
+app = typer.Typer(
+    cls=_Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Find the right flat in Sofia. Start with `sale-sofia demo`.",
+    epilog="Exit codes: 0 done, 1 not all right (a page, a portal, the machine), 2 wrong input, 130 stopped.",
+)
+
+
+def main() -> None:
+    """Run the command; what is wrong is one sentence, not a traceback. Others cannot read what it writes."""
+    keep_others_out()
+    end_at_once()
+    try:
+        app()
+    except Exception as error:
+        if not _says_so_itself(error):
+            raise
+        complain(error)
+        sys.exit(NOT_ALL_RIGHT if _is_the_machine(error) else BAD_INPUT)
+
+
+def _says_so_itself(error: Exception) -> bool:
+    """Whether it is one sentence about the input or the machine."""
+    # Known when there is one: all of these are slow to import, and help and version need none.
+    from sale_sofia.crawl.errors import SiteBusy  # noqa: PLC0415
+    from sale_sofia.crawl.resilience.errors import ServiceRedis  # noqa: PLC0415
+    from sale_sofia.history.jobs import UnknownJob  # noqa: PLC0415
+    from sale_sofia.settings.errors import ServiceError  # noqa: PLC0415
+    from sale_sofia.storage.errors import DatabaseError  # noqa: PLC0415
+
+    ours = DatabaseError | UnknownJob | SiteBusy | ServiceError | ServiceRedis
+    return isinstance(error, ours | OSError | ValueError | sqlite3.Error)
+
+
+def _is_the_machine(error: BaseException) -> bool:
+    """Whether nothing that was given to us is wrong: services that die, a disk that is full."""
+    from sale_sofia.operations.services.disk_room import is_full  # noqa: PLC0415 - as above
+    from sale_sofia.settings.errors import ServiceFailed  # noqa: PLC0415
+    from sale_sofia.storage.errors import DiskFull  # noqa: PLC0415
+
+    return isinstance(error, ServiceFailed | DiskFull) or is_full(error)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - slow to import; every command pays for it
+
+        out.print(f"sale-sofia {version('sale-sofia')}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+    log_json: Annotated[
+        bool, typer.Option("--log-json", help="Log JSON on standard error; for all that is started, too.")
+    ] = False,
+) -> None:
+    if log_json:
+        os.environ["LOG_JSON"] = "true"  # where the command itself, and what it starts, look for it
+    _set_up_logging()
+
+
+def _set_up_logging() -> None:
+    from sale_sofia.settings.model import SettingsError, load_settings  # noqa: PLC0415 - as slow as all the rest,
+    from sale_sofia.telemetry.logs import log_for_person  # noqa: PLC0415 - and help and version need neither
+
+    try:
+        settings = load_settings()
+    except SettingsError:  # the command that needs them says what is wrong
+        settings = None
+    log_for_person(settings)
+    if settings is not None and settings.log_json:
+        speak_in_lines()

@@ -1,0 +1,271 @@
+"""Reading saved pages: parse."""
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import Progress
+from rich.table import Table
+
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_json, refuse
+from sale_sofia.crawl.reparse import BAD_LINE, read_file, read_manifest
+from sale_sofia.crawl.reparse import reparse as reparse_archive
+from sale_sofia.crawl.resilience.factory import needs_redis
+from sale_sofia.descriptions.dictionary import read_description
+from sale_sofia.descriptions.enrichment import Summary, ask_all, read_all
+from sale_sofia.descriptions.fields import Attributes
+from sale_sofia.descriptions.settings import DISAGREEMENTS_SHOWN
+from sale_sofia.descriptions.store import count_disagreements, read_disagreements
+from sale_sofia.history.export import export_listings
+from sale_sofia.history.pruning import prune_frontier, prune_page_records, prune_visits
+from sale_sofia.history.runs.reports import ReportFiles
+from sale_sofia.installation import open_archive, open_ready
+from sale_sofia.operations.backup.making import forget_pages, lost_pages
+from sale_sofia.operations.services.redis import known_redis_url
+from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.logs import log_to_file
+from sale_sofia.websites.reading import Answer
+from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
+
+
+def parse(
+    site: Annotated[str | None, typer.Argument(help=f"The portal: {', '.join(AVAILABLE_SITES)}.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="A saved page.", exists=True, dir_okay=False)] = None,
+    url: Annotated[str | None, typer.Option(help="The address the page was saved from.")] = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(
+            help='Many pages: one {"site","file","url"} a line, one answer a line.',
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+) -> None:
+    """Read saved pages and print what they say, as JSON.
+
+    One page: sale-sofia parse imot.bg page.html --url https://www.imot.bg/obiava-…
+
+    Many: sale-sofia parse --manifest pages.jsonl (a bad page, or a bad line, is an answer of kind "error";
+    the run goes on, and ends with code 1 after a bad line).
+    """
+    if manifest is not None:
+        refuse(site or file or url, "with --manifest give no SITE, FILE or --url: the manifest names them")
+        _print_all(manifest)
+        return
+    if site is None or file is None or url is None:
+        raise typer.BadParameter("give SITE, FILE and --url, or --manifest")
+    answer = print_json(read_file(get_scraper(site), file, url))
+    if answer["kind"] == "error":
+        raise typer.Exit(NOT_ALL_RIGHT)
+
+
+def _print_all(manifest: Path) -> None:
+    """Every answer; lines that lead to no page end the run as not all right."""
+    codes = [_error(print_json(answer)) for answer in read_manifest(manifest)]
+    if failed := len(codes) - codes.count(None):
+        log.print(f"{failed} pages are errors", style="yellow")
+    if BAD_LINE in codes:
+        raise typer.Exit(NOT_ALL_RIGHT)
+
+
+def _error(answer: Answer) -> str | None:
+    return answer["error"]["type"] if answer["kind"] == "error" else None
+
+
+# `sale-sofia reparse`: the archived pages read again.
+
+
+def reparse(
+    site: Annotated[str | None, typer.Argument(help="One portal; all without it.")] = None,
+) -> None:
+    """Extract everything again from the archived pages, without the network."""
+    settings = load_settings()
+    database = open_ready(settings)
+    with Progress(console=log, transient=True, disable=not log.is_terminal) as progress:
+        task = progress.add_task("reading pages again", total=None)
+        done = reparse_archive(
+            database,
+            open_archive(settings),
+            site=site,
+            batch=settings.checkpoint_batch_size,
+            progress=lambda count: progress.advance(task, count),
+        )
+    log.print(
+        f"{done.pages} pages read again: {done.changed} adverts changed, {done.failed} unreadable, "
+        f"{done.missing} no longer in the archive"
+    )
+
+
+# What descriptions say: `extract` reads texts, `enrich` reads those of all stored adverts.
+
+
+def extract(
+    text_file: Annotated[
+        Path | None, typer.Option(help="A file with one description.", exists=True, dir_okay=False)
+    ] = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(
+            help='Many descriptions: one {"id","text"} a line, one answer a line.',
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read what a description says: each field with its status and the words it came from.
+
+    One: sale-sofia extract --text-file advert.txt
+
+    Many: sale-sofia extract --manifest texts.jsonl (the answers come in the same order).
+    """
+    if (text_file is None) == (manifest is None):
+        raise typer.BadParameter("give either --text-file or --manifest")
+    if manifest is not None:
+        for line in _read_manifest(manifest):
+            print_json({"id": line["id"], "attributes": _printed(read_description(line["text"]))})
+    elif text_file is not None:
+        _extract_one(text_file, as_json=as_json)
+
+
+def _extract_one(file: Path, *, as_json: bool) -> None:
+    try:
+        attributes = read_description(file.read_text("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file}: no UTF-8 text (byte {error.start})") from None
+    if as_json:
+        print_json({"attributes": _printed(attributes)})
+        return
+    table = Table("field", "value", "status", "words")
+    for name, one in attributes.items():
+        table.add_row(name, _short(one.value), one.status, one.quote)
+    out.print(table)
+
+
+def _printed(attributes: Attributes) -> dict[str, Any]:
+    return {name: one.as_json() for name, one in attributes.items()}
+
+
+def _short(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+
+
+def _read_manifest(manifest: Path) -> Iterator[dict[str, str]]:
+    with manifest.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield _check_line(line, f"{manifest} line {number}")
+
+
+def _check_line(line: bytes, place: str) -> dict[str, str]:
+    try:
+        loaded = json.loads(line)
+    except (ValueError, RecursionError):
+        raise ValueError(f'{place}: no JSON; {{"id": …, "text": …}} is needed') from None
+    given = loaded if isinstance(loaded, dict) else {}
+    wrong = [name for name in ("id", "text") if not isinstance(given.get(name), str)]
+    if wrong:
+        raise ValueError(f'{place}: "{wrong[0]}" is no text; {{"id": …, "text": …}} is needed')
+    return {"id": loaded["id"], "text": loaded["text"]}
+
+
+def enrich(
+    llm: Annotated[
+        bool, typer.Option("--llm", help="Also ask Ollama about what the rules leave open.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read the descriptions of all stored adverts that are new or changed; after a crawl, never during it."""
+    settings = load_settings()
+    log_to_file(settings, "enrich")
+    database = open_ready(settings)
+    summary = Summary()
+    read_all(database, summary)
+    if llm or settings.llm_enabled:
+        asyncio.run(ask_all(settings, database, summary, _redis_url(settings)))
+    _report(database, summary, as_json=as_json)
+
+
+def _redis_url(settings: Settings) -> str | None:
+    return known_redis_url(settings) if needs_redis(settings) else None
+
+
+def _report(database: Database, summary: Summary, *, as_json: bool) -> None:
+    counts = database.run_read(count_disagreements)
+    rows = database.run_read(partial(read_disagreements, limit=DISAGREEMENTS_SHOWN))
+    if as_json:
+        shown = [{name: row[name] for name in ("url", "field", "portal", "text", "quote")} for row in rows]
+        print_json({**asdict(summary), "disagreements": counts, "newest": shown})
+        return
+    log.print(f"{summary.read} descriptions read; model: {summary.model}", highlight=False)
+    if summary.asked or summary.cached or summary.failed:
+        log.print(
+            f"asked {summary.asked}, from the cache {summary.cached}, answered {summary.answered}, "
+            f"failed {summary.failed}",
+            highlight=False,
+        )
+    table = Table("advert", "field", "portal", "description", "words", title="The portal and the text differ")
+    for row in rows:
+        table.add_row(row["url"], row["field"], _short(row["portal"]), _short(row["text"]), row["quote"])
+    if rows:
+        out.print(table)
+        log.print(", ".join(f"{name} {count}" for name, count in counts.items()), highlight=False)
+
+
+# `sale-sofia export`: all adverts in one file.
+
+
+def export(
+    path: Annotated[Path, typer.Argument(help="Where to; .csv, .jsonl or .parquet says in which form.")],
+) -> None:
+    """Write all adverts to a file, those too that are gone; it appears whole or not at all.
+
+    For a spreadsheet: sale-sofia export adverts.csv
+    """
+    log.print(f"{export_listings(open_ready(load_settings()), path)} adverts in {path}")
+
+
+# `sale-sofia prune`: what is old is removed.
+
+
+def prune(
+    lost: Annotated[
+        bool, typer.Option("--lost", help="Instead: forget archived pages that are damaged or gone.")
+    ] = False,
+) -> None:
+    """Remove the oldest pages until the archive fits ARCHIVE_MAX_MB, old reports, and rows nobody needs."""
+    settings, now = load_settings(), time.time()
+    if lost:
+        _forget_lost(settings)
+        return
+    removed = open_archive(settings).prune()
+    log.print(f"{removed.files} pages removed, {removed.bytes / 1_000_000:.1f} MB freed")
+    reports = ReportFiles(settings).prune(now=now)
+    log.print(f"{reports} files of reports removed that are older than {settings.report_retention_days} days")
+    _prune_rows(open_ready(settings), settings, now)
+
+
+def _forget_lost(settings: Settings) -> None:
+    archive, database = open_archive(settings), open_ready(settings)
+    damaged = list(archive.remove_damaged())
+    forgotten = forget_pages(database, [*damaged, *lost_pages(database, settings.data_dir)])
+    log.print(f"{len(damaged)} damaged pages removed, {forgotten} records of archived pages forgotten")
+
+
+def _prune_rows(database: Database, settings: Settings, now: float) -> None:
+    kinds = (
+        ("visits", prune_visits, settings.scrape_history_days),
+        ("pages of ended jobs", prune_frontier, settings.report_retention_days),
+        ("records of archived pages", prune_page_records, settings.report_retention_days),
+    )
+    for name, prune_old, days in kinds:
+        forgotten = prune_old(database, before=now - timedelta(days=days).total_seconds())
+        log.print(f"{forgotten} {name} forgotten that are older than {days} days")

@@ -1,0 +1,169 @@
+"""Crawls on Celery workers: what is missing is started, what was started is stopped."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+from redis import RedisError
+from rich.console import Console
+from rich.progress import TaskID, TextColumn
+from sqlalchemy import Connection
+
+from sale_sofia.alerts.after_crawl import alert_crawled
+from sale_sofia.cli.console import log, say
+from sale_sofia.cli.progress import GO_ON, conclude, make_bars
+from sale_sofia.crawl.frontier.jobs import SiteReport, known_job, report
+from sale_sofia.crawl.frontier.planning import JobPlan
+from sale_sofia.crawl.resilience.breaker import CircuitStatus
+from sale_sofia.crawl.resilience.errors import ServiceRedis
+from sale_sofia.crawl.resilience.factory import get_circuit_breaker
+from sale_sofia.crawl.resilience.scripts import connect
+from sale_sofia.crawl.runners.progress import Progress
+from sale_sofia.crawl.settings import LONGEST_CRAWL_SECONDS
+from sale_sofia.operations.services.signals import Interrupted
+from sale_sofia.orchestrator import Orchestrator
+from sale_sofia.settings.model import Settings
+from sale_sofia.telemetry.logs import log_to_file
+from sale_sofia.telemetry.settings import LIVE_RATE_SECONDS
+
+# Live bars of the parallel mode: what is done, how fast, how long it will take, and the portal's circuit.
+
+_MINUTE = 60.0
+
+
+class Pace:
+    """How fast a job moved lately."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def per_minute(self, done: int, now: float) -> float | None:
+        """Pages per minute over the last while; None before anything can be said."""
+        self._seen.append((now, done))
+        while self._seen[0][0] < now - LIVE_RATE_SECONDS:
+            self._seen.popleft()
+        then, before = self._seen[0]
+        return (done - before) / (now - then) * _MINUTE if now > then else None
+
+
+def pace_text(progress: Progress, per_minute: float | None) -> str:
+    """Rate and remaining time, as far as the pages known by now tell."""
+    left = progress.total_urls - progress.result_count - progress.error_count
+    if not per_minute:
+        return "?/min"
+    return f"{per_minute:.0f}/min, {_span(left / per_minute * _MINUTE)} left"
+
+
+def _span(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}"
+
+
+class LiveBars:
+    """A bar per portal on a terminal, nothing elsewhere; it only reads."""
+
+    def __init__(self, settings: Settings, console: Console) -> None:
+        self._settings = settings
+        self._bars = make_bars(
+            console, TextColumn("{task.fields[pace]}"), TextColumn("circuit {task.fields[circuit]}")
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._paces: dict[str, Pace] = {}
+
+    def show(self, found: Sequence[Progress], redis_url: str) -> None:
+        """Draw the jobs as they are now."""
+        if self._bars.disable:
+            return
+        circuits = circuit_states(self._settings, redis_url)
+        for one in found:
+            self._draw(one, circuits)
+
+    def _draw(self, progress: Progress, circuits: Mapping[str, CircuitStatus]) -> None:
+        done = progress.result_count + progress.error_count
+        pace = self._paces.setdefault(progress.job_id, Pace()).per_minute(done, time.monotonic())
+        circuit = circuits[progress.site].state.value.lower() if progress.site in circuits else "?"
+        told = pace_text(progress, pace)
+        if progress.job_id not in self._tasks:
+            self._tasks[progress.job_id] = self._bars.add_task(progress.site, pace=told, circuit=circuit)
+        task = self._tasks[progress.job_id]
+        self._bars.update(task, completed=done, total=progress.total_urls, pace=told, circuit=circuit)
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+
+def circuit_states(settings: Settings, redis_url: str) -> Mapping[str, CircuitStatus]:
+    """The portals' circuits as the workers share them; none while Redis does not answer."""
+    try:
+        return asyncio.run(_circuit_states(settings, redis_url))
+    except (RedisError, ServiceRedis, OSError):
+        return {}
+
+
+async def _circuit_states(settings: Settings, redis_url: str) -> Mapping[str, CircuitStatus]:
+    async with connect(redis_url) as redis:
+        return await get_circuit_breaker(settings, redis).get_all_states()
+
+
+Begin = Callable[[Orchestrator], Sequence[str]]
+
+
+def crawl_in_parallel(settings: Settings, plans: Sequence[JobPlan], *, as_json: bool) -> None:
+    """Crawl the portals on workers and say what came of it."""
+    _run(settings, lambda services: list(services.start_all_sites_scraping(plans).values()), as_json=as_json)
+
+
+def resume_in_parallel(settings: Settings, job_ids: Sequence[str], *, as_json: bool) -> None:
+    """Go on with the jobs on workers and say what came of it."""
+
+    def begin(services: Orchestrator) -> Sequence[str]:
+        services.resume(job_ids)
+        return job_ids
+
+    _run(settings, begin, as_json=as_json)
+
+
+def _run(settings: Settings, begin: Begin, *, as_json: bool) -> None:
+    job_ids: Sequence[str] = ()
+    stopped = False
+    with Orchestrator(settings, say=say) as services:
+        services.with_room(partial(log_to_file, settings, "crawl"))
+        joined = services.fleet.joined
+        try:
+            job_ids = begin(services)
+            _wait(services, job_ids)
+        except Interrupted:
+            stopped = True
+            if not joined:
+                say("stopping the services; a second signal stops them at once")
+    if not joined and not stopped:  # else the services that go on do it
+        alert_crawled(settings, services.database)
+    reports = [services.database.run_read(partial(_report, job_id=job_id)) for job_id in job_ids]
+    advice = (
+        "no longer waiting; the services of `sale-sofia up` go on with it, `sale-sofia cancel JOB` ends it"
+        if joined
+        else f"{GO_ON} --parallel"
+    )
+    conclude(services.database, reports, stopped=stopped, as_json=as_json, advice=advice)
+
+
+def _report(connection: Connection, job_id: str) -> SiteReport:
+    return report(connection, known_job(connection, job_id))
+
+
+def _wait(services: Orchestrator, job_ids: Sequence[str]) -> None:
+    with LiveBars(services.settings, log) as bars:
+        services.wait_for_scraping_completion(
+            job_ids, LONGEST_CRAWL_SECONDS, lambda found: bars.show(found, services.start_redis())
+        )

@@ -1,0 +1,376 @@
+"""Commands about proxies: where they come from, how they are, how they do; no password is ever printed."""
+
+import asyncio
+import ssl
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, cast, get_args
+
+import typer
+from rich.table import Column, Table
+from rich.text import Text
+
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_json
+from sale_sofia.operations.services.redis import known_redis_url
+from sale_sofia.proxies.checker import Finding
+from sale_sofia.proxies.control import run_job
+from sale_sofia.proxies.factory import domain_tables, get_pool, get_refresher, new_job_id, open_checker
+from sale_sofia.proxies.judge import JudgeServer
+from sale_sofia.proxies.memory_pool import MemoryProxyPool
+from sale_sofia.proxies.model import TIERS, DomainStats, PoolRules, Proxy, Scheme, Tier
+from sale_sofia.proxies.pool import ScoredProxyPool
+from sale_sofia.proxies.refresh import Refresher, RefreshProgress, Sweep
+from sale_sofia.proxies.rotator import serve
+from sale_sofia.proxies.rotator_service import RotatorService
+from sale_sofia.proxies.settings import JUDGE_HOST, JUDGE_HTTP_PORT, JUDGE_PORT, ROTATOR_HOST
+from sale_sofia.proxies.sources import Count, Source, SourceList, read_source
+from sale_sofia.settings.errors import RedisUnreachable
+from sale_sofia.settings.model import Settings, load_settings
+
+# What the commands about proxies are told, and the pool they look at.
+
+_STDIN = "-"
+_MOST_COLONS = 2  # in scheme://host:port; a third one stands before a user
+
+
+@asynccontextmanager
+async def open_pool(settings: Settings) -> AsyncIterator[ScoredProxyPool]:
+    """The pool that all share; without Redis, what the last check found."""
+    pool = await get_pool(settings, shared_redis_url(settings))
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+def shared_redis_url(settings: Settings) -> str | None:
+    """That of the pool all share; None where this process is alone."""
+    try:
+        return known_redis_url(settings)
+    except RedisUnreachable:
+        return None
+
+
+def given_places(places: Sequence[str]) -> list[str]:
+    """The places named, those on standard input too; a password among the arguments is refused."""
+    if any("@" in place or (place.count(":") > _MOST_COLONS and "[" not in place) for place in places):
+        raise typer.BadParameter(
+            "a password on the command line can be read by every user of this machine: "
+            "put the line into a file, or send it to `proxies add -`"
+        )
+    named = [place for place in places if place != _STDIN]
+    lines = sys.stdin.read().splitlines() if _STDIN in places else []
+    return [*named, *(line.strip() for line in lines if line.strip())]
+
+
+def read_tier(given: str) -> Tier:
+    """One of the tiers."""
+    if given not in TIERS:
+        raise typer.BadParameter(f"no tier {given!r}; allowed: {', '.join(TIERS)}")
+    return given
+
+
+def read_scheme(given: str) -> Scheme:
+    """One of the schemes."""
+    if given not in get_args(Scheme):
+        raise typer.BadParameter(f"no scheme {given!r}; allowed: {', '.join(get_args(Scheme))}")
+    return cast("Scheme", given)
+
+
+# The programs about proxies that run until they are stopped: the judge and the rotator.
+
+
+def judge(
+    certificate: Annotated[Path, typer.Option(help="Its certificate chain, in PEM form.")],
+    key: Annotated[Path, typer.Option(help="The key of the certificate, in PEM form.")],
+    host: Annotated[
+        str, typer.Option(help="Address to listen on: the one of this machine that proxies can reach.")
+    ] = JUDGE_HOST,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port with TLS.")] = JUDGE_PORT,
+    http_port: Annotated[int, typer.Option(min=0, max=65_535, help="Port without.")] = JUDGE_HTTP_PORT,
+) -> None:
+    """Be the judge that proxies are checked with, on a machine that they can reach, until Ctrl-C."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError):
+        raise typer.BadParameter(f"{certificate} and {key} are no certificate with its key") from None
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_judge(host, port, http_port, context))
+
+
+async def _judge(host: str, port: int, http_port: int, context: ssl.SSLContext) -> None:
+    server = JudgeServer()
+    secure, plain = await server.start(host, port, http_port, context)
+    log.print(f"judging on {host}:{secure} with TLS and on {host}:{plain} without", highlight=False)
+    try:
+        await asyncio.Event().wait()
+    finally:
+        await server.stop()
+
+
+def rotator() -> None:
+    """Be the rotator on 127.0.0.1, one address for tools that can use only one proxy, until Ctrl-C."""
+    settings = load_settings()
+    url = known_redis_url(settings)
+    if settings.mubeng_path is None:
+        log.print(f"http://{ROTATOR_HOST}:{settings.rotator_port}, CONNECT only", highlight=False)
+        asyncio.run(serve(settings, url))
+        return
+    service = RotatorService(settings)
+    log.print(f"{service.start(url, asyncio.run(_known(settings)))} by mubeng", highlight=False)
+    try:
+        with suppress(KeyboardInterrupt):
+            service.wait()
+    finally:
+        service.stop()
+
+
+async def _known(settings: Settings) -> list[Proxy]:
+    async with open_pool(settings) as pool:
+        return await pool.known()
+
+
+# Proxies as tables for people; every address is masked.
+
+_NOTHING = "–"
+
+
+def _folded(name: str) -> Column:
+    """A column whose texts are shown whole, on several lines if need be."""
+    return Column(name, overflow="fold")
+
+
+def known_table(proxies: Sequence[Proxy]) -> Table:
+    """Every proxy with what its last check found."""
+    table = Table("id", _folded("proxy"), "tier", "exit", "anonymity", _folded("source"))
+    for one in proxies:
+        table.add_row(
+            one.id, one.address.masked, one.tier, one.exit_address or _NOTHING, one.anonymity, one.source
+        )
+    return table
+
+
+def findings_table(findings: Sequence[Finding]) -> Table:
+    """What a check found, the usable ones first."""
+    table = Table(_folded("proxy"), "found", "exit", "anonymity", "seconds", "why")
+    for one in sorted(findings, key=lambda one: (not one.usable, one.label, one.proxy.id)):
+        seen = (one.proxy.exit_address or _NOTHING, one.proxy.anonymity, f"{one.seconds:.1f}")
+        table.add_row(one.proxy.address.masked, one.label, *seen, Text(one.why))
+    return table
+
+
+def stats_table(domain: str, rows: Sequence[DomainStats]) -> Table:
+    """How each proxy does on a portal."""
+    table = Table(
+        _folded("proxy"),
+        "tier",
+        "expected",
+        "score",
+        "successes",
+        "latency",
+        "ready in",
+        "last reason",
+        title=domain,
+    )
+    for row in rows:
+        latency = _NOTHING if row.latency_seconds is None else f"{row.latency_seconds:.2f} s"
+        numbers = (f"{row.expected:.0%}", f"{row.score:.2f}", f"{row.successes} of {row.uses}", latency)
+        table.add_row(row.address, row.tier, *numbers, _state(row), Text(row.last_reason or _NOTHING))
+    return table
+
+
+def _state(row: DomainStats) -> str:
+    if row.quarantined:
+        return "quarantined"
+    state = "now" if not row.ready_in_seconds else f"{row.ready_in_seconds:.0f} s"
+    return f"in use, {state}" if row.leased else state
+
+
+def counts_sentence(counts: Mapping[str, int]) -> str:
+    """How many of each kind, the most first."""
+    told = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return ", ".join(f"{number} {name}" for name, number in told) or "nothing"
+
+
+def source_lines(name: str, count: Count) -> list[str]:
+    """What was made of a source, and the first of its lines that are no proxies."""
+    told = f"{name}: {count.taken} proxies, {count.duplicates} duplicates, {count.malformed} malformed"
+    left = [f"  {count.left} more were left out"] if count.left else []
+    return [told, *(f"  {line}" for line in count.shown), *left]
+
+
+app = typer.Typer(no_args_is_help=True, help="Proxies: add, check and watch them. Without any, none is used.")
+app.command()(judge)
+Places = Annotated[
+    list[str],
+    typer.Argument(help="Proxies (host:port), files, addresses of lists; - for lines on standard input."),
+]
+
+
+@app.command()
+def add(
+    places: Places,
+    tier: Annotated[str, typer.Option(help="own, free or paid.")] = "free",
+    scheme: Annotated[str, typer.Option(help="Of those that do not say: http, https or socks5.")] = "http",
+) -> None:
+    """Remember where proxies come from; they are used once a check found them usable.
+
+    For example: sale-sofia proxies add 203.0.113.7:3128 list.txt --tier own
+    """
+    known = SourceList(load_settings().data_dir)
+    for source in [Source(place, read_tier(tier), read_scheme(scheme)) for place in given_places(places)]:
+        for line in asyncio.run(_looked_at(source)):
+            log.print(line, highlight=False)
+        known.add(source)
+    log.print("check them with `sale-sofia proxies refresh`", highlight=False)
+
+
+async def _looked_at(source: Source) -> list[str]:
+    count = Count()
+    for _ in await read_source(source, count):
+        pass
+    return source_lines(source.name, count)
+
+
+@app.command("list")
+def list_proxies(as_json: AsJson = False) -> None:
+    """Show every proxy that a check found, with its exit address and what it gives away."""
+    proxies = asyncio.run(_known_proxies(load_settings()))
+    if as_json:
+        print_json({"proxies": [_shown(one) for one in proxies]})
+    else:
+        out.print(known_table(proxies))
+
+
+async def _known_proxies(settings: Settings) -> list[Proxy]:
+    async with open_pool(settings) as pool:
+        return await pool.known()
+
+
+@app.command()
+def check(
+    places: Annotated[
+        list[str] | None, typer.Argument(help="Proxies, files or lists; none: all that are known.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check proxies and say what each is; nothing is changed. Ends with 1 when none is usable."""
+    findings = asyncio.run(_checked(load_settings(), given_places(places or [])))
+    if as_json:
+        print_json({"findings": [_finding(one) for one in findings]})
+    else:
+        out.print(findings_table(findings))
+    if not any(one.usable for one in findings):
+        raise typer.Exit(NOT_ALL_RIGHT)
+
+
+async def _checked(settings: Settings, places: Sequence[str]) -> list[Finding]:
+    redis_url = shared_redis_url(settings)
+    listed = [Source(place) for place in places] or SourceList(settings.data_dir).sources()
+    refresher = Refresher(
+        pool=MemoryProxyPool(rules=PoolRules.from_settings(settings)),
+        sources=listed,
+        open_checker=lambda: open_checker(settings, redis_url),
+        at_once=settings.proxy_check_concurrency,
+    )
+    findings: list[Finding] = []
+
+    async def told(finding: Finding) -> None:
+        findings.append(finding)
+
+    _say_sources(await refresher.run(told))
+    return findings
+
+
+def _say_sources(sweep: Sweep) -> None:
+    for name, count in sweep.counts.items():
+        if count.malformed or count.left:
+            for line in source_lines(name, count):
+                log.print(line, highlight=False)
+    for sentence in sweep.unreadable:
+        log.print(sentence, style="red", highlight=False)
+
+
+@app.command()
+def refresh(as_json: AsJson = False) -> None:
+    """Check all proxies and candidates now; each is available to all workers as soon as it was found good."""
+    settings = load_settings()
+    redis_url = shared_redis_url(settings)
+    if redis_url is None:
+        _print_sweep(asyncio.run(_refresh_here(settings)), as_json)
+    else:
+        _print_progress(asyncio.run(run_job(settings, redis_url, new_job_id())), as_json)
+
+
+async def _refresh_here(settings: Settings) -> Sweep:
+    pool = await get_pool(settings, None)
+    sweep = await get_refresher(settings, pool, None).run()
+    SourceList(settings.data_dir).remember_sweep(sweep.usable, whole=not sweep.timed_out)
+    return sweep
+
+
+def _print_sweep(sweep: Sweep, as_json: bool) -> None:
+    _say_sources(sweep)
+    if as_json:
+        print_json({"candidates": sweep.candidates, "checked": sweep.checked, "found": sweep.labels})
+    else:
+        log.print(f"{sweep.checked} checked: {counts_sentence(sweep.labels)}", highlight=False)
+    if not sweep.usable:
+        raise typer.Exit(NOT_ALL_RIGHT)
+
+
+def _print_progress(progress: RefreshProgress, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(progress))
+    elif progress.status == "REPLACED":
+        log.print("another refresh is under way", highlight=False)
+    else:
+        log.print(f"{progress.checked} checked: {progress.usable} usable", highlight=False)
+    if progress.status != "REPLACED" and not progress.usable:
+        raise typer.Exit(NOT_ALL_RIGHT)
+
+
+@app.command()
+def stats(
+    site: Annotated[str | None, typer.Argument(help="One portal; all without it.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how proxies do on each portal: success, latency, rest, last reason."""
+    settings = load_settings()
+    tables = asyncio.run(domain_tables(settings, shared_redis_url(settings), site))
+    if as_json:
+        rows = {one.domain: [asdict(row) for row in one.rows] for one in tables}
+        print_json({"stats": rows, "recovery": {one.domain: one.recovery for one in tables}})
+        return
+    for one in tables:
+        out.print(stats_table(one.domain, one.rows))
+        if one.recovery:
+            out.print(f"recovery steps: {counts_sentence(one.recovery)}", highlight=False)
+
+
+@app.command()
+def remove(ids: Annotated[list[str], typer.Argument(help="Ids, as `proxies list` shows them.")]) -> None:
+    """Forget proxies; their sources stay, so that the next refresh may find them again."""
+    settings = load_settings()
+    removed = asyncio.run(_removed(settings, ids))
+    kept = [one for one in SourceList(settings.data_dir).known() if one.id not in ids]
+    SourceList(settings.data_dir).remember(kept)
+    log.print(f"{removed} forgotten", highlight=False)
+
+
+async def _removed(settings: Settings, ids: Sequence[str]) -> int:
+    async with open_pool(settings) as pool:
+        return await pool.remove(ids)
+
+
+def _shown(proxy: Proxy) -> dict[str, Any]:
+    return {**asdict(proxy), "address": proxy.address.masked, "id": proxy.id}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    proxy = _shown(finding.proxy)
+    return {**proxy, "found": finding.label, "why": finding.why, "seconds": round(finding.seconds, 3)}

@@ -1,0 +1,292 @@
+"""Commands to look for flats: search, and the searches that are kept."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from inspect import Parameter, signature
+from types import NoneType
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
+
+import typer
+from rich.table import Table
+
+from sale_sofia.advice.scoring.profile import load_profile
+from sale_sofia.advice.search.conditions import SECONDS_PER_DAY, Around
+from sale_sofia.advice.search.query import SHOWN_FLATS, SHOWN_UNKNOWN, SearchQuery, is_list
+from sale_sofia.advice.search.run import Found, Judged, saved_query
+from sale_sofia.advice.search.run import search as find
+from sale_sofia.buyer.searches import forget_search, list_searches, save_search
+from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse
+from sale_sofia.cli.progress import moment, number
+from sale_sofia.flats.flat import Flat
+from sale_sofia.installation import open_ready
+from sale_sofia.settings.model import load_settings
+from sale_sofia.storage.database import Database
+
+# Every condition of a search as an option of the command line, made from the query's own fields.
+
+_PANELS: Final = {
+    "Where": ("neighbourhood", "not_neighbourhood", "district", "city", "metro_m", "metro_minutes"),
+    "What": ("deal", "property_type", "rooms", "bathrooms_min", "area_min", "area_max", "net_area_min",
+             "net_area_max", "balcony", "parking", "orientation", "condition", "furnishing", "heating"),
+    "Price": ("price_min", "price_max", "eur_sqm_min", "eur_sqm_max", "cut_days", "cut_percent"),
+    "Building": ("floor_min", "floor_max", "not_ground", "not_last", "elevator", "construction", "no_panel",
+                 "year_min", "year_max", "act"),
+    "Advert": ("seller", "portal", "days_min", "days_max", "new_since", "word", "not_word", "gone",
+               "place_conflict"),
+    "You": ("status", "profile", "passing", "unknown", "sort"),
+}  # fmt: skip
+_PANEL_OF: Final = {field: panel for panel, fields in _PANELS.items() for field in fields}
+
+
+def with_conditions(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each condition, instead of its `**conditions`."""
+    own = signature(command)
+    named = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+    options = [_option(field) for field in SearchQuery.model_fields]
+    command.__signature__ = own.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
+    return command
+
+
+def query_of(conditions: Mapping[str, Any]) -> SearchQuery:
+    """The query that was given; a list may also be written with commas.
+
+    Raises:
+        WrongSearch: it cannot be.
+    """
+    return SearchQuery.from_params(
+        {field: _texts(field, value) for field, value in conditions.items() if value not in (None, False, [])}
+    )
+
+
+def _option(field: str) -> Parameter:
+    info = SearchQuery.model_fields[field]
+    switch = info.annotation is bool
+    kind: Any = bool if switch else list[str] | None if is_list(field) else str | None
+    option = typer.Option(
+        f"--{field.replace('_', '-')}",
+        help=_help(field),
+        metavar=None if switch else _metavar(info.annotation),
+        rich_help_panel=_PANEL_OF[field],
+    )
+    default = False if switch else None
+    return Parameter(field, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+
+
+def _help(field: str) -> str:
+    sentence = SearchQuery.model_fields[field].description or ""
+    allowed = _literals(SearchQuery.model_fields[field].annotation)
+    words = f"{sentence} ({', '.join(allowed)})" if allowed else sentence
+    return f"{words} It is {ALLOWED}." if field == "new_since" else words
+
+
+def _literals(annotation: Any) -> tuple[str, ...]:  # noqa: ANN401 - a type
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    return next((found for part in get_args(annotation) if (found := _literals(part))), ())
+
+
+def _metavar(annotation: Any) -> str:  # noqa: ANN401 - a type
+    kinds = {part for part in _plain_types(annotation) if part is not NoneType}
+    return "NUMBER" if kinds & {int, float} else "WORD"
+
+
+def _plain_types(annotation: Any) -> set[Any]:  # noqa: ANN401 - a type
+    parts = get_args(annotation)
+    return set().union(*map(_plain_types, parts)) if parts else {annotation}
+
+
+def _texts(field: str, value: Any) -> list[str]:  # noqa: ANN401 - as the option gives it
+    if value is True:
+        return ["true"]
+    if field == "new_since":
+        return [datetime.fromtimestamp(moment_of(value, datetime.now(UTC)), UTC).isoformat()]
+    if isinstance(value, list):
+        return [part.strip() for one in value for part in one.split(",") if part.strip()]
+    return [value]
+
+
+# Flats that a search found: as a table for people, as records for programs.
+
+_FACTS = (
+    "title", "price_eur", "vat", "area_sqm", "area_net_sqm", "rooms", "floor", "floors_total", "construction",
+    "year_built", "act_status", "condition", "furnishing", "elevator", "city", "district", "neighbourhood",
+    "metro_distance_m", "metro_minutes", "offered", "first_seen_at", "last_seen_at",
+)  # fmt: skip
+
+
+def flats_table(title: str, found: Sequence[Judged], around: Around) -> Table:
+    """A line for each flat, and under it the address of its cheapest advert."""
+    numbers = ("rooms", "m²", "floor", "€", "€/m²", "days", *(("score",) if around.scores else ()))
+    table = plain_table(title, ("id", "neighbourhood"), numbers)
+    table.add_column("status", no_wrap=True)
+    table.add_column("not known" if any(one.unknown for one in found) else "portals")
+    for one in found:
+        table.add_row(*_cells(one, around))
+    return table
+
+
+def _cells(one: Judged, around: Around) -> tuple[str, ...]:
+    flat = one.flat
+    return (
+        str(flat.property_id),
+        flat.neighbourhood or "?",
+        number(flat.rooms),
+        number(flat.area_sqm),
+        f"{number(flat.floor)}/{number(flat.floors_total)}",
+        _price(flat),
+        number(flat.price_per_sqm_eur),
+        number(days(flat, around)),
+        *_score(flat, around),
+        _status(flat, around),
+        ", ".join(one.unknown or _portals(flat)),
+    )
+
+
+def _price(flat: Flat) -> str:
+    return f"{number(flat.price_eur)}{' +VAT' if flat.vat == 'excluded' else ''}"
+
+
+def _score(flat: Flat, around: Around) -> tuple[str, ...]:
+    """Its points, and how much of the score is known."""
+    if not around.scores:
+        return ()
+    scored = around.scores.get(flat.property_id)
+    return ("?",) if scored is None else (f"{scored.points:.2f} ({scored.known:.0%})",)
+
+
+def _status(flat: Flat, around: Around) -> str:
+    status = around.statuses.get(flat.property_id, "new")
+    return status if flat.offered else f"{status}, gone"
+
+
+def days(flat: Flat, around: Around) -> float:
+    """How long the flat has been on the market."""
+    return (around.now - flat.first_seen_at) / SECONDS_PER_DAY
+
+
+def _portals(flat: Flat) -> list[str]:
+    return sorted({advert.site for advert in flat.adverts if advert.offered or not flat.offered})
+
+
+def flat_record(one: Judged, around: Around) -> dict[str, Any]:
+    """One flat for programs."""
+    flat = one.flat
+    per_sqm = flat.price_per_sqm_eur
+    scored = (around.scores or {}).get(flat.property_id)
+    return {
+        "property_id": flat.property_id,
+        "url": flat.adverts[0].url,
+        **{name: getattr(flat, name) for name in _FACTS},
+        "eur_sqm": None if per_sqm is None else round(per_sqm, 2),
+        "days": round(days(flat, around), 2),
+        "status": around.statuses.get(flat.property_id, "new"),
+        "score": None if scored is None else scored._asdict(),
+        "adverts": len(flat.adverts),
+        "portals": _portals(flat),
+        "unknown": list(one.unknown),
+    }
+
+
+app = typer.Typer()
+Limit = Annotated[int, typer.Option(min=1, help="Show so many; how many there are is always said.")]
+SearchName = Annotated[str, typer.Argument(help="The name of a saved search.")]
+
+
+@app.callback(invoke_without_command=True)
+@with_conditions
+def search(
+    context: typer.Context,
+    limit: Limit = SHOWN_FLATS,
+    save: Annotated[str | None, typer.Option(metavar="NAME", help="Keep this search by this name.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Save it over that of this name.")] = False,
+    as_json: AsJson = False,
+    **conditions: Any,  # noqa: ANN401 - one option for each field of the query
+) -> None:
+    """Show the flats for sale in Sofia that are as you say; apart, those of which something is not known.
+
+    Options that take a word may be given more than once, or with commas: one of them is enough.
+
+    For example: sale-sofia search --neighbourhood Лозенец,Изток --rooms 3 --price-max 250000 --save mine
+    """
+    if context.invoked_subcommand is not None:
+        given = save or any(value not in (None, False, []) for value in conditions.values())
+        refuse(given, f"conditions do not go with `search {context.invoked_subcommand}`; leave them out")
+        return
+    query, database = query_of(conditions), open_ready(load_settings())
+    if save is not None:
+        _save(database, save, query, replace=replace)
+    _show(database, query, limit, as_json=as_json)
+
+
+@app.command()
+def run(name: SearchName, limit: Limit = SHOWN_FLATS, as_json: AsJson = False) -> None:
+    """Run a saved search, on the flats as they are now."""
+    database = open_ready(load_settings())
+    _show(database, database.run_read(partial(saved_query, name=name)), limit, as_json=as_json)
+
+
+@app.command()
+def saved(as_json: AsJson = False) -> None:
+    """List the saved searches."""
+    found = open_ready(load_settings()).run_read(list_searches)
+    if as_json:
+        searches = [{"name": one.name, "query": one.query, "saved_at": one.saved_at} for one in found]
+        print_json({"searches": searches})
+        return
+    for one in found:
+        params = SearchQuery.of(one.query).to_params()
+        words = "; ".join(f"{name} {', '.join(values)}" for name, values in params.items())
+        out.print(f"{one.name}: {words or 'every flat'} (saved {moment(one.saved_at)})")
+    if not found:
+        log.print("no search is saved; `sale-sofia search … --save NAME` keeps one")
+
+
+@app.command()
+def forget(name: SearchName) -> None:
+    """Forget a saved search."""
+    open_ready(load_settings()).run_write(partial(forget_search, name=name))
+    log.print(f"the search {name!r} is forgotten", highlight=False)
+
+
+def _save(database: Database, name: str, query: SearchQuery, *, replace: bool) -> None:
+    stored = query.model_dump(mode="json")
+    kept = partial(save_search, name=name, query=stored, now=time.time(), replace=replace)
+    called = database.run_write(kept)
+    log.print(f"saved; `sale-sofia search run {called!r}` runs it again", highlight=False)
+
+
+def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) -> None:
+    if query.profile is not None:
+        load_profile(load_settings().data_dir, query.profile)  # a name that is none is said to be
+    found = database.run_read(partial(find, query=query, now=time.time()))
+    if query.profile is not None and not found.around.scores:
+        log.print(f"no flat is scored for {query.profile}; `sale-sofia score` does it", highlight=False)
+    if as_json:
+        print_json(_record(found, limit))
+        return
+    if found.passed:
+        out.print(flats_table("Flats", found.passed[:limit], found.around))
+    log.print(f"{min(limit, len(found.passed))} of {len(found.passed)} flats shown", highlight=False)
+    if found.unknown:
+        _show_unknown(found, found.unknown[: min(limit, SHOWN_UNKNOWN)])
+
+
+def _show_unknown(found: Found, shown: Sequence[Judged]) -> None:
+    out.print(flats_table("Perhaps", shown, found.around))
+    log.print(
+        f"{len(found.unknown)} more where something is unknown, {len(shown)} shown; "
+        "`--unknown ok` counts them in, `--unknown no` leaves them out",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _record(found: Found, limit: int) -> dict[str, Any]:
+    return {
+        "total": len(found.passed),
+        "flats": [flat_record(one, found.around) for one in found.passed[:limit]],
+        "unknown_total": len(found.unknown),
+        "unknown": [flat_record(one, found.around) for one in found.unknown[:limit]],
+    }

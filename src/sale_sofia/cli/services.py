@@ -1,0 +1,160 @@
+"""The services of the parallel mode: up and down, and each Celery program by itself."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from sale_sofia.cli.console import log, out, say
+from sale_sofia.installation import open_ready
+from sale_sofia.operations.metrics import Exporter, serve_metrics
+from sale_sofia.operations.services.celery import (
+    beat_command,
+    become,
+    flower_command,
+    flower_environment,
+    program_environment,
+    worker_command,
+)
+from sale_sofia.operations.services.disk_room import DiskRoom
+from sale_sofia.operations.services.redis import known_redis_url, stop_unused_redis
+from sale_sofia.operations.services.signals import Interrupted, StopSignals
+from sale_sofia.operations.services.taking_down import take_down
+from sale_sofia.operations.settings import (
+    FLOWER_HOST,
+    FLOWER_USER,
+    METRICS_HOST,
+    METRICS_SERVER_PORT,
+    RUN_FOLDER,
+    STOP_POLL_SECONDS,
+    SUPERVISE_SECONDS,
+)
+from sale_sofia.orchestrator import Orchestrator
+from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.telemetry.logs import log_to_file
+
+# `sale-sofia metrics`: what Prometheus reads, served on this machine or printed once.
+
+
+def metrics(
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; another than the default shows them to the network.")
+    ] = METRICS_HOST,
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="Port to listen on; 0: any that is free.")
+    ] = METRICS_SERVER_PORT,
+    once: Annotated[bool, typer.Option("--once", help="Print them on standard output instead.")] = False,
+) -> None:
+    """Serve metrics for Prometheus, until Ctrl-C."""
+    settings = load_settings()
+    if once:
+        sys.stdout.write(_exporter(settings).text())
+        return
+    with StopSignals() as signals, metrics_served(settings, host, port) as url:
+        log_to_file(settings, "metrics")
+        out.print(f"metrics: {url}", highlight=False, soft_wrap=True)
+        out.file.flush()
+        log.print("stop it with Ctrl-C", highlight=False)
+        while not signals.asked:
+            time.sleep(STOP_POLL_SECONDS)
+
+
+@contextmanager
+def metrics_served(settings: Settings, host: str, port: int | None) -> Iterator[str | None]:
+    """Serve them until the block ends; gives the URL, or None without a port: then nothing is served.
+
+    Raises:
+        ServiceError: nobody can listen there.
+    """
+    if port is None:
+        yield None
+        return
+    with serve_metrics(_exporter(settings).registry(), host, port) as url:
+        yield url
+
+
+def _exporter(settings: Settings) -> Exporter:
+    return Exporter(settings, open_ready(settings))
+
+
+def up(
+    flower: Annotated[
+        bool, typer.Option("--flower/--no-flower", help="Also Flower, where FLOWER_PASSWORD is set.")
+    ] = True,
+) -> None:
+    """Start Redis, a Celery worker, beat and Flower, and keep them until Ctrl-C or `sale-sofia down`."""
+    settings = load_settings()
+    with (
+        Orchestrator(settings, shared=True, say=say) as services,
+        metrics_served(settings, METRICS_HOST, settings.metrics_port) as metrics_url,
+    ):
+        services.with_room(partial(log_to_file, settings, "up"))
+        try:
+            services.start_celery()
+            _print_running(services)
+            if metrics_url:
+                say(f"metrics: {metrics_url}")
+            if flower:
+                services.with_room(services.fleet.start_flower)
+            while True:
+                services.supervise()
+                time.sleep(SUPERVISE_SECONDS)
+        except Interrupted:
+            say("stopping what was started; a second signal stops it at once")
+    say("stopped")
+
+
+def _print_running(services: Orchestrator) -> None:
+    fleet = services.fleet
+    say(f"running: Redis, worker (log: {fleet.worker.log}), beat (log: {fleet.beat.log})")
+    say("crawl with `sale-sofia crawl --parallel`; stop with Ctrl-C, or with `sale-sofia down` elsewhere")
+
+
+def down() -> None:
+    """Stop the services that `sale-sofia up` runs on this DATA_DIR, and what a killed one left behind."""
+    settings = load_settings()
+    if take_down(settings):
+        say("stopped")
+        return
+    with Orchestrator(settings, shared=True, say=say):
+        stop_unused_redis(settings)
+    say("nothing of `sale-sofia up` is left running")
+
+
+def worker() -> None:
+    """Be a Celery worker, on the Redis of REDIS_URL or of `sale-sofia up`, until Ctrl-C."""
+    become(worker_command(), _environment(load_settings()))
+
+
+def beat() -> None:
+    """Be the Celery beat, which wakes waiting jobs and begins scheduled crawls, until Ctrl-C."""
+    settings = load_settings()
+    become(beat_command(settings.data_dir / RUN_FOLDER / "beat-schedule-by-hand"), _environment(settings))
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    DiskRoom(settings.data_dir, say).wait()  # who starts it again and again would give up at last
+    url = known_redis_url(settings)
+    open_ready(settings)
+    (settings.data_dir / RUN_FOLDER).mkdir(mode=0o700, parents=True, exist_ok=True)
+    return program_environment(settings, url)
+
+
+def flower(
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65_535, help="Port to listen on; FLOWER_PORT without it.")
+    ] = None,
+    address: Annotated[
+        str, typer.Option(help="Address to listen on; another than the default shows it to the network.")
+    ] = FLOWER_HOST,
+) -> None:
+    """Be Flower, a page that shows the tasks of the workers; it needs FLOWER_PASSWORD."""
+    settings = load_settings()
+    environ = flower_environment(settings, known_redis_url(settings))
+    door = settings.flower_port if port is None else port
+    log.print(f"http://{address}:{door}, user {FLOWER_USER}", highlight=False)
+    become(flower_command(address, door), environ)

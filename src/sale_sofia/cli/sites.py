@@ -1,0 +1,746 @@
+"""Commands about portals: which there are, how a page of one is read, and a new one."""
+
+import asyncio
+import re
+import time
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any, Self
+
+import typer
+import yaml
+from rich.progress import TaskID, TextColumn, track
+from rich.table import Table
+from rich.text import Text
+from typer import Exit
+
+from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, AsJson, log, out, plain_table, print_json
+from sale_sofia.cli.progress import make_bars, moment
+from sale_sofia.crawl.fetch.base import Response
+from sale_sofia.crawl.frontier.estimate import rate_per_minute
+from sale_sofia.crawl.probe import Look, Probe, keep, make_folder, probe_sites, without_phones
+from sale_sofia.crawl.probe import as_json as for_program
+from sale_sofia.crawl.repair import Repair, propose_repair
+from sale_sofia.crawl.resilience.errors import CrawlError
+from sale_sofia.crawl.settings import FIELDS, FREE_TEXTS, PERSONAL, REQUESTS, SAMPLE_CHARACTERS
+from sale_sofia.crawl.urls import check_start_url
+from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_gate
+from sale_sofia.crawl.visit.politely import PoliteFetcher, polite_gate
+from sale_sofia.history.drift.judging import Check, Verdict, checks
+from sale_sofia.history.drift.runs import accept_drift, evidence_of
+from sale_sofia.history.drift.store import DriftRun, last_run, open_drift
+from sale_sofia.history.settings import SHOWN_IDS
+from sale_sofia.history.sweeps import forget_learnt, learnt_rows
+from sale_sofia.installation import open_archive, open_ready
+from sale_sofia.listings.model import FACTS
+from sale_sofia.listings.page import Page, PageError
+from sale_sofia.listings.text import squeeze
+from sale_sofia.operations.hostile import Growth, growths, site_trials
+from sale_sofia.settings.model import Settings, get_settings, load_settings
+from sale_sofia.storage.database import Database
+from sale_sofia.websites.engine import TableSite
+from sale_sofia.websites.reading import Answer, check_page, error_answer
+from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
+from sale_sofia.websites.repair import Proposal, written
+from sale_sofia.websites.site_file import load_site_config, load_start_urls, own_sites_folder
+from sale_sofia_simulator.render import render_world
+from sale_sofia_simulator.simulation import SITES
+from sale_sofia_simulator.twin_portals import TWIN_PORTALS, render_twin
+from sale_sofia_simulator.world import make_world
+
+# `sale-sofia sites probe`: a first, polite look at portals, and how well each is read.
+
+_COLOURS = {"reads well": "green", "reads in part": "yellow", "does not read": "red"}
+_COUNTED = {"phones": "number", "description": "character", "photo_urls": "photo"}
+_UNITS = {"price_eur": " EUR", "area_sqm": " m²"}
+_TOLD_ABOVE = frozenset({"price_eur", "area_sqm", "property_type"})
+"""Facts that are the whole of a field that matters, and have no second line of their own."""
+
+
+def probe(
+    sites: Annotated[
+        list[str] | None, typer.Argument(help=f"Portals: {', '.join(AVAILABLE_SITES)}. All without any.")
+    ] = None,
+    start_url: Annotated[
+        list[str] | None, typer.Option(help="Begin here instead of at the portal's searches; any host.")
+    ] = None,
+    keep_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep", help="Save the pages and what was read of them in this new folder.", file_okay=False
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look at portals before the first crawl: do they let us in, and is what matters read?
+
+    Each is asked at most seven times, at its own rate and as its robots.txt allows: robots.txt, a page of
+    results, three adverts, the next page. Nothing is stored. Ends with 0 when all read well.
+
+    sale-sofia sites probe imot.bg
+    """
+    names = list(dict.fromkeys(sites or AVAILABLE_SITES))
+    if start_url and len(names) != 1:
+        raise typer.BadParameter("--start-url needs exactly one SITE: its name decides how pages are read")
+    scrapers = [get_scraper(name) for name in names]
+    starts = tuple(check_start_url(scrapers[0], url) for url in start_url or ())
+    if keep_dir:
+        make_folder(keep_dir)
+    probes = _asked(names, starts)
+    if keep_dir:
+        keep(keep_dir, probes)
+    if as_json:
+        print_json({"probes": [for_program(one) for one in probes]})
+    else:
+        _show(probes, keep_dir)
+    if any(one.verdict != "reads well" for one in probes):
+        raise typer.Exit(NOT_ALL_RIGHT)
+
+
+def _asked(names: Sequence[str], starts: tuple[str, ...]) -> list[Probe]:
+    try:
+        with _Steps(names) as steps:
+            return probe_sites(load_settings(), names, starts, steps.show)
+    except KeyboardInterrupt:
+        log.print("stopped; nothing was kept", highlight=False)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+class _Steps:
+    """A bar per portal on a terminal: what it is being asked for."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._bars = make_bars(log, TextColumn("{task.fields[asking]}"))
+        self._tasks: dict[str, TaskID] = {
+            name: self._bars.add_task(name, total=REQUESTS, asking="") for name in names
+        }
+
+    def show(self, site: str, asking: str, sent: int) -> None:
+        """The portal is about to be asked for this, after so many requests."""
+        self._bars.update(self._tasks[site], completed=sent, asking=asking)
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+
+def _show(probes: Sequence[Probe], kept: Path | None) -> None:
+    for one in probes:
+        _say(one.site, style="bold")
+        if one.requests:
+            _show_robots(one)
+        if one.looks:
+            out.print(_pages_table(one))
+        if one.read:
+            out.print(_fields_table(one))
+            _show_rest(one)
+        out.print()
+    if kept:
+        _say(f"kept in {kept}; read again: sale-sofia parse --manifest {kept / 'manifest.jsonl'}")
+    for one in probes:
+        _say(f"{one.site}: {one.sentence}", style=_COLOURS[one.verdict])
+
+
+def _say(sentence: str, style: str = "") -> None:
+    out.print(sentence, style=style, highlight=False, soft_wrap=True)
+
+
+def _show_robots(one: Probe) -> None:
+    _say(f"robots.txt: {_rules(one)}")
+    _say(f"requests: {one.requests}, one every {one.seconds_per_request:.3g} s")
+    for url in one.forbidden:
+        _say(f"not allowed: {url}")
+    if one.start_url:
+        _say(f"{'began instead' if one.forbidden else 'began'} at {one.start_url}")
+
+
+def _rules(one: Probe) -> str:
+    status = f"answered {one.robots.status}" if one.robots else "no answer"
+    if one.start_url is None:
+        return f"{status}, nothing may be asked"
+    delay = "no Crawl-delay" if one.crawl_delay is None else f"Crawl-delay {one.crawl_delay:g} s"
+    return f"{status}, allowed, {delay}"
+
+
+def _pages_table(one: Probe) -> Table:
+    table = Table("page", "status", "kind", "block", "found")
+    for look in one.looks:
+        cells = (look.what, "–" if look.status is None else str(look.status), look.kind, look.block or "none")
+        table.add_row(*cells, _found(one, look))
+    return table
+
+
+def _found(one: Probe, look: Look) -> str | Text:
+    if look.problem:
+        return Text("not read, see below", "red")
+    if look.advert:
+        return ", ".join(what for what in FIELDS if look.advert.has(what)) or "nothing that matters"
+    if look.search is None:
+        return "gone"
+    cards = f"{len(look.search.cards)} cards"
+    if look is one.next_page:
+        return f"{cards}, {one.new_on_next_page} of them new"
+    total = "no total" if look.search.total is None else f"{look.search.total} announced"
+    return f"{cards}, {total}, {'a' if look.search.next_url else 'no'} next page"
+
+
+def _fields_table(one: Probe) -> Table:
+    of = len(one.opened)
+    table = Table("field", f"of {of}", "sample")
+    for what in FIELDS:
+        table.add_row(Text(what, "bold"), str(one.count(what)), _matter_sample(one, what))
+    for name in FACTS:
+        values = [advert.facts[name] for advert in one.read if name in advert.facts]
+        if values and name not in _TOLD_ABOVE:
+            table.add_row(name, str(len(values)), sample(name, values[0]))
+    return table
+
+
+def _matter_sample(one: Probe, what: str) -> str:
+    for advert in one.read:
+        if found := [sample(name, advert.facts[name]) for name in FIELDS[what] if name in advert.facts]:
+            return ", ".join(found)
+    return "on request" if one.count(what) else ""
+
+
+def sample(name: str, value: Any) -> str:  # noqa: ANN401 - facts have many types
+    """A value on one short line; of a person only that there is something."""
+    if name in _COUNTED:
+        return f"{len(value)} {_COUNTED[name]}{'' if len(value) == 1 else 's'}"
+    if name in PERSONAL:
+        return "a name"
+    text = _text(value)
+    return _short(without_phones(text) if name in FREE_TEXTS else text) + _UNITS.get(name, "")
+
+
+def _text(value: Any) -> str:  # noqa: ANN401 - facts have many types
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    return f"{value:%Y-%m-%d %H:%M}" if isinstance(value, datetime) else str(value)
+
+
+def _short(text: str) -> str:
+    line = squeeze(text)
+    return line if len(line) <= SAMPLE_CHARACTERS else line[: SAMPLE_CHARACTERS - 1] + "…"
+
+
+def _show_rest(one: Probe) -> None:
+    never = [name for name in FACTS if not any(name in advert.facts for advert in one.read)]
+    if never:
+        _wrapped(f"on none: {', '.join(never)}")
+    unclear = {name: text for advert in one.read for name, text in advert.not_understood.items()}
+    if unclear:
+        told = ", ".join(f"{name} “{_unclear(name, text)}”" for name, text in unclear.items())
+        _wrapped(f"found, but no value made of it: {told}")
+
+
+def _unclear(name: str, text: str) -> str:
+    return "not shown" if name in PERSONAL else _short(without_phones(text))
+
+
+def _wrapped(sentence: str) -> None:
+    out.print(sentence, highlight=False)
+
+
+# A new portal's files: its site file with every key explained, and a test that reads saved pages by it.
+
+_DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,24}")
+_TEMPLATES = files("sale_sofia.websites").joinpath("new_site")
+
+
+def write_site(name: str, folder: Path | None) -> tuple[Path, Path]:
+    """The site file and the test, both new; where either exists already nothing is written."""
+    if not _DOMAIN.fullmatch(name):
+        raise typer.BadParameter(f"{name!r} is no domain; write it like flats.example, in small letters")
+    if name in AVAILABLE_SITES:
+        raise typer.BadParameter(f"there is a portal {name} already; `sale-sofia sites list` names them all")
+    place = folder or own_sites_folder() or Path("sites")
+    paths = place / f"{name}.yaml", place / f"test_{re.sub(r'[^a-z0-9]', '_', name)}.py"
+    for path in paths:
+        if path.exists():
+            raise typer.BadParameter(f"{path} exists already; nothing was written")
+    place.mkdir(parents=True, exist_ok=True)
+    for path, template in zip(paths, ("site.yaml.txt", "test_site.py.txt"), strict=True):
+        path.write_text(_TEMPLATES.joinpath(template).read_text("utf-8").replace("NAME", name), "utf-8")
+    return paths
+
+
+# One page to look at: of a simulated portal, or of the real one, asked once and politely.
+
+_ADVERTS = 3
+_SEED = 1
+
+
+def simulated_pages(site: str) -> list[Page]:
+    """The first advert and the first page of results of the simulated portal."""
+    if site not in SITES:
+        raise typer.BadParameter(
+            f"there is no simulated {site}; give a saved page (--file PAGE --url URL), or --url to fetch one"
+        )
+    world = make_world(_ADVERTS, _SEED)
+    pages = render_twin(world, site) if site in TWIN_PORTALS else render_world(world)
+    first: dict[str, Page] = {}
+    for page in pages:
+        if page.site == site and page.truth["kind"] in {"listing", "search"}:
+            first.setdefault(page.truth["kind"], Page(page.url, page.body))
+    return list(first.values())
+
+
+async def fetch_page(site: TableSite, url: str) -> Page:
+    """The page at this address of the portal, in the portal's turn; only if its robots.txt allows it.
+
+    Raises:
+        ValueError: the address is not the portal's, robots.txt forbids it, or no whole answer could be had.
+    """
+    settings, start = get_settings(), check_start_url(site, url)
+    fetcher = make_fetcher(settings)
+    gate = polite_gate(settings, site.config, rate_per_minute(settings, site.config))
+    polite = PoliteFetcher(
+        fetcher=fetcher,
+        gate=gate,
+        domain=site.name,
+        longest_wait=settings.longest_polite_wait,
+        most_redirects=settings.fetch_max_redirects,
+    )
+    try:
+        answer = await _asked_page(settings, site, polite, start)
+    except CrawlError as error:
+        raise ValueError(f"{url}: {error}") from error
+    finally:
+        await gate.close()
+        await fetcher.close()
+    return Page(url, answer.body, answer.headers.get("content-type"))
+
+
+async def _asked_page(settings: Settings, site: TableSite, polite: PoliteFetcher, url: str) -> Response:
+    request_for = request_maker(settings, site.config, (url,))
+    robots = robots_gate(settings, polite, request_for, {})
+    if settings.robots_obeyed and not await robots.allowed(url):
+        raise ValueError(f"{url}: robots.txt does not allow it, or could not be read")
+    return await polite.fetch(request_for(url))
+
+
+# `sale-sofia sites learnt`: what crawls learnt of the portals' limits and filters.
+
+
+def learnt(
+    site: Annotated[str | None, typer.Argument(help="One portal; all without it.")] = None,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Forget it, so that the next crawl of the portal learns it anew.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what crawls learnt of the portals: how much of a search they show, ids of filters, useless ones.
+
+    It is believed for 30 days, and learnt anew by the next crawl after that.
+    """
+    if site is not None:
+        get_scraper(site)
+    if forget and site is None:
+        raise typer.BadParameter("with --forget name the portal")
+    database = open_ready(load_settings())
+    if forget and site is not None:
+        count = database.run_write(partial(forget_learnt, site=site))
+        log.print(f"{site}: {count} forgotten", highlight=False)
+        return
+    rows = database.run_read(partial(learnt_rows, site=site))
+    if as_json:
+        print_json({"learnt": rows})
+    elif rows:
+        out.print(_table(rows))
+    else:
+        log.print("nothing learnt yet; crawls of portals that cap their searches learn how to cut them")
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    table = plain_table("Learnt", ("site", "since", "what"), (), "value")
+    for row in rows:
+        table.add_row(row["site"], moment(row["learnt_at"]), *_told(row["name"], row["value"]))
+    return table
+
+
+def _told(name: str, value: Any) -> tuple[str, str]:  # noqa: ANN401 - numbers, ids or names
+    kind, _, query = name.partition(":")
+    match kind:
+        case "most":
+            return "most adverts of a search", str(value)
+        case "ids":
+            shown = ", ".join(value[:SHOWN_IDS])
+            return f"ids of {query}", f"{len(value)}: {shown}{' …' if len(value) > SHOWN_IDS else ''}"
+        case _:
+            return "filter that changes nothing", query
+
+
+# A site file tried on what is made to be slow to read: `sale-sofia sites check NAME --hostile`.
+
+
+def try_hostile(site: TableSite, *, as_json: bool) -> None:
+    """The verdict on everything that can be tried; exits with 1 where anything is slow."""
+    trials = site_trials(site)
+    told = track(growths(trials), "trying", len(trials), console=log, transient=True)
+    found = list(told)
+    slow = [growth for growth in found if growth.fault]
+    if as_json:
+        print_json(_answer(site.name, found, slow))
+    else:
+        _show_hostile(site.name, found, slow)
+    if slow:
+        raise Exit(NOT_ALL_RIGHT)
+
+
+def _answer(site: str, found: list[Growth], slow: list[Growth]) -> dict[str, object]:
+    return {
+        "site": site,
+        "tried": len(found),
+        "slowest_seconds": _slowest(found),
+        "slow": [{"name": one.name, "fault": one.fault, "seconds": one.seconds} for one in slow],
+    }
+
+
+def _show_hostile(site: str, found: list[Growth], slow: list[Growth]) -> None:
+    for one in slow:
+        out.print(Text(f"slow: {one.name}: {one.fault}", "red"), soft_wrap=True)
+    verdict = f"{len(slow)} are slow" if slow else f"none is slow; the slowest took {_slowest(found):.2f} s"
+    out.print(f"{site}: {len(found)} tried, {verdict}", highlight=False, soft_wrap=True)
+
+
+def _slowest(found: list[Growth]) -> float:
+    return round(max((second for one in found for second in one.seconds.values()), default=0.0), 3)
+
+
+# Commands about pages that changed: what drifted, what is as usual, and proposed repairs.
+
+_STYLES = {Verdict.DRIFTED: "red", Verdict.USUAL: "green", Verdict.UNSURE: "dim"}
+
+
+def drift(
+    site: Annotated[str | None, typer.Argument(help="Only this portal.")] = None,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="The portal's last run is how its pages should be from now on.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show how the pages of each portal's last run compare with the usual; exit code 1 where one drifted.
+
+    Drift that is open stops delisting and alerts of its portal, and is over by itself when a run is as usual.
+    Where a change is meant to stay, and the site file is right, say so with --accept.
+    """
+    settings, sites = load_settings(), _sites(site)
+    database = open_ready(settings)
+    if accept:
+        _accept(database, settings, site)
+        return
+    rows = [_site_row(database, settings, name) for name in sites]
+    for row, judged in rows:
+        print_json(row) if as_json else _show_drift(row, judged)
+    if any(row["open"] for row, _ in rows):
+        raise typer.Exit(NOT_ALL_RIGHT)
+
+
+def _sites(site: str | None) -> list[str]:
+    if site is not None:
+        get_scraper(site)  # a name that is none is said to be
+    return [site] if site else list(AVAILABLE_SITES)
+
+
+def _accept(database: Database, settings: Settings, site: str | None) -> None:
+    if site is None:
+        raise typer.BadParameter("--accept needs a portal")
+    config = get_scraper(site).config
+    work = partial(accept_drift, site=site, config=config, settings=settings, now=time.time())
+    accepted = database.run_write(work)
+    if accepted is None:
+        raise ValueError(f"{site}: no run yet; begin one with `sale-sofia crawl {site}`")
+    out.print(f"{site}: run {accepted.job_id} says from now on what is usual", highlight=False)
+
+
+def _site_row(database: Database, settings: Settings, site: str) -> tuple[dict[str, Any], list[Check]]:
+    run = database.run_read(partial(last_run, site=site))
+    found = database.run_read(partial(open_drift, site=site))
+    judged = [] if run is None else _judged(database, settings, run)
+    row = {
+        "site": site,
+        "job_id": run.job_id if run else None,
+        "sound": run.sound if run else None,
+        "open": [{"kind": one.kind.value, "message": one.message, **one.details} for one in found],
+        "checks": [{"verdict": one.verdict.value, **one.details()} for one in judged],
+    }
+    return row, judged
+
+
+def _judged(database: Database, settings: Settings, run: DriftRun) -> list[Check]:
+    config = get_scraper(run.site).config
+    return checks(database.run_read(partial(evidence_of, run=run, config=config, settings=settings)))
+
+
+def _show_drift(row: dict[str, Any], judged: list[Check]) -> None:
+    out.print(f"\n{row['site']}", style="bold")
+    if row["job_id"] is None:
+        log.print("no run yet", style="dim")
+        return
+    table = Table("field", "what", "usual", "last run", "of", "verdict", "first selector")
+    for check in judged:
+        table.add_row(check.name, *_cells(check), check.selector or "")
+    out.print(table)
+    for one in row["open"]:
+        out.print(f"{one['kind']}: {one['message']}", style="red", soft_wrap=True)
+
+
+def _cells(check: Check) -> tuple[str | Text, ...]:
+    verdict = Text(check.verdict.value, _STYLES[check.verdict])
+    what = check.kind.value.removeprefix("drift_")
+    return what, _number(check.usual), _number(check.now), str(check.pages), verdict
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "?"
+    return f"{value:.0%}" if value <= 1 else f"{value:,.0f}"
+
+
+def repair(
+    site: Annotated[str, typer.Argument(help="The portal, as `sale-sofia sites list` names it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Propose selectors for the fields that drifted, from archived pages; nothing is asked of the portal.
+
+    A proposal gives, on pages from after the change, the values that the same adverts had before it. It is
+    printed for the site file with its evidence, and never applied by itself.
+    """
+    get_scraper(site)
+    settings = load_settings()
+    database = open_ready(settings)
+    found = propose_repair(database, open_archive(settings), site)
+    print_json(_as_json(found)) if as_json else _print_repair(found)
+    if not any(found.proposals.values()):
+        raise typer.Exit(NOT_ALL_RIGHT)
+
+
+def _print_repair(found: Repair) -> None:
+    out.print(f"# {found.site}.yaml: proposals; look at each before you use it", highlight=False)
+    for snippet, evidence in _by_snippet(found).items():
+        for line in (*evidence, snippet):
+            out.print(line, highlight=False, soft_wrap=True)
+    for name, proposals in found.proposals.items():
+        if not proposals:
+            _remark(f"listing.fields.{name}: nothing on the new pages gives its known values")
+    for name in found.others:
+        _remark(f"{name}: no field of an advert's page; look at it with `sale-sofia sites check`")
+
+
+def _remark(text: str) -> None:
+    out.print(f"# {text}", highlight=False, soft_wrap=True)
+
+
+def _by_snippet(found: Repair) -> dict[str, list[str]]:
+    """Each piece of a site file once, with all fields it is right for."""
+    snippets: dict[str, list[str]] = {}
+    for name, proposals in found.proposals.items():
+        for one in proposals:
+            told = f"right on {one.right} of {one.pages} pages, another value on {one.wrong}"
+            snippets.setdefault(_yaml(name, one), []).append(f"# listing.fields.{name}: {told}")
+    return snippets
+
+
+def _yaml(name: str, proposal: Proposal) -> str:
+    return yaml.safe_dump(
+        {"listing": _snippet(name, proposal)}, allow_unicode=True, sort_keys=False, width=100
+    ).rstrip()
+
+
+def _snippet(name: str, proposal: Proposal) -> dict[str, Any]:
+    """The link to put first in the field's chain, or the set of rows to read it from."""
+    place = proposal.place
+    if place.rows is not None:
+        return {"rows": {place.link.rows: written(place.rows)}}
+    return {"fields": {name: {"from": [written(place.link)]}}}
+
+
+def _proposal(name: str, one: Proposal) -> dict[str, Any]:
+    return {"listing": _snippet(name, one), "right": one.right, "wrong": one.wrong, "pages": one.pages}
+
+
+def _as_json(found: Repair) -> dict[str, Any]:
+    return {
+        "site": found.site,
+        "fields": {
+            name: [_proposal(name, one) for one in proposals] for name, proposals in found.proposals.items()
+        },
+        "others": list(found.others),
+    }
+
+
+app = typer.Typer(no_args_is_help=True, help="The portals sale-sofia can read.")
+app.command()(drift)
+app.command()(repair)
+app.command()(learnt)
+app.command()(probe)
+SiteName = Annotated[str, typer.Argument(help="The portal, as `sale-sofia sites list` names it.")]
+
+
+@app.command("list")
+def list_sites(as_json: AsJson = False) -> None:
+    """List the portals, how gently each is read and where a crawl of it begins."""
+    rows = list(_site_rows())
+    if as_json:
+        print_json({"sites": rows})
+        return
+    table = Table("site", "hosts", "a request every", "at once", "start URLs")
+    for row in rows:
+        cells = (
+            ", ".join(row["hosts"]),
+            f"{row['delay_seconds']:g} s",
+            row["concurrency"],
+            len(row["start_urls"]),
+        )
+        table.add_row(row["site"], *map(str, cells))
+    out.print(table)
+
+
+def _site_rows() -> Iterator[dict[str, Any]]:
+    for name in AVAILABLE_SITES:
+        config = load_site_config(name)
+        politeness = config.politeness.model_dump(include={"delay_seconds", "concurrency"})
+        start_urls = list(config.start_urls or load_start_urls().get(name, ()))
+        yield {"site": name, "hosts": list(config.hosts), **politeness, "start_urls": start_urls}
+
+
+@app.command()
+def check(
+    site: SiteName,
+    file: Annotated[Path | None, typer.Option(help="A saved page.", exists=True, dir_okay=False)] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Where it was saved from; without --file it is fetched, politely.")
+    ] = None,
+    hostile: Annotated[
+        bool, typer.Option("--hostile", help="Try the site file on pages and texts made to be slow to read.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show how a page is read: which link of each field's chain found a text, and what is missing.
+
+    A saved page:  sale-sofia sites check imot.bg --file page.html --url https://www.imot.bg/obiava-…
+
+    The portal itself, one request, robots.txt obeyed:  sale-sofia sites check imot.bg --url https://…
+
+    Without both, pages of the simulated portal are read; nothing is ever asked of a real one.
+
+    With --hostile no page is shown. Every pattern and selector of the site file reads texts and pages made
+    for it, up to 2 MB: twice as much may take at most 2.5 times as long, and a megabyte two seconds.
+    """
+    scraper = get_scraper(site)
+    if hostile:
+        try_hostile(scraper, as_json=as_json)
+        return
+    answers = [_checked(scraper, page) for page in _pages(scraper, file, url)]
+    for answer in answers:
+        print_json(answer) if as_json else _show_sites(answer)
+    if any(answer["kind"] == "error" for answer in answers):
+        raise typer.Exit(NOT_ALL_RIGHT)
+
+
+def _pages(site: TableSite, file: Path | None, url: str | None) -> list[Page]:
+    if file is not None and url is None:
+        raise typer.BadParameter("with --file give --url too: the address the page was saved from")
+    if file is not None:
+        return [Page(url or "", file.read_bytes())]
+    return [asyncio.run(fetch_page(site, url))] if url else simulated_pages(site.name)
+
+
+def _checked(site: TableSite, page: Page) -> Answer:
+    try:
+        return check_page(site, page)
+    except PageError as error:
+        return error_answer(site.name, page.url, error.code, str(error))
+
+
+def _show_sites(answer: Answer) -> None:
+    out.print(f"\n{answer['kind']} {answer['url']}", style="bold", highlight=False, soft_wrap=True)
+    if answer["kind"] == "error":
+        error = answer["error"]
+        log.print(f"{error['type']}: {error['message']}", style="red", soft_wrap=True)
+        return
+    table = Table("field", "link", "selector", "text", "value")
+    for row in answer["fields"]:
+        table.add_row(row["field"], _link(row), row["selector"] or "", _text_sites(row), _value(row))
+    if answer["fields"]:
+        out.print(table)
+    out.print(_summary(answer), highlight=False, soft_wrap=True)
+
+
+def _link(row: Answer) -> str | Text:
+    if row["link"] is None:
+        return Text(f"none of {row['links']}", "yellow")
+    if "filled" in row:
+        return ", ".join(f"{link} on {count}" for link, count in row["matched"].items())
+    return f"{row['link']} of {row['links']}"
+
+
+def _text_sites(row: Answer) -> str | Text:
+    if row["unmatched"] is not None:
+        return Text(f"match missed in: {row['unmatched']}", "yellow")
+    return str(row["text"] or "")
+
+
+def _value(row: Answer) -> str:
+    return ", ".join(f"{name} {value}" for name, value in row["value"].items())
+
+
+def _summary(answer: Answer) -> str:
+    if "list" in answer:
+        return (
+            f"{answer['list']}: {answer['cards']} adverts, {answer['sitemaps']} sitemaps, {answer['ids']} ids"
+        )
+    said = _search_summary(answer) if answer["kind"] == "search" else _listing_summary(answer)
+    unproven = "; none of the marks of proof stands on this page" if answer["proven"] is False else ""
+    return said + unproven
+
+
+def _search_summary(answer: Answer) -> str:
+    paging = f"total {answer['total']}, next {answer['next_url']}"
+    return f"layout {answer['layout']}, {answer['cards']} cards, {paging}; missing: {_missing(answer)}"
+
+
+def _listing_summary(answer: Answer) -> str:
+    unread = f"; found but not understood: {', '.join(answer['unread'])}" if answer["unread"] else ""
+    flags = f"; flags: {', '.join(answer['flags'])}" if answer["flags"] else ""
+    return f"advert {answer['external_id']}; missing: {_missing(answer)}{unread}{flags}"
+
+
+def _missing(answer: Answer) -> str:
+    return ", ".join(answer["missing"]) or "nothing"
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="The portal's domain, like flats.example.")],
+    folder: Annotated[
+        Path | None, typer.Option(help="Where to write; by default SITES_DIR, else ./sites.", file_okay=False)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Begin a portal: write its commented site file and a test of it, ready to be filled in.
+
+    Nothing is overwritten. Then save a page of results and one of an advert, fill in the file, and look at
+    it with `sale-sofia sites check NAME --file PAGE --url URL`. docs/adding-a-portal.md goes through it.
+    """
+    written = write_site(name, folder)
+    if as_json:
+        print_json({"site": name, "written": [str(path) for path in written]})
+        return
+    for path in written:
+        out.print(f"wrote {path}", highlight=False, soft_wrap=True)
+    out.print(
+        f"set SITES_DIR={written[0].parent} and run: sale-sofia sites check {name} --file PAGE --url URL"
+    )

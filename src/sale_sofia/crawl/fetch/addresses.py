@@ -1,0 +1,162 @@
+"""Which addresses may be asked: the portal's own hosts over http(s), and nothing inside a private network."""
+
+import asyncio
+import ipaddress
+import re
+import socket
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from sale_sofia.crawl.resilience.errors import ForeignAddress, NetworkDns, PrivateAddress
+
+PORTS: Final = {"http": 80, "https": 443}
+LOCALHOST: Final = "localhost"
+_WITH_IPV4_AT_THE_END: Final = tuple(map(ipaddress.IPv6Network, ("::ffff:0:0/96", "64:ff9b::/96", "::/96")))
+# Parsers of addresses disagree on these, so a host could be read as one name here and another in curl.
+UNSAFE: Final = re.compile(r"[\x00-\x20\x7f\\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An address that may be asked, and the IP addresses that were looked at for it."""
+
+    url: str
+    host: str
+    port: int
+    addresses: tuple[str, ...]
+    """Empty where the host is an IP address itself or `localhost`: nothing is left to look up."""
+
+    @property
+    def pin(self) -> str | None:
+        """How curl is told to connect only to what was looked at; the name may mean another host by then."""
+        if not self.addresses:
+            return None
+        # Without a plus, with which the entry would grow old and curl look the name up by itself.
+        return f"{self.host}:{self.port}:{','.join(self.addresses)}"
+
+
+class AddressGuard:
+    """Says which addresses may be asked. Look-ups never block the loop and hold for `dns_cache_seconds`."""
+
+    def __init__(self, dns_cache_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = dns_cache_seconds
+        self._clock = clock
+        self._known: dict[tuple[str, int], tuple[float, tuple[str, ...]]] = {}
+        self._allowed: dict[tuple[str, str, frozenset[str]], tuple[str, int, bool]] = {}
+
+    async def check(self, url: str, hosts: frozenset[str], *, looked_up_elsewhere: bool = False) -> Target:
+        """The target behind an address; behind a proxy its name is looked up there, and nothing is pinned.
+
+        Raises:
+            ForeignAddress: no http(s) address, or its host is not among `hosts`.
+            PrivateAddress: it leads into a private network and is not itself a private address in `hosts`.
+            NetworkDns: the name is unknown.
+        """
+        parts = _split(url)
+        place = (parts.scheme, parts.netloc, hosts)
+        if place not in self._allowed:  # the few that are, are asked for again and again
+            self._allowed[place] = _allowed(parts, hosts)
+        host, port, needs_look_up = self._allowed[place]
+        if not needs_look_up or looked_up_elsewhere:
+            return Target(url, host, port, ())
+        return await self._resolved(url, host, port)
+
+    async def _resolved(self, url: str, host: str, port: int) -> Target:
+        addresses = await self._look_up(host, port)
+        if private := [text for text in addresses if is_private(text)]:
+            raise PrivateAddress(f"{host} leads to the private address {private[0]}")
+        return Target(url, host, port, addresses)
+
+    async def _look_up(self, host: str, port: int) -> tuple[str, ...]:
+        expires, addresses = self._known.get((host, port), (0.0, ()))
+        if addresses and self._clock() < expires:
+            return addresses
+        addresses = await _addresses(host, port)
+        self._known[host, port] = self._clock() + self._seconds, addresses
+        return addresses
+
+
+def is_private(text: str) -> bool:
+    """Whether an IP address is private, loopback, link-local or reserved: not of the public internet."""
+    address = ipaddress.ip_address(text.partition("%")[0])
+    inner = _inner(address) if isinstance(address, ipaddress.IPv6Address) else None
+    return not (inner or address).is_global or (inner or address).is_multicast
+
+
+def is_inside(host: str) -> bool:
+    """Whether a host says by itself that it is in a private network; a name has to be looked up to know."""
+    literal = _literal(host)
+    return _is_local(host) or (literal is not None and is_private(literal))
+
+
+def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address that a gateway would make of it (mapped, NAT64, 6to4, Teredo)."""
+    if any(address in network for network in _WITH_IPV4_AT_THE_END):
+        return ipaddress.IPv4Address(address.packed[-4:])
+    return address.sixtofour or (address.teredo[1] if address.teredo else None)
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018  reading it checks it
+    except ValueError:
+        raise ForeignAddress(f"not an address: {url!r}") from None
+    if parts.scheme not in PORTS or not parts.hostname or "@" in parts.netloc or UNSAFE.search(url):
+        raise ForeignAddress(f"not a plain http(s) address: {url!r}")
+    return parts
+
+
+def _allowed(parts: SplitResult, hosts: Collection[str]) -> tuple[str, int, bool]:
+    """Host, port, and whether the host is a name that has to be looked up."""
+    host = (parts.hostname or "").lower()
+    port = parts.port or PORTS[parts.scheme]
+    _check_host(host, _names(host, parts, port), hosts)
+    if _is_local(host) or _literal(host):
+        return host, port, False
+    return _ascii(host), port, True
+
+
+def _names(host: str, parts: SplitResult, port: int) -> set[str]:
+    """What `hosts` may call this host: a port that goes without saying may be said or not."""
+    shown = f"[{host}]" if ":" in host else host
+    with_port = {f"{shown}:{port}"}
+    return with_port | {host, shown} if port == PORTS[parts.scheme] else with_port
+
+
+def _check_host(host: str, names: set[str], hosts: Collection[str]) -> None:
+    if not names.isdisjoint(hosts):
+        return
+    if is_inside(host):
+        raise PrivateAddress(f"no start address names the private host {host}")
+    raise ForeignAddress(f"{host} is not one of {', '.join(sorted(hosts)) or 'no hosts'}")
+
+
+def _is_local(host: str) -> bool:
+    return host == LOCALHOST
+
+
+def _literal(host: str) -> str | None:
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        return None
+
+
+def _ascii(host: str) -> str:
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError:
+        raise ForeignAddress(f"not a host name: {host!r}") from None
+
+
+async def _addresses(host: str, port: int) -> tuple[str, ...]:
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise NetworkDns(f"{host}: {error.strerror or error}") from error
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))

@@ -1,0 +1,222 @@
+"""Whether an answer is a block or a challenge page, by the marks of `block_marks`."""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
+
+from sale_sofia.crawl.fetch.base import BlockKind, Response
+from sale_sofia.crawl.fetch.settings import LOOKED_AT_BYTES, TINY_BYTES, TITLE_MAX_BYTES
+
+# By what a block or challenge page is known. A decisive mark is on no good page, whatever the status. A
+# supporting mark is on some, and counts only where the status refuses us, where the page is tiny, or where
+# what was asked for is not on it. Never a mark, because good pages have them: Cloudflare's beacon (`/cdn-
+# cgi/challenge-platform/scripts/jsd/`, `__CF$cv$params`); the headers `cf-ray`, `x-amzn-requestid`, `x-amz-
+# cf-id`; the cookies `__cf_bm`, `cf_clearance`, `_px3`, `_pxhd`, `_pxvid`, `visid_incap_`, `incap_ses_`,
+# `reese84`, `_abck`, `bm_sz`, `ak_bmsc`, and `datadome` without a 403; a captcha on a page that can be
+# read; words such as "captcha". Judged elsewhere, because one answer alone does not tell: a page without
+# what was asked for, also one much smaller than usual, is `LayoutChanged` when it is parsed, and then
+# `disguised_block` looks again; a page without a Cyrillic letter, or in the wrong charset, is
+# `UndecodablePage`; one that says that it is another's is `ForeignPage`. A 444, 502 or 504 may be the
+# portal's fault or a proxy's: a server error.
+
+HeaderTest: TypeAlias = Callable[[str], bool]
+HeaderMarks: TypeAlias = tuple[tuple[str, HeaderTest, "Mark"], ...]
+BodyMarks: TypeAlias = Mapping[bytes, "Mark"]
+"""Words in small letters, because pages are searched in small letters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Whose page it is and what kind of block."""
+
+    vendor: str
+    kind: BlockKind
+
+
+CLOUDFLARE: Final = Mark("Cloudflare", "cloudflare")
+CLOUDFLARE_BAN: Final = Mark("Cloudflare", "ip_ban")
+CLOUDFLARE_RATE: Final = Mark("Cloudflare", "rate_limit")
+DATADOME: Final = Mark("DataDome", "captcha")
+PERIMETERX: Final = Mark("PerimeterX", "captcha")
+IMPERVA: Final = Mark("Imperva", "challenge")
+AKAMAI: Final = Mark("Akamai", "ip_ban")
+AWS: Final = Mark("AWS WAF", "challenge")
+AWS_CAPTCHA: Final = Mark("AWS WAF", "captcha")
+KASADA: Final = Mark("Kasada", "challenge")
+WIDGET: Final = Mark("captcha widget", "captcha")
+
+DECISIVE_BODY: Final[BodyMarks] = {
+    b"window._cf_chl_opt": CLOUDFLARE,
+    b"/cdn-cgi/challenge-platform/h/b/orchestrate/": CLOUDFLARE,
+    b"/cdn-cgi/challenge-platform/h/g/orchestrate/": CLOUDFLARE,
+    b"captcha-delivery.com": DATADOME,
+    b"var dd={": DATADOME,
+    b"var dd = {": DATADOME,
+    b"px-captcha": PERIMETERX,
+    b"_pxblock": PERIMETERX,
+    b"/captcha/captcha.js?a=c": PERIMETERX,
+    b"press & hold": PERIMETERX,
+    b"press &amp; hold": PERIMETERX,
+    b"incapsula incident id": IMPERVA,
+    b'<script id="anubis_challenge"': Mark("Anubis", "challenge"),
+    b"sucuri website firewall - access denied": Mark("Sucuri", "ip_ban"),
+}
+WIDGETS: Final[BodyMarks] = {b"g-recaptcha": WIDGET, b"h-captcha": WIDGET, b"cf-turnstile": WIDGET}
+TINY_BODY: Final[BodyMarks] = {b"_incapsula_resource": IMPERVA, **WIDGETS}
+"""Decisive where the page has no room for anything else; a login form's widget on a full page is none."""
+STATUS_BODY: Final[Mapping[int, BodyMarks]] = {
+    202: {b"gokuprops": AWS, b"awswaf.com": AWS},
+    405: {b"gokuprops": AWS_CAPTCHA, b"awswaf.com": AWS_CAPTCHA},
+    429: {b"ips.js": KASADA},
+}
+"""Decisive with this status only. AWS challenges with 202, and asks for a person with 405."""
+DECISIVE_TITLES: Final[Mapping[bytes, tuple[tuple[bytes, ...], Mark]]] = {
+    b"just a moment...": ((b"",), CLOUDFLARE),
+    b"access denied": (
+        (b"errors.edgesuite.net", b"errors&#46;edgesuite&#46;net", b"reference #", b"reference&#32;&#35;"),
+        AKAMAI,
+    ),
+}
+"""Titles in small letters, each with words of which one must be in the body too."""
+
+
+def _error(number: bytes) -> tuple[bytes, ...]:
+    """How Cloudflare prints the number of an error: in a page, old or new, in plain text and in JSON."""
+    forms = (b"error %s", b"error code: %s", b'cf-error-code">%s<', b'"error_code":%s', b'"error_code": %s')
+    return tuple(form % number for form in forms)
+
+
+SUPPORTING_BODY: Final[BodyMarks] = {
+    **dict.fromkeys(_error(b"1015"), CLOUDFLARE_RATE),
+    **dict.fromkeys(_error(b"1020"), CLOUDFLARE_BAN),
+    b"<title>attention required! | cloudflare": CLOUDFLARE,
+    b"cf-error-details": CLOUDFLARE,
+    b"window._pxappid": PERIMETERX,
+    **WIDGETS,
+}
+
+
+def _is(*words: str) -> HeaderTest:
+    return lambda value: value.strip().lower() in words
+
+
+def _is_not(word: str) -> HeaderTest:
+    return lambda value: value.strip().lower() != word
+
+
+def _starts(word: str) -> HeaderTest:
+    return lambda value: value.strip().lower().startswith(word)
+
+
+def _sets(cookie: str) -> HeaderTest:
+    return lambda value: f"{cookie}=" in value.lower()
+
+
+def _any(value: str) -> bool:
+    return bool(value.strip())
+
+
+DECISIVE_HEADERS: Final[HeaderMarks] = (
+    ("cf-mitigated", _is("challenge"), CLOUDFLARE),
+    ("x-datadome", _is_not("protected"), DATADOME),
+    ("x-dd-b", _any, DATADOME),
+    ("x-amzn-waf-action", _is("challenge"), AWS),
+    ("x-amzn-waf-action", _is("captcha"), AWS_CAPTCHA),
+    ("x-kasada-challenge", _any, KASADA),
+    ("x-vercel-mitigated", _is("challenge"), Mark("Vercel", "challenge")),
+)
+SUPPORTING_HEADERS: Final[HeaderMarks] = (
+    ("set-cookie", _sets("aws-waf-token"), AWS),
+    ("x-px-authorization", _any, PERIMETERX),
+    ("x-iinfo", _any, IMPERVA),
+    ("x-cdn", _is("incapsula"), IMPERVA),
+    ("akamai-cache-status", _starts("error"), AKAMAI),
+)
+FORBIDDEN_HEADERS: Final[HeaderMarks] = (
+    ("set-cookie", _sets("datadome"), DATADOME),
+    ("server", _is("cloudflare"), CLOUDFLARE),
+)
+"""On every answer of a portal behind them, so they name the vendor of a 403 and nothing else."""
+
+
+TITLE: Final = re.compile(rb"<title[^<>]{0,%d}>([^<]{0,%d})<" % (TITLE_MAX_BYTES, TITLE_MAX_BYTES))
+CHALLENGE_PATH: Final = re.compile(r"/(captcha|sorry|challenge|blocked)(?![a-z])", re.IGNORECASE)
+LOGIN_PATH: Final = re.compile(r"/(login|log-in|signin|sign-in|vhod)(?![a-z])", re.IGNORECASE)
+NO_STATUS: Final[BodyMarks] = {}
+
+
+def decisive_mark(response: Response, *, moved: bool, proof: Collection[bytes]) -> Mark | None:
+    """What no good page has, whatever the status. `moved`: the answer comes from another path than asked.
+
+    Marks in the body do not count on a page that is proven good: an advert may quote any of them.
+    """
+    return (
+        _header(response, DECISIVE_HEADERS)
+        or (_place(response) if moved else None)
+        or (None if is_proven(response, proof) else _decisive_body(response))
+    )
+
+
+def asks_for_browser(response: Response, proof: Collection[bytes]) -> bool:
+    """Whether the answer is a challenge that a browser's JavaScript may pass; one for a person is none."""
+    mark = decisive_mark(response, moved=False, proof=proof)
+    return mark is not None and mark.kind in {"cloudflare", "challenge"}
+
+
+def is_proven(response: Response, proof: Collection[bytes]) -> bool:
+    """Whether the answer holds one of the portal's own marks, which no page but its good ones has.
+
+    Asked before any mark of a block is looked for: the verdict is the same and a good page costs one search.
+    """
+    return response.status == HTTPStatus.OK and any(mark in response.body for mark in proof)
+
+
+def supporting_mark(response: Response) -> Mark | None:
+    """Who may have refused us; means nothing unless something else says that we are not wanted."""
+    return (
+        _in_body(_start(response), SUPPORTING_BODY)
+        or _header(response, SUPPORTING_HEADERS)
+        or (_header(response, FORBIDDEN_HEADERS) if response.status == HTTPStatus.FORBIDDEN else None)
+    )
+
+
+def _header(response: Response, marks: HeaderMarks) -> Mark | None:
+    headers = response.headers
+    return next((mark for name, test, mark in marks if name in headers and test(headers[name])), None)
+
+
+def _place(response: Response) -> Mark | None:
+    """Where we are sent when we are not wanted; an advert that is gone leads to its category instead."""
+    path = urlsplit(response.url).path
+    if found := CHALLENGE_PATH.search(path):
+        return Mark(f"address {found[0]}", "captcha")
+    if found := LOGIN_PATH.search(path):
+        return Mark(f"address {found[0]}", "login")
+    return None if path.strip("/") else Mark("address /", "redirect")
+
+
+def _decisive_body(response: Response) -> Mark | None:
+    start = _start(response)
+    return (
+        _in_body(start, DECISIVE_BODY)
+        or _in_body(start, STATUS_BODY.get(response.status, NO_STATUS))
+        or (_in_body(start, TINY_BODY) if len(response.body) < TINY_BYTES else None)
+        or _title(start)
+    )
+
+
+def _start(response: Response) -> bytes:
+    return response.body[:LOOKED_AT_BYTES].lower()
+
+
+def _in_body(start: bytes, marks: BodyMarks) -> Mark | None:
+    return next((mark for words, mark in marks.items() if words in start), None)
+
+
+def _title(start: bytes) -> Mark | None:
+    found = TITLE.search(start)
+    words, mark = DECISIVE_TITLES.get(found[1].strip(), ((), None)) if found else ((), None)
+    return mark if any(word in start for word in words) else None

@@ -1,0 +1,192 @@
+"""The HTTP client: curl with a browser's handshake, every hop checked, every body whole and within limits."""
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+from urllib.parse import quote, urldefrag, urljoin
+
+from curl_cffi import CurlError
+
+from sale_sofia.crawl.fetch.addresses import AddressGuard, Target
+from sale_sofia.crawl.fetch.base import Request, Response
+from sale_sofia.crawl.fetch.curl import Answer, CurlPool, Patience, Setup, crawl_error
+from sale_sofia.crawl.fetch.settings import RETRY_AFTER_DIGITS
+from sale_sofia.crawl.resilience.errors import ForeignAddress, NetworkConnection, NetworkTimeout, RedirectLoop
+from sale_sofia.crawl.resilience.gate import Turn
+
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+PRINTABLE: Final = "".join(map(chr, range(0x21, 0x7F)))
+
+
+class CurlFetcher:
+    """Gets pages over one session: connections and cookies are kept from page to page.
+
+    The session belongs to the loop of the first fetch; after `close` there the next fetch opens another.
+    Names are looked up anew for every hop unless `dns_cache_seconds` says how long they hold.
+    """
+
+    def __init__(
+        self, profile: str, max_redirects: int, dns_cache_seconds: float = 0.0, *, ca_file: str = ""
+    ) -> None:
+        self._profile = profile
+        self._max_redirects = max_redirects
+        self._ca_file = ca_file
+        self._guard = AddressGuard(dns_cache_seconds)
+        self._pool: CurlPool | None = None
+        self._closing: list[Callable[[], Awaitable[None]]] = []
+
+    async def fetch(self, request: Request) -> Response:
+        """The answer to one request, redirects followed within its hosts and its time, each in its turn.
+
+        Its time stands still while it waits for a turn.
+
+        Raises:
+            CrawlError: no whole answer could be had; its class says why.
+        """
+        started = time.monotonic() - _waited(request)
+        try:
+            async with asyncio.timeout(request.timeout_seconds) as deadline:
+                url, answer = await self._follow(request, deadline)
+        except TimeoutError:
+            raise NetworkTimeout(f"{request.url}: no answer in {request.timeout_seconds:g} s") from None
+        seconds = time.monotonic() - _waited(request) - started
+        return Response(url, answer.status, answer.headers, answer.body, seconds)
+
+    async def close(self) -> None:
+        """Let go of all connections. A fetch that is still under way ends as `NetworkConnection`."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await pool.close()
+        while self._closing:
+            await self._closing.pop()()
+
+    def also_close(self, close: Callable[[], Awaitable[None]]) -> None:
+        """Let go of something else too when this fetcher is closed."""
+        self._closing.append(close)
+
+    def forget_sessions(self) -> None:
+        """Drop all cookies: the next requests are another visitor's."""
+        if self._pool is not None:
+            self._pool.forget_sessions()
+
+    def cookies_of(self, session: str) -> tuple[bytes, ...]:
+        """A session's cookies, as curl's own lines; without a route all requests are the nameless session."""
+        return tuple(self._open().cookies_of(session).lines.values())
+
+    def give_cookies(self, session: str, lines: Iterable[bytes]) -> None:
+        """Add cookies that a session got elsewhere."""
+        self._open().cookies_of(session).take({}, lines)
+
+    def _open(self) -> CurlPool:
+        self._pool = self._pool or CurlPool()
+        return self._pool
+
+    async def _follow(self, request: Request, deadline: asyncio.Timeout) -> tuple[str, Answer]:
+        url = request.url
+        seen: set[str] = set()
+        while len(seen) <= self._max_redirects:
+            seen.add(url)
+            through_proxy = request.route is not None
+            target = await self._guard.check(url, request.hosts, looked_up_elsewhere=through_proxy)
+            setup = self._setup(target, request, redirected=len(seen) > 1)
+            answer = await self._hop(target, request, setup, deadline)
+            following = redirect_of(answer.status, answer.headers, url) if request.follow_redirects else None
+            if following is None:
+                return url, answer
+            if following in seen:
+                raise RedirectLoop(f"{request.url}: redirected to {following} again")
+            url = following
+        raise RedirectLoop(f"{request.url}: more than {self._max_redirects} redirects")
+
+    def _setup(self, target: Target, request: Request, *, redirected: bool) -> Setup:
+        return Setup(
+            profile=request.profile or self._profile,
+            pin=target.pin,
+            max_bytes=request.max_bytes,
+            headers=tuple(request.headers.items()),
+            route=request.route,
+            ca_file=self._ca_file,
+            fresh=redirected,
+        )
+
+    async def _hop(self, target: Target, request: Request, setup: Setup, deadline: asyncio.Timeout) -> Answer:
+        pool, url = self._open(), quote(target.url, safe=PRINTABLE)
+        patience = Patience(request.connect_timeout_seconds, request.timeout_seconds)
+        while True:
+            turn = await _turn(request, deadline)
+            try:
+                answer = await pool.get(url, setup, patience, turn)
+            except CurlError as error:
+                if turn.missed:
+                    continue  # it connected for longer than its place was its own: nothing was sent
+                raise crawl_error(error, target.url, through_proxy=request.route is not None) from error
+            if pool.closed:
+                # Closing ends open requests as if they were complete.
+                raise NetworkConnection(f"{target.url}: the client was closed")
+            return answer
+
+
+def _waited(request: Request) -> float:
+    return request.escort.waited if request.escort else 0.0
+
+
+async def _turn(request: Request, deadline: asyncio.Timeout) -> Turn:
+    """The next turn; the deadline is as far away as before, however long it was waited for."""
+    if request.escort is None:
+        return Turn()
+    if fresh := request.escort.fresh:
+        return fresh
+    clock, ends = asyncio.get_running_loop().time, deadline.when()
+    began = clock()
+    deadline.reschedule(None)
+    turn = await request.escort.turn()
+    deadline.reschedule(None if ends is None else ends + clock() - began)
+    return turn
+
+
+def redirect_of(status: int, headers: Mapping[str, str], url: str) -> str | None:
+    """Where an answer to this address sends us; None where it does not.
+
+    Raises:
+        ForeignAddress: to what is no address.
+    """
+    location = headers.get("location")
+    if status not in REDIRECTS or not location:
+        return None
+    try:
+        # Bytes beyond ASCII go back as they came: an old portal's addresses are in windows-1251.
+        location = quote(location.encode("latin-1"), safe=PRINTABLE)
+        return urldefrag(urljoin(url, location)).url
+    except ValueError:
+        raise ForeignAddress(f"{url}: redirected to {location!r}, which is no address") from None
+
+
+# How long a server asks to be left alone.
+
+SECONDS: Final = re.compile(rf"\d{{1,{RETRY_AFTER_DIGITS}}}", re.ASCII)
+
+
+def retry_after_seconds(value: str | None, now: datetime | None, date: str | None = None) -> float | None:
+    """Seconds to wait by a `Retry-After` header; None for nonsense, a past date, or a date without `now`.
+
+    The server's own `Date` counts before `now`: our clock may be an hour off.
+    """
+    text = (value or "").strip()
+    if SECONDS.fullmatch(text):
+        return float(text)
+    moment, since = _moment(text), _moment(date or "") or now
+    if moment is None or since is None or moment < since:
+        return None
+    return (moment - since).total_seconds()
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

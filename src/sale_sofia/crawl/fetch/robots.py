@@ -1,0 +1,154 @@
+"""robots.txt as RFC 9309 asks: fetched once for an origin, kept for a while; nothing is asked without it."""
+
+import asyncio
+import math
+import re
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import urlsplit
+
+from protego import Protego
+
+from sale_sofia.crawl.fetch.base import Escort, Fetcher, Request, Response
+from sale_sofia.crawl.resilience.errors import CrawlError, LeftAlone, RedirectLoop
+
+READ_BYTES: Final = 500 * 1024
+"""RFC 9309, 2.5: so much must be read of a robots.txt; what follows is left alone."""
+_AGENT: Final = re.compile(r"\s*user[- ]?agent(?:\s*:|\s)(?P<name>[^#]*)", re.IGNORECASE)
+_SOMEBODY_ELSE: Final = "User-agent: somebody-else"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of one origin until they expire; without `robots` nothing there may be asked."""
+
+    expires: float
+    robots: Protego | None
+    delay: float | None = None
+    """Its Crawl-delay for us, in seconds."""
+
+
+UNKNOWN: Final = Rules(-math.inf, None)
+
+
+class RobotsGate:
+    """Says what robots.txt allows. However many ask at once, an origin's file is fetched once.
+
+    No file (4xx) and a file that is no text allow everything. An origin that is unreachable, answers 5xx or
+    asks for patience (429) is left alone for `error_cache_seconds`, unless its last rules are still known.
+    Where our own gate gives the file no turn, nothing was learned: every question raises `LeftAlone`.
+    """
+
+    def __init__(  # noqa: PLR0913 - two of them are for tests and for processes that make many gates
+        self,
+        fetcher: Fetcher,
+        make_request: Callable[[str], Request],
+        user_agent: str,
+        cache_seconds: float,
+        error_cache_seconds: float,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        known: dict[str, Rules] | None = None,
+    ) -> None:
+        self._fetcher = fetcher
+        self._make_request = make_request
+        self._user_agent = user_agent
+        self._cache_seconds = cache_seconds
+        self._error_cache_seconds = error_cache_seconds
+        self._clock = clock
+        self._known = {} if known is None else known
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def allowed(self, url: str, escort: Escort | None = None) -> bool:
+        """Whether this address may be asked; who has an escort asks for the file in its turns."""
+        robots = await self._robots(url, escort)
+        return robots is not None and robots.can_fetch(url, self._user_agent)
+
+    async def crawl_delay(self, url: str) -> float | None:
+        """Seconds its origin wants between two requests; None where it does not say."""
+        await self._robots(url)
+        return known_delay(self._known, url)
+
+    async def can_be_had(self, url: str) -> bool:
+        """Whether its origin's rules are known, be they old ones; if not, all of it is closed for now."""
+        return await self._robots(url) is not None
+
+    async def _robots(self, url: str, escort: Escort | None = None) -> Protego | None:
+        origin = _origin(url)
+        if self._is_fresh(origin):
+            return self._known[origin].robots
+        async with self._locks[origin]:
+            if not self._is_fresh(origin):
+                self._known[origin] = await self._fetch(origin, escort)
+        return self._known[origin].robots
+
+    def _is_fresh(self, origin: str) -> bool:
+        return self._clock() < self._known.get(origin, UNKNOWN).expires
+
+    async def _fetch(self, origin: str, escort: Escort | None) -> Rules:
+        robots = await self._ask(f"{origin}/robots.txt", escort)
+        if robots is not None:
+            delay = robots.crawl_delay(self._user_agent)
+            return Rules(self._clock() + self._cache_seconds, robots, delay)
+        # RFC 9309, 2.4: rules that were known hold for as long as no newer ones can be had.
+        known = self._known.get(origin, UNKNOWN)
+        return replace(known, expires=self._clock() + self._error_cache_seconds)
+
+    async def _ask(self, url: str, escort: Escort | None) -> Protego | None:
+        request = replace(self._make_request(url), escort=escort)
+        try:
+            return _parsed(await self._fetcher.fetch(request), self._user_agent)
+        except LeftAlone:
+            raise
+        except RedirectLoop:
+            # RFC 9309, 2.3.1.2: redirected too often is as good as no file.
+            return Protego.parse("")
+        except CrawlError:
+            return None
+
+
+def known_delay(known: Mapping[str, Rules], url: str) -> float | None:
+    """The Crawl-delay of an address's origin, if its rules are known and name one; nothing is asked."""
+    return known.get(_origin(url), UNKNOWN).delay
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}".lower()
+
+
+def _parsed(answer: Response, user_agent: str) -> Protego | None:
+    if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+        return None
+    found = HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES
+    return Protego.parse(without_others(_text(answer.body), user_agent) if found else "")
+
+
+def without_others(text: str, user_agent: str) -> str:
+    """The rules with one name for everybody but us.
+
+    Protego keeps each rule as often as its group has names: thousands of both would fill our memory.
+    """
+    lines = (
+        _SOMEBODY_ELSE if _is_for_others(line, user_agent.lower()) else line for line in text.splitlines()
+    )
+    return "\n".join(lines)
+
+
+def _is_for_others(line: str, user_agent: str) -> bool:
+    found = _AGENT.match(line)
+    name = found["name"].strip().lower() if found else "*"
+    part = name.replace("*", "")
+    return name != "*" and not (part and part in user_agent)
+
+
+def _text(body: bytes) -> str:
+    if b"\0" in body:
+        return ""
+    # Half a rule is another rule: the last line goes where it was cut.
+    whole = body if len(body) <= READ_BYTES else body[:READ_BYTES].rpartition(b"\n")[0]
+    return whole.decode("utf-8-sig", errors="replace")

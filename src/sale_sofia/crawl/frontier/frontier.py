@@ -1,0 +1,470 @@
+"""Every address of a job is a row: pending → leased → done or failed. The rows are the truth of the crawl.
+
+A claim carries a fence that grows with each lease of its row. What is written for a claim is written only
+while its fence is still the row's: after a crash, or when a lease ran out, a late result changes nothing.
+
+SQLite gives the whole file to one writer. Where rows are locked one by one, a claim passes over rows that
+others are just taking, a batch of results locks its job first, and rows are always locked by their number:
+so nobody waits in a circle, and what a batch has counted stays true until it is committed.
+"""
+
+import hashlib
+import os
+import socket
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Integer,
+    Select,
+    Table,
+    bindparam,
+    case,
+    exists,
+    func,
+    select,
+    true,
+    union_all,
+    update,
+)
+from sqlalchemy.sql.dml import ReturningUpdate
+
+from sale_sofia.crawl.settings import SUSPECT_DEATHS
+from sale_sofia.crawl.tables import frontier, frontier_pruned, jobs
+from sale_sofia.crawl.urls import Target
+from sale_sofia.operations.services.processes import born
+from sale_sofia.storage.upserts import insert_into
+
+# Searches come first: what they list may change while adverts are read.
+_SEARCHES_FIRST = -1.0
+_ADVERTS_AFTER = 0.001
+_LONGEST_KEY = 500
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One leased row: ours until the lease runs out, or until somebody else's fence is higher."""
+
+    id: int
+    kind: str
+    url: str
+    attempts: int
+    fence: int
+    tried: str | None = None
+    """The classes of the errors that earlier tries ended in, with spaces between them."""
+    search_id: int | None = None
+    """Of a page of results: which of the job's searches it belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class PutOff:
+    """A row to be handed back for some seconds."""
+
+    claim: Claim
+    seconds: float
+    why: str
+    refund: bool = False
+    """Whether its attempt is given back, for a wait that is nobody's fault."""
+    ended_as: str | None = None
+    """The class of the error that its try ended in; None where nothing was asked."""
+
+    @property
+    def tried(self) -> str | None:
+        """What its tries ended in, this one included."""
+        return " ".join(filter(None, (self.claim.tried, self.ended_as))) or None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How far a job is, derived from its rows and never kept beside them."""
+
+    pending: int = 0
+    leased: int = 0
+    done: int = 0
+    failed: int = 0
+    next_due: float | None = None
+    """When the earliest pending row may start."""
+
+    @property
+    def open(self) -> int:
+        """Rows that still have to come to an end."""
+        return self.pending + self.leased
+
+    @property
+    def total(self) -> int:
+        """All rows."""
+        return self.open + self.done + self.failed
+
+
+def add_targets(
+    connection: Connection,
+    job_id: str,
+    targets: Iterable[Target],
+    *,
+    done: str | None = None,
+    search_id: int | None = None,
+) -> int:
+    """Add what the job does not have yet, in the given order; returns how many were new.
+
+    With `done` they are done already, for this reason: they need not be fetched. Pages of results belong to
+    the search of `search_id`.
+    """
+    rows = [
+        {
+            "job_id": job_id,
+            "kind": target.kind,
+            "url": target.url,
+            "url_key": _key(target),
+            "state": "pending" if done is None else "done",
+            "reason": done,
+            "not_before": _SEARCHES_FIRST if target.kind == "search" else 0.0,
+            "search_id": search_id,
+        }
+        for target in targets
+    ]
+    if not rows:
+        return 0
+    new = insert_into(connection, frontier).on_conflict_do_nothing()
+    added = connection.execute(new, rows, execution_options={"preserve_rowcount": True})
+    return added.rowcount
+
+
+def without_known(connection: Connection, job_id: str, targets: Sequence[Target]) -> list[Target]:
+    """Of these targets, those that are no rows of the job yet."""
+    keys = [_key(target) for target in targets]
+    there = select(frontier.c.url_key).where(frontier.c.job_id == job_id, frontier.c.url_key.in_(keys))
+    known = set(connection.execute(there).scalars())
+    return [target for target, key in zip(targets, keys, strict=True) if key not in known]
+
+
+def drop_searches(connection: Connection, job_id: str, search_ids: Sequence[int], why: str) -> None:
+    """No page of these searches is asked for any more; those that are in hand come to their end."""
+    waiting = (_OF_JOB, frontier.c.state == "pending", frontier.c.search_id.in_(search_ids))
+    connection.execute(update(frontier).where(*waiting).values(state="done", reason=why), {"of_job": job_id})
+
+
+def _key(target: Target) -> str:
+    """The page's key, a long one by its digest: what does not fit would be refused."""
+    if len(target.key) <= _LONGEST_KEY:
+        return target.key
+    return f"{target.kind}:sha256:{hashlib.sha256(target.key.encode()).hexdigest()}"
+
+
+def claim(
+    connection: Connection, job_id: str, *, owner: str, count: int, now: float, lease_seconds: float
+) -> list[Claim]:
+    """Lease up to `count` rows that may start now, in one statement: no two owners get the same row.
+
+    When there is nothing else, a row under which owners died is leased alone, to one with empty hands: should
+    it be what kills them, it takes no other row with it.
+    """
+    asked = {"of_job": job_id, "at": now, "most": count, "to_owner": owner, "until": now + lease_seconds}
+    return _lease(connection, _LEASE_INNOCENT, asked) or _lease(connection, _LEASE_SUSPECT, asked)
+
+
+def _lease(connection: Connection, lease: ReturningUpdate[Any], asked: Row) -> list[Claim]:
+    return sorted((Claim(*row) for row in connection.execute(lease, asked)), key=lambda one: one.id)
+
+
+def _leasing(rows: Select[Any]) -> ReturningUpdate[Any]:
+    # Looked for once: as a plain subquery it could be run again, and lock more rows.
+    due = rows.with_for_update(skip_locked=True).cte("due")
+    return (
+        update(frontier)
+        .where(frontier.c.id.in_(select(due.c.id)))
+        .values(
+            state="leased",
+            lease_owner=bindparam("to_owner"),
+            lease_until=bindparam("until"),
+            attempts=frontier.c.attempts + 1,
+            fence=frontier.c.fence + 1,
+        )
+        .returning(*(frontier.c[one.name] for one in fields(Claim)))
+    )
+
+
+# Put together once: that took longer than the database does to run them.
+_OF_JOB = frontier.c.job_id == bindparam("of_job")
+_DUE = (
+    select(frontier.c.id)
+    .where(_OF_JOB, frontier.c.state == "pending", frontier.c.not_before <= bindparam("at"))
+    .order_by(frontier.c.not_before, frontier.c.id)
+)
+_held = frontier.alias("held")
+_EMPTY_HANDED = ~exists().where(
+    _held.c.job_id == bindparam("of_job"),
+    _held.c.state == "leased",
+    _held.c.lease_owner == bindparam("to_owner"),
+)
+_LEASE_INNOCENT = _leasing(
+    _DUE.where(frontier.c.deaths < SUSPECT_DEATHS).limit(bindparam("most", type_=Integer))
+)
+_LEASE_SUSPECT = _leasing(_DUE.where(frontier.c.deaths >= SUSPECT_DEATHS, _EMPTY_HANDED).limit(1))
+
+
+_THESE = frontier.c.id.in_(bindparam("row_ids", expanding=True))
+_THEIR_JOBS = (
+    select(jobs.c.id)
+    .where(jobs.c.id.in_(select(frontier.c.job_id).where(_THESE)))
+    .order_by(jobs.c.id)
+    .with_for_update(key_share=True)
+)
+_LEASED = (
+    select(frontier.c.id, frontier.c.fence)
+    .where(_THESE, frontier.c.state == "leased")
+    .order_by(frontier.c.id)
+    .with_for_update(key_share=True)
+)
+
+
+def still_ours(connection: Connection, claims: Sequence[Claim]) -> set[int]:
+    """The ids of those claims whose lease nobody else has taken since, nor can before the transaction ends.
+
+    The jobs are the transaction's alone from now on: no other batch of theirs is written beside it.
+    """
+    fences = {one.id: one.fence for one in claims}
+    ids = {"row_ids": sorted(fences)}
+    if connection.dialect.name != "sqlite":
+        connection.execute(_THEIR_JOBS, ids)
+    return {row.id for row in connection.execute(_LEASED, ids) if row.fence == fences[row.id]}
+
+
+_END = (
+    update(frontier)
+    .where(frontier.c.id == bindparam("row_id"), frontier.c.fence == bindparam("row_fence"))
+    .values(state=bindparam("to_state"), reason=bindparam("why"))
+)
+_POSTPONE = (
+    update(frontier)
+    .where(frontier.c.id == bindparam("row_id"), frontier.c.fence == bindparam("row_fence"))
+    .values(
+        state="pending",
+        not_before=bindparam("due"),
+        put_off_at=bindparam("at"),
+        reason=bindparam("why"),
+        attempts=frontier.c.attempts - bindparam("refund"),
+        tried=bindparam("tries"),
+    )
+)
+
+
+def finish(connection: Connection, ends: Sequence[tuple[Claim, str, str | None]]) -> None:
+    """Bring rows to `done` or `failed`, each with its reason; who had them stays written on them."""
+    if ends:
+        rows = [
+            {"row_id": one.id, "row_fence": one.fence, "to_state": state, "why": why}
+            for one, state, why in ends
+        ]
+        connection.execute(_END, _in_order(rows))
+
+
+def postpone(connection: Connection, later: Sequence[PutOff], *, now: float) -> None:
+    """Hand rows back for some seconds."""
+    if later:
+        rows = [
+            {
+                "row_id": one.claim.id,
+                "row_fence": one.claim.fence,
+                "due": now + one.seconds,
+                "at": now,
+                "why": one.why,
+                "refund": int(one.refund),
+                "tries": one.tried,
+            }
+            for one in later
+        ]
+        connection.execute(_POSTPONE, _in_order(rows))
+
+
+_waiting = (
+    select(frontier.c.id)
+    .where(_OF_JOB, frontier.c.state == "pending", frontier.c.not_before < bindparam("due"))
+    .with_for_update(skip_locked=True)
+    .cte("waiting")
+)
+_POSTPONE_REST = (
+    update(frontier)
+    .where(frontier.c.id.in_(select(_waiting.c.id)))
+    .values(
+        not_before=case(
+            (frontier.c.kind == "search", bindparam("due")), else_=bindparam("due") + _ADVERTS_AFTER
+        ),
+        put_off_at=bindparam("at"),
+    )
+)
+
+
+def postpone_rest(connection: Connection, job_id: str, *, seconds: float, now: float) -> None:
+    """Hand out no row for some seconds, and then searches first.
+
+    One by one they would all be claimed and handed back until then, as fast as the database can.
+    """
+    connection.execute(_POSTPONE_REST, {"of_job": job_id, "due": now + seconds, "at": now})
+
+
+_RENEW = (
+    update(frontier)
+    .where(
+        frontier.c.id == bindparam("row_id"),
+        frontier.c.fence == bindparam("row_fence"),
+        frontier.c.state == "leased",
+    )
+    .values(lease_until=bindparam("until"))
+)
+
+
+def renew(connection: Connection, claims: Sequence[Claim], *, until: float) -> None:
+    """Keep what is in hand; a row that was lost meanwhile stays lost."""
+    if claims:
+        rows = [{"row_id": one.id, "row_fence": one.fence, "until": until} for one in claims]
+        connection.execute(_RENEW, _in_order(rows))
+
+
+def _in_order(rows: list[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: row["row_id"])
+
+
+def count_rows(connection: Connection, job_id: str, kind: str | None = None) -> Counts:
+    """The job's rows by state, of one kind or of all; those that were pruned since it ended count too."""
+    asked = {"of_job": job_id, "of_kind": kind} if kind else {"of_job": job_id}
+    by_state, next_due = _counting(of_one_kind=bool(kind))
+    states: Counter[str] = Counter()
+    for state, pages in connection.execute(by_state, asked):
+        states[state] += pages
+    return Counts(**states, next_due=connection.execute(next_due, asked).scalar())
+
+
+@cache
+def _counting(*, of_one_kind: bool) -> tuple[CompoundSelect[Any], Select[Any]]:
+    there, pruned = (_chosen(table, of_one_kind=of_one_kind) for table in (frontier, frontier_pruned))
+    by_state = union_all(
+        select(frontier.c.state, func.count()).where(*there).group_by(frontier.c.state),
+        select(frontier_pruned.c.state, frontier_pruned.c.pages).where(*pruned),
+    )
+    return by_state, select(func.min(frontier.c.not_before)).where(*there, frontier.c.state == "pending")
+
+
+def _chosen(table: Table, *, of_one_kind: bool) -> list[ColumnElement[bool]]:
+    of_kind = [table.c.kind == bindparam("of_kind")] if of_one_kind else []
+    return [table.c.job_id == bindparam("of_job"), *of_kind]
+
+
+# Whose rows of the frontier are whose: who holds some, who had some, and the rows of the dead given back.
+
+
+def release(connection: Connection, job_id: str, owner: str) -> None:
+    """Hand back all that an owner holds of a job: at once, and as if it had not been claimed.
+
+    By owner, not by claim: whoever was called off in the middle of a claim does not know what it got.
+    """
+    held = (frontier.c.job_id == job_id, frontier.c.state == "leased", frontier.c.lease_owner == owner)
+    its = select(frontier.c.id).where(*held).order_by(frontier.c.id).with_for_update().cte("its")
+    connection.execute(
+        update(frontier)
+        .where(frontier.c.id.in_(select(its.c.id)), *held)
+        .values(state="pending", attempts=frontier.c.attempts - 1, lease_owner=None, lease_until=None)
+    )
+
+
+def owners(connection: Connection, job_id: str, *, since: float = 0.0) -> set[str]:
+    """Who holds rows of the job, on leases that last until `since` or longer."""
+    return _owners(connection, frontier.c.job_id == job_id, frontier.c.state == "leased", _lasts(since))
+
+
+def last_owners(connection: Connection, job_id: str, *, since: float) -> set[str]:
+    """Who holds rows of the job, or had some, on leases that lasted until `since` or longer."""
+    return _owners(connection, frontier.c.job_id == job_id, _lasts(since))
+
+
+def _lasts(since: float) -> ColumnElement[bool]:
+    return frontier.c.lease_until >= since
+
+
+def _owners(connection: Connection, *which: ColumnElement[bool]) -> set[str]:
+    found = connection.execute(select(frontier.c.lease_owner).where(*which).distinct()).scalars()
+    return {owner for owner in found if owner}
+
+
+def last_owner(connection: Connection, job_id: str) -> str | None:
+    """Who has the lease that lasts longest, or had the last one."""
+    newest = select(frontier.c.lease_owner).where(
+        frontier.c.job_id == job_id, frontier.c.lease_owner.is_not(None)
+    )
+    return connection.execute(newest.order_by(frontier.c.lease_until.desc()).limit(1)).scalar()
+
+
+def release_owner(connection: Connection, job_id: str, owner: str, *, most_deaths: int) -> int:
+    """Give back the rows of an owner who is known to be dead."""
+    return _bury(connection, job_id, frontier.c.lease_owner == owner, most_deaths)
+
+
+def release_all(connection: Connection, job_id: str, *, most_deaths: int) -> int:
+    """Give back every leased row of a job at once. Only whoever knows all its owners dead may call this."""
+    return _bury(connection, job_id, true(), most_deaths)
+
+
+def reclaim_expired(connection: Connection, job_id: str, *, now: float, most_deaths: int) -> int:
+    """Give back the rows whose lease ran out: their owner died or lost its way."""
+    return _bury(connection, job_id, frontier.c.lease_until < now, most_deaths)
+
+
+def _bury(connection: Connection, job_id: str, held: ColumnElement[bool], most_deaths: int) -> int:
+    """The owner's death is not the page's try; but a page under which owners keep dying is given up."""
+    last = frontier.c.deaths + 1 >= most_deaths
+    leased = (frontier.c.job_id == job_id, frontier.c.state == "leased", held)
+    theirs = select(frontier.c.id).where(*leased).order_by(frontier.c.id).with_for_update()
+    return connection.execute(
+        update(frontier)
+        .where(frontier.c.id.in_(theirs), *leased)
+        .values(
+            state=case((last, "failed"), else_="pending"),
+            reason=case((last, f"its worker died {most_deaths} times"), else_=frontier.c.reason),
+            deaths=frontier.c.deaths + 1,
+            attempts=frontier.c.attempts - 1,
+            lease_owner=None,
+            lease_until=None,
+        )
+    ).rowcount
+
+
+# Who leases rows: a process, named so that others on its machine can see whether it still lives.
+
+_PID_NAMESPACE = Path("/proc/self/ns/pid")
+_MOST_CHARACTERS = 80
+
+
+def this_owner() -> str:
+    """The name of this process, different from every other's, also after a restart of the machine."""
+    pid = os.getpid()
+    return f"{_place()}|{pid}|{_mark(born(pid))}"
+
+
+def is_dead(owner: str) -> bool:
+    """Whether an owner on this machine has ended; of one elsewhere nothing is known, so it lives."""
+    place, _, rest = owner.partition("|")
+    pid, _, mark = rest.partition("|")
+    return place == _place() and pid.isdecimal() and _mark(born(int(pid))) != mark
+
+
+@cache
+def _place() -> str:
+    """The machine, or the container in it: process numbers mean something only inside."""
+    try:
+        space = str(_PID_NAMESPACE.readlink())
+    except OSError:
+        space = "host"
+    return f"{socket.gethostname()[: _MOST_CHARACTERS // 4]}/{space}"
+
+
+def _mark(birth: str | None) -> str:
+    """The process's start without the machine's: a row leased before a reboot is also told by it."""
+    boot, _, ticks = (birth or "").partition(" ")
+    return f"{boot[:8]}.{ticks}"

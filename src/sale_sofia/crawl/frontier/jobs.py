@@ -1,0 +1,178 @@
+"""Jobs before and after they run: made with their first rows, ended by what the frontier says."""
+
+import secrets
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, func, select
+
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.searches import begin_searches
+from sale_sofia.crawl.frontier.sweeping import finish_sweep, verdict_on_adverts
+from sale_sofia.crawl.tables import frontier as rows
+from sale_sofia.crawl.urls import check_start_url, target
+from sale_sofia.history.drift.runs import review_drift
+from sale_sofia.history.drift.store import shortfalls
+from sale_sofia.history.jobs import (
+    Job,
+    JobState,
+    UnknownJob,
+    after_all_others,
+    create_job,
+    get_job,
+    set_job_state,
+)
+from sale_sofia.history.news import count_held
+from sale_sofia.history.prices import close_if_settled
+from sale_sofia.history.sweeps import Ended, begin_sweep, get_sweep, searches_of
+from sale_sofia.settings.model import get_settings
+from sale_sofia.websites.base import Site
+from sale_sofia.websites.registry import get_scraper
+
+
+@dataclass(frozen=True, slots=True)
+class SiteReport:
+    """What came of one portal's job."""
+
+    job_id: str
+    site: str
+    state: str
+    adverts: int
+    new: int
+    changed: int
+    failed: int
+    requests: int
+    seconds: float
+    error: str | None = None
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """Why pages failed, and how many for each reason."""
+    shortfalls: Sequence[str] = ()
+    """What its adverts have too seldom (`at_least`), each in a sentence."""
+    held_back: int = 0
+    """How many of its new adverts are not shown as new."""
+    missing: str | None = None
+    """Why adverts of the portal were not seen, in one line."""
+    notes: Sequence[str] = ()
+    """What a person should know of it though nothing is wrong, each in a sentence."""
+
+
+def new_job_id(site: str) -> str:
+    """A name that sorts by time and is never given twice."""
+    return f"{site}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
+
+
+def known_job(connection: Connection, job_id: str) -> Job:
+    """The job of this id, or an `UnknownJob` that says where to look."""
+    job = get_job(connection, job_id)
+    if job is None:
+        raise UnknownJob(f"no job {job_id}; `sale-sofia jobs` lists them")
+    return job
+
+
+def begin_job(
+    connection: Connection,
+    site: Site,
+    start_urls: Sequence[str],
+    *,
+    limit: int | None,
+    now: float,
+    everything: bool = False,
+) -> str:
+    """The job and its first rows in the caller's transaction: the id is known before anything runs.
+
+    With `everything` adverts are opened also where their cards say nothing new.
+    """
+    targets = [target(site, check_start_url(site, url)) for url in start_urls]
+    job_id = new_job_id(site.name)
+    create_job(
+        connection,
+        job_id=job_id,
+        site=site.name,
+        start_urls=list(start_urls),
+        listing_limit=limit,
+        now=after_all_others(connection, site.name, now),
+    )
+    frontier.add_targets(connection, job_id, [one for one in targets if one.kind != "search"])
+    if searches := [one for one in targets if one.kind == "search"]:
+        begin_searches(connection, job_id, list(dict.fromkeys(searches)))
+        keys = [one.key for one in searches]
+        begin_sweep(connection, job_id=job_id, site=site.name, searches=keys, everything=everything, now=now)
+    return job_id
+
+
+def end_job(connection: Connection, job: Job, *, now: float) -> JobState:
+    """Finish the job if its frontier says so; calling it again changes nothing."""
+    if job.state.finished or frontier.count_rows(connection, job.id).open:
+        return job.state
+    state, error = _verdict(connection, job.id)
+    if set_job_state(connection, job.id, state, now=now, error=error):
+        config = get_scraper(job.site).config
+        review_drift(connection, job, state, config, get_settings(), now=now)
+        finish_sweep(connection, job, now=now)  # after it: what has drifted makes nothing gone
+        close_if_settled(connection, {job.site}, now=now)  # what was in doubt may be gone
+    return state
+
+
+def _verdict(connection: Connection, job_id: str) -> tuple[JobState, str | None]:
+    """No page, or no advert, that could be read is a failure, no advert at all an alarm; neither is done."""
+    if not frontier.count_rows(connection, job_id).done:
+        return JobState.FAILED, first_failure(connection, job_id)
+    if not frontier.count_rows(connection, job_id, "listing").total:
+        return JobState.EMPTY, "the portal shows no advert for this search"
+    return verdict_on_adverts(connection, job_id) or (JobState.COMPLETE, None)
+
+
+def first_failure(connection: Connection, job_id: str) -> str | None:
+    """Why the first failed row failed."""
+    failed = select(rows.c.url, rows.c.reason).where(rows.c.job_id == job_id, rows.c.state == "failed")
+    row = connection.execute(failed.order_by(rows.c.id).limit(1)).first()
+    return f"{row.url}: {row.reason}" if row else None
+
+
+def failure_reasons(connection: Connection, job_id: str) -> dict[str, int]:
+    """How many rows failed for each reason, the commonest first; by class, without addresses."""
+    failed = select(rows.c.reason, func.count().label("pages")).where(
+        rows.c.job_id == job_id, rows.c.state == "failed"
+    )
+    counts: Counter[str] = Counter()
+    for reason, pages in connection.execute(failed.group_by(rows.c.reason)):
+        counts[(reason or "unknown").partition(":")[0]] += pages
+    return dict(counts.most_common())
+
+
+def report(connection: Connection, job: Job, error: str | None = None) -> SiteReport:
+    """The job as its rows tell it."""
+    adverts = frontier.count_rows(connection, job.id, "listing")
+    everything = frontier.count_rows(connection, job.id)
+    return SiteReport(
+        job_id=job.id,
+        site=job.site,
+        state=job.state.value,
+        adverts=adverts.done,
+        new=job.new_listings,
+        changed=job.changed_listings,
+        failed=everything.failed,
+        requests=job.requests,
+        seconds=job.seconds,
+        error=error or job.error,
+        reasons=failure_reasons(connection, job.id),
+        shortfalls=[one["found"] for one in shortfalls(connection, job.id)],
+        held_back=count_held(connection, job.id),
+        missing=sweep.missing if (sweep := get_sweep(connection, job.id)) else None,
+        notes=_notes(connection, job.id),
+    )
+
+
+def _notes(connection: Connection, job_id: str) -> list[str]:
+    searches = searches_of(connection, job_id)
+    useless = sorted({one.way or "" for one in searches if one.ended is Ended.USELESS})
+    return [
+        *(
+            f"robots.txt forbids {one.url}, another start was taken"
+            for one in searches
+            if one.ended is Ended.FORBIDDEN
+        ),
+        *(f"the filter {way} changes nothing and is not used" for way in useless),
+    ]

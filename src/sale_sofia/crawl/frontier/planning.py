@@ -1,0 +1,149 @@
+"""Which jobs a command runs: a new one, or the same one that was not finished."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from sqlalchemy import Connection
+
+from sale_sofia.crawl.frontier.clock import store_time
+from sale_sofia.crawl.frontier.jobs import begin_job, known_job
+from sale_sofia.crawl.runners.runners import (
+    busy,
+    check_free,
+    running_job,
+    settle_clock,
+    site_lock,
+    take_for_workers,
+)
+from sale_sofia.crawl.urls import check_start_url
+from sale_sofia.history.jobs import CELERY, Job, JobState, latest_unfinished_job, set_job_state
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.websites.base import Site
+from sale_sofia.websites.registry import AVAILABLE_SITES
+
+
+class JobEnded(ValueError):
+    """A job that cannot be resumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlan:
+    """A crawl somebody asked for."""
+
+    site: Site
+    start_urls: tuple[str, ...]
+    limit: int | None
+    fresh: bool
+    everything: bool = False
+    """Open adverts also where their cards say nothing new."""
+
+    def is_the_same(self, job: Job) -> bool:
+        """Whether an unfinished job is this very crawl, or opens more than it would."""
+        return job.start_urls == self.start_urls and job.listing_limit == self.limit and not self.everything
+
+
+def check_plans(plans: Sequence[JobPlan]) -> None:
+    """Refuse start URLs that lead nowhere, before anything is started or written."""
+    for plan in plans:
+        for url in plan.start_urls:
+            check_start_url(plan.site, url)
+
+
+def plan_job(settings: Settings, database: Database, plan: JobPlan) -> str:
+    """The job for a local runner. Refused, with nothing written, while anybody crawls the portal."""
+    check_plans([plan])
+    with site_lock(database, settings.data_dir / "locks", plan.site.name):
+        return database.run_write(partial(_plan_local, plan=plan, now=store_time(database)))
+
+
+def _plan_local(connection: Connection, plan: JobPlan, now: float) -> str:
+    settle_clock(connection, plan.site.name, now=now)
+    check_free(connection, plan.site.name, now=now)
+    return _same_or_new(connection, plan, now)
+
+
+def _same_or_new(connection: Connection, plan: JobPlan, now: float) -> str:
+    unfinished = latest_unfinished_job(connection, plan.site.name)
+    if unfinished and plan.is_the_same(unfinished) and not plan.fresh:
+        return unfinished.id
+    return begin_job(
+        connection, plan.site, plan.start_urls, limit=plan.limit, now=now, everything=plan.everything
+    )
+
+
+def plan_for_workers(settings: Settings, database: Database, plan: JobPlan) -> str:
+    """The job for the workers, theirs from now on; the very one they are at, when it is the same crawl.
+
+    Raises:
+        SiteBusy: a local runner, or another crawl of theirs, is at the portal; nothing was written.
+    """
+    check_plans([plan])
+    with site_lock(database, settings.data_dir / "locks", plan.site.name):
+        return database.run_write(partial(_plan_shared, plan=plan, now=store_time(database)))
+
+
+def _plan_shared(connection: Connection, plan: JobPlan, now: float) -> str:
+    settle_clock(connection, plan.site.name, now=now)
+    running = running_job(connection, plan.site.name, now=now)
+    if running and not (running.runner == CELERY and plan.is_the_same(running) and not plan.fresh):
+        raise busy(running)
+    job_id = running.id if running else _same_or_new(connection, plan, now)
+    take_for_workers(connection, job_id, now=now)
+    return job_id
+
+
+def resume_for_workers(settings: Settings, database: Database, job_id: str) -> str:
+    """An unfinished job, the workers' from now on.
+
+    Raises:
+        JobEnded: there is nothing to go on with.
+        SiteBusy: a local runner, or another job of theirs, is at the portal.
+    """
+    job_to_resume(database, job_id)
+    job = database.run_read(partial(known_job, job_id=job_id))
+    with site_lock(database, settings.data_dir / "locks", job.site):
+        return database.run_write(partial(_resume_shared, job_id=job_id, now=store_time(database)))
+
+
+def _resume_shared(connection: Connection, job_id: str, now: float) -> str:
+    site = known_job(connection, job_id).site
+    settle_clock(connection, site, now=now)
+    running = running_job(connection, site, now=now)
+    if running and (running.id != job_id or running.runner != CELERY):
+        raise busy(running)
+    take_for_workers(connection, job_id, now=now)
+    return job_id
+
+
+def job_to_resume(database: Database, job_id: str) -> str:
+    """The job's id, when it can go on."""
+    job = database.run_read(lambda connection: known_job(connection, job_id))
+    if job.state.finished:
+        raise JobEnded(f"job {job_id} has ended ({job.state.value}); begin a new one with `sale-sofia crawl`")
+    return job.id
+
+
+def unfinished_jobs(database: Database) -> list[str]:
+    """The newest unfinished job of each portal."""
+    found = [database.run_read(partial(latest_unfinished_job, site=site)) for site in AVAILABLE_SITES]
+    return [job.id for job in found if job]
+
+
+# Ending a job before its end. Whoever crawls it sees that when it wants the next page.
+
+
+def cancel_job(connection: Connection, job_id: str, *, now: float) -> bool:
+    """The job is cancelled afterwards; False when it was before.
+
+    Raises:
+        UnknownJob: there is no such job.
+        JobEnded: it came to another end.
+    """
+    if set_job_state(connection, known_job(connection, job_id).id, JobState.CANCELLED, now=now):
+        return True
+    state = known_job(connection, job_id).state
+    if state is not JobState.CANCELLED:
+        raise JobEnded(f"job {job_id} has ended already ({state.value}); there is nothing to cancel")
+    return False

@@ -1,0 +1,477 @@
+"""What follows from a page of results: its next page, the parts its search is cut into, or the search's end.
+
+Portals show a part of what they announce: the first thousand of a search, the first 199 pages, or the last
+page again and again. A search is followed to its end; where that comes before all was shown, it is cut into
+smaller ones by what the portal offers, as its site file says and as earlier crawls learnt. One without an end
+is given one: when pages in a row bring nothing new to it, when it shows far more than it announced, or at a
+bound. What that needs to know is in the database: a crawl that was killed goes on counting.
+"""
+
+import hashlib
+import logging
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+from urllib.parse import urljoin
+
+from pydantic import ValidationError
+from sqlalchemy import ColumnElement, Connection, func, select
+
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.tables import frontier as rows
+from sale_sofia.crawl.urls import Target, target
+from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, moment
+from sale_sofia.history.cards import Scope, SeenCard, card_facts, see_cards
+from sale_sofia.history.settings import (
+    CAP_LEAST_ADVERTS,
+    CARDS_AT_ONCE,
+    COVERAGE_SLACK,
+    LEAST_COVERAGE,
+    SITEMAP_MOST_DEPTH,
+)
+from sale_sofia.history.sightings import Sighting
+from sale_sofia.history.sweeps import (
+    Ended,
+    Learnt,
+    Search,
+    add_search,
+    count_searches,
+    forget_shown,
+    get_search,
+    keep_search,
+    learn_ids,
+    learn_most,
+    learn_useless,
+    note_shown,
+    parts_of,
+    read_learnt,
+    scope_of,
+    searches_of,
+)
+from sale_sofia.listings.model import Listing
+from sale_sofia.settings.model import get_settings
+from sale_sofia.telemetry.settings import DRIFT_SAMPLE_SHARE
+from sale_sofia.websites.engine import IDS, TableSite
+from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import all_starts, known_starts, path_and_query
+from sale_sofia.websites.splitting import Hints
+
+log: Final = logging.getLogger(__name__)
+SITEMAP: Final = "sitemap"
+"""How an index of sitemaps is cut."""
+_DROPPED: Final = "a part by a filter that changes nothing"
+
+
+def begin_searches(connection: Connection, job_id: str, targets: Sequence[Target]) -> int:
+    """Add searches that begin at these addresses, each with its first page; how many are new."""
+    return _add_searches(connection, job_id, targets)
+
+
+def _add_searches(
+    connection: Connection,
+    job_id: str,
+    targets: Sequence[Target],
+    *,
+    parent_id: int | None = None,
+    way: str | None = None,
+) -> int:
+    new = frontier.without_known(connection, job_id, targets)
+    for one in new:
+        search_id = add_search(connection, job_id, one.url, parent_id=parent_id, way=way)
+        frontier.add_targets(connection, job_id, [one], search_id=search_id)
+    return len(new)
+
+
+def is_enough(shown: int, announced: int) -> bool:
+    """Whether so many adverts are as good as all that were announced."""
+    return shown >= announced * LEAST_COVERAGE or announced - shown <= COVERAGE_SLACK
+
+
+@dataclass
+class SearchSteps:
+    """Decides for the searches of one job, in the transaction that stores their pages."""
+
+    connection: Connection
+    job_id: str
+    site: TableSite
+    now: float
+
+    @cached_property
+    def learnt(self) -> Learnt:
+        """What earlier crawls, and this one, know of the portal's limits."""
+        return read_learnt(self.connection, self.site.name, now=self.now)
+
+    def read(self, page: Found) -> int:
+        """A page of results was read; how many further ones join the frontier."""
+        before = get_search(self.connection, page.claim.search_id)
+        if before is None:  # a page of no search: nobody asks whether it was whole
+            return self._add_page(page.following, None)
+        self._learn(page)
+        if page.section == IDS:
+            return self._reopen_waiting()
+        if before.ended is not None:
+            return 0  # it was decided meanwhile, by another page
+        if page.moved and before.parent_id is not None and not before.pages:
+            return self._end(before, Ended.ABSENT)
+        return self._go_on(before, page)
+
+    def unanswered(self, outcome: Gone | Failed) -> int:
+        """A page of results is not there, or could not be had; how many others are asked instead."""
+        search = get_search(self.connection, outcome.claim.search_id)
+        if search is None:
+            return 0
+        if search.ended is Ended.WAITING:
+            return self._reopen_waiting()
+        if isinstance(outcome, Failed):
+            return self._begin_elsewhere(search) if outcome.forbidden else 0
+        if search.ended is None:
+            return self._finish(search, None) if search.pages else self._end(search, Ended.ABSENT)
+        return 0
+
+    def _begin_elsewhere(self, search: Search) -> int:
+        """robots.txt forbids a start of the portal: take the next one, on the same host."""
+        known = all_starts(self.site.name) if known_starts(self.site.name) else ()
+        starts = [list(map(path_and_query, urls)) for urls in known]
+        own = path_and_query(search.url)
+        places = [place for place, urls in enumerate(starts) if own in urls]
+        if search.parent_id is not None or not places or places[-1] + 1 >= len(starts):
+            return 0
+        others = [target(self.site, urljoin(search.url, url)) for url in starts[places[-1] + 1]]
+        log.warning(
+            "%s: robots.txt forbids %s; the crawl begins at %s", self.site.name, search.url, others[0].url
+        )
+        self._end(search, Ended.FORBIDDEN)
+        return begin_searches(self.connection, self.job_id, others) or 1
+
+    def _learn(self, page: Found) -> None:
+        for query, ids in page.ids.items():
+            if (self.learnt.ids or {}).get(query) != ids:
+                learn_ids(self.connection, self.site.name, query, ids, now=self.now)
+                self._look_again()
+
+    def _look_again(self) -> None:
+        """What was learnt is another now."""
+        self.__dict__.pop("learnt", None)
+
+    def _go_on(self, before: Search, page: Found) -> int:
+        search = _told(before, page)
+        if page.sitemaps:
+            return self._cut_index(search, page.sitemaps)
+        first = search.pages == 1 and before.pages == 0
+        parent = get_search(self.connection, search.parent_id) if first else None
+        doubtful = parent is not None and _has_all_of(search, parent)
+        if parent is not None and doubtful:
+            search = self._beside_others(search, parent)
+            if search.ended is Ended.USELESS:
+                return self._drop_way(search, parent)
+        if first and not doubtful and self._is_capped(search, page) and (added := self._cut_up(search, page)):
+            return added
+        if search.pages > before.pages and page.following and not _is_last(search, page):
+            return self._follow(search, page)
+        return self._finish(search, page)
+
+    def _follow(self, before: Search, page: Found) -> int:
+        """Read on, while pages bring what the search has not shown, and no bound is reached."""
+        settings = get_settings()
+        new = note_shown(self.connection, before.id, (card.external_id for card, _ in page.adverts))
+        search = replace(before, different=before.different + new, stale=0 if new else before.stale + 1)
+        if search.stale >= (page.stale_pages or settings.search_stale_pages):
+            return self._conclude(replace(search, shown=search.different), page, whole=_has_shown_all(search))
+        if _exceeds(search, settings.search_total_factor, len(page.adverts)):
+            return self._end(search, Ended.EXCEEDED)
+        if search.pages >= settings.search_max_pages:
+            return self._end(search, Ended.ENDLESS)
+        self._end(search, None)
+        # A page that the job has already: they lead in a circle.
+        return self._add_page(page.following, search.id) or self._finish(search, page)
+
+    def _cut_index(self, search: Search, sitemaps: Sequence[Target]) -> int:
+        """Read the sitemaps of an index, unless they are without end."""
+        if self._depth(search) > SITEMAP_MOST_DEPTH or not self._may_be_cut(len(sitemaps)):
+            return self._end(search, Ended.ENDLESS)
+        return self._cut(search, sitemaps, SITEMAP)
+
+    def _depth(self, search: Search | None) -> int:
+        """How many searches stand above each other down to this one."""
+        return 0 if search is None else 1 + self._depth(get_search(self.connection, search.parent_id))
+
+    def _may_be_cut(self, parts: int) -> bool:
+        """Whether the job may have so many more searches."""
+        return count_searches(self.connection, self.job_id) + parts <= get_settings().search_max_parts
+
+    def _is_capped(self, search: Search, page: Found) -> bool:
+        most = self.learnt.most
+        return page.capped or (most is not None and search.announced is not None and search.announced > most)
+
+    def _cut_up(self, search: Search, page: Found | None) -> int:
+        """Cut the search by the first way that can; nothing where none does."""
+        hints = self._hints(search, page)
+        while True:
+            parts = self.site.parts(search.url, hints)
+            if parts.urls and not self._may_be_cut(len(parts.urls)):
+                return 0
+            if parts.urls:
+                return self._cut(search, [target(self.site, url) for url in parts.urls], parts.way)
+            if parts.ids_page is None:
+                return 0
+            if self._waits_for(search, target(self.site, parts.ids_page)):
+                return 1
+            hints = replace(hints, useless=hints.useless | {parts.way})  # its ids could not be had
+
+    def _waits_for(self, search: Search, ids_page: Target) -> bool:
+        """Put the search off until this page is read; not where that was tried already."""
+        new = frontier.add_targets(self.connection, self.job_id, [ids_page], search_id=search.id)
+        if not new and not self._waiting():
+            return False
+        self._end(search, Ended.WAITING)
+        return True
+
+    def _hints(self, search: Search, page: Found | None) -> Hints:
+        known = search.exact or (page is not None and page.last_page is not None)
+        by_pages = page.most_pages * len(page.adverts) if page and page.most_pages else None
+        by_file = [one.most for one in self.site.config.searches.values() if one.most]
+        most = (page.most if page else None) or by_pages or self.learnt.most or min(by_file, default=None)
+        return Hints(
+            total=search.announced if known else None,
+            most=most,
+            ids=self.learnt.ids or {},
+            useless=self.learnt.useless,
+        )
+
+    def _cut(self, search: Search, parts: Sequence[Target], way: str) -> int:
+        self._end(search, Ended.SPLIT)
+        return _add_searches(self.connection, self.job_id, parts, parent_id=search.id, way=way)
+
+    def _reopen_waiting(self) -> int:
+        """The page that lists ids was read, or cannot be: cut what waited for it, or read it to its end."""
+        waiting = self._waiting()
+        for one in waiting:
+            self._end(one, None)
+        return sum(self._reopened(one) for one in waiting)
+
+    def _waiting(self) -> list[Search]:
+        own = searches_of(self.connection, self.job_id)
+        return [one for one in own if one.ended is Ended.WAITING]
+
+    def _reopened(self, search: Search) -> int:
+        """Cut the search, or read on where its first page ended."""
+        search = replace(search, ended=None)
+        if added := self._cut_up(search, None):
+            return added
+        if search.next_url is None:
+            return self._finish(search, None)
+        return self._end(search, None) + self._add_page(target(self.site, search.next_url), search.id)
+
+    def _beside_others(self, search: Search, parent: Search) -> Search:
+        """A part that has all of the whole, beside others: two such parts show that the filter is ignored.
+
+        Where they show other adverts, it is only the total that does not follow the filter, and says nothing.
+        """
+        others = [one for one in parts_of(self.connection, parent) if one.id != search.id]
+        alike = [one for one in others if _has_all_of(one, parent)]
+        if any(one.first_digest == search.first_digest for one in alike):
+            return replace(search, ended=Ended.USELESS)
+        for one in alike:
+            keep_search(self.connection, replace(one, announced=None, exact=False))
+        disbelieved = alike or any(one.pages and one.announced is None for one in others)
+        return replace(search, announced=None, exact=False) if disbelieved else search
+
+    def _drop_way(self, search: Search, parent: Search) -> int:
+        """The filter changes nothing: its parts are left alone, and their parent is read in another way."""
+        learn_useless(self.connection, self.site.name, search.way or "", now=self.now)
+        self._look_again()
+        parts = [one for one in parts_of(self.connection, parent) if one.way == search.way]
+        for one in parts:
+            keep_search(self.connection, replace(one, ended=Ended.USELESS))
+        frontier.drop_searches(self.connection, self.job_id, [one.id for one in parts], _DROPPED)
+        return self._reopened(parent)
+
+    def _finish(self, search: Search, page: Found | None) -> int:
+        """The last page of a search: all was shown, or a cap was met."""
+        return self._conclude(search, page, whole=self._is_whole(search, page))
+
+    def _conclude(self, search: Search, page: Found | None, *, whole: bool) -> int:
+        if whole:
+            announced = search.announced if search.exact else search.shown
+            return self._end(replace(search, announced=announced, exact=True), Ended.READ)
+        if search.shown < CAP_LEAST_ADVERTS:
+            return self._end(search, Ended.SHORT)
+        learn_most(self.connection, self.site.name, search.shown, now=self.now)
+        self._look_again()
+        return self._cut_up(search, page) or self._end(search, Ended.CAPPED)
+
+    def _is_whole(self, search: Search, page: Found | None) -> bool:
+        if search.announced is not None and search.exact:
+            return is_enough(search.shown, search.announced)
+        if page is None:
+            return search.announced is None
+        if page.capped and (search.announced is not None or page.total is None):
+            return False
+        if page.following is not None:  # the same page again, or as far as the portal answers
+            most = page.most or self.learnt.most
+            return not _is_last(search, page) and most is not None and search.shown + len(page.adverts) < most
+        return page.last_page is None or search.pages >= page.last_page
+
+    def _end(self, search: Search, ended: Ended | None) -> int:
+        keep_search(self.connection, replace(search, ended=ended))
+        if ended is not None and search.different:
+            forget_shown(self.connection, search.id)
+        return 0
+
+    def _add_page(self, page: Target | None, search_id: int | None) -> int:
+        pages = [page] if page else []
+        return frontier.add_targets(self.connection, self.job_id, pages, search_id=search_id)
+
+
+def _told(search: Search, page: Found) -> Search:
+    """The search after this page; the same page again adds nothing."""
+    digest = _digest(page)
+    if search.pages and digest == search.last_digest:
+        return search
+    announced, exact = _announced(search, page)
+    return replace(
+        search,
+        announced=announced,
+        exact=exact,
+        pages=search.pages + 1,
+        shown=search.shown + len(page.adverts),
+        first_digest=search.first_digest or digest,
+        last_digest=digest,
+        next_url=page.following.url if page.following else None,
+    )
+
+
+def _announced(search: Search, page: Found) -> tuple[int | None, bool]:
+    """What the portal says; where it names no total, its last page tells about how many there are.
+
+    A total that was not believed on the first page is not believed later.
+    """
+    if page.total is not None and (not search.pages or (page.adverts and search.announced is not None)):
+        return page.total, page.exact
+    if search.announced is None and page.last_page and page.adverts:
+        return page.last_page * len(page.adverts), False
+    return search.announced, search.exact
+
+
+def _digest(page: Found) -> str:
+    shown = sorted(card.external_id for card, _ in page.adverts)
+    return hashlib.sha256("\n".join(shown).encode()).hexdigest()
+
+
+def _is_last(search: Search, page: Found) -> bool:
+    """Whether the portal answers no page after this one."""
+    return page.most_pages is not None and search.pages >= page.most_pages
+
+
+def _has_shown_all(search: Search) -> bool:
+    """Whether its pages have had, each counted once, as many adverts as it announced."""
+    known = search.announced is not None and search.exact
+    return known and is_enough(search.different, search.announced or 0)
+
+
+def _exceeds(search: Search, factor: float, slack: int) -> bool:
+    """Whether it has shown so many times what it announced, and a page more: small totals are loose."""
+    if search.announced is None or not search.exact:
+        return False
+    return search.different > search.announced * factor + slack
+
+
+def _has_all_of(part: Search, whole: Search) -> bool:
+    if not (part.exact and whole.exact and part.announced and whole.announced):
+        return False
+    return part.announced >= whole.announced
+
+
+# What a page of results adds to a job: adverts whose card says nothing new are done without being opened.
+
+UNCHANGED: Final = "its card is unchanged"
+"""Why an advert is done though nobody opened it."""
+
+_Adverts = Sequence[tuple[SeenCard, Target]]
+
+
+def add_found(
+    connection: Connection, steps: SearchSteps, pages: Sequence[Found], *, limit: int | None, now: float
+) -> int:
+    """Add the adverts of the pages and what follows from them; a limit counts adverts and is never passed."""
+    if not pages:
+        return 0
+    job_id = steps.job_id
+    scope = scope_of(connection, job_id)
+    room = _room(connection, job_id, limit)
+    adverts = searches = 0
+    for page in pages:
+        shown = page.adverts[: max(0, int(min(room - adverts, len(page.adverts))))]
+        for some in _portions(shown, CARDS_AT_ONCE):
+            adverts += _add_adverts(connection, job_id, scope, some, at=moment(page, now))
+        if adverts < room:
+            searches += steps.read(page)
+    return adverts + searches
+
+
+def _portions(adverts: _Adverts, most: int) -> Iterator[_Adverts]:
+    """The adverts in portions."""
+    return (adverts[first : first + most] for first in range(0, len(adverts), most))
+
+
+def _room(connection: Connection, job_id: str, limit: int | None) -> float:
+    """How many adverts may still be added."""
+    return math.inf if limit is None else limit - frontier.count_rows(connection, job_id, "listing").total
+
+
+def _still_to_open(connection: Connection, job_id: str, more: int) -> int:
+    """How many adverts to open at least, so that a change of their pages is seen at once."""
+    most = get_settings().drift_sample_pages
+    there = more + _adverts(connection, job_id, int(most / DRIFT_SAMPLE_SHARE))
+    opened = _adverts(connection, job_id, most, rows.c.reason.is_distinct_from(UNCHANGED))
+    return max(0, min(most, int(there * DRIFT_SAMPLE_SHARE)) - opened)
+
+
+def _adverts(connection: Connection, job_id: str, most: int, *chosen: ColumnElement[bool]) -> int:
+    """How many adverts the job has, counted up to `most`."""
+    own = (rows.c.job_id == job_id, rows.c.kind == "listing", *chosen)
+    counted = select(rows.c.id).where(*own).limit(most).subquery()
+    return int(connection.execute(select(func.count()).select_from(counted)).scalar_one())
+
+
+def _add_adverts(
+    connection: Connection, job_id: str, scope: Scope | None, adverts: _Adverts, *, at: float
+) -> int:
+    if scope is None:
+        return frontier.add_targets(connection, job_id, [target for _, target in adverts])
+    shown = [card for card, _ in adverts]
+    least = _still_to_open(connection, job_id, len(shown))
+    wanted = see_cards(connection, scope, shown, at=at, least=least)
+    opened = [target for card, target in adverts if card.external_id in wanted]
+    known = [target for card, target in adverts if card.external_id not in wanted]
+    return frontier.add_targets(connection, job_id, opened) + frontier.add_targets(
+        connection, job_id, known, done=UNCHANGED
+    )
+
+
+# Facts that a portal prints on its cards alone, given to the adverts whose own pages lack them.
+
+_NOTHING: Final = (None, ())
+
+
+def fill_from_cards(connection: Connection, site: str, sightings: Sequence[Sighting]) -> list[Sighting]:
+    """The sightings with what their cards say and their pages do not; each such fact is named in `flags`."""
+    if not any(table.fills for table in get_scraper(site).config.searches.values()):
+        return list(sightings)
+    known = card_facts(connection, site, [one.listing.external_id for one in sightings])
+    return [_filled(one, known.get(one.listing.external_id, {})) for one in sightings]
+
+
+def _filled(sighting: Sighting, facts: Mapping[str, Any]) -> Sighting:
+    said = sighting.listing.model_dump()
+    lacking = {name: value for name, value in facts.items() if said.get(name) in _NOTHING}
+    if not lacking:
+        return sighting
+    flags = (*sighting.listing.flags, *(f"{name}_from_card" for name in lacking))
+    try:
+        listing = Listing.model_validate({**said, **lacking, "flags": flags})
+    except ValidationError:  # a card of another time, which said what no advert can be
+        return sighting
+    return replace(sighting, listing=listing)

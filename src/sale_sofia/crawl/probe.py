@@ -1,0 +1,575 @@
+"""First contact with a portal: a few polite requests, and a verdict on how well it is read."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+from sale_sofia.crawl.fetch.base import Fetcher, Response
+from sale_sofia.crawl.fetch.robots import RobotsGate
+from sale_sofia.crawl.frontier.estimate import rate_per_minute
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.resilience import errors as tree
+from sale_sofia.crawl.resilience.errors import CrawlError, HttpBlocked
+from sale_sofia.crawl.settings import (
+    ADVERTS,
+    ENOUGH_SHARE,
+    FIELDS,
+    FREE_TEXTS,
+    NAME_ONLY,
+    PERSONAL,
+    REQUESTS,
+    START_CHARACTERS,
+    TURN_SECONDS,
+)
+from sale_sofia.crawl.visit.apart import JudgeApart, page_bounds
+from sale_sofia.crawl.visit.assembly import RequestFor, make_fetcher, request_maker, robots_gate, slowed
+from sale_sofia.crawl.visit.judging import Judge, page_of
+from sale_sofia.crawl.visit.outcomes import Found, Gone, NotModified, Read
+from sale_sofia.crawl.visit.politely import NoMoreRequests, PoliteFetcher, polite_gate
+from sale_sofia.listings.model import FACTS, Listing, RawListing
+from sale_sofia.listings.numbers import says_no_price
+from sale_sofia.listings.page import Page, ProjectPage
+from sale_sofia.settings.model import Settings
+from sale_sofia.websites.base import Card, SearchPage
+from sale_sofia.websites.engine import TableSite
+from sale_sofia.websites.reading import Answer, check_page, search_answer
+from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import SiteConfigError, all_starts
+
+_SECONDS_PER_MINUTE = 60
+_PRICE_PARSER = "price"
+Reads = Literal["reads well", "reads in part", "does not read"]
+Ways = Sequence[tuple[str, ...]]
+Step = Callable[[str, str, int], None]
+"""Told of each step: the portal, what it is about to be asked for, and how often it was asked so far."""
+Outcome = Found | Read | NotModified | Gone
+
+# The first class that fits is taken, so the particular stand before the general.
+_KINDS: Final[Mapping[type[CrawlError], str]] = {
+    tree.HttpBlocked: "blocked",
+    tree.HttpRateLimit: "rate limited",
+    tree.HttpServer: "server error",
+    tree.HttpError: "refused",
+    tree.ParseSelector: "layout changed",
+    tree.ParseOtherPage: "other page",
+    tree.ParseError: "unreadable",
+    tree.AddressRefused: "not allowed",
+    tree.LeftAlone: "not asked",
+    NoMoreRequests: "not asked",
+    tree.NetworkTimeout: "timeout",
+    tree.NetworkError: "no answer",
+}
+_SHUT: Final = frozenset({"blocked", "rate limited"})
+"""Answers after which a guest asks for no more adverts."""
+_AWAY: Final = frozenset({"removed", "project"})
+"""Pages that are no advert of a flat and no fault of the reader's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advert:
+    """What was read of one advert."""
+
+    listing: Listing
+    price_on_request: bool = False
+    """The page itself says that it names no price."""
+    not_understood: Mapping[str, str] = field(default_factory=dict)
+    """Texts that were found, by field of the site file, and of which no value could be made."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What it states, by name."""
+        said = {name: getattr(self.listing, name) for name in FACTS}
+        return {name: value for name, value in said.items() if value not in (None, ())}
+
+    def has(self, what: str) -> bool:
+        """Whether it has one of the fields that matter."""
+        return any(name in self.facts for name in FIELDS[what]) or (what == "price" and self.price_on_request)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One page of the portal that was looked at, or was not and why."""
+
+    what: str
+    """For people: results, next page, advert."""
+    url: str
+    kind: str
+    """search, listing, removed or project; where it could not be read, what it is instead."""
+    problem: str | None = None
+    """Why it could not be read, in words."""
+    block: str | None = None
+    """How we are kept out, where we are."""
+    answer: Response | None = None
+    search: SearchPage | None = None
+    advert: Advert | None = None
+
+    @property
+    def status(self) -> int | None:
+        """Of the answer, where there was one."""
+        return self.answer.status if self.answer else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """What was seen of a portal, and what it means."""
+
+    site: str
+    requests: int = 0
+    start_url: str | None = None
+    """Where it began; None where nothing could be asked."""
+    forbidden: tuple[str, ...] = ()
+    """Ways to begin that robots.txt forbids."""
+    robots: Response | None = None
+    crawl_delay: float | None = None
+    seconds_per_request: float
+    refusal: str | None = None
+    """Why no page could be asked for."""
+    results: Look | None = None
+    next_page: Look | None = None
+    adverts: tuple[Look, ...] = ()
+
+    @property
+    def looks(self) -> tuple[Look, ...]:
+        """All pages but robots.txt, in the order of a reader."""
+        return tuple(look for look in (self.results, self.next_page, *self.adverts) if look)
+
+    @property
+    def opened(self) -> tuple[Look, ...]:
+        """The adverts that count: not those that are gone."""
+        return tuple(look for look in self.adverts if look.kind not in _AWAY)
+
+    @property
+    def read(self) -> tuple[Advert, ...]:
+        """The adverts that could be read."""
+        return tuple(look.advert for look in self.opened if look.advert and not look.problem)
+
+    @property
+    def verdict(self) -> Reads:
+        """In three words."""
+        if any(self._why_not_at_all()):
+            return "does not read"
+        return "reads in part" if any(self._why_in_part()) else "reads well"
+
+    @property
+    def reasons(self) -> list[str]:
+        """What keeps it from reading well; empty where it does."""
+        return list(self._why_not_at_all()) or list(self._why_in_part())
+
+    @property
+    def sentence(self) -> str:
+        """The verdict with its reasons."""
+        return f"{self.verdict} ({'; '.join(self.reasons)})" if self.reasons else self.verdict
+
+    @property
+    def new_on_next_page(self) -> int | None:
+        """Adverts of the next page that the first does not have; None where one of them could not be read."""
+        first, following = self.results, self.next_page
+        if not (first and first.search and following and following.search):
+            return None
+        return len(_ids(following.search) - _ids(first.search))
+
+    def count(self, what: str) -> int:
+        """How many of the adverts have one of the fields that matter."""
+        return sum(advert.has(what) for advert in self.read)
+
+    def _why_not_at_all(self) -> Iterator[str]:
+        if self.refusal:
+            yield self.refusal
+        elif self.results and self.results.problem:
+            yield f"results: {self.results.problem}"
+        elif not self.read:
+            problems = dict.fromkeys(look.problem or look.kind for look in self.adverts)
+            yield f"no advert could be read: {', '.join(problems) or 'the results lead to none'}"
+
+    def _why_in_part(self) -> Iterator[str]:
+        yield from self._paging()
+        failed = [look for look in self.opened if look.problem]
+        if failed:
+            problems = ", ".join(dict.fromkeys(str(look.problem) for look in failed))
+            yield f"{len(failed)} of {len(self.opened)} adverts not read: {problems}"
+        counts = {what: self.count(what) for what in FIELDS}
+        few = [what for what, count in counts.items() if count < ENOUGH_SHARE * len(self.opened)]
+        if few:
+            yield ", ".join(f"{what} {counts[what]} of {len(self.opened)}" for what in few)
+
+    def _paging(self) -> Iterator[str]:
+        found = self.results and self.results.search
+        if not found:
+            return
+        if self.next_page and self.next_page.problem:
+            yield f"next page: {self.next_page.problem}"
+        elif self.new_on_next_page == 0:
+            yield "the next page repeats the first"
+        elif self.next_page is None and found.total is None:
+            yield "no next page and no announced total: nothing says whether there is more"
+        elif self.next_page is None and (found.total or 0) > len(found.cards):
+            yield f"no next page, though {found.total} adverts are announced and {len(found.cards)} shown"
+
+
+def _ids(page: SearchPage) -> set[str]:
+    return {card.external_id for card in page.cards}
+
+
+def ways_to_begin(site: str) -> Ways:
+    """The ways in which a crawl of this portal may begin, in order: each is the addresses of its start.
+
+    Raises:
+        SiteConfigError: its file names none.
+    """
+    return all_starts(site)
+
+
+def probe_sites(
+    settings: Settings, sites: Sequence[str], start_urls: tuple[str, ...], step: Step
+) -> list[Probe]:
+    """Every portal looked at, all at once, each at its own rate; `start_urls` stand for its own starts."""
+    return asyncio.run(_probe_all(settings, sites, start_urls, step))
+
+
+async def _probe_all(
+    settings: Settings, sites: Sequence[str], start_urls: tuple[str, ...], step: Step
+) -> list[Probe]:
+    fetcher = make_fetcher(settings)
+    try:
+        return list(
+            await asyncio.gather(*(_probe(settings, site, start_urls, fetcher, step) for site in sites))
+        )
+    finally:
+        await fetcher.close()
+
+
+async def _probe(
+    settings: Settings, name: str, start_urls: tuple[str, ...], fetcher: Fetcher, step: Step
+) -> Probe:
+    site = get_scraper(name)
+    rate = rate_per_minute(settings, site.config)
+    try:
+        ways = (start_urls,) if start_urls else ways_to_begin(name)
+    except SiteConfigError as error:
+        return _not_asked(name, rate, str(error))
+    if site.config.proxies.use:
+        return _not_asked(name, rate, "it is asked through proxies alone, and a probe asks directly")
+    polite = PoliteFetcher(
+        fetcher=fetcher,
+        gate=polite_gate(settings, site.config, rate),
+        domain=name,
+        longest_wait=TURN_SECONDS,
+        most_redirects=REQUESTS,
+        most=REQUESTS,
+    )
+    judge = JudgeApart(Judge(site, site.config.proof), page_bounds(settings))
+    try:
+        return await _Guest(settings, site, ways, polite, judge, step).visit(rate)
+    finally:
+        judge.close()
+        await polite.gate.close()
+
+
+def _not_asked(name: str, rate: float, why: str) -> Probe:
+    return Probe(site=name, seconds_per_request=_SECONDS_PER_MINUTE / rate, refusal=f"not asked: {why}")
+
+
+class _Guest:
+    """Looks at one portal as a person would who comes for the first time."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        site: TableSite,
+        ways: Ways,
+        polite: PoliteFetcher,
+        judge: JudgeApart,
+        step: Step,
+    ) -> None:
+        self._settings = settings
+        self._site = site
+        self._ways = ways
+        self._polite = polite
+        self._step = step
+        starts = tuple(url for way in ways for url in way)
+        self._request_for: RequestFor = request_maker(settings, site.config, starts)
+        self._robots: RobotsGate = robots_gate(settings, polite, self._request_for, {})
+        self._judge = judge
+
+    async def visit(self, rate: float) -> Probe:
+        """All of it, in at most `REQUESTS` requests."""
+        self._tell("robots.txt")
+        start, forbidden = await self._begin()
+        seen: dict[str, Any] = {"robots": self._polite.answers[-1] if self._polite.answers else None}
+        if start is None:
+            seen["refusal"] = self._why_closed(forbidden)
+        else:
+            seen["crawl_delay"] = await self._robots.crawl_delay(start)
+            rate = await self._slow_down(rate, seen["crawl_delay"])
+            seen |= await self._look_around(start)
+        self._tell("done")
+        return Probe(
+            site=self._site.name,
+            start_url=start,
+            forbidden=forbidden,
+            seconds_per_request=_SECONDS_PER_MINUTE / rate,
+            requests=self._polite.sent,
+            **seen,
+        )
+
+    async def _begin(self) -> tuple[str | None, tuple[str, ...]]:
+        """The first address that may be asked, and those before it that may not."""
+        forbidden: list[str] = []
+        with suppress(tree.LeftAlone):  # it stands among the trouble
+            for url in (url for way in self._ways for url in way):
+                if await self._robots.allowed(url):
+                    return url, tuple(forbidden)
+                if await self._robots.can_be_had(url):
+                    forbidden.append(url)
+        return None, tuple(forbidden)
+
+    def _why_closed(self, forbidden: Sequence[str]) -> str:
+        if self._polite.trouble:
+            return f"robots.txt could not be had: {self._polite.trouble[0]}"
+        return f"robots.txt forbids {', '.join(map(_path, forbidden))}"
+
+    async def _slow_down(self, rate: float, crawl_delay: float | None) -> float:
+        """The rate from here on: a Crawl-delay is known only when robots.txt was asked for already."""
+        slow = slowed(rate, crawl_delay)
+        if slow < rate:
+            await self._polite.gate.close()
+            await asyncio.sleep(_SECONDS_PER_MINUTE / slow)
+            self._polite.gate = polite_gate(self._settings, self._site.config, slow)
+        return slow
+
+    async def _look_around(self, start: str) -> dict[str, Any]:
+        """Adverts before the next page: a portal that shows no second page may still show adverts."""
+        if self._site.kind_of(start) == "listing":
+            way = next(way for way in self._ways if start in way)
+            return {"adverts": await self._open([url for url in way if self._site.kind_of(url) == "listing"])}
+        results = await self._look("results", "search", start)
+        found = results.search
+        if found is None or not found.cards:
+            return {"results": results}
+        further = found.next_url
+        adverts = await self._open([card.url for card in _spread(found.cards)], kept=1 if further else 0)
+        next_page = await self._look("next page", "search", further) if further else None
+        return {"results": results, "adverts": adverts, "next_page": next_page}
+
+    async def _open(self, urls: Sequence[str], kept: int = 0) -> tuple[Look, ...]:
+        """Adverts until there are enough, the portal shuts, or only the `kept` requests are left."""
+        looks: list[Look] = []
+        for number, url in enumerate(urls, start=1):
+            counted = sum(look.kind not in _AWAY for look in looks)
+            is_shut = any(look.kind in _SHUT for look in looks)
+            if is_shut or counted == ADVERTS or self._polite.sent + kept >= REQUESTS:
+                break
+            looks.append(await self._look(f"advert {number}", "listing", url))
+        return tuple(looks)
+
+    async def _look(self, what: str, kind: str, url: str) -> Look:
+        self._tell(what)
+        claim, before = Claim(0, kind, url, 1, 0), len(self._polite.answers)
+        try:
+            if not await self._robots.allowed(url):
+                return Look(what, url, "not allowed", "not asked: robots.txt does not allow it")
+            outcome, answer = await self._polite.ask(
+                self._request_for(url), partial(self._judged, claim), self._robots.allowed
+            )
+        except CrawlError as error:
+            came = self._polite.answers[-1] if len(self._polite.answers) > before else None
+            return Look(what, url, _kind(error), _problem(error), _block(error), came)
+        return self._good(what, outcome, answer)
+
+    async def _judged(self, claim: Claim, response: Response) -> tuple[Outcome, Response]:
+        """Judged where it can be ended: what comes of it may be read again here."""
+        return await self._judge.outcome(claim, response, datetime.now(UTC)), response
+
+    def _good(self, what: str, outcome: Outcome, answer: Response) -> Look:
+        page = page_of(outcome.claim, answer)
+        match outcome:
+            case Found():
+                return _results(what, self._site.search(page), answer)
+            case Read():
+                return _advert(what, outcome.listing, self._site, page, answer)
+            case _:
+                is_project = isinstance(outcome, Gone) and outcome.reason == ProjectPage().code
+                wrong = None if outcome.claim.kind == "listing" else f"it is not there (HTTP {answer.status})"
+                return Look(what, page.url, "project" if is_project else "removed", wrong, answer=answer)
+
+    def _tell(self, what: str) -> None:
+        self._step(self._site.name, what, self._polite.sent)
+
+
+def _results(what: str, found: SearchPage, answer: Response) -> Look:
+    problem = None if found.cards else "no adverts: the portal says that nothing was found"
+    return Look(what, found.url, "search", problem, answer=answer, search=found)
+
+
+def _advert(what: str, listing: Listing, site: TableSite, page: Page, answer: Response) -> Look:
+    advert = Advert(listing, _names_no_price(site.listing(page)), _not_understood(site, page))
+    problem = None if advert.facts.keys() - NAME_ONLY else "it holds nothing but its id and title"
+    return Look(what, page.url, "listing", problem, answer=answer, advert=advert)
+
+
+def _not_understood(site: TableSite, page: Page) -> dict[str, str]:
+    checked = check_page(site, page)
+    texts = {row["field"]: str(row["text"]) for row in checked["fields"]}
+    return {name: texts[name] for name in checked["unread"] if not says_no_price(texts[name])}
+
+
+def _names_no_price(raw: RawListing) -> bool:
+    return any(
+        found.parser == _PRICE_PARSER and says_no_price("\n".join(found.texts))
+        for found in raw.fields.values()
+    )
+
+
+def _spread(cards: Sequence[Card]) -> list[Card]:
+    """The first, the one in the middle and the last before all others: the first are often paid for."""
+    chosen = [cards[0], cards[len(cards) // 2], cards[-1], *cards]
+    return list({card.external_id: card for card in chosen}.values())
+
+
+def _kind(error: CrawlError) -> str:
+    return next((word for kind, word in _KINDS.items() if isinstance(error, kind)), "no answer")
+
+
+def _problem(error: CrawlError) -> str:
+    block = _block(error)
+    return f"{error} ({block})" if block else str(error)
+
+
+def _block(error: CrawlError) -> str | None:
+    return error.block_kind if isinstance(error, HttpBlocked) else None
+
+
+def _path(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path
+
+
+# A probe for a program, and as files: the pages as they were sent, and a fixture of the values read. No
+# phone and no seller's name is in the values: they may be attached to a report of a fault.
+
+_PHONE: Final = re.compile(r"(?<!\w)\+?\d(?:[\s./()-]{0,2}\d){7,13}(?!\d)")
+_MANIFEST, _TRUTH, _WHOLE = "manifest.jsonl", "truth.json", "probe.json"
+
+
+class NotEmpty(ValueError):
+    """A folder that holds something already."""
+
+
+def without_phones(text: str) -> str:
+    """The text with each number in it replaced."""
+    return _PHONE.sub("[number]", text)
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder before anything is asked for; one with anything in it is refused and left alone.
+
+    Raises:
+        NotEmpty: it is not empty.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise NotEmpty(f"{folder} is not an empty folder; name another to keep the pages in")
+
+
+def keep(folder: Path, probes: Sequence[Probe]) -> None:
+    """Write the pages, `manifest.jsonl` for `sale-sofia parse --manifest`, `truth.json` and `probe.json`."""
+    lines: list[Answer] = []
+    truth: dict[str, Answer] = {}
+    for probe in probes:
+        (folder / probe.site).mkdir()
+        if probe.robots:
+            (folder / probe.site / "robots.txt").write_bytes(probe.robots.body)
+        for name, look, body in _files(probe):
+            (folder / name).write_bytes(body)
+            lines.append({"site": probe.site, "file": name, **_seen(look)})
+            if values := values_of(probe.site, look):
+                truth[name] = values
+    (folder / _MANIFEST).write_text("".join(_line(one) + "\n" for one in lines), "utf-8")
+    (folder / _TRUTH).write_text(json.dumps(truth, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    whole = {"probes": [as_json(probe) for probe in probes]}
+    (folder / _WHOLE).write_text(json.dumps(whole, ensure_ascii=False, indent=1) + "\n", "utf-8")
+
+
+def _files(probe: Probe) -> Iterator[tuple[str, Look, bytes]]:
+    for look in probe.looks:
+        if look.answer:
+            ending = "json" if Page(look.url, look.answer.body).is_json else "html"
+            yield f"{probe.site}/{look.what.replace(' ', '-')}.{ending}", look, look.answer.body
+
+
+def _line(answer: Answer) -> str:
+    return json.dumps(answer, ensure_ascii=False)
+
+
+def as_json(probe: Probe) -> Answer:
+    """Everything that was seen, for a program."""
+    return {
+        "site": probe.site,
+        "verdict": probe.verdict,
+        "reasons": probe.reasons,
+        "requests": probe.requests,
+        "seconds_per_request": probe.seconds_per_request,
+        "robots": {
+            "status": probe.robots.status if probe.robots else None,
+            "allowed": probe.start_url is not None,
+            "crawl_delay": probe.crawl_delay,
+            "forbidden": list(probe.forbidden),
+        },
+        "start_url": probe.start_url,
+        "new_on_next_page": probe.new_on_next_page,
+        "fields": {what: {"adverts": probe.count(what), "of": len(probe.opened)} for what in FIELDS},
+        "pages": [
+            {"what": look.what, **_seen(look), "values": values_of(probe.site, look)} for look in probe.looks
+        ],
+    }
+
+
+def _seen(look: Look) -> Answer:
+    headers: Mapping[str, str] = look.answer.headers if look.answer else {}
+    return {
+        "url": look.url,
+        "status": look.status,
+        "content_type": headers.get("content-type"),
+        "kind": look.kind,
+        "problem": look.problem,
+        "block": look.block,
+    }
+
+
+def values_of(site: str, look: Look) -> Answer | None:
+    """What was read of a page, in the form of the real pages' truth; None where nothing was.
+
+    A value that may hold somebody's number is left out, so that each one that is there is as the page has it.
+    """
+    if look.search:
+        answer = search_answer(look.search)
+        return {**answer, "cards": [_impersonal(card) for card in answer["cards"]]}
+    if look.advert:
+        return _listing_values(look.advert.listing.model_dump(mode="json"))
+    return None if look.problem else {"site": site, "kind": look.kind, "url": look.url}
+
+
+def _listing_values(dumped: Answer) -> Answer:
+    photos, description = dumped.pop("photo_urls"), dumped.pop("description")
+    counted = {"photo_count": len(photos), "description_start": description and _start(description)}
+    return _impersonal({**dumped, **counted})
+
+
+def _start(description: str) -> str:
+    return _PHONE.split(description, maxsplit=1)[0][:START_CHARACTERS].rstrip()
+
+
+def _impersonal(values: Mapping[str, Any]) -> Answer:
+    return {name: value for name, value in values.items() if name not in PERSONAL and _is_clean(name, value)}
+
+
+def _is_clean(name: str, value: Any) -> bool:  # noqa: ANN401 - facts have many types
+    return name not in FREE_TEXTS or not _PHONE.search(str(value))

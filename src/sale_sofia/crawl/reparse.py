@@ -1,0 +1,274 @@
+"""Everything extracted again from the archive: no network, the newest page of each advert."""
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import Connection
+
+from sale_sofia.crawl.fetch.archive import ArchiveDamaged, PageArchive
+from sale_sofia.crawl.frontier.searches import fill_from_cards
+from sale_sofia.crawl.visit.apart import Apart, EndedApart, page_bounds
+from sale_sofia.crawl.visit.writer import count_facts
+from sale_sofia.history.drift.counts import Example, FactCounts
+from sale_sofia.history.drift.judging import are_met, floors_of
+from sale_sofia.history.listings import SaveResult, Sighting, save_listings
+from sale_sofia.history.news import release_adverts
+from sale_sofia.history.pages import PageRecord, latest_pages
+from sale_sofia.listings.model import FieldSeen, Listing
+from sale_sofia.listings.normalise import normalise_seen
+from sale_sofia.listings.page import HostilePage, Page, PageError
+from sale_sofia.settings.model import Settings, get_settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import IncidentKind, close_incident
+from sale_sofia.websites.base import Site
+from sale_sofia.websites.reading import Answer, error_answer, read_page
+from sale_sofia.websites.registry import UnknownSite, get_scraper
+
+# Saved pages, one by one or by a manifest, as answers.
+
+_KEYS = ("site", "file", "url")
+
+
+BAD_LINE = "bad_line"
+"""The error of a line of a manifest that leads to no page."""
+
+
+class ManifestError(ValueError):
+    """A manifest that cannot be read at all."""
+
+
+class _BadLine(ValueError):
+    """What is wrong with a line, and what is allowed."""
+
+
+def read_file(site: Site, file: Path, url: str) -> Answer:
+    """The answer for one saved page; a file that cannot be read is an answer too."""
+    try:
+        body = file.read_bytes()
+    except OSError as error:
+        return error_answer(site.name, url, "unreadable_file", f"{file}: {error.strerror}")
+    return read_page(site, Page(url, body))
+
+
+def read_manifest(path: Path) -> Iterator[Answer]:
+    """One answer for each line, in order; one that leads to no page is an error with its number.
+
+    Raises:
+        ManifestError: the manifest itself cannot be read.
+    """
+    return (_answer(path, number, line) for number, line in _lines(path))
+
+
+def _answer(path: Path, number: int, line: str) -> Answer:
+    given = _given(line)
+    try:
+        site, file, url = _checked(given)
+        body = _located(file, path.parent).read_bytes()
+    except _BadLine as error:
+        wrong = str(error)
+    except OSError as error:
+        wrong = f"{given['file']}: {error.strerror}"
+    else:
+        return read_page(site, Page(url, body))
+    named = given if isinstance(given, dict) else {}
+    return error_answer(named.get("site"), named.get("url"), BAD_LINE, f"{path}, line {number}: {wrong}")
+
+
+def _given(line: str) -> Any:  # noqa: ANN401 - whatever the line holds
+    """What a line says; None where it is no JSON."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _checked(given: Any) -> tuple[Site, Path, str]:  # noqa: ANN401 - whatever the line holds
+    if given is None:
+        raise _BadLine("not JSON; a line is {'site': …, 'file': …, 'url': …}")
+    if not isinstance(given, dict) or not all(isinstance(given.get(key), str) for key in _KEYS):
+        raise _BadLine(f"must have the texts {', '.join(_KEYS)}")
+    try:
+        return get_scraper(given["site"]), Path(given["file"]), given["url"]
+    except UnknownSite as error:
+        raise _BadLine(str(error)) from None
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise ManifestError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ManifestError(f"{path}: not UTF-8 text") from None
+    return ((number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip())
+
+
+def _located(file: Path, beside: Path) -> Path:
+    """A relative path counts from where the command runs, or else from beside the manifest."""
+    return file if file.exists() or file.is_absolute() else beside / file
+
+
+# Saved pages read one after the other, each portal's in a process of its own that can be ended.
+
+Found = TypeVar("Found")
+
+
+class ReadersApart(Generic[Found]):
+    """Reads pages by `read`; one that takes too long, or too much memory, is a `HostilePage`."""
+
+    def __init__(self, read: Callable[[Site, Page], Found], settings: Settings) -> None:
+        self._read = read
+        self._bounds = page_bounds(settings)
+        self._largest = settings.max_page_bytes
+        self._readers: dict[str, Apart] = {}
+
+    def read(self, site: Site, page: Page) -> Found:
+        """What the page says; what `read` raises is raised here."""
+        if len(page.body) > self._largest:
+            return self._read(site, page)  # refused for its size, unread
+        if site.name not in self._readers:
+            self._readers[site.name] = Apart(partial(_read, self._read, site), self._bounds)
+        try:
+            found: Found = self._readers[site.name].do_now((page.url, page.content_type), page.body)
+        except EndedApart as why:
+            raise HostilePage(f"reading the page was ended: {why}") from None
+        return found
+
+    def close(self) -> None:
+        """Read no more."""
+        for reader in self._readers.values():
+            reader.close()
+
+
+@contextmanager
+def readers_apart(read: Callable[[Site, Page], Found], settings: Settings) -> Iterator[ReadersApart[Found]]:
+    """Readers that are gone when the block ends."""
+    readers = ReadersApart(read, settings)
+    try:
+        yield readers
+    finally:
+        readers.close()
+
+
+def _read(
+    read: Callable[[Site, Page], Found], site: Site, told: tuple[str, str | None], body: bytes
+) -> Found:
+    url, content_type = told
+    return read(site, Page(url, body, content_type))
+
+
+_Read = tuple[Listing, Mapping[str, FieldSeen]]
+
+
+@dataclass(slots=True)
+class Reparsed:
+    """What a reparse did."""
+
+    pages: int = 0
+    changed: int = 0
+    failed: int = 0
+    missing: int = 0
+    """Pages whose bytes were pruned or are damaged."""
+
+
+@dataclass(slots=True)
+class _ReadAgain:
+    """What was read of one portal: whether its adverts have what they should, and which they are."""
+
+    facts: FactCounts = field(default_factory=FactCounts)
+    external_ids: set[str] = field(default_factory=set)
+
+
+def reparse(
+    database: Database, archive: PageArchive, *, site: str | None, batch: int, progress: Callable[[int], None]
+) -> Reparsed:
+    """Read the newest archived page of every advert again and store what it says now.
+
+    Adverts that were held back for want of what the site file asks of them are new if they have it now.
+    """
+    records = list(database.run_read(lambda connection: list(latest_pages(connection, site=site))))
+    return reparse_pages(database, archive, records, batch=batch, progress=progress)
+
+
+def reparse_pages(
+    database: Database,
+    archive: PageArchive,
+    records: Sequence[PageRecord],
+    *,
+    batch: int = 1,
+    progress: Callable[[int], None] = lambda _count: None,
+) -> Reparsed:
+    """The same for these pages of adverts."""
+    done, read = Reparsed(), defaultdict[str, _ReadAgain](_ReadAgain)
+    with readers_apart(_listing, get_settings()) as readers:
+        for records_batch in _batches(iter(records), batch):
+            sightings = [
+                one for record in records_batch if (one := _read_again(archive, record, done, read, readers))
+            ]
+            saved = database.run_write(partial(_save, sightings=sightings))
+            done.pages += len(records_batch)
+            done.changed += sum(result != "unchanged" for result in saved)
+            progress(len(records_batch))
+    for site, again in read.items():
+        if are_met(again.facts, floors_of(get_scraper(site).config)):
+            database.run_write(partial(_let_go, site=site, read=again.external_ids))
+    return done
+
+
+def _save(connection: Connection, sightings: Sequence[Sighting]) -> list[SaveResult]:
+    """Each portal's adverts by its own rules."""
+    saved: list[SaveResult] = []
+    for site in {sighting.listing.site for sighting in sightings}:
+        rules = get_scraper(site).config.history.rules(get_settings().odd_price_visits)
+        own = [sighting for sighting in sightings if sighting.listing.site == site]
+        saved += save_listings(connection, fill_from_cards(connection, site, own), rules)
+    return saved
+
+
+def _let_go(connection: Connection, site: str, read: set[str]) -> None:
+    """The adverts are read as they should be: that they were not is over, and they are new."""
+    now = time.time()
+    close_incident(connection, IncidentKind.DRIFT_FLOOR, site, now=now)
+    release_adverts(connection, site, read, now=now)
+
+
+def _batches(records: Iterator[PageRecord], size: int) -> Iterator[list[PageRecord]]:
+    while batch := list(islice(records, size)):
+        yield batch
+
+
+def _listing(site: Site, page: Page) -> _Read:
+    return normalise_seen(site.listing(page))
+
+
+def _read_again(
+    archive: PageArchive,
+    record: PageRecord,
+    done: Reparsed,
+    read: Mapping[str, _ReadAgain],
+    readers: ReadersApart[_Read],
+) -> Sighting | None:
+    site = get_scraper(record.site)
+    try:
+        body = archive.get(record.digest)
+        listing, seen = readers.read(site, Page(record.url, body, record.content_type))
+    except (ArchiveDamaged, FileNotFoundError):
+        done.missing += 1
+        return None
+    except PageError:
+        done.failed += 1
+        return None
+    again = read[record.site]
+    again.external_ids.add(listing.external_id)
+    example = Example(record.url, record.digest)
+    count_facts(again.facts, site.config.listing.fields, listing, seen, example)
+    # The page is as old as it is: what a better reader finds in it was there at that moment.
+    return Sighting(listing, seen_at=record.fetched_at, job_id=None, page_digest=record.digest)

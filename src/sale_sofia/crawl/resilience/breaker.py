@@ -1,0 +1,331 @@
+"""Whether a domain is asked at all: not while it fails, and then carefully."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Protocol
+
+from sale_sofia.crawl.resilience.policy import BreakerRules
+
+# The results of the last minutes, in buckets. Pure: the clock is an argument.
+
+
+@dataclass(slots=True)
+class FailureWindow:
+    """Counts results of the last `seconds`; older ones never count, the oldest bucket goes as a whole."""
+
+    seconds: float
+    buckets: int
+    in_a_row: int = 0
+    """Failures since the last success, unless the window passed between two of them."""
+    _last_failure: float = -math.inf
+    _good: dict[int, int] = field(default_factory=dict)
+    _bad: dict[int, int] = field(default_factory=dict)
+
+    def add(self, now: float, *, ok: bool) -> None:
+        """Count one result."""
+        self._forget(now)
+        counts = self._good if ok else self._bad
+        counts[self._bucket(now)] = counts.get(self._bucket(now), 0) + 1
+        self._count_in_a_row(now, ok=ok)
+
+    @property
+    def volume(self) -> int:
+        """All results in the window, as it was when the last one came."""
+        return sum(self._good.values()) + sum(self._bad.values())
+
+    @property
+    def rate(self) -> float:
+        """Share of failures among them; 0 where there is none."""
+        return sum(self._bad.values()) / max(1, self.volume)
+
+    def _count_in_a_row(self, now: float, *, ok: bool) -> None:
+        goes_on = not ok and now - self._last_failure <= self.seconds
+        self.in_a_row = self.in_a_row + 1 if goes_on else int(not ok)
+        if not ok:
+            self._last_failure = now
+
+    def _bucket(self, now: float) -> int:
+        return math.floor(now * self.buckets / self.seconds)
+
+    def _forget(self, now: float) -> None:
+        oldest = self._bucket(now) - self.buckets
+        self._good = {bucket: count for bucket, count in self._good.items() if bucket > oldest}
+        self._bad = {bucket: count for bucket, count in self._bad.items() if bucket > oldest}
+
+
+# One domain's circuit as a state machine. Pure: the clock and chance are arguments.
+
+
+class CircuitState(StrEnum):
+    """CLOSED lets all through, OPEN none, HALF_OPEN a few probes."""
+
+    CLOSED = "CLOSED"
+    OPEN = "OPEN"
+    HALF_OPEN = "HALF_OPEN"
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """Whether one request may go, and under which generation of the circuit its result counts."""
+
+    allowed: bool
+    retry_after_seconds: float
+    """When to ask again; 0 where allowed."""
+    generation: int
+    probe: bool = False
+    token: str = ""
+    """Names the lease of a probe."""
+
+
+@dataclass(slots=True)
+class Circuit:
+    """Guarantees: at most `half_open_calls` live probes; only results of this generation change it."""
+
+    rules: BreakerRules
+    random: Callable[[], float]
+    state: CircuitState = CircuitState.CLOSED
+    generation: int = 0
+    window: FailureWindow = field(init=False)
+    opened_at: float | None = None
+    open_seconds: float = field(init=False)
+    last_block: str | None = None
+    allowed: int = 0
+    refused: int = 0
+    probes: dict[str, float] = field(default_factory=dict)
+    """Token of each probe under way, and when its lease ends."""
+    probe_successes: int = 0
+
+    def __post_init__(self) -> None:
+        self._close()
+
+    def allow(self, now: float, token: str | None = None) -> Permission:
+        """Permission for one request, or the time to ask again.
+
+        A `token` names the probe that may come of it: asked twice with one token, there is one probe.
+        """
+        self._advance(now)
+        if token in self.probes:
+            return self._probe(token)
+        wait = self._wait(now)
+        if wait > 0:
+            self.refused += 1
+            return Permission(allowed=False, retry_after_seconds=wait, generation=self.generation)
+        self.allowed += 1
+        return self._permit(now, token)
+
+    def confirm(self, permission: Permission, now: float, token: str | None = None) -> Permission:
+        """The same permission while it holds; otherwise what `allow` says now."""
+        return permission if self._counts(permission, now) else self.allow(now, token)
+
+    def renew(self, token: str, now: float) -> bool:
+        """Begin the lease of a living probe anew; False where there is none."""
+        living = self.probes.get(token, now) > now
+        if living:
+            self.probes[token] = now + self.rules.probe_lease_seconds
+        return living
+
+    def record(self, permission: Permission, now: float, block_kind: str | None, *, ok: bool) -> None:
+        """Take in a result. One of another generation, or of a probe whose lease ended, changes nothing."""
+        if not self._counts(permission, now):
+            return
+        if not ok:
+            self.last_block = block_kind or self.last_block
+        if permission.probe:
+            del self.probes[permission.token]
+            self._record_probe(now, ok=ok)
+        else:
+            self._record_closed(now, ok=ok)
+
+    def cancel(self, permission: Permission) -> None:
+        """Forget a permission that led to no result; a probe may be made again."""
+        if permission.generation == self.generation:
+            self.probes.pop(permission.token, None)
+
+    def _advance(self, now: float) -> None:
+        if self.state is CircuitState.OPEN and self._open_wait(now) <= 0:
+            self._enter(CircuitState.HALF_OPEN)
+        self.probes = {token: end for token, end in self.probes.items() if end > now}
+
+    def _open_wait(self, now: float) -> float:
+        return self.open_seconds - (now - (self.opened_at or 0.0))
+
+    def _wait(self, now: float) -> float:
+        match self.state:
+            case CircuitState.CLOSED:
+                return 0.0
+            case CircuitState.OPEN:
+                return self._open_wait(now)
+            case CircuitState.HALF_OPEN:
+                return self._probe_wait(now)
+
+    def _probe_wait(self, now: float) -> float:
+        if len(self.probes) + self.probe_successes < self.rules.half_open_calls:
+            return 0.0
+        return min(self.rules.probe_busy_seconds, min(self.probes.values()) - now)
+
+    def _permit(self, now: float, token: str | None) -> Permission:
+        if self.state is CircuitState.CLOSED:
+            return self._free_pass()
+        token = token or f"{self.generation}-{self.allowed}"
+        self.probes[token] = now + self.rules.probe_lease_seconds
+        return self._probe(token)
+
+    def _probe(self, token: str) -> Permission:
+        return replace(self._free_pass(), probe=True, token=token)
+
+    def _free_pass(self) -> Permission:
+        return Permission(allowed=True, retry_after_seconds=0.0, generation=self.generation)
+
+    def _counts(self, permission: Permission, now: float) -> bool:
+        current = permission.allowed and permission.generation == self.generation
+        return current and (not permission.probe or self.probes.get(permission.token, now) > now)
+
+    def _record_closed(self, now: float, *, ok: bool) -> None:
+        self.window.add(now, ok=ok)
+        if not ok and self._tripped():
+            self._open(now)
+
+    def _tripped(self) -> bool:
+        rules, window = self.rules, self.window
+        too_many = window.volume >= rules.min_volume and window.rate >= rules.failure_rate
+        return too_many or window.in_a_row >= rules.fail_max
+
+    def _record_probe(self, now: float, *, ok: bool) -> None:
+        self.probe_successes += ok
+        if not ok:
+            self._grow()
+            self._open(now)
+        elif self.probe_successes >= self.rules.half_open_calls:
+            self._close()
+
+    def _grow(self) -> None:
+        rules = self.rules
+        longest = max(rules.reset_max_seconds, rules.reset_timeout_seconds)
+        jitter = 1 + rules.reset_jitter * self.random()
+        self.open_seconds = min(longest, self.open_seconds * rules.reset_step * jitter)
+
+    def _open(self, now: float) -> None:
+        self.opened_at = now
+        self._enter(CircuitState.OPEN)
+
+    def _close(self) -> None:
+        self.opened_at = None
+        self.open_seconds = self.rules.reset_timeout_seconds
+        self.window = FailureWindow(self.rules.window_seconds, self.rules.window_buckets)
+        self._enter(CircuitState.CLOSED)
+
+    def _enter(self, state: CircuitState) -> None:
+        self.state = state
+        self.generation += 1
+        self.probes = {}
+        self.probe_successes = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CircuitStatus:
+    """A domain's circuit as it was left by the last call; for people and metrics."""
+
+    state: CircuitState = CircuitState.CLOSED
+    generation: int = 0
+    """Grows with every change of state."""
+    failures: int = 0
+    """Failures in a row that count."""
+    opened_at: float | None = None
+    """On the breaker's clock; None while closed."""
+    last_block: str | None = None
+    allowed: int = 0
+    """Permissions given, used or not."""
+    refused: int = 0
+
+
+class CircuitBreaker(Protocol):
+    """One circuit per domain. `now` is in seconds; a backend with a clock of its own ignores it."""
+
+    async def allow(self, domain: str, now: float, token: str | None = None) -> Permission:
+        """Permission for one request. Half open: at most as many probes as configured, each a lease.
+
+        A `token` names the probe: whoever asks twice with one token makes one probe.
+        """
+
+    async def confirm(
+        self, domain: str, permission: Permission, now: float, token: str | None = None
+    ) -> Permission:
+        """The same permission if it still holds after a wait; otherwise what `allow` says now."""
+
+    async def renew(self, domain: str, token: str, now: float) -> bool:
+        """Begin the lease of a living probe anew; False where there is none."""
+
+    async def record(
+        self, domain: str, permission: Permission, *, ok: bool, now: float, block_kind: str | None = None
+    ) -> None:
+        """A result. One of another generation, or of a probe whose lease ended, changes nothing."""
+
+    async def cancel(self, domain: str, permission: Permission) -> None:
+        """The permission led to no result: a probe may be made again, nothing is counted."""
+
+    async def get_state(self, domain: str) -> CircuitStatus:
+        """The domain's circuit; closed and untouched where nothing is known."""
+
+    async def get_all_states(self) -> Mapping[str, CircuitStatus]:
+        """The circuits of all domains that were asked about."""
+
+
+class MemoryCircuitBreaker:
+    """The breaker of one process. Safe within one event loop: no method gives up control."""
+
+    def __init__(self, rules: BreakerRules, random: Callable[[], float]) -> None:
+        self._rules = rules
+        self._random = random
+        self._circuits: dict[str, Circuit] = {}
+
+    async def allow(self, domain: str, now: float, token: str | None = None) -> Permission:
+        """See `CircuitBreaker`."""
+        return self._circuit(domain).allow(now, token)
+
+    async def confirm(
+        self, domain: str, permission: Permission, now: float, token: str | None = None
+    ) -> Permission:
+        """See `CircuitBreaker`."""
+        return self._circuit(domain).confirm(permission, now, token)
+
+    async def renew(self, domain: str, token: str, now: float) -> bool:
+        """See `CircuitBreaker`."""
+        return self._circuit(domain).renew(token, now)
+
+    async def record(
+        self, domain: str, permission: Permission, *, ok: bool, now: float, block_kind: str | None = None
+    ) -> None:
+        """See `CircuitBreaker`."""
+        self._circuit(domain).record(permission, now, block_kind, ok=ok)
+
+    async def cancel(self, domain: str, permission: Permission) -> None:
+        """See `CircuitBreaker`."""
+        self._circuit(domain).cancel(permission)
+
+    async def get_state(self, domain: str) -> CircuitStatus:
+        """See `CircuitBreaker`."""
+        circuit = self._circuits.get(domain)
+        return _status(circuit) if circuit else CircuitStatus()
+
+    async def get_all_states(self) -> Mapping[str, CircuitStatus]:
+        """See `CircuitBreaker`."""
+        return {domain: _status(circuit) for domain, circuit in self._circuits.items()}
+
+    def _circuit(self, domain: str) -> Circuit:
+        if domain not in self._circuits:
+            self._circuits[domain] = Circuit(self._rules, self._random)
+        return self._circuits[domain]
+
+
+def _status(circuit: Circuit) -> CircuitStatus:
+    return CircuitStatus(
+        state=circuit.state,
+        generation=circuit.generation,
+        failures=circuit.window.in_a_row,
+        opened_at=circuit.opened_at,
+        last_block=circuit.last_block,
+        allowed=circuit.allowed,
+        refused=circuit.refused,
+    )

@@ -1,0 +1,281 @@
+"""What can go wrong on the way from an address to a stored advert, and what the system does next.
+
+Tries are those of one page that ended in this class; "all" is RETRY_MAX_ATTEMPTS, which no class exceeds, nor
+all classes together. Refusals of our own gate and retries put off by the retry budget are none: one in the
+middle of a redirect counts only among its like. "!": the domain's circuit breaker hears of it.
+
+CrawlError               what next      tries  then
+├── NetworkError !       backoff        all    skip           no whole answer came
+│   ├── NetworkTimeout   backoff        3      skip           the deadline passed
+│   ├── NetworkConnection backoff       all    skip           refused, or nothing is there
+│   │   └── NetworkReset retry_now      all    skip           broken off before any answer
+│   ├── NetworkDns       backoff        all    skip           the name is unknown
+│   ├── NetworkTls       backoff        all    manual_review  the certificate is not valid
+│   └── NetworkBroken    retry_now      all    skip           cut short, empty, or damaged on its way
+├── HttpError            skip           0      skip           an answer that is not the page
+│   ├── HttpClient       skip           0      skip           4xx: the portal does not want this request
+│   ├── HttpServer !     backoff        all    skip           5xx: the portal cannot
+│   ├── HttpRateLimit !  backoff        5      skip           too many requests: slows the whole domain
+│   └── HttpBlocked !    backoff        3      escalate       a page that keeps us out
+├── ParseError           skip           0      manual_review  an answer we cannot read: its bytes are kept
+│   ├── ParseJson        manual_review  0      manual_review  no JSON where JSON was promised
+│   ├── ParseHtml        backoff        all    manual_review  the text was lost, or cannot be trusted
+│   ├── ParseHostile     skip           0      manual_review  reading it costs more than a page may
+│   ├── ParseSelector    backoff        3      manual_review  the layout is not the one we know
+│   └── ParseOtherPage   skip           0      skip           another advert, or another website
+├── ServiceError         open_circuit   all    skip           something of ours that the crawl leans on
+│   ├── ServiceProxy     other_proxy    all    skip           a way out that does not work
+│   ├── ServiceRedis     open_circuit   all    skip           the shared state
+│   ├── ServiceOllama    open_circuit   all    skip           the language model
+│   └── ServiceBrowser   open_circuit   all    skip           the browser
+├── DatabaseFailure      skip           0      skip           what was read could not be stored
+│   ├── DatabaseLocked   backoff        all    skip           another process is writing
+│   └── DatabaseCorrupt  manual_review  0      manual_review  a person must restore a copy
+├── AddressRefused       skip           0      skip           an address we may not ask
+│   ├── ForeignAddress   skip           0      skip           not the portal's own host (also by redirect)
+│   ├── PrivateAddress   skip           0      skip           a private address that no start URL named
+│   └── RobotsDisallowed skip           0      skip           robots.txt asks us to stay away
+├── LeftAlone            backoff        all    skip           our own gate gave a further request no turn
+├── BodyTooLarge         skip           0      skip           more than any page has, also unpacked
+└── RedirectLoop         skip           0      skip           redirected too often
+"""
+
+from enum import StrEnum
+from typing import ClassVar
+
+from sale_sofia.crawl.resilience import settings as fixed
+
+# What the system does next after something went wrong.
+
+
+class Action(StrEnum):
+    """One step. Whoever reads the error log or a failed row finds these words."""
+
+    RETRY_NOW = "retry_now"
+    """Once more within the same visit; if that is not possible, as `BACKOFF`."""
+    BACKOFF = "backoff"
+    """Again later, after a wait that grows."""
+    OTHER_PROXY = "other_proxy"
+    """Again later, by another way out."""
+    ESCALATE = "escalate"
+    """Not again in this way: it needs a stronger one, such as a browser."""
+    SKIP = "skip"
+    """Never again in this job; the others go on."""
+    OPEN_CIRCUIT = "open_circuit"
+    """Leave the service alone for a while and go on without it."""
+    MANUAL_REVIEW = "manual_review"
+    """A person must look."""
+
+
+class CrawlError(Exception):
+    """A page could not be had. Its class says what the system does next; the attributes, what is known."""
+
+    action: ClassVar[Action] = Action.SKIP
+    """While it has tries left."""
+    attempts: ClassVar[int | None] = fixed.TRIES_NONE
+    """Tries of one page, the first included; None stands for RETRY_MAX_ATTEMPTS."""
+    at_last: ClassVar[Action] = Action.SKIP
+    """When they are used up."""
+    counts_against_domain: ClassVar[bool] = False
+
+    status: int | None = None
+    """Of the HTTP answer, where there was one."""
+    retry_after_seconds: float | None = None
+    """How long the portal asked to be left alone."""
+    page_digest: str | None = None
+    """Which archived bytes show it."""
+
+
+class NetworkError(CrawlError):
+    """No whole answer came: try again later."""
+
+    action = Action.BACKOFF
+    attempts: ClassVar[int | None] = None
+    counts_against_domain = True
+
+
+class NetworkTimeout(NetworkError):
+    """The deadline passed before the whole answer was here."""
+
+    attempts = fixed.TRIES_TIMEOUT
+
+
+class NetworkConnection(NetworkError):
+    """The connection was refused, or nothing is there."""
+
+
+class NetworkReset(NetworkConnection):
+    """The connection broke off before any answer."""
+
+    action = Action.RETRY_NOW
+
+
+class NetworkDns(NetworkError):
+    """The name is unknown, or nobody could be asked for it."""
+
+
+class NetworkTls(NetworkError):
+    """The certificate is not valid. Verification is never switched off."""
+
+    at_last = Action.MANUAL_REVIEW
+
+
+class NetworkBroken(NetworkError):
+    """The answer broke off before its end, was empty, or its compression is damaged."""
+
+    action = Action.RETRY_NOW
+
+
+class HttpError(CrawlError):
+    """An answer that is not the page asked for."""
+
+
+class HttpClient(HttpError):
+    """The portal does not want this request, and would not want it later."""
+
+
+class HttpServer(HttpError):
+    """The portal cannot answer now."""
+
+    action = Action.BACKOFF
+    attempts = None
+    counts_against_domain = True
+
+
+class HttpRateLimit(HttpError):
+    """Too many requests."""
+
+    action = Action.BACKOFF
+    attempts = fixed.TRIES_RATE_LIMIT
+    counts_against_domain = True
+
+
+class HttpBlocked(HttpError):
+    """A page that keeps us out."""
+
+    action = Action.BACKOFF
+    attempts = fixed.TRIES_BLOCKED
+    at_last = Action.ESCALATE
+    counts_against_domain = True
+
+    block_kind: str | None = None
+    """Who or what blocks: cloudflare, captcha, ip_ban …"""
+
+
+class ParseError(CrawlError):
+    """An answer that cannot be read."""
+
+    at_last = Action.MANUAL_REVIEW
+
+
+class ParseJson(ParseError):
+    """No JSON where JSON was promised."""
+
+    action = Action.MANUAL_REVIEW
+
+
+class ParseHtml(ParseError):
+    """The bytes of the page cannot be trusted."""
+
+    action = Action.BACKOFF
+    attempts = None
+
+
+class ParseHostile(ParseError):
+    """To read the page would cost more than any page may, and would the next time."""
+
+
+class ParseSelector(ParseError):
+    """The page is not laid out as we know it."""
+
+    action = Action.BACKOFF
+    attempts = fixed.TRIES_SELECTOR
+
+
+class ParseOtherPage(ParseError):
+    """A sound page, but another one than was asked for."""
+
+    at_last = Action.SKIP
+
+
+class ServiceError(CrawlError):
+    """Something of ours that the crawl leans on does not answer: left alone for a while."""
+
+    action = Action.OPEN_CIRCUIT
+    attempts = None
+
+
+class ServiceProxy(ServiceError):
+    """A proxy that does not work: says nothing of the portal."""
+
+    action = Action.OTHER_PROXY
+
+
+class ServiceRedis(ServiceError):
+    """The shared state cannot be reached."""
+
+
+class ServiceOllama(ServiceError):
+    """The language model cannot be reached."""
+
+
+class ServiceBrowser(ServiceError):
+    """The browser cannot be reached."""
+
+
+class DatabaseFailure(CrawlError):
+    """What was read could not be stored."""
+
+
+class DatabaseLocked(DatabaseFailure):
+    """Another process keeps it locked; nothing was written."""
+
+    action = Action.BACKOFF
+    attempts = None
+
+
+class DatabaseCorrupt(DatabaseFailure):
+    """The file is no database, or a damaged one."""
+
+    action = Action.MANUAL_REVIEW
+    at_last = Action.MANUAL_REVIEW
+
+
+class AddressRefused(CrawlError):
+    """An address we may not ask: skip it."""
+
+
+class ForeignAddress(AddressRefused):
+    """A host that is not one of the portal's own."""
+
+
+class PrivateAddress(AddressRefused):
+    """A private or link-local address that no start URL named."""
+
+
+class RobotsDisallowed(AddressRefused):
+    """robots.txt asks us to stay away."""
+
+
+class LeftAlone(CrawlError):
+    """Our own gate gave no turn: the request that needed one was not sent."""
+
+    action = Action.BACKOFF
+    attempts = None
+
+
+class BodyTooLarge(CrawlError):
+    """More bytes than any page of a portal has, before or after decompression."""
+
+
+class RedirectLoop(CrawlError):
+    """Redirected more often than any portal does."""
+
+
+def class_names() -> list[str]:
+    """The names of all classes drawn above."""
+    return sorted(kind.__name__ for kind in _all(CrawlError) if kind.__module__ == __name__)
+
+
+def _all(kind: type[CrawlError]) -> set[type[CrawlError]]:
+    return {kind}.union(*(_all(below) for below in kind.__subclasses__()))

@@ -1,0 +1,106 @@
+"""Which backend: Redis where the settings say so, this process's memory elsewhere."""
+
+import random
+from collections.abc import Callable
+from typing import TypeVar
+
+from redis.asyncio import Redis
+
+from sale_sofia.crawl.resilience.breaker import CircuitBreaker, MemoryCircuitBreaker
+from sale_sofia.crawl.resilience.bulkhead import Bulkhead, MemoryBulkhead
+from sale_sofia.crawl.resilience.fallback import FallbackGate, SharedGate
+from sale_sofia.crawl.resilience.gate import Gate
+from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter, RateLimiter
+from sale_sofia.crawl.resilience.memory import ComposedGate, LocalShare, memory_gate, memory_gate_around
+from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share
+from sale_sofia.crawl.resilience.redis_gate import RedisGate
+from sale_sofia.crawl.resilience.redis_parts import RedisBulkhead, RedisCircuitBreaker, RedisRateLimiter
+from sale_sofia.crawl.resilience.scripts import connect
+from sale_sofia.crawl.resilience.settings import FALLBACK_WORKERS
+from sale_sofia.settings.model import Settings
+
+RateOf = Callable[[str], float]
+LimitOf = Callable[[str], int]
+Given = TypeVar("Given")
+
+
+def needs_redis(settings: Settings) -> bool:
+    """Whether anything is shared through Redis."""
+    return settings.circuit_breaker_in_redis or settings.rate_limiter_in_redis
+
+
+def get_circuit_breaker(settings: Settings, redis: Redis | None = None) -> CircuitBreaker:
+    """The breaker that REDIS_CIRCUIT_BREAKER_ENABLED asks for; the client stays the caller's."""
+    rules = ResilienceConfig.from_settings(settings).breaker
+    if not settings.circuit_breaker_in_redis:
+        return MemoryCircuitBreaker(rules, random.random)
+    return RedisCircuitBreaker(_given(redis), rules, random.random)
+
+
+def get_rate_limiter(settings: Settings, rate_of: RateOf, redis: Redis | None = None) -> RateLimiter:
+    """The limiter that REDIS_RATE_LIMITER_ENABLED asks for; `rate_of` in requests per minute."""
+    rules = ResilienceConfig.from_settings(settings).limiter
+    if not settings.rate_limiter_in_redis:
+        return MemoryRateLimiter(rules, rate_of)
+    return RedisRateLimiter(_given(redis), rules, rate_of)
+
+
+def get_bulkhead(settings: Settings, redis: Redis | None = None) -> Bulkhead:
+    """The bulkhead that goes with the limiter: how many at once is a matter of politeness too."""
+    lease_seconds = ResilienceConfig.from_settings(settings).bulkhead.lease_seconds
+    if not settings.rate_limiter_in_redis:
+        return MemoryBulkhead(lease_seconds)
+    return RedisBulkhead(_given(redis), lease_seconds)
+
+
+def get_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf, redis_url: str | None) -> Gate:
+    """The gate that the two settings ask for. Close it at the end; what is shared outlives it."""
+    config = ResilienceConfig.from_settings(settings)
+    if not needs_redis(settings):
+        return memory_gate(config, rate_of, limit_of)
+    redis = connect(_given(redis_url))
+    if settings.circuit_breaker_in_redis and settings.rate_limiter_in_redis:
+        shared = RedisGate(redis=redis, config=config, rate_of=rate_of, limit_of=limit_of)
+        return _with_fallback(shared, config, _known_share(shared, rate_of), limit_of)
+    mixed = _mixed_gate(settings, rate_of, limit_of, redis)
+    # A limiter in memory gives each process the whole rate, with Redis or without.
+    workers = FALLBACK_WORKERS if settings.rate_limiter_in_redis else 1
+    return _with_fallback(mixed, config, _guessed_share(rate_of, workers), limit_of)
+
+
+def _mixed_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf, redis: Redis) -> ComposedGate:
+    config = ResilienceConfig.from_settings(settings)
+    return ComposedGate(
+        limiter=get_rate_limiter(settings, rate_of, redis),
+        breaker=get_circuit_breaker(settings, redis),
+        bulkhead=get_bulkhead(settings, redis),
+        limit_of=limit_of,
+        busy_seconds=config.bulkhead.busy_seconds,
+        closing=redis.aclose,
+    )
+
+
+def _with_fallback(
+    shared: SharedGate, config: ResilienceConfig, share_of: Callable[[str], Share], limit_of: LimitOf
+) -> FallbackGate:
+    limiter = MemoryRateLimiter(config.limiter, lambda domain: share_of(domain).own_per_minute)
+    gate = memory_gate_around(
+        limiter, config, lambda domain: max(1, limit_of(domain) // share_of(domain).workers)
+    )
+    local = LocalShare(gate=gate, limiter=limiter, share_of=share_of)
+    return FallbackGate(shared=shared, local=local, rules=config.limiter)
+
+
+def _known_share(shared: RedisGate, rate_of: RateOf) -> Callable[[str], Share]:
+    guessed = _guessed_share(rate_of, FALLBACK_WORKERS)
+    return lambda domain: shared.shares.get(domain) or guessed(domain)
+
+
+def _guessed_share(rate_of: RateOf, workers: int) -> Callable[[str], Share]:
+    return lambda domain: Share(rate_of(domain), workers)
+
+
+def _given(thing: Given | None) -> Given:
+    if thing is None:
+        raise ValueError("Shared state was asked for (REDIS_…_ENABLED), but no Redis was given.")
+    return thing

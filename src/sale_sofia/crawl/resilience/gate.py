@@ -1,0 +1,297 @@
+"""The one way to a domain: may it be asked, is there a place, and when; afterwards, how it went."""
+
+import asyncio
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from secrets import token_hex
+from typing import Literal, Protocol, Self
+
+from sale_sofia.crawl.resilience.breaker import Permission
+from sale_sofia.crawl.resilience.bulkhead import Place
+from sale_sofia.crawl.resilience.errors import CrawlError, HttpBlocked, HttpClient, HttpRateLimit, ParseError
+from sale_sofia.crawl.resilience.leases import Renewal
+from sale_sofia.crawl.resilience.limiter import Reservation
+from sale_sofia.crawl.resilience.settings import FRESH_TURN_SECONDS, RENEWALS_PER_LEASE
+
+# What became of a request, in the words that the breaker and the limiter understand.
+
+OutcomeKind = Literal["ok", "failure", "rate_limited", "blocked", "neutral"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One result for the domain's gate. `neutral` says nothing about the domain."""
+
+    kind: OutcomeKind
+    retry_after_seconds: float | None = None
+    block_kind: str | None = None
+
+    @classmethod
+    def ok(cls) -> Self:
+        """The portal answered as it should; a removed advert is an answer too."""
+        return cls("ok")
+
+    @classmethod
+    def failure(cls, retry_after: float | None = None) -> Self:
+        """No answer, or an error of the portal's, perhaps with a Retry-After."""
+        return cls("failure", retry_after)
+
+    @classmethod
+    def rate_limited(cls, retry_after: float | None = None) -> Self:
+        """Too many requests."""
+        return cls("rate_limited", retry_after, "rate_limit")
+
+    @classmethod
+    def blocked(cls, kind: str | None, retry_after: float | None = None) -> Self:
+        """A page that keeps us out."""
+        return cls("blocked", retry_after, kind)
+
+    @classmethod
+    def neutral(cls) -> Self:
+        """Nothing was learned of the domain: cancelled, a proxy's fault, an address never asked."""
+        return cls("neutral")
+
+    @classmethod
+    def of(cls, error: CrawlError) -> Self:
+        """What an error says of the domain. That we cannot read an answer is no fault of the portal's."""
+        match error:
+            case HttpRateLimit():
+                return cls.rate_limited(error.retry_after_seconds)
+            case HttpBlocked():
+                return cls.blocked(error.block_kind, error.retry_after_seconds)
+            case HttpClient() | ParseError():
+                return cls.ok()
+        return cls.failure(error.retry_after_seconds) if error.counts_against_domain else cls.neutral()
+
+
+# Leave to send one request: used once, soon, and only while the request's place is its own.
+
+
+@dataclass(slots=True, eq=False)
+class Hold:
+    """Until when a request's place is surely its own, by the monotonic clock; it counts on while we sleep."""
+
+    until: float = math.inf
+
+    @property
+    def lasts(self) -> bool:
+        """Whether nobody else can have the place."""
+        return time.monotonic() < self.until
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """One request's turn. Without a gate it never grows old."""
+
+    hold: Hold = field(default_factory=Hold)
+    due: float = math.inf
+    """The instant it was given for, by the monotonic clock."""
+    used: bool = False
+    missed: bool = False
+    """Whether it was to be used when the place was no longer surely ours; nothing was sent."""
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether a request may still be begun: what goes late falls into the time of others."""
+        return not (self.used or self.missed) and time.monotonic() - self.due < FRESH_TURN_SECONDS
+
+    def use(self) -> bool:
+        """The last question before the first byte: may it go? A second request never may."""
+        if self.used:
+            return False
+        self.missed = not self.hold.lasts
+        self.used = not self.missed
+        return self.used
+
+
+Why = Literal["circuit_open", "busy", "rate_limit", "penalty", "shared_gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """A request that may go after `wait_seconds`; it holds a place until it is reported."""
+
+    domain: str
+    wait_seconds: float
+    epoch: int
+    permission: Permission
+    place: Place
+    due: float = field(default=math.inf, compare=False)
+    """The instant it is for, at the latest, by this process's monotonic clock."""
+    hold: Hold = field(default_factory=Hold, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Not now: nothing is held, the request goes back with the time to ask again."""
+
+    retry_after_seconds: float
+    why: Why
+
+
+class Gate(Protocol):
+    """Breaker, bulkhead and limiter in their order. Whatever ends a request, its place comes back."""
+
+    async def admit(self, domain: str, max_wait: float) -> Admission | Refusal:
+        """Leave to go within `max_wait` seconds, or a refusal that holds and reserves nothing."""
+
+    async def wait(self, admission: Admission) -> Admission | Refusal:
+        """Sleep until the request's instant, then make sure that it may still go.
+
+        Refused, cancelled or failed, it holds nothing any more. Report the admission returned here.
+        """
+
+    async def further(self, admission: Admission, max_wait: float) -> Admission | Refusal:
+        """Wait for another instant for a request that asks again, in the place it has.
+
+        Report the admission returned here. Refused for another reason than its rate, it holds nothing more.
+        """
+
+    async def report(self, admission: Admission, outcome: Outcome) -> None:
+        """Give the place back and tell breaker and limiter. Only the first report of an admission counts."""
+
+    def request(self, domain: str, max_wait: float) -> AbstractAsyncContextManager[Admission | Refusal]:
+        """Admit and wait; inside, fetch and report. What was not reported by the end says nothing."""
+
+    async def close(self) -> None:
+        """Let go of connections, if there are any."""
+
+
+def asks_for_pause(outcome: Outcome) -> bool:
+    """Whether the portal wants to be left alone for a while."""
+    return outcome.kind == "rate_limited" or outcome.retry_after_seconds is not None
+
+
+# What all gates do alike: a request from its beginning to its end.
+
+_TOKEN_BYTES = 16
+
+
+class Requests(ABC):
+    """A request from its beginning to its end, over the steps of a gate."""
+
+    @property
+    @abstractmethod
+    def lease_seconds(self) -> float:
+        """How long a request that is not heard of keeps its place."""
+
+    @abstractmethod
+    async def admit(self, domain: str, max_wait: float) -> Admission | Refusal:
+        """See `Gate`."""
+
+    @abstractmethod
+    async def wait(self, admission: Admission) -> Admission | Refusal:
+        """See `Gate`."""
+
+    @abstractmethod
+    async def report(self, admission: Admission, outcome: Outcome) -> None:
+        """See `Gate`."""
+
+    @abstractmethod
+    async def keep(self, place: Place) -> bool:
+        """Lease the place, and the probe that goes with it, anew; False when it is lost."""
+
+    @asynccontextmanager
+    async def request(self, domain: str, max_wait: float) -> AsyncIterator[Admission | Refusal]:
+        """See `Gate`. However long it takes, its place is kept."""
+        asked_at = time.monotonic()  # before asking: an answer may lie here unread while we are stopped
+        entry = await self.admit(domain, max_wait)
+        if isinstance(entry, Refusal):
+            yield entry
+            return
+        hold = Hold(asked_at + self.lease_seconds)
+        entry = replace(entry, due=asked_at + entry.wait_seconds, hold=hold)
+        renewal = Renewal(self.lease_seconds / RENEWALS_PER_LEASE, partial(self._keep, entry.place, hold))
+        try:
+            entry = await self.wait(entry)
+            yield entry
+        finally:
+            try:
+                if isinstance(entry, Admission):
+                    await self.report(entry, Outcome.neutral())
+            finally:
+                await renewal.stop()
+
+    async def _keep(self, place: Place, hold: Hold) -> bool:
+        asked_at = time.monotonic()
+        kept = await self.keep(place)
+        if kept:
+            hold.until = asked_at + self.lease_seconds
+        return kept
+
+
+def new_token() -> str:
+    """A name for one request, never given twice."""
+    return token_hex(_TOKEN_BYTES)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class GateSteps(Requests):
+    """What all gates do alike: each request has a name, waits once, and is reported once."""
+
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    token: Callable[[], str] = new_token
+    _open: set[Place] = field(default_factory=set, init=False)
+
+    @abstractmethod
+    async def _admit(self, domain: str, max_wait: float, token: str) -> Admission | Refusal: ...
+
+    @abstractmethod
+    async def _still(self, admission: Admission) -> Admission | Refusal:
+        """The admission as it is after its wait; refused, it holds nothing any more."""
+
+    @abstractmethod
+    async def _reserve(self, domain: str, max_wait: float) -> Reservation:
+        """An instant for one more request."""
+
+    @abstractmethod
+    async def _report(self, admission: Admission, outcome: Outcome) -> None: ...
+
+    async def admit(self, domain: str, max_wait: float) -> Admission | Refusal:
+        """See `Gate`."""
+        entry = await self._admit(domain, max_wait, self.token())
+        if isinstance(entry, Admission):
+            self._open.add(entry.place)
+        return entry
+
+    async def wait(self, admission: Admission) -> Admission | Refusal:
+        """See `Gate`. Who need not wait need not ask again."""
+        if admission.wait_seconds <= 0:
+            return admission
+        try:
+            await self.sleep(admission.wait_seconds)
+            entry = await self._still(admission)
+        except BaseException:
+            await self.report(admission, Outcome.neutral())
+            raise
+        if isinstance(entry, Refusal):
+            self._open.discard(admission.place)
+        return entry
+
+    async def further(self, admission: Admission, max_wait: float) -> Admission | Refusal:
+        """See `Gate`. Who is stopped while it waits finds its place given away."""
+        asked_at = time.monotonic()
+        slot = await self._reserve(admission.domain, max_wait)
+        if not slot.granted:
+            return Refusal(slot.wait_seconds, "rate_limit")
+        await self.sleep(slot.wait_seconds)
+        due = asked_at + slot.wait_seconds
+        entry = await self._still(replace(admission, wait_seconds=0.0, epoch=slot.epoch, due=due))
+        if isinstance(entry, Refusal):
+            self._open.discard(admission.place)
+        return entry
+
+    def abandon(self, admission: Admission) -> None:
+        """Forget a request that cannot be reported now."""
+        self._open.discard(admission.place)
+
+    async def report(self, admission: Admission, outcome: Outcome) -> None:
+        """See `Gate`."""
+        if admission.place in self._open:
+            self._open.remove(admission.place)
+            await self._report(admission, outcome)

@@ -1,0 +1,277 @@
+"""How fast a domain is asked, by all who ask it together."""
+
+import asyncio
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Protocol, Self
+
+from sale_sofia.crawl.resilience.policy import LimiterRules, checked_rate
+
+# One domain's pace: the generic cell rate algorithm with penalties. Pure: the clock is an argument.
+
+_SECONDS_PER_MINUTE: Final = 60.0
+
+
+def pause_seconds(rules: LimiterRules, retry_after: float | None) -> float:
+    """How long a penalty lasts: as asked, within reason."""
+    asked = rules.penalty_seconds if retry_after is None else retry_after
+    return min(asked, rules.retry_after_max_seconds) if asked > 0 else 0.0
+
+
+@dataclass(slots=True)
+class Pace:
+    """When the next request may go.
+
+    Guarantee: the instants it gives out under one epoch keep, in any window of w seconds, to at most
+    burst + w·rate/60 requests; after a penalty no instant before `not_before` is given, and no burst.
+    """
+
+    rules: LimiterRules
+    rate: float
+    """Requests per minute."""
+    full_at: float = -math.inf
+    """When the allowance is whole again (the algorithm's "theoretical arrival time")."""
+    last: float = -math.inf
+    """The latest instant given out."""
+    not_before: float = -math.inf
+    slow: float = 1.0
+    """The time between two requests is this many times the configured one; never below 1."""
+    successes: int = 0
+    epoch: int = 0
+    """Moves with every penalty; instants of an earlier epoch are void."""
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two requests now."""
+        return _SECONDS_PER_MINUTE / self.rate * self.slow
+
+    @property
+    def _tolerance(self) -> float:
+        return (self.rules.burst - 1) * self.interval
+
+    def next_at(self, now: float) -> float:
+        """The earliest instant for one more request; changes nothing."""
+        return max(now, self.full_at - self._tolerance, self.not_before)
+
+    def take(self, instant: float) -> None:
+        """Give this instant, as `next_at` named it, to somebody."""
+        self.full_at = max(self.full_at, instant) + self.interval
+        self.last = instant
+
+    def penalise(self, retry_after: float | None, now: float, seen_epoch: int | None) -> None:
+        """Nobody goes before the pause is over; all instants given for later than now are void.
+
+        The pace is slowed once for each epoch: several refusals of requests that went out together
+        are one sign, not many.
+        """
+        if seen_epoch in {None, self.epoch}:
+            self.slow = min(self.rules.slow_max, self.slow * self.rules.slow_step)
+        self.epoch += 1
+        self.successes = 0
+        pause = max(pause_seconds(self.rules, retry_after), self.interval)
+        self.not_before = max(self.not_before, now + pause)
+        self.full_at = self.not_before + self._tolerance
+        self.last = min(self.last, now)
+
+    def hold(self, seconds: float, now: float) -> None:
+        """Nobody goes sooner than this, and then without a burst; nothing else changes."""
+        self.not_before = max(self.not_before, now + seconds)
+        self.full_at = max(self.full_at, self.not_before + self._tolerance)
+
+    def change_rate(self, rate: float) -> None:
+        """Go on at another rate: the next request keeps the new distance from the last one."""
+        before, self.rate = self.interval, rate
+        if self.last > -math.inf:
+            self.full_at = self.last + (self.full_at - self.last) / before * self.interval
+        self.full_at = max(self.full_at, self.not_before + self._tolerance)
+
+    def succeeded(self, now: float) -> None:
+        """Count a good answer; late ones from before a penalty's pause are no sign of recovery."""
+        if now < self.not_before or self.slow <= 1:
+            return
+        self.successes += 1
+        if self.successes >= self.rules.recovery_successes:
+            self.successes = 0
+            self.slow = max(1.0, self.slow * self.rules.recovery_factor)
+
+
+# Waiting for one's turn at a rate limiter: one reservation, one sleep, one look at the epoch; no polling.
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Granted: go after `wait_seconds`, if the epoch is still this one. Else: nothing was reserved."""
+
+    granted: bool
+    wait_seconds: float
+    """Granted: until the reserved instant. Not granted: how long it would have been."""
+    epoch: int
+
+
+class Acquiring(ABC):
+    """The waiting face of a limiter. Who gives up or dies while waiting wastes one instant and no more."""
+
+    clock: Callable[[], float] = staticmethod(time.monotonic)
+    sleep: Callable[[float], Awaitable[object]] = staticmethod(asyncio.sleep)
+
+    @abstractmethod
+    async def reserve(self, domain: str, max_wait: float, now: float) -> Reservation:
+        """See `RateLimiter`."""
+
+    @abstractmethod
+    async def epoch(self, domain: str) -> int:
+        """See `RateLimiter`."""
+
+    async def acquire_async(
+        self, domain: str, *, blocking: bool = True, max_wait: float | None = None
+    ) -> bool:
+        """See `RateLimiter`. A penalty during the wait makes it reserve anew, within what is left of it."""
+        end = self.clock() + _patience(max_wait, blocking=blocking)
+        while True:
+            slot = await self.reserve(domain, max(0.0, end - self.clock()), self.clock())
+            if not slot.granted or slot.wait_seconds <= 0:
+                return slot.granted
+            await self.sleep(slot.wait_seconds)
+            if await self.epoch(domain) == slot.epoch:
+                return True
+
+
+def _patience(max_wait: float | None, *, blocking: bool) -> float:
+    if not blocking:
+        return 0.0
+    return math.inf if max_wait is None else max_wait
+
+
+class _Waits(Protocol):
+    async def acquire_async(
+        self, domain: str, *, blocking: bool = True, max_wait: float | None = None
+    ) -> bool: ...
+
+
+class BlockingRateLimiter:
+    """A limiter for code without an event loop, which it brings along; `opened` is entered inside of it."""
+
+    def __init__(self, opened: AbstractAsyncContextManager[_Waits]) -> None:
+        self._opened = opened
+        self._runner = asyncio.Runner()
+
+    def acquire(self, domain: str, *, blocking: bool = True, max_wait: float | None = None) -> bool:
+        """As `acquire_async`."""
+        return self._runner.run(self._limiter.acquire_async(domain, blocking=blocking, max_wait=max_wait))
+
+    def __enter__(self) -> Self:
+        self._limiter = self._runner.run(self._enter())
+        return self
+
+    async def _enter(self) -> _Waits:
+        return await self._opened.__aenter__()
+
+    async def _exit(self) -> None:
+        await self._opened.__aexit__(None, None, None)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._runner:
+            self._runner.run(self._exit())
+
+
+__all__ = ["MemoryRateLimiter", "RateLimiter", "Reservation"]
+
+
+class RateLimiter(Protocol):
+    """Gives out instants to go at. `now` is in seconds; a backend with a clock of its own ignores it."""
+
+    async def reserve(self, domain: str, max_wait: float, now: float) -> Reservation:
+        """The next free instant, if it is at most `max_wait` seconds away; otherwise nothing is reserved."""
+
+    async def peek(self, domain: str, now: float) -> float:
+        """Seconds until the next free instant; nothing is reserved."""
+
+    async def penalise(
+        self, domain: str, retry_after: float | None, now: float, *, seen_epoch: int | None = None
+    ) -> None:
+        """Stop the domain for everybody, slow it down, void what was reserved for later and move the epoch.
+
+        `seen_epoch` is the epoch the refused request went out under: one that is over slows no further.
+        """
+
+    async def epoch(self, domain: str) -> int:
+        """Changes whenever instants reserved before must not be used any more."""
+
+    async def succeeded(self, domain: str, now: float) -> None:
+        """A good answer: a slowed domain recovers step by step, never above its configured rate."""
+
+    async def set_rate(self, domain: str, per_minute: float | None) -> None:
+        """Another rate for everybody from now on; None is the configured one again.
+
+        Raises:
+            ValueError: no rate that makes sense.
+        """
+
+    async def acquire_async(
+        self, domain: str, *, blocking: bool = True, max_wait: float | None = None
+    ) -> bool:
+        """Wait for a turn, at most `max_wait` seconds, and say whether it came; not blocking: now or not."""
+
+
+class MemoryRateLimiter(Acquiring):
+    """The rate limiter of one process. Safe within one event loop: no method gives up control."""
+
+    def __init__(self, rules: LimiterRules, rate_of: Callable[[str], float]) -> None:
+        self._rules = rules
+        self._rate_of = rate_of
+        self._paces: dict[str, Pace] = {}
+        self._set: dict[str, float] = {}
+
+    async def reserve(self, domain: str, max_wait: float, now: float) -> Reservation:
+        """See `RateLimiter`."""
+        pace = self._pace(domain)
+        instant = pace.next_at(now)
+        granted = instant - now <= max_wait
+        if granted:
+            pace.take(instant)
+        return Reservation(granted, instant - now, pace.epoch)
+
+    async def peek(self, domain: str, now: float) -> float:
+        """See `RateLimiter`."""
+        return self._pace(domain).next_at(now) - now
+
+    async def penalise(
+        self, domain: str, retry_after: float | None, now: float, *, seen_epoch: int | None = None
+    ) -> None:
+        """See `RateLimiter`."""
+        self._pace(domain).penalise(retry_after, now, seen_epoch)
+
+    async def epoch(self, domain: str) -> int:
+        """See `RateLimiter`."""
+        return self._pace(domain).epoch
+
+    async def succeeded(self, domain: str, now: float) -> None:
+        """See `RateLimiter`."""
+        self._pace(domain).succeeded(now)
+
+    async def set_rate(self, domain: str, per_minute: float | None) -> None:
+        """See `RateLimiter`."""
+        if per_minute is None:
+            self._set.pop(domain, None)
+        else:
+            self._set[domain] = checked_rate(domain, per_minute)
+        self._pace(domain)
+
+    def hold(self, domain: str, seconds: float, now: float) -> None:
+        """Nobody goes sooner than this; nothing else changes."""
+        self._pace(domain).hold(seconds, now)
+
+    def _pace(self, domain: str) -> Pace:
+        """At the rate of now: a portal's Crawl-delay is known only after the first request."""
+        rate = self._set.get(domain) or checked_rate(domain, self._rate_of(domain))
+        pace = self._paces.setdefault(domain, Pace(self._rules, rate))
+        if pace.rate != rate:
+            pace.change_rate(rate)
+        return pace

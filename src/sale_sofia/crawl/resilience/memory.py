@@ -1,0 +1,217 @@
+"""A gate put together from a breaker, a bulkhead and a limiter, wherever each of them lives."""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from sale_sofia.crawl.resilience.breaker import CircuitBreaker, MemoryCircuitBreaker
+from sale_sofia.crawl.resilience.bulkhead import Bulkhead, MemoryBulkhead, Place
+from sale_sofia.crawl.resilience.gate import Admission, GateSteps, Outcome, Refusal, asks_for_pause
+from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter, RateLimiter, Reservation
+from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ComposedGate(GateSteps):
+    """Asks its parts one after the other, and takes back what it was given when a later one refuses."""
+
+    limiter: RateLimiter
+    breaker: CircuitBreaker
+    bulkhead: Bulkhead
+    limit_of: Callable[[str], int]
+    """Requests that a domain may have at once, waiting ones included."""
+    busy_seconds: float
+    """When to ask again while a domain has them all."""
+    clock: Callable[[], float] = time.monotonic
+    closing: Callable[[], Awaitable[None]] | None = None
+    """Lets go of what the parts lean on."""
+
+    @property
+    def lease_seconds(self) -> float:
+        """See `Requests`."""
+        return self.bulkhead.lease_seconds
+
+    async def close(self) -> None:
+        """See `Gate`."""
+        if self.closing:
+            await self.closing()
+
+    async def penalise(self, domain: str, retry_after: float, seen_epoch: int | None = None) -> None:
+        """Pause the domain for everybody; see `RateLimiter`."""
+        await self.limiter.penalise(domain, retry_after, self.clock(), seen_epoch=seen_epoch)
+
+    async def keep(self, place: Place) -> bool:
+        """See `Requests`."""
+        held = await self.bulkhead.renew(place, self.clock())
+        if held:
+            await self.breaker.renew(place.domain, place.token, self.clock())
+        return held
+
+    async def _admit(self, domain: str, max_wait: float, token: str) -> Admission | Refusal:
+        now = self.clock()
+        async with AsyncExitStack() as undo:
+            permission = await self.breaker.allow(domain, now, token)
+            if not permission.allowed:
+                return Refusal(permission.retry_after_seconds, "circuit_open")
+            undo.push_async_callback(self.breaker.cancel, domain, permission)
+            place = await self.bulkhead.enter(domain, self.limit_of(domain), now, token)
+            if place is None:
+                return Refusal(self.busy_seconds, "busy")
+            undo.push_async_callback(self.bulkhead.leave, place)
+            slot = await self.limiter.reserve(domain, max_wait, now)
+            if not slot.granted:
+                return Refusal(slot.wait_seconds, "rate_limit")
+            undo.pop_all()
+        return Admission(domain, slot.wait_seconds, slot.epoch, permission, place)
+
+    async def _reserve(self, domain: str, max_wait: float) -> Reservation:
+        return await self.limiter.reserve(domain, max_wait, self.clock())
+
+    async def _still(self, admission: Admission) -> Admission | Refusal:
+        refusal = await self._objection(admission)
+        if refusal:
+            return await self._refused(admission, refusal)
+        domain, given = admission.domain, admission.permission
+        permission = await self.breaker.confirm(domain, given, self.clock(), admission.place.token)
+        if not permission.allowed:
+            refusal = Refusal(permission.retry_after_seconds, "circuit_open")
+            return await self._refused(admission, refusal)
+        return replace(admission, permission=permission)
+
+    async def _objection(self, admission: Admission) -> Refusal | None:
+        now = self.clock()
+        if not await self.bulkhead.renew(admission.place, now):
+            return Refusal(self.busy_seconds, "busy")
+        if await self.limiter.epoch(admission.domain) != admission.epoch:
+            return Refusal(await self.limiter.peek(admission.domain, now), "penalty")
+        return None
+
+    async def _refused(self, admission: Admission, refusal: Refusal) -> Refusal:
+        await self._report(admission, Outcome.neutral())
+        return refusal
+
+    async def _report(self, admission: Admission, outcome: Outcome) -> None:
+        # It counts while its place is held, so that a report told twice counts once.
+        held = await self.bulkhead.leave(admission.place)
+        await self._tell_breaker(admission, outcome, held=held)
+        await self._tell_limiter(admission, outcome, held=held)
+
+    async def _tell_breaker(self, admission: Admission, outcome: Outcome, *, held: bool) -> None:
+        domain, permission = admission.domain, admission.permission
+        if outcome.kind == "neutral" or not held:
+            await self.breaker.cancel(domain, permission)
+            return
+        ok, now = outcome.kind == "ok", self.clock()
+        await self.breaker.record(domain, permission, ok=ok, now=now, block_kind=outcome.block_kind)
+
+    async def _tell_limiter(self, admission: Admission, outcome: Outcome, *, held: bool) -> None:
+        domain, asked, now = admission.domain, outcome.retry_after_seconds, self.clock()
+        if outcome.kind == "ok":
+            if held:
+                await self.limiter.succeeded(domain, now)
+        elif asks_for_pause(outcome) and (held or await self.limiter.epoch(domain) <= admission.epoch):
+            # A wish for a pause is heard even when the place is lost, unless the domain was paused since.
+            await self.limiter.penalise(domain, asked, now, seen_epoch=admission.epoch)
+
+
+# Everything in this process's memory: for one process, and for when the shared backend is gone.
+
+
+def memory_gate(
+    config: ResilienceConfig,
+    rate_of: Callable[[str], float],
+    limit_of: Callable[[str], int],
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+) -> ComposedGate:
+    """A gate for one process: `rate_of` in requests per minute, `limit_of` in requests at once."""
+    limiter = MemoryRateLimiter(config.limiter, rate_of)
+    return memory_gate_around(limiter, config, limit_of, clock, sleep)
+
+
+def memory_gate_around(
+    limiter: RateLimiter,
+    config: ResilienceConfig,
+    limit_of: Callable[[str], int],
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+) -> ComposedGate:
+    """The same with a limiter that somebody else holds on to."""
+    return ComposedGate(
+        limiter=limiter,
+        breaker=MemoryCircuitBreaker(config.breaker, random.random),
+        bulkhead=MemoryBulkhead(config.bulkhead.lease_seconds),
+        limit_of=limit_of,
+        busy_seconds=config.bulkhead.busy_seconds,
+        clock=clock,
+        sleep=sleep,
+    )
+
+
+# What one process may do on its own while it cannot hear of the others: its share, and never sooner.
+
+_SECONDS_PER_MINUTE: Final = 60.0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LocalShare:
+    """A gate of this process. It listens to the shared one, so that its pauses hold here too."""
+
+    gate: ComposedGate
+    limiter: MemoryRateLimiter
+    """That of the gate."""
+    share_of: Callable[[str], Share]
+    clock: Callable[[], float] = time.monotonic
+    random: Callable[[], float] = random.random
+    _begun: dict[str, Share] = field(default_factory=dict, init=False)
+    """Domains asked for since the shared gate was lost."""
+
+    def begin(self) -> None:
+        """The shared gate was lost just now."""
+        self._begun.clear()
+
+    async def admit(self, domain: str, max_wait: float) -> Admission | Refusal:
+        """As `Gate`, at this process's share of the rate."""
+        await self._keep_to_share(domain, self.share_of(domain))
+        return await self.gate.admit(domain, max_wait)
+
+    async def wait_seconds(self, domain: str) -> float:
+        """Until this process's share allows its next request; nothing is reserved."""
+        await self.limiter.set_rate(domain, self.share_of(domain).own_per_minute)
+        return await self.limiter.peek(domain, self.clock())
+
+    async def learn(self, domain: str, outcome: Outcome) -> None:
+        """How a request of this process went that the shared gate had admitted."""
+        if asks_for_pause(outcome):
+            await self.limiter.penalise(domain, outcome.retry_after_seconds, self.clock())
+        if outcome.kind == "neutral":
+            return
+        permission = await self.gate.breaker.allow(domain, self.clock())
+        ok, block = outcome.kind == "ok", outcome.block_kind
+        await self.gate.breaker.record(domain, permission, ok=ok, now=self.clock(), block_kind=block)
+
+    def heard(self, domain: str, entry: Admission | Refusal) -> None:
+        """The shared gate said this: sooner than it would allow, nothing goes from here either."""
+        if isinstance(entry, Admission):
+            self._hold(domain, entry.wait_seconds + self._interval(self.share_of(domain)))
+        elif entry.why != "busy":
+            self._hold(domain, entry.retry_after_seconds)
+
+    async def _keep_to_share(self, domain: str, share: Share) -> None:
+        if domain not in self._begun:
+            # All processes lose the shared gate in the same moment; by chance they do not go on in the same.
+            self._hold(domain, self.random() * self._interval(share))
+        if self._begun.get(domain) != share:
+            self._begun[domain] = share
+            await self.limiter.set_rate(domain, share.own_per_minute)
+
+    def _hold(self, domain: str, seconds: float) -> None:
+        self.limiter.hold(domain, seconds, self.clock())
+
+    @staticmethod
+    def _interval(share: Share) -> float:
+        return _SECONDS_PER_MINUTE / share.own_per_minute

@@ -1,0 +1,138 @@
+"""Telling the workers that there is work: only a hint, as the reconciler wakes jobs whose hint was lost."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import Connection, and_, or_, update
+
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.clock import bring_back
+from sale_sofia.crawl.frontier.frontier import is_dead
+from sale_sofia.crawl.frontier.jobs import end_job, known_job
+from sale_sofia.crawl.settings import (
+    APP_NAME,
+    BROKER_CONNECT_SECONDS,
+    BROKER_SOCKET_SECONDS,
+    DISPATCH_GRACE_SECONDS,
+    MOST_DEATHS,
+    TASK_VERSION,
+)
+from sale_sofia.crawl.tables import jobs
+from sale_sofia.history.jobs import CELERY, Job, JobState, set_job_state
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+_SCRAPE_ALL_SITES: Final = "sale_sofia.crawl.runners.tasks.scrape_all_sites"
+
+
+def jobs_message(jobs: Iterable[Job]) -> dict[str, dict[str, Any]]:
+    """The jobs as `scrape_all_sites` takes them."""
+    return {job.site: {"job_id": job.id, "start_urls": list(job.start_urls)} for job in jobs}
+
+
+def send_jobs(redis_url: str, jobs: Iterable[Job]) -> bool:
+    """Send the jobs to the workers; whether the broker took the message."""
+    from kombu.exceptions import OperationalError  # noqa: PLC0415 - see `sender`
+
+    with sender(redis_url) as app:
+        try:
+            app.send_task(_SCRAPE_ALL_SITES, args=[jobs_message(jobs), TASK_VERSION], retry=False)
+        except OperationalError:
+            return False
+    return True
+
+
+def sender(redis_url: str) -> "Celery":
+    """An app that only sends; one that also reads the settings of its surroundings is `celery_app`."""
+    # Celery is slow to import, and most commands need nothing of it.
+    from celery import Celery  # noqa: PLC0415
+    from kombu import Queue  # noqa: PLC0415
+
+    app = Celery(APP_NAME, broker=redis_url, set_as_current=False)
+    app.conf.update(
+        task_default_queue=APP_NAME,
+        task_queues=(Queue(APP_NAME),),
+        task_ignore_result=True,
+        broker_transport_options={
+            "socket_timeout": BROKER_SOCKET_SECONDS,
+            "socket_connect_timeout": BROKER_CONNECT_SECONDS,
+        },
+    )
+    return app
+
+
+# When lanes of a job are sent out: never twice for the same reason, and again when they were lost.
+
+# One that nobody runs was stopped on purpose, unless it has not begun at all.
+_may_be_ours = or_(jobs.c.runner == CELERY, and_(jobs.c.runner.is_(None), jobs.c.generation == 0))
+
+
+class Next(Enum):
+    """What a job needs now."""
+
+    NOTHING = auto()
+    """Its lanes are at work, or all its rows wait for a later moment."""
+    LANES = auto()
+    """A new generation of lanes."""
+    OVER = auto()
+    """It has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What was decided, and the generation it is for."""
+
+    what: Next
+    generation: int = 0
+
+
+def begin(connection: Connection, job_id: str, *, now: float) -> Step:
+    """A job is dispatched: its first generation; one that was dispatched before gets what it needs now."""
+    job = known_job(connection, job_id)
+    if job.state.finished or job.generation:
+        return repair(connection, job_id, now=now)
+    if not _take_generation(connection, job, now):
+        return Step(Next.NOTHING)
+    set_job_state(connection, job_id, JobState.COLLECTING, now=now)
+    return Step(Next.LANES, job.generation + 1)
+
+
+def after_lanes(connection: Connection, job_id: str, *, now: float) -> Step:
+    """A generation is back: the job ends, goes on, or waits. Calling it again changes nothing more."""
+    job = known_job(connection, job_id)
+    counts = frontier.count_rows(connection, job_id)
+    if not counts.open:
+        end_job(connection, job, now=now)
+        return Step(Next.OVER)
+    if job.state.finished:
+        return Step(Next.OVER)
+    due = counts.next_due is not None and counts.next_due <= now
+    if due and not counts.leased and _take_generation(connection, job, now):
+        return Step(Next.LANES, job.generation + 1)
+    return Step(Next.NOTHING)
+
+
+def repair(connection: Connection, job_id: str, *, now: float) -> Step:
+    """What a job needs whose wake-up may have been lost: the rows of the dead come back first."""
+    bring_back(connection, job_id, now=now)
+    for owner in filter(is_dead, frontier.owners(connection, job_id)):
+        frontier.release_owner(connection, job_id, owner, most_deaths=MOST_DEATHS)
+    frontier.reclaim_expired(connection, job_id, now=now, most_deaths=MOST_DEATHS)
+    job = known_job(connection, job_id)
+    fresh = job.woken_at is not None and now - job.woken_at < DISPATCH_GRACE_SECONDS
+    if fresh and frontier.count_rows(connection, job_id).open:
+        return Step(Next.NOTHING)
+    return after_lanes(connection, job_id, now=now)
+
+
+def _take_generation(connection: Connection, job: Job, now: float) -> bool:
+    """Whether the next generation is ours to send: of many who ask at once, one gets it."""
+    taken = connection.execute(
+        update(jobs)
+        .where(jobs.c.id == job.id, jobs.c.generation == job.generation, _may_be_ours)
+        .values(generation=job.generation + 1, woken_at=now, runner=CELERY)
+    )
+    return bool(taken.rowcount)

@@ -1,0 +1,292 @@
+"""A lane: one process drains a job's frontier for a while, beside others that do the same."""
+
+import asyncio
+import logging
+import mmap
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, TypeVar
+
+import redis
+
+from sale_sofia.crawl.fetch.robots import Rules
+from sale_sofia.crawl.frontier.clock import store_clock, store_time
+from sale_sofia.crawl.frontier.estimate import rate_per_minute
+from sale_sofia.crawl.frontier.frontier import Claim, this_owner
+from sale_sofia.crawl.runners.local import calm_collector
+from sale_sofia.crawl.runners.progress import publish, read_progress
+from sale_sofia.crawl.runners.site_crawl import Shift, SiteCrawl
+from sale_sofia.crawl.settings import (
+    APP_NAME,
+    EVENTS_CHANNEL,
+    LANE_IDLE_SECONDS,
+    LANE_LOOK_SECONDS,
+    LANE_PAGES_PER_MINUTE,
+    LANE_ROOM_LOOK_SECONDS,
+    LANE_ROOM_PAUSE_SECONDS,
+    LANE_SECONDS,
+    LANE_TURN_SECONDS,
+    ROOM_KEY,
+    SHUTDOWN_LOOK_SECONDS,
+)
+from sale_sofia.crawl.visit.assembly import Tools, make_fetcher, make_visitor, make_writer
+from sale_sofia.history.jobs import Job, add_job_counts
+from sale_sofia.installation import open_archive, open_database
+from sale_sofia.operations.services.redis import connect, known_redis_url
+from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.meter import MetricsFlusher
+from sale_sofia.telemetry.metrics import MetricsCollector
+from sale_sofia.websites.registry import get_scraper
+
+# A worker tells its lanes that it is going: they make room at once, not only at the end of their shift.
+
+# One byte of memory that a process shares with the children it forks.
+_going: Final = mmap.mmap(-1, 1)
+
+
+def shut_down() -> None:
+    """Tell this process and all that were forked from it."""
+    _going[0] = 1
+
+
+def is_shutting_down() -> bool:
+    """Whether this process, or the one it was forked from, is going."""
+    return bool(_going[0])
+
+
+async def stop_at_shutdown(stop: asyncio.Event) -> None:
+    """Set `stop` when the worker is going; until then it waits."""
+    while not is_shutting_down():  # noqa: ASYNC110 - it is another process that says so
+        await asyncio.sleep(SHUTDOWN_LOOK_SECONDS)
+    stop.set()
+
+
+# What a worker process keeps between tasks: made in the process that uses it, never before a fork.
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+def settings() -> Settings:
+    """The settings of this process."""
+    return _of_process(load_settings)
+
+
+def database() -> Database:
+    """The database of this process."""
+    return _of_process(_open_database)
+
+
+def now() -> float:
+    """The time of day by which all workers, on whichever host, judge leases and waits."""
+    return store_time(database())
+
+
+def redis_url() -> str:
+    """Where everybody meets."""
+    return known_redis_url(settings())
+
+
+def show_progress(job_id: str) -> None:
+    """Copy the job's numbers to Redis; without Redis the database still has them."""
+    size = settings().scraping_chunk_size
+    progress = database().run_read(lambda connection: read_progress(connection, job_id, size))
+    _try_redis(lambda client: publish(client, progress))
+
+
+def announce_end(job_id: str) -> None:
+    """Tell whoever waits; those who do not hear it look at the database from time to time."""
+    _try_redis(lambda client: client.publish(EVENTS_CHANNEL, job_id))
+
+
+def messages_wait() -> bool:
+    """Whether messages lie in the queue because no worker has a free slot; without Redis nobody knows."""
+    return bool(_try_redis(lambda client: client.llen(APP_NAME)))
+
+
+def may_make_room() -> bool:
+    """Whether it is this lane that gives its slot away: of all that ask within a moment, one is told so."""
+    pause = round(LANE_ROOM_PAUSE_SECONDS * 1000)
+    return bool(_try_redis(lambda client: client.set(ROOM_KEY, os.getpid(), nx=True, px=pause)))
+
+
+def _try_redis(work: Callable[[redis.Redis], object]) -> object:
+    try:
+        return work(_of_process(_connect))
+    except redis.RedisError as error:
+        log.warning("Redis does not answer: %s", error)
+        return None
+
+
+def _connect() -> redis.Redis:
+    return connect(redis_url())
+
+
+def _open_database() -> Database:
+    return open_database(settings())
+
+
+def _of_process(make: Callable[[], T]) -> T:
+    return _made(make, os.getpid())  # type: ignore[return-value]
+
+
+@cache
+def _made(make: Callable[[], object], _pid: int) -> object:
+    return make()
+
+
+# Lanes make room: for their worker's end, for a time limit, and for messages that find no free slot.
+
+SOFT_LIMIT = signal.SIGUSR1
+"""What Celery sends to a process whose task has reached its soft time limit."""
+
+
+async def leave_when_others_wait(leave: Callable[[], None]) -> None:
+    """Call `leave` when messages wait for a slot and it is on us to give up ours; until then it waits.
+
+    With fewer processes than portals all take turns, and dispatch and reconciler wait for a turn at most.
+    """
+    await asyncio.sleep(LANE_TURN_SECONDS)
+    waited = False
+    while not (waited and await asyncio.to_thread(may_make_room)):
+        await asyncio.sleep(LANE_ROOM_LOOK_SECONDS)
+        waited = await _waits_for_long()
+    leave()
+
+
+async def _waits_for_long() -> bool:
+    """Whether messages wait now and at the next look: one alone may just be passing."""
+    if not await asyncio.to_thread(messages_wait):
+        return False
+    await asyncio.sleep(LANE_ROOM_LOOK_SECONDS)
+    return await asyncio.to_thread(messages_wait)
+
+
+@contextmanager
+def soft_limit_calls(stop: Callable[[], None]) -> Iterator[None]:
+    """Inside, the soft time limit calls `stop`.
+
+    Celery would raise an exception in whatever runs at that moment: in a callback of the event loop nobody
+    would hear it, and in the middle of a commit the wrong one would. In a thread there are no limits.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    before = signal.signal(SOFT_LIMIT, lambda *_: loop.call_soon_threadsafe(_at_limit, stop))
+    try:
+        yield
+    finally:
+        signal.signal(SOFT_LIMIT, before)
+
+
+def _at_limit(stop: Callable[[], None]) -> None:
+    log.warning("a lane met its time limit and hands back what it holds")
+    stop()
+
+
+# Lanes come and go; a portal's robots.txt is asked for once by each process, not by each lane.
+_robots_known: dict[str, Rules] = {}
+
+
+@dataclass(slots=True)
+class LaneSummary:
+    """What one lane did: counts, never data; the data is in the database already."""
+
+    job_id: str
+    pages: int = 0
+    new: int = 0
+    changed: int = 0
+    found: int = 0
+    lost: int = 0
+    """Pages that somebody else had taken over by the time they were written: nothing of them was."""
+    seconds: float = 0.0
+    failed: bool = False
+    """Something of ours broke, such as the database: what it held went back unread."""
+
+
+def lanes_for(settings: Settings, site: str) -> int:
+    """As many lanes as the portal can feed: one keeps up with all but the fastest."""
+    config = get_scraper(site).config
+    wanted = -(-rate_per_minute(settings, config) // LANE_PAGES_PER_MINUTE)
+    return max(1, min(int(wanted), config.politeness.concurrency))
+
+
+def visitors_for(settings: Settings, site: str) -> int:
+    """A lane's share of the portal's places: with more, lanes put pages back for want of each other's."""
+    return -(-get_scraper(site).config.politeness.concurrency // lanes_for(settings, site))
+
+
+async def run_lane(
+    settings: Settings, database: Database, job: Job, redis_url: str, summary: LaneSummary
+) -> None:
+    """Work for one shift; `summary` is filled in also when the lane is cut short."""
+    started = time.monotonic()
+    async with AsyncExitStack() as stack:
+        stack.enter_context(calm_collector())
+        stack.callback(_note_time, database, summary, started)
+        crawl = await _crawl(settings, database, job, redis_url, stack, summary)
+        stack.callback(_note_written, crawl, summary)
+        stack.enter_context(soft_limit_calls(crawl.stop.set))
+        for watch in (stop_at_shutdown(crawl.stop), leave_when_others_wait(crawl.end_shift)):
+            stack.callback(asyncio.create_task(watch).cancel)
+        await crawl.run()
+
+
+def _note_written(crawl: SiteCrawl, summary: LaneSummary) -> None:
+    written = crawl.writer.written
+    summary.new, summary.changed = written.new, written.changed
+    summary.found, summary.lost = written.found, written.lost
+
+
+def _note_time(database: Database, summary: LaneSummary, started: float) -> None:
+    summary.seconds = time.monotonic() - started
+    database.run_write(lambda connection: add_job_counts(connection, summary.job_id, seconds=summary.seconds))
+
+
+async def _crawl(
+    settings: Settings,
+    database: Database,
+    job: Job,
+    redis_url: str,
+    stack: AsyncExitStack,
+    summary: LaneSummary,
+) -> SiteCrawl:
+    config = get_scraper(job.site).config
+    fetcher = make_fetcher(settings)
+    stack.push_async_callback(fetcher.close)
+    archive = open_archive(settings) if settings.archive_enabled else None
+    clock = store_clock(database)
+    tools = Tools(fetcher, archive, redis_url, _robots_known, clock)
+    metrics = MetricsFlusher(database, MetricsCollector(job.id))
+    stack.callback(metrics.close)
+    stack.callback(metrics.collector.foretell)  # a lane ends long before an open circuit does
+    visitor = await make_visitor(settings, config, job, tools, metrics.collector)
+    stack.push_async_callback(visitor.close)
+
+    visitors = visitors_for(settings, job.site)
+
+    def count(_: Claim) -> None:
+        summary.pages += 1
+
+    return SiteCrawl(
+        job_id=job.id,
+        owner=this_owner(),
+        database=database,
+        visitor=visitor,
+        writer=make_writer(settings, database, job, config, visitors, visitor),
+        metrics=metrics,
+        concurrency=visitors,
+        lease_seconds=settings.lease_seconds,
+        clock=clock,
+        stop=asyncio.Event(),
+        progress=count,
+        shift=Shift(LANE_SECONDS, LANE_IDLE_SECONDS, LANE_LOOK_SECONDS),
+    )

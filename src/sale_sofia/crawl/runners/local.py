@@ -1,0 +1,166 @@
+"""The local runner: all portals at once in this process, each at its own rate; it needs only the disk."""
+
+import asyncio
+import gc
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from sqlalchemy import Connection
+from structlog.contextvars import bound_contextvars
+
+from sale_sofia.alerts.after_crawl import alert_crawled
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import Claim, this_owner
+from sale_sofia.crawl.frontier.jobs import SiteReport, end_job, known_job, report
+from sale_sofia.crawl.runners.conclusion import match_crawled
+from sale_sofia.crawl.runners.runners import let_go, local_runner, settle_clock, site_lock, take_for_local
+from sale_sofia.crawl.runners.site_crawl import SiteCrawl
+from sale_sofia.crawl.settings import COLLECTOR_THRESHOLDS, MOST_DEATHS
+from sale_sofia.crawl.visit.assembly import Tools, make_fetcher, make_visitor, make_writer, shared_redis
+from sale_sofia.crawl.visit.judging import classify_error
+from sale_sofia.history.jobs import Job, JobState, add_job_counts, set_job_state
+from sale_sofia.history.runs.reports import SessionReportGenerator
+from sale_sofia.installation import open_archive, open_error_log
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.error_log import Failure
+from sale_sofia.telemetry.meter import MetricsFlusher
+from sale_sofia.telemetry.metrics import MetricsCollector
+from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import SiteConfig
+
+# Python's garbage collector during a crawl: a page makes thousands of objects and no cycles.
+
+
+@contextmanager
+def calm_collector() -> Iterator[None]:
+    """Inside, what start-up made is never looked through again, and the rest less often."""
+    usual = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECTOR_THRESHOLDS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+        gc.unfreeze()
+
+
+Progress = Callable[[str, Claim], None]
+log: Final = logging.getLogger(__name__)
+
+
+def _ignore(_site: str, _claim: Claim) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRunner:
+    """Runs jobs to their end. One portal's failure never stops another's crawl."""
+
+    settings: Settings
+    database: Database
+    progress: Progress = _ignore
+    configs: Mapping[str, SiteConfig] = field(default_factory=dict)
+    """Site files to use instead of the installed ones."""
+
+    async def run(self, job_ids: Sequence[str], stop: asyncio.Event) -> list[SiteReport]:
+        """The jobs' reports in the given order, when all have ended or `stop` was set."""
+        jobs = [self.database.run_read(partial(known_job, job_id=job_id)) for job_id in job_ids]
+        archive = open_archive(self.settings) if self.settings.archive_enabled else None
+        async with AsyncExitStack() as stack:
+            stack.enter_context(calm_collector())
+            redis_url = await stack.enter_async_context(shared_redis(self.settings))
+            fetcher = make_fetcher(self.settings)
+            stack.push_async_callback(fetcher.close)
+            tools = Tools(fetcher, archive, redis_url)
+            reports = await asyncio.gather(*(self._run_job(job, tools, stop) for job in jobs))
+        if not stop.is_set():
+            await asyncio.to_thread(match_crawled, self.settings, self.database)
+            await asyncio.to_thread(alert_crawled, self.settings, self.database)
+        if archive is not None and archive.full:
+            await asyncio.to_thread(archive.prune)
+        return reports
+
+    async def _run_job(self, job: Job, tools: Tools, stop: asyncio.Event) -> SiteReport:
+        with bound_contextvars(job=job.id, site=job.site):
+            log.info("crawl begins")
+            done = await self._reported(job, tools, stop)
+            log.info("crawl ended", extra=_told(done))
+        return done
+
+    async def _reported(self, job: Job, tools: Tools, stop: asyncio.Event) -> SiteReport:
+        started, error = time.monotonic(), None
+        try:
+            with site_lock(self.database, self.settings.data_dir / "locks", job.site):
+                await self._crawl(job, tools, stop)
+                self.database.run_write(partial(let_go, job_id=job.id, runner=local_runner()))
+        except Exception as problem:  # the other portals go on; the report says what happened
+            error = str(problem) or type(problem).__name__
+            self._note(job, problem)
+            log.info("crawl failed", exc_info=True)  # the person hears of it by the report
+        return await asyncio.to_thread(self._report, job.id, time.monotonic() - started, error)
+
+    def _note(self, job: Job, problem: Exception) -> None:
+        error = classify_error(problem)
+        failure = Failure(error=error, action=error.at_last, next_delay=None, domain=job.site, job=job.id)
+        open_error_log(self.settings).write(failure, time.time())
+
+    def _report(self, job_id: str, seconds: float, error: str | None) -> SiteReport:
+        if error is None:
+            self.database.run_write(lambda connection: add_job_counts(connection, job_id, seconds=seconds))
+        return self.database.run_read(
+            lambda connection: report(connection, known_job(connection, job_id), error)
+        )
+
+    async def _crawl(self, job: Job, tools: Tools, stop: asyncio.Event) -> None:
+        self.database.run_write(partial(_begin, job_id=job.id))
+        crawl = await self._site_crawl(job, tools, stop)
+        try:
+            finished = await crawl.run()
+        finally:
+            await crawl.visitor.close()
+            if crawl.metrics is not None:
+                await asyncio.to_thread(crawl.metrics.close)
+        if finished:
+            self.database.run_write(
+                lambda connection: end_job(connection, known_job(connection, job.id), now=time.time())
+            )
+            await asyncio.to_thread(SessionReportGenerator(self.settings, self.database).finish, job.id)
+
+    async def _site_crawl(self, job: Job, tools: Tools, stop: asyncio.Event) -> SiteCrawl:
+        config = self.configs.get(job.site) or get_scraper(job.site).config
+        visitors = config.politeness.concurrency
+        metrics = MetricsFlusher(self.database, MetricsCollector(job.id))
+        visitor = await make_visitor(self.settings, config, job, tools, metrics.collector)
+        return SiteCrawl(
+            job_id=job.id,
+            owner=this_owner(),
+            database=self.database,
+            visitor=visitor,
+            writer=make_writer(self.settings, self.database, job, config, visitors, visitor),
+            metrics=metrics,
+            concurrency=visitors,
+            lease_seconds=self.settings.lease_seconds,
+            clock=time.time,
+            stop=stop,
+            progress=partial(self.progress, job.site),
+        )
+
+
+def _told(done: SiteReport) -> dict[str, object]:
+    names = ("state", "adverts", "new", "changed", "failed", "requests")
+    return {name: getattr(done, name) for name in names}
+
+
+def _begin(connection: Connection, job_id: str) -> None:
+    """Whoever leased a row before us is dead, as we hold the portal's lock: its rows are ours at once."""
+    settle_clock(connection, known_job(connection, job_id).site, now=time.time())
+    take_for_local(connection, job_id, now=time.time())
+    frontier.release_all(connection, job_id, most_deaths=MOST_DEATHS)
+    set_job_state(connection, job_id, JobState.COLLECTING, now=time.time())

@@ -1,0 +1,148 @@
+"""Who crawls a job: a local runner or the Celery workers, never both; one job of a portal at a time.
+
+A local runner is known by the portal's lock (`locks.py`), on one machine or, with a database server, on all:
+it holds it as long as it lives, and without it nobody plans a crawl. The workers have no lock: they come and
+go, on any machine. They are known by the job's row, which says `celery`, and by what they do: lanes were sent
+out a moment ago; or somebody not known to be dead has a row, or had one a moment ago; or all rows wait for a
+later moment, and the last who had one lives. The look and the change of the runner are one transaction.
+"""
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, update
+
+from sale_sofia.crawl.errors import SiteBusy
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.clock import bring_back
+from sale_sofia.crawl.frontier.frontier import is_dead
+from sale_sofia.crawl.frontier.jobs import known_job
+from sale_sofia.crawl.settings import DISPATCH_GRACE_SECONDS
+from sale_sofia.crawl.tables import jobs
+from sale_sofia.history.jobs import CELERY, Job, unfinished_jobs
+from sale_sofia.storage.database import Database
+
+_MOST_CHARACTERS = 80
+
+
+def local_runner() -> str:
+    """The name of a local runner on this machine."""
+    return f"local@{socket.gethostname()}"[:_MOST_CHARACTERS]
+
+
+def running_job(connection: Connection, site: str, *, now: float) -> Job | None:
+    """The portal's job that is being crawled now, by whomever."""
+    return next(
+        (job for job in unfinished_jobs(connection) if job.site == site and _is_run(connection, job, now)),
+        None,
+    )
+
+
+def settle_clock(connection: Connection, site: str, *, now: float) -> None:
+    """Let nothing of the portal's jobs wait for a moment of a clock that was set back."""
+    for job in unfinished_jobs(connection):
+        if job.site == site:
+            bring_back(connection, job.id, now=now)
+
+
+def _is_run(connection: Connection, job: Job, now: float) -> bool:
+    if job.runner != CELERY:
+        return any(not is_dead(owner) for owner in frontier.owners(connection, job.id, since=now))
+    woken = job.woken_at is not None and now - job.woken_at < DISPATCH_GRACE_SECONDS
+    return woken or _lanes_are_at_it(connection, job.id, now) or _lanes_will_be_back(connection, job.id, now)
+
+
+def _lanes_are_at_it(connection: Connection, job_id: str, now: float) -> bool:
+    """Between two pages a lane holds none: what it read within the time of a lease shows it as well."""
+    return any(not is_dead(owner) for owner in frontier.last_owners(connection, job_id, since=now))
+
+
+def _lanes_will_be_back(connection: Connection, job_id: str, now: float) -> bool:
+    """No lane waits in a slot for a backoff or an open circuit; the reconciler sends one when it is over."""
+    due = frontier.count_rows(connection, job_id).next_due
+    last = frontier.last_owner(connection, job_id)
+    return due is not None and due > now and last is not None and not is_dead(last)
+
+
+def check_free(connection: Connection, site: str, *, now: float) -> None:
+    """Refuse to begin anything on a portal that is being crawled.
+
+    Raises:
+        SiteBusy: it says by whom, and what can be done.
+    """
+    if job := running_job(connection, site, now=now):
+        raise busy(job)
+
+
+def busy(job: Job) -> SiteBusy:
+    """Why the portal of a running job is not to be had."""
+    who = "the Celery workers" if job.runner == CELERY else job.runner or "another process"
+    return SiteBusy(
+        f"{job.site} is being crawled by {who}; "
+        f"wait for job {job.id}, or end it with `sale-sofia cancel {job.id}`"
+    )
+
+
+def take_for_local(connection: Connection, job_id: str, *, now: float) -> None:
+    """Make the job a local runner's, who holds the portal's lock.
+
+    Raises:
+        SiteBusy: the workers are at it, or at another job of the portal.
+    """
+    check_free(connection, known_job(connection, job_id).site, now=now)
+    connection.execute(update(jobs).where(jobs.c.id == job_id).values(runner=local_runner()))
+
+
+def take_for_workers(connection: Connection, job_id: str, *, now: float) -> None:
+    """Make the job the workers'.
+
+    One they had before is woken at once, unless a living lease shows that they are at it: whoever was killed
+    a moment ago cannot tell that the lanes it sent out are dead.
+    """
+    job = known_job(connection, job_id)
+    woken_at = None if job.generation else now
+    connection.execute(update(jobs).where(jobs.c.id == job_id).values(runner=CELERY, woken_at=woken_at))
+
+
+def let_go(connection: Connection, job_id: str, runner: str) -> None:
+    """The runner stopped before the job's end: nobody goes on with it until somebody asks for that."""
+    mine = (jobs.c.id == job_id, jobs.c.runner == runner, jobs.c.finished_at.is_(None))
+    connection.execute(update(jobs).where(*mine).values(runner=None, woken_at=None))
+
+
+# One crawl of a portal at a time, also after the plug was pulled.
+
+
+@contextmanager
+def site_lock(database: Database, folder: Path, site: str) -> Iterator[None]:
+    """Hold the portal: on this machine, and on all others that use the same database server.
+
+    System and server let go of it when the process ends, however it ends.
+
+    Raises:
+        SiteBusy: it says who has it.
+    """
+    with _on_this_machine(folder, site), database.portal_lock(site) as holder:
+        if holder is not None:
+            raise SiteBusy(f"{site} is being crawled by {holder}; wait for it or stop it there")
+        yield
+
+
+@contextmanager
+def _on_this_machine(folder: Path, site: str) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{site}.lock").open("a+", encoding="ascii") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise SiteBusy(f"{site} is being crawled by process {holder}; wait for it or stop it") from None
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        yield

@@ -1,0 +1,201 @@
+"""One job of one portal: a few visitors drain its frontier, to the end or for one shift."""
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+
+from sqlalchemy import Connection
+from structlog.contextvars import bound_contextvars
+
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.clock import bring_back
+from sale_sofia.crawl.frontier.frontier import Claim, Counts
+from sale_sofia.crawl.settings import CLAIM_AGAIN_SECONDS, MOST_DEATHS
+from sale_sofia.crawl.visit.visit import Visitor, conditions_for
+from sale_sofia.crawl.visit.writer import GroupWriter
+from sale_sofia.history.jobs import JobState, get_job, set_job_state
+from sale_sofia.storage.database import Database, DatabaseBusy, DatabaseUnreachable
+from sale_sofia.telemetry.meter import MetricsFlusher
+
+_RENEWALS_PER_LEASE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """How long a drain works: without end, or as one lane of many that makes room for others."""
+
+    seconds: float = math.inf
+    """After so long no further page is begun."""
+    idle_seconds: float = math.inf
+    """It ends when nothing becomes due for so long."""
+    look_seconds: float = math.inf
+    """How often it looks meanwhile for what others find."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SiteCrawl:
+    """Drains one job. After a crash at any moment each row is in one state, and every `done` has its data."""
+
+    job_id: str
+    owner: str
+    database: Database
+    visitor: Visitor
+    writer: GroupWriter
+    concurrency: int
+    lease_seconds: float
+    clock: Callable[[], float]
+    stop: asyncio.Event
+    progress: Callable[[Claim], None]
+    metrics: MetricsFlusher | None = None
+    shift: Shift = field(default_factory=Shift)
+    _claims: deque[Claim] = field(default_factory=deque)
+    _held: dict[int, Claim] = field(default_factory=dict)
+    """Everything leased to us: what waits in `_claims`, and what is being visited or written."""
+    _claiming: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _moved: asyncio.Event = field(default_factory=asyncio.Event)
+    _processing: bool = False
+    _over: bool = False
+    """Somebody ended the job: nothing of it is claimed any more."""
+    _until: float = math.inf
+    _had_work: float = 0.0
+    """When we last got a row, or began."""
+
+    async def run(self) -> bool:
+        """Work until all rows are at their end, or the shift is (True), or until told to stop (False).
+
+        What is in hand and not finished is handed back at once.
+        """
+        self._had_work = self.clock()
+        self._until = self._had_work + self.shift.seconds
+        helpers = [asyncio.create_task(self._renew()), asyncio.create_task(self._stopped())]
+        working = asyncio.create_task(self._work_together())
+        try:
+            await asyncio.wait({working, helpers[1]}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                working.result()  # what a visitor could not bear is the crawl's failure
+                return True
+            self.database.give_up_waiting()
+            return False
+        finally:
+            await _end(working, *helpers)
+            await self._hand_back()
+
+    def end_shift(self) -> None:
+        """Begin no further page; what is in hand is brought to its end."""
+        self._until = self.clock()
+        self._moved.set()
+
+    async def _work_together(self) -> None:
+        await asyncio.gather(*(self._work() for _ in range(self.concurrency)))
+
+    async def _stopped(self) -> None:
+        await self.stop.wait()
+
+    async def _work(self) -> None:
+        while (claim := await self._next()) is not None:
+            with bound_contextvars(url=claim.url):
+                outcome = await self.visitor.visit(claim)
+                self.visitor.conditions.pop(claim.url, None)
+                await self.writer.write(outcome)
+            if self.metrics is not None:
+                await self.metrics.tick()
+            del self._held[claim.id]
+            self.progress(claim)
+            self._moved.set()
+
+    async def _next(self) -> Claim | None:
+        """A row that may start now; waits for one while there is hope in this shift, else None."""
+        while self.clock() < self._until:
+            self._moved.clear()  # before looking: what moves from now on wakes us
+            async with self._claiming:
+                if not self._claims and not self._over:
+                    await self._claim()
+                if self._claims:
+                    return self._claims.popleft()
+            counts = await self.database.run_read_async(self._count)
+            if self._over or not counts.open or not await self._wait(counts):
+                break
+        self._moved.set()
+        return None
+
+    async def _claim(self) -> None:
+        claims = await self.database.run_write_async(self._lease)
+        self._claims.extend(claims)
+        self._held.update((claim.id, claim) for claim in claims)
+        if claims:
+            self._had_work = self.clock()
+            self._moved.set()
+
+    def _lease(self, connection: Connection) -> list[Claim]:
+        now = self.clock()
+        job = get_job(connection, self.job_id)
+        if job is None or job.state.finished:
+            self._over = True
+            return []
+        claims = frontier.claim(
+            connection,
+            self.job_id,
+            owner=self.owner,
+            count=self.concurrency,
+            now=now,
+            lease_seconds=self.lease_seconds,
+        )
+        if not claims:
+            bring_back(connection, self.job_id, now=now)
+            frontier.reclaim_expired(connection, self.job_id, now=now, most_deaths=MOST_DEATHS)
+        elif self.writer.ledger.conditional:
+            self.visitor.conditions.update(conditions_for(connection, job.site, claims))
+        if (
+            claims
+            and job.state is not JobState.PROCESSING
+            and any(claim.kind == "listing" for claim in claims)
+        ):
+            set_job_state(connection, self.job_id, JobState.PROCESSING, now=now)
+        return claims
+
+    def _count(self, connection: Connection) -> Counts:
+        return frontier.count_rows(connection, self.job_id)
+
+    async def _wait(self, counts: Counts) -> bool:
+        """Until another visitor brought something, a row is due, or a lease may have run out.
+
+        False, at once, when that is further away than this shift waits for work.
+        """
+        due = self._seconds_to_next_look(counts)
+        if due > self.shift.idle_seconds and not self._held:
+            return False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(due if due > 0 else CLAIM_AGAIN_SECONDS, self.lease_seconds)):
+                await self._moved.wait()
+        return True
+
+    def _seconds_to_next_look(self, counts: Counts) -> float:
+        """Rows that wait say when; those in other hands may bring new ones, or come back by their lease."""
+        if counts.next_due is not None:
+            return counts.next_due - self.clock()
+        if self._held or self.clock() > self._had_work + self.shift.idle_seconds:
+            return self.lease_seconds
+        return self.shift.look_seconds
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(self.lease_seconds / _RENEWALS_PER_LEASE)
+            claims, until = list(self._held.values()), self.clock() + self.lease_seconds
+            # A lease not renewed is lost at worst: its fence guards the rest.
+            with suppress(DatabaseBusy, DatabaseUnreachable):
+                await self.database.run_write_async(partial(frontier.renew, claims=claims, until=until))
+
+    async def _hand_back(self) -> None:
+        self._claims.clear()
+        self._held.clear()
+        await self.database.run_write_async(partial(frontier.release, job_id=self.job_id, owner=self.owner))
+
+
+async def _end(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

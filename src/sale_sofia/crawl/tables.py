@@ -1,0 +1,85 @@
+"""The tables of a crawl: its jobs, the rows of its frontier, the turns of the schedule."""
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from sale_sofia.storage.tables import Id, metadata
+
+# Moments are seconds since 1970 (UTC); the printed ones of an advert are ISO texts with Sofia's offset.
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("site", String(80), nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("start_urls", JSON, nullable=False),
+    Column("listing_limit", Integer),
+    Column("created_at", Float, nullable=False),
+    Column("started_at", Float),
+    Column("finished_at", Float),
+    Column("error", Text),
+    Column("requests", Integer, nullable=False, server_default=text("0")),
+    Column("new_listings", Integer, nullable=False, server_default=text("0")),
+    Column("changed_listings", Integer, nullable=False, server_default=text("0")),
+    Column("seconds", Float, nullable=False, server_default=text("0")),
+    Column("runner", String(80)),
+    Column("generation", Integer, nullable=False, server_default=text("0")),
+    Column("woken_at", Float),
+    Index(None, "site", "created_at"),
+)
+
+frontier = Table(
+    "frontier",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("job_id", ForeignKey("jobs.id"), nullable=False),
+    Column("kind", String(10), nullable=False),
+    Column("url", Text, nullable=False),
+    Column("url_key", String(500), nullable=False),
+    Column("state", String(10), nullable=False, server_default="pending"),
+    Column("reason", Text),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("not_before", Float, nullable=False, server_default=text("0")),
+    # When that was written, by the clock of whoever wrote it; of a row that was never put off, nothing.
+    Column("put_off_at", Float),
+    # The classes of the errors that its tries ended in, one after the other, with spaces between them.
+    Column("tried", Text),
+    Column("lease_owner", String(80)),
+    Column("lease_until", Float),
+    Column("fence", Integer, nullable=False, server_default=text("0")),
+    Column("deaths", Integer, nullable=False, server_default=text("0")),
+    # Of a page of results: which of the job's searches it belongs to.
+    Column("search_id", Id),
+    UniqueConstraint("job_id", "url_key"),
+    Index(None, "job_id", "state", "not_before"),
+)
+
+# Rows of ended jobs that `prune` removed, counted: what is said of a job stays what it was.
+frontier_pruned = Table(
+    "frontier_pruned",
+    metadata,
+    Column("job_id", ForeignKey("jobs.id"), primary_key=True),
+    Column("kind", String(10), primary_key=True),
+    Column("state", String(10), primary_key=True),
+    Column("pages", Integer, nullable=False),
+)
+
+# A scheduled crawl begins once, however many clocks strike.
+schedule_slots = Table(
+    "schedule_slots",
+    metadata,
+    Column("name", String(80), primary_key=True),
+    Column("slot", String(40), primary_key=True),
+    Column("taken_at", Float, nullable=False),
+)

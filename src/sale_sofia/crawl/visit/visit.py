@@ -1,0 +1,310 @@
+"""One claimed page: permitted, paid for, fetched and judged, all within its time. Nothing is stored here."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from sale_sofia.crawl.fetch.archive import PageArchive
+from sale_sofia.crawl.fetch.base import Fetcher, Request, Response
+from sale_sofia.crawl.fetch.escort import GateEscort
+from sale_sofia.crawl.fetch.robots import RobotsGate
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.resilience.errors import (
+    Action,
+    CrawlError,
+    HttpBlocked,
+    LeftAlone,
+    ParseError,
+    ParseOtherPage,
+    ParseSelector,
+    RobotsDisallowed,
+)
+from sale_sofia.crawl.resilience.gate import Gate, Refusal, Why
+from sale_sofia.crawl.resilience.gate import Outcome as DomainOutcome
+from sale_sofia.crawl.resilience.retry import GiveUp, RetryAt, RetryBudget, RetryPolicy, with_quick_try
+from sale_sofia.crawl.resilience.settings import QUICK_TRY_DELAY_SECONDS, QUICK_TRY_MAX_WAIT_SECONDS
+from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
+from sale_sofia.crawl.visit.apart import JudgeApart
+from sale_sofia.crawl.visit.judging import page_of
+from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, Kept, Later, NotModified, Outcome, Read
+from sale_sofia.history.listings import validators
+from sale_sofia.listings.page import Page
+from sale_sofia.telemetry.error_log import ErrorLog, Failure
+from sale_sofia.telemetry.meter import NO_METER, Meter, measured
+from sale_sofia.telemetry.metrics import RequestVerdict
+from sale_sofia.websites.registry import get_scraper
+
+log: Final = logging.getLogger(__name__)
+_FORBIDDEN = "robots.txt forbids it"
+_NO_ROBOTS = "robots.txt could not be had, so nothing of the host may be asked; does it answer?"
+_SHUT: Final[frozenset[Why]] = frozenset({"circuit_open", "rate_limit", "penalty"})
+"""Refusals that any other page would meet as well."""
+_UNPAID = "retry_budget: the domain has had its share of retries"
+
+
+@dataclass(slots=True)
+class _Errand:
+    """One visit under way."""
+
+    claim: Claim
+    time: TimeoutBudget
+    requests: int = 0
+    error: CrawlError | None = None
+    """Of the last request."""
+    page: Page | None = None
+    """The last answer."""
+    fetched_at: float | None = None
+    """When the portal was asked last."""
+    seconds: float | None = None
+    """How long it took to answer."""
+
+    @property
+    def is_retry(self) -> bool:
+        return self.claim.attempts > 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visitor:
+    """Visits pages of one portal for one job. Every page comes to an `Outcome`; no page raises."""
+
+    job_id: str
+    judge: JudgeApart
+    request_for: Callable[[str], Request]
+    seconds: float
+    """What one visit may take, waiting for its turn included."""
+    longest_wait: float
+    fetcher: Fetcher
+    gate: Gate
+    retry: RetryPolicy
+    retry_budget: RetryBudget
+    robots: RobotsGate | None
+    archive: PageArchive | None
+    errors: ErrorLog
+    clock: Callable[[], float]
+    meter: Meter = NO_METER
+    conditions: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """For addresses whose page we have: headers that ask whether it is still that page."""
+
+    @property
+    def domain(self) -> str:
+        """The name under which the portal is known everywhere."""
+        return self.judge.site.name
+
+    async def close(self) -> None:
+        """Visit no more: end the process that reads, and let go of what the gate holds."""
+        self.judge.close()
+        await self.gate.close()
+
+    async def visit(self, claim: Claim) -> Outcome:
+        """What came of the page."""
+        outcome = await self._visit(claim)
+        _log(outcome)
+        return outcome
+
+    async def _visit(self, claim: Claim) -> Outcome:
+        errand = _Errand(claim, TimeoutBudget(self.seconds, time.monotonic))
+        try:
+            if (forbidden := await self._forbidden(claim.url)) is not None:
+                return await self._failed(errand, forbidden)
+        except LeftAlone as error:
+            return self._put_off(errand, error.retry_after_seconds or 0.0, str(error))
+        if errand.is_retry and not await self._pay():
+            return self._put_off(errand, self.retry.longest_delay(), _UNPAID)
+        try:
+            return await with_quick_try(lambda: self._try(errand), errand.time.remaining())
+        except CrawlError as error:
+            return await self._failed(errand, error)
+
+    async def _forbidden(self, url: str) -> RobotsDisallowed | None:
+        if self.robots is None or await self.robots.allowed(url):
+            return None
+        known = await self.robots.can_be_had(url)
+        return RobotsDisallowed(_FORBIDDEN if known else _NO_ROBOTS)
+
+    async def _try(self, errand: _Errand) -> Outcome:
+        if errand.error is None:
+            return await self._first_try(errand)
+        return await self._second_try(errand, errand.error)
+
+    async def _first_try(self, errand: _Errand) -> Outcome:
+        outcome = await self._request(errand, self.longest_wait)
+        if not isinstance(outcome, Refusal):
+            return outcome
+        if errand.is_retry:
+            await self._take_back()
+        later = self._put_off(errand, outcome.retry_after_seconds, outcome.why)
+        return replace(later, all_pages=outcome.why in _SHUT)
+
+    async def _second_try(self, errand: _Errand, error: CrawlError) -> Outcome:
+        """A request like any other: without budget or a turn soon, the page waits for its error's sake."""
+        if not await self._pay():
+            raise error
+        outcome = await self._request(errand, QUICK_TRY_MAX_WAIT_SECONDS)
+        if isinstance(outcome, Refusal):
+            await self._take_back()
+            raise error
+        return outcome
+
+    async def _request(self, errand: _Errand, longest_wait: float) -> Outcome | Refusal:
+        request = self.request_for(errand.claim.url)
+        room = max(0.0, errand.time.remaining() - request.timeout_seconds)
+        async with self.gate.request(self.domain, min(longest_wait, room)) as entry:
+            if isinstance(entry, Refusal):
+                self._hear(entry)
+                return entry
+            self.meter.waited(self.domain, entry.wait_seconds)
+            await self._count(errand)
+            escort = GateEscort(self.gate, entry, errand.time, request.timeout_seconds, self.robots)
+            try:
+                outcome = await self._ask(errand, request, escort)
+            except CrawlError as error:
+                if escort.refusal is not None and not escort.sent:
+                    return escort.refusal  # too much time had passed since its turn
+                errand.error = error
+                await self.gate.report(escort.admission, DomainOutcome.of(error))
+                raise
+            finally:
+                errand.requests += max(0, escort.sent - 1)
+            # The breaker hears of a page when it was read: a captcha may stand where the advert should.
+            await self.gate.report(escort.admission, DomainOutcome.ok())
+        return await self._good(errand, outcome)
+
+    def _hear(self, refusal: Refusal) -> None:
+        if refusal.why == "circuit_open":
+            self.meter.circuit_open(self.domain, refusal.retry_after_seconds)
+
+    async def _count(self, errand: _Errand) -> None:
+        errand.requests += 1
+        if errand.is_retry or errand.error is not None:
+            self.meter.retried(self.domain)
+        if errand.error is not None:
+            self._note(errand, errand.error, RetryAt(QUICK_TRY_DELAY_SECONDS, Action.RETRY_NOW))
+        elif not errand.is_retry:
+            await self.retry_budget.first_try(self.domain, time.monotonic())
+
+    async def _ask(
+        self, errand: _Errand, request: Request, escort: GateEscort
+    ) -> Found | Read | NotModified | Gone:
+        request = replace(
+            request,
+            timeout_seconds=errand.time.child(request.timeout_seconds).remaining(),
+            headers=self.conditions.get(errand.claim.url, {}),
+            escort=escort,
+            browser_allowed=True,
+        )
+        errand.fetched_at, errand.seconds = self.clock(), None
+        with measured(self.meter, self.domain) as asked:
+            response = await self.fetcher.fetch(request)
+            asked.response = response
+            errand.seconds = response.seconds
+            errand.page = page_of(errand.claim, response)
+            outcome = await self._judged(errand.claim, response)
+            asked.verdict = _word(outcome)
+            return outcome
+
+    async def _judged(self, claim: Claim, response: Response) -> Found | Read | NotModified | Gone:
+        try:
+            return await self.judge.outcome(claim, response, datetime.fromtimestamp(self.clock(), UTC))
+        except HttpBlocked as block:
+            # Perhaps seen only now, by what is missing on the page: the way it came by was not good.
+            await response.disprove(block.block_kind or "blocked")
+            raise
+
+    async def _good(self, errand: _Errand, outcome: Found | Read | NotModified | Gone) -> Outcome:
+        kept = None if isinstance(outcome, Gone | NotModified) else await self._keep(errand)
+        return replace(outcome, kept=kept, **_cost(errand))
+
+    async def _failed(self, errand: _Errand, error: CrawlError) -> Outcome:
+        kept = await self._keep_for_review(errand, error)
+        plan = self.retry.plan(error, errand.claim.attempts, (errand.claim.tried or "").split())
+        self._note(errand, error, plan)
+        reason = f"{type(error).__name__}: {error}"
+        if isinstance(plan, GiveUp):
+            said = f"{reason} ({plan.action})"
+            forbidden = isinstance(error, RobotsDisallowed) and str(error) == _FORBIDDEN
+            return Failed(errand.claim, said, error.page_digest, forbidden, kept=kept, **_cost(errand))
+        return Later(
+            errand.claim,
+            plan.delay_seconds,
+            reason,
+            refund=isinstance(error, LeftAlone),
+            ended_as=type(error).__name__,
+            kept=kept,
+            **_cost(errand),
+        )
+
+    def _put_off(self, errand: _Errand, seconds: float, why: str) -> Later:
+        """Nothing was asked, so no attempt is used up."""
+        return Later(errand.claim, seconds, why, refund=True, requests=errand.requests)
+
+    def _note(self, errand: _Errand, error: CrawlError, plan: RetryAt | GiveUp) -> None:
+        failure = Failure(
+            error=error,
+            action=plan.action,
+            next_delay=plan.delay_seconds if isinstance(plan, RetryAt) else None,
+            domain=self.domain,
+            job=self.job_id,
+            url=errand.claim.url,
+            attempt=errand.claim.attempts,
+        )
+        self.errors.write(failure, self.clock())
+
+    async def _keep(self, errand: _Errand) -> Kept | None:
+        if self.archive is None or errand.page is None:
+            return None
+        digest = await asyncio.to_thread(self.archive.put, errand.page.body)
+        return Kept(digest, errand.page.content_type)
+
+    async def _keep_for_review(self, errand: _Errand, error: CrawlError) -> Kept | None:
+        """A good answer we could not read is kept; only one that a better table may read is read again."""
+        if not isinstance(error, ParseError) or isinstance(error, ParseOtherPage):
+            return None
+        kept = await self._keep(errand)
+        error.page_digest = kept.digest if kept else None
+        return kept if isinstance(error, ParseSelector) else None
+
+    async def _pay(self) -> bool:
+        return await self.retry_budget.spend(self.domain, time.monotonic())
+
+    async def _take_back(self) -> None:
+        await self.retry_budget.give_back(self.domain, time.monotonic())
+
+
+def _log(outcome: Outcome) -> None:
+    """Pages that came to nothing are told of, the good ones only to who wants to hear of each."""
+    if isinstance(outcome, Failed):
+        log.info("page failed: %s", outcome.reason)
+    elif isinstance(outcome, Later):
+        log.info("page put off: %s", outcome.reason)
+    else:
+        log.debug("page read", extra={"seconds": outcome.seconds})
+
+
+def _word(outcome: Found | Read | NotModified | Gone) -> RequestVerdict:
+    if isinstance(outcome, Gone):
+        return "removed"
+    return "not_modified" if isinstance(outcome, NotModified) else "ok"
+
+
+def _cost(errand: _Errand) -> dict[str, Any]:
+    """What the visit cost, for any outcome."""
+    return {"requests": errand.requests, "fetched_at": errand.fetched_at, "seconds": errand.seconds}
+
+
+# Conditional requests: what to send along with the address of an advert that we have.
+
+
+def conditions_for(
+    connection: Connection, site: str, claims: Sequence[Claim]
+) -> dict[str, Mapping[str, str]]:
+    """The headers for each claimed address whose page may be the one we have."""
+    scraper = get_scraper(site)
+    adverts = {claim.url: scraper.listing_id(claim.url) for claim in claims if claim.kind == "listing"}
+    known = validators(connection, site, [advert for advert in adverts.values() if advert])
+    return {url: known[advert] for url, advert in adverts.items() if advert and advert in known}

@@ -1,0 +1,229 @@
+"""One description put to the model: a question, at most one repair, and only what can be shown to be said."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final, Protocol
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
+from sale_sofia.descriptions.dictionary import read_description
+from sale_sofia.descriptions.fields import (
+    ATTRIBUTE_FIELDS,
+    LIST_FIELDS,
+    RANGES,
+    Attribute,
+    Attributes,
+    check_value,
+    json_schema,
+)
+from sale_sofia.descriptions.rulebook import rules_version
+from sale_sofia.descriptions.settings import QUOTE_CHARACTERS, TEXT_CHARACTERS_ASKED
+from sale_sofia.descriptions.words import Prepared, Token, load_rules_file, prepare, tokenize
+
+# The questions in words.
+
+Message = dict[str, str]
+_TASK: Final = (
+    "You read Bulgarian property adverts. For each field asked, give the value that the text states about "
+    "the flat on offer, and as quote the exact words of the text that state it, copied letter by letter. "
+    'If the text does not state it, the value is "unknown" (an empty list for lists) and the quote is empty. '
+    "Numbers are written in digits. Never guess."
+)
+_REPAIR: Final = "That answer cannot be used: {problems}. Answer again, as JSON of the same shape."
+
+
+def question(text: str, fields: Sequence[str]) -> list[Message]:
+    """The first messages: what to do, and the text."""
+    asked = f"Fields: {', '.join(fields)}.\nText:\n{text[:TEXT_CHARACTERS_ASKED]}"
+    return [{"role": "system", "content": _TASK}, {"role": "user", "content": asked}]
+
+
+def repair(messages: Sequence[Message], answer: str, problems: Sequence[str]) -> list[Message]:
+    """The messages of the second and last try."""
+    complaint = _REPAIR.format(problems="; ".join(problems))
+    said = {"role": "assistant", "content": answer[:TEXT_CHARACTERS_ASKED]}
+    return [*messages, said, {"role": "user", "content": complaint}]
+
+
+# What the rules leave open: fields in conflict, and words that no rule explained.
+
+
+def open_fields(text: str, attributes: Attributes) -> tuple[str, ...]:
+    """The fields worth a question, in the order of `ATTRIBUTE_FIELDS`."""
+    tokens = tokenize(prepare(text))
+    return tuple(field for field in ATTRIBUTE_FIELDS if _is_open(field, attributes, tokens))
+
+
+def _is_open(field: str, attributes: Attributes, tokens: Sequence[Token]) -> bool:
+    known = attributes.get(field)
+    if known is not None:
+        return known.status == "conflict"
+    return field not in _never_asked() and speaks_of(field, tokens)
+
+
+def speaks_of(field: str, tokens: Sequence[Token]) -> bool:
+    """Whether any word of the tokens is about this field."""
+    words = _words()[field]
+    return any(not words.isdisjoint(token.tags) for token in tokens)
+
+
+@cache
+def _words() -> Mapping[str, frozenset[str]]:
+    data = load_rules_file("questions.yaml")
+    return {field: frozenset(data[field]) for field in ATTRIBUTE_FIELDS}
+
+
+@cache
+def _never_asked() -> frozenset[str]:
+    return frozenset(load_rules_file("questions.yaml")["never_asked_for_words"])
+
+
+# The model's answer judged: what counts is well-formed, allowed, and said by the words it quotes.
+
+
+class FieldAnswer(BaseModel):
+    """One field of the answer as it came."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    value: Any
+    quote: str
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What counts of an answer, and in one sentence each what does not."""
+
+    attributes: Attributes = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def judge_text(answer: str, fields: Sequence[str], text: str) -> Judgement:
+    """Judge the model's words."""
+    try:
+        loaded = json.loads(answer)
+    except (ValueError, RecursionError):
+        return Judgement(problems=["the answer is not JSON"])
+    return judge(loaded, fields, text)
+
+
+def judge(loaded: object, fields: Sequence[str], text: str) -> Judgement:
+    """Judge an answer that has been read: each field by itself, so that one bad field spoils no other."""
+    if not isinstance(loaded, dict):
+        return Judgement(problems=["the answer is not an object"])
+    judgement = Judgement()
+    prepared = prepare(text)
+    for name in fields:
+        try:
+            attribute = _judge_field(name, loaded.get(name), prepared)
+        except ValueError as error:
+            judgement.problems.append(str(error))
+        else:
+            if attribute is not None:
+                judgement.attributes[name] = attribute
+    return judgement
+
+
+def _judge_field(name: str, given: object, prepared: Prepared) -> Attribute | None:
+    try:
+        answer = FieldAnswer.model_validate(given)
+    except ValidationError:
+        raise ValueError(f'{name}: {{"value": …, "quote": …}} is needed') from None
+    value = check_value(name, answer.value)
+    if value is None:
+        return None
+    quote = _find(answer.quote, prepared)
+    if quote is None:
+        raise ValueError(f"{name}: the quote is not in the text")
+    if not _is_said_by(name, value, quote):
+        raise ValueError(f"{name}: the quote does not say {value!r}")
+    return Attribute(value, "stated", quote, "model")
+
+
+def _find(quote: str, prepared: Prepared) -> str | None:
+    """The quote as the text has it; case, look-alike letters and white space make no difference."""
+    words = prepare(quote).plain.split() if len(quote) <= QUOTE_CHARACTERS else []
+    if not words:
+        return None
+    found = re.search(r"\s+".join(map(re.escape, words)), prepared.plain)
+    return prepared.quote(found.start(), found.end()) if found else None
+
+
+def _is_said_by(name: str, value: Any, quote: str) -> bool:  # noqa: ANN401
+    """Whether the quote can say it: it speaks of the field, has the number, and the rules do not deny it."""
+    tokens = tokenize(prepare(quote))
+    if not speaks_of(name, tokens):
+        return False
+    if name in RANGES and not any(token.value == value for token in tokens) and value not in {0, 1}:
+        return False
+    read = read_description(quote).get(name)
+    return read is None or read.value is None or _same(name, read.value, value)
+
+
+def _same(name: str, read: Any, value: Any) -> bool:  # noqa: ANN401
+    return set(read) <= set(value) if name in LIST_FIELDS else bool(read == value)
+
+
+class Model(Protocol):
+    """Whatever answers."""
+
+    async def ask(self, messages: Sequence[Message], schema: Mapping[str, Any], budget: TimeoutBudget) -> str:
+        """The model's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerKey:
+    """Everything an answer depends on."""
+
+    text_hash: str
+    schema_hash: str
+    rules: str
+    model: str
+
+    @classmethod
+    def of(cls, text: str, fields: Sequence[str], model: str) -> "AnswerKey":
+        """The key of a question about these fields."""
+        schema = json.dumps(json_schema(fields), sort_keys=True)
+        return cls(_digest(" ".join(prepare(text).plain.split())), _digest(schema), rules_version(), model)
+
+    @property
+    def digest(self) -> str:
+        """The key as one short text."""
+        return _digest(f"{self.text_hash}\n{self.schema_hash}\n{self.rules}\n{self.model}")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+async def ask_model(model: Model, text: str, fields: Sequence[str], budget: TimeoutBudget) -> Judgement:
+    """What the model says of the fields and the text bears out.
+
+    Raises:
+        ServiceOllama: it failed.
+        ModelBusy: it may not be asked now.
+    """
+    schema, messages = json_schema(fields), question(text, fields)
+    answer = await model.ask(messages, schema, budget)
+    first = judge_text(answer, fields, text)
+    if not first.problems:
+        return first
+    second = judge_text(
+        await model.ask(repair(messages, answer, first.problems), schema, budget), fields, text
+    )
+    return Judgement({**first.attributes, **second.attributes}, second.problems)
+
+
+def merged(dictionary: Attributes, answered: Attributes) -> Attributes:
+    """The dictionary's result with the model's answers where it was in conflict or said nothing."""
+    open_ones = {name: one for name, one in answered.items() if _yields(dictionary, name)}
+    return {**dictionary, **open_ones}
+
+
+def _yields(dictionary: Attributes, name: str) -> bool:
+    return name not in dictionary or dictionary[name].status == "conflict"

@@ -1,0 +1,182 @@
+"""A model behind Ollama: asked through the gate, within a budget; every failure is a `ServiceOllama`."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import ollama
+
+from sale_sofia.crawl.resilience.errors import ServiceOllama
+from sale_sofia.crawl.resilience.gate import Admission, Gate, Outcome, Refusal
+from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
+from sale_sofia.descriptions.asking import Message
+from sale_sofia.descriptions.settings import (
+    ANSWER_TOKENS_MOST,
+    HEALTH_SECONDS,
+    LLM_DOMAIN,
+    OLLAMA_MOST_BYTES,
+    OLLAMA_REASON_CHARACTERS,
+)
+from sale_sofia.listings.text import plain
+from sale_sofia.settings.model import Settings
+
+# Answers of a server that is not trusted: read up to a size, as they come, and never unpacked.
+
+
+class BoundedTransport(httpx.AsyncBaseTransport):
+    """Asks for answers as they are, and gives up on one that is packed or longer than this."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._inner = httpx.AsyncHTTPTransport()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """One answer.
+
+        Raises:
+            httpx.DecodingError: it is packed, though nobody asked for that.
+        """
+        request.headers["accept-encoding"] = "identity"
+        answer = await self._inner.handle_async_request(request)
+        if answer.headers.get("content-encoding", "identity").lower() != "identity":
+            await answer.aclose()
+            raise httpx.DecodingError("the answer is packed")
+        answer.stream = _Bounded(answer.stream, self._most)
+        return answer
+
+    async def aclose(self) -> None:
+        """Close what is open."""
+        await self._inner.aclose()
+
+
+class _Bounded(httpx.AsyncByteStream):
+    def __init__(self, stream: Any, most: int) -> None:  # noqa: ANN401 - of two kinds by its type alone
+        self._stream, self._left = stream, most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for part in self._stream:
+            self._left -= len(part)
+            if self._left < 0:
+                raise httpx.ReadError("the answer does not end")
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+_FAILURES = (
+    ollama.ResponseError,
+    ollama.RequestError,
+    httpx.HTTPError,
+    ConnectionError,
+    TimeoutError,
+    ValueError,
+    # What its library makes of JSON that is no answer, or is nested without end.
+    TypeError,
+    LookupError,
+    AttributeError,
+    RecursionError,
+)
+
+
+_PASSING = frozenset({"busy", "rate_limit"})
+"""Refusals that pass by themselves in a moment: another process has the place."""
+
+
+class ModelBusy(Exception):
+    """Not now: the gate refused, or the budget is used up. Nothing was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaModel:
+    """One model. It is asked one question at a time, and never waited for longer than the budget lasts."""
+
+    settings: Settings
+    gate: Gate
+
+    async def digest(self) -> str:
+        """Which model answers under the name: its digest, asked by `GET /api/tags`.
+
+        Raises:
+            ServiceOllama: it does not answer, or has no such model.
+        """
+        name = self.settings.ollama_model
+        try:
+            async with asyncio.timeout(HEALTH_SECONDS), self._client(HEALTH_SECONDS) as client:
+                known = {model.model: model.digest for model in (await client.list()).models}
+        except _FAILURES as error:
+            raise ServiceOllama(
+                f"Ollama at {self.settings.ollama_url} does not answer: {_reason(error)}"
+            ) from error
+        digest: str | None = known.get(name) or known.get(f"{name}:latest")
+        if digest is None:
+            raise ServiceOllama(f"Ollama has no model {name}; get it with `ollama pull {name}`")
+        return digest
+
+    async def ask(self, messages: Sequence[Message], schema: Mapping[str, Any], budget: TimeoutBudget) -> str:
+        """The model's words.
+
+        Raises:
+            ModelBusy: the gate refused, or no time is left.
+            ServiceOllama: it failed; the breaker has heard of it.
+        """
+        while not budget.expired:
+            async with self.gate.request(LLM_DOMAIN, budget.remaining()) as admission:
+                if not isinstance(admission, Refusal):
+                    return await self._asked(admission, messages, schema, budget)
+            if admission.why not in _PASSING:
+                raise ModelBusy(f"the model may not be asked now: {admission.why}")
+            await asyncio.sleep(min(admission.retry_after_seconds, budget.remaining()))
+        raise ModelBusy("the time for asking the model is used up")
+
+    async def _asked(
+        self,
+        admission: Admission,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any],
+        budget: TimeoutBudget,
+    ) -> str:
+        try:
+            answer = await self._chat(messages, schema, budget.child(self.settings.ollama_timeout))
+        except _FAILURES as error:
+            await self.gate.report(admission, Outcome.failure())
+            raise ServiceOllama(f"the model gave no answer: {_reason(error)}") from error
+        await self.gate.report(admission, Outcome.ok())
+        return answer
+
+    async def _chat(
+        self, messages: Sequence[Message], schema: Mapping[str, Any], budget: TimeoutBudget
+    ) -> str:
+        seconds = budget.remaining()
+        async with asyncio.timeout(seconds), self._client(seconds) as client:
+            answer = await client.chat(
+                model=self.settings.ollama_model,
+                messages=messages,
+                format=dict(schema),
+                options={"temperature": 0, "num_predict": ANSWER_TOKENS_MOST},
+            )
+        return answer.message.content or ""
+
+    def _client(self, seconds: float) -> ollama.AsyncClient:
+        # Only the address that was set: no proxy of the environment, no redirect to elsewhere.
+        return ollama.AsyncClient(
+            self.settings.ollama_url,
+            timeout=seconds,
+            follow_redirects=False,
+            trust_env=False,
+            transport=BoundedTransport(OLLAMA_MOST_BYTES),
+        )
+
+
+def _reason(error: Exception) -> str:
+    """In one short line, whatever the server put into it."""
+    told = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+    return plain(told, OLLAMA_REASON_CHARACTERS)
+
+
+def run_budget(settings: Settings) -> TimeoutBudget:
+    """The time of one enrichment."""
+    return TimeoutBudget(settings.llm_run_seconds, time.monotonic)

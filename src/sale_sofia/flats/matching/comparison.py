@@ -1,0 +1,310 @@
+"""How two adverts compare, field by field: a level for each, the same whichever comes first."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from dataclasses import field as dc_field
+from functools import cache, cached_property
+from importlib import resources
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sale_sofia.flats.matching.candidates import are_near
+from sale_sofia.flats.matching.fingerprint import (
+    ROUND_AREAS,
+    ROUND_PRICES,
+    UNKNOWN_FLOOR,
+    Adverts,
+    Array,
+    area_roundness,
+    price_roundness,
+)
+from sale_sofia.flats.settings import (
+    AREA_TOLERANCE,
+    FLOORS_VETO,
+    HALF_AREA_SQM,
+    NEAR_PRICE,
+    NET_OF_GROSS,
+    PRICE_VETO,
+    SAME_AREA_SQM,
+    SAME_PRICE,
+    TEXT_LEAST,
+    YEAR_VETO,
+)
+from sale_sofia.settings.files import read_yaml
+
+Rows = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Levels = NDArray[np.int8]
+
+LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
+    "place": ("unknown", "same", "near", "other"),
+    "rooms": ("unknown", "same", "one_more", "other"),
+    "area": ("unknown", "same", "rounded", "close", "other"),
+    "price": ("unknown", "same", "near", "close", "other"),
+    "floor": ("unknown", "same", "other"),
+    "floors": ("unknown", "same", "one_more", "other"),
+    "year": ("unknown", "same", "close", "other"),
+    "contact": ("unknown", "phone", "agency", "other"),
+    "text": ("unknown", "same", "alike", "akin", "touching", "other"),
+    "photos": ("unknown", "several", "one", "other"),
+    "reference": ("unknown", "same", "other"),
+}
+"""Each field's levels by number. `unknown`: one of the two does not say."""
+
+_TEXT_STEPS: Final = (0.7, 0.4, 0.15, 0.03)
+_CLOSE_PRICE: Final = 0.10
+_CLOSE_YEARS: Final = 2
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Pairs of adverts, `one[i]` with `two[i]`; each answer is worked out when first asked for."""
+
+    adverts: Adverts
+    one: Rows
+    two: Rows
+    _known: dict[str, Levels] = dc_field(default_factory=dict, init=False, repr=False)
+
+    def both(self, field: str) -> tuple[Array, Array]:
+        """The two values of a field."""
+        column = self.adverts[field]
+        return column[self.one], column[self.two]
+
+    def levels(self, field: str) -> Levels:
+        """The level of a field for each pair, a place in `LEVELS`."""
+        if field not in self._known:
+            self._known[field] = _COMPARED[field](self)
+        return self._known[field]
+
+    def at(self, field: str, *levels: str) -> Flags:
+        """Whether a field is at one of these levels."""
+        return np.isin(self.levels(field), [LEVELS[field].index(level) for level in levels])
+
+    @cached_property
+    def family(self) -> Flags:
+        """One imot.bg advert, unless the id was re-used: area and floor are both others."""
+        one, two = self.both("family")
+        reused = (self.levels("area") > _of("area", "rounded")) & (
+            self.levels("floor") == _of("floor", "other")
+        )
+        return (one == two) & (one != 0) & ~reused & ~self.same_id
+
+    @cached_property
+    def reused_id(self) -> Flags:
+        """The same family id on two flats."""
+        one, two = self.both("family")
+        return (one == two) & (one != 0) & ~self.family
+
+    @cached_property
+    def same_id(self) -> Flags:
+        """Two adverts that had one id of one portal, one after the other."""
+        one, two = self.both("identity")
+        return one == two
+
+    @cached_property
+    def price_gap(self) -> Array:
+        """The difference of the prices as a share of the higher."""
+        one, two = self.both("price")
+        return np.abs(one - two) / np.maximum(one, two)
+
+    @cached_property
+    def area_gap(self) -> Array:
+        """The difference of the areas as a share of the larger."""
+        one, two = self.both("area")
+        return np.abs(one - two) / np.maximum(one, two)
+
+    @cached_property
+    def vetoed(self) -> Flags:
+        """Two that are never one property, whatever the score. Only a family id outweighs it."""
+        contradicted = (
+            (self.levels("floor") == _of("floor", "other"))
+            | (self.levels("floors") == _of("floors", "other"))
+            | (self.levels("year") == _of("year", "other"))
+            | (self.price_gap > PRICE_VETO)
+            | self._areas_contradict()
+            | self._references_contradict()
+            | _differ(*self.both("deal"))
+            | _differ(*self.both("kind"))
+            | self.reused_id
+        )
+        return (contradicted & ~self.family) | self.same_id
+
+    def _areas_contradict(self) -> Flags:
+        one, two = self.both("area")
+        share = np.minimum(one, two) / np.maximum(one, two)
+        net = (share >= NET_OF_GROSS[0]) & (share <= NET_OF_GROSS[1]) & self._one_may_be_net()
+        return (self.area_gap > AREA_TOLERANCE) & ~net
+
+    def _one_may_be_net(self) -> Flags:
+        """One advert's area is what the other calls its net area."""
+        area_one, area_two = self.both("area")
+        net_one, net_two = self.both("net_area")
+        return (np.abs(net_one - area_two) <= HALF_AREA_SQM) | (np.abs(net_two - area_one) <= HALF_AREA_SQM)
+
+    def _references_contradict(self) -> Flags:
+        one, two = self.both("agency")
+        return (one == two) & (one != 0) & (self.levels("reference") == _of("reference", "other"))
+
+
+def _of(field: str, level: str) -> int:
+    return LEVELS[field].index(level)
+
+
+def _differ(one: Array, two: Array) -> Flags:
+    return (one != two) & (one != 0) & (two != 0)
+
+
+def _stepped(known: Flags, *steps: Flags) -> Levels:
+    """Unknown, or the first step that holds, or the last level."""
+    levels = np.full(len(known), len(steps) + 1, np.int8)
+    for number in range(len(steps), 0, -1):
+        levels[steps[number - 1]] = number
+    levels[~known] = 0
+    return levels
+
+
+def _place(pairs: Comparison) -> Levels:
+    one, two = pairs.both("quarter")
+    return _stepped((one != 0) & (two != 0), one == two, are_near(one, two))
+
+
+def _rooms(pairs: Comparison) -> Levels:
+    one, two = pairs.both("rooms")
+    return _stepped((one != 0) & (two != 0), one == two, np.abs(one - two) == 1)
+
+
+def _area(pairs: Comparison) -> Levels:
+    one, two = pairs.both("area")
+    gap = np.abs(one - two)
+    return _stepped(
+        ~np.isnan(gap), gap <= SAME_AREA_SQM, gap <= HALF_AREA_SQM, pairs.area_gap <= AREA_TOLERANCE
+    )
+
+
+def _price(pairs: Comparison) -> Levels:
+    gap = pairs.price_gap
+    return _stepped(~np.isnan(gap), gap <= SAME_PRICE, gap <= NEAR_PRICE, gap <= _CLOSE_PRICE)
+
+
+def _floor(pairs: Comparison) -> Levels:
+    one, two = pairs.both("floor")
+    return _stepped((one != UNKNOWN_FLOOR) & (two != UNKNOWN_FLOOR), one == two)
+
+
+def _floors(pairs: Comparison) -> Levels:
+    one, two = pairs.both("floors")
+    return _stepped((one != 0) & (two != 0), one == two, np.abs(one - two) < FLOORS_VETO)
+
+
+def _year(pairs: Comparison) -> Levels:
+    one, two = pairs.both("year")
+    gap = np.abs(one - two)
+    return _stepped((one != 0) & (two != 0), gap <= _CLOSE_YEARS, gap < YEAR_VETO)
+
+
+def _contact(pairs: Comparison) -> Levels:
+    one, two = pairs.both("agency")
+    phones_one, phones_two = pairs.both("phones")
+    phone = _shared(phones_one, phones_two) > 0
+    agency = (one == two) & (one != 0)
+    known = phone | agency | ((phones_one[:, 0] != 0) & (phones_two[:, 0] != 0)) | ((one != 0) & (two != 0))
+    return _stepped(known, phone, agency)
+
+
+def _text(pairs: Comparison) -> Levels:
+    one, two = pairs.both("text")
+    sizes = np.minimum((one != 0).sum(axis=1), (two != 0).sum(axis=1))
+    share = _shared_in_sketches(one, two) / np.maximum(sizes, 1)
+    return _stepped(sizes >= TEXT_LEAST, *(share >= step for step in _TEXT_STEPS))
+
+
+def _photos(pairs: Comparison) -> Levels:
+    one, two = pairs.both("photos")
+    shared = _shared(one, two)
+    return _stepped((one[:, 0] != 0) & (two[:, 0] != 0), shared > 1, shared > 0)
+
+
+def _reference(pairs: Comparison) -> Levels:
+    one, two = pairs.both("references")
+    return _stepped((one[:, 0] != 0) & (two[:, 0] != 0), _shared(one, two) > 0)
+
+
+def _shared(one: Array, two: Array) -> NDArray[np.intp]:
+    """How many values each two rows have in common; zeros are none."""
+    equal = (one[:, :, None] == two[:, None, :]) & (one[:, :, None] != 0)
+    return equal.sum(axis=(1, 2))
+
+
+def _shared_in_sketches(one: Array, two: Array) -> NDArray[np.intp]:
+    """The same for long sorted rows without repeats: what is equal stands side by side once sorted."""
+    both = np.sort(np.concatenate((one, two), axis=1), axis=1)
+    return ((both[:, 1:] == both[:, :-1]) & (both[:, 1:] != 0)).sum(axis=1)
+
+
+_COMPARED: Final[Mapping[str, Callable[[Comparison], Levels]]] = {
+    "place": _place,
+    "rooms": _rooms,
+    "area": _area,
+    "price": _price,
+    "floor": _floor,
+    "floors": _floors,
+    "year": _year,
+    "contact": _contact,
+    "text": _text,
+    "photos": _photos,
+    "reference": _reference,
+}
+
+
+# The weights of evidence: `weights.yaml`, made by `bench/matching_fit.py`.
+
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Log-odds that two adverts are one property: where one begins, and what each level adds or takes."""
+
+    prior: float
+    levels: Mapping[str, NDArray[np.float64]]
+    same_area: NDArray[np.float64]
+    """What an equal area adds, by how round it is: everybody's flat has 80 m²."""
+    same_price: NDArray[np.float64]
+    """What an equal price adds, by how round it is."""
+
+    def field(self, pairs: Comparison, field: str) -> Scores:
+        """What one field adds for each pair."""
+        levels = pairs.levels(field)
+        added = self.levels[field][levels]
+        if field == "area":
+            return np.where(levels == 1, self.same_area[area_roundness(pairs.both("area")[0])], added)
+        if field == "price":
+            return np.where(levels == 1, self.same_price[price_roundness(pairs.both("price")[0])], added)
+        return added
+
+    def log_odds(self, pairs: Comparison) -> Scores:
+        """All that speaks for and against each pair."""
+        return self.prior + sum((self.field(pairs, field) for field in self.levels), np.zeros(len(pairs.one)))
+
+
+@cache
+def load_weights() -> Weights:
+    """The weights of this installation."""
+    text = resources.files(__package__).joinpath("weights.yaml").read_text("utf-8")
+    return weights_from(read_yaml(text))
+
+
+def weights_from(data: Mapping[str, Any]) -> Weights:
+    """The weights of a table; a level that is not named adds nothing."""
+    return Weights(
+        prior=data["prior"],
+        levels={field: _row(LEVELS[field], given) for field, given in data["levels"].items()},
+        same_area=_row(ROUND_AREAS, data["same_area"]),
+        same_price=_row(ROUND_PRICES, data["same_price"]),
+    )
+
+
+def _row(names: tuple[str, ...], given: Mapping[str, float]) -> NDArray[np.float64]:
+    return np.array([given.get(name, 0.0) for name in names])

@@ -1,0 +1,391 @@
+"""From an advert to its record: every spelling settled, every text a hash, nothing guessed."""
+
+import hashlib
+import hmac
+import re
+import secrets
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import resources
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sale_sofia.flats.settings import (
+    LARGEST_AREA_SQM,
+    PHONES_KEPT,
+    PHOTOS_KEPT,
+    REFERENCES_KEPT,
+    ROWS_AT_ONCE,
+    SECRET_BYTES,
+    SECRET_FILE,
+    TEXT_CHARACTERS,
+    TEXT_SKETCH,
+)
+from sale_sofia.listings.text import match_key
+from sale_sofia.settings.files import read_yaml, write_new
+
+# What the matcher knows of an advert: one fixed-size record, so that a million of them are plain arrays.
+
+Array = NDArray[Any]
+
+UNKNOWN_FLOOR: Final = -128
+RECORD: Final = np.dtype(
+    [
+        ("identity", "u8"),  # the portal's own id
+        ("site", "u8"),
+        ("deal", "i1"),
+        ("kind", "i1"),
+        ("rooms", "i1"),
+        ("floor", "i2"),
+        ("floors", "i2"),
+        ("year", "i2"),
+        ("quarter", "u8"),
+        ("area", "f8"),
+        ("net_area", "f8"),
+        ("price", "f8"),
+        ("family", "u8"),
+        ("agency", "u8"),
+        ("phones", "u8", (PHONES_KEPT,)),
+        ("references", "u8", (REFERENCES_KEPT,)),
+        ("photos", "u8", (PHOTOS_KEPT,)),
+        ("text", "u4", (TEXT_SKETCH,)),
+    ]
+)
+"""Zero is "not known" in every field but the floor (`UNKNOWN_FLOOR`), area and price (NaN)."""
+
+_NAMES: Final = RECORD.names or ()
+
+
+@dataclass(frozen=True, slots=True)
+class Adverts:
+    """Adverts in the order of their ids, a column for each field of their records."""
+
+    ids: NDArray[np.int64]
+    columns: Mapping[str, Array]
+
+    @classmethod
+    def of(cls, ids: Iterable[int], records: Array) -> "Adverts":
+        """The adverts of these ids; records in the same order."""
+        given = np.fromiter(ids, np.int64)
+        order = _rising(given)
+        return cls(given[order], {name: np.ascontiguousarray(records[name][order]) for name in _NAMES})
+
+    @classmethod
+    def of_bytes(cls, ids: Sequence[int], packed: Sequence[bytes]) -> "Adverts":
+        """The adverts of records that were stored as bytes."""
+        return cls.of(ids, np.frombuffer(b"".join(packed), RECORD))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, name: str) -> Array:
+        return self.columns[name]
+
+    def rows_of(self, ids: Array) -> NDArray[np.int64]:
+        """The places of these ids, which must all be here."""
+        return np.searchsorted(self.ids, ids).astype(np.int64)
+
+    def take(self, rows: Array) -> "Adverts":
+        """The adverts at these places, which must rise."""
+        return Adverts(self.ids[rows], {name: column[rows] for name, column in self.columns.items()})
+
+    def with_changes(self, changed: "Adverts") -> "Adverts":
+        """These adverts with those added, or put in the place of those with their ids."""
+        replaced = np.isin(self.ids, changed.ids)
+        kept = ~replaced if replaced.any() else slice(None)
+        ids = np.concatenate((self.ids[kept], changed.ids))
+        order = _rising(ids)
+        columns = {
+            name: np.concatenate((column[kept], changed[name]))[order]
+            for name, column in self.columns.items()
+        }
+        return Adverts(ids[order], columns)
+
+    def packed(self) -> Array:
+        """Their records again, in the order of the ids."""
+        records = np.zeros(len(self), RECORD)
+        for name, column in self.columns.items():
+            records[name] = column
+        return records
+
+
+def _rising(ids: NDArray[np.int64]) -> NDArray[np.int64] | slice:
+    """What puts the ids in order; nothing, as a rule, and then a million records are not moved about."""
+    return slice(None) if (np.diff(ids) > 0).all() else np.argsort(ids, kind="stable")
+
+
+# How round a number is. Round numbers lie: equal ones say less than equal odd ones.
+
+ROUND_AREAS: Final = ("ten", "five", "whole", "part")
+ROUND_PRICES: Final = ("ten_thousand", "five_thousand", "thousand", "less")
+
+
+def area_roundness(areas: Array) -> NDArray[np.int64]:
+    """The place of each area in `ROUND_AREAS`."""
+    return _coarsest(areas, (10, 5, 1))
+
+
+def price_roundness(prices: Array) -> NDArray[np.int64]:
+    """The place of each price in `ROUND_PRICES`."""
+    return _coarsest(prices, (10_000, 5_000, 1_000))
+
+
+def _coarsest(values: Array, steps: tuple[int, ...]) -> NDArray[np.int64]:
+    """The first step of which the value is a multiple; after the last: none."""
+    found = np.full(len(values), len(steps), np.int64)
+    for number in range(len(steps) - 1, -1, -1):
+        found[np.mod(values, steps[number]) == 0] = number
+    return found
+
+
+# The words that matching needs: `matching_words.yaml`, read once.
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingWords:
+    """What adverts say that is no evidence, and how agencies and references are written."""
+
+    kinds: tuple[frozenset[str], ...]
+    """Property types that portals mix up; types of different groups are never one property."""
+    stop_words: frozenset[str]
+    shortest_photo_name: int
+    firm_words: frozenset[str]
+    """Words of an agency's name that other agencies have too."""
+    sisters: tuple[frozenset[str], ...]
+    """Agencies of one house: a reference of one is a reference of all."""
+    reference_patterns: tuple[str, ...]
+    own_portals: dict[str, str]
+    """Portals of one agency, and where their addresses hold its reference."""
+
+
+@cache
+def matching_words() -> MatchingWords:
+    """All of the file."""
+    text = resources.files(__package__).joinpath("words.yaml").read_text("utf-8")
+    loaded = read_yaml(text)
+    return MatchingWords(
+        kinds=tuple(map(frozenset, loaded["kinds"])),
+        stop_words=frozenset(loaded["stop_words"]),
+        shortest_photo_name=loaded["shortest_photo_name"],
+        firm_words=frozenset(loaded["firm_words"]),
+        sisters=tuple(map(frozenset, loaded["sisters"])),
+        reference_patterns=tuple(loaded["reference_patterns"]),
+        own_portals=loaded["own_portals"],
+    )
+
+
+# Who sells: an agency's name in one writing.
+
+_SIGNS: Final = re.compile(r"[\W_]+")
+_REMEMBERED: Final = 65_536
+
+
+@lru_cache(_REMEMBERED)
+def agency_key(name: str | None, kind: str | None) -> str | None:
+    """The name under which an agency is the same on every portal; nothing for private people."""
+    if not name or kind == "private":
+        return None
+    words = _SIGNS.sub(" ", match_key(name)).split()
+    own = [word for word in words if word not in matching_words().firm_words and not _is_phone(word)]
+    return "".join(own or words) or None
+
+
+def _is_phone(word: str) -> bool:
+    """Part of a phone that stands in the name, as on bazar.bg."""
+    return word.isdigit() and len(word) > 1
+
+
+def agency_of(row: Mapping[str, Any]) -> str | None:
+    """The agency of an advert; on an agency's own portal that agency, named or not."""
+    named = agency_key(row.get("seller_name"), row.get("seller_kind"))
+    own_portal = row["site"] in matching_words().own_portals
+    return agency_key(row["site"].replace(".bg", ""), None) if own_portal and not named else named
+
+
+@lru_cache(_REMEMBERED)
+def house_key(agency: str | None) -> str:
+    """The house an agency belongs to: its own name, or the first of its sisters'."""
+    sisters = next((house for house in matching_words().sisters if agency in house), None)
+    return min(sisters) if sisters else agency or ""
+
+
+# The reference under which an agency keeps a flat, from its text or from the address on its own portal.
+
+_NUMBER: Final = re.compile(r"\d{4}")
+
+
+def references(row: Mapping[str, Any], agency: str | None) -> list[str]:
+    """All references an advert names. A bare number is its agency's; without an agency it is nothing."""
+    found = [*_in_address(row), *_in_text(row.get("description"))]
+    house = house_key(agency)
+    scoped = (code if not code.isdigit() else f"{house}:{code}" if house else None for code in found)
+    return list(dict.fromkeys(code for code in scoped if code))
+
+
+def _in_text(text: str | None) -> Iterator[str]:
+    if not text or not _NUMBER.search(text):  # most texts hold none, and this is the quickest way to know
+        return
+    for pattern in _patterns():
+        for match in pattern.finditer(text[:TEXT_CHARACTERS]):
+            yield match[1].upper()
+
+
+def _in_address(row: Mapping[str, Any]) -> Iterator[str]:
+    pattern = matching_words().own_portals.get(row["site"])
+    if pattern and (match := re.search(pattern, row.get("url") or "")):
+        yield match[1]
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    return tuple(map(re.compile, matching_words().reference_patterns))
+
+
+Row = Mapping[Any, Any]
+HASHED_PHONE: Final = "hmac:"
+"""What stands before a phone of which only the keyed hash was kept."""
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_DEALS: Final = {"sale": 1, "rent": 2}
+_MOST_ROOMS: Final = 100
+_MOST_FLOORS: Final = 120
+
+
+class PropertyFingerprinter:
+    """Makes records. Equal adverts give equal records on every machine that has the same secret."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._phone = lru_cache(_REMEMBERED)(lambda phone: phone_hash(secret, phone))
+
+    def fingerprints(self, rows: Iterable[Row]) -> Array:
+        """A record for each advert, in this order; the adverts themselves are let go of one by one."""
+        parts = [np.zeros(0, RECORD)]
+        waiting = iter(rows)
+        while some := [self._record(row) for row in islice(waiting, ROWS_AT_ONCE)]:
+            parts.append(np.array(some, RECORD))
+        return np.concatenate(parts)
+
+    def _record(self, row: Row) -> tuple[object, ...]:
+        agency = agency_of(row)
+        return (
+            _hash(f"{row['site']}|{row['external_id']}"),
+            _hash(row["site"]),
+            _DEALS.get(row.get("deal") or "", 0),
+            _kinds().get(row.get("property_type") or "", 0),
+            _within(row.get("rooms"), 0, _MOST_ROOMS, 0),
+            _within(row.get("floor"), -10, _MOST_FLOORS, UNKNOWN_FLOOR),
+            _within(row.get("floors_total"), 0, _MOST_FLOORS, 0),
+            _within(row.get("year_built"), 0, 3000, 0),
+            quarter_hash(row.get("city"), row.get("neighbourhood")),
+            _area(row.get("area_sqm")),
+            _area(row.get("area_net_sqm")),
+            row.get("price_eur") or np.nan,
+            _hash(row.get("family_id")),
+            _hash(agency),
+            _several(row.get("phones") or (), self._phone, PHONES_KEPT),
+            _several(references(row, agency), _hash, REFERENCES_KEPT),
+            _several(photo_names(row.get("photo_urls") or ()), _hash, PHOTOS_KEPT),
+            sketch(row.get("description")),
+        )
+
+
+def phone_hash(secret: bytes, phone: str) -> int:
+    """A phone's keyed hash, the same for the phone itself and for what `hashed_phone` left of it."""
+    text = phone if phone.startswith(HASHED_PHONE) else hashed_phone(secret, phone)
+    return int(text.removeprefix(HASHED_PHONE), 16)
+
+
+def hashed_phone(secret: bytes, phone: str) -> str:
+    """What is kept of a phone that may not be kept: equal phones stay equal, nobody can call them."""
+    return HASHED_PHONE + hmac.new(secret, phone.encode(), "sha256").hexdigest()[:16]
+
+
+@lru_cache(_REMEMBERED)
+def quarter_hash(city: str | None, neighbourhood: str | None) -> int:
+    """A quarter's number; zero where the advert names none."""
+    return _hash(f"{city or ''}|{neighbourhood.casefold()}") if neighbourhood else 0
+
+
+def photo_names(urls: Iterable[str]) -> list[str]:
+    """The names of photo files that are names: long enough not to be `1.jpg` on every portal."""
+    return [name for name in map(_file_name, urls) if len(name) >= matching_words().shortest_photo_name]
+
+
+def _file_name(url: str) -> str:
+    """Without its ending; nothing where a page wrote what is no address: one such must not end matching."""
+    try:
+        return urlsplit(url).path.rpartition("/")[2].partition(".")[0]
+    except ValueError:
+        return ""
+
+
+def sketch(text: str | None) -> Array:
+    """The smallest hashes of the text's word triples, rising, zeros at the end. Digits say nothing here."""
+    kept = np.zeros(TEXT_SKETCH, "u4")
+    words = np.array(_word_numbers((text or "")[:TEXT_CHARACTERS]), "u4")
+    smallest = np.unique(_triples(words))[:TEXT_SKETCH]
+    kept[: len(smallest)] = smallest
+    return kept
+
+
+def _word_numbers(text: str) -> list[int]:
+    stop = matching_words().stop_words
+    return [_word_number(word) for word in _WORD.findall(text.casefold()) if word not in stop]
+
+
+@lru_cache(_REMEMBERED)
+def _word_number(word: str) -> int:
+    return zlib.crc32(word.encode())
+
+
+def _triples(words: Array) -> Array:
+    """A number for each three words in a row, none of them zero."""
+    mixed = words[:-2] * np.uint32(0x9E3779B1) ^ words[1:-1] * np.uint32(0x85EBCA77) ^ words[2:]
+    return (mixed ^ (mixed >> np.uint32(15))) * np.uint32(0x2C1B3C6D) | np.uint32(1)
+
+
+@cache
+def _kinds() -> Mapping[str, int]:
+    groups = matching_words().kinds
+    return {kind: number for number, group in enumerate(groups, 1) for kind in group}
+
+
+def _several(values: Iterable[str], number: Callable[[str], int], most: int) -> Array:
+    """The smallest of their hashes, so that the order in which they are printed makes no difference."""
+    kept = np.zeros(most, "u8")
+    hashes = sorted({number(value) for value in values})[:most]
+    kept[: len(hashes)] = hashes
+    return kept
+
+
+def _within(value: int | None, least: int, most: int, unknown: int) -> int:
+    return value if value is not None and least <= value <= most else unknown
+
+
+def _area(value: float | None) -> float:
+    return min(value, LARGEST_AREA_SQM) if value else np.nan
+
+
+@lru_cache(_REMEMBERED)
+def _hash(text: str | None) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) if text else 0
+
+
+# The key under which phones are hashed: made once for an installation, readable by its owner alone.
+
+
+def load_secret(data_dir: Path) -> bytes:
+    """The key of this installation; of many processes that ask first, one makes it."""
+    path = data_dir / SECRET_FILE
+    if not path.exists():
+        write_new(path, secrets.token_bytes(SECRET_BYTES))
+    key = path.read_bytes()
+    if len(key) != SECRET_BYTES:
+        raise ValueError(f"{path}: not a key of {SECRET_BYTES} bytes; restore the file, or delete it")
+    return key

@@ -1,0 +1,191 @@
+"""One flat out of its adverts, by the rules of `PropertyMerger`; descriptions fill what no portal prints."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, Final
+
+from sale_sofia.advice.settings import LISTS_REMEMBERED
+from sale_sofia.descriptions.enrichment import COLUMNS
+from sale_sofia.descriptions.fields import TRAP_FIELDS
+from sale_sofia.flats.flat import Advert, Flat, Trap
+from sale_sofia.flats.merger import MERGED, PropertyMerger, is_offered, offer_order
+
+AdvertRow = dict[str, Any]
+"""An advert's columns, and under `said` what its description says for sure.
+
+Lists are tuples, flags and features sets; photos, of which few are looked at, are the text that is stored.
+"""
+
+_TOLD: Final = (
+    "parking_status", "metro_minutes", "bedrooms", "bathrooms", "has_balcony", "balconies", "storage",
+)  # fmt: skip
+"""Facts that only descriptions tell, under the same name."""
+_COLUMN_OF: Final = {**COLUMNS, **dict(zip(_TOLD, _TOLD, strict=True))}
+_WHOSE: Final = ("id", "site", "last_seen_at")
+_TRAPS: Final = frozenset(TRAP_FIELDS)
+NO_LIST: Final = "[]"
+_NOTHING: Final = (None, ())
+_MERGER: Final = PropertyMerger()
+_MERGED_OF: Final = itemgetter(*MERGED)
+
+
+def merge_flat(property_id: int, rows: Sequence[AdvertRow], photos: int | None = None) -> Flat:
+    """The flat that these adverts are of, with so many of its photos; None: with all."""
+    if len(rows) == 1:
+        return merge_one(property_id, rows[0], photos)
+    return merge_many(property_id, rows, photos)
+
+
+def merge_one(property_id: int, row: AdvertRow, photos: int | None = None) -> Flat:
+    """What `merge_many` gives for one advert, without counting voices: most flats have one."""
+    priced, placed = row["price_eur"] is not None, row["lat"] is not None and row["lon"] is not None
+    said = row["said"]
+    facts = {name: row[name] for name in MERGED}
+    if said:
+        facts |= {name: value for name, value in _told(said).items() if facts.get(name) in _NOTHING}
+    return Flat(
+        property_id=property_id,
+        adverts=(_advert(row),),
+        offered=is_offered(row),
+        price_eur=row["price_eur"],
+        vat=row["vat"] if priced else None,
+        first_seen_at=row["first_seen_at"],
+        last_seen_at=row["last_seen_at"],
+        new_at=row["new_at"],
+        title=row["title"] or None,
+        photo_urls=_photos((row,))[:photos],
+        flags=row["flags"],
+        features=row["features"],
+        wc_separate=True if "wc_separate" in said else None,
+        described=row["described"],
+        traps=_traps((row,)) if said else {},
+        lat=row["lat"] if placed else None,
+        lon=row["lon"] if placed else None,
+        **facts,
+    )
+
+
+def merge_many(property_id: int, rows: Sequence[AdvertRow], photos: int | None = None) -> Flat:
+    """The flat of any number of adverts."""
+    ordered = sorted(rows, key=offer_order)
+    priced = _priced(ordered)
+    return Flat(
+        property_id=property_id,
+        adverts=tuple(map(_advert, ordered)),
+        offered=is_offered(ordered[0]),
+        price_eur=priced["price_eur"] if priced else None,
+        vat=priced["vat"] if priced else None,
+        first_seen_at=min([row["first_seen_at"] for row in rows]),
+        last_seen_at=max([row["last_seen_at"] for row in rows]),
+        new_at=min([row["new_at"] for row in rows if row["new_at"] is not None], default=None),
+        title=_first("title", ordered),
+        photo_urls=_photos(ordered)[:photos],
+        flags=frozenset().union(*[row["flags"] for row in rows]),
+        features=frozenset().union(*[row["features"] for row in rows]),
+        wc_separate=_separate_toilet(rows),
+        described=any(row["described"] for row in rows),
+        traps=_traps(ordered),
+        **_place(rows),
+        **_facts(rows),
+    )
+
+
+def _priced(ordered: Sequence[AdvertRow]) -> AdvertRow | None:
+    """The cheapest advert still offered; of all, when none is."""
+    there = [row for row in ordered if is_offered(row)] or ordered
+    priced = [row for row in there if row["price_eur"] is not None]
+    return min(priced, key=lambda row: row["price_eur"]) if priced else None
+
+
+def _advert(row: AdvertRow) -> Advert:
+    return Advert(
+        row["id"],
+        row["site"],
+        row["external_id"],
+        row["url"],
+        row["title"],
+        row["price_eur"],
+        row["vat"],
+        row["seller_kind"],
+        row["seller_name"],
+        row["first_seen_at"],
+        row["last_seen_at"],
+        is_offered(row),
+    )
+
+
+def _photos(ordered: Sequence[AdvertRow]) -> tuple[str, ...]:
+    """Those of the first advert that has any."""
+    stored = next((row["photo_urls"] for row in ordered if row["photo_urls"] != NO_LIST), NO_LIST)
+    return tuple(json.loads(stored)) if stored != NO_LIST else ()
+
+
+def _first(name: str, ordered: Sequence[AdvertRow]) -> Any:  # noqa: ANN401 - a value of any column
+    return next((row[name] for row in ordered if row[name]), None)
+
+
+def _place(rows: Sequence[AdvertRow]) -> dict[str, Any]:
+    """Where the newest advert with coordinates has it: two halves of different places are no place."""
+    placed = [row for row in rows if row["lat"] is not None and row["lon"] is not None]
+    if not placed:
+        return {}
+    newest = max(placed, key=lambda row: (row["last_seen_at"], row["id"]))
+    return {"lat": newest["lat"], "lon": newest["lon"]}
+
+
+def _facts(rows: Sequence[AdvertRow]) -> dict[str, Any]:
+    """Every fact that some advert has: what most portals print, else what most descriptions say."""
+    columns = zip(MERGED, zip(*map(_MERGED_OF, rows), strict=True), strict=True)
+    facts = {name: _most_said(name, values, rows) for name, values in columns}
+    told = [{**_told(row["said"]), **{name: row[name] for name in _WHOSE}} for row in rows if row["said"]]
+    missing = {name for view in told for name in view if facts.get(name) in _NOTHING}.difference(_WHOSE)
+    return facts | {name: _described(name, [view for view in told if name in view]) for name in missing}
+
+
+def _described(name: str, told: Sequence[AdvertRow]) -> Any:  # noqa: ANN401 - a value of any column
+    return _most_said(name, [view[name] for view in told], told)
+
+
+def _most_said(name: str, values: Sequence[Any], rows: Sequence[AdvertRow]) -> Any:  # noqa: ANN401 - any column
+    """What most say; adverts of one flat mostly say the same, and then nothing is counted."""
+    if values.count(values[0]) == len(values):
+        return values[0]
+    told = _MERGER.field(name, rows)
+    return told["value"] if told else None
+
+
+def _told(said: Mapping[str, Any]) -> dict[str, Any]:
+    """A description's facts by the names of columns."""
+    return {
+        _COLUMN_OF[field]: tuple(value) if isinstance(value := one["value"], list) else value
+        for field, one in said.items()
+        if field in _COLUMN_OF
+    }
+
+
+@lru_cache(maxsize=LISTS_REMEMBERED)
+def decoded_list(stored: str) -> tuple[str, ...]:
+    """A short list as it is stored; most adverts share a few hundred."""
+    return tuple(json.loads(stored))
+
+
+@lru_cache(maxsize=LISTS_REMEMBERED)
+def decoded_set(stored: str) -> frozenset[str]:
+    """The same, for a list whose order says nothing."""
+    return frozenset(json.loads(stored))
+
+
+def _separate_toilet(rows: Sequence[AdvertRow]) -> bool | None:
+    """Descriptions count toilets that are apart; none that has no word of one says that there is none."""
+    return True if any("wc_separate" in row["said"] for row in rows) else None
+
+
+def _traps(ordered: Sequence[AdvertRow]) -> dict[str, Trap]:
+    """What any of the descriptions warns of, in the words of the first that does."""
+    return {
+        field: Trap(row["said"][field]["value"], row["said"][field]["quote"])
+        for row in reversed(ordered)
+        for field in row["said"].keys() & _TRAPS
+    }

@@ -1,0 +1,359 @@
+"""Flats out of the database, all of them in one pass."""
+
+import gc
+import json
+import resource
+import sys
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
+
+from sqlalchemy import Column, Connection, Select, Text, cast, func, literal, select
+
+from sale_sofia.advice.settings import (
+    ADVERTS_AT_ONCE,
+    LATE_COMMIT_ROWS,
+    LATE_COMMIT_SECONDS,
+    MEMORY_LOOKED_AT,
+    MEMORY_SPARED,
+    PHOTOS_REMEMBERED,
+    REREAD_SHARE,
+)
+from sale_sofia.descriptions.tables import description_reads
+from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.merger import MERGED
+from sale_sofia.flats.merging import NO_LIST, AdvertRow, decoded_list, decoded_set, merge_flat
+from sale_sofia.flats.store import UnknownProperty, portions
+from sale_sofia.flats.tables import listing_sources, match_state
+from sale_sofia.history.news import NEW_AT
+from sale_sofia.history.tables import listings, market_events, price_points, scrape_history
+
+_OWN: Final = (
+    "id", "site", "external_id", "url", "title", "price_eur", "vat", "seller_kind", "seller_name",
+    "first_seen_at", "last_seen_at", "gone_at", "closed_at", "lat", "lon", "new_at",
+)  # fmt: skip
+_LISTS: Final = ("heating", "orientation", "parking")
+_SETS: Final = ("features", "flags")
+_FEW: Final = (
+    "site", "vat", "seller_kind", "seller_name", "deal", "property_type", "construction", "act_status",
+    "furnishing", "condition", "city", "district", "neighbourhood", "street", "metro_station",
+)  # fmt: skip
+"""Texts of which there are few; a hundred thousand adverts share them."""
+_PLAIN: Final = tuple(name for name in (*_OWN, *MERGED) if name not in _LISTS)
+_NAMES: Final = (*_PLAIN, *_LISTS, *_SETS, "photo_urls", "said")
+
+
+def read_flats(
+    connection: Connection, property_ids: Collection[int] | None = None, *, photos: int | None = None
+) -> Iterator[Flat]:
+    """Every property, offered or gone, or only these; an advert that was never matched is one by itself.
+
+    What a description said when it was last read counts until it is read again. `photos` is how many of each
+    are wanted at most; without any, flats are read faster.
+    """
+    whose = _members(connection, property_ids)
+    sizes = Counter(whose.values())
+    waiting: dict[int, list[AdvertRow]] = defaultdict(list)
+    for row in read_adverts(connection, whose, property_ids, advert_columns(photos=photos != 0)):
+        number: int = row["id"]
+        property_id = whose.get(number, number)
+        if sizes[property_id] <= 1:
+            yield merge_flat(property_id, [row], photos)
+            continue
+        waiting[property_id].append(row)
+        if len(waiting[property_id]) == sizes[property_id]:
+            yield merge_flat(property_id, waiting.pop(property_id), photos)
+
+
+def find_flat(connection: Connection, number: int) -> Flat:
+    """The flat that this property's id leads to now.
+
+    Raises:
+        UnknownProperty: there is none.
+    """
+    whose = select(listing_sources.c.property_id).where(listing_sources.c.listing_id == number)
+    for flat in read_flats(connection, [connection.execute(whose).scalar() or number]):
+        return flat
+    raise UnknownProperty(f"no property {number}; `sale-sofia properties` lists them")
+
+
+def _members(connection: Connection, property_ids: Collection[int] | None) -> dict[int, int]:
+    """Advert → property, for those that were matched."""
+    columns = select(listing_sources.c.listing_id, listing_sources.c.property_id)
+    if property_ids is None:
+        return {row[0]: row[1] for row in connection.execute(columns)}
+    return {
+        row[0]: row[1]
+        for some in portions(sorted(property_ids))
+        for row in connection.execute(columns.where(listing_sources.c.property_id.in_(some)))
+    }
+
+
+def read_adverts(
+    connection: Connection,
+    whose: Mapping[int, int],
+    property_ids: Collection[int] | None,
+    columns: Select[Any],
+) -> Iterator[AdvertRow]:
+    """The adverts of all properties, or of these, one after the other."""
+    if property_ids is None:
+        chosen = columns.order_by(listings.c.id).execution_options(yield_per=ADVERTS_AT_ONCE)
+        yield from map(_decoded, connection.execute(chosen))
+        return
+    alone = _unmatched(connection, sorted(set(property_ids).difference(whose)))
+    for some in portions(sorted({*whose, *alone})):
+        yield from map(_decoded, connection.execute(columns.where(listings.c.id.in_(some))))
+
+
+def _unmatched(connection: Connection, ids: Sequence[int]) -> Iterator[int]:
+    """Of these, the adverts that no property has."""
+    found = select(listings.c.id).outerjoin(listing_sources, listing_sources.c.listing_id == listings.c.id)
+    for some in portions(ids):
+        yield from connection.scalars(
+            found.where(listings.c.id.in_(some), listing_sources.c.listing_id.is_(None))
+        )
+
+
+def advert_columns(*, photos: bool) -> Select[Any]:
+    """All that is looked at of an advert."""
+    # Lists are fetched as text: most of them are alike, and are decoded once.
+    texts = [cast(listings.c[name], Text) for name in (*_LISTS, *_SETS)]
+    pictures = cast(listings.c.photo_urls, Text) if photos else literal(NO_LIST)
+    said = cast(description_reads.c.attributes, Text)
+    plain = (NEW_AT if name == "new_at" else listings.c[name] for name in _PLAIN)
+    return select(*plain, *texts, pictures, said).outerjoin(
+        description_reads, description_reads.c.listing_id == listings.c.id
+    )
+
+
+def _decoded(row: Sequence[Any]) -> AdvertRow:
+    advert = dict(zip(_NAMES, row, strict=True))
+    for name in _FEW:
+        if (text := advert[name]) is not None:
+            advert[name] = sys.intern(text)
+    for name in _LISTS:
+        advert[name] = decoded_list(advert[name])
+    for name in _SETS:
+        advert[name] = decoded_set(advert[name])
+    advert["described"] = advert["said"] is not None
+    advert["said"] = _sure(advert["said"])
+    return advert
+
+
+def _sure(text: str | None) -> Mapping[str, Any]:
+    """What a description says without contradicting itself, each with its words."""
+    if text is None:
+        return {}
+    return {
+        field: one
+        for field, one in json.loads(text).items()
+        if one["value"] is not None and one["status"] != "conflict"
+    }
+
+
+# Memory that is left to the rest of the process while very many objects are made that live on.
+
+T = TypeVar("T")
+_SIZES: Final = Path("/proc/self/statm")
+
+
+def sparing(many: Iterable[T]) -> Iterator[T]:
+    """The same, as long as the limit on the process's memory is not near.
+
+    Raises:
+        MemoryError: it is. What is left is for those who tell people so: even a thread needs some.
+    """
+    for number, one in enumerate(many):
+        if number % MEMORY_LOOKED_AT == 0 and _bytes_left() < MEMORY_SPARED:
+            raise MemoryError("the limit on this process's memory is near")
+        yield one
+
+
+def _bytes_left() -> float:
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY or not _SIZES.exists():
+        return float("inf")
+    return most - int(_SIZES.read_text("ascii").split()[0]) * resource.getpagesize()
+
+
+# Python's garbage collector, held back while very many objects are made that live on.
+
+_SWITCH: Final = threading.Lock()
+"""It is looked at and switched in one go: else two threads could leave it off, each for the other's sake."""
+
+
+@contextmanager
+def no_collecting() -> Iterator[None]:
+    """Very many objects are made, none in circles; to look for such takes a quarter of the time or more."""
+    with _SWITCH:
+        was = gc.isenabled()
+        gc.disable()
+    try:
+        yield
+    finally:
+        with _SWITCH:
+            if was:
+                gc.enable()
+
+
+# Which adverts are other than when one last looked, without reading those that are as they were.
+
+Trace = tuple[int, float]
+"""An advert, and the stamp that something left on it."""
+
+
+class _Source(NamedTuple):
+    advert: Column[int]
+    stamp: Column[float]
+    window: float
+    """What was stamped so much before the newest may be committed after it."""
+
+
+_SOURCES: Final = {
+    "visits": _Source(scrape_history.c.listing_id, scrape_history.c.id, LATE_COMMIT_ROWS),
+    "events": _Source(market_events.c.listing_id, market_events.c.id, LATE_COMMIT_ROWS),
+    "seen": _Source(listings.c.id, listings.c.last_seen_at, LATE_COMMIT_SECONDS),
+    "held": _Source(listings.c.id, listings.c.new_at, LATE_COMMIT_SECONDS),
+    "read": _Source(description_reads.c.listing_id, description_reads.c.read_at, LATE_COMMIT_SECONDS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """What was to be seen at one look."""
+
+    matched: int
+    """How often adverts were matched; another number means that properties may be others."""
+    newest: Mapping[str, float]
+    recent: Mapping[str, frozenset[Trace]]
+
+
+def look(connection: Connection, before: Traces | None = None) -> Traces:
+    """The traces that can have come since the look before."""
+    matched = connection.scalar(select(match_state.c.runs)) or 0
+    newest = {name: _newest(connection, one.stamp) for name, one in _SOURCES.items()}
+    since = newest if before is None else before.newest
+    recent = {name: _recent(connection, one, since[name]) for name, one in _SOURCES.items()}
+    return Traces(matched, newest, recent)
+
+
+def _newest(connection: Connection, stamp: Column[float]) -> float:
+    # Said though no maximum is null: so an index of those that are not is looked at.
+    return connection.scalar(select(func.max(stamp)).where(stamp.is_not(None))) or 0.0
+
+
+def changed_adverts(connection: Connection, before: Traces, after: Traces) -> set[int]:
+    """The adverts on which something left a trace between two looks, with all that ever had the same id."""
+    changed = {advert for name in _SOURCES for advert, _ in after.recent[name] - before.recent[name]}
+    return changed | set(_same_ids(connection, changed))
+
+
+def advert_properties(connection: Connection) -> dict[int, int]:
+    """Advert → property, for those that were matched."""
+    columns = select(listing_sources.c.listing_id, listing_sources.c.property_id)
+    return {row[0]: row[1] for row in connection.execute(columns)}
+
+
+def _recent(connection: Connection, source: _Source, since: float) -> frozenset[Trace]:
+    chosen = select(source.advert, source.stamp).where(
+        source.stamp > since - source.window, source.advert.is_not(None)
+    )
+    return frozenset((row[0], row[1]) for row in connection.execute(chosen))
+
+
+def _same_ids(connection: Connection, adverts: Iterable[int]) -> Iterable[int]:
+    """A portal that gives an id to another flat ends the listing that had it, and leaves no trace there."""
+    other = listings.alias("other")
+    same = (other.c.site == listings.c.site) & (other.c.external_id == listings.c.external_id)
+    for some in portions(sorted(adverts)):
+        joined = select(other.c.id).select_from(listings.join(other, same))
+        yield from connection.scalars(joined.where(listings.c.id.in_(some)))
+
+
+# All flats in memory, brought up to date by reading only those that changed.
+
+NOTHING: Final[Mapping[int, Flat]] = {}
+
+
+class FlatBook:
+    """Keeps every flat by its property. What was handed out before a refresh stays as it was."""
+
+    def __init__(self) -> None:
+        self.flats: Mapping[int, Flat] = NOTHING
+        self._traces: Traces | None = None
+        self.whose: Mapping[int, int] = {}
+        """Advert → property, of every advert."""
+
+    def refresh(self, connection: Connection) -> None:
+        """Afterwards the flats are those of the database as the connection sees it.
+
+        Where it fails they are as before, and all that changed since then is still to be read.
+        """
+        before, now = self._traces, look(connection, self._traces)
+        changed = None if before is None else self._changed(connection, before, now)
+        if changed is None or len(changed) > REREAD_SHARE * len(self.flats):
+            self._hold(NOTHING, read_flats(connection, photos=PHOTOS_REMEMBERED))
+        elif changed:
+            kept = {number: flat for number, flat in self.flats.items() if number not in changed}
+            self._hold(kept, read_flats(connection, changed, photos=PHOTOS_REMEMBERED))
+        self._traces = now
+
+    def _changed(self, connection: Connection, before: Traces, after: Traces) -> set[int]:
+        """The properties to read anew, those that an advert left and those that it came to."""
+        adverts = changed_adverts(connection, before, after)
+        if before.matched == after.matched and all(advert in self.whose for advert in adverts):
+            return {self.whose[advert] for advert in adverts}
+        whose = advert_properties(connection)
+        moved = {advert for advert, old in self.whose.items() if whose.get(advert, advert) != old}
+        touched = adverts | moved
+        return {whose.get(advert, advert) for advert in touched} | {
+            self.whose[advert] for advert in touched if advert in self.whose
+        }
+
+    def _hold(self, kept: Mapping[int, Flat], read: Iterable[Flat]) -> None:
+        new = {flat.property_id: flat for flat in sparing(read)}
+        gone = [] if not kept else [flat for number, flat in self.flats.items() if number not in kept]
+        whose = dict(self.whose) if kept else {}
+        for flat in gone:
+            for advert in flat.adverts:
+                whose.pop(advert.listing_id, None)
+        whose.update(
+            {advert.listing_id: flat.property_id for flat in new.values() for advert in flat.adverts}
+        )
+        self.whose = whose
+        self.flats = {**kept, **new}
+
+
+# The prices of many adverts at once, as small pictures of them need.
+
+
+class PriceStep(NamedTuple):
+    """A price since a moment, and what moved: first, price, vat or currency."""
+
+    seen_at: float
+    price_eur: float | None
+    kind: str
+
+
+def price_steps(connection: Connection, listing_ids: Collection[int]) -> Mapping[int, Sequence[PriceStep]]:
+    """Every price of these adverts, the oldest first."""
+    found: dict[int, list[PriceStep]] = defaultdict(list)
+    table = price_points
+    columns = select(table.c.listing_id, table.c.seen_at, table.c.price_eur, table.c.kind)
+    for some in portions(sorted(set(listing_ids))):
+        chosen = columns.where(table.c.listing_id.in_(some))
+        for row in connection.execute(chosen.order_by(table.c.listing_id, table.c.seen_at, table.c.id)):
+            found[row[0]].append(PriceStep(row[1], row[2], row[3]))
+    return found
+
+
+def previous_price(steps: Sequence[PriceStep]) -> float | None:
+    """The price before the last one that was another; None when it never moved, or is not told."""
+    for before, after in zip(reversed(steps[:-1]), reversed(steps[1:]), strict=True):
+        if after.kind == "price":
+            return before.price_eur
+    return None

@@ -1,0 +1,120 @@
+"""Limits of matching adverts to properties; no environment variable sets them, each says its unit and why."""
+
+from typing import Final
+
+from pydantic import BaseModel, field_validator
+from pydantic_core.core_schema import ValidationInfo
+
+from sale_sofia.settings.types import decimal, switch, whole
+
+MATCHER_VERSION: Final = 1
+"""Raised when a fingerprint or comparison changes its meaning: what was stored is then matched anew."""
+
+TEXT_SKETCH: Final = 32
+"""Hashes kept of a description, the smallest of its word triples: enough to tell 0.4 from 0.7 alike."""
+TEXT_KEYS: Final = 3
+"""Of these, how many are looked up: two texts of which half is alike share one in 9 of 10 cases."""
+TEXT_LEAST: Final = 5
+"""Word triples a text needs before it says anything."""
+TEXT_CHARACTERS: Final = 2000
+"""Characters of a description that are read: what follows is mostly the agency's own praise."""
+PHONES_KEPT: Final = 3
+"""Phones of an advert that are compared."""
+REFERENCES_KEPT: Final = 2
+"""Agency references of an advert that are compared."""
+PHOTOS_KEPT: Final = 4
+"""Photo names of an advert that are compared, the smallest by hash, so that equal sets give equal ones."""
+
+AREA_TOLERANCE: Final = 0.03
+"""Share by which the areas of two adverts of one flat may differ (98.7 % of re-posts agree exactly)."""
+PRICE_TOLERANCE: Final = 0.12
+"""Share by which their prices may differ where only facts speak (99.1 % of re-posts agree within 10 %)."""
+PRICE_VETO: Final = 0.30
+"""Share from which two prices contradict each other, whatever else agrees."""
+NET_OF_GROSS: Final = (0.80, 0.90)
+"""A net area beside the gross one of the same flat: this share of it, and no contradiction."""
+FLOORS_VETO: Final = 2
+"""Storeys by which the heights of two buildings differ; one is a matter of counting the ground floor."""
+YEAR_VETO: Final = 15
+"""Years between two construction years that are no mistake."""
+SAME_AREA_SQM: Final = 0.05
+"""Square metres within which two areas are printed equal."""
+HALF_AREA_SQM: Final = 0.5
+"""Square metres within which one of two equal areas was rounded."""
+SAME_PRICE: Final = 0.0005
+"""Share within which two prices are printed equal."""
+NEAR_PRICE: Final = 0.03
+"""Share within which two prices of one flat usually are when they differ."""
+LARGEST_AREA_SQM: Final = 50_000.0
+"""Square metres; what is larger is not told apart."""
+NEAR_KM: Final = 2.0
+"""Kilometres between the centres of quarters in which agents post one flat."""
+
+WINDOW_CAP: Final = 400
+"""Adverts with which one is compared for one reason; beyond it only with those of the same numbers."""
+CENTRES: Final = 50
+"""Of more adverts than that with the same numbers, each is compared with this many, the first ones."""
+PAIRS_AT_ONCE: Final = 500_000
+"""Pairs compared in one step: about 150 MB."""
+WORKERS: Final = 2
+"""Threads that compare pairs: numpy works outside the interpreter's lock."""
+
+EVIDENCE_FAMILIES: Final = 2
+"""Independent kinds of evidence (numbers, place, words, contact, photos, reference) that a link needs."""
+SURE: Final = 0.9999
+"""Probability given to exact evidence and shown at most: nothing but a person is surer."""
+SECRET_FILE: Final = "phone_secret"  # noqa: S105 - a file's name
+"""File in DATA_DIR with the key under which phones are hashed."""
+SECRET_BYTES: Final = 32
+"""Length of that key."""
+ROWS_AT_ONCE: Final = 500
+"""Rows named in one SQL statement."""
+LISTED: Final = 50
+"""Properties that a list shows when not told otherwise."""
+TRIES: Final = 5
+"""How often a run begins anew because another one was quicker."""
+SAVED_AT_ONCE: Final = 20_000
+"""Adverts whose properties are compared with what is stored, and stored, in one step."""
+INCIDENT_SITE: Final = "properties"
+"""Under this name incidents of matching stand, in the place of a portal's."""
+INCIDENT_EXAMPLES: Final = 5
+"""Properties that an incident's sentence names."""
+
+
+# Settings of matching adverts to properties and of agencies.
+
+
+class PropertySettings(BaseModel):
+    """Settings of matching adverts to properties and of agencies."""
+
+    match_after_crawl: bool = switch(
+        default=True, sentence="Match new adverts to properties when a crawl ends."
+    )
+    match_review_probability: float = decimal(
+        0.7,
+        0.01,
+        1,
+        "probability",
+        "From here on two adverts are shown to the buyer as perhaps one property.",
+    )
+    match_link_probability: float = decimal(
+        0.97, 0.5, 1, "probability", "From here on two adverts are one property; not below the review's."
+    )
+    property_alarm_adverts: int = whole(
+        10, 2, 10_000, "adverts", "A property with more adverts than this is an incident."
+    )
+    private_seller_flats: int = whole(
+        10, 2, 10_000, "properties", "A private seller with so many flats is marked as an agency in disguise."
+    )
+    private_phones_kept: bool = switch(
+        default=False,
+        sentence="Keep phones of private sellers when their advert has ended; off: only a hash.",
+    )
+
+    @field_validator("match_link_probability")
+    @classmethod
+    def _not_below_review(cls, link: float, info: ValidationInfo) -> float:
+        review = info.data.get("match_review_probability", 0.0)
+        if link < review:
+            raise ValueError(f"not less than MATCH_REVIEW_PROBABILITY, which is {review}")
+        return link

@@ -1,0 +1,326 @@
+"""Properties: which adverts each one has, under which id, and what the buyer said of them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    Connection,
+    RowMapping,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+
+from sale_sofia.flats.settings import ROWS_AT_ONCE, SAVED_AT_ONCE
+from sale_sofia.flats.tables import (
+    listing_sources,
+    match_decisions,
+    match_doubts,
+    match_fingerprints,
+    match_links,
+    match_state,
+    properties,
+)
+from sale_sofia.history.tables import listings
+from sale_sofia.storage.upserts import insert_into
+
+# What matching remembers between runs: fingerprints, links and the rules they were made with.
+
+Row = Mapping[Any, Any]
+_ONLY_ROW = 1
+
+_FIELDS = (
+    "id", "site", "external_id", "url", "family_id", "deal", "property_type", "rooms", "description",
+    "price_eur", "area_sqm", "area_net_sqm", "floor", "floors_total", "year_built", "city", "neighbourhood",
+    "seller_kind", "seller_name", "phones", "photo_urls", "content_hash",
+)  # fmt: skip
+
+
+class State(NamedTuple):
+    """The rules of the last run, and how many runs there were; none: ("", 0)."""
+
+    version: str
+    runs: int
+
+
+class StoredLink(NamedTuple):
+    """Two adverts that are one property, or may be; the lower id first."""
+
+    low: int
+    high: int
+    probability: float
+    kind: int
+
+
+def read_state(connection: Connection) -> State:
+    """As the last run left it."""
+    row = connection.execute(select(match_state.c.version, match_state.c.runs)).first()
+    return State(row.version, row.runs) if row else State("", 0)
+
+
+def begin_run(connection: Connection, seen: State, version: str, *, now: float) -> bool:
+    """Whether nobody has matched since `seen`; then this transaction is the next run."""
+    values = {"version": version, "runs": seen.runs + 1, "matched_at": now}
+    if not seen.runs:
+        # The first run of all makes the row; a second one that comes as early fails on its key.
+        if read_state(connection).runs:
+            return False
+        connection.execute(insert(match_state).values(id=_ONLY_ROW, **values))
+        return True
+    mine = update(match_state).where(match_state.c.runs == seen.runs).values(**values)
+    return bool(connection.execute(mine).rowcount)
+
+
+def changed_listings(connection: Connection) -> list[int]:
+    """The adverts that are new or have changed since they were matched."""
+    matched = match_fingerprints
+    changed = (
+        select(listings.c.id)
+        .outerjoin(matched, matched.c.listing_id == listings.c.id)
+        .where(or_(matched.c.content_hash.is_(None), matched.c.content_hash != listings.c.content_hash))
+    )
+    return list(connection.scalars(changed.order_by(listings.c.id)))
+
+
+def read_listings(connection: Connection, ids: Sequence[int] | None = None) -> Iterator[Row]:
+    """The fields that matching looks at, of these adverts or of all."""
+    columns = select(*(listings.c[name] for name in _FIELDS))
+    if ids is None:
+        yield from connection.execute(columns.execution_options(yield_per=ROWS_AT_ONCE)).mappings()
+        return
+    for some in portions(ids):
+        yield from connection.execute(columns.where(listings.c.id.in_(some))).mappings()
+
+
+def read_fingerprints(connection: Connection) -> tuple[list[int], list[bytes]]:
+    """The ids of all matched adverts, and their records."""
+    found = connection.execute(select(match_fingerprints.c.listing_id, match_fingerprints.c.record))
+    rows = found.cursor.fetchall()  # the driver's own tuples: a million rows of SQLAlchemy cost seconds
+    return [row[0] for row in rows], [row[1] for row in rows]
+
+
+def save_fingerprints(connection: Connection, rows: Sequence[tuple[int, str, bytes]]) -> None:
+    """Store these, instead of what was there."""
+    remove(connection, match_fingerprints, "listing_id", [row[0] for row in rows])
+    names = ("listing_id", "content_hash", "record")
+    insert_all(connection, match_fingerprints, [dict(zip(names, row, strict=True)) for row in rows])
+
+
+def links_of(connection: Connection, ids: Iterable[int], most_kind: int) -> set[StoredLink]:
+    """The stored links of these adverts that are of this kind or a stronger one."""
+    found: set[StoredLink] = set()
+    for some in portions(sorted(ids)):
+        for side in (match_links.c.low, match_links.c.high):
+            chosen = select(match_links).where(side.in_(some), match_links.c.kind <= most_kind)
+            found.update(StoredLink(*row) for row in connection.execute(chosen))
+    return found
+
+
+def replace_links(connection: Connection, ids: Sequence[int], links: Iterable[StoredLink]) -> None:
+    """Instead of all links of these adverts, these."""
+    for side in ("low", "high"):
+        remove(connection, match_links, side, ids)
+    waiting = iter(links)
+    while some := [link._asdict() for link in islice(waiting, SAVED_AT_ONCE)]:
+        insert_all(connection, match_links, some)
+
+
+def clear(connection: Connection) -> None:
+    """Forget all links and fingerprints: everything is matched anew. What the buyer said is not touched."""
+    connection.execute(delete(match_links))
+    connection.execute(delete(match_fingerprints))
+
+
+def remove(connection: Connection, table: Table, column: str, ids: Sequence[int]) -> None:
+    """Delete the rows with these ids."""
+    if ids:
+        gone = delete(table).where(table.c[column] == bindparam("gone"))
+        connection.execute(gone, [{"gone": one} for one in ids])
+
+
+def insert_all(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+    """Insert the rows, if there are any."""
+    if rows:
+        connection.execute(insert(table), list(rows))
+
+
+def portions(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    """The ids, as many at a time as one statement may name."""
+    return (ids[begin : begin + ROWS_AT_ONCE] for begin in range(0, len(ids), ROWS_AT_ONCE))
+
+
+Pair = tuple[int, int]
+
+
+class UnknownProperty(ValueError):
+    """There is no property of this id; the text says where to look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One advert of a property, and why it is one."""
+
+    listing_id: int
+    property_id: int
+    probability: float
+    decided_by: str
+    """`evidence`, `score`, `buyer`, or `alone` for an advert that is a property of its own."""
+    evidence: Mapping[str, Any]
+
+
+def save_sources(connection: Connection, sources: Sequence[Source], *, now: float) -> int:
+    """Store whose adverts these are; how many were not so before. Ids that end still lead to the property."""
+    ids = [source.listing_id for source in sources]
+    known = {source.listing_id: source for source in sources_of(connection, ids)}
+    changed = [source for source in sources if known.get(source.listing_id) != source]
+    _make_properties(connection, {source.property_id for source in changed}, now=now)
+    remove(connection, listing_sources, "listing_id", [source.listing_id for source in changed])
+    insert_all(connection, listing_sources, [_row(source, now) for source in changed])
+    left = {known[one.listing_id].property_id for one in changed if one.listing_id in known}
+    _redirect(connection, left | {source.property_id for source in changed})
+    return len(changed)
+
+
+def sources_of(connection: Connection, listing_ids: Sequence[int]) -> list[Source]:
+    """The stored sources of these adverts."""
+    return [
+        source
+        for some in portions(listing_ids)
+        for source in _sources(connection, _columns().where(listing_sources.c.listing_id.in_(some)))
+    ]
+
+
+def members_of(connection: Connection, property_ids: Iterable[int]) -> list[Source]:
+    """All adverts of these properties, the oldest first."""
+    chosen = _columns().where(listing_sources.c.property_id.in_(list(property_ids)))
+    return _sources(connection, chosen.order_by(listing_sources.c.listing_id))
+
+
+def resolve(connection: Connection, property_id: int) -> int:
+    """The property that this id leads to now.
+
+    Raises:
+        UnknownProperty: no property ever had it.
+    """
+    found = connection.execute(
+        select(listing_sources.c.property_id).where(listing_sources.c.listing_id == property_id)
+    ).scalar()
+    if found is None:
+        raise UnknownProperty(f"no property {property_id}; `sale-sofia properties` lists them")
+    return int(found)
+
+
+def large_properties(connection: Connection, more_than: int) -> list[tuple[int, int]]:
+    """Properties with more adverts than that: id and number, the largest first."""
+    count = func.count().label("adverts")
+    large = (
+        select(listing_sources.c.property_id, count)
+        .group_by(listing_sources.c.property_id)
+        .having(func.count() > more_than)
+        .order_by(count.desc(), listing_sources.c.property_id)
+    )
+    return [(row[0], row[1]) for row in connection.execute(large)]
+
+
+def read_decisions(connection: Connection) -> dict[Pair, bool]:
+    """What the buyer said of pairs of adverts: the same, or not."""
+    rows = connection.execute(select(match_decisions.c.low, match_decisions.c.high, match_decisions.c.same))
+    return {(row.low, row.high): row.same for row in rows}
+
+
+def save_decisions(connection: Connection, pairs: Iterable[Pair], *, same: bool, now: float) -> None:
+    """The buyer says of these pairs that they are the same, or not; what he said before is taken back."""
+    ordered = sorted({(min(pair), max(pair)) for pair in pairs})
+    for low, high in ordered:
+        chosen = (match_decisions.c.low == low, match_decisions.c.high == high)
+        values = {"same": same, "decided_at": now}
+        if not connection.execute(update(match_decisions).where(*chosen).values(**values)).rowcount:
+            connection.execute(insert(match_decisions).values(low=low, high=high, **values))
+
+
+def listing_rows(connection: Connection, listing_ids: Sequence[int]) -> list[RowMapping]:
+    """The stored adverts of these ids, the oldest first."""
+    found = [
+        row
+        for some in portions(listing_ids)
+        for row in connection.execute(select(listings).where(listings.c.id.in_(some))).mappings()
+    ]
+    return sorted(found, key=lambda row: row["id"])
+
+
+def _columns() -> Select[Any]:
+    return select(
+        listing_sources.c.listing_id,
+        listing_sources.c.property_id,
+        listing_sources.c.probability,
+        listing_sources.c.decided_by,
+        listing_sources.c.evidence,
+    )
+
+
+def _sources(connection: Connection, chosen: Select[Any]) -> list[Source]:
+    return [Source(*row) for row in connection.execute(chosen)]
+
+
+def _row(source: Source, now: float) -> dict[str, Any]:
+    return {
+        "listing_id": source.listing_id,
+        "property_id": source.property_id,
+        "probability": source.probability,
+        "decided_by": source.decided_by,
+        "evidence": dict(source.evidence),
+        "decided_at": now,
+    }
+
+
+def _make_properties(connection: Connection, ids: Iterable[int], *, now: float) -> None:
+    wanted = sorted(ids)
+    known = {
+        one
+        for some in portions(wanted)
+        for one in connection.scalars(select(properties.c.id).where(properties.c.id.in_(some)))
+    }
+    insert_all(connection, properties, [{"id": one, "made_at": now} for one in wanted if one not in known])
+
+
+def _redirect(connection: Connection, ids: Iterable[int]) -> None:
+    """Each of these ids leads to the property its advert is in now."""
+    leads_to = properties.join(listing_sources, listing_sources.c.listing_id == properties.c.id)
+    now = select(properties.c.id, properties.c.merged_into, listing_sources.c.property_id)
+    wrong = []
+    for some in portions(sorted(ids)):
+        for row in connection.execute(now.select_from(leads_to).where(properties.c.id.in_(some))):
+            target = None if row.property_id == row.id else row.property_id
+            wrong += [{"of_id": row.id, "target": target}] if target != row.merged_into else []
+    if wrong:
+        chosen = update(properties).where(properties.c.id == bindparam("of_id"))
+        connection.execute(chosen.values(merged_into=bindparam("target")), wrong)
+
+
+# Pairs of properties of which the buyer is not sure: they are asked again, after all others.
+
+
+def save_doubt(connection: Connection, one: int, two: int, *, now: float) -> None:
+    """The buyer is not sure of these two properties, from now on; said again, the later moment counts."""
+    row = insert_into(connection, match_doubts).values(low=min(one, two), high=max(one, two), said_at=now)
+    connection.execute(row.on_conflict_do_update(index_elements=["low", "high"], set_={"said_at": now}))
+
+
+def read_doubts(connection: Connection) -> dict[frozenset[int], float]:
+    """Since when the buyer is unsure, by the two properties that the adverts of then are of now."""
+    one, two = listing_sources.alias("one"), listing_sources.alias("two")
+    chosen = (
+        select(one.c.property_id, two.c.property_id, match_doubts.c.said_at)
+        .join(one, one.c.listing_id == match_doubts.c.low)
+        .join(two, two.c.listing_id == match_doubts.c.high)
+        .order_by(match_doubts.c.said_at)
+    )
+    return {frozenset(row[:2]): row[2] for row in connection.execute(chosen)}

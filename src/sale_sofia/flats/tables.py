@@ -1,0 +1,94 @@
+"""The tables of properties."""
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+)
+
+from sale_sofia.history.tables import listings
+from sale_sofia.storage.tables import Id, metadata
+
+# Every id a property ever had. It is the id of the property's oldest advert; where that advert is in another
+# property now, `merged_into` says in which.
+properties = Table(
+    "properties",
+    metadata,
+    Column("id", ForeignKey("listings.id"), primary_key=True),
+    Column("merged_into", Id),
+    Column("made_at", Float, nullable=False),
+)
+
+# Which property an advert is of, with what speaks for it, how surely, and who said so.
+listing_sources = Table(
+    "listing_sources",
+    metadata,
+    Column("listing_id", ForeignKey("listings.id"), primary_key=True),
+    Column("property_id", ForeignKey("properties.id"), nullable=False),
+    Column("probability", Float, nullable=False),
+    Column("decided_by", String(10), nullable=False),
+    Column("evidence", JSON, nullable=False),
+    Column("decided_at", Float, nullable=False),
+    Index(None, "property_id"),
+)
+
+# Pairs of adverts that are one property, or may be; the lower id first.
+match_links = Table(
+    "match_links",
+    metadata,
+    Column("low", ForeignKey("listings.id"), primary_key=True),
+    Column("high", ForeignKey("listings.id"), primary_key=True),
+    Column("probability", Float, nullable=False),
+    Column("kind", Integer, nullable=False),
+    Index(None, "high"),
+    Index(None, "kind"),
+)
+
+# What the buyer said of a pair. It wins for ever; only the buyer can take it back.
+match_decisions = Table(
+    "match_decisions",
+    metadata,
+    Column("low", ForeignKey("listings.id"), primary_key=True),
+    Column("high", ForeignKey("listings.id"), primary_key=True),
+    Column("same", Boolean, nullable=False),
+    Column("decided_at", Float, nullable=False),
+)
+
+# Pairs of which the buyer is not sure, by the ids their properties had then: their oldest adverts.
+match_doubts = Table(
+    "match_doubts",
+    metadata,
+    Column("low", ForeignKey("listings.id"), primary_key=True),
+    Column("high", ForeignKey("listings.id"), primary_key=True),
+    Column("said_at", Float, nullable=False),
+)
+
+# An advert as it was matched last; where `content_hash` is not the advert's, it has changed since.
+match_fingerprints = Table(
+    "match_fingerprints",
+    metadata,
+    Column("listing_id", ForeignKey("listings.id"), primary_key=True),
+    Column("content_hash", String(64), nullable=False),
+    Column("record", LargeBinary, nullable=False),
+)
+
+# One row: with which rules the last run was made, and how many runs there were.
+match_state = Table(
+    "match_state",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("version", Text, nullable=False),
+    Column("runs", Integer, nullable=False),
+    Column("matched_at", Float, nullable=False),
+)
+
+# Looked through after each crawl for what has changed, without reading the adverts themselves.
+Index("ix_listings_id_content_hash", listings.c.id, listings.c.content_hash)

@@ -1,0 +1,189 @@
+"""Properties as lists: what there is, and which pairs wait for the buyer."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from sqlalchemy import Connection, Select, and_, case, func, select
+
+from sale_sofia.flats.merger import PropertyMerger
+from sale_sofia.flats.store import listing_rows, members_of, read_doubts, resolve
+from sale_sofia.flats.tables import listing_sources, match_decisions, match_links
+from sale_sofia.history.tables import listings
+
+Order = Literal["newest", "cheapest", "adverts", "discrepancy"]
+
+
+class PropertyLine(NamedTuple):
+    """One property in a list. Prices are of what is still offered."""
+
+    id: int
+    adverts: int
+    offered: int
+    portals: int
+    lowest_eur: float | None
+    highest_eur: float | None
+    area_sqm: float | None
+    rooms: int | None
+    floor: int | None
+    neighbourhood: str | None
+    first_seen_at: float
+    last_seen_at: float
+
+
+class ReviewLine(NamedTuple):
+    """Two properties that may be one, by their likeliest pair of adverts."""
+
+    probability: float
+    one: int
+    two: int
+    low: int
+    high: int
+    unsure_since: float | None = None
+    """When the buyer said that he is not sure, in seconds since 1970."""
+
+
+def list_properties(connection: Connection, *, order: Order, limit: int) -> list[PropertyLine]:
+    """The properties, each with what its oldest advert says of it."""
+    numbers = _numbers().subquery()
+    oldest = listings.alias("oldest")
+    columns = [oldest.c[name] for name in ("area_sqm", "rooms", "floor", "neighbourhood")]
+    chosen = select(
+        *(numbers.c[name] for name in ("id", "adverts", "offered", "portals", "lowest_eur", "highest_eur")),
+        *columns,
+        numbers.c.first_seen_at,
+        numbers.c.last_seen_at,
+    ).join(oldest, oldest.c.id == numbers.c.id)
+    ordered = {
+        "newest": (numbers.c.first_seen_at.desc(),),
+        "cheapest": (numbers.c.lowest_eur.is_(None), numbers.c.lowest_eur),
+        "adverts": (numbers.c.adverts.desc(),),
+        "discrepancy": (
+            numbers.c.lowest_eur.is_(None),
+            (numbers.c.highest_eur - numbers.c.lowest_eur).desc(),
+        ),
+    }[order]
+    return [
+        PropertyLine._make(row)
+        for row in connection.execute(chosen.order_by(*ordered, numbers.c.id).limit(limit))
+    ]
+
+
+def count_properties(connection: Connection) -> tuple[int, int]:
+    """How many properties there are, and how many adverts they have."""
+    count = select(func.count(listing_sources.c.property_id.distinct()), func.count())
+    row = connection.execute(count.select_from(listing_sources)).one()
+    return row[0], row[1]
+
+
+def review_queue(connection: Connection, *, limit: int) -> list[ReviewLine]:
+    """Pairs of properties that may be one and on which the buyer has not decided, the likeliest first.
+
+    Among them such as score high but hold a contradiction between them. Those of which the buyer said that he
+    is not sure come last, the longest unsure first.
+    """
+    doubts = read_doubts(connection)
+    best: dict[frozenset[int], ReviewLine] = {}
+    unsure: dict[frozenset[int], ReviewLine] = {}
+    for row in connection.execute(_waiting()):
+        pair = frozenset(row[1:3])
+        if (since := doubts.get(pair)) is not None:
+            unsure.setdefault(pair, ReviewLine(*row)._replace(unsure_since=since))
+        else:
+            best.setdefault(pair, ReviewLine(*row))
+        if len(best) == limit:
+            break
+    last = sorted(unsure.values(), key=lambda line: line.unsure_since or 0.0)
+    return [*best.values(), *last][:limit]
+
+
+def _waiting() -> Select[Any]:
+    """Pairs of adverts of two properties that nobody has decided on, the likeliest first."""
+    one, two = listing_sources.alias("one"), listing_sources.alias("two")
+    spoken = and_(match_decisions.c.low == match_links.c.low, match_decisions.c.high == match_links.c.high)
+    return (
+        select(
+            match_links.c.probability,
+            one.c.property_id,
+            two.c.property_id,
+            match_links.c.low,
+            match_links.c.high,
+        )
+        .join(one, one.c.listing_id == match_links.c.low)
+        .join(two, two.c.listing_id == match_links.c.high)
+        .outerjoin(match_decisions, spoken)
+        .where(one.c.property_id != two.c.property_id, match_decisions.c.same.is_(None))
+        .order_by(match_links.c.probability.desc(), match_links.c.low, match_links.c.high)
+    )
+
+
+def _numbers() -> Select[Any]:
+    there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
+    price = case((there, listings.c.price_eur))
+    return (
+        select(
+            listing_sources.c.property_id.label("id"),
+            func.count().label("adverts"),
+            func.sum(case((there, 1), else_=0)).label("offered"),
+            func.count(listings.c.site.distinct()).label("portals"),
+            func.min(price).label("lowest_eur"),
+            func.max(price).label("highest_eur"),
+            func.min(listings.c.first_seen_at).label("first_seen_at"),
+            func.max(listings.c.last_seen_at).label("last_seen_at"),
+        )
+        .join(listings, listings.c.id == listing_sources.c.listing_id)
+        .group_by(listing_sources.c.property_id)
+    )
+
+
+# A property as a person wants to see it: merged, with every advert's offer and why it is there.
+
+View = dict[str, Any]
+_SHOWN = (
+    "site",
+    "url",
+    "title",
+    "price_eur",
+    "area_sqm",
+    "rooms",
+    "floor",
+    "floors_total",
+    "neighbourhood",
+    "year_built",
+)
+
+
+def show_property(connection: Connection, property_id: int) -> View:
+    """The whole of one property; an id of before leads to the one it is in now."""
+    found = resolve(connection, property_id)
+    members = members_of(connection, [found])
+    adverts = listing_rows(connection, [source.listing_id for source in members])
+    view = PropertyMerger().merge(found, adverts)
+    view["links"] = [
+        {
+            "listing_id": source.listing_id,
+            "decided_by": source.decided_by,
+            "probability": source.probability,
+            "evidence": dict(source.evidence),
+        }
+        for source in members
+    ]
+    return view
+
+
+def show_review(connection: Connection, lines: Sequence[ReviewLine]) -> list[View]:
+    """Pairs that wait for the buyer, with what both adverts say."""
+    ids = sorted({one for line in lines for one in (line.low, line.high)})
+    adverts: Mapping[int, Any] = {row["id"]: row for row in listing_rows(connection, ids)}
+    return [
+        {
+            "properties": [line.one, line.two],
+            "probability": line.probability,
+            "unsure_since": line.unsure_since,
+            "adverts": [_shown(adverts[one]) for one in (line.low, line.high)],
+        }
+        for line in lines
+    ]
+
+
+def _shown(row: Mapping[str, Any]) -> View:
+    return {"listing_id": row["id"], **{name: row[name] for name in _SHOWN}}

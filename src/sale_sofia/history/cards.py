@@ -1,0 +1,156 @@
+"""Adverts as searches show them: what is the same as when the advert was opened need not be opened again."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlalchemy import Connection, RowMapping, bindparam, select, update
+
+from sale_sofia.history.market_events import set_back
+from sale_sofia.history.tables import cards, listings
+from sale_sofia.storage.upserts import insert_into
+
+_NOT_CONTENT: Final = frozenset(
+    {"price_bgn", "flags", "views", "updated_at", "photo_urls", "previous_price_eur"}
+)
+"""Facts of a card that move without the advert changing, or only with another fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenCard:
+    """One advert on a page of results."""
+
+    external_id: str
+    hash: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the advert's own page may lack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The searches of a crawl, by number, and since when it has been at them."""
+
+    id: int
+    site: str
+    since: float
+    everything: bool = False
+    """Whether every advert is opened, whatever its card says."""
+
+
+def card_hash(facts: Mapping[str, Any]) -> str:
+    """Moves when, and only when, the card shows something else of its advert."""
+    shown = {name: value for name, value in facts.items() if name not in _NOT_CONTENT}
+    return hashlib.sha256(json.dumps(shown, sort_keys=True, default=str).encode()).hexdigest()
+
+
+_SELECT_OPENED = select(cards.c.external_id, cards.c.opened_hash).where(
+    cards.c.site == bindparam("of_site"), cards.c.external_id.in_(bindparam("ids", expanding=True))
+)
+_SELECT_LISTINGS = (
+    select(listings.c.id, listings.c.external_id, listings.c.revisit_at, listings.c.gone_at)
+    .where(
+        listings.c.site == bindparam("of_site"),
+        listings.c.external_id.in_(bindparam("ids", expanding=True)),
+        listings.c.closed_at.is_(None),
+    )
+    .order_by(listings.c.id)
+    .with_for_update()
+)
+_SEEN = (
+    update(listings)
+    .where(listings.c.id == bindparam("of_id"), listings.c.last_seen_at < bindparam("at"))
+    .values(last_seen_at=bindparam("at"))
+)
+_OPENED = (
+    update(cards)
+    .where(
+        cards.c.site == bindparam("of_site"),
+        cards.c.external_id == bindparam("of_external_id"),
+        cards.c.seen_at <= bindparam("at"),
+    )
+    .values(opened_hash=cards.c.card_hash)
+)
+
+
+def see_cards(
+    connection: Connection, scope: Scope, shown: Sequence[SeenCard], *, at: float, least: int = 0
+) -> set[str]:
+    """Remember the cards of a page, and their adverts as seen; the ids of those that must be opened.
+
+    These are: an advert never seen, or gone until now; one whose card is not what it was when the advert was
+    opened last; one that is due for a visit. When they are fewer than `least`, those due soonest join them.
+    """
+    asked = {"of_site": scope.site, "ids": sorted(card.external_id for card in shown)}
+    opened = {(row.external_id, row.opened_hash) for row in connection.execute(_SELECT_OPENED, asked)}
+    known = {row["external_id"]: row for row in connection.execute(_SELECT_LISTINGS, asked).mappings()}
+    _remember(connection, scope, shown, at)
+    _see_listings(connection, known.values(), at)
+    if scope.everything:
+        return {card.external_id for card in shown}
+    wanted = {
+        card.external_id
+        for card in shown
+        if (card.external_id, card.hash) not in opened or _is_due(known.get(card.external_id), at)
+    }
+    others = sorted(known.keys() - wanted, key=lambda one: (known[one]["revisit_at"], one))
+    return wanted.union(others[: max(0, least - len(wanted))])
+
+
+def _is_due(row: RowMapping | None, at: float) -> bool:
+    return row is None or row["revisit_at"] <= at or row["gone_at"] is not None
+
+
+def _see_listings(connection: Connection, rows: Iterable[RowMapping], at: float) -> None:
+    seen = list(rows)
+    if seen:
+        connection.execute(_SEEN, [{"of_id": row["id"], "at": at} for row in seen])
+    back = [row["id"] for row in seen if row["gone_at"] is not None and row["gone_at"] < at]
+    set_back(connection, back, at=at)
+
+
+def _remember(connection: Connection, scope: Scope, shown: Sequence[SeenCard], at: float) -> None:
+    if not shown:
+        return
+    new = insert_into(connection, cards)
+    told_anew = {name: new.excluded[name] for name in ("card_hash", "facts", "seen_at")}
+    upsert = new.on_conflict_do_update(
+        index_elements=["scope_id", "external_id"],
+        set_={**told_anew, "missed_at": None, "misses": 0},
+        where=cards.c.seen_at <= new.excluded.seen_at,
+    )
+    rows = [
+        {
+            "scope_id": scope.id,
+            "site": scope.site,
+            "external_id": card.external_id,
+            "card_hash": card.hash,
+            "facts": dict(card.facts) or None,
+            "seen_at": at,
+        }
+        for card in sorted(shown, key=lambda card: card.external_id)
+    ]
+    connection.execute(upsert, rows)
+
+
+def card_facts(
+    connection: Connection, site: str, external_ids: Sequence[str]
+) -> dict[str, Mapping[str, Any]]:
+    """What the last cards of these adverts say that their own pages may lack."""
+    shown = (
+        select(cards.c.external_id, cards.c.facts)
+        .where(cards.c.site == site, cards.c.external_id.in_(external_ids), cards.c.facts.is_not(None))
+        .order_by(cards.c.seen_at)
+    )
+    return {row.external_id: row.facts for row in connection.execute(shown)}
+
+
+def mark_opened(connection: Connection, site: str, opened: Mapping[str, float]) -> None:
+    """These adverts were read at these moments: what their cards showed before is known in full."""
+    rows = [
+        {"of_site": site, "of_external_id": external_id, "at": at}
+        for external_id, at in sorted(opened.items())
+    ]
+    if rows:
+        connection.execute(_OPENED, rows)

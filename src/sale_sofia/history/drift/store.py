@@ -1,0 +1,207 @@
+"""How the pages of each run were, and whether a portal's data is held back because they are not as usual."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    and_,
+    bindparam,
+    exists,
+    func,
+    or_,
+    select,
+    update,
+)
+
+from sale_sofia.history.settings import HistoryRules
+from sale_sofia.history.sightings import Key, Marks, work_out_anew
+from sale_sofia.history.tables import drift_runs, listing_changes, listings, price_points, scrape_history
+from sale_sofia.history.timeline import TYPE_FIELDS
+from sale_sofia.storage.upserts import insert_into
+from sale_sofia.telemetry.incidents import Incident, IncidentKind, open_incidents
+
+Counters = dict[str, Any]
+DRIFT: Final = "drift"
+DRIFT_KINDS: Final = tuple(kind for kind in IncidentKind if DRIFT in kind)
+"""Incidents that say that a portal's pages are no longer read as they are."""
+
+
+# Made once: they are run with every commit of a crawl.
+_COUNTED = select(drift_runs.c.counters).where(drift_runs.c.job_id == bindparam("of_job")).with_for_update()
+_STORE = (
+    update(drift_runs)
+    .where(drift_runs.c.job_id == bindparam("of_job"))
+    .values(counters=bindparam("counted", type_=drift_runs.c.counters.type))
+)
+
+
+def is_held_back(connection: Connection, site: str) -> bool:
+    """Whether nothing may follow from what the portal's last runs saw: no removal, no alert.
+
+    To be asked when a run has ended: its end, not its pages, says whether the portal's pages changed.
+    """
+    return bool(open_drift(connection, site))
+
+
+def open_drift(connection: Connection, site: str | None = None) -> list[Incident]:
+    """The open incidents of pages that changed."""
+    return [one for one in open_incidents(connection, site) if one.kind in DRIFT_KINDS]
+
+
+@dataclass(frozen=True, slots=True)
+class DriftRun:
+    """How the pages of one run were. Moments are seconds since 1970."""
+
+    job_id: str
+    site: str
+    counters: Counters
+    scope_id: int | None = None
+    listing_limit: int | None = None
+    firsts: Mapping[str, str] | None = None
+    """The first selector of each field, by its name."""
+    findings: Sequence[Mapping[str, Any]] | None = None
+    sound: bool | None = None
+    judged_at: float | None = None
+
+
+def lock_counters(connection: Connection, job_id: str, site: str) -> Counters:
+    """What a run has counted so far; nobody else adds to it before this transaction ends."""
+    row = connection.execute(_COUNTED, {"of_job": job_id}).first()
+    if row is None:
+        _make_row(connection, job_id, site)
+        row = connection.execute(_COUNTED, {"of_job": job_id}).one()
+    counters: Counters = row.counters
+    return counters
+
+
+def store_counters(connection: Connection, job_id: str, counters: Counters) -> None:
+    """Keep what a run has counted, in the transaction that stores its pages."""
+    connection.execute(_STORE, {"of_job": job_id, "counted": counters})
+
+
+def _make_row(connection: Connection, job_id: str, site: str) -> None:
+    row = {"job_id": job_id, "site": site, "counters": {}}
+    connection.execute(insert_into(connection, drift_runs).values(row).on_conflict_do_nothing())
+
+
+def get_drift_run(connection: Connection, job_id: str) -> DriftRun | None:
+    """What a run has counted; None where no page of it was read."""
+    found = connection.execute(select(drift_runs).where(drift_runs.c.job_id == job_id)).mappings().first()
+    return None if found is None else _run(found)
+
+
+def shortfalls(connection: Connection, job_id: str) -> list[Mapping[str, Any]]:
+    """What a run that has ended found too seldom on its adverts (`at_least`), unless a person accepted it."""
+    found = connection.execute(select(drift_runs.c.findings).where(drift_runs.c.job_id == job_id)).scalar()
+    return [one for one in found or () if one.get("kind") == IncidentKind.DRIFT_FLOOR]
+
+
+def sound_runs(connection: Connection, run: DriftRun, most: int) -> list[DriftRun]:
+    """The last runs of the same searches that say what is usual, the newest first, without this one."""
+    alike = (
+        drift_runs.c.site == run.site,
+        drift_runs.c.scope_id.is_not_distinct_from(run.scope_id),
+        drift_runs.c.listing_limit.is_not_distinct_from(run.listing_limit),
+        drift_runs.c.job_id != run.job_id,
+        drift_runs.c.sound.is_(True),
+    )
+    newest = select(drift_runs).where(*alike).order_by(drift_runs.c.judged_at.desc()).limit(most)
+    return [_run(row) for row in connection.execute(newest).mappings()]
+
+
+def last_run(connection: Connection, site: str) -> DriftRun | None:
+    """The run of the portal that was judged last."""
+    newest = select(drift_runs).where(drift_runs.c.site == site, drift_runs.c.judged_at.is_not(None))
+    found = connection.execute(newest.order_by(drift_runs.c.judged_at.desc()).limit(1)).mappings().first()
+    return None if found is None else _run(found)
+
+
+def judge_run(connection: Connection, run: DriftRun) -> None:
+    """Keep what was found of a run."""
+    kept = ("scope_id", "listing_limit", "firsts", "findings", "sound", "judged_at")
+    values = {name: getattr(run, name) for name in kept}
+    connection.execute(update(drift_runs).where(drift_runs.c.job_id == run.job_id).values(values))
+
+
+def accept_last(connection: Connection, site: str) -> DriftRun | None:
+    """From now on the portal's last run, and no earlier one, says what is usual; None where there is none."""
+    newest = last_run(connection, site)
+    if newest is not None:
+        earlier = update(drift_runs).where(drift_runs.c.site == site, drift_runs.c.job_id != newest.job_id)
+        connection.execute(earlier.values(sound=False))
+        own = update(drift_runs).where(drift_runs.c.job_id == newest.job_id)
+        connection.execute(own.values(sound=True, findings=[]))
+    return newest
+
+
+def _run(row: RowMapping) -> DriftRun:
+    return DriftRun(**row)
+
+
+# What a run whose pages are not read as they are says of prices and types: held back, and let go.
+
+_Visits = Mapping[Key, list[int]]
+
+
+def hold_prices(connection: Connection, job_id: str, rules: HistoryRules, *, now: float) -> int:
+    """The prices this run moved, or showed in another meaning, say nothing; how many adverts keep theirs."""
+    moved = exists().where(
+        price_points.c.listing_id == scrape_history.c.listing_id,  # which is indexed
+        price_points.c.visit_id == scrape_history.c.id,
+    )
+    doubted = scrape_history.c.odd.is_not(None)
+    chosen = and_(scrape_history.c.job_id == job_id, or_(moved, doubted), scrape_history.c.held.is_(False))
+    return _mark(connection, _visits(connection, chosen), rules, {"held": True}, now=now)
+
+
+def hold_types(connection: Connection, job_id: str, rules: HistoryRules, *, now: float) -> int:
+    """What this run said anew of the kind of a property says nothing; how many adverts those are."""
+    changed = exists().where(
+        listing_changes.c.listing_id == scrape_history.c.listing_id,  # which is indexed
+        listing_changes.c.visit_id == scrape_history.c.id,
+        listing_changes.c.field.in_(TYPE_FIELDS),
+    )
+    new = scrape_history.c.result == "new"
+    chosen = and_(scrape_history.c.job_id == job_id, or_(changed, new), scrape_history.c.held_type.is_(False))
+    return _mark(connection, _visits(connection, chosen), rules, {"held_type": True}, now=now)
+
+
+def release_types(connection: Connection, site: str, rules: HistoryRules, *, now: float) -> int:
+    """What was held back of the kinds of a portal's properties is believed after all."""
+    chosen = and_(scrape_history.c.site == site, scrape_history.c.held_type.is_(True))
+    return _mark(connection, _visits(connection, chosen), rules, {"held_type": False}, now=now)
+
+
+def release_prices(connection: Connection, job_id: str, rules: HistoryRules, *, now: float) -> int:
+    """What was held back of this run is believed after all; how many adverts that are."""
+    chosen = and_(scrape_history.c.job_id == job_id, scrape_history.c.held.is_(True))
+    return _mark(connection, _visits(connection, chosen), rules, {"held": False}, now=now)
+
+
+def _visits(connection: Connection, chosen: ColumnElement[bool]) -> _Visits:
+    """The visits by their advert."""
+    columns = (scrape_history.c.id, listings.c.site, listings.c.external_id)
+    joined = scrape_history.join(listings, scrape_history.c.listing_id == listings.c.id)
+    found: dict[Key, list[int]] = defaultdict(list)
+    for visit, site, external_id in connection.execute(select(*columns).select_from(joined).where(chosen)):
+        found[site, external_id].append(visit)
+    return found
+
+
+def _mark(connection: Connection, visits: _Visits, rules: HistoryRules, marks: Marks, *, now: float) -> int:
+    for key in sorted(visits):  # two writers who lock rows take them in the same order
+        work_out_anew(connection, key, rules, dict.fromkeys(visits[key], marks), now=now)
+    return len(visits)
+
+
+def held_jobs(connection: Connection, site: str) -> Iterable[str]:
+    """The runs of a portal of which prices are held back, the oldest first."""
+    held = (scrape_history.c.site == site, scrape_history.c.held.is_(True))
+    found = select(scrape_history.c.job_id).where(*held).group_by(scrape_history.c.job_id)
+    jobs = connection.scalars(found.order_by(func.min(scrape_history.c.fetched_at)))
+    return [job for job in jobs if job is not None]

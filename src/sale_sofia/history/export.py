@@ -1,0 +1,116 @@
+"""Every advert in one file: CSV, JSON lines or Parquet."""
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import select
+
+from sale_sofia.history.tables import listings
+from sale_sofia.listings.model import Listing
+from sale_sofia.listings.text import without_controls
+from sale_sofia.settings.files import whole_or_not_at_all
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.settings import EXPORTED_AT_ONCE
+
+FIELDS: Final = tuple(Listing.model_fields)
+FORMULA_SIGNS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠")
+"""With these a text begins that a spreadsheet may carry out instead of showing it."""
+
+Record = dict[str, Any]
+_KIND: Final = Listing.model_fields["kind"].default
+_STORED: Final = (
+    select(*(listings.c[name] for name in FIELDS if name != "kind"))
+    .where(listings.c.closed_at.is_(None))
+    .order_by(listings.c.id)
+)
+
+
+def export_listings(db: Database, path: Path, *, rows_at_once: int = EXPORTED_AT_ONCE) -> int:
+    """Write every advert, as it is at this moment, and say how many there are; also those that are gone.
+
+    The file is there whole, or it is as it was before. The suffix chooses the format: `.csv` (lists as JSON,
+    nothing for unknown, one `'` before a text that a spreadsheet would take for a formula or that begins with
+    one), `.jsonl` or `.parquet`. The columns are the fields of `Listing`, in order.
+
+    Raises:
+        ValueError: a suffix of no known format, or no such folder.
+    """
+    write = _writer(path)
+    with whole_or_not_at_all(path) as unfinished:
+        return write(unfinished, _batches(db, rows_at_once))
+
+
+_Batches = Iterable[list[Record]]
+_Writer = Callable[[Path, _Batches], int]
+
+
+def _writer(path: Path) -> _Writer:
+    try:
+        return _WRITERS[path.suffix.lower()]
+    except KeyError:
+        allowed = ", ".join(_WRITERS)
+        raise ValueError(f"{path.name} ends in none of {allowed}.") from None
+
+
+def _batches(db: Database, rows_at_once: int) -> Iterator[list[Record]]:
+    with db.read() as connection:
+        rows = connection.execution_options(yield_per=rows_at_once).execute(_STORED).mappings()
+        for batch in rows.partitions():
+            yield [_record(row) for row in batch]
+
+
+def _record(row: Mapping[Any, Any]) -> Record:
+    return {name: _KIND if name == "kind" else _harmless(row[name]) for name in FIELDS}
+
+
+def _harmless(value: object) -> object:
+    """A value that no terminal obeys, whenever it was stored."""
+    if isinstance(value, list):
+        return [_harmless(one) for one in value]
+    return without_controls(value) if isinstance(value, str) else value
+
+
+def _write_csv(path: Path, batches: _Batches) -> int:
+    count = 0
+    with path.open("x", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(FIELDS)
+        for batch in batches:
+            table.writerows([_cell(value) for value in record.values()] for record in batch)
+            count += len(batch)
+    return count
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str) and value.startswith(("'", *FORMULA_SIGNS)):
+        return f"'{value}"
+    return _json(value) if isinstance(value, list | bool) else value
+
+
+def _write_jsonl(path: Path, batches: _Batches) -> int:
+    count = 0
+    with path.open("x", encoding="utf-8", newline="\n") as file:
+        for batch in batches:
+            file.writelines(f"{_json(record)}\n" for record in batch)
+            count += len(batch)
+    return count
+
+
+def _write_parquet(path: Path, batches: _Batches) -> int:
+    from sale_sofia.history.export_parquet import write_parquet  # noqa: PLC0415 - Arrow is slow to import
+
+    return write_parquet(path, batches)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+_WRITERS: Final[dict[str, _Writer]] = {
+    ".csv": _write_csv,
+    ".jsonl": _write_jsonl,
+    ".parquet": _write_parquet,
+}

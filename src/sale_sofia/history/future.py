@@ -1,0 +1,34 @@
+"""Moments from the future: what was written while a clock was ahead, and stays in the database."""
+
+from typing import Final
+
+from sqlalchemy import Connection, func, literal, select, union_all
+
+from sale_sofia.alerts.tables import alert_messages
+from sale_sofia.crawl.tables import jobs, schedule_slots
+from sale_sofia.history.settings import SECONDS_PER_HOUR
+from sale_sofia.history.tables import listings
+from sale_sofia.operations.settings import CLOCK_FAULT_SECONDS
+from sale_sofia.telemetry.tables import incidents
+
+_MOMENTS: Final = (
+    ("jobs", jobs.c.created_at),
+    ("jobs", jobs.c.finished_at),
+    ("adverts", listings.c.last_seen_at),
+    ("incidents", incidents.c.seen_at),
+    ("scheduled crawls", schedule_slots.c.taken_at),
+    ("alerts", alert_messages.c.made_at),
+)
+_NEWEST: Final = union_all(*(select(literal(what), func.max(column)) for what, column in _MOMENTS))
+
+
+def future_sentence(connection: Connection, *, now: float) -> str | None:
+    """What the database holds of the future, in a sentence; None where it holds nothing."""
+    ahead: dict[str, float] = {}
+    for what, newest in connection.execute(_NEWEST):
+        if newest is not None and newest > now + CLOCK_FAULT_SECONDS:
+            ahead[what] = max(ahead.get(what, 0.0), newest - now)
+    if not ahead:
+        return None
+    hours = max(ahead.values()) / SECONDS_PER_HOUR
+    return f"{', '.join(ahead)} of the database are up to {hours:.1f} hours ahead of the clock"

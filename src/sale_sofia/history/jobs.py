@@ -1,0 +1,223 @@
+"""The jobs: one crawl of one site each, and how far it is."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, insert, select, update
+
+from sale_sofia.crawl.tables import jobs
+
+# What a job is, and the states it goes through.
+
+CELERY: Final = "celery"
+"""The runner of a job that the Celery workers crawl."""
+
+
+class JobState(StrEnum):
+    """Where a job is; the last five are for ever."""
+
+    DISPATCHED = "DISPATCHED"
+    COLLECTING = "COLLECTING"
+    PROCESSING = "PROCESSING"
+    AGGREGATING = "AGGREGATING"
+    COMPLETE = "COMPLETE"
+    PARTIAL = "PARTIAL"
+    """Too many of its adverts could not be read."""
+    EMPTY = "EMPTY"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing more will happen."""
+        return self in FINISHED_STATES
+
+
+FINISHED_STATES = frozenset(
+    {JobState.COMPLETE, JobState.PARTIAL, JobState.EMPTY, JobState.FAILED, JobState.CANCELLED}
+)
+
+
+class UnknownJob(LookupError):
+    """There is no job of this id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as it is stored. Moments are seconds since 1970."""
+
+    id: str
+    site: str
+    state: JobState
+    start_urls: tuple[str, ...]
+    listing_limit: int | None
+    created_at: float
+    started_at: float | None
+    finished_at: float | None
+    error: str | None
+    requests: int
+    new_listings: int
+    changed_listings: int
+    seconds: float
+    runner: str | None = None
+    """Who crawls it: `local` on a machine, or `celery`; None before anybody did."""
+    generation: int = 0
+    """How often lanes were sent out for it."""
+    woken_at: float | None = None
+    """When they were sent out last."""
+
+
+__all__ = [
+    "Job",
+    "JobState",
+    "UnknownJob",
+    "add_job_counts",
+    "after_all_others",
+    "create_job",
+    "get_job",
+    "latest_unfinished_job",
+    "list_jobs",
+    "set_job_state",
+    "unfinished_jobs",
+]
+
+
+def create_job(
+    connection: Connection,
+    *,
+    job_id: str,
+    site: str,
+    start_urls: Sequence[str],
+    listing_limit: int | None,
+    now: float,
+) -> Job:
+    """The job of this id: made now, or, if it was made before, as it is."""
+    if existing := get_job(connection, job_id):
+        return existing
+    connection.execute(
+        insert(jobs).values(
+            id=job_id,
+            site=site,
+            state=JobState.DISPATCHED.value,
+            start_urls=list(start_urls),
+            listing_limit=listing_limit,
+            created_at=now,
+        )
+    )
+    return _existing_job(connection, job_id)
+
+
+def after_all_others(connection: Connection, site: str, now: float) -> float:
+    """A moment for a new job of the portal: now, or after its newest, should a clock have been ahead."""
+    newest = connection.execute(select(func.max(jobs.c.created_at)).where(jobs.c.site == site)).scalar()
+    return now if newest is None else max(now, math.nextafter(newest, math.inf))
+
+
+def set_job_state(
+    connection: Connection, job_id: str, state: JobState, *, now: float, error: str | None = None
+) -> bool:
+    """Move the job on; `False`, and nothing changed, if it was finished already: a late word revives nothing.
+
+    The first move out of DISPATCHED is its start, the move into a finished state its end.
+
+    Raises:
+        UnknownJob: there is no such job.
+    """
+    moved = connection.execute(
+        update(jobs).where(jobs.c.id == job_id, _unfinished()).values(_state_values(state, now, error))
+    )
+    if moved.rowcount:
+        return True
+    _existing_job(connection, job_id)
+    return False
+
+
+_ADD_COUNTS = (
+    update(jobs)
+    .where(jobs.c.id == bindparam("of_id"))
+    .values(
+        requests=jobs.c.requests + bindparam("requests_more"),
+        new_listings=jobs.c.new_listings + bindparam("new_more"),
+        changed_listings=jobs.c.changed_listings + bindparam("changed_more"),
+        seconds=jobs.c.seconds + bindparam("seconds_more"),
+    )
+)
+
+
+def add_job_counts(
+    connection: Connection,
+    job_id: str,
+    *,
+    requests: int = 0,
+    new: int = 0,
+    changed: int = 0,
+    seconds: float = 0.0,
+) -> None:
+    """Add to what the job has done so far.
+
+    Raises:
+        UnknownJob: there is no such job.
+    """
+    counts = {"of_id": job_id, "requests_more": requests, "new_more": new, "changed_more": changed}
+    added = connection.execute(_ADD_COUNTS, {**counts, "seconds_more": seconds})
+    if not added.rowcount:
+        raise UnknownJob(f"There is no job {job_id}.")
+
+
+def get_job(connection: Connection, job_id: str) -> Job | None:
+    """The job of this id."""
+    row = connection.execute(_BY_ID, {"of_id": job_id}).mappings().first()
+    return None if row is None else _job(row)
+
+
+_BY_ID = select(jobs).where(jobs.c.id == bindparam("of_id"))
+
+
+def list_jobs(connection: Connection, limit: int) -> list[Job]:
+    """The newest jobs, the newest first."""
+    newest = select(jobs).order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit)
+    return [_job(row) for row in connection.execute(newest).mappings()]
+
+
+def latest_unfinished_job(connection: Connection, site: str) -> Job | None:
+    """The newest job of the site that could go on."""
+    newest = (
+        select(jobs)
+        .where(jobs.c.site == site, _unfinished())
+        .order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
+    )
+    row = connection.execute(newest.limit(1)).mappings().first()
+    return None if row is None else _job(row)
+
+
+def unfinished_jobs(connection: Connection) -> list[Job]:
+    """All jobs that could go on, the oldest first."""
+    found = select(jobs).where(_unfinished()).order_by(jobs.c.created_at, jobs.c.id)
+    return [_job(row) for row in connection.execute(found).mappings()]
+
+
+def _existing_job(connection: Connection, job_id: str) -> Job:
+    job = get_job(connection, job_id)
+    if job is None:
+        raise UnknownJob(f"There is no job {job_id}.")
+    return job
+
+
+def _unfinished() -> ColumnElement[bool]:
+    return jobs.c.state.not_in([state.value for state in sorted(FINISHED_STATES)])
+
+
+def _state_values(state: JobState, now: float, error: str | None) -> dict[str, Any]:
+    values: dict[str, Any] = {"state": state.value, "error": error}
+    if state is not JobState.DISPATCHED:
+        values["started_at"] = func.coalesce(jobs.c.started_at, now)
+    if state.finished:
+        values["finished_at"] = now
+    return values
+
+
+def _job(row: RowMapping) -> Job:
+    return Job(**{**row, "state": JobState(row["state"]), "start_urls": tuple(row["start_urls"])})

@@ -1,0 +1,403 @@
+"""The adverts: each flat once, with every change and every price it ever had.
+
+The history is a function of the sightings, not of the order in which they are saved: one that comes late is
+put in its place in time (`late_sightings.py`), and one that is saved twice changes nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+from sqlalchemy import Connection, Executable, RowMapping, bindparam, func, insert, or_, select, update
+
+from sale_sofia.history.listing_rows import STORED_FIELDS, VOLATILE_FIELDS, detect_all_changes, listing_from
+from sale_sofia.history.market_events import REUSED, SEEN_AGAIN, event, note_events
+from sale_sofia.history.prices import close_if_settled, report_odd
+from sale_sofia.history.settings import HistoryRules
+from sale_sofia.history.sightings import (
+    STILL,
+    Key,
+    Row,
+    Sighting,
+    change_rows,
+    is_back,
+    listing_key,
+    new_row,
+    price_rows,
+    save_late,
+    touch,
+    visit_row,
+    visited,
+    whole_update,
+    withdrawn_adverts,
+)
+from sale_sofia.history.tables import listing_changes, listings, price_points, scrape_history
+from sale_sofia.history.timeline import HELD_FIELDS, Odd, Step, first_step, is_another_flat, step
+from sale_sofia.listings.model import Listing
+
+__all__ = [
+    "VOLATILE_FIELDS",
+    "SaveResult",
+    "Sighting",
+    "detect_all_changes",
+    "load_listing",
+    "save_listing",
+    "save_listings",
+]
+
+SaveResult = Literal["new", "changed", "unchanged"]
+_Pair = tuple[Sighting, RowMapping]
+_Results = dict[Key, SaveResult]
+
+DEFAULT_RULES = HistoryRules()
+_UPDATE = update(listings).where(listings.c.id == bindparam("of_id"))
+_INSERT_LISTINGS = insert(listings).returning(listings.c.id, sort_by_parameter_order=True)
+_INSERT_VISITS = insert(scrape_history).returning(scrape_history.c.id, sort_by_parameter_order=True)
+_INSERT_QUIET_VISITS = insert(scrape_history)
+_INSERT_CHANGES = insert(listing_changes)
+_INSERT_PRICES = insert(price_points)
+_STATE = (
+    "id", "external_id", "content_hash", "last_seen_at", "visited_at", "consecutive_unchanged",
+    "revisit_seconds", "odd_visits", "gone_at",
+)  # fmt: skip
+_SELECT_STATES = (
+    select(*(listings.c[name] for name in _STATE))
+    .where(listings.c.site == bindparam("of_site"), listings.c.closed_at.is_(None))
+    .where(listings.c.external_id.in_(bindparam("of_external_ids", expanding=True)))
+    .order_by(listings.c.external_id)  # two writers lock rows in one order, whatever the plan
+    .with_for_update()  # for a database that locks rows; SQLite has locked the whole file by now
+)
+_SELECT_WHOLE = select(listings).where(listings.c.id.in_(bindparam("of_ids", expanding=True)))
+_SELECT_ADVERT = select(*(listings.c[name] for name in STORED_FIELDS)).where(
+    listings.c.site == bindparam("of_site"),
+    listings.c.external_id == bindparam("of_external_id"),
+    listings.c.closed_at.is_(None),
+)
+
+
+def save_listing(
+    connection: Connection, listing: Listing, *, seen_at: float, job_id: str | None, page_digest: str | None
+) -> SaveResult:
+    """Store one advert, what changed in it, and its price if that is new. Needs a write transaction."""
+    return save_listings(connection, [Sighting(listing, seen_at, job_id, page_digest)])[0]
+
+
+def save_listings(
+    connection: Connection, batch: Sequence[Sighting], rules: HistoryRules = DEFAULT_RULES
+) -> list[SaveResult]:
+    """Store a batch; what is stored is the same in whatever order, and however often, sightings are saved.
+
+    The results are as if they were saved one by one in this order. Needs a write transaction.
+    """
+    results: dict[int, SaveResult] = {}
+    waiting = list(enumerate(batch))
+    while waiting:  # each round takes the first sighting of every advert that is left
+        first = {sighting.key: (place, sighting) for place, sighting in reversed(waiting)}
+        saved = _save_different(connection, [sighting for _, sighting in first.values()], rules)
+        results |= {place: saved[key] for key, (place, _) in first.items()}
+        waiting = [(place, sighting) for place, sighting in waiting if place not in results]
+    return [results[place] for place in range(len(batch))]
+
+
+def load_listing(connection: Connection, site: str, external_id: str) -> Listing | None:
+    """The flat that the advert shows now, as it was seen last; equal to what was saved."""
+    found = connection.execute(_SELECT_ADVERT, {"of_site": site, "of_external_id": external_id})
+    row = found.mappings().first()
+    return None if row is None else listing_from(row)
+
+
+def _save_different(connection: Connection, sightings: Sequence[Sighting], rules: HistoryRules) -> _Results:
+    # Sorted, so that two writers who lock rows take them in the same order.
+    ordered = sorted(sightings, key=lambda sighting: sighting.key)
+    stored = _stored_states(connection, ordered)
+    known = [(sighting, stored[sighting.key]) for sighting in ordered if sighting.key in stored]
+    late = [pair for pair in known if pair[0].seen_at <= pair[1]["visited_at"]]
+    later = [pair for pair in known if pair[0].seen_at > pair[1]["visited_at"]]
+    results: _Results = {sighting.key: "new" for sighting in ordered if sighting.key not in stored}
+    _insert(connection, [(sighting, 1) for sighting in ordered if sighting.key not in stored], rules)
+    results |= _touch(connection, [pair for pair in later if _is_still(pair)], rules)
+    results |= _update(connection, [pair for pair in later if not _is_still(pair)], rules)
+    _note_back(connection, later)
+    return results | {sighting.key: _late(connection, sighting, state, rules) for sighting, state in late}
+
+
+def _is_still(pair: _Pair) -> bool:
+    """An advert whose price is in doubt is looked at in full, though it says the same again."""
+    sighting, state = pair
+    return bool(sighting.content_hash == state["content_hash"]) and not state["odd_visits"]
+
+
+def _late(connection: Connection, sighting: Sighting, state: RowMapping, rules: HistoryRules) -> SaveResult:
+    """One that is saved again, as a rule; otherwise its place is in the past."""
+    if (sighting.seen_at, sighting.content_hash) == (state["visited_at"], state["content_hash"]):
+        return "unchanged"
+    return "changed" if save_late(connection, sighting, rules) else "unchanged"
+
+
+def _stored_states(connection: Connection, sightings: Iterable[Sighting]) -> dict[Key, RowMapping]:
+    by_site: dict[str, list[str]] = {}
+    for site, external_id in (sighting.key for sighting in sightings):
+        by_site.setdefault(site, []).append(external_id)
+    return {
+        (site, row["external_id"]): row
+        for site, ids in by_site.items()
+        for row in connection.execute(_SELECT_STATES, {"of_site": site, "of_external_ids": ids}).mappings()
+    }
+
+
+def _touch(connection: Connection, still: Sequence[_Pair], rules: HistoryRules) -> _Results:
+    _run(connection, _UPDATE, [touch(*pair, rules) for pair in still])
+    visits = [visit_row(sighting, state["id"], "unchanged") for sighting, state in still]
+    _run(connection, _INSERT_QUIET_VISITS, visits)
+    return {sighting.key: "unchanged" for sighting, _ in still}
+
+
+def _insert(connection: Connection, new: Sequence[tuple[Sighting, int]], rules: HistoryRules) -> None:
+    """Flats never seen before, each under the generation of its advert's id."""
+    firsts = [first_step(sighting.fields, rules, held=sighting.held) for sighting, _ in new]
+    taken = [(sighting, number, first) for (sighting, number), first in zip(new, firsts, strict=True)]
+    rows = [new_row(sighting, number, first, rules) for sighting, number, first in taken]
+    ids = _inserted(connection, _INSERT_LISTINGS, rows)
+    seen = [
+        visit_row(sighting, own, "new", _odd(sighting, first))
+        for (sighting, _, first), own in zip(taken, ids, strict=True)
+    ]
+    visits = _inserted(connection, _INSERT_VISITS, seen)
+    points = [
+        price
+        for (sighting, _, first), own, visit in zip(taken, ids, visits, strict=True)
+        for price in price_rows(own, sighting.under(visit), first)
+    ]
+    _run(connection, _INSERT_PRICES, points)
+
+
+def _update(connection: Connection, moved: Sequence[_Pair], rules: HistoryRules) -> _Results:
+    """The adverts in which a field changed. A new form of the hash moves it too, and is no change."""
+    if not moved:
+        return {}
+    pairs = _with_whole_rows(connection, moved)
+    reused = [pair for pair in pairs if is_another_flat(pair[1], pair[0].fields)]
+    taken = withdrawn_adverts(connection, [sighting for sighting, _ in reused])
+    for sighting, _ in reused:
+        if sighting.key in taken:  # the next generation's number is given out already
+            save_late(connection, sighting, rules)
+    _reuse(connection, [pair for pair in reused if pair[0].key not in taken], rules)
+    others = [pair for pair in pairs if not is_another_flat(pair[1], pair[0].fields)]
+    results: _Results = {sighting.key: "new" for sighting, _ in reused}
+    return results | _step(connection, others, rules)
+
+
+def _step(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -> _Results:
+    steps = [
+        step(old, _odd_before(old), sighting.fields, rules, held=sighting.held) for sighting, old in pairs
+    ]
+    taken = list(zip(pairs, steps, strict=True))
+    rows = [visit_row(sighting, old["id"], one.result, _odd(sighting, one)) for (sighting, old), one in taken]
+    visits = _inserted(connection, _INSERT_VISITS, rows)
+    seen = [sighting.under(visit) for (sighting, _), visit in zip(pairs, visits, strict=True)]
+    whole = [(old["id"], at, one) for ((_, old), one), at in zip(taken, seen, strict=True)]
+    _run(connection, _INSERT_CHANGES, [row for one in whole for row in change_rows(*one)])
+    _run(connection, _INSERT_PRICES, [row for one in whole for row in price_rows(*one)])
+    _run(connection, _UPDATE, [whole_update(*pair, one, rules) for pair, one in taken])
+    report_odd(connection, [pair for pair, one in taken if one.odd.visits])
+    settled = {sighting for (sighting, old), one in taken if old["odd_visits"] and not one.odd.visits}
+    for sighting in settled:
+        close_if_settled(connection, {sighting.listing.site}, now=sighting.seen_at)
+    return {sighting.key: "changed" if one.changes else "unchanged" for (sighting, _), one in taken}
+
+
+def _odd_before(old: RowMapping) -> Odd:
+    return Odd(old["odd_price_eur"], old["odd_visits"])
+
+
+def _odd(sighting: Sighting, taken: Step) -> Row | None:
+    return {name: sighting.fields[name] for name in HELD_FIELDS} if taken.odd.visits else None
+
+
+def _reuse(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -> None:
+    """The old flat's listing is closed, the new one's begins."""
+    closed = [
+        {"of_id": old["id"], "closed_at": sighting.seen_at, "closed_reason": REUSED}
+        for sighting, old in pairs
+    ]
+    _run(connection, _UPDATE, closed)
+    ends = [
+        event(old["id"], "gone", sighting.seen_at, sighting.seen_at, REUSED)
+        for sighting, old in pairs
+        if old["gone_at"] is None
+    ]
+    note_events(connection, ends)
+    _insert(connection, [(sighting, old["generation"] + 1) for sighting, old in pairs], rules)
+
+
+def _note_back(connection: Connection, pairs: Sequence[_Pair]) -> None:
+    back = [
+        event(state["id"], "back", sighting.seen_at, sighting.seen_at, SEEN_AGAIN)
+        for sighting, state in pairs
+        if is_back(state, sighting.seen_at)
+    ]
+    note_events(connection, back)
+
+
+def _with_whole_rows(connection: Connection, pairs: Sequence[_Pair]) -> list[_Pair]:
+    found = connection.execute(_SELECT_WHOLE, {"of_ids": [state["id"] for _, state in pairs]}).mappings()
+    whole = {row["id"]: row for row in found}
+    return [(sighting, whole[state["id"]]) for sighting, state in pairs]
+
+
+def _inserted(connection: Connection, statement: Executable, rows: Sequence[Row]) -> list[Any]:
+    """The numbers of the rows, which are inserted in this order."""
+    return list(connection.execute(statement, rows).scalars()) if rows else []
+
+
+def _run(connection: Connection, statement: Executable, rows: Sequence[Row]) -> None:
+    if rows:
+        connection.execute(statement, rows)
+
+
+# Adverts whose portal says that they are as they were: what to ask it, and what its word leaves behind.
+
+
+@dataclass(frozen=True, slots=True)
+class SameAgain:
+    """An advert that was asked for and had not moved."""
+
+    external_id: str
+    at: float
+    seconds: float | None = None
+
+
+def validators(
+    connection: Connection, site: str, external_ids: Sequence[str]
+) -> Mapping[str, Mapping[str, str]]:
+    """The headers that ask whether an advert is as we know it, by its id.
+
+    None for one whose price is in doubt: each visit of it counts, and must be whole.
+    """
+    known = select(listings.c.external_id, listings.c.etag, listings.c.last_modified).where(
+        listings.c.site == site,
+        listings.c.external_id.in_(external_ids),
+        listings.c.closed_at.is_(None),
+        listings.c.odd_visits == 0,
+        or_(listings.c.etag.is_not(None), listings.c.last_modified.is_not(None)),
+    )
+    return {row.external_id: _headers(row.etag, row.last_modified) for row in connection.execute(known)}
+
+
+def _headers(etag: str | None, last_modified: str | None) -> dict[str, str]:
+    asked = {"If-None-Match": etag, "If-Modified-Since": last_modified}
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def save_unmodified(
+    connection: Connection, site: str, same: Sequence[SameAgain], *, job_id: str, rules: HistoryRules
+) -> int:
+    """Store that these adverts were seen again as they were; how many we knew."""
+    if not same:
+        return 0
+    asked = {one.external_id: one for one in same}
+    known = select(listings).where(
+        listings.c.site == site, listings.c.external_id.in_(sorted(asked)), listings.c.closed_at.is_(None)
+    )
+    rows = connection.execute(known.order_by(listings.c.id).with_for_update()).mappings().all()
+    seen = [
+        (row, asked[row["external_id"]]) for row in rows if asked[row["external_id"]].at > row["visited_at"]
+    ]
+    if seen:
+        connection.execute(_UPDATE, [visited(row, one.at, STILL, rules) for row, one in seen])
+        visits = [
+            {
+                "site": site,
+                "url_key": listing_key(one.external_id),
+                "job_id": job_id,
+                "fetched_at": one.at,
+                "verdict": "not_modified",
+                "seconds": one.seconds,
+                "content_hash": row["content_hash"],
+                "listing_id": row["id"],
+                "result": "unchanged",
+            }
+            for row, one in seen
+        ]
+        connection.execute(insert(scrape_history), visits)
+    back = [event(row["id"], "back", one.at, one.at, SEEN_AGAIN) for row, one in seen if is_back(row, one.at)]
+    note_events(connection, back)
+    return len(rows)
+
+
+# What adverts cost as far as is known: to be compared with what their pages say now.
+
+
+class KnownPrice(NamedTuple):
+    """The price that is believed of an advert, and the area it is for."""
+
+    price_eur: float | None
+    area_sqm: float | None
+
+
+_SELECT = select(listings.c.external_id, listings.c.price_eur, listings.c.area_sqm).where(
+    listings.c.site == bindparam("of_site"),
+    listings.c.closed_at.is_(None),
+    listings.c.external_id.in_(bindparam("ids", expanding=True)),
+)
+
+
+def known_prices(connection: Connection, site: str, external_ids: Sequence[str]) -> dict[str, KnownPrice]:
+    """The prices of those of these adverts that were seen before."""
+    if not external_ids:
+        return {}
+    rows = connection.execute(_SELECT, {"of_site": site, "ids": sorted(set(external_ids))})
+    return {row.external_id: KnownPrice(row.price_eur, row.area_sqm) for row in rows}
+
+
+# The log of pages asked for: what came of each visit.
+
+_LONGEST_KEY: Final = 500
+_LONGEST_VERDICT: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A page that was asked for and gave no advert: a search, a removed advert, a failure."""
+
+    site: str
+    url_key: str
+    job_id: str | None
+    fetched_at: float
+    verdict: str
+    seconds: float | None = None
+    page_digest: str | None = None
+
+
+def record_visits(connection: Connection, visits: Sequence[Visit]) -> None:
+    """Remember visits. Those that saw an advert are remembered with its sighting."""
+    if visits:
+        connection.execute(insert(scrape_history), [_row(visit) for visit in visits])
+
+
+def _row(visit: Visit) -> dict[str, object]:
+    return {
+        "site": visit.site,
+        "url_key": visit.url_key[:_LONGEST_KEY],
+        "job_id": visit.job_id,
+        "fetched_at": visit.fetched_at,
+        "verdict": visit.verdict[:_LONGEST_VERDICT],
+        "seconds": visit.seconds,
+        "page_digest": visit.page_digest,
+    }
+
+
+def removed_since(connection: Connection, site: str, keys: Sequence[str], since: float) -> dict[str, float]:
+    """Of these pages, those that said themselves to be removed, with the first moment since then."""
+    first = func.min(scrape_history.c.fetched_at).label("first")
+    said = (
+        select(scrape_history.c.url_key, first)
+        .where(
+            scrape_history.c.site == site,
+            scrape_history.c.url_key.in_(keys),
+            scrape_history.c.verdict == "removed",
+            scrape_history.c.fetched_at >= since,
+        )
+        .group_by(scrape_history.c.url_key)
+    )
+    return {row.url_key: row.first for row in connection.execute(said)}

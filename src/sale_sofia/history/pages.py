@@ -1,0 +1,142 @@
+"""Which archived bytes belong to which address, so that everything can be extracted again."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, insert, or_, select
+
+from sale_sofia.crawl.tables import frontier, jobs
+from sale_sofia.history.tables import drift_runs, pages
+from sale_sofia.storage.settings import PAGES_STREAMED_AT_ONCE
+
+PageKind = Literal["listing", "search"]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRecord:
+    """One page as it was at one moment (seconds since 1970); its bytes are in the archive under `digest`."""
+
+    site: str
+    url: str
+    kind: PageKind
+    digest: str
+    content_type: str | None
+    fetched_at: float
+
+
+PAGE_COLUMNS: Final = tuple(pages.c[name] for name in PageRecord.__dataclass_fields__)
+"""What a `PageRecord` is made of, in its order."""
+
+
+def record_pages(connection: Connection, batch: Sequence[PageRecord]) -> None:
+    """Remember a batch of pages, in this order. Needs a write transaction."""
+    if batch:
+        connection.execute(insert(pages), [asdict(page) for page in batch])
+
+
+def latest_pages(connection: Connection, site: str | None = None) -> Iterator[PageRecord]:
+    """The newest page of every advert's address, by site and address; read piece by piece."""
+    rows = connection.execute(_latest(site), execution_options={"yield_per": PAGES_STREAMED_AT_ONCE})
+    return (PageRecord(*row) for row in rows)
+
+
+def _latest(site: str | None) -> Select[Any]:
+    newer = pages.alias("newer")
+    later = or_(
+        newer.c.fetched_at > pages.c.fetched_at,
+        and_(newer.c.fetched_at == pages.c.fetched_at, newer.c.id > pages.c.id),
+    )
+    same_address = and_(newer.c.site == pages.c.site, newer.c.url == pages.c.url, newer.c.kind == "listing")
+    statement = (
+        select(*PAGE_COLUMNS)
+        .where(pages.c.kind == "listing", ~exists().where(same_address, later))
+        .order_by(pages.c.site, pages.c.url)
+    )
+    return statement if site is None else statement.where(pages.c.site == site)
+
+
+# Pages that could not be read, each with its archived bytes where they were kept.
+
+
+@dataclass(frozen=True, slots=True)
+class FailedPage:
+    """A page that its run gave up. Moments are seconds since 1970."""
+
+    row_id: int
+    job_id: str
+    site: str
+    url: str
+    kind: str
+    reason: str | None
+    attempts: int
+    at: float
+    """When its run began."""
+
+
+def failed_pages(connection: Connection, *, limit: int, site: str | None = None) -> list[FailedPage]:
+    """Those of the newest runs first."""
+    columns = (
+        frontier.c.id, frontier.c.job_id, jobs.c.site, frontier.c.url, frontier.c.kind, frontier.c.reason,
+        frontier.c.attempts, func.coalesce(jobs.c.started_at, jobs.c.created_at),
+    )  # fmt: skip
+    chosen = select(*columns).join(jobs, jobs.c.id == frontier.c.job_id).where(frontier.c.state == "failed")
+    if site is not None:
+        chosen = chosen.where(jobs.c.site == site)
+    newest = chosen.order_by(jobs.c.created_at.desc(), frontier.c.id).limit(limit)
+    return [FailedPage(*row) for row in connection.execute(newest)]
+
+
+def archived_page(connection: Connection, page: FailedPage) -> PageRecord | None:
+    """What was last kept of its address; None where nothing was."""
+    newest = (
+        select(*PAGE_COLUMNS)
+        .where(pages.c.site == page.site, pages.c.url == page.url)
+        .order_by(pages.c.fetched_at.desc(), pages.c.id.desc())
+        .limit(1)
+    )
+    row = connection.execute(newest).first()
+    return None if row is None else PageRecord(*row)
+
+
+# Archived pages of adverts from before and after a portal's pages changed.
+
+
+@dataclass(frozen=True, slots=True)
+class PagePair:
+    """One advert's page as it was, and as it is."""
+
+    before: PageRecord
+    after: PageRecord
+
+
+def sound_until(connection: Connection, site: str, before: float) -> float | None:
+    """When the last sound run before a moment ended; None where there was none."""
+    ended = select(func.max(drift_runs.c.judged_at)).where(
+        drift_runs.c.site == site, drift_runs.c.sound.is_(True), drift_runs.c.judged_at < before
+    )
+    return connection.execute(ended).scalar()
+
+
+def page_pairs(connection: Connection, site: str, since: float, most: int) -> list[PagePair]:
+    """Adverts with a page from before the moment and one from after it, the newest of each."""
+    newest = func.max(pages.c.fetched_at).label("newest")
+    own = (pages.c.site == site, pages.c.kind == "listing")
+    changed = select(pages.c.url, newest).where(*own, pages.c.fetched_at > since).group_by(pages.c.url)
+    found = connection.execute(changed.order_by(newest.desc(), pages.c.url).limit(most * 2)).all()
+    pairs = [_pair(connection, site, row.url, since) for row in found]
+    return [one for one in pairs if one is not None][:most]
+
+
+def _pair(connection: Connection, site: str, url: str, since: float) -> PagePair | None:
+    before = _newest(connection, site, url, pages.c.fetched_at <= since)
+    after = _newest(connection, site, url, pages.c.fetched_at > since)
+    return PagePair(before, after) if before and after else None
+
+
+def _newest(connection: Connection, site: str, url: str, when: ColumnElement[bool]) -> PageRecord | None:
+    chosen = select(*PAGE_COLUMNS).where(
+        pages.c.site == site, pages.c.url == url, pages.c.kind == "listing", when
+    )
+    row = connection.execute(chosen.order_by(pages.c.fetched_at.desc()).limit(1)).first()
+    return None if row is None else PageRecord(*row)

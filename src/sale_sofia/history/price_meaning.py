@@ -1,0 +1,77 @@
+"""What moved in a price: its amount, its VAT, its currency, or what the number means."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from sale_sofia.history.listing_rows import PRICE_FIELDS
+from sale_sofia.history.settings import (
+    BUILT_TYPES,
+    LEAST_PRICE_EUR,
+    ODD_RATIO_TOLERANCE,
+    ODD_RATIOS,
+    VAT_RATE,
+    VAT_TOLERANCE,
+)
+
+Fields = Mapping[Any, Any]
+PointKind = Literal["first", "price", "vat", "currency"]
+PER_SQM: Final = "the price per m²"
+_WITH_VAT = frozenset({"none", "included"})
+
+
+def point_kind(old: Fields, new: Fields) -> PointKind | None:
+    """What a new price point stands for; None where nothing about the price moved.
+
+    A sum that moved by exactly the VAT it now has or no longer has is the same price in other words.
+    """
+    if all(old[name] == new[name] for name in PRICE_FIELDS):
+        return None
+    if old["vat"] != new["vat"] and _same_but_for_vat(old, new):
+        return "vat"
+    return "currency" if old["price_eur"] == new["price_eur"] else "price"
+
+
+def _same_but_for_vat(old: Fields, new: Fields) -> bool:
+    before, after = old["price_eur"], new["price_eur"]
+    if before == after or before is None or after is None:
+        return bool(before == after)
+    return any(_near(after / before, ratio, VAT_TOLERANCE) for ratio in _vat_ratios(old["vat"], new["vat"]))
+
+
+def _vat_ratios(before: str | None, after: str | None) -> tuple[float, ...]:
+    if before == "excluded" and after in _WITH_VAT:
+        return (1 + VAT_RATE,)
+    return (1 / (1 + VAT_RATE),) if after == "excluded" and before in _WITH_VAT else ()
+
+
+def another_meaning(old: Fields, new: Fields) -> str | None:
+    """What the new number seems to be instead of the price; None for a price like any other."""
+    before, after = old["price_eur"], new["price_eur"]
+    if not before or not after:
+        return None
+    area = new["area_sqm"] or old["area_sqm"]
+    if area and _near(after * area / before, 1.0, ODD_RATIO_TOLERANCE):
+        return PER_SQM
+    ratio = next((one for one in ODD_RATIOS if _near(after / before, one, ODD_RATIO_TOLERANCE)), None)
+    return f"{ratio:g} of the price" if ratio else None
+
+
+def is_doubtful(old: Fields, new: Fields) -> bool:
+    """Whether a price is not believed at once: of another meaning, or at first sight too little."""
+    return another_meaning(old, new) is not None or (old["price_eur"] is None and is_too_little(new))
+
+
+def is_too_little(fields: Fields) -> bool:
+    """Whether nobody sells, or lets, a property of this kind for so little: the number is another one."""
+    price, least = fields["price_eur"], LEAST_PRICE_EUR.get(fields["deal"] or "")
+    return bool(price and least and price < least and fields["property_type"] in BUILT_TYPES)
+
+
+def price_per_sqm(fields: Fields) -> float | None:
+    """Computed from the price and the area as they are now; it is stored nowhere, so it is never stale."""
+    price, area = fields["price_eur"], fields["area_sqm"]
+    return price / area if price and area else None
+
+
+def _near(value: float, target: float, tolerance: float) -> bool:
+    return abs(value / target - 1) <= tolerance

@@ -1,0 +1,137 @@
+"""What `prune` forgets of the database, in short transactions: beside any crawl, and a kill loses nothing."""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, or_, select
+
+from sale_sofia.crawl.tables import frontier, frontier_pruned, jobs
+from sale_sofia.history.settings import ROWS_PRUNED_AT_ONCE
+from sale_sofia.history.tables import drift_runs, pages, scrape_history, searches, shown_adverts
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.upserts import insert_into
+
+Ids = tuple[int, int]
+"""The first number, and the one after the last."""
+PruneSome = Callable[[Ids, Connection], int]
+
+
+def prune_visits(db: Database, *, before: float, at_once: int = ROWS_PRUNED_AT_ONCE) -> int:
+    """Forget the visits before a moment that changed nothing; how many.
+
+    Those that the history is made of stay, of each advert its last visit, and all of one with odd prices.
+    """
+    return _prune_through(db, scrape_history, partial(_prune_some_visits, before=before), at_once)
+
+
+def prune_page_records(db: Database, *, before: float, at_once: int = ROWS_PRUNED_AT_ONCE) -> int:
+    """Forget which bytes an address had before a moment; how many records.
+
+    Its last page of then stays, and so does the last from when the portal's pages were as usual: these are
+    what is extracted again, and what changed pages are compared with.
+    """
+    return _prune_through(db, pages, partial(_prune_some_records, before=before), at_once)
+
+
+def prune_frontier(db: Database, *, before: float, at_once: int = ROWS_PRUNED_AT_ONCE) -> int:
+    """Forget the pages of jobs that ended before a moment; how many.
+
+    They stay counted, and those that failed stay themselves: so a job's numbers and its report are as before.
+    Their searches are forgotten with them.
+    """
+    ended = select(jobs.c.id).where(jobs.c.finished_at < before, exists().where(*_can_go(jobs.c.id)))
+    job_ids = db.run_read(lambda connection: connection.scalars(ended).all())
+    old = select(jobs.c.id).where(jobs.c.finished_at < before)
+    # Their sweeps have the sums.
+    theirs = select(searches.c.id).where(searches.c.job_id.in_(old))
+    for table, search_id in ((shown_adverts, shown_adverts.c.search_id), (searches, searches.c.id)):
+        db.run_write(partial(Connection.execute, statement=delete(table).where(search_id.in_(theirs))))
+    return sum(_prune_job(db, job_id, at_once) for job_id in job_ids)
+
+
+def _prune_through(db: Database, table: Table, prune_some: PruneSome, at_once: int) -> int:
+    """Once through all rows by their number, so many in each transaction."""
+    last = db.run_read(lambda connection: connection.scalar(select(func.max(table.c.id))))
+    portions = [(first, first + at_once) for first in range(0, (last or 0) + 1, at_once)]
+    return sum(db.run_write(partial(prune_some, ids)) for ids in portions)
+
+
+def _prune_some_visits(ids: Ids, connection: Connection, *, before: float) -> int:
+    other = scrape_history.alias("other")
+    same_page = and_(other.c.site == scrape_history.c.site, other.c.url_key == scrape_history.c.url_key)
+    newer = and_(other.c.fetched_at > scrape_history.c.fetched_at, other.c.listing_id.is_not(None))
+    # Odd prices count when they were seen in a row: what was seen between them says that they were not.
+    odd = other.c.result == "quarantined"
+    nothing = or_(
+        scrape_history.c.listing_id.is_(None),
+        and_(
+            scrape_history.c.result == "unchanged",
+            exists().where(same_page, newer),
+            ~exists().where(same_page, odd),
+        ),
+    )
+    return _delete(connection, scrape_history, ids, scrape_history.c.fetched_at < before, nothing)
+
+
+def _prune_some_records(ids: Ids, connection: Connection, *, before: float) -> int:
+    newer = pages.alias("newer")
+    later = or_(
+        newer.c.fetched_at > pages.c.fetched_at,
+        and_(newer.c.fetched_at == pages.c.fetched_at, newer.c.id > pages.c.id),
+    )
+    usual = _usual_until()
+    stands_for_it = exists().where(
+        newer.c.site == pages.c.site,
+        newer.c.url == pages.c.url,
+        newer.c.kind == pages.c.kind,
+        later,
+        newer.c.fetched_at < before,
+        or_(newer.c.fetched_at <= usual, pages.c.fetched_at > usual),
+    )
+    return _delete(connection, pages, ids, stands_for_it)
+
+
+def _usual_until() -> ColumnElement[float]:
+    """When the portal's last sound run was judged: `sites repair` compares pages from before and after it."""
+    last = select(func.max(drift_runs.c.judged_at)).where(
+        drift_runs.c.site == pages.c.site, drift_runs.c.sound.is_(True)
+    )
+    return func.coalesce(last.correlate(pages).scalar_subquery(), 0.0)
+
+
+def _delete(connection: Connection, table: Table, ids: Ids, *which: ColumnElement[bool]) -> int:
+    these = delete(table).where(table.c.id >= ids[0], table.c.id < ids[1], *which)
+    return connection.execute(these, execution_options={"preserve_rowcount": True}).rowcount
+
+
+def _prune_job(db: Database, job_id: str, at_once: int) -> int:
+    pruned = 0
+    while some := db.run_write(partial(_prune_some_pages, job_id=job_id, most=at_once)):
+        pruned += some
+    return pruned
+
+
+def _prune_some_pages(connection: Connection, *, job_id: str, most: int) -> int:
+    """Rows become a number in the transaction that removes them: what is counted of the job never moves."""
+    # The job is held first, as by all who write its pages: two that prune wait for each other, in no circle.
+    connection.execute(select(jobs.c.id).where(jobs.c.id == job_id).with_for_update(key_share=True))
+    some = select(frontier.c.id).where(*_can_go(job_id)).limit(most)
+    removed = delete(frontier).where(frontier.c.id.in_(some)).returning(frontier.c.kind, frontier.c.state)
+    counted = Counter((row.kind, row.state) for row in connection.execute(removed))
+    new = insert_into(connection, frontier_pruned)
+    more = {"pages": frontier_pruned.c.pages + new.excluded.pages}
+    add = new.on_conflict_do_update(index_elements=["job_id", "kind", "state"], set_=more)
+    for (kind, state), count in counted.items():
+        connection.execute(add, {"job_id": job_id, "kind": kind, "state": state, "pages": count})
+    return counted.total()
+
+
+def _can_go(job_id: ColumnElement[str] | str) -> tuple[ColumnElement[bool], ...]:
+    """Failed pages stay: they are looked at by name, long after their job. So does the last row of all.
+
+    SQLite would give its number to the next row, and a claim from long ago would fit that.
+    """
+    every = frontier.alias("every")
+    last = select(func.max(every.c.id)).scalar_subquery()
+    return frontier.c.job_id == job_id, frontier.c.state != "failed", frontier.c.id < last

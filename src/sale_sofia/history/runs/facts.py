@@ -1,0 +1,227 @@
+"""One run as the database tells it: its job, how its pages ended, what its processes counted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from sqlalchemy import Connection, func, select, union_all
+
+from sale_sofia.crawl.tables import frontier, frontier_pruned, jobs
+from sale_sofia.history.drift.store import shortfalls
+from sale_sofia.history.jobs import Job, JobState, UnknownJob, get_job
+from sale_sofia.history.news import count_held
+from sale_sofia.history.sweeps import Sweep, get_sweep
+from sale_sofia.telemetry.meter import read_metrics
+from sale_sofia.telemetry.metrics import DomainMetrics
+from sale_sofia.telemetry.settings import COMPARED_JOBS, COMPARED_RUNS
+
+_REFUSALS = ("blocked", "rate_limited")
+
+
+@dataclass(slots=True)
+class PageCounts:
+    """How a run's pages ended; `adverts` are those read."""
+
+    done: int = 0
+    failed: int = 0
+    open: int = 0
+    adverts: int = 0
+
+    @property
+    def failure_share(self) -> float:
+        """Of the pages that came to an end, those that failed."""
+        return share(self.failed, self.done + self.failed)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """A run, so far or for ever."""
+
+    job: Job
+    pages: PageCounts
+    domains: dict[str, DomainMetrics]
+    now: float
+    shortfalls: Sequence[Mapping[str, Any]] = ()
+    """What its adverts have too seldom (`at_least`), as it was found at its end."""
+    held_back: int = 0
+    """How many adverts that it saw first are not shown as new."""
+    sweep: Sweep | None = None
+    """How far it came through its searches; None for a run of single adverts."""
+    all_domains: DomainMetrics = field(default_factory=DomainMetrics, init=False)
+
+    def __post_init__(self) -> None:
+        for counted in self.domains.values():
+            self.all_domains.merge(counted)
+
+    @property
+    def seconds(self) -> float:
+        """From its start to its end, or until now."""
+        start, end = self._window()
+        return max(0.0, end - start)
+
+    @property
+    def block_share(self) -> float:
+        """Of the requests, those that were blocked or came too fast for the portal."""
+        return block_share(self.all_domains)
+
+    @property
+    def circuit_open_seconds(self) -> float:
+        """How long the portal's circuit was open during the run."""
+        return self.open_seconds(self.all_domains)
+
+    @property
+    def circuit_open_share(self) -> float:
+        """Of the run's time, that with an open circuit."""
+        return share(self.circuit_open_seconds, self.seconds)
+
+    def open_seconds(self, counted: DomainMetrics) -> float:
+        """How long a domain's circuit was open during the run; what was foretold beyond its end is cut."""
+        return counted.circuit_open.seconds_within(*self._window())
+
+    def _window(self) -> tuple[float, float]:
+        job = self.job
+        start = job.created_at if job.started_at is None else job.started_at
+        return start, self.now if job.finished_at is None else job.finished_at
+
+
+def read_run(connection: Connection, job_id: str, *, now: float) -> RunFacts:
+    """The run of a job.
+
+    Raises:
+        UnknownJob: there is no such job.
+    """
+    job = get_job(connection, job_id)
+    if job is None:
+        raise UnknownJob(f"no job {job_id}; `sale-sofia jobs` lists them")
+    pages, counted = count_pages(connection, [job_id])[job_id], read_metrics(connection, job_id)
+    return RunFacts(
+        job,
+        pages,
+        counted,
+        now,
+        shortfalls(connection, job_id),
+        count_held(connection, job_id),
+        get_sweep(connection, job_id),
+    )
+
+
+def count_pages(connection: Connection, job_ids: Sequence[str]) -> dict[str, PageCounts]:
+    """How the pages of each of the runs ended."""
+    counts = {job_id: PageCounts() for job_id in job_ids}
+    groups = (frontier.c.job_id, frontier.c.kind, frontier.c.state)
+    grouped = select(*groups, func.count()).where(frontier.c.job_id.in_(job_ids)).group_by(*groups)
+    pruned = select(frontier_pruned).where(frontier_pruned.c.job_id.in_(job_ids))
+    for job_id, kind, state, rows in connection.execute(union_all(grouped, pruned)):
+        _add(counts[job_id], kind, state, rows)
+    return counts
+
+
+def _add(counts: PageCounts, kind: str, state: str, rows: int) -> None:
+    match state:
+        case "done":
+            counts.done += rows
+            counts.adverts += rows if kind == "listing" else 0
+        case "failed":
+            counts.failed += rows
+        case _:
+            counts.open += rows
+
+
+def block_share(counted: DomainMetrics) -> float:
+    """Of the requests, those that were blocked or came too fast for the portal."""
+    return share(sum(counted.verdicts.get(verdict, 0) for verdict in _REFUSALS), counted.requests)
+
+
+def share(part: float, whole: float) -> float:
+    """A part of a whole; none of nothing."""
+    return part / whole if whole else 0.0
+
+
+# A run beside the last ones of the same portal and the same search.
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What was usual, as medians over `runs` earlier runs; and what share of it this run has."""
+
+    runs: int
+    requests: float
+    adverts: float
+    failure_share: float
+    requests_ratio: float | None
+    adverts_ratio: float | None
+    """None where usual is nothing."""
+
+    def collapsed(self, least: float) -> bool:
+        """Whether there are fewer adverts than this share of what is usual."""
+        return self.adverts_ratio is not None and self.adverts_ratio < least
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRun:
+    """What is compared of a run of before."""
+
+    requests: int
+    pages: PageCounts
+
+
+def compare(connection: Connection, run: RunFacts) -> Comparison | None:
+    """The run beside up to seven earlier ones; None for the first of its kind."""
+    return beside(run, earlier_runs(connection, run, COMPARED_RUNS))
+
+
+def beside(run: RunFacts, earlier: Sequence[EarlierRun]) -> Comparison | None:
+    """The run beside these; None beside none."""
+    if not earlier:
+        return None
+    usual_requests = median(one.requests for one in earlier)
+    usual_adverts = median(one.pages.adverts for one in earlier)
+    return Comparison(
+        runs=len(earlier),
+        requests=usual_requests,
+        adverts=usual_adverts,
+        failure_share=median(one.pages.failure_share for one in earlier),
+        requests_ratio=_ratio(run.job.requests, usual_requests),
+        adverts_ratio=_ratio(run.pages.adverts, usual_adverts),
+    )
+
+
+def earlier_runs(connection: Connection, run: RunFacts, most: int) -> list[EarlierRun]:
+    """So many of the runs before this one that it can be compared with, the newest first.
+
+    Only runs that completed count, with the same start addresses and limit: what failed, or was another
+    search, says nothing of what the portal usually shows.
+    """
+    requests = _earlier_requests(connection, run, most)
+    pages = count_pages(connection, list(requests))
+    return [EarlierRun(asked, pages[job_id]) for job_id, asked in requests.items()]
+
+
+def _earlier_requests(connection: Connection, run: RunFacts, most: int) -> dict[str, int]:
+    """The requests of each comparable earlier run, by its job."""
+    job = run.job
+    earlier = (
+        select(jobs.c.id, jobs.c.requests, jobs.c.start_urls, jobs.c.listing_limit)
+        .where(
+            jobs.c.site == job.site,
+            jobs.c.state == JobState.COMPLETE.value,
+            jobs.c.created_at < job.created_at,
+        )
+        .order_by(jobs.c.created_at.desc())
+        .limit(COMPARED_JOBS)
+    )
+    alike = [
+        row
+        for row in connection.execute(earlier)
+        if _same(row.start_urls, job.start_urls) and row.listing_limit == job.listing_limit
+    ]
+    return {row.id: row.requests for row in alike[:most]}
+
+
+def _same(one: Sequence[str], other: Sequence[str]) -> bool:
+    return sorted(one) == sorted(other)
+
+
+def _ratio(now: float, usual: float) -> float | None:
+    return now / usual if usual else None

@@ -1,0 +1,255 @@
+"""How a run is: healthy, degraded or critical, and why; the thresholds are settings."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from statistics import median
+from typing import Final
+
+from sale_sofia.history.jobs import JobState
+from sale_sofia.history.runs.facts import Comparison, RunFacts
+from sale_sofia.history.settings import THIN_SHARE
+from sale_sofia.settings.model import Settings
+from sale_sofia.telemetry.incidents import IncidentKind
+from sale_sofia.telemetry.settings import (
+    DATA_LATE_SECONDS,
+    FLOOR_CRITICAL_SHARE,
+    LIVELY_CHANGES,
+    QUIET_RUNS,
+    SECONDS_OF_AN_HOUR,
+)
+
+
+class HealthState(IntEnum):
+    """The higher, the worse."""
+
+    HEALTHY = 0
+    DEGRADED = 1
+    CRITICAL = 2
+
+    @property
+    def word(self) -> str:
+        """The state as reports say it."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One reason not to be healthy."""
+
+    state: HealthState
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The worst of the findings; healthy when, and only when, there are none."""
+
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def state(self) -> HealthState:
+        """How it is."""
+        return worst(finding.state for finding in self.findings)
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why, the worst first."""
+        return [one.sentence for one in sorted(self.findings, key=lambda one: -one.state)]
+
+
+def worst(states: Iterable[HealthState]) -> HealthState:
+    """The worst of several; nothing is healthy."""
+    return max(states, default=HealthState.HEALTHY)
+
+
+END_FINDINGS = {
+    JobState.EMPTY: Finding(HealthState.CRITICAL, "the portal showed no advert"),
+    JobState.FAILED: Finding(HealthState.CRITICAL, "no advert could be read"),
+    JobState.PARTIAL: Finding(HealthState.CRITICAL, "too many adverts could not be read"),
+    JobState.CANCELLED: Finding(HealthState.DEGRADED, "the run was cancelled"),
+}
+
+
+def judge(run: RunFacts, comparison: Comparison | None, settings: Settings) -> Health:
+    """The run's health, also while it is still going on."""
+    shares = (*_shares(run, settings), *_floors(run), *_coverage(run))
+    return Health((*_end(run), *shares, *_collapse(run, comparison, settings)))
+
+
+def has_collapsed(run: RunFacts, comparison: Comparison | None, settings: Settings) -> bool:
+    """Whether a completed run brought far fewer adverts than is usual."""
+    complete = run.job.state is JobState.COMPLETE
+    return complete and comparison is not None and comparison.collapsed(settings.health_collapse_share)
+
+
+def _end(run: RunFacts) -> Iterator[Finding]:
+    if run.job.state in END_FINDINGS:
+        yield END_FINDINGS[run.job.state]
+
+
+def _shares(run: RunFacts, settings: Settings) -> Iterator[Finding]:
+    limits = (
+        (
+            run.pages.failure_share,
+            settings.health_failure_degraded,
+            settings.health_failure_critical,
+            "of the pages failed",
+        ),
+        (
+            run.block_share,
+            settings.health_block_degraded,
+            settings.health_block_critical,
+            "of the requests were blocked or rate-limited",
+        ),
+        (
+            run.circuit_open_share,
+            settings.health_circuit_degraded,
+            settings.health_circuit_critical,
+            "of the time the circuit was open",
+        ),
+    )
+    for share, degraded, critical, what in limits:
+        # A threshold of 0 means "any at all": nothing is never too much.
+        if share > 0 and share >= degraded:
+            state = HealthState.CRITICAL if share >= critical else HealthState.DEGRADED
+            limit = critical if state is HealthState.CRITICAL else degraded
+            yield Finding(state, f"{share:.1%} {what} ({state.word} from {limit:.1%})")
+
+
+def _floors(run: RunFacts) -> Iterator[Finding]:
+    """Adverts that lack what the site file asks of them, in the first run as in any other."""
+    for one in run.shortfalls:
+        critical = one["now"] < one["usual"] * FLOOR_CRITICAL_SHARE
+        yield Finding(HealthState.CRITICAL if critical else HealthState.DEGRADED, one["found"])
+
+
+def _coverage(run: RunFacts) -> Iterator[Finding]:
+    """Adverts that the portal has and the run did not see."""
+    sweep = run.sweep
+    if sweep is not None and sweep.missing is not None:
+        few = (sweep.adverts or 0) < THIN_SHARE * (sweep.announced or 0)
+        yield Finding(HealthState.CRITICAL if few else HealthState.DEGRADED, sweep.missing)
+
+
+def _collapse(run: RunFacts, comparison: Comparison | None, settings: Settings) -> Iterator[Finding]:
+    if comparison is not None and has_collapsed(run, comparison, settings):
+        yield Finding(HealthState.CRITICAL, collapse_sentence(run, comparison))
+
+
+def collapse_sentence(run: RunFacts, comparison: Comparison) -> str:
+    """What was found beside what is usual."""
+    return f"{run.pages.adverts} adverts, where {comparison.adverts:g} are usual"
+
+
+# How a portal's data is: fresh, late, stuck or failing; by the data itself, never by "last run OK".
+
+
+class DataState(StrEnum):
+    """What a portal's data is; the first is the worst."""
+
+    FAILING = "failing"
+    STUCK = "stuck"
+    LATE = "late"
+    FRESH = "fresh"
+    NEVER = "never"
+
+
+WORST_FIRST: Final = tuple(DataState)
+_FAILING: Final = frozenset(IncidentKind) - {
+    # These say nothing of what is fetched: a job that does not move, or what is made of adverts afterwards.
+    IncidentKind.STUCK_JOB,
+    IncidentKind.LARGE_PROPERTY,
+    IncidentKind.MATCHING_FAILED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunData:
+    """What one run that has ended brought."""
+
+    adverts: int
+    new: int = 0
+    changed: int = 0
+
+    @property
+    def news(self) -> int:
+        """How much of it was not known before."""
+        return self.new + self.changed
+
+
+@dataclass(frozen=True, slots=True)
+class PortalFacts:
+    """What is known of a portal's data at one moment."""
+
+    now: float
+    last_listing_at: float | None = None
+    """When an advert of it was last seen, on a card or on its own page."""
+    runs: Sequence[RunData] = ()
+    """Runs that ended, whatever became of them, the newest first."""
+    expected: float | None = None
+    """Adverts that are usual; None before anything is."""
+    incidents: frozenset[IncidentKind] = frozenset()
+    """Those that are open."""
+    unmoved: bool = False
+    """An unfinished crawl of it has not moved for too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class PortalVerdict:
+    """A word, and why."""
+
+    state: DataState
+    reason: str
+    """One of `REASONS`, for whoever says it in words."""
+    values: dict[str, float | str] = field(default_factory=dict)
+
+
+REASONS: Final = (
+    "incident", "nothing_found", "unmoved", "no_news", "old", "never_seen", "nothing_collected", "seen",
+)  # fmt: skip
+
+
+def judge_portal(facts: PortalFacts, *, late_seconds: float = DATA_LATE_SECONDS) -> PortalVerdict:
+    """The worst that the data says, and why."""
+    found = [*_failing(facts), *_stuck(facts), *_late(facts, late_seconds)]
+    return min(found, key=lambda one: WORST_FIRST.index(one.state), default=_at_best(facts))
+
+
+def _failing(facts: PortalFacts) -> Iterator[PortalVerdict]:
+    for kind in sorted(facts.incidents & _FAILING):
+        yield PortalVerdict(DataState.FAILING, "incident", {"kind": kind.value})
+    # A run that ended well and brought nothing is what "last run OK" hides.
+    if facts.runs and not facts.runs[0].adverts and (facts.expected or facts.last_listing_at is None):
+        yield PortalVerdict(DataState.FAILING, "nothing_found", {"expected": facts.expected or 0.0})
+
+
+def _stuck(facts: PortalFacts) -> Iterator[PortalVerdict]:
+    if facts.unmoved or IncidentKind.STUCK_JOB in facts.incidents:
+        yield PortalVerdict(DataState.STUCK, "unmoved")
+    if _fell_silent(facts.runs):
+        yield PortalVerdict(DataState.STUCK, "no_news", {"runs": QUIET_RUNS})
+
+
+def _fell_silent(runs: Sequence[RunData]) -> bool:
+    """Adverts come, and always the same: a portal that used to move shows an old copy of itself."""
+    latest, before = runs[:QUIET_RUNS], runs[QUIET_RUNS:]
+    if len(latest) < QUIET_RUNS or not before or any(run.news for run in latest):
+        return False
+    return median(run.news for run in before) >= LIVELY_CHANGES
+
+
+def _late(facts: PortalFacts, late_seconds: float) -> Iterator[PortalVerdict]:
+    if facts.last_listing_at is None:
+        if facts.runs:
+            yield PortalVerdict(DataState.LATE, "never_seen")
+        return
+    age = facts.now - facts.last_listing_at
+    if age > late_seconds:
+        yield PortalVerdict(DataState.LATE, "old", {"hours": age / SECONDS_OF_AN_HOUR})
+
+
+def _at_best(facts: PortalFacts) -> PortalVerdict:
+    if facts.last_listing_at is None:
+        return PortalVerdict(DataState.NEVER, "nothing_collected")
+    return PortalVerdict(DataState.FRESH, "seen")

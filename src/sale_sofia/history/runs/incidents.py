@@ -1,0 +1,218 @@
+"""When an incident begins and when it is over: judged at a run's end, and while it goes on."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import Connection, exists, func, select
+
+from sale_sofia.alerts.settings import OWN_SITE
+from sale_sofia.crawl.tables import frontier, jobs
+from sale_sofia.history.future import future_sentence
+from sale_sofia.history.jobs import FINISHED_STATES, JobState, unfinished_jobs
+from sale_sofia.history.runs.facts import Comparison, RunFacts, compare, read_run
+from sale_sofia.history.runs.health import END_FINDINGS, collapse_sentence, has_collapsed
+from sale_sofia.history.settings import SECONDS_PER_HOUR
+from sale_sofia.listings.dates import SOFIA
+from sale_sofia.settings.model import Settings
+from sale_sofia.telemetry.incidents import Incident, IncidentKind, Trouble, close_incident, open_incident
+from sale_sofia.telemetry.tables import run_metrics
+
+_BAD_ENDS = {
+    JobState.EMPTY: IncidentKind.EMPTY_JOB,
+    JobState.FAILED: IncidentKind.FAILED_JOB,
+    JobState.PARTIAL: IncidentKind.PARTIAL_JOB,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What a run says of each kind of incident: begun, with its sentence, or over."""
+
+    begun: dict[IncidentKind, str]
+    over: frozenset[IncidentKind]
+
+
+def review_run(connection: Connection, job_id: str, settings: Settings, *, now: float) -> list[Incident]:
+    """Open and close the incidents of a run's portal; the ones the run has, as they are now.
+
+    Called again it opens nothing twice. Only a portal's newest run is heard: what an older one says is past.
+    """
+    run = read_run(connection, job_id, now=now)
+    if not _is_newest(connection, run):
+        return []
+    review = _review(run, compare(connection, run), settings)
+    for kind in review.over:
+        close_incident(connection, kind, run.job.site, now=now)
+    return [
+        open_incident(connection, Trouble(kind, run.job.site, sentence, job_id, _details(run)), now=now)
+        for kind, sentence in review.begun.items()
+    ]
+
+
+def open_stuck_jobs(connection: Connection, settings: Settings, *, now: float) -> list[Incident]:
+    """One incident for each portal whose unfinished job has not moved for too long; the others' are closed.
+
+    A job moves when a page of it is leased or waits for its moment, or when counters of it come in.
+    """
+    stuck = unmoved_jobs(connection, now - settings.incident_stuck_seconds)
+    for site in {*connection.scalars(select(jobs.c.site).distinct())} - stuck.keys():
+        close_incident(connection, IncidentKind.STUCK_JOB, site, now=now)
+    sentence = f"nothing has moved for {settings.incident_stuck_seconds:g} seconds"
+    return [
+        open_incident(connection, Trouble(IncidentKind.STUCK_JOB, site, sentence, job_id), now=now)
+        for site, job_id in sorted(stuck.items())
+    ]
+
+
+def _review(run: RunFacts, comparison: Comparison | None, settings: Settings) -> Review:
+    begun = dict(_begun(run, comparison, settings))
+    state = run.job.state
+    over = {IncidentKind.STUCK_JOB} if state.finished else set()
+    if state is JobState.COMPLETE:
+        over |= {*_BAD_ENDS.values(), IncidentKind.CIRCUIT_OPEN_LONG}
+        over |= {IncidentKind.COLLAPSE} if comparison else set()
+    return Review(begun, frozenset(over - begun.keys()))
+
+
+def _begun(
+    run: RunFacts, comparison: Comparison | None, settings: Settings
+) -> Iterator[tuple[IncidentKind, str]]:
+    if kind := _BAD_ENDS.get(run.job.state):
+        yield kind, run.job.error or END_FINDINGS[run.job.state].sentence
+    if comparison and has_collapsed(run, comparison, settings):
+        yield IncidentKind.COLLAPSE, collapse_sentence(run, comparison)
+    if run.circuit_open_seconds >= settings.incident_circuit_seconds:
+        yield (
+            IncidentKind.CIRCUIT_OPEN_LONG,
+            f"the circuit was open for {run.circuit_open_seconds:.0f} seconds",
+        )
+
+
+def _details(run: RunFacts) -> dict[str, float]:
+    return {
+        "adverts": run.pages.adverts,
+        "failed_pages": run.pages.failed,
+        "requests": run.job.requests,
+        "block_share": round(run.block_share, 4),
+        "circuit_open_seconds": round(run.circuit_open_seconds, 3),
+    }
+
+
+def _is_newest(connection: Connection, run: RunFacts) -> bool:
+    newer = select(jobs.c.id).where(
+        jobs.c.site == run.job.site,
+        jobs.c.created_at > run.job.created_at,
+        jobs.c.started_at.is_not(None),
+    )
+    return connection.execute(newer.limit(1)).first() is None
+
+
+def unmoved_jobs(connection: Connection, since: float) -> dict[str, str]:
+    """The newest job of each portal, by portal, if somebody should be at it and it has not moved since."""
+    newer = jobs.alias("newer")
+    leased = select(func.max(frontier.c.lease_until)).where(
+        frontier.c.job_id == jobs.c.id, frontier.c.state == "leased"
+    )
+    waiting = select(func.max(frontier.c.not_before)).where(
+        frontier.c.job_id == jobs.c.id, frontier.c.state == "pending"
+    )
+    counted = select(func.max(run_metrics.c.updated_at)).where(run_metrics.c.job_id == jobs.c.id)
+    moments = (jobs.c.started_at, *(one.scalar_subquery() for one in (leased, waiting, counted)))
+    unmoved = select(jobs.c.site, jobs.c.id).where(
+        jobs.c.state.not_in([state.value for state in sorted(FINISHED_STATES)]),
+        jobs.c.runner.is_not(None),  # one that was stopped waits for a person, not for a worker
+        jobs.c.created_at < since,
+        ~exists().where(newer.c.site == jobs.c.site, newer.c.created_at > jobs.c.created_at),
+        *(func.coalesce(moment, 0.0) < since for moment in moments),
+    )
+    return {row.site: row.id for row in connection.execute(unmoved)}
+
+
+# Incidents that no run tells of: found by looking round from time to time.
+
+_BYTES_PER_MB = 1_000_000
+
+
+def look_round(connection: Connection, settings: Settings, *, now: float) -> list[Incident]:
+    """Open what is wrong and close what is over; called again it opens nothing twice.
+
+    Jobs that stand still, circuits open for long, portals that were not crawled, a full disk, a clock that
+    was set back.
+    """
+    return [
+        *open_stuck_jobs(connection, settings, now=now),
+        *_open_circuits(connection, settings, now),
+        *_open_uncrawled(connection, settings, now),
+        *_open_disk(connection, settings, now),
+        *_open_future(connection, now),
+    ]
+
+
+def _open_future(connection: Connection, now: float) -> list[Incident]:
+    """What was written by a clock that was ahead counts as newer than what is written now."""
+    sentence = future_sentence(connection, now=now)
+    if sentence is None:
+        close_incident(connection, IncidentKind.CLOCK_AHEAD, OWN_SITE, now=now)
+        return []
+    return [open_incident(connection, Trouble(IncidentKind.CLOCK_AHEAD, OWN_SITE, sentence), now=now)]
+
+
+def _open_circuits(connection: Connection, settings: Settings, now: float) -> list[Incident]:
+    """A circuit that is open for long is an incident now, not only when its job ends, perhaps in days."""
+    running = [job for job in unfinished_jobs(connection) if job.runner is not None and job.started_at]
+    long = [
+        job.id
+        for job in running
+        if read_run(connection, job.id, now=now).circuit_open_seconds >= settings.incident_circuit_seconds
+    ]
+    return [incident for one in long for incident in review_run(connection, one, settings, now=now)]
+
+
+def _open_uncrawled(connection: Connection, settings: Settings, now: float) -> list[Incident]:
+    """A portal that was crawled before, whose last complete crawl ended too long ago, and that none is at."""
+    since = now - settings.incident_crawl_hours * SECONDS_PER_HOUR
+    at_work = {
+        job.site
+        for job in unfinished_jobs(connection)
+        if job.runner is not None and (job.started_at or 0) > since
+    }
+    ended = func.max(jobs.c.finished_at)
+    complete = select(jobs.c.site, ended).where(jobs.c.state == JobState.COMPLETE.value).group_by(jobs.c.site)
+    last: dict[str, float] = {row[0]: row[1] for row in connection.execute(complete)}
+    late = {site: at for site, at in last.items() if at <= since and site not in at_work}
+    for site in sorted(last.keys() - late.keys()):
+        close_incident(connection, IncidentKind.NO_CRAWL, site, now=now)
+    return [
+        open_incident(connection, Trouble(IncidentKind.NO_CRAWL, site, _uncrawled(at)), now=now)
+        for site, at in sorted(late.items())
+    ]
+
+
+def _uncrawled(at: float) -> str:
+    return (
+        f"the last complete crawl ended on {datetime.fromtimestamp(at, UTC).astimezone(SOFIA):%d.%m.%Y %H:%M}"
+    )
+
+
+def _open_disk(connection: Connection, settings: Settings, now: float) -> list[Incident]:
+    free = free_mb(settings.data_dir)
+    if free is None:
+        return []  # a disk that cannot be asked is neither full nor not
+    if free >= settings.min_free_disk_mb:
+        close_incident(connection, IncidentKind.DISK_LOW, OWN_SITE, now=now)
+        return []
+    sentence = f"{free} MB are free where DATA_DIR is; at least {settings.min_free_disk_mb} MB are wanted"
+    return [open_incident(connection, Trouble(IncidentKind.DISK_LOW, OWN_SITE, sentence), now=now)]
+
+
+def free_mb(folder: Path) -> int | None:
+    """Megabytes free on the folder's disk; None where that cannot be known."""
+    nearest = next((path for path in (folder, *folder.parents) if os.path.lexists(path)), None)
+    try:
+        return None if nearest is None else shutil.disk_usage(nearest).free // _BYTES_PER_MB
+    except OSError:
+        return None

@@ -1,0 +1,231 @@
+"""A report as a page for any browser: one file, no script, nothing fetched, nothing of a portal obeyed."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from sale_sofia.listings.dates import SOFIA
+from sale_sofia.listings.text import html, html_address
+from sale_sofia.telemetry.settings import PAGE_TEXT_MAX
+
+# The pieces a report's page is made of. Whatever comes in is a text, never markup.
+
+_UNKNOWN: Final = "–"
+_SPACE: Final = "\u202f"
+"""A narrow space that does not break: between thousands, and between a number and its unit."""
+_UNITS: Final = ((3600, "h", "min"), (60, "min", "s"))
+_BYTE_STEPS: Final = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+
+def words(text: object) -> str:
+    """A text between tags: nothing in it is obeyed, and it is cut where it gets too long."""
+    return html(text, PAGE_TEXT_MAX)
+
+
+def number(value: float | None, digits: int = 0) -> str:
+    """A number; a dash for what is not known."""
+    return _UNKNOWN if value is None else f"{value:,.{digits}f}".replace(",", _SPACE)
+
+
+def percent(share: float | None) -> str:
+    """A share as a percentage."""
+    return _UNKNOWN if share is None else f"{100 * share:.1f}{_SPACE}%"
+
+
+def seconds(value: float | None) -> str:
+    """A short time, as that of an answer."""
+    return _UNKNOWN if value is None else f"{value:.2f}{_SPACE}s"
+
+
+def duration(value: float | None) -> str:
+    """A long time in its two greatest units."""
+    if value is None:
+        return _UNKNOWN
+    whole = round(value)
+    for size, large, small in _UNITS:
+        if whole >= size:
+            rest = whole % size * 60 // size
+            return f"{number(whole // size)}{_SPACE}{large} {rest}{_SPACE}{small}"
+    return f"{whole}{_SPACE}s"
+
+
+def size(count: int) -> str:
+    """Bytes in a unit that can be read."""
+    for step, unit in _BYTE_STEPS:
+        if count >= step:
+            return f"{count / step:.1f}{_SPACE}{unit}"
+    return f"{count}{_SPACE}B"
+
+
+def moment(value: float | None) -> str:
+    """A moment on Sofia's clock."""
+    return "never" if value is None else f"{datetime.fromtimestamp(value, SOFIA):%Y-%m-%d %H:%M}"
+
+
+def link(url: object) -> str:
+    """An address, to be followed where a browser may be sent there."""
+    good = html_address(url)
+    shown = words(url)
+    return f'<a href="{good}" rel="noopener noreferrer nofollow">{shown}</a>' if good else shown
+
+
+def health_word(state: str) -> str:
+    """How a run is, told by its word and not by its colour alone."""
+    return f'<span class="word {words(state)}">{words(state)}</span>'
+
+
+def facts(pairs: Mapping[str, str]) -> str:
+    """Boxes of a name and a value, as many beside each other as there is room for."""
+    boxes = (f"<div><dt>{words(name)}</dt><dd>{value}</dd></div>" for name, value in pairs.items())
+    return f"<dl>{''.join(boxes)}</dl>"
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; the first cell of a row is its heading."""
+    head = "".join(f'<th scope="col">{words(one)}</th>' for one in headings)
+    body = "".join(_row(row) for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _row(cells: Sequence[str]) -> str:
+    first, *others = cells
+    return f'<tr><th scope="row">{first}</th>{"".join(f"<td>{one}</td>" for one in others)}</tr>'
+
+
+def bullets(title: str, items: Sequence[str]) -> str:
+    """A list under its heading; nothing where there is nothing to list."""
+    listed = "".join(f"<li>{one}</li>" for one in items)
+    return f"<h3>{words(title)}</h3><ul>{listed}</ul>" if items else ""
+
+
+Report = Mapping[str, Any]
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""What the browser may do with the page, should a text ever get out of its place: nothing."""
+
+
+def report_page(report: Report) -> str:
+    """The page of a session report."""
+    runs = report["runs"]
+    title = f"Crawl report: {', '.join(run['site'] for run in runs) or 'no run yet'}"
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="referrer" content="no-referrer">'
+        f"<title>{words(title)}</title><style>{_style()}</style></head>\n<body><main>"
+        f"<h1>{words(title)}</h1>{_head(report)}{''.join(map(_run, runs))}</main></body></html>\n"
+    )
+
+
+@cache
+def _style() -> str:
+    return files(__package__).joinpath("report.css").read_text("utf-8")
+
+
+def _head(report: Report) -> str:
+    written = f'<p class="quiet">written {moment(report["generated_at"])}, times are Sofia\'s</p>'
+    if not report["runs"]:
+        return written
+    together = facts(_counts(report["summary"])) if len(report["runs"]) > 1 else ""
+    return f"<p>{health_word(report['health'])}</p>{written}{together}"
+
+
+def _run(run: Report) -> str:
+    error = f"<p>{words(run['error'])}</p>" if run["error"] else ""
+    ended = moment(run["finished_at"]) if run["finished_at"] else "not yet"
+    return (
+        f"<section><h2>{words(run['site'])} {health_word(run['health']['state'])}</h2>"
+        f'<p class="quiet">job {words(run["job_id"])}, {words(run["state"])}; '
+        f"began {moment(run['started_at'])}, ended {ended}</p>{error}{''.join(_parts(run))}</section>"
+    )
+
+
+def _parts(run: Report) -> Iterator[str]:
+    yield facts(_counts(run["summary"]))
+    if run["coverage"]:
+        yield f'<p class="quiet">{words(run["coverage"]["line"])}</p>'
+    yield bullets("Why it is not healthy", [words(reason) for reason in run["health"]["reasons"]])
+    yield bullets("Open incidents", [_incident(one) for one in run["incidents"]])
+    yield from ("<h3>Beside what is usual</h3>", _comparison(run))
+    yield from ("<h3>How the portal took it</h3>", facts(_traffic(run["summary"])))
+    yield bullets("What it answered", [_answers(*one) for one in run["domains"].items()])
+    yield bullets("What went wrong most", [_error(one) for one in run["top_errors"]])
+
+
+def _counts(numbers: Report) -> dict[str, str]:
+    return {
+        "adverts": number(numbers["adverts"]),
+        "new": _new(numbers),
+        "changed": number(numbers["changed"]),
+        "unchanged": number(numbers["unchanged"]),
+        "pages failed": f"{number(numbers['pages_failed'])} ({percent(numbers['failure_share'])})",
+        "pages open": number(numbers["pages_open"]),
+        "requests": number(numbers["requests"]),
+        "took": duration(numbers["run_seconds"]),
+    }
+
+
+def _new(numbers: Report) -> str:
+    held = f" ({number(numbers['held_back'])} held back)" if numbers["held_back"] else ""
+    return number(numbers["new"]) + held
+
+
+def _traffic(numbers: Report) -> dict[str, str]:
+    times = numbers["response_seconds"]
+    return {
+        "blocked": percent(numbers["block_share"]),
+        "circuit open": duration(numbers["circuit_open_seconds"]),
+        "retries": number(numbers["retries"]),
+        "waited for our turn": duration(numbers["limiter_wait_seconds"]),
+        "read": size(numbers["bytes"]),
+        "50 % within": seconds(times["p50"]),
+        "95 % within": seconds(times["p95"]),
+        "99 % within": seconds(times["p99"]),
+    }
+
+
+def _comparison(run: Report) -> str:
+    short, long = run["comparison"], run["comparison_long"]
+    if short is None:
+        return (
+            '<p class="quiet">The first complete run of this search: there is nothing to compare it with.</p>'
+        )
+    columns = [short, long] if long["runs"] > short["runs"] else [short]
+    heads = [f"median of {one['runs']}" for one in columns]
+    numbers = run["summary"]
+    failed = (percent(one["failure_share"]) for one in columns)
+    rows = (
+        ("adverts", number(numbers["adverts"]), *(_beside(one, "adverts") for one in columns)),
+        ("requests", number(numbers["requests"]), *(_beside(one, "requests") for one in columns)),
+        ("pages failed", percent(numbers["failure_share"]), *failed),
+    )
+    return table(["figure", "this run", *heads], rows)
+
+
+def _beside(usual: Report, name: str) -> str:
+    ratio = usual[f"{name}_ratio"]
+    return number(usual[name]) + (
+        f' <span class="quiet">({percent(ratio)})</span>' if ratio is not None else ""
+    )
+
+
+def _incident(one: Report) -> str:
+    return f"<b>{words(one['kind'])}</b>, since {moment(one['opened_at'])}: {words(one['message'])}"
+
+
+def _answers(domain: str, counted: Report) -> str:
+    verdicts = ", ".join(f"{words(name)} {number(count)}" for name, count in counted["verdicts"].items())
+    return f"{words(domain)}: {verdicts}"
+
+
+def _error(one: Report) -> str:
+    counts = f"{number(one['failed_pages'])} pages, {number(one['failed_requests'])} requests"
+    example = one["example"]
+    shown = (
+        f"{link(example['url'])}: {words(example['message'])}"
+        if example["url"]
+        else words(example["message"])
+    )
+    return f"<b>{words(one['class'])}</b>: {counts}; {shown}"

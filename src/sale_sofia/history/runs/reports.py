@@ -1,0 +1,319 @@
+"""The report of a run, and of several together: what came of it, how healthy it was, what was usual."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from sqlalchemy import Connection, select
+
+from sale_sofia.crawl.tables import frontier, jobs
+from sale_sofia.history.runs.facts import (
+    Comparison,
+    RunFacts,
+    beside,
+    block_share,
+    earlier_runs,
+    read_run,
+    share,
+)
+from sale_sofia.history.runs.health import HealthState, judge, worst
+from sale_sofia.history.runs.incidents import review_run
+from sale_sofia.history.runs.report_page import report_page
+from sale_sofia.history.sweeps import Sweep
+from sale_sofia.settings.files import whole_or_not_at_all
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.error_log import FILE_NAME as ERROR_LOG
+from sale_sofia.telemetry.error_log import ErrorLog, Line
+from sale_sofia.telemetry.incidents import open_incidents
+from sale_sofia.telemetry.metrics import DomainMetrics, TimeSketch
+from sale_sofia.telemetry.settings import (
+    COMPARED_RUNS,
+    EXAMPLE_TEXT_MAX,
+    LONG_COMPARED_RUNS,
+    REPORTS_FOLDER,
+    STREAMED_ROWS,
+    TOP_ERRORS,
+)
+
+# The numbers of a report: of one run, of several together, of one domain. Shares are parts of one.
+
+Numbers = dict[str, Any]
+_SHARE_DIGITS = 4
+_SECOND_DIGITS = 3
+
+
+def summary(runs: Sequence[RunFacts]) -> Numbers:
+    """Runs taken together. What is committed with the pages comes from there, the rest from the counters."""
+    counted = DomainMetrics()
+    for run in runs:
+        counted.merge(run.all_domains)
+    done, failed = sum(run.pages.done for run in runs), sum(run.pages.failed for run in runs)
+    return {
+        "run_seconds": _seconds(sum(run.seconds for run in runs)),
+        "pages_done": done,
+        "pages_failed": failed,
+        "pages_open": sum(run.pages.open for run in runs),
+        "failure_share": _share(share(failed, done + failed)),
+        "adverts": sum(run.pages.adverts for run in runs),
+        "new": sum(run.job.new_listings for run in runs),
+        "held_back": sum(run.held_back for run in runs),
+        "changed": sum(run.job.changed_listings for run in runs),
+        "unchanged": counted.unchanged,
+        "requests": sum(run.job.requests for run in runs),
+        "circuit_open_seconds": _seconds(sum(run.circuit_open_seconds for run in runs)),
+        **_traffic(counted),
+    }
+
+
+def domain_numbers(run: RunFacts, counted: DomainMetrics) -> Numbers:
+    """One domain of a run, all by its counters."""
+    return {
+        "requests": counted.requests,
+        "verdicts": dict(sorted(counted.verdicts.items(), key=lambda item: (-item[1], item[0]))),
+        "new": counted.new,
+        "changed": counted.changed,
+        "unchanged": counted.unchanged,
+        "failed": counted.failed,
+        "circuit_open_seconds": _seconds(run.open_seconds(counted)),
+        **_traffic(counted),
+    }
+
+
+def coverage_numbers(sweep: Sweep | None) -> Numbers | None:
+    """How far a run came through its searches; None for one of single adverts, or before its end."""
+    if sweep is None or sweep.finished_at is None:
+        return None
+    names = ("complete", "announced", "reachable", "opened", "stored", "missing")
+    return {"seen": sweep.adverts, **{name: getattr(sweep, name) for name in names}, "line": sweep.figures}
+
+
+def comparison_numbers(comparison: Comparison | None) -> Numbers | None:
+    """What is usual, and this run's share of it."""
+    if comparison is None:
+        return None
+    return {name: _share(value) for name, value in asdict(comparison).items()}
+
+
+def _traffic(counted: DomainMetrics) -> Numbers:
+    return {
+        "block_share": _share(block_share(counted)),
+        "bytes": counted.bytes,
+        "retries": counted.retries,
+        "limiter_waits": counted.waits,
+        "limiter_wait_seconds": _seconds(counted.waited_seconds),
+        "response_seconds": _response(counted.response),
+    }
+
+
+def _response(times: TimeSketch) -> Numbers:
+    return {
+        "count": times.count,
+        "mean": _seconds(times.mean()),
+        "p50": _seconds(times.quantile(0.5)),
+        "p95": _seconds(times.quantile(0.95)),
+        "p99": _seconds(times.quantile(0.99)),
+    }
+
+
+def _seconds(value: float | None) -> float | None:
+    return None if value is None else round(value, _SECOND_DIGITS)
+
+
+def _share(value: float | None) -> float | None:
+    return None if value is None else round(value, _SHARE_DIGITS)
+
+
+# The files of runs' reports, `DATA_DIR/reports/<job>.json` and `.html`: each whole, and kept for a while.
+
+_OURS: Final = frozenset({".json", ".html", ".part"})
+"""The endings of reports, and of those that somebody was killed over."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFiles:
+    """The reports of one installation."""
+
+    settings: Settings
+
+    @property
+    def folder(self) -> Path:
+        """Where they are."""
+        return self.settings.data_dir / REPORTS_FOLDER
+
+    def write(self, job_id: str, session: Mapping[str, Any], *, now: float) -> Path:
+        """Keep the report of a session of one run, for programs and for people, and let old ones go."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        # A job's name is a file's name here, also one out of a database that somebody else made.
+        path = self.folder / f"{quote(job_id, safe='')}.json"
+        write_whole(path, json.dumps(session["runs"][0], ensure_ascii=False, indent=2) + "\n")
+        write_whole(path.with_suffix(".html"), report_page(session))
+        self.prune(now=now)
+        return path
+
+    def prune(self, *, now: float) -> int:
+        """Remove reports older than REPORT_RETENTION_DAYS, and say how many files there were."""
+        before = now - timedelta(days=self.settings.report_retention_days).total_seconds()
+        return sum(_remove_older(path, before) for path in self._files())
+
+    def _files(self) -> list[Path]:
+        if not self.folder.is_dir():
+            return []
+        return [path for path in self.folder.iterdir() if path.suffix in _OURS and path.is_file()]
+
+
+def _remove_older(path: Path, before: float) -> bool:
+    try:
+        old = path.lstat().st_mtime < before
+        if old:
+            path.unlink()
+    except FileNotFoundError:  # somebody else prunes at the same time
+        return False
+    return old
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that is there whole, or as it was before."""
+    with whole_or_not_at_all(path) as unfinished:
+        unfinished.write_text(text, "utf-8")
+
+
+# What went wrong most in a run, by class, each with an example.
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One page that failed in some way."""
+
+    url: str | None
+    message: str
+
+
+@dataclass(slots=True)
+class ErrorTally:
+    """Errors by class: pages given up, and requests that failed, whatever became of their page."""
+
+    pages: Counter[str] = field(default_factory=Counter)
+    requests: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, Example] = field(default_factory=dict)
+
+    def failed_pages(self, connection: Connection, job_id: str) -> None:
+        """Count the run's failed pages; they are read a few at a time."""
+        failed = select(frontier.c.url, frontier.c.reason).where(
+            frontier.c.job_id == job_id, frontier.c.state == "failed"
+        )
+        rows = connection.execution_options(yield_per=STREAMED_ROWS).execute(failed.order_by(frontier.c.id))
+        for url, reason in rows:
+            name, _, message = (reason or "unknown").partition(": ")
+            self.pages[name] += 1
+            self._example(name, url, message)
+
+    def failed_requests(self, lines: Iterable[Line], job_id: str) -> None:
+        """Count the run's lines of the error log; the log forgets its oldest ones."""
+        for line in lines:
+            if line.get("job") == job_id:
+                name = str(line.get("class"))
+                self.requests[name] += 1
+                self._example(name, line.get("url"), str(line.get("message")))
+
+    def top(self) -> list[dict[str, Any]]:
+        """The classes with the most failed pages, then requests; equal ones by the alphabet."""
+        names = sorted(self.examples, key=lambda name: (-self.pages[name], -self.requests[name], name))
+        return [self._entry(name) for name in names[:TOP_ERRORS]]
+
+    def _entry(self, name: str) -> dict[str, Any]:
+        example = self.examples[name]
+        return {
+            "class": name,
+            "failed_pages": self.pages[name],
+            "failed_requests": self.requests[name],
+            "example": {"url": example.url, "message": example.message},
+        }
+
+    def _example(self, name: str, url: str | None, message: str) -> None:
+        self.examples.setdefault(name, Example(url, message[:EXAMPLE_TEXT_MAX]))
+
+
+Report = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionReportGenerator:
+    """Reports from the database and the error log. A run is a job; a crawl of several portals is several."""
+
+    settings: Settings
+    database: Database
+    clock: Callable[[], float] = time.time
+
+    def run(self, job_id: str) -> Report:
+        """One run, also while it goes on. Nothing is written.
+
+        Raises:
+            UnknownJob: there is no such job.
+        """
+        report: Report = self.session([job_id])["runs"][0]
+        return report
+
+    def session(self, job_ids: Sequence[str]) -> Report:
+        """Several runs, and all of them together. Nothing is written."""
+        return self.database.run_read(lambda connection: self._session(connection, job_ids))
+
+    def latest(self) -> Report:
+        """The newest run of each portal."""
+        return self.session(self.database.run_read(_newest_jobs))
+
+    def finish(self, job_id: str) -> Path:
+        """To be called at a run's end, any number of times: incidents are opened and closed, the report kept.
+
+        Each of its files is there whole, or it is as it was before; returns the one for programs.
+        """
+        self.database.run_write(lambda c: review_run(c, job_id, self.settings, now=self.clock()))
+        return ReportFiles(self.settings).write(job_id, self.session([job_id]), now=self.clock())
+
+    def _session(self, connection: Connection, job_ids: Sequence[str]) -> Report:
+        now = self.clock()
+        runs = [read_run(connection, job_id, now=now) for job_id in job_ids]
+        reports = [self._run(connection, run) for run in runs]
+        state = worst(HealthState[report["health"]["state"].upper()] for report in reports)
+        return {"generated_at": now, "health": state.word, "summary": summary(runs), "runs": reports}
+
+    def _run(self, connection: Connection, run: RunFacts) -> Report:
+        earlier = earlier_runs(connection, run, LONG_COMPARED_RUNS)
+        comparison = beside(run, earlier[:COMPARED_RUNS])
+        health = judge(run, comparison, self.settings)
+        job = run.job
+        return {
+            "job_id": job.id,
+            "site": job.site,
+            "state": job.state.value,
+            "created_at": job.created_at,
+            "started_at": job.started_at,
+            "finished_at": job.finished_at,
+            "error": job.error,
+            "health": {"state": health.state.word, "reasons": health.reasons},
+            "summary": summary([run]),
+            "coverage": coverage_numbers(run.sweep),
+            "domains": {name: domain_numbers(run, counted) for name, counted in run.domains.items()},
+            "top_errors": self._errors(connection, job.id),
+            "comparison": comparison_numbers(comparison),
+            "comparison_long": comparison_numbers(beside(run, earlier)),
+            "incidents": [asdict(one) for one in open_incidents(connection, job.site)],
+        }
+
+    def _errors(self, connection: Connection, job_id: str) -> list[Report]:
+        tally = ErrorTally()
+        tally.failed_pages(connection, job_id)
+        tally.failed_requests(ErrorLog(self.settings.data_dir / ERROR_LOG).read(), job_id)
+        return tally.top()
+
+
+def _newest_jobs(connection: Connection) -> list[str]:
+    oldest_first = select(jobs.c.site, jobs.c.id).order_by(jobs.c.created_at, jobs.c.id)
+    newest = {row.site: row.id for row in connection.execute(oldest_first)}
+    return [newest[site] for site in sorted(newest)]

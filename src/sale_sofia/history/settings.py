@@ -1,0 +1,173 @@
+"""The rules of the history: when an advert is looked at again, and what a price may turn into."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import BaseModel
+
+from sale_sofia.settings.types import decimal, whole
+
+SECONDS_PER_HOUR: Final = 3600.0
+"""Site files speak of hours, the database of seconds."""
+QUIET_FACTOR: Final = 1.5
+"""An advert that did not change is left alone for so many times as long as before."""
+CHANGE_FACTOR: Final = 0.5
+"""One that changed is looked at again after this share of the time."""
+EARLIEST_REVISIT_SHARE: Final = 0.5
+"""An advert's next visit is due somewhere between this share of its interval and all of it, each advert at
+its own place: what was first seen on one day does not come due on one day."""
+
+ODD_RATIOS: Final[Sequence[float]] = (0.1, 10.0, 0.001, 1000.0)
+"""What a digit or three too few or too many do to a price."""
+ODD_RATIO_TOLERANCE: Final = 0.01
+"""Share by which a price may miss such a ratio: a price per m² is printed without cents."""
+BUILT_TYPES: Final = frozenset(
+    {
+        "apartment",
+        "maisonette",
+        "studio",
+        "house",
+        "house_floor",
+        "villa",
+        "office",
+        "shop",
+        "hotel",
+        "industrial",
+    }
+)
+"""Property of which a whole one is never sold or let for what a square metre of it costs."""
+LEAST_PRICE_EUR: Final[Mapping[str, float]] = {"sale": 10_000.0, "rent": 60.0}
+"""A built property seen for less, for the first time, is taken for one whose price is another number."""
+VAT_RATE: Final = 0.2
+"""A price without VAT and the same price with it differ by this share."""
+VAT_TOLERANCE: Final = 0.002
+"""Share by which they may miss it: portals print whole euros."""
+
+USUAL_SWEEPS: Final = 7
+"""Complete sweeps whose median of adverts is what is usual: a week of nightly crawls."""
+LEAST_USUAL_ADVERTS: Final = 10
+"""Below so many usual adverts half of them are a few, and no collapse."""
+LEAST_COVERAGE: Final = 0.98
+"""A sweep that saw this share of what the portal announced saw it all: adverts come and go while it reads."""
+COVERAGE_SLACK: Final = 2
+"""Adverts by which a small search may fall short of its total all the same."""
+SITEMAP_LEAST_UNIQUE: Final = 0.95
+"""Share of a sitemap's adverts that must differ: one being rebuilt lists some twice and others not at all."""
+CAP_LEAST_ADVERTS: Final = 500
+"""A search that ends early after fewer adverts has met no cap: portals show a thousand or more."""
+SITEMAP_MOST_DEPTH: Final = 3
+"""Indexes of sitemaps one below the other that are followed; the protocol knows one."""
+CARDS_AT_ONCE: Final = 1000
+"""Cards of one page that one statement asks for: a sitemap may have tens of thousands."""
+THIN_SHARE: Final = 0.5
+"""A sweep of a whole portal that saw less than this share of its known size has missed the rest."""
+LEARNT_SECONDS: Final = 30 * 24 * SECONDS_PER_HOUR
+"""How long what was learnt of a portal's limits and filters is believed; then it is learnt anew."""
+LOOKS_AT_ONCE: Final = 5000
+"""Most missing adverts that one sweep opens, at imot.bg's pace some four hours of reading."""
+SHOWN_CHANGES: Final = 200
+"""Lines of `changes` for people; JSON has all of them."""
+STREAMED_CHANGES: Final = 1000
+"""Rows of the history read at once."""
+ROWS_PRUNED_AT_ONCE: Final = 5000
+"""Rows that `prune` looks at in one transaction: a fraction of a second, so that no crawl waits for it."""
+SHOWN_IDS: Final = 3
+"""Ids of a filter that `sites learnt` names, of some two hundred; JSON has all of them."""
+SHOWN_SWEEPS: Final = 30
+"""Sweeps that are listed: a month of nightly crawls."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRules:
+    """How the history of a portal's adverts is kept; the numbers come from its site file and the settings."""
+
+    first_seconds: float = 480 * SECONDS_PER_HOUR
+    """The interval of an advert that was seen once."""
+    least_seconds: float = 24 * SECONDS_PER_HOUR
+    most_seconds: float = 720 * SECONDS_PER_HOUR
+    odd_price_visits: int = 3
+    """With so many visits in a row a price of another meaning is the price."""
+
+
+# Settings of the history: revisits, sweeps, delisting.
+
+
+class HistorySettings(BaseModel):
+    """Settings of the history: revisits, sweeps, delisting."""
+
+    odd_price_visits: int = whole(
+        3,
+        1,
+        100,
+        "visits",
+        "Visits in a row after which a price that turned into another meaning (per m², a tenth, a "
+        "thousandth) is believed.",
+    )
+    scrape_history_days: int = whole(
+        90,
+        1,
+        36_500,
+        "days",
+        "Visits that changed nothing are remembered so long; `prune` forgets older ones.",
+    )
+    search_stale_pages: int = whole(
+        5,
+        2,
+        1000,
+        "pages",
+        "A search ends after so many pages in a row without an advert that is new to it; a site file may say "
+        "another number (`stale_pages`).",
+    )
+    search_total_factor: float = decimal(
+        2.0,
+        1.1,
+        100,
+        "times",
+        "A search ends when it has shown so many times as many different adverts as the portal says it has.",
+    )
+    search_max_pages: int = whole(
+        3000, 10, 1_000_000, "pages", "A search ends after so many pages, whatever they show."
+    )
+    search_max_parts: int = whole(
+        5000, 10, 1_000_000, "searches", "A crawl cuts its searches into no more parts than these together."
+    )
+
+
+# Settings of the alarm for pages that changed.
+
+
+class DriftSettings(BaseModel):
+    """Settings of the alarm for pages that changed: what is usual, and how far from it is too far."""
+
+    drift_runs: int = whole(
+        14, 3, 365, "runs", "The last sound runs of the same searches whose median is what is usual."
+    )
+    drift_least_runs: int = whole(
+        3, 1, 365, "runs", "Before there are so many of them, nothing is compared with what is usual."
+    )
+    drift_least_pages: int = whole(
+        10,
+        3,
+        100_000,
+        "pages",
+        "Runs with fewer pages, or cards, count together as one until they have so many.",
+    )
+    drift_sample_pages: int = whole(
+        20,
+        0,
+        1000,
+        "pages",
+        "Adverts that a crawl opens at least, but not more than two in a hundred, though their cards are "
+        "unchanged: so that a change of their pages shows in the first crawl after it.",
+    )
+    drift_fill_drop: float = decimal(
+        0.2,
+        0.01,
+        1,
+        "share",
+        "A field that is filled on a share of pages smaller by more than this has drifted.",
+    )
+    drift_price_shift: float = decimal(
+        0.15, 0.01, 1, "share", "A median price that moved by more than this share of itself has drifted."
+    )

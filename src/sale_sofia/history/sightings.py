@@ -1,0 +1,407 @@
+"""A sighting of an advert, and the rows it leaves in the tables."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, Table, bindparam, delete, insert, select, update
+
+from sale_sofia.history.listing_rows import (
+    PRICE_FIELDS,
+    STORED_FIELDS,
+    VOLATILE_FIELDS,
+    content_hash,
+    listing_fields,
+)
+from sale_sofia.history.market_events import REUSED, WITHDRAWN, event
+from sale_sofia.history.settings import HistoryRules
+from sale_sofia.history.tables import listing_changes, listings, market_events, price_points, scrape_history
+from sale_sofia.history.timeline import (
+    Generation,
+    Seen,
+    Step,
+    VisitResult,
+    fold,
+    next_interval,
+    revisit_at,
+    said_otherwise,
+)
+from sale_sofia.listings.model import Listing
+
+Key = tuple[str, str]
+Row = dict[str, Any]
+Stored = Mapping[Any, Any]
+STILL = Step("unchanged", {}, [], None)
+"""Nothing but time has moved."""
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """An advert as it was on its page at one moment (seconds since 1970)."""
+
+    listing: Listing
+    seen_at: float
+    job_id: str | None = None
+    page_digest: str | None = None
+    seconds: float | None = None
+    """How long the portal took to answer."""
+    etag: str | None = None
+    last_modified: str | None = None
+    held: bool = False
+    """Whether its price says nothing: the portal's pages are not read as they are."""
+    held_news: bool = False
+    """Whether it is not new, should it be the first: its run does not read what adverts have."""
+
+    @property
+    def key(self) -> Key:
+        """What makes it this advert."""
+        return self.listing.site, self.listing.external_id
+
+    @cached_property
+    def fields(self) -> Row:
+        """The values to store."""
+        return listing_fields(self.listing)
+
+    @cached_property
+    def content_hash(self) -> str:
+        """Moves when the advert does."""
+        return content_hash(self.fields)
+
+    def prepared(self) -> "Sighting":
+        """The same, with all worked out that needs no database: best before the write lock is taken."""
+        _ = self.content_hash
+        return self
+
+    def under(self, visit_id: int) -> Seen:
+        """The same for the advert's timeline."""
+        return Seen(self.seen_at, self.content_hash, self.fields, visit_id, self.page_digest, held=self.held)
+
+
+def listing_key(external_id: str) -> str:
+    """The key of an advert's page, however its address is spelled."""
+    return f"listing:{external_id}"
+
+
+def visit_row(
+    sighting: Sighting, listing_id: int, result: VisitResult, odd: Row | None = None, verdict: str = "ok"
+) -> Row:
+    """The sighting as a visit of its page."""
+    return {
+        "site": sighting.listing.site,
+        "url_key": listing_key(sighting.listing.external_id),
+        "job_id": sighting.job_id,
+        "fetched_at": sighting.seen_at,
+        "verdict": verdict,
+        "seconds": sighting.seconds,
+        "content_hash": sighting.content_hash,
+        "page_digest": sighting.page_digest,
+        "listing_id": listing_id,
+        "result": result,
+        "odd": odd,
+        "held": sighting.held,
+    }
+
+
+def new_row(sighting: Sighting, generation: int, first: Step, rules: HistoryRules) -> Row:
+    """The row of a flat that was never seen before."""
+    interval = rules.first_seconds
+    return {
+        **first.fields,
+        "generation": generation,
+        "content_hash": sighting.content_hash,
+        "first_seen_at": sighting.seen_at,
+        "last_seen_at": sighting.seen_at,
+        "visited_at": sighting.seen_at,
+        "page_digest": sighting.page_digest,
+        "revisit_seconds": interval,
+        "revisit_at": revisit_at(sighting.listing.external_id, sighting.seen_at, interval, first.odd),
+        "odd_price_eur": first.odd.price_eur,
+        "odd_visits": first.odd.visits,
+        "etag": sighting.etag,
+        "last_modified": sighting.last_modified,
+        "held_by": sighting.job_id if sighting.held_news else None,
+    }
+
+
+def touch(sighting: Sighting, old: Stored, rules: HistoryRules) -> Row:
+    """Only what moves without the advert changing."""
+    return {**{name: sighting.fields[name] for name in VOLATILE_FIELDS}, **_seen(sighting, old, STILL, rules)}
+
+
+def whole_update(sighting: Sighting, old: Stored, step: Step, rules: HistoryRules) -> Row:
+    """Every value that is believed, anew."""
+    return {**step.fields, "content_hash": sighting.content_hash, **_seen(sighting, old, step, rules)}
+
+
+def _seen(sighting: Sighting, old: Stored, step: Step, rules: HistoryRules) -> Row:
+    return {
+        **visited(old, sighting.seen_at, step, rules),
+        "page_digest": sighting.page_digest,
+        "odd_price_eur": step.odd.price_eur,
+        "odd_visits": step.odd.visits,
+        "etag": sighting.etag,
+        "last_modified": sighting.last_modified,
+    }
+
+
+def visited(old: Stored, at: float, step: Step, rules: HistoryRules) -> Row:
+    """What a visit moves, whatever it saw."""
+    interval = next_interval(old["revisit_seconds"], step.result, rules)
+    return {
+        "of_id": old["id"],
+        "last_seen_at": max(old["last_seen_at"], at),
+        "visited_at": at,
+        "consecutive_unchanged": old["consecutive_unchanged"] + 1 if step.result == "unchanged" else 0,
+        "revisit_seconds": interval,
+        "revisit_at": revisit_at(old["external_id"], at, interval, step.odd),
+        "gone_at": None if is_back(old, at) else old["gone_at"],
+    }
+
+
+def is_back(old: Stored, at: float) -> bool:
+    """Whether an advert that was gone is there again."""
+    return old["gone_at"] is not None and at > old["gone_at"]
+
+
+def change_rows(listing_id: int, seen: Seen, step: Step) -> list[Row]:
+    """One row for every field that is not what it was."""
+    return [
+        {"listing_id": listing_id, "visit_id": seen.visit_id, "seen_at": seen.at, **change._asdict()}
+        for change in step.changes
+    ]
+
+
+def price_rows(listing_id: int, seen: Seen, step: Step) -> list[Row]:
+    """One row if amount, currency or VAT are not what they were."""
+    if step.price is None:
+        return []
+    price = {name: step.fields[name] for name in PRICE_FIELDS}
+    point = {"listing_id": listing_id, "visit_id": seen.visit_id, "seen_at": seen.at}
+    return [{**point, "kind": step.price, **price}]
+
+
+# A sighting that comes after later ones: it is put in its place, and the history is worked out anew. What
+# each visit saw is not stored whole. It is what the listing says now, with all later changes taken back,
+# and with the price that was not believed then, which its visit keeps.
+
+_Rows = Sequence[RowMapping]
+Marks = Mapping[str, Any]
+"""What of a visit is held back: `held`, `held_type`."""
+_SET_VISIT = update(scrape_history).where(scrape_history.c.id == bindparam("of_id"))
+
+
+def save_late(connection: Connection, sighting: Sighting, rules: HistoryRules) -> bool:
+    """Store what the advert's sightings, with this one in its place, mean together; whether that is new."""
+    stored = _listings_of(connection, sighting.key)
+    live = [row for row in stored if row["closed_reason"] != WITHDRAWN]
+    seen = list(_seen_before(connection, sighting.key, live))
+    if any((one.at, one.hash) == (sighting.seen_at, sighting.content_hash) for one in seen):
+        return False
+    # The same page read by a better reader takes the place of what was read before.
+    kept = [one for one in seen if not _is_same_page(one, sighting)]
+    again = next((one.visit_id for one in seen if _is_same_page(one, sighting)), None)
+    visit_id = _add_visit(connection, sighting, live[-1]["id"]) if again is None else again
+    generations = fold([*kept, sighting.under(visit_id)], rules)
+    return _store_all(connection, stored, generations, at=sighting.seen_at)
+
+
+def work_out_anew(
+    connection: Connection, key: Key, rules: HistoryRules, marks: Mapping[int, Marks], *, now: float
+) -> bool:
+    """Store what the advert's sightings mean when these visits are held back, or no longer are."""
+    stored = _listings_of(connection, key)
+    live = [row for row in stored if row["closed_reason"] != WITHDRAWN]
+    before = _seen_before(connection, key, live)
+    seen = [one._replace(**marks.get(one.visit_id, {})) for one in before]
+    return _store_all(connection, stored, fold(seen, rules), at=now)
+
+
+def _store_all(
+    connection: Connection, stored: _Rows, generations: Sequence[Generation], *, at: float
+) -> bool:
+    """Bring the rows of an advert to what its sightings mean; whether that is new."""
+    _withdraw(connection, stored[len(generations) :])
+    ids = [
+        _store(connection, generation, row, number + 1, at)
+        for number, (generation, row) in enumerate(zip(generations, _and_none(stored), strict=False))
+    ]
+    _store_visits(connection, ids, generations)
+    return _store_history(connection, [row["id"] for row in stored], ids, generations, at)
+
+
+def withdrawn_adverts(connection: Connection, sightings: Sequence[Sighting]) -> set[Key]:
+    """Of these adverts, those with a generation that has no history any more."""
+    if not sightings:
+        return set()
+    ids = {sighting.listing.external_id for sighting in sightings}
+    found = select(listings.c.site, listings.c.external_id).where(
+        listings.c.external_id.in_(sorted(ids)), listings.c.closed_reason == WITHDRAWN
+    )
+    return {(row.site, row.external_id) for row in connection.execute(found)}
+
+
+def _listings_of(connection: Connection, key: Key) -> _Rows:
+    site, external_id = key
+    chosen = select(listings).where(listings.c.site == site, listings.c.external_id == external_id)
+    return connection.execute(chosen.order_by(listings.c.generation).with_for_update()).mappings().all()
+
+
+def _seen_before(connection: Connection, key: Key, rows: _Rows) -> Iterator[Seen]:
+    site, external_id = key
+    visits = select(scrape_history).where(
+        scrape_history.c.site == site,
+        scrape_history.c.url_key == listing_key(external_id),
+        scrape_history.c.listing_id.is_not(None),
+    )
+    known = sorted(connection.execute(visits).mappings(), key=_moment, reverse=True)
+    changes = _history(connection, listing_changes, [row["id"] for row in rows])
+    for row in rows:
+        own = [visit for visit in known if visit["listing_id"] == row["id"]]
+        yield from _undone(row, own, [change for change in changes if change["listing_id"] == row["id"]])
+
+
+def _moment(visit: RowMapping) -> tuple[float, str]:
+    return visit["fetched_at"], visit["content_hash"] or ""
+
+
+def _undone(row: RowMapping, newest_first: _Rows, changes: _Rows) -> Iterator[Seen]:
+    """What each visit saw, the newest first: the listing with the changes of later visits taken back."""
+    fields = {name: row[name] for name in STORED_FIELDS}
+    for visit in newest_first:
+        saw = fields | (visit["odd"] or {})
+        digest = visit["content_hash"] or content_hash(saw)
+        held = {name: visit[name] for name in ("held", "held_type")}
+        yield Seen(visit["fetched_at"], digest, saw, visit["id"], visit["page_digest"], **held)
+        back = {change["field"]: change["old"] for change in changes if change["visit_id"] == visit["id"]}
+        fields = fields | back
+
+
+def _is_same_page(one: Seen, sighting: Sighting) -> bool:
+    return one.digest is not None and (one.at, one.digest) == (sighting.seen_at, sighting.page_digest)
+
+
+def _add_visit(connection: Connection, sighting: Sighting, listing_id: int) -> int:
+    added = insert(scrape_history).values(visit_row(sighting, listing_id, "unchanged"))
+    return int(connection.execute(added.returning(scrape_history.c.id)).scalar_one())
+
+
+def _withdraw(connection: Connection, surplus: _Rows) -> None:
+    """A listing's number is never taken back: others may know it. It only has no history any more."""
+    if surplus:
+        ids = [row["id"] for row in surplus]
+        emptied = update(listings).where(listings.c.id.in_(ids))
+        connection.execute(emptied.values(closed_at=listings.c.first_seen_at, closed_reason=WITHDRAWN))
+
+
+def _store(
+    connection: Connection, generation: Generation, row: RowMapping | None, number: int, at: float
+) -> int:
+    values = _values(generation, row, at)
+    if row is not None:
+        connection.execute(update(listings).where(listings.c.id == row["id"]).values(values))
+        return int(row["id"])
+    added = insert(listings).values(**values, generation=number).returning(listings.c.id)
+    return int(connection.execute(added).scalar_one())
+
+
+def _values(generation: Generation, row: RowMapping | None, at: float) -> Row:
+    last, external_id = generation.last, generation.fields["external_id"]
+    by_card = row is not None and generation.closed_at is None and row["last_seen_at"] > row["visited_at"]
+    return {
+        **generation.fields,
+        "content_hash": last.hash,
+        "first_seen_at": generation.first_at,
+        "last_seen_at": max(last.at, row["last_seen_at"]) if row is not None and by_card else last.at,
+        "visited_at": last.at,
+        "page_digest": last.digest,
+        "consecutive_unchanged": generation.unchanged,
+        "revisit_seconds": generation.interval,
+        "revisit_at": revisit_at(external_id, last.at, generation.interval, generation.odd),
+        "odd_price_eur": generation.odd.price_eur,
+        "odd_visits": generation.odd.visits,
+        "gone_at": _gone_at(generation, row, at),
+        "closed_at": generation.closed_at,
+        "closed_reason": None if generation.closed_at is None else REUSED,
+    }
+
+
+def _gone_at(generation: Generation, row: RowMapping | None, at: float) -> float | None:
+    """An open listing may be gone; one that was only now found to be another flat never was."""
+    if row is None or row["closed_reason"] == WITHDRAWN or row["gone_at"] is None:
+        return None
+    gone_at = float(row["gone_at"])
+    there_again = generation.closed_at is None and min(at, generation.last.at) > gone_at
+    return None if there_again else gone_at
+
+
+def _store_visits(connection: Connection, ids: Sequence[int], generations: Sequence[Generation]) -> None:
+    rows = [
+        {
+            "of_id": seen.visit_id,
+            "listing_id": own,
+            "result": step.result,
+            "content_hash": seen.hash,
+            "odd": said_otherwise(seen, step),
+            "held": seen.held,
+            "held_type": seen.held_type,
+        }
+        for own, generation in zip(ids, generations, strict=True)
+        for seen, step in generation.seen
+    ]
+    connection.execute(_SET_VISIT, rows)
+
+
+def _store_history(
+    connection: Connection,
+    before: Sequence[int],
+    ids: Sequence[int],
+    generations: Sequence[Generation],
+    noted_at: float,
+) -> bool:
+    """Rows that are right stay; whether any was not."""
+    steps = [(own, *one) for own, generation in zip(ids, generations, strict=True) for one in generation.seen]
+    ends = [
+        event(own, "gone", generation.closed_at, noted_at, REUSED)
+        for own, generation in zip(ids, generations, strict=True)
+        if generation.closed_at is not None
+    ]
+    wanted = (
+        (listing_changes, [row for one in steps for row in change_rows(*one)], ()),
+        (price_points, [row for one in steps for row in price_rows(*one)], ()),
+        (market_events, ends, ("noted_at",)),
+    )
+    everybody = sorted({*before, *ids})
+    corrected = [_correct(connection, table, everybody, rows, free) for table, rows, free in wanted]
+    return any(corrected)
+
+
+def _correct(
+    connection: Connection, table: Table, ids: Sequence[int], wanted: Sequence[Row], free: Sequence[str]
+) -> bool:
+    there = [row for row in _history(connection, table, ids) if row.get("reason", REUSED) == REUSED]
+    right = [_plain(row, free) for row in wanted]
+    wrong = [row["id"] for row in there if _plain(row, free) not in right]
+    stored = [_plain(row, free) for row in there]
+    missing = [row for row in wanted if _plain(row, free) not in stored]
+    if wrong:
+        connection.execute(delete(table).where(table.c.id.in_(wrong)))
+    if missing:
+        connection.execute(insert(table), missing)
+    return bool(wrong or missing)
+
+
+def _plain(row: Any, free: Sequence[str]) -> Row:  # noqa: ANN401 - a row to be stored, or a stored one
+    return {name: value for name, value in row.items() if name != "id" and name not in free}
+
+
+def _history(connection: Connection, table: Table, ids: Sequence[int]) -> _Rows:
+    chosen = select(table).where(table.c.listing_id.in_(ids)).order_by(table.c.id)
+    return connection.execute(chosen).mappings().all()
+
+
+def _and_none(rows: _Rows) -> Iterable[RowMapping | None]:
+    """The rows there are, then none for ever."""
+    for row, _ in zip_longest(rows, iter(int, 1)):
+        yield row

@@ -1,0 +1,431 @@
+"""Sweeps: which searches a job goes through, and whether what it did not see is missing."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from statistics import median
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    and_,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
+
+from sale_sofia.history.cards import Scope
+from sale_sofia.history.listings import removed_since
+from sale_sofia.history.market_events import MISSED, REMOVED, set_gone
+from sale_sofia.history.settings import LEARNT_SECONDS, LOOKS_AT_ONCE, USUAL_SWEEPS
+from sale_sofia.history.sightings import listing_key
+from sale_sofia.history.tables import cards, learnt, listings, scopes, searches, shown_adverts, sweeps
+from sale_sofia.storage.upserts import insert_into
+from sale_sofia.websites.site_file import DelistingTable
+
+
+@dataclass(frozen=True, slots=True)
+class SweepFigures:
+    """How far a sweep came: what was announced, what of it can be seen, was seen, opened, read in full."""
+
+    announced: int | None
+    """What the portal says there is; None where it does not say."""
+    reachable: int
+    """What of it the portal lets through, by the caps that are known or were met."""
+    adverts: int
+    """What was seen."""
+    opened: int
+    stored: int
+    """Of those opened, the adverts with their price and their area."""
+    missing: str | None
+    """In one line why adverts of the portal were not seen; None when these are all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """One job's way through its searches. Moments are seconds since 1970."""
+
+    job_id: str
+    site: str
+    start_urls: tuple[str, ...]
+    started_at: float
+    finished_at: float | None
+    complete: bool | None
+    """None while it goes on."""
+    reason: str | None
+    """Why it says nothing of what it did not show."""
+    announced: int | None
+    reachable: int | None
+    adverts: int | None
+    opened: int | None
+    stored: int | None
+    missing: str | None
+    """Why adverts that were announced, or are known to be there, were not seen."""
+    gone: int | None
+    everything: bool
+
+    @property
+    def figures(self) -> str:
+        """How far it came, in one line."""
+        announced = "an unknown number" if self.announced is None else spaced(self.announced)
+        reachable = "" if self.reachable == self.announced else f" ({spaced(self.reachable)} can be)"
+        seen = f"{spaced(self.adverts)} of {announced} seen{reachable}"
+        return f"{seen}, {spaced(self.opened)} opened, {spaced(self.stored)} with price and area"
+
+
+def begin_sweep(
+    connection: Connection, *, job_id: str, site: str, searches: Sequence[str], everything: bool, now: float
+) -> None:
+    """A job begins to go through these searches; their order says nothing."""
+    connection.execute(
+        insert(sweeps).values(
+            job_id=job_id,
+            scope_id=_scope_id(connection, site, sorted(set(searches))),
+            site=site,
+            everything=everything,
+            started_at=now,
+        )
+    )
+
+
+def _scope_id(connection: Connection, site: str, searches: list[str]) -> int:
+    digest = hashlib.sha256(json.dumps(searches).encode()).hexdigest()
+    row = {"site": site, "digest": digest, "start_urls": searches}
+    connection.execute(insert_into(connection, scopes).values(row).on_conflict_do_nothing())
+    found = select(scopes.c.id).where(scopes.c.site == site, scopes.c.digest == digest)
+    return int(connection.execute(found).scalar_one())
+
+
+def scope_of(connection: Connection, job_id: str) -> Scope | None:
+    """The searches a job goes through; None for a job of single adverts."""
+    columns = (sweeps.c.scope_id, sweeps.c.site, sweeps.c.started_at, sweeps.c.everything)
+    row = connection.execute(select(*columns).where(sweeps.c.job_id == job_id)).first()
+    return None if row is None else Scope(*row)
+
+
+def end_sweep(
+    connection: Connection, job_id: str, found: SweepFigures, *, reason: str | None, gone: int, now: float
+) -> None:
+    """The sweep is over: complete, or with the reason why it is not."""
+    ended = {"complete": reason is None, "reason": reason, "gone": gone, **asdict(found)}
+    own = update(sweeps).where(sweeps.c.job_id == job_id)
+    connection.execute(own.values(**ended, finished_at=now))
+
+
+def adverts_seen(connection: Connection, scope: Scope) -> int:
+    """How many adverts the sweep has seen so far."""
+    seen = select(func.count()).where(cards.c.scope_id == scope.id, cards.c.seen_at >= scope.since)
+    return int(connection.execute(seen).scalar_one())
+
+
+def newest_card(connection: Connection, scope: Scope) -> float:
+    """When an advert of these searches was seen last."""
+    newest = select(func.max(cards.c.seen_at)).where(cards.c.scope_id == scope.id)
+    return float(connection.execute(newest).scalar() or 0.0)
+
+
+def usual_adverts(connection: Connection, scope: Scope) -> float | None:
+    """What the last complete sweeps of the scope saw; None before the first."""
+    last = (
+        select(sweeps.c.adverts)
+        .where(sweeps.c.scope_id == scope.id, sweeps.c.complete.is_(True), sweeps.c.started_at < scope.since)
+        .order_by(sweeps.c.started_at.desc())
+        .limit(USUAL_SWEEPS)
+    )
+    counts = list(connection.execute(last).scalars())
+    return median(counts) if counts else None
+
+
+def is_first_sweep(connection: Connection, scope: Scope) -> bool:
+    """Whether nobody has been through these searches before."""
+    earlier = select(sweeps.c.job_id).where(
+        sweeps.c.scope_id == scope.id, sweeps.c.started_at < scope.since, sweeps.c.finished_at.is_not(None)
+    )
+    return connection.execute(earlier.limit(1)).first() is None
+
+
+def list_sweeps(connection: Connection, limit: int, site: str | None = None) -> list[Sweep]:
+    """The newest sweeps, the newest first."""
+    own = [] if site is None else [sweeps.c.site == site]
+    return _sweeps(connection, _ALL.where(*own).order_by(sweeps.c.started_at.desc()).limit(limit))
+
+
+def get_sweep(connection: Connection, job_id: str) -> Sweep | None:
+    """The sweep of a job; None for a job of single adverts."""
+    return next(iter(_sweeps(connection, _ALL.where(sweeps.c.job_id == job_id))), None)
+
+
+_ALL: Any = select(
+    *(sweeps.c[one.name] for one in fields(Sweep) if one.name in sweeps.c), scopes.c.start_urls
+).join(scopes)
+
+
+def _sweeps(connection: Connection, chosen: Any) -> list[Sweep]:  # noqa: ANN401 - a statement of any columns
+    rows = connection.execute(chosen).mappings()
+    return [Sweep(**{**row, "start_urls": tuple(row["start_urls"])}) for row in rows]
+
+
+def spaced(number: int | None) -> str:
+    """A number as people read it: 11 204."""
+    return "?" if number is None else f"{number:,}".replace(",", " ")
+
+
+# The searches of a job, each from its first page to its last, and what was learnt of a portal's limits.
+
+
+class Ended(StrEnum):
+    """How a search came to its end."""
+
+    READ = "read"
+    """All it announced was shown, or its last page was read."""
+    SPLIT = "split"
+    """It was cut into smaller ones."""
+    WAITING = "waiting"
+    """It will be cut when the page is read that lists the ids of its parts."""
+    CAPPED = "capped"
+    """The portal shows no more of it, and it cannot be cut."""
+    SHORT = "short"
+    """It came to its end before it showed what it announced."""
+    EXCEEDED = "exceeded"
+    """It showed far more than it announced, and went on."""
+    ENDLESS = "endless"
+    """It went on after as many pages, or parts, as are read of any search."""
+    ABSENT = "absent"
+    """The portal has no such search."""
+    USELESS = "useless"
+    """A part by a filter that changes nothing."""
+    FORBIDDEN = "forbidden"
+    """robots.txt forbids it, and another start was taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search of a job."""
+
+    id: int
+    job_id: str
+    url: str
+    """Its first page."""
+    parent_id: int | None = None
+    way: str | None = None
+    """How its parent was cut."""
+    announced: int | None = None
+    """How many adverts the portal says it has."""
+    exact: bool = False
+    """Whether that is the number itself: of "1000+", or of a number of pages, it is not."""
+    pages: int = 0
+    shown: int = 0
+    """Adverts on its pages, each page counted once."""
+    different: int = 0
+    """Different adverts on those of its pages that are followed by another."""
+    stale: int = 0
+    """How many of its last pages brought nothing new."""
+    first_digest: str | None = None
+    last_digest: str | None = None
+    next_url: str | None = None
+    """The page after the last one read."""
+    ended: Ended | None = None
+
+
+def add_search(
+    connection: Connection, job_id: str, url: str, *, parent_id: int | None = None, way: str | None = None
+) -> int:
+    """A search of the job, of which nothing is read yet; its number."""
+    row = {"job_id": job_id, "url": url, "parent_id": parent_id, "way": way}
+    return int(connection.execute(insert(searches).values(row).returning(searches.c.id)).scalar_one())
+
+
+def get_search(connection: Connection, search_id: int | None) -> Search | None:
+    """The search of this number."""
+    found = connection.execute(select(searches).where(searches.c.id == search_id)).mappings().first()
+    return None if found is None else _search(found)
+
+
+def keep_search(connection: Connection, search: Search) -> None:
+    """Store the search as it is now."""
+    connection.execute(update(searches).where(searches.c.id == search.id).values(asdict(search)))
+
+
+def note_shown(connection: Connection, search_id: int, external_ids: Iterable[str]) -> int:
+    """These adverts stand on a page of the search; how many of them no page of it has shown before."""
+    rows = [{"search_id": search_id, "external_id": one} for one in dict.fromkeys(external_ids)]
+    if not rows:
+        return 0
+    new = insert_into(connection, shown_adverts).on_conflict_do_nothing()
+    return connection.execute(new, rows, execution_options={"preserve_rowcount": True}).rowcount
+
+
+def forget_shown(connection: Connection, search_id: int) -> None:
+    """The search has ended: which adverts it has shown is not asked any more."""
+    connection.execute(delete(shown_adverts).where(shown_adverts.c.search_id == search_id))
+
+
+def count_searches(connection: Connection, job_id: str) -> int:
+    """How many searches a job has."""
+    own = select(func.count()).select_from(searches).where(searches.c.job_id == job_id)
+    return int(connection.execute(own).scalar_one())
+
+
+def searches_of(connection: Connection, job_id: str) -> list[Search]:
+    """All searches of a job, in the order in which they were found."""
+    own = select(searches).where(searches.c.job_id == job_id).order_by(searches.c.id)
+    return [_search(row) for row in connection.execute(own).mappings()]
+
+
+def parts_of(connection: Connection, search: Search) -> list[Search]:
+    """What a search was cut into."""
+    own = select(searches).where(searches.c.parent_id == search.id).order_by(searches.c.id)
+    return [_search(row) for row in connection.execute(own).mappings()]
+
+
+def _search(row: RowMapping) -> Search:
+    return Search(**{**row, "ended": Ended(row["ended"]) if row["ended"] else None})
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What crawls learnt of a portal, as far as it is not too old to be believed."""
+
+    most: int | None = None
+    """How many adverts of one search it was seen to show."""
+    ids: Mapping[str, tuple[str, ...]] | None = None
+    """The ids of its filters, by the key of their query."""
+    useless: frozenset[str] = frozenset()
+    """Ways to cut a search that were seen to change nothing."""
+
+
+_MOST, _IDS, _USELESS = "most", "ids:", "useless:"
+
+
+def read_learnt(connection: Connection, site: str, *, now: float) -> Learnt:
+    """What is known of the portal."""
+    own = select(learnt.c.name, learnt.c.value).where(
+        learnt.c.site == site, learnt.c.learnt_at > now - LEARNT_SECONDS
+    )
+    known = {row.name: row.value for row in connection.execute(own)}
+    return Learnt(
+        known.get(_MOST),
+        {name.removeprefix(_IDS): tuple(ids) for name, ids in known.items() if name.startswith(_IDS)},
+        frozenset(name.removeprefix(_USELESS) for name in known if name.startswith(_USELESS)),
+    )
+
+
+def learn_most(connection: Connection, site: str, most: int, *, now: float) -> None:
+    """The portal showed so many adverts of a search that has more."""
+    _learn(connection, site, _MOST, most, now)
+
+
+def learn_ids(connection: Connection, site: str, query: str, ids: Sequence[str], *, now: float) -> None:
+    """The portal named the ids of one of its filters."""
+    _learn(connection, site, f"{_IDS}{query}", list(ids), now)
+
+
+def learn_useless(connection: Connection, site: str, way: str, *, now: float) -> None:
+    """A way to cut searches changes nothing."""
+    _learn(connection, site, f"{_USELESS}{way}", way, now)
+
+
+def learnt_rows(connection: Connection, site: str | None = None) -> list[dict[str, Any]]:
+    """All that was learnt of a portal, or of all, for people."""
+    chosen = select(learnt).order_by(learnt.c.site, learnt.c.name)
+    rows = connection.execute(chosen.where(learnt.c.site == site) if site else chosen).mappings()
+    return [dict(row) for row in rows]
+
+
+def forget_learnt(connection: Connection, site: str) -> int:
+    """Let the next crawl of the portal learn anew; how many things were forgotten."""
+    return connection.execute(delete(learnt).where(learnt.c.site == site)).rowcount
+
+
+def _learn(connection: Connection, site: str, name: str, value: object, now: float) -> None:
+    new = insert_into(connection, learnt).values(site=site, name=name, value=value, learnt_at=now)
+    told = {"value": new.excluded.value, "learnt_at": new.excluded.learnt_at}
+    connection.execute(new.on_conflict_do_update(index_elements=["site", "name"], set_=told))
+
+
+# Adverts that searches no longer show: missed by complete sweeps, looked at, and then gone.
+
+_SAME_ADVERT = and_(
+    listings.c.site == cards.c.site,
+    listings.c.external_id == cards.c.external_id,
+    listings.c.closed_at.is_(None),
+)
+
+
+def _missing(scope: Scope) -> ColumnElement[bool]:
+    """What the sweep has not seen, neither in a search nor by opening it, and is not gone already."""
+    return and_(
+        cards.c.scope_id == scope.id,
+        cards.c.seen_at < scope.since,
+        listings.c.last_seen_at < scope.since,
+        listings.c.gone_at.is_(None),
+    )
+
+
+def to_look_at(connection: Connection, scope: Scope, rule: DelistingTable, *, now: float) -> list[str]:
+    """The addresses of missing adverts whose own page must be asked; the longest missing first.
+
+    Where absence means something, those that this sweep would make gone; elsewhere, those due for a visit.
+    """
+    if not rule.look:
+        return []
+    chosen = _with_listings(listings.c.url).where(_missing(scope))
+    last = cards.c.misses + 1 >= rule.sweeps if rule.absence else listings.c.revisit_at <= now
+    return list(
+        connection.execute(chosen.where(last).order_by(cards.c.seen_at).limit(LOOKS_AT_ONCE)).scalars()
+    )
+
+
+def count_misses(connection: Connection, scope: Scope, *, at: float) -> None:
+    """A complete sweep did not show these adverts; the first that did not is remembered.
+
+    One that was opened and is there begins anew: its page knows better than the search.
+    """
+    opened = select(listings.c.external_id).where(
+        listings.c.site == scope.site, listings.c.closed_at.is_(None), listings.c.last_seen_at >= scope.since
+    )
+    unseen = (cards.c.scope_id == scope.id, cards.c.seen_at < scope.since)
+    alive = update(cards).where(*unseen, cards.c.misses > 0, cards.c.external_id.in_(opened))
+    connection.execute(alive.values(missed_at=None, misses=0))
+    missed = update(cards).where(*unseen, cards.c.external_id.not_in(opened))
+    connection.execute(
+        missed.values(missed_at=func.coalesce(cards.c.missed_at, at), misses=cards.c.misses + 1)
+    )
+
+
+def delist(connection: Connection, scope: Scope, rule: DelistingTable, *, now: float) -> int:
+    """Make gone what the rule says is gone; how many that are.
+
+    Where absence means something, they are dated by the first complete sweep without them; elsewhere by the
+    visit of their own page.
+    """
+    chosen = _with_listings(listings.c.id, cards.c.external_id, cards.c.missed_at).where(_missing(scope))
+    if rule.absence:
+        chosen = chosen.where(cards.c.misses >= rule.sweeps)
+    rows = connection.execute(chosen.order_by(listings.c.id).with_for_update(of=listings)).all()
+    said = _said_removed(connection, scope, [row.external_id for row in rows]) if rule.look else {}
+    agreed = [row for row in rows if not rule.look or row.external_id in said]
+    since = {row.id: row.missed_at if rule.absence else said[row.external_id] for row in agreed}
+    set_gone(connection, since, now=now, reason=MISSED if rule.absence else REMOVED)
+    return len(since)
+
+
+def _said_removed(connection: Connection, scope: Scope, external_ids: Sequence[str]) -> dict[str, float]:
+    keys = {listing_key(one): one for one in external_ids}
+    found: dict[str, float] = {}
+    asked = list(keys)
+    for first in range(0, len(asked), LOOKS_AT_ONCE):
+        some = asked[first : first + LOOKS_AT_ONCE]
+        found |= removed_since(connection, scope.site, some, scope.since)
+    return {keys[key]: at for key, at in found.items()}
+
+
+def _with_listings(*columns: ColumnElement[object]) -> Select[*tuple[object, ...]]:
+    return select(*columns).select_from(cards.join(listings, _SAME_ADVERT))

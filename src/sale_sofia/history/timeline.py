@@ -1,0 +1,189 @@
+"""The history of one advert as a function of its sightings in the order of time. Nothing is stored here."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+from sale_sofia.history.listing_rows import PRICE_FIELDS, Change, detect_all_changes
+from sale_sofia.history.price_meaning import PointKind, is_doubtful, point_kind
+from sale_sofia.history.settings import CHANGE_FACTOR, EARLIEST_REVISIT_SHARE, QUIET_FACTOR, HistoryRules
+
+Row = dict[str, Any]
+VisitResult = Literal["new", "changed", "unchanged", "quarantined"]
+_PLACE_BYTES = 4
+HELD_FIELDS = (*PRICE_FIELDS, "previous_price_eur")
+"""What stays as it was while a price is not believed."""
+TYPE_FIELDS = ("property_type", "rooms")
+"""What a page tells in several ways, of which the rougher is left where the better one is lost."""
+_NO_PRICE: Final = dict.fromkeys((*HELD_FIELDS, "area_sqm"))
+"""What is known of the price of a flat that was never seen."""
+
+
+class Seen(NamedTuple):
+    """What a page said at a moment, under the visit in which it was seen."""
+
+    at: float
+    hash: str
+    fields: Row
+    visit_id: int
+    digest: str | None = None
+    held: bool = False
+    """Whether the price says nothing: the pages of its run were not read as they are."""
+    held_type: bool = False
+    """The same of what kind of property it is."""
+
+
+class Odd(NamedTuple):
+    """A price that is not believed yet, and how often in a row it was seen."""
+
+    price_eur: float | None = None
+    visits: int = 0
+
+
+NOTHING_ODD = Odd()
+
+
+class Step(NamedTuple):
+    """What one more sighting of the same flat means."""
+
+    result: VisitResult
+    fields: Row
+    """What is believed from now on."""
+    changes: list[Change]
+    price: PointKind | None
+    odd: Odd = NOTHING_ODD
+
+
+def is_another_flat(old: Mapping[Any, Any], new: Mapping[Any, Any]) -> bool:
+    """Whether the advert's id was given to another flat: area and floor, both known, are both others."""
+    return all(
+        old[name] is not None and new[name] is not None and old[name] != new[name]
+        for name in ("area_sqm", "floor")
+    )
+
+
+def step(old: Mapping[Any, Any], odd: Odd, new: Row, rules: HistoryRules, *, held: bool = False) -> Step:
+    """What a sighting means after what was believed before it.
+
+    A doubtful price is believed when it was seen often enough in a row, from that visit on; one that is held
+    back never, however often it is seen.
+    """
+    doubt, believed = _believed(old, odd, new, rules, held=held)
+    changes = detect_all_changes(old, believed)
+    if doubt.visits:
+        return Step("quarantined", believed, changes, None, doubt)
+    return Step("changed" if changes else "unchanged", believed, changes, point_kind(old, believed))
+
+
+def first_step(new: Row, rules: HistoryRules, *, held: bool = False) -> Step:
+    """What the first sight of a flat means: a price, or none where it is doubtful, and no change."""
+    doubt, believed = _believed(_NO_PRICE, NOTHING_ODD, new, rules, held=held)
+    return Step("new", believed, [], "first", doubt)
+
+
+def _believed(
+    old: Mapping[Any, Any], odd: Odd, new: Row, rules: HistoryRules, *, held: bool
+) -> tuple[Odd, Row]:
+    """What is doubted of the price, and what is believed of the whole."""
+    doubt = _held(old, new) if held else _odd(old, odd, new)
+    if held or doubt.visits < rules.odd_price_visits:
+        return doubt, new | {name: old[name] for name in HELD_FIELDS} if doubt.visits else new
+    return NOTHING_ODD, new
+
+
+def _held(old: Mapping[Any, Any], new: Row) -> Odd:
+    same = all(old[name] == new[name] for name in HELD_FIELDS)
+    return NOTHING_ODD if same else Odd(new["price_eur"], 1)
+
+
+def _odd(old: Mapping[Any, Any], odd: Odd, new: Row) -> Odd:
+    if not is_doubtful(old, new):
+        return NOTHING_ODD
+    price = new["price_eur"]
+    return Odd(price, odd.visits + 1 if price == odd.price_eur else 1)
+
+
+def next_interval(seconds: float, result: VisitResult, rules: HistoryRules) -> float:
+    """Longer while nothing happens, shorter after a change, within the bounds."""
+    if result == "unchanged":
+        return min(rules.most_seconds, seconds * QUIET_FACTOR)
+    return rules.first_seconds if result == "new" else max(rules.least_seconds, seconds * CHANGE_FACTOR)
+
+
+def revisit_at(external_id: str, at: float, interval: float, odd: Odd) -> float:
+    """When to look again even if the card does not change: each advert at its own share of the interval.
+
+    At once, for a price that is not believed.
+    """
+    if odd.visits:
+        return at
+    digest = hashlib.blake2b(external_id.encode(), digest_size=_PLACE_BYTES).digest()
+    place: float = int.from_bytes(digest, "big") / float(256**_PLACE_BYTES)
+    return at + interval * (EARLIEST_REVISIT_SHARE + (1 - EARLIEST_REVISIT_SHARE) * place)
+
+
+@dataclass(slots=True)
+class Generation:
+    """One flat under an advert's id, from its first sighting to its last."""
+
+    seen: list[tuple[Seen, Step]]
+    fields: Row
+    interval: float
+    odd: Odd = NOTHING_ODD
+    unchanged: int = 0
+    closed_at: float | None = None
+
+    @property
+    def first_at(self) -> float:
+        """When it was first seen."""
+        return self.seen[0][0].at
+
+    @property
+    def last(self) -> Seen:
+        """How it was seen last."""
+        return self.seen[-1][0]
+
+
+def with_type_held(taken: Step, old: Mapping[Any, Any]) -> Step:
+    """The step without what the page says of the kind of property: what was known stays."""
+    believed = taken.fields | {name: old.get(name) for name in TYPE_FIELDS}
+    changes = [one for one in taken.changes if one.field not in TYPE_FIELDS]
+    quiet = taken.result == "changed" and not changes
+    return taken._replace(fields=believed, changes=changes, result="unchanged" if quiet else taken.result)
+
+
+def said_otherwise(seen: Seen, taken: Step) -> Row | None:
+    """What a page said that is not believed: its visit keeps it."""
+    names = (*(HELD_FIELDS if taken.odd.visits else ()), *(TYPE_FIELDS if seen.held_type else ()))
+    return {name: seen.fields[name] for name in names} or None
+
+
+def fold(sightings: Iterable[Seen], rules: HistoryRules) -> list[Generation]:
+    """All generations of an advert, the oldest first, from its sightings in any order."""
+    generations: list[Generation] = []
+    for seen in sorted(sightings, key=lambda one: (one.at, one.hash)):
+        if generations and not is_another_flat(generations[-1].fields, seen.fields):
+            _go_on(generations[-1], seen, rules)
+            continue
+        if generations:
+            generations[-1].closed_at = seen.at
+        generations.append(begin(seen, rules))
+    return generations
+
+
+def begin(seen: Seen, rules: HistoryRules) -> Generation:
+    """The first sight of a flat."""
+    first = first_step(seen.fields, rules, held=seen.held)
+    first = with_type_held(first, {}) if seen.held_type else first
+    return Generation([(seen, first)], first.fields, rules.first_seconds, first.odd)
+
+
+def _go_on(generation: Generation, seen: Seen, rules: HistoryRules) -> None:
+    taken = step(generation.fields, generation.odd, seen.fields, rules, held=seen.held)
+    taken = with_type_held(taken, generation.fields) if seen.held_type else taken
+    generation.seen.append((seen, taken))
+    generation.fields = generation.fields | taken.fields
+    generation.odd = taken.odd
+    generation.unchanged = generation.unchanged + 1 if taken.result == "unchanged" else 0
+    generation.interval = next_interval(generation.interval, taken.result, rules)

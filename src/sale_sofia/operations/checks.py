@@ -1,0 +1,194 @@
+"""Every file that people write, read as the commands read it: what each would refuse is told before."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from sale_sofia.advice.scoring.profile import load_profiles
+from sale_sofia.alerts.checking import check_file
+from sale_sofia.alerts.rules import load_alerts
+from sale_sofia.crawl.fetch.base import Fetcher
+from sale_sofia.crawl.fetch.robots import RobotsGate
+from sale_sofia.crawl.frontier.estimate import rate_per_minute
+from sale_sofia.crawl.resilience.errors import CrawlError, LeftAlone
+from sale_sofia.crawl.runners.schedule_file import load_schedule
+from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_gate, slowed
+from sale_sofia.crawl.visit.politely import PoliteFetcher, polite_gate
+from sale_sofia.flats.matching.fingerprint import load_secret
+from sale_sofia.flats.settings import SECRET_FILE
+from sale_sofia.installation import open_database
+from sale_sofia.operations.doctor import Check, verdict
+from sale_sofia.operations.settings import ROBOTS_WAIT_SECONDS
+from sale_sofia.proxies.sources import SourceList
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.errors import DatabaseError
+from sale_sofia.storage.migrate import HEAD, current_revision
+from sale_sofia.websites.engine import TableSite
+from sale_sofia.websites.registry import AVAILABLE_SITES, UnknownSite, page_limits
+from sale_sofia.websites.site_file import (
+    SiteConfig,
+    SiteConfigError,
+    all_starts,
+    available_sites,
+    load_site_config,
+    load_start_urls,
+    start_urls_of,
+)
+
+Mistakes = Iterator[Exception]
+_CORRECT: Final = "Correct the file, or take it from a backup."
+
+
+def check_files(settings: Settings) -> list[Check]:
+    """A verdict for each kind of file, or for each mistake: which file, where in it, what is allowed."""
+    return [found for name, look in _LOOKS.items() for found in _verdicts(name, look, settings)]
+
+
+def _verdicts(name: str, look: Callable[[Settings], Mistakes], settings: Settings) -> Iterator[Check]:
+    mistakes = list(look(settings))
+    for line in (line for mistake in mistakes for line in str(mistake).splitlines()):
+        yield verdict(name, line, _CORRECT)
+    if not mistakes:
+        yield verdict(name, "as they should be")
+
+
+def _tried(*work: Callable[[], object]) -> Mistakes:
+    for one in work:
+        try:
+            one()
+        except (ValueError, OSError) as error:
+            yield error
+
+
+def _sites(_settings: Settings) -> Mistakes:
+    yield from _tried(load_start_urls)
+    for name in available_sites():
+        yield from _tried(lambda name=name: TableSite(load_site_config(name), page_limits()))  # type: ignore[misc]
+
+
+def _schedule(settings: Settings) -> Mistakes:
+    return _tried(lambda: load_schedule(settings.data_dir))
+
+
+def _alerts(settings: Settings) -> Mistakes:
+    return _tried(lambda: _check_alerts(settings))
+
+
+def _check_alerts(settings: Settings) -> None:
+    """What the rules name is looked up where there is a database that can be asked."""
+    if (file := load_alerts(settings.data_dir)) is None:
+        return
+    database = open_database(settings)
+    try:
+        if current_revision(database) == HEAD:
+            check_file(settings, database, file)
+    except DatabaseError:
+        return  # told by the check of the database
+    finally:
+        database.dispose()
+
+
+def _profiles(settings: Settings) -> Mistakes:
+    return iter(load_profiles(settings.data_dir).mistakes.values())
+
+
+def _proxies(settings: Settings) -> Mistakes:
+    kept = SourceList(settings.data_dir)
+    return _tried(kept.sources, kept.known)
+
+
+def _phone_key(settings: Settings) -> Mistakes:
+    there = (settings.data_dir / SECRET_FILE).exists()
+    return _tried(lambda: load_secret(settings.data_dir)) if there else iter(())
+
+
+_LOOKS: Final[dict[str, Callable[[Settings], Mistakes]]] = {
+    "site files": _sites,
+    "schedule": _schedule,
+    "alerts": _alerts,
+    "profiles": _profiles,
+    "proxies": _proxies,
+    "phone key": _phone_key,
+}
+
+
+# Do the portals let us in? Their robots.txt, asked for as politely as any page.
+
+_SECONDS_PER_MINUTE = 60
+_LATER = "Nothing of the portal is crawled while its robots.txt cannot be had; try later."
+
+
+def check_robots(settings: Settings, sites: Sequence[str] = ()) -> list[Check]:
+    """What each portal's robots.txt says of its start URLs; all portals without `sites`.
+
+    Raises:
+        UnknownSite: a name of no portal.
+    """
+    if unknown := [site for site in sites if site not in AVAILABLE_SITES]:
+        raise UnknownSite(f"no site {unknown[0]!r}; allowed: {', '.join(AVAILABLE_SITES)}")
+    return asyncio.run(_check_all(settings, sites or AVAILABLE_SITES))
+
+
+async def _check_all(settings: Settings, sites: Sequence[str]) -> list[Check]:
+    fetcher = make_fetcher(settings)
+    try:
+        return list(await asyncio.gather(*(_check(settings, site, fetcher) for site in sites)))
+    finally:
+        await fetcher.close()
+
+
+async def _check(settings: Settings, site: str, fetcher: Fetcher) -> Check:
+    name = f"robots {site}"
+    config = load_site_config(site)
+    if config.proxies.use:
+        return verdict(name, "not asked: this portal is asked through proxies alone")
+    try:
+        urls = start_urls_of(site)
+    except SiteConfigError as error:
+        return verdict(name, str(error), "Name start_urls in its site file.")
+    gate = polite_gate(settings, config, rate_per_minute(settings, config))
+    polite = PoliteFetcher(
+        fetcher=fetcher,
+        gate=gate,
+        domain=site,
+        longest_wait=ROBOTS_WAIT_SECONDS,
+        most_redirects=settings.fetch_max_redirects,
+    )
+    try:
+        robots = robots_gate(settings, polite, request_maker(settings, config, urls), {})
+        return verdict(name, *await _judged(settings, config, robots, polite.trouble, urls))
+    except LeftAlone as error:
+        return verdict(name, str(error), _LATER)
+    finally:
+        await gate.close()
+
+
+async def _judged(
+    settings: Settings,
+    config: SiteConfig,
+    robots: RobotsGate,
+    trouble: list[CrawlError],
+    urls: tuple[str, ...],
+) -> tuple[str, str | None]:
+    forbidden = [url for url in urls if not await robots.allowed(url)]
+    if trouble:
+        return f"{type(trouble[0]).__name__}: {trouble[0]}", _LATER
+    delay = await robots.crawl_delay(urls[0])
+    rate = slowed(rate_per_minute(settings, config), delay)
+    pace = f"one request every {_SECONDS_PER_MINUTE / rate:.3g} s"
+    asked = f"Crawl-delay {delay:g} s" if delay is not None else "no Crawl-delay"
+    said = f"{len(urls) - len(forbidden)} of {len(urls)} start URLs allowed, {asked}, {pace}"
+    if not forbidden:
+        return said, None
+    if settings.robots_obeyed and (other := await _allowed_start(config.site, robots)):
+        return f"{said}; a crawl begins at {other}, for robots.txt forbids {', '.join(forbidden)}", None
+    obeyed = "they are left alone" if settings.robots_obeyed else "ROBOTS_OBEYED is off: switch it on"
+    return f"{said}; forbidden: {', '.join(forbidden)}", f"Take them out of the start URLs; {obeyed}."
+
+
+async def _allowed_start(site: str, robots: RobotsGate) -> str | None:
+    """The first of the portal's other starts that robots.txt allows."""
+    for urls in all_starts(site)[1:]:
+        if all([await robots.allowed(url) for url in urls]):
+            return urls[0]
+    return None

@@ -1,0 +1,356 @@
+"""A whole installation from one database into another: verified, and going on where it was stopped.
+
+The source is read in one transaction, so all tables are of one moment. Rows go over in batches; a batch and
+the note of how far the copy is are one transaction of the target, so a kill at any moment loses the batch in
+hand and doubles nothing. At the end both sides are compared, as digests of all their rows.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    Connection,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    delete,
+    func,
+    insert,
+    inspect,
+    literal_column,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.exc import DBAPIError
+
+from sale_sofia.storage.all_tables import metadata
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.errors import DatabaseError
+from sale_sofia.storage.migrate import HEAD, current_revision, initialize_database
+
+# Limits of copying a whole database; no environment variable sets them.
+
+COPY_ROWS_AT_ONCE: Final = 500
+"""Rows read, and written in one transaction: some megabytes of adverts, less than a second of work."""
+
+
+# Rows of any table as they go from one database into another: every value the same on both sides.
+
+Row = dict[str, Any]
+_MODULUS: Final = 1 << 256
+_canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str).encode
+
+
+class Content(NamedTuple):
+    """How many rows a table has, and a digest of all of them, in whatever order they come."""
+
+    rows: int
+    digest: str
+
+
+@cache
+def all_tables() -> list[Table]:
+    """Every table there is, each after those that its rows point to.
+
+    In them `None` is no value at all, and JSON's own null is `JSON.NULL`: both are copied as they are.
+    """
+    twins = MetaData()
+    for table in metadata.sorted_tables:
+        for column in _json_columns(table.to_metadata(twins)):
+            column.type = JSON(none_as_null=True)
+    return twins.sorted_tables
+
+
+def _json_columns(table: Table) -> list[Column[Any]]:
+    return [column for column in table.columns if isinstance(column.type, JSON)]
+
+
+def batches(connection: Connection, table: Table, skipped: int = 0) -> Generator[list[Row], None, None]:
+    """All rows but the first `skipped`; their order is the same whenever the rows are the same."""
+    nulls = [column.is_(None).label(_flag(column)) for column in _json_columns(table)]
+    ordered = select(table, *nulls).order_by(*table.primary_key).offset(skipped)
+    with connection.execute(ordered.execution_options(yield_per=COPY_ROWS_AT_ONCE)) as found:
+        for batch in found.mappings().partitions():
+            yield [_row(table, row) for row in batch]
+
+
+def _flag(column: Column[Any]) -> str:
+    return f"{column.name} is null"
+
+
+def _row(table: Table, found: Mapping[Any, Any]) -> Row:
+    row = {column.name: found[column.name] for column in table.columns}
+    for column in _json_columns(table):
+        if row[column.name] is None and not found[_flag(column)]:
+            row[column.name] = JSON.NULL
+    return row
+
+
+def write(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+    """Add rows as they are, with their ids."""
+    connection.execute(insert(table), list(rows))
+
+
+def content(read: Iterable[Sequence[Row]]) -> Content:
+    """What batches of rows hold together."""
+    count = total = 0
+    for batch in read:
+        count += len(batch)
+        total = (total + sum(map(_number, batch))) % _MODULUS
+    return Content(count, f"{total:064x}")
+
+
+def _number(row: Row) -> int:
+    # Added up, not chained: a server may sort texts in another way than a file does.
+    return int.from_bytes(
+        hashlib.sha256(_canonical([_plain(value) for value in row.values()]).encode()).digest()
+    )
+
+
+def _plain(value: object) -> object:
+    """The value itself: a number 92.0 of JSON comes out of SQLite as 92, as its JSON columns are numeric."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return {"json": None} if value is JSON.NULL else value
+
+
+# What a copy writes down in its target until it is done: from where, and how far it is.
+
+_marks = Table(
+    "copy_in_progress",
+    MetaData(),
+    Column("table_name", String(80), primary_key=True),
+    Column("source", Text, nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("rows", Integer, nullable=False),
+)
+
+
+class Mark:
+    """The marks of one copy, as they were read."""
+
+    def __init__(self, source: str, digests: Mapping[str, str], done: Mapping[str, int]) -> None:
+        self.source = source
+        self.digests = digests
+        self.done = done
+
+    def is_of(self, contents: Mapping[str, Content]) -> bool:
+        """Whether the source is still as it was when the copy began."""
+        return dict(self.digests) == {name: content.digest for name, content in contents.items()}
+
+
+def read_mark(connection: Connection) -> Mark | None:
+    """The mark of a copy that was begun and not brought to its end."""
+    if not inspect(connection).has_table(_marks.name):
+        return None
+    rows = connection.execute(select(_marks)).all()
+    source = rows[0].source if rows else ""
+    names = {row.table_name: row for row in rows}
+    return Mark(
+        source,
+        {name: row.digest for name, row in names.items()},
+        {name: row.rows for name, row in names.items()},
+    )
+
+
+def begin(connection: Connection, source: str, contents: Mapping[str, Content]) -> None:
+    """Mark the target as one of a copy that has done nothing yet."""
+    _marks.drop(connection, checkfirst=True)
+    _marks.create(connection)
+    rows: Sequence[dict[str, object]] = [
+        {"table_name": name, "source": source, "digest": content.digest, "rows": 0}
+        for name, content in contents.items()
+    ]
+    connection.execute(insert(_marks), rows)
+
+
+def move_on(connection: Connection, table: Table, rows: int) -> None:
+    """So many rows of the table are in the target; belongs into the transaction that adds them."""
+    connection.execute(update(_marks).where(_marks.c.table_name == table.name).values(rows=rows))
+
+
+def end(connection: Connection) -> None:
+    """The target is a database like any other."""
+    _marks.drop(connection)
+
+
+Progress = Callable[[str, int], None]
+"""Told which table, and how many more of its rows were read, written or compared."""
+
+
+class CopyRefused(DatabaseError):
+    """The copy would overwrite something, or would not be whole; nothing was changed."""
+
+
+class CopyFailed(DatabaseError):
+    """The copy was begun, and the target is not what the source is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What was copied; `resumed` when an earlier copy had begun it."""
+
+    rows: Mapping[str, int]
+    resumed: bool
+
+
+def copy_database(source: Database, target: Database, progress: Progress = lambda *_: None) -> Copied:
+    """Afterwards the target holds what the source held when this began, and is as good as the source.
+
+    Raises:
+        CopyRefused: the two are one, the source has no current tables, or the target holds something else.
+        CopyFailed: the target does not take a row, or they are not equal in the end.
+    """
+    _check_source(source)
+    _check_different(source, target)
+    initialize_database(target)
+    with target.exclusive():
+        with source.read() as connection:
+            contents = {table.name: _content(connection, table, progress) for table in all_tables()}
+            done = _begin(source, target, contents)
+            for table in all_tables():
+                _copy(connection, target, table, done[table.name], progress)
+        _verify(target, contents, progress)
+        target.run_write(_end)
+    return Copied({name: found.rows for name, found in contents.items()}, resumed=any(done.values()))
+
+
+def row_count(connection: Connection) -> int:
+    """All rows of all tables."""
+    counts = (select(func.count()).select_from(table) for table in all_tables())
+    return sum(connection.execute(count).scalar_one() for count in counts)
+
+
+def _check_source(source: Database) -> None:
+    revision = current_revision(source)
+    if revision is None:
+        raise CopyRefused(f"There is nothing to copy in {source.name}: it has no tables.")
+    if revision != HEAD:
+        raise CopyRefused(
+            f"{source.name} has revision {revision}, and this program copies {HEAD}; "
+            "bring it there with `sale-sofia db upgrade` and DATABASE_URL set to it."
+        )
+
+
+def _check_different(source: Database, target: Database) -> None:
+    if current_revision(target) is None:
+        return  # a target without tables is not the source, which has some
+    if source.run_read(_identity) == target.run_read(_identity):
+        raise CopyRefused(f"{source.name} and {target.name} are the same database.")
+
+
+def _identity(connection: Connection) -> tuple[str, ...]:
+    """What no two databases have in common, however they are addressed."""
+    if connection.dialect.name == "sqlite":
+        file = Path(connection.exec_driver_sql("PRAGMA database_list").all()[0][2]).stat()
+        return str(file.st_dev), str(file.st_ino)
+    started = func.pg_postmaster_start_time()
+    names = select(started, func.current_database(), func.current_schema())
+    return tuple(map(str, connection.execute(names).one()))
+
+
+def _content(connection: Connection, table: Table, progress: Progress) -> Content:
+    return content(_told(table, batches(connection, table), progress))
+
+
+def _told(table: Table, read: Generator[list[Row], None, None], progress: Progress) -> Iterator[list[Row]]:
+    with closing(read):
+        for batch in read:
+            yield batch
+            progress(table.name, len(batch))
+
+
+def _begin(source: Database, target: Database, contents: Mapping[str, Content]) -> Mapping[str, int]:
+    """How many rows of each table are in the target already."""
+    mark = target.run_read(read_mark)
+    if mark and mark.source != source.name:
+        raise CopyRefused(f"{target.name} is the unfinished copy of {mark.source}, not of {source.name}.")
+    if mark and mark.is_of(contents):
+        return mark.done
+    work = partial(_begin_anew, source=source, target=target, contents=contents, emptied=mark is not None)
+    target.run_write(work)
+    return dict.fromkeys(contents, 0)
+
+
+def _begin_anew(
+    connection: Connection,
+    source: Database,
+    target: Database,
+    contents: Mapping[str, Content],
+    *,
+    emptied: bool,
+) -> None:
+    if emptied:  # the source has changed since: what this copy brought here is of another moment
+        for table in reversed(all_tables()):
+            connection.execute(delete(table))
+    _check_empty(connection, target)
+    begin(connection, source.name, contents)
+
+
+def _check_empty(connection: Connection, target: Database) -> None:
+    for table in all_tables():
+        if connection.execute(select(literal_column("1")).select_from(table).limit(1)).first():
+            raise CopyRefused(
+                f"{target.name} is not empty: it has rows in {table.name}; name an empty database."
+            )
+
+
+def _copy(connection: Connection, target: Database, table: Table, done: int, progress: Progress) -> None:
+    progress(table.name, done)
+    for batch in _told(table, batches(connection, table, skipped=done), progress):
+        done += len(batch)
+        _write(target, table, batch, done)
+
+
+def _write(target: Database, table: Table, batch: list[Row], done: int) -> None:
+    def work(connection: Connection) -> None:
+        write(connection, table, batch)
+        move_on(connection, table, done)
+
+    try:
+        target.run_write(work)
+    except DBAPIError as error:
+        why = str(error.orig).partition("\n")[0]
+        raise CopyFailed(f"{target.name} does not take a row of {table.name}: {why}") from error
+
+
+def _verify(target: Database, contents: Mapping[str, Content], progress: Progress) -> None:
+    with target.read() as connection:
+        for table in all_tables():
+            found, wanted = _content(connection, table, progress), contents[table.name]
+            if found != wanted:
+                raise CopyFailed(
+                    f"{table.name} differs: {wanted.rows} rows in the source, {found.rows} in {target.name}; "
+                    "did anything write to it meanwhile? Empty it, and copy again."
+                )
+
+
+def _end(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        for table in all_tables():
+            _set_sequence(connection, table)
+            # Until the server knows what is in a table it reads all of it to find a few rows.
+            connection.execute(text(f"ANALYZE {table.name}"))
+    end(connection)
+
+
+def _set_sequence(connection: Connection, table: Table) -> None:
+    """The next row that is added gets an id after all that were copied."""
+    key = table.autoincrement_column
+    if key is None or not isinstance(key.type, Integer):
+        return
+    sequence = connection.scalar(select(func.pg_get_serial_sequence(table.name, key.name)))
+    last = connection.scalar(select(func.max(key)))
+    if sequence and last:
+        connection.execute(text("SELECT setval(:sequence, :last)"), {"sequence": sequence, "last": last})

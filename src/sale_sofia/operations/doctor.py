@@ -1,0 +1,329 @@
+"""Is this machine ready to run? Every check says what it found and, where it failed, what to do about it."""
+
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from sale_sofia.crawl.fetch.chromium import BrowserMissing, find_browser
+from sale_sofia.operations.services.redis_binary import find_server_binary
+from sale_sofia.operations.settings import (
+    CLOCK_OFFSET_SECONDS,
+    PROGRAM_SECONDS,
+    REDIS_FOLDER,
+    WRITE_TEST_BYTES,
+)
+from sale_sofia.settings.errors import NoRedisServer, RedisUnreachable
+from sale_sofia.settings.model import MIN_PYTHON, TIME_ZONE, Settings, SettingsError, load_settings
+
+# What a check of the doctor comes to.
+
+Told = Callable[[float, float], None]
+"""Told how many seconds a long look has taken, and how many it may take."""
+_VERSION = re.compile(r"(?<!\d)\d+(?:\.\d+)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The verdict of one check; `advice` is there when, and only when, it failed."""
+
+    name: str
+    ok: bool
+    detail: str
+    advice: str | None = None
+
+
+def verdict(name: str, detail: str, advice: str | None = None) -> Check:
+    """A check that failed where there is advice, and is fine where there is none."""
+    return Check(name, ok=advice is None, detail=detail, advice=advice)
+
+
+def program_version(program: Path) -> str | None:
+    """The version that a program tells of itself; None where it does not."""
+    try:
+        told = subprocess.run(  # noqa: S603 - found in PATH or named by the settings
+            [program, "--version"], capture_output=True, text=True, timeout=PROGRAM_SECONDS, check=False
+        )
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        return None
+    found = _VERSION.search(told.stdout)
+    return found.group() if found else None
+
+
+# Does this machine's clock go with those of the servers? Leases and limits of several machines need it.
+
+_FUTURE: Final = (
+    "Was the clock set back, or ahead before? Set it right: until it has caught up, no sweep is complete."
+)
+
+
+def clock_check(offsets: Mapping[str, float], future: str | None = None) -> Check:
+    """The verdict on how far servers are ahead of us, in seconds, by their names, and the database's rows."""
+    if future is not None:
+        return verdict("clock", future, _FUTURE)
+    if not offsets:
+        return verdict("clock", "no server to compare it with")
+    detail = ", ".join(f"{name} {offset:+.3f} s" for name, offset in offsets.items())
+    off = [name for name, offset in offsets.items() if abs(offset) > CLOCK_OFFSET_SECONDS]
+    advice = f"More than {CLOCK_OFFSET_SECONDS:g} s from {' and '.join(off)}: run NTP on both machines."
+    return verdict("clock", detail, advice if off else None)
+
+
+# Which versions are installed: told by what the installer wrote down, without importing anything.
+
+DISTRIBUTION: Final = "sale-sofia"
+_REINSTALL: Final = "Install the package again, with its dependencies."
+_NAME: Final = re.compile(r"[\w.-]+")
+_NUMBERS: Final = re.compile(r"\d+(?:\.\d+)*")
+_BOUND: Final = re.compile(r"(>=|<)\s*(\d+(?:\.\d+)*)")
+
+
+def python_version() -> Iterator[Check]:
+    """Whether the interpreter is new enough."""
+    least = ".".join(map(str, MIN_PYTHON))
+    ok = sys.version_info >= MIN_PYTHON
+    yield verdict("python", sys.version.split()[0], None if ok else f"Install Python {least} or newer.")
+
+
+def sqlite_version() -> Iterator[Check]:
+    """The SQLite that came with the interpreter."""
+    yield verdict("sqlite", sqlite3.sqlite_version)
+
+
+def package_version() -> Iterator[Check]:
+    """Whether the package is installed, and which version."""
+    try:
+        yield verdict(DISTRIBUTION, metadata.version(DISTRIBUTION))
+    except metadata.PackageNotFoundError:
+        yield verdict(DISTRIBUTION, "not installed", _REINSTALL)
+
+
+def dependencies() -> Iterator[Check]:
+    """One verdict for every distribution the installed package declares, extras left out."""
+    try:
+        declared = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        return
+    for requirement in declared:
+        if "extra ==" not in requirement:
+            yield _dependency(requirement)
+
+
+def _dependency(requirement: str) -> Check:
+    found = _NAME.match(requirement)
+    name = found.group() if found else requirement
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return verdict(name, "not installed", _REINSTALL)
+    wanted = requirement.partition(";")[0]
+    fits = all(_within(version, sign, bound) for sign, bound in _BOUND.findall(wanted))
+    return verdict(
+        name, version if fits else f"{version}, where {wanted} is wanted", None if fits else _REINSTALL
+    )
+
+
+def _within(version: str, sign: str, bound: str) -> bool:
+    found, limit = _numbers(version), _numbers(bound)
+    return found >= limit if sign == ">=" else found < limit
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The numbers a version begins with, as `9.1.2.post2` with 9, 1 and 2."""
+    found = _NUMBERS.match(version)
+    numbers = found.group().split(".") if found else []
+    return tuple(int(part) for part in numbers)
+
+
+_BYTES_PER_MB: Final = 1_000_000
+
+
+def run_checks(settings: Settings | None = None, told: Told | None = None) -> list[Check]:
+    """Every check's verdict. Changes nothing on the machine, and no fault it looks for makes it raise.
+
+    Without `settings` they are read from the environment. Wrong ones are a failed check, and the checks
+    that need them are left out.
+    """
+    verdicts = [found for check in MACHINE_CHECKS for found in check()]
+    try:
+        settings = settings or load_settings()
+    except SettingsError as error:
+        return [*verdicts, verdict("settings", str(error), "Correct these variables.")]
+    found = [found for check in SETTINGS_CHECKS for found in check(settings)]
+    return [*verdicts, *found, *database(settings, told)]
+
+
+def time_zone() -> Iterator[Check]:
+    """Whether the time zone data knows the portals' zone."""
+    try:
+        yield verdict("time zone", str(ZoneInfo(TIME_ZONE)))
+    except ZoneInfoNotFoundError:
+        yield verdict("time zone", f"no data for {TIME_ZONE}", "Install the tzdata package.")
+
+
+def settings_valid(_settings: Settings) -> Iterator[Check]:
+    """Settings that exist are valid; wrong ones never get this far."""
+    yield verdict("settings", "valid")
+
+
+def data_dir_writable(settings: Settings) -> Iterator[Check]:
+    """Whether the data folder keeps what is written, or could be made; nothing is left behind or made."""
+    folder = settings.data_dir
+    try:
+        nearest = _nearest_existing(folder)
+        _write_and_forget(nearest)
+    except OSError as error:
+        advice = "Make DATA_DIR a folder that this user can write to."
+        yield verdict("data folder", f"{folder}: {error.strerror or error}", advice)
+    else:
+        found = f"{folder} is writable" if nearest == folder else f"{folder} will be made"
+        yield verdict("data folder", found)
+
+
+def free_disk(settings: Settings) -> Iterator[Check]:
+    """Whether the disk of the data folder has at least MIN_FREE_DISK_MB free."""
+    least = settings.min_free_disk_mb
+    try:
+        free = shutil.disk_usage(_nearest_existing(settings.data_dir)).free // _BYTES_PER_MB
+    except OSError as error:
+        yield verdict("free disk", f"{settings.data_dir}: {error.strerror}", "Check DATA_DIR.")
+    else:
+        advice = f"Free some space: at least {least} MB (MIN_FREE_DISK_MB) are wanted."
+        yield verdict("free disk", f"{free} MB", None if free >= least else advice)
+
+
+def database(settings: Settings, told: Told | None = None) -> Iterator[Check]:
+    """Whether the database can be used, or could be made, and is sound; `told` how long the look takes."""
+    from sale_sofia.operations.database_check import look_at_database, untold  # noqa: PLC0415 - it takes its time
+
+    for found, advice in look_at_database(settings, told or untold):
+        yield verdict("database", found, advice)
+
+
+def redis_server(settings: Settings) -> Iterator[Check]:
+    """How the server is that REDIS_URL names, or our own if it runs; else whether it could be started."""
+    try:
+        url = _running_redis(settings)
+        if url is None:
+            yield _startable()
+            return
+        from sale_sofia.operations.redis_check import look_at_redis  # noqa: PLC0415 - only where one is asked
+
+        yield from look_at_redis(url, "" if settings.redis_url else "our own, ")
+    except NoRedisServer as error:
+        yield _no_redis(settings, error)
+    except RedisUnreachable as error:
+        yield verdict(
+            "redis server", str(error), "Correct REDIS_URL, or unset it to use a server of our own."
+        )
+
+
+def clock(settings: Settings) -> Iterator[Check]:
+    """Whether our clock goes with those of Redis and of the database's server, and is not behind its rows."""
+    yield clock_check({**_redis_offset(settings), **_database_offset(settings)}, _future(settings))
+
+
+def browser(settings: Settings) -> Iterator[Check]:
+    """Whether the browser lane, if it is switched on, has a browser, and which; it opens no page."""
+    if not settings.browser_enabled:
+        yield verdict("browser", "off (BROWSER_ENABLED)")
+        return
+    try:
+        found = find_browser(settings.browser_path)
+    except BrowserMissing as missing:
+        yield verdict("browser", str(missing), "Or set BROWSER_ENABLED=false.")
+        return
+    version = program_version(found)
+    unsafe = ", without its sandbox, as this is root" if os.geteuid() == 0 else ""
+    yield verdict("browser", f"{found}{f', {version}' if version else ''}{unsafe}")
+
+
+# A new check is one line here: a function that needs no settings and yields verdicts, …
+MACHINE_CHECKS: Final[tuple[Callable[[], Iterator[Check]], ...]] = (
+    python_version,
+    sqlite_version,
+    package_version,
+    dependencies,
+    time_zone,
+)
+# … or one that looks at what the settings name.
+SETTINGS_CHECKS: Final[tuple[Callable[[Settings], Iterator[Check]], ...]] = (
+    settings_valid,
+    data_dir_writable,
+    free_disk,
+    redis_server,
+    clock,
+    browser,
+)
+
+
+def _running_redis(settings: Settings) -> str | None:
+    """The address of REDIS_URL, or of our own server while it runs."""
+    if settings.redis_url is None and not (settings.data_dir / REDIS_FOLDER).exists():
+        return None
+    from sale_sofia.operations.services.redis import known_redis_url  # noqa: PLC0415 - only where there may be one
+
+    try:
+        return known_redis_url(settings)
+    except RedisUnreachable:
+        return None
+
+
+def _startable() -> Check:
+    binary = find_server_binary()
+    version = program_version(binary)
+    return verdict("redis server", f"our own, {binary.name}{f', {version}' if version else ''}")
+
+
+def _no_redis(settings: Settings, error: NoRedisServer) -> Check:
+    wanted = settings.circuit_breaker_in_redis or settings.rate_limiter_in_redis
+    if wanted or settings.parallel_scraping:
+        return verdict("redis server", str(error), "Install one, or set REDIS_URL.")
+    return verdict("redis server", "none, and none is needed with these settings")
+
+
+def _redis_offset(settings: Settings) -> dict[str, float]:
+    url = _running_redis(settings)
+    if url is None:
+        return {}
+    from sale_sofia.operations.redis_check import redis_clock_offset  # noqa: PLC0415 - only where one is asked
+
+    offset = redis_clock_offset(url)
+    return {} if offset is None else {"Redis": offset}
+
+
+def _database_offset(settings: Settings) -> dict[str, float]:
+    from sale_sofia.operations.database_check import database_clock_offset  # noqa: PLC0415 - it takes its time
+
+    offset = database_clock_offset(settings)
+    return {} if offset is None else {"PostgreSQL": offset}
+
+
+def _future(settings: Settings) -> str | None:
+    from sale_sofia.operations.database_check import future_of_database  # noqa: PLC0415 - it takes its time
+
+    return future_of_database(settings)
+
+
+def _nearest_existing(folder: Path) -> Path:
+    return next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+
+
+def _write_and_forget(folder: Path) -> None:
+    written = os.urandom(WRITE_TEST_BYTES)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(written)
+        file.flush()
+        os.fsync(file.fileno())
+        file.seek(0)
+        if file.read() != written:
+            raise OSError("what was written is read as something else")

@@ -1,0 +1,180 @@
+"""One row for each portal: what its last run brought beside what is usual, how full its fields are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Table, Text, and_, case, cast, func, select
+
+from sale_sofia.crawl.tables import frontier, frontier_pruned, jobs
+from sale_sofia.history.jobs import FINISHED_STATES
+from sale_sofia.history.runs.facts import block_share
+from sale_sofia.history.runs.health import PortalFacts, PortalVerdict, RunData, judge_portal
+from sale_sofia.history.runs.incidents import unmoved_jobs
+from sale_sofia.history.tables import listings, sweeps
+from sale_sofia.settings.model import Settings
+from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
+from sale_sofia.telemetry.meter import read_metrics
+from sale_sofia.telemetry.metrics import DomainMetrics
+from sale_sofia.telemetry.settings import HEALTH_RUNS
+
+FILLED: Final = (
+    "price_eur", "area_sqm", "floor", "rooms", "neighbourhood", "construction", "year_built", "phones",
+    "photo_urls", "description",
+)  # fmt: skip
+"""Fields of which it is shown how many adverts have them."""
+_LISTS: Final = frozenset({"phones", "photo_urls"})
+_EMPTY_LIST: Final = "[]"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that has ended, with what it brought. Moments are seconds since 1970."""
+
+    job_id: str
+    site: str
+    state: str
+    started_at: float
+    finished_at: float | None
+    adverts: int
+    new: int
+    changed: int
+    gone: int
+    failed: int
+    requests: int
+    complete: bool | None
+    """Whether what it did not show is missing; None for a run without searches."""
+    reason: str | None
+    announced: int | None = None
+    """How many adverts the portal said there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class PortalRow:
+    """What an operator wants to know of one portal."""
+
+    site: str
+    verdict: PortalVerdict
+    last_listing_at: float | None
+    adverts: int
+    """Stored and on the market."""
+    expected: float | None
+    runs: Sequence[Run] = ()
+    """The newest first."""
+    fill: Mapping[str, float] = field(default_factory=dict)
+    """Field → share of the adverts that have it."""
+    doubted: int = 0
+    """Adverts whose price is not believed."""
+    metrics: DomainMetrics = field(default_factory=DomainMetrics)
+    """Counters of the newest run."""
+
+    @property
+    def newest(self) -> Run | None:
+        """The last run that ended."""
+        return self.runs[0] if self.runs else None
+
+    @property
+    def block_share(self) -> float | None:
+        """Of the newest run's requests, those that were blocked; None without any."""
+        return block_share(self.metrics) if self.metrics.requests else None
+
+
+def read_portals(
+    connection: Connection, sites: Sequence[str], settings: Settings, *, now: float
+) -> list[PortalRow]:
+    """The portals in the given order."""
+    unmoved = unmoved_jobs(connection, now - settings.incident_stuck_seconds)
+    stored = _stored(connection)
+    incidents = open_incidents(connection)
+    rows = []
+    for site in sites:
+        kinds = frozenset(one.kind for one in incidents if one.site == site)
+        rows.append(_row(connection, site, stored.get(site, {}), (kinds, site in unmoved), now))
+    return rows
+
+
+def read_runs(connection: Connection, site: str | None = None, limit: int = HEALTH_RUNS) -> list[Run]:
+    """Runs that have ended, the newest first."""
+    failed = (
+        select(func.count())
+        .where(frontier.c.job_id == jobs.c.id, frontier.c.state == "failed")
+        .scalar_subquery()
+    )
+    columns = (
+        jobs.c.id, jobs.c.site, jobs.c.state, func.coalesce(jobs.c.started_at, jobs.c.created_at),
+        jobs.c.finished_at, func.coalesce(sweeps.c.adverts, _listing_pages()), jobs.c.new_listings,
+        jobs.c.changed_listings, func.coalesce(sweeps.c.gone, 0), failed, jobs.c.requests,
+        sweeps.c.complete, sweeps.c.reason, sweeps.c.announced,
+    )  # fmt: skip
+    chosen = select(*columns).outerjoin(sweeps, sweeps.c.job_id == jobs.c.id)
+    chosen = chosen.where(jobs.c.state.in_(sorted(state.value for state in FINISHED_STATES)))
+    if site is not None:
+        chosen = chosen.where(jobs.c.site == site)
+    newest = chosen.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit)
+    return [Run(*tuple(row)) for row in connection.execute(newest)]
+
+
+def _listing_pages() -> Any:  # noqa: ANN401 - a scalar subquery of any type
+    """Adverts that were read, for a run without searches; those that were pruned since count too."""
+    there = select(func.count()).where(*_read_adverts(frontier))
+    pruned = select(func.sum(frontier_pruned.c.pages)).where(*_read_adverts(frontier_pruned))
+    return there.scalar_subquery() + func.coalesce(pruned.scalar_subquery(), 0)
+
+
+def _read_adverts(table: Table) -> tuple[ColumnElement[bool], ...]:
+    return table.c.job_id == jobs.c.id, table.c.state == "done", table.c.kind == "listing"
+
+
+def _row(
+    connection: Connection,
+    site: str,
+    stored: Mapping[str, Any],
+    trouble: tuple[frozenset[IncidentKind], bool],
+    now: float,
+) -> PortalRow:
+    runs = read_runs(connection, site)
+    usual = [run.adverts for run in runs[1:] if run.adverts] or [run.adverts for run in runs if run.adverts]
+    expected = median(usual) if usual else None
+    brought = [RunData(run.adverts, run.new, run.changed) for run in runs]
+    facts = PortalFacts(now, stored.get("last"), brought, expected, *trouble)
+    counted = read_metrics(connection, runs[0].job_id) if runs else {}
+    return PortalRow(
+        site=site,
+        verdict=judge_portal(facts),
+        last_listing_at=stored.get("last"),
+        adverts=stored.get("adverts", 0),
+        expected=expected,
+        runs=runs,
+        fill=_shares(stored),
+        doubted=stored.get("doubted", 0),
+        metrics=counted.get(site, DomainMetrics()),
+    )
+
+
+def _stored(connection: Connection) -> dict[str, Mapping[str, Any]]:
+    """What is stored of each portal: how much is on the market, how full it is, when it was last seen."""
+    there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
+    columns = [
+        listings.c.site,
+        func.max(listings.c.last_seen_at).label("last"),
+        func.sum(case((there, 1), else_=0)).label("adverts"),
+        func.sum(case((and_(there, listings.c.odd_price_eur.is_not(None)), 1), else_=0)).label("doubted"),
+        *(func.sum(case((and_(there, _has(name)), 1), else_=0)).label(name) for name in FILLED),
+    ]
+    rows = connection.execute(select(*columns).group_by(listings.c.site)).mappings()
+    return {row["site"]: dict(row) for row in rows}
+
+
+def _has(name: str) -> Any:  # noqa: ANN401 - a condition of SQL
+    column = listings.c[name]
+    if name in _LISTS:
+        return cast(column, Text) != _EMPTY_LIST
+    if isinstance(column.type, Text):
+        return and_(column.is_not(None), column != "")
+    return column.is_not(None)
+
+
+def _shares(stored: Mapping[str, Any]) -> dict[str, float]:
+    adverts = stored.get("adverts", 0)
+    return {name: stored[name] / adverts for name in FILLED} if adverts else {}

@@ -1,0 +1,77 @@
+"""The Celery programs: how each is called, and what it finds in its environment."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NoReturn
+
+from pydantic import SecretStr
+
+from sale_sofia.crawl.settings import APP_NAME
+from sale_sofia.descriptions.settings import LLM_QUEUE
+from sale_sofia.operations.services.processes import QUIT, TERMINATE
+from sale_sofia.operations.settings import (
+    BEAT_STOP_SECONDS,
+    FLOWER_USER,
+    WORKER_QUIT_SECONDS,
+    WORKER_STOP_SECONDS,
+)
+from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.model import Settings, environment_of
+from sale_sofia.settings.programs import own_program
+
+_CELERY: Final = (*own_program("sale_sofia.celery_program"), "-A", "sale_sofia.celery_app")
+_QUIET: Final = (*_CELERY, "--quiet")
+"""Without the picture at the start, which is no line of a log."""
+WORKER_STEPS: Final = ((TERMINATE, WORKER_STOP_SECONDS), (QUIT, WORKER_QUIT_SECONDS))
+BEAT_STEPS: Final = ((TERMINATE, BEAT_STOP_SECONDS),)
+
+
+def worker_command() -> list[str]:
+    """A worker; it talks to no other worker, which would only cost time, and has a name of its own."""
+    name = ("--hostname", f"{APP_NAME}-{os.getpid()}@%h")
+    return [*_QUIET, "worker", "-Q", APP_NAME, "--without-gossip", "--without-mingle", *name]
+
+
+def enricher_command() -> list[str]:
+    """A worker of one process that reads descriptions and does nothing else."""
+    name = ("--hostname", f"{LLM_QUEUE}-{os.getpid()}@%h", "--concurrency", "1")
+    return [*_QUIET, "worker", "-Q", LLM_QUEUE, "--without-gossip", "--without-mingle", *name]
+
+
+def beat_command(memory: Path) -> list[str]:
+    """The clock; it remembers in this file when it struck last, so no two may have the same."""
+    return [*_QUIET, "beat", "--schedule", str(memory.absolute())]
+
+
+def flower_command(address: str, port: int) -> list[str]:
+    """The viewer of tasks; it would carry out a `flowerconfig.py` of the folder it is started in."""
+    return [*_CELERY, "flower", f"--address={address}", f"--port={port}", f"--conf={os.devnull}"]
+
+
+def flower_environment(settings: Settings, url: str) -> dict[str, str]:
+    """The environment of the viewer; its password is not in the arguments, which everybody here can read.
+
+    Raises:
+        ServiceError: there is no password.
+    """
+    if settings.flower_password is None:
+        raise ServiceError(
+            "FLOWER_PASSWORD: not set; Flower can stop tasks, so it does not start without a password"
+        )
+    login = f"{FLOWER_USER}:{settings.flower_password.get_secret_value()}"
+    return {**program_environment(settings, url), "FLOWER_BASIC_AUTH": login}
+
+
+def program_environment(settings: Settings, url: str) -> dict[str, str]:
+    """Our environment with these settings in it, in parallel mode, on this Redis."""
+    update = {"redis_url": SecretStr(url), "parallel_scraping": True}
+    return environment_of(settings.model_copy(update=update), os.environ)
+
+
+def become(command: Sequence[str], environ: Mapping[str, str]) -> NoReturn:
+    """Go on as this program, with our number and our terminal."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(command[0], list(command), dict(environ))  # noqa: S606 - our own programs

@@ -1,0 +1,177 @@
+"""The dashboard's server as a child of ours: started, waited for, and never left behind."""
+
+import ipaddress
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import httpx
+
+from sale_sofia.operations.services.signals import StopSignals
+from sale_sofia.operations.settings import (
+    DASHBOARD_ASK_SECONDS,
+    DASHBOARD_ENVIRONMENT,
+    DASHBOARD_HOST,
+    DASHBOARD_POLL_SECONDS,
+    DASHBOARD_PORT,
+    DASHBOARD_START_SECONDS,
+    DASHBOARD_STOP_SECONDS,
+    LOG_FOLDER,
+)
+from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.model import Settings
+from sale_sofia.settings.programs import own_program
+from sale_sofia.telemetry.logs import last_line, put_aside
+
+_PROGRAM: Final = "sale_sofia.app.server"
+_FOLDER: Final = Path(__file__).parent
+"""Streamlit obeys a `.streamlit` of the folder it is started in; in a folder of ours there is none."""
+
+
+class DashboardNotStarted(ServiceError):
+    """The dashboard cannot be served here; the sentence says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class DashboardServer:
+    """A running server; it ends with the `with` block, and with this process whatever happens."""
+
+    process: subprocess.Popen[bytes]
+    host: str
+    port: int
+    log: Path
+
+    @property
+    def url(self) -> str:
+        """Where a browser finds it."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{name}:{self.port}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def wait_ready(self, signals: StopSignals) -> None:
+        """Return once it answers.
+
+        Raises:
+            DashboardNotStarted: it ended, or was silent for too long.
+            Interrupted: somebody asked for an end meanwhile.
+        """
+        end = time.monotonic() + DASHBOARD_START_SECONDS
+        while not self._answers():
+            signals.check()
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise DashboardNotStarted(f"the dashboard did not start{self._last_words()}")
+            time.sleep(DASHBOARD_POLL_SECONDS)
+
+    def _answers(self) -> bool:
+        unspecified = ipaddress.ip_address(self.host).is_unspecified
+        host = DASHBOARD_HOST if unspecified else self.url.partition("//")[2].rpartition(":")[0]
+        try:
+            url = f"http://{host}:{self.port}/_stcore/health"
+            return httpx.get(url, timeout=DASHBOARD_ASK_SECONDS, trust_env=False).is_success
+        except httpx.HTTPError:
+            return False
+
+    def _last_words(self) -> str:
+        said = last_line(self.log)
+        return f"; its last words: {said!r} (all of them in {self.log})" if said else ""
+
+    def wait(self, signals: StopSignals) -> None:
+        """Return when somebody asks for an end.
+
+        Raises:
+            DashboardNotStarted: the server ended by itself.
+        """
+        while not signals.asked:
+            put_aside(self.log)
+            if self.process.poll() is not None:
+                raise DashboardNotStarted(f"the dashboard ended by itself{self._last_words()}")
+            time.sleep(DASHBOARD_POLL_SECONDS)
+
+    def stop(self) -> None:
+        """End it, by force when it does not listen."""
+        self.process.terminate()
+        try:
+            self.process.wait(DASHBOARD_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stdin:
+            self.process.stdin.close()
+
+
+def start_dashboard(settings: Settings, host: str, port: int, environ: Mapping[str, str]) -> DashboardServer:
+    """Start the server on this address; `wait_ready` says when it answers."""
+    folder = settings.data_dir / LOG_FOLDER
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / f"dashboard-{port}.log"
+    put_aside(path, 0)
+    with path.open("ab") as log:
+        process = subprocess.Popen(  # noqa: S603 - our own module
+            own_program(_PROGRAM, host, str(port)),
+            stdin=subprocess.PIPE,  # it ends when this end of the pipe is gone, however we die
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=_FOLDER,
+            env={**environ, **DASHBOARD_ENVIRONMENT},
+            start_new_session=True,  # a Ctrl-C at the terminal is ours to pass on
+        )
+    return DashboardServer(process, host, port, path)
+
+
+def checked_host(host: str, settings: Settings) -> str:
+    """The address to listen on.
+
+    Raises:
+        DashboardNotStarted: it is no address, or would show the dashboard to others without a password.
+    """
+    try:
+        address = ipaddress.ip_address(DASHBOARD_HOST if host == "localhost" else host)
+    except ValueError:
+        raise DashboardNotStarted(
+            f"--host: {host!r} is no address; give one of this machine's, such as {DASHBOARD_HOST} or 0.0.0.0"
+        ) from None
+    if not address.is_loopback and settings.dashboard_password is None:
+        raise DashboardNotStarted(
+            f"DASHBOARD_PASSWORD: not set; on {host} others could read and change everything, "
+            "so the dashboard does not start there without a password"
+        )
+    return str(address)
+
+
+def free_port(host: str, wanted: int | None) -> int:
+    """The wanted port; without one the usual port if it is free, else any that is.
+
+    Raises:
+        DashboardNotStarted: the wanted port cannot be had.
+    """
+    if wanted is None:
+        return bound_port(host, DASHBOARD_PORT) or free_port(host, 0)
+    port = bound_port(host, wanted)
+    if port is None:
+        raise DashboardNotStarted(
+            f"--port: {wanted} cannot be had on {host}, another program may listen there; "
+            "give another one, or 0 for any that is free"
+        )
+    return port
+
+
+def bound_port(host: str, port: int) -> int | None:
+    """The port, or any free one for 0, when it can be listened on here; None when another program does."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.create_server((host, port), family=family) as listening:
+            return int(listening.getsockname()[1])
+    except OSError:
+        return None

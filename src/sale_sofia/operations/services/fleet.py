@@ -1,0 +1,463 @@
+"""Redis, worker and beat of one data folder: started in order, watched, stopped in the reverse order.
+
+One process at a time runs them. A second one may use what `sale-sofia up` runs; it starts and stops nothing.
+"""
+
+import os
+import shutil
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+import httpx
+
+from sale_sofia.descriptions.settings import HEALTH_SECONDS, OLLAMA_START_SECONDS, OLLAMA_STOP_SECONDS
+from sale_sofia.operations.services.celery import (
+    BEAT_STEPS,
+    WORKER_STEPS,
+    beat_command,
+    enricher_command,
+    flower_command,
+    flower_environment,
+    program_environment,
+    worker_command,
+)
+from sale_sofia.operations.services.dashboard import bound_port
+from sale_sofia.operations.services.disk_room import DiskRoom
+from sale_sofia.operations.services.ownership import Ownership, ServicesBusy
+from sale_sofia.operations.services.processes import TERMINATE, Child
+from sale_sofia.operations.services.redis import is_ready, known_redis_url, own_redis_died, running_redis
+from sale_sofia.operations.services.signals import StopSignals
+from sale_sofia.operations.settings import (
+    FLOWER_ANSWER_SECONDS,
+    FLOWER_HOST,
+    FLOWER_LOOK_SECONDS,
+    FLOWER_USER,
+    LOG_FOLDER,
+    MOST_RESTARTS,
+    MOST_START_DEATHS,
+    RESTARTS_WITHIN_SECONDS,
+    RUN_FOLDER,
+    SERVICE_JOIN_SECONDS,
+    SERVICE_POLL_SECONDS,
+    SERVICE_SILENT_SECONDS,
+    SERVICE_START_SECONDS,
+    SERVICE_TELL_SECONDS,
+)
+from sale_sofia.settings.errors import RedisDied, RedisUnreachable, ServiceFailed
+from sale_sofia.settings.model import Settings
+
+# How often a service may die before somebody must look.
+
+
+class ServiceDied(ServiceFailed):
+    """A service that keeps dying is not started again."""
+
+
+class Restarts:
+    """Counts each service's deaths of the last minutes."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._deaths: defaultdict[str, deque[float]] = defaultdict(deque)
+
+    def note(self, name: str, last_words: str = "", most: int = MOST_RESTARTS) -> None:
+        """One more death.
+
+        Raises:
+            ServiceDied: too many; the sentence ends with what it said last.
+        """
+        now, deaths = self._clock(), self._deaths[name]
+        deaths.append(now)
+        while deaths[0] < now - RESTARTS_WITHIN_SECONDS:
+            deaths.popleft()
+        if len(deaths) > most:
+            minutes = RESTARTS_WITHIN_SECONDS / 60
+            raise ServiceDied(f"{name} died {len(deaths)} times in {minutes:g} minutes{last_words}.")
+
+
+# Whether a service that runs is also at work: it gives a sign of life now and then, or it hangs.
+
+Sign = tuple[object, float | None]
+"""Which start of a service, and its last sign of life."""
+
+
+@dataclass(slots=True)
+class Liveness:
+    """How long each service has been silent, by our own clock: the wall's may be set meanwhile."""
+
+    silent_seconds: float = SERVICE_SILENT_SECONDS
+    clock: Callable[[], float] = time.monotonic
+    _heard: dict[str, tuple[Sign, float]] = field(default_factory=dict)
+
+    def hangs(self, name: str, sign: Sign) -> bool:
+        """Whether it has given no other sign than this one for too long; one that starts has more time."""
+        known, since = self._heard.get(name, (None, 0.0))
+        if known != sign:
+            self._heard[name] = (sign, self.clock())
+            return False
+        patience = SERVICE_START_SECONDS if sign[1] is None else self.silent_seconds
+        return self.clock() - since > patience
+
+    def excuse_all(self) -> None:
+        """What is silent now has a reason, such as a Redis that is gone: it is looked at anew."""
+        self._heard.clear()
+
+
+# Flower, the viewer of tasks, as a service of `sale-sofia up`: only a window, its faults stop nobody.
+
+
+@dataclass(slots=True)
+class FlowerService:
+    """Our Flower, on this machine alone. Nothing here waits, and nothing here is an error."""
+
+    settings: Settings
+    child: Child
+    say: Callable[[str], None]
+    clock: Callable[[], float] = time.monotonic
+    _wanted: bool = False
+    _asked: float | None = None
+    _answered: float | None = None
+    _liveness: Liveness = field(init=False)
+    _restarts: Restarts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._liveness = Liveness(clock=self.clock)
+        self._restarts = Restarts(self.clock)
+
+    @property
+    def url(self) -> str:
+        """Where a browser of this machine finds it."""
+        return f"http://{FLOWER_HOST}:{self.settings.flower_port}"
+
+    def start(self, redis_url: str) -> None:
+        """Start it and keep it running from now on; without a password it is only said how it is had."""
+        if self.settings.flower_password is None:
+            self.say("no Flower: set FLOWER_PASSWORD (8 characters or more) to see the tasks in a browser")
+            return
+        self._wanted = True
+        self._start(redis_url)
+
+    def _start(self, redis_url: str) -> None:
+        self._asked = self._answered = None
+        port = self.settings.flower_port
+        if not self.child.alive and bound_port(FLOWER_HOST, port) is None:
+            self._give_up(f"no Flower: another program has port {port}; set FLOWER_PORT to one that is free")
+            return
+        command = flower_command(FLOWER_HOST, port)
+        self.child.start(command, flower_environment(self.settings, redis_url))
+
+    def supervise(self, redis_url: str) -> None:
+        """Say its address when it first answers; start it again when it died or hangs."""
+        if not self._wanted:
+            return
+        if self.child.alive:
+            self._ask()
+        if self.child.alive and self._liveness.hangs("Flower", (self.child.process, self._answered)):
+            self.say("Flower hangs")
+            self.child.end_leftovers()
+        if not self.child.alive:
+            self._revive(redis_url)
+        self.child.put_log_aside()
+
+    def _ask(self) -> None:
+        now = self.clock()
+        if self._answered is not None and self._asked is not None and now - self._asked < FLOWER_LOOK_SECONDS:
+            return
+        self._asked = now
+        if self._answers():
+            if self._answered is None:
+                self.say(f"Flower: {self.url}, user {FLOWER_USER}, password FLOWER_PASSWORD")
+            self._answered = now
+
+    def _answers(self) -> bool:
+        try:
+            answer = httpx.get(f"{self.url}/healthcheck", timeout=FLOWER_ANSWER_SECONDS, trust_env=False)
+        except httpx.HTTPError:
+            return False
+        return answer.is_success
+
+    def _revive(self, redis_url: str) -> None:
+        try:
+            self._restarts.note("Flower", self.child.last_words())
+        except ServiceDied as often:
+            self._give_up(f"{often} It is not started again; all else goes on.")
+            return
+        self.say("Flower died; started again")
+        self._start(redis_url)
+
+    def _give_up(self, sentence: str) -> None:
+        self._wanted = False
+        self.say(sentence)
+
+    def stop(self) -> None:
+        """Stop what we started, and nothing else."""
+        self.child.stop(BEAT_STEPS)
+
+
+# Ollama as a service of ours: started when it is asked for and not there, stopped if we started it.
+
+OLLAMA_STEPS: Final = ((TERMINATE, OLLAMA_STOP_SECONDS),)
+
+
+def is_answering(url: str) -> bool:
+    """Whether an Ollama says which models it has."""
+    try:
+        return httpx.get(f"{url}/api/tags", timeout=HEALTH_SECONDS, trust_env=False).is_success
+    except httpx.HTTPError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaService:
+    """Our Ollama. Without it descriptions are read by the rules alone, so that nothing here is an error."""
+
+    settings: Settings
+    child: Child
+    say: Callable[[str], None]
+    pause: Callable[[], None] = field(default=lambda: time.sleep(SERVICE_POLL_SECONDS))
+    """A moment between two looks at one that starts; who asks for an end is heard there."""
+
+    def start(self) -> bool:
+        """Whether Ollama answers: one that runs already, which stays as it is, or one of ours."""
+        if is_answering(self.settings.ollama_url):
+            return True
+        program = shutil.which("ollama")
+        if program is None:
+            self.say("there is no `ollama` on this machine; descriptions are read by the rules alone")
+            return False
+        address = {"OLLAMA_HOST": urlsplit(self.settings.ollama_url).netloc}
+        self.child.start([program, "serve"], {**os.environ, **address})
+        return self._wait()
+
+    def _wait(self) -> bool:
+        end = time.monotonic() + OLLAMA_START_SECONDS
+        while self.child.alive and time.monotonic() < end:
+            if is_answering(self.settings.ollama_url):
+                return True
+            self.pause()
+        self.say(f"Ollama did not start{self.child.last_words()}; descriptions are read by the rules alone")
+        return False
+
+    def stop(self) -> None:
+        """Stop what we started, and nothing else."""
+        self.child.stop(OLLAMA_STEPS)
+
+
+@dataclass(slots=True)
+class Fleet:
+    """The services of a data folder. Every call may be repeated; what runs already is left as it is."""
+
+    settings: Settings
+    signals: StopSignals
+    say: Callable[[str], None]
+    joined: bool = False
+    """Whether another process runs the services for us."""
+    liveness: Liveness = field(default_factory=Liveness)
+    flower: FlowerService = field(init=False)
+    room: DiskRoom = field(init=False)
+    _url: str | None = None
+    _children_url: str | None = None
+    """The Redis that worker and beat were started with."""
+    _redis: ExitStack = field(default_factory=ExitStack)
+    _restarts: Restarts = field(default_factory=Restarts)
+    _most_deaths: int = MOST_START_DEATHS
+
+    def __post_init__(self) -> None:
+        self.room = DiskRoom(self.settings.data_dir, self.say)
+        self.flower = FlowerService(self.settings, self._child("flower"), self.say)
+
+    @property
+    def worker(self) -> Child:
+        """The Celery worker."""
+        return self._child("worker")
+
+    @property
+    def beat(self) -> Child:
+        """The clock of the parallel mode."""
+        return self._child("beat")
+
+    @property
+    def enricher(self) -> Child:
+        """The worker that reads descriptions; it runs only where LLM_ENABLED."""
+        return self._child("enricher")
+
+    @property
+    def ollama(self) -> OllamaService:
+        """The language model; started only where OLLAMA_START, and only if nobody else runs it."""
+        return OllamaService(self.settings, self._child("ollama"), self.say, self._pause)
+
+    @property
+    def children(self) -> tuple[Child, ...]:
+        """The programs that run when all is well."""
+        both = (self.worker, self.beat)
+        return (*both, self.enricher) if self.settings.llm_enabled and not self.joined else both
+
+    @property
+    def ownership(self) -> Ownership:
+        """Who runs the services of this folder."""
+        return Ownership(self.settings.data_dir / RUN_FOLDER)
+
+    def _child(self, name: str) -> Child:
+        folder = self.settings.data_dir
+        log = folder / LOG_FOLDER / f"{name}.log"
+        return Child(name, folder / RUN_FOLDER, log, lambda: self.signals.forced)
+
+    def cleanup_stale_processes(self) -> list[int]:
+        """Kill what a dead owner left of its programs: by number, birth and nonce, never by name."""
+        if self.joined:
+            return []
+        programs = (self.flower.child, self.beat, self.worker, self.enricher, self.ollama.child)
+        return [pid for program in programs for pid in program.end_leftovers()]
+
+    def start_redis(self) -> str:
+        """The URL of a Redis that answers: that of REDIS_URL, or our own, started if it does not run."""
+        if self.joined:
+            return self._wait_for_redis()
+        if self._url is not None and own_redis_died(self.settings):
+            self._note_redis_death()
+            self._url = None
+        while self._url is None:
+            try:
+                self._url = self._redis.enter_context(running_redis(self.settings))
+            except RedisDied as death:
+                self._note_redis_death(f"; {death}".rstrip("."))
+                self._pause()
+        return self._url
+
+    def _wait_for_redis(self) -> str:
+        end = time.monotonic() + SERVICE_JOIN_SECONDS
+        while True:
+            try:
+                return known_redis_url(self.settings)
+            except RedisUnreachable:
+                if time.monotonic() > end:
+                    raise
+            self.check_joined()
+            self._pause()
+
+    def start_worker_and_beat(self) -> None:
+        """Both at work, on the Redis that was started before."""
+        url = self.start_redis()
+        if not self.joined:
+            if self.settings.ollama_start:
+                self.ollama.start()
+            self._start_children(url)
+        self._wait_until_ready()
+        self._most_deaths = MOST_RESTARTS
+
+    def start_flower(self) -> None:
+        """The viewer of tasks, where there is a password for it; `supervise` says when it answers."""
+        self.flower.start(self.start_redis())
+
+    def _start_children(self, url: str) -> None:
+        environ = program_environment(self.settings, url)
+        self._children_url = url
+        self._start(self.worker, worker_command(), environ)
+        if self.settings.llm_enabled:
+            self._start(self.enricher, enricher_command(), environ)
+        schedule = self.settings.data_dir / RUN_FOLDER / "beat-schedule"
+        self._start(self.beat, beat_command(schedule), environ)
+
+    def _start(self, child: Child, command: Sequence[str], environ: Mapping[str, str]) -> None:
+        """Whether it lives is asked once: who dies after that is found, and told of, the next time."""
+        if child.alive:
+            return
+        if child.process is not None:
+            self._note_death(child)
+        child.start(command, environ)
+
+    def _wait_until_ready(self) -> None:
+        """Until all are at work; one that dies meanwhile, or Redis, is started again at once."""
+        seconds = SERVICE_JOIN_SECONDS if self.joined else SERVICE_START_SECONDS
+        begun = told = time.monotonic()
+        while missing := [child for child in self.children if not child.ready]:
+            self.supervise()
+            if time.monotonic() - begun > seconds:
+                first = missing[0]
+                raise ServiceFailed(
+                    f"The {first.name} was not at work after {seconds:g} s{first.last_words()}."
+                )
+            if time.monotonic() - told > SERVICE_TELL_SECONDS:
+                told = time.monotonic()
+                self.say(f"waiting for {' and '.join(f'the {child.name}' for child in missing)} to start")
+            self._pause()
+
+    def _pause(self) -> None:
+        self.signals.check()
+        time.sleep(SERVICE_POLL_SECONDS)
+
+    def check_joined(self) -> None:
+        """Refuse to go on with services that another process ran and has stopped.
+
+        Raises:
+            ServicesBusy: they are gone.
+        """
+        if self.joined and self.ownership.holder() is None:
+            raise ServicesBusy(
+                "`sale-sofia up` has stopped its services; go on with `sale-sofia resume --parallel`."
+            )
+
+    def supervise(self) -> None:
+        """Start again what died or hangs, and keep the logs small.
+
+        Raises:
+            ServiceDied: one dies all the time.
+            ServicesBusy: whoever ran them for us has stopped them.
+        """
+        self.check_joined()
+        if self.joined:
+            return
+        url = self.start_redis()
+        if url != self._children_url:  # its old port was taken meanwhile, and the others look for it there
+            self._stop_children()
+        if not is_ready(url):  # without Redis worker and beat can do nothing but wait, in silence
+            self.liveness.excuse_all()
+        for child in self.children:
+            self._end_hanging(child)
+            child.put_log_aside()
+        self.ollama.child.put_log_aside()
+        self._start_children(url)
+        self.flower.supervise(url)
+
+    def _note_redis_death(self, last_words: str = "") -> None:
+        self.room.check()  # on a full disk nothing can live, and a death is nobody's fault
+        self._restarts.note("Redis", last_words, self._most_deaths)
+        self.say("Redis died; started again")
+
+    def _end_hanging(self, child: Child) -> None:
+        """Kill one that lives and does nothing: it would not hear a request to leave either."""
+        if child.alive and self.liveness.hangs(child.name, (child.process, child.last_sign)):
+            self.say(f"the {child.name} hangs")
+            child.end_leftovers()
+            self._note_death(child)
+
+    def _note_death(self, child: Child) -> None:
+        self.room.check()
+        self._restarts.note(child.name, child.last_words(), self._most_deaths)
+        self.say(f"the {child.name} died; started again")
+
+    def stop_all(self, before_redis: Callable[[], None]) -> None:
+        """Stop what we started: Flower, beat, worker, Redis; a fault of one does not save the next."""
+        if self.joined:
+            return
+        with ExitStack() as stack:
+            stack.callback(self._forget_redis)
+            stack.callback(before_redis)
+            stack.callback(self.ollama.stop)
+            stack.callback(self._stop_children)
+
+    def _stop_children(self) -> None:
+        with ExitStack() as stack:
+            stack.callback(self.worker.stop, WORKER_STEPS)
+            stack.callback(self.enricher.stop, WORKER_STEPS)
+            stack.callback(self.beat.stop, BEAT_STEPS)
+            stack.callback(self.flower.stop)
+
+    def _forget_redis(self) -> None:
+        self._url = None
+        self._redis.close()

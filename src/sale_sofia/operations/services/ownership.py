@@ -1,0 +1,117 @@
+"""Who runs the services of a data folder: one process at a time, known by a lock it loses when it dies."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sale_sofia.operations.services.processes import Process, born
+from sale_sofia.operations.settings import REDIS_POLL_SECONDS
+from sale_sofia.settings.errors import ServiceError
+
+# Locks on files of a folder; the system lets go of them when their holder dies, however it dies.
+
+SHARED: Final = fcntl.LOCK_SH
+ALONE: Final = fcntl.LOCK_EX
+
+
+class StillLocked(RuntimeError):
+    """Somebody else did not let go in time."""
+
+
+@contextmanager
+def lock_file(path: Path) -> Iterator[IO[str]]:
+    """The file to lock, made when absent; leaving lets go of it, unless a child process keeps it."""
+    with path.open("a", encoding="ascii") as file:
+        yield file
+
+
+def take(file: IO[str], kind: int, seconds: float = 0.0) -> None:
+    """Lock the file, or change the lock on it, waiting at most so long.
+
+    Raises:
+        StillLocked: others hold it; a lock held before may then be lost.
+    """
+    end = time.monotonic() + seconds
+    while not _taken(file, kind):
+        if time.monotonic() >= end:
+            raise StillLocked(file.name)
+        time.sleep(REDIS_POLL_SECONDS)
+
+
+def _taken(file: IO[str], kind: int) -> bool:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+_LOCK: Final = "orchestrator.lock"
+
+
+class ServicesBusy(ServiceError):
+    """Another process runs the services of this data folder, and not for everybody."""
+
+
+class Holder(BaseModel):
+    """The process that runs the services."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    pid: Annotated[int, Field(gt=0)]
+    born: str
+    shared: bool
+    """Whether others may use them: yes for `up`, which stops them when told to, not when its work is done."""
+
+    @property
+    def process(self) -> Process:
+        """As a process that can be asked and told."""
+        return Process(self.pid, self.born)
+
+
+class Ownership:
+    """The right to start and stop the services of one data folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._kept = ExitStack()
+
+    def take(self, *, shared: bool) -> bool:
+        """Whether the services are ours now; until `release`, or our death."""
+        with ExitStack() as stack:
+            file = stack.enter_context(lock_file(self._made() / _LOCK))
+            try:
+                take(file, ALONE)
+            except StillLocked:
+                return False
+            holder = Holder(pid=os.getpid(), born=born(os.getpid()) or "", shared=shared)
+            file.truncate(0)
+            file.write(holder.model_dump_json())
+            file.flush()
+            self._kept = stack.pop_all()
+        return True
+
+    def holder(self) -> Holder | None:
+        """The living process that runs the services, if there is one."""
+        try:
+            holder = Holder.model_validate_json((self._folder / _LOCK).read_bytes())
+        except (OSError, ValidationError):
+            return None
+        return holder if holder.process.alive else None
+
+    def release(self) -> None:
+        """Let others run the services."""
+        self._kept.close()
+
+    def _made(self) -> Path:
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise ServiceError(f"{self._folder} cannot be made: {error.strerror}.") from error
+        return self._folder

@@ -1,0 +1,343 @@
+"""Processes that outlive whoever started them, known by number and birth: a number alone is given again."""
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sale_sofia.operations.services.signals import Step
+from sale_sofia.operations.settings import REDIS_POLL_SECONDS, SERVICE_KILL_SECONDS, SERVICE_POLL_SECONDS
+from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.files import write_own
+from sale_sofia.telemetry.logs import last_line, put_aside
+from sale_sofia.telemetry.settings import LOG_MOST_BYTES
+
+_PROC: Final = Path("/proc")
+_BOOT_ID: Final = _PROC / "sys/kernel/random/boot_id"
+_STATE, _THREADS, _START_TICKS = 0, 17, 19
+"""Places in /proc/PID/stat, counted from behind the program's name."""
+_DEAD: Final = frozenset("ZX")
+TERMINATE: Final = signal.SIGTERM
+QUIT: Final = signal.SIGQUIT
+KILL: Final = signal.SIGKILL
+_HELD_AS: Final = 3
+"""The first number behind standard input, output and error."""
+_children: Final[set[int]] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process; never mistaken for another that got its number later."""
+
+    pid: int
+    born: str
+
+    @property
+    def alive(self) -> bool:
+        """Whether this very process still runs; one that only waits to be buried does not."""
+        return born(self.pid) == self.born
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal; nobody gets one when it is gone."""
+        try:
+            handle = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return
+        except (AttributeError, OSError):  # not Linux, or a container that forbids it
+            self._send_by_number(number)
+            return
+        # The handle stays with one process, so that between the look and the signal nothing can change.
+        try:
+            if self.alive:
+                signal.pidfd_send_signal(handle, number)
+        except ProcessLookupError:
+            pass
+        finally:
+            os.close(handle)
+
+    def _send_by_number(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            if self.alive:
+                os.kill(self.pid, number)
+
+    def gone_within(self, seconds: float) -> bool:
+        """Wait for its end, at most so long; whether it came."""
+        end = time.monotonic() + seconds
+        while self.alive:
+            if time.monotonic() > end:
+                return False
+            time.sleep(REDIS_POLL_SECONDS)
+        return True
+
+
+def spawn(
+    command: Sequence[str], log: Path, held: int | None = None, environ: Mapping[str, str] | None = None
+) -> Process:
+    """Start a program in a session of its own, which a Ctrl-C at our terminal does not reach.
+
+    What it says goes to `log`. It keeps the open file `held`, and with it a lock on that file, until it dies.
+    """
+    pid = os.posix_spawn(
+        command[0],
+        list(command),
+        {**os.environ, "LC_ALL": "C"} if environ is None else environ,
+        file_actions=[
+            *([] if held is None else [(os.POSIX_SPAWN_DUP2, held, _HELD_AS)]),
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+            *((os.POSIX_SPAWN_CLOSE, number) for number in _inherited() if number > _last_kept(held)),
+        ],
+        setsid=True,
+        setsigmask=(),
+    )
+    birth = born(pid)
+    _children.add(pid)
+    return Process(pid, birth or "")
+
+
+def _last_kept(held: int | None) -> int:
+    return _HELD_AS - 1 if held is None else _HELD_AS
+
+
+def _inherited() -> list[int]:
+    """Open files that a child would get; one could be a pipe, whose reader would wait for the child's end."""
+    numbers = [int(entry.name) for entry in Path("/dev/fd").iterdir()]
+    return [number for number in numbers if _is_inherited(number)]
+
+
+def _is_inherited(number: int) -> bool:
+    try:
+        return os.get_inheritable(number)
+    except OSError:  # the one that the list was read through
+        return False
+
+
+def born(pid: int) -> str | None:
+    """When the process with this number began, as text only good for comparing; None when there is none."""
+    _bury(pid)
+    return _born_by_proc(pid) if sys.platform == "linux" else _born_by_ps(pid)
+
+
+def _bury(pid: int) -> None:
+    """Take leave of a dead child of ours. Of ours only: others want to hear of theirs themselves."""
+    if pid in _children:
+        try:
+            buried = os.waitpid(pid, os.WNOHANG)[0]
+        except ChildProcessError:
+            buried = pid
+        if buried:
+            _children.discard(pid)
+
+
+def _born_by_proc(pid: int) -> str | None:
+    try:
+        fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].decode("ascii").split()
+        # Ticks count from the start of the machine: the next start could give the same ones.
+        boot = _BOOT_ID.read_text("ascii").strip()
+    except OSError:
+        return None
+    # Killed, a process has its ports and files until its last thread has ended, not only its first.
+    ended = fields[_STATE] in _DEAD and int(fields[_THREADS]) <= 1
+    return None if ended else f"{boot} {fields[_START_TICKS]}"
+
+
+def _born_by_ps(pid: int) -> str | None:
+    told = subprocess.run(  # noqa: S603 - a fixed command and a number
+        ["ps", "-o", "stat=,lstart=", "-p", str(pid)],  # noqa: S607 - each system keeps it elsewhere
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    state, _, start = told.stdout.strip().partition(" ")
+    return start.strip() if state and state[0] not in _DEAD else None
+
+
+# What is written down about a program we started, and which processes are really of that start.
+
+NONCE: Final = "SALE_SOFIA_NONCE"
+"""Made for one start; the program and all its children have it in their environment."""
+READY_FILE: Final = "SALE_SOFIA_READY_FILE"
+"""Where the program says that it is at work."""
+
+
+class ChildRecord(BaseModel):
+    """A program as it was started."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    nonce: Annotated[str, Field(min_length=16)]
+    pid: Annotated[int, Field(gt=0)] | None = None
+    """None until the process is there."""
+    born: str | None = None
+
+    @property
+    def process(self) -> Process | None:
+        """The program's first process, whether it still runs or not."""
+        return Process(self.pid, self.born) if self.pid and self.born else None
+
+
+def read_child(path: Path) -> ChildRecord | None:
+    """The record of this file; None when there is none that can be read."""
+    try:
+        return ChildRecord.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def write_child(path: Path, record: ChildRecord) -> None:
+    """Replace the record; a reader sees the old one or the new one, whole."""
+    write_own(path, record.model_dump_json())
+
+
+def processes_of(record: ChildRecord) -> list[Process]:
+    """Everything that runs of this start: the program and its children, never a stranger with its number."""
+    if _PROC.is_dir():
+        return [process for process in _all_processes() if _has_nonce(process.pid, record.nonce)]
+    first = record.process
+    return [first] if first and first.alive else []
+
+
+def _all_processes() -> Iterator[Process]:
+    for entry in _PROC.iterdir():
+        # The birth before the look: a number given again meanwhile then belongs to nobody we know.
+        if entry.name.isdecimal() and (birth := born(int(entry.name))):
+            yield Process(int(entry.name), birth)
+
+
+def _has_nonce(pid: int, nonce: str) -> bool:
+    wanted = f"{NONCE}={nonce}".encode()
+    with suppress(OSError):  # it is gone, or another user's
+        return wanted in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    return False
+
+
+def tell_alive() -> None:
+    """Called by the program now and then, once it is at work: it still is."""
+    if path := os.environ.get(READY_FILE):
+        with suppress(OSError):  # it is not at work yet, or the disk is full
+            os.utime(path)
+
+
+def tell_ready() -> None:
+    """Called by the program: it is at work."""
+    if path := os.environ.get(READY_FILE):
+        with suppress(OSError):  # a disk that is full stops nobody from working
+            Path(path).write_text(os.environ.get(NONCE, ""), "ascii")
+
+
+# A program of ours in the background: started, watched, stopped, and found again after our own death.
+
+
+@dataclass(slots=True)
+class Child:
+    """One program. What it does to processes, it does to those of the last start and to no others."""
+
+    name: str
+    run_folder: Path
+    log: Path
+    forced: Callable[[], bool] = field(default=lambda: False)
+    """Whether all patience is at its end: what stops is killed at once."""
+
+    @property
+    def record_file(self) -> Path:
+        """Where the start is written down."""
+        return self.run_folder / f"{self.name}.json"
+
+    @property
+    def ready_file(self) -> Path:
+        """Where the program says that it is at work."""
+        return self.run_folder / f"{self.name}.ready"
+
+    @property
+    def process(self) -> Process | None:
+        """The first process of the last start."""
+        record = read_child(self.record_file)
+        return record.process if record else None
+
+    @property
+    def alive(self) -> bool:
+        """Whether the program runs."""
+        process = self.process
+        return process is not None and process.alive
+
+    @property
+    def ready(self) -> bool:
+        """Whether the program that was started last is at work."""
+        record = read_child(self.record_file)
+        try:
+            return record is not None and self.ready_file.read_text("ascii") == record.nonce
+        except (OSError, UnicodeDecodeError):
+            return False
+
+    @property
+    def last_sign(self) -> float | None:
+        """When the program last said that it is at work, only good for comparing; None before it is."""
+        with suppress(OSError):
+            return self.ready_file.stat().st_mtime if self.ready else None
+        return None
+
+    def start(self, command: Sequence[str], environ: Mapping[str, str]) -> None:
+        """Start the program in a session of its own; nothing when it runs already."""
+        if self.alive:
+            return
+        self.end_leftovers()
+        for folder in (self.run_folder, self.log.parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.put_log_aside(0)
+        # Written down before there is a process: should we die now, its nonce still leads to it.
+        record = ChildRecord(nonce=secrets.token_hex(16))
+        write_child(self.record_file, record)
+        own = {NONCE: record.nonce, READY_FILE: str(self.ready_file.absolute()), "SPT_NOENV": "1"}
+        process = spawn(command, self.log, environ={**environ, **own})
+        started = record.model_copy(update={"pid": process.pid, "born": process.born or None})
+        write_child(self.record_file, started)
+
+    def stop(self, steps: Sequence[Step]) -> None:
+        """Ask it to leave, each step more firmly; what is left after the last one is killed."""
+        process = self.process
+        for number, seconds in steps:
+            if process is None or not process.alive:
+                break
+            process.send(number)
+            self._gone_within(process, seconds)
+        self.end_leftovers()
+
+    def _gone_within(self, process: Process, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while process.alive and time.monotonic() < end and not self.forced():
+            time.sleep(SERVICE_POLL_SECONDS)
+
+    def end_leftovers(self) -> list[int]:
+        """Kill what still runs of the last start, and forget it; the numbers of those killed."""
+        record = read_child(self.record_file)
+        left = processes_of(record) if record else []
+        for process in left:
+            process.send(KILL)
+        for process in left:
+            if not process.gone_within(SERVICE_KILL_SECONDS):
+                raise ServiceError(f"{self.name}, process {process.pid}, cannot be ended.")
+        if record and processes_of(record):  # a child that was born while we looked
+            return [process.pid for process in left] + self.end_leftovers()
+        for file in (self.record_file, self.ready_file):
+            with suppress(OSError):
+                file.unlink()
+        return [process.pid for process in left]
+
+    def put_log_aside(self, beyond: int = LOG_MOST_BYTES) -> None:
+        """Keep the log within bounds: a larger one begins anew, the last ones stay beside it."""
+        put_aside(self.log, beyond)
+
+    def last_words(self) -> str:
+        """The last line of its log, for an error's sentence."""
+        said = last_line(self.log)
+        return f"; its last words: {said!r} (all of them in {self.log})" if said else ""

@@ -1,0 +1,570 @@
+"""Asking a Redis server who and how it is: short timeouts, no retries, nothing changed."""
+
+import os
+import re
+import secrets
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Annotated, Final, Self
+
+import redis
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from sale_sofia.operations.services.ownership import ALONE, SHARED, StillLocked, lock_file, take
+from sale_sofia.operations.services.processes import KILL, TERMINATE, Process, born, spawn
+from sale_sofia.operations.services.redis_binary import find_server_binary
+from sale_sofia.operations.settings import (
+    REDIS_ANSWER_SECONDS,
+    REDIS_CONNECT_SECONDS,
+    REDIS_DOOR_SECONDS,
+    REDIS_FOLDER,
+    REDIS_FOLDER_SECONDS,
+    REDIS_KILL_SECONDS,
+    REDIS_POLL_SECONDS,
+    REDIS_PORT_TRIES,
+    REDIS_START_SECONDS,
+    REDIS_STOP_SECONDS,
+)
+from sale_sofia.settings.errors import PortTaken, RedisDied, RedisNotStarted, RedisUnreachable, ServiceError
+from sale_sofia.settings.files import write_own
+from sale_sofia.settings.model import Settings
+from sale_sofia.telemetry.logs import last_line
+
+_NO_SUCH_KEY: Final = "sale_sofia:no_such_key"
+_ERROR_CODE: Final = re.compile(r"[A-Z]+")
+_NOT_REDIS: Final = "does not speak like a Redis server"
+_REASONS: Final[dict[type[Exception], str]] = {
+    redis.AuthenticationError: "does not accept this user name and password, or wants some",
+    redis.exceptions.NoPermissionError: "does not let this user write",
+    redis.ReadOnlyError: "is a read-only copy of another server; name the one that takes writes",
+    redis.BusyLoadingError: "is still reading its data; try again in a while",
+    redis.InvalidResponse: _NOT_REDIS,
+    redis.TimeoutError: f"did not answer within {REDIS_ANSWER_SECONDS:g} s",
+}
+
+
+def connect(url: str) -> redis.Redis:
+    """A client that gives up at once; it connects with the first command."""
+    return redis.Redis.from_url(
+        url,
+        decode_responses=True,
+        socket_connect_timeout=REDIS_CONNECT_SECONDS,
+        socket_timeout=REDIS_ANSWER_SECONDS,
+        retry=Retry(NoBackoff(), 0),
+    )
+
+
+def check_reachable(url: str) -> str:
+    """Host and port of a server that answers and takes writes; it is not changed.
+
+    Raises:
+        RedisUnreachable: it does not; the message holds no password.
+    """
+    with _connect_or_say_why(url) as client:
+        place = _place(client)
+        try:
+            _use(client)
+        except Exception as error:  # noqa: BLE001 - a stranger may answer anything, the client raise anything
+            # Their words are not repeated: one of them could be the password they were sent.
+            raise RedisUnreachable(f"REDIS_URL: {place} {_reason(error)}.") from None
+    return place
+
+
+def _connect_or_say_why(url: str) -> redis.Redis:
+    try:
+        client = connect(url)
+        client.connection_pool.make_connection()
+    except (ValueError, TypeError, AttributeError):
+        raise RedisUnreachable(
+            "REDIS_URL: the client cannot use its port or an option behind its '?'."
+        ) from None
+    return client
+
+
+def _use(client: redis.Redis) -> None:
+    if not client.ping():
+        raise redis.InvalidResponse
+    client.delete(_NO_SUCH_KEY)  # does nothing, but counts as a write
+
+
+def identity(url: str) -> tuple[str, int] | None:
+    """Name of the data file and process number of the server at this address; None when it does not say."""
+    try:
+        with connect(url) as client:
+            name = client.config_get("dbfilename")["dbfilename"]
+            return str(name), int(client.info("server")["process_id"])
+    except Exception:  # noqa: BLE001 - a stranger may answer anything, and the client then raise anything
+        return None
+
+
+def is_ready(url: str) -> bool:
+    """Whether the server at this address has read its data and answers."""
+    try:
+        with connect(url) as client:
+            return bool(client.ping())
+    except (redis.RedisError, OSError):
+        return False
+
+
+def _place(client: redis.Redis) -> str:
+    asked = client.connection_pool.connection_kwargs
+    return (
+        str(asked["path"])
+        if "path" in asked
+        else f"{asked.get('host', 'localhost')}:{asked.get('port', 6379)}"
+    )
+
+
+def _reason(error: Exception) -> str:
+    for kind, reason in _REASONS.items():
+        if isinstance(error, kind):
+            return reason
+    if isinstance(error, redis.ResponseError):
+        return _told_by_server(error)
+    if isinstance(error, redis.ConnectionError | OSError):
+        return f"cannot be reached ({_told_by_system(error)})"
+    return _NOT_REDIS
+
+
+def _told_by_server(error: Exception) -> str:
+    if "DB index" in str(error):
+        return "has no database of this number"
+    code = _ERROR_CODE.match(str(error))
+    return f"refuses our commands ({code.group() if code else 'no reason given'})"
+
+
+def _told_by_system(error: BaseException) -> str:
+    cause = error.__cause__ or error.__context__ or error
+    return (isinstance(cause, OSError) and cause.strerror) or "it closed the connection"
+
+
+# What is written down about our own Redis server, so that others find it and take nothing else for it.
+
+_FILE: Final = "server.json"
+
+
+class ServerRecord(BaseModel):
+    """The server of a folder as it was started."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    port: Annotated[int, Field(gt=0, lt=65_536)]
+    nonce: Annotated[str, Field(min_length=1)]
+    """Made for this one start; the server has it on its command line and tells it when asked."""
+    password: Annotated[str, Field(repr=False)] = ""
+    """What the server wants to hear first: loopback is open to every user of the machine."""
+    options: list[str] = []
+    pid: Annotated[int, Field(gt=0)] | None = None
+    """None until the process is there."""
+    born: str | None = None
+
+
+def read_record(folder: Path) -> ServerRecord | None:
+    """The folder's record; None when there is none that can be read."""
+    try:
+        return ServerRecord.model_validate_json((folder / _FILE).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def write_record(folder: Path, record: ServerRecord) -> None:
+    """Replace the folder's record; a reader sees the old one or the new one, whole."""
+    write_own(folder / _FILE, record.model_dump_json())
+
+
+def forget_record(folder: Path, nonce: str) -> None:
+    """Remove the record of this one start; another's stays."""
+    record = read_record(folder)
+    if record and record.nonce == nonce:
+        (folder / _FILE).unlink(missing_ok=True)
+
+
+# Bringing up our own Redis server in a folder.
+
+HOST: Final = "127.0.0.1"
+LOG: Final = "redis.log"
+_OLD_LOG: Final = "redis.log.1"
+_LOCK: Final = "server.lock"
+_CONFIG: Final = "server.conf"
+_SOME_PORT: Final = 1
+"""Stands in a record until a port is chosen."""
+
+
+def server_url(record: ServerRecord) -> str:
+    """Address of our own server's first database, with its password if it has one."""
+    login = f":{record.password}@" if record.password else ""
+    return f"redis://{login}{HOST}:{record.port}/0"
+
+
+def data_file(nonce: str) -> str:
+    """The nonce as the server tells it: as the name of a dump, which it never writes, as all goes to the log.
+
+    A key in a database would be gone with the first FLUSHALL.
+    """
+    return f"{nonce}.rdb"
+
+
+def start_server(folder: Path, port: int | None, options: Sequence[str], password: str) -> ServerRecord:
+    """Start a server that keeps its data in the folder, and wait until it answers.
+
+    On the port of a server that died it keeps that one's password too, for those who still know both. On any
+    other the password is the one given: a stranger may have taken the old port, and heard the old password.
+    The server holds a lock on the folder as long as it lives: two never write to the same data, even when
+    whoever started the first died before it could be written down.
+
+    Raises:
+        RedisNotStarted: it did not come up; PortTaken when the port asked for belongs to another program.
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with lock_file(folder / _LOCK) as lock:
+            take(lock, ALONE, REDIS_FOLDER_SECONDS)
+            record = ServerRecord(
+                port=port or _SOME_PORT, nonce=_nonce(), password=password, options=list(options)
+            )
+            if port is not None:
+                return _start(folder, record, lock.fileno())
+            return _start_on_some_port(folder, record, lock.fileno())
+    except StillLocked:
+        raise RedisNotStarted(f"{folder} is in use by {_holder(folder)}; stop it first.") from None
+    except OSError as error:
+        raise RedisNotStarted(f"Redis cannot be started in {folder}: {error.strerror or error}.") from error
+
+
+def _holder(folder: Path) -> str:
+    record = read_record(folder)
+    known = record and record.pid and record.born and Process(record.pid, record.born).alive
+    return (
+        f"a Redis server that does not answer, process {record.pid}" if record and known else "a Redis server"
+    )
+
+
+def _start_on_some_port(folder: Path, wanted: ServerRecord, lock: int) -> ServerRecord:
+    dead = read_record(folder)
+    for port in _ports(folder):
+        known = dead.password if dead and dead.port == port else ""
+        update = {"port": port, "nonce": _nonce(), "password": known or wanted.password}
+        try:
+            return _start(folder, wanted.model_copy(update=update), lock)
+        except PortTaken as error:
+            taken = error
+    raise taken
+
+
+def _ports(folder: Path) -> Iterator[int]:
+    """The port that the folder's last server had, for those who still know it, then free ones."""
+    if stale := read_record(folder):
+        yield stale.port
+    for _ in range(REDIS_PORT_TRIES):
+        with socket.create_server((HOST, 0)) as chosen:
+            port = int(chosen.getsockname()[1])
+        yield port
+
+
+def _nonce() -> str:
+    return secrets.token_hex(16)
+
+
+def _start(folder: Path, record: ServerRecord, lock: int) -> ServerRecord:
+    command = [str(find_server_binary()), str(folder / _CONFIG), *_arguments(folder, record)]
+    if _is_taken(record.port):
+        raise _port_taken(record.port)
+    _keep_old_log(folder)
+    # Written down before there is a process: who finds this record can ask the port for the rest.
+    write_record(folder, record)
+    # In a file, not in the arguments, which every user of the machine can read.
+    write_own(folder / _CONFIG, f"requirepass {record.password}\n" if record.password else "")
+    process = spawn(command, folder / LOG, lock)
+    try:
+        wait_until_ready(folder, record, process)
+    except BaseException:
+        process.send(KILL)
+        process.gone_within(REDIS_KILL_SECONDS)
+        forget_record(folder, record.nonce)
+        raise
+    full = record.model_copy(update={"pid": process.pid, "born": process.born})
+    write_record(folder, full)
+    return full
+
+
+def _arguments(folder: Path, record: ServerRecord) -> list[str]:
+    options = {
+        "--port": record.port,
+        "--bind": HOST,
+        "--protected-mode": "yes",
+        "--daemonize": "no",
+        "--dir": folder,
+        "--dbfilename": data_file(record.nonce),
+        "--save": "",
+        "--appendonly": "yes",
+        "--appendfsync": "everysec",
+        "--aof-load-truncated": "yes",
+        "--maxmemory-policy": "noeviction",
+    }
+    return [*(str(word) for pair in options.items() for word in pair), *record.options]
+
+
+def _keep_old_log(folder: Path) -> None:
+    log = folder / LOG
+    if log.exists():
+        log.replace(folder / _OLD_LOG)
+
+
+def wait_until_ready(folder: Path, record: ServerRecord, process: Process) -> None:
+    """Wait until this very server has read its data and answers.
+
+    Raises:
+        RedisNotStarted: it died, or takes too long; with the last line of its log.
+    """
+    url, end = server_url(record), time.monotonic() + REDIS_START_SECONDS
+    # The nonce first: on a port that was taken, a stranger would answer too.
+    while not (identity(url) == (data_file(record.nonce), process.pid) and is_ready(url)):
+        if not process.alive:
+            raise _failure(folder, record.port)
+        if time.monotonic() > end:
+            raise RedisNotStarted(
+                f"Redis did not answer within {REDIS_START_SECONDS:g} s{_last_word(folder)}."
+            )
+        time.sleep(REDIS_POLL_SECONDS)
+
+
+def _failure(folder: Path, port: int) -> RedisNotStarted:
+    # Somebody may have been faster in the moment between our look at the port and the server's.
+    if _is_taken(port):
+        return _port_taken(port)
+    return RedisDied(f"Redis did not start in {folder}{_last_word(folder)}.")
+
+
+def _port_taken(port: int) -> PortTaken:
+    return PortTaken(f"Port {port} of {HOST} is taken by another program.")
+
+
+def _is_taken(port: int) -> bool:
+    try:
+        socket.create_server((HOST, port)).close()
+    except OSError:
+        return True
+    return False
+
+
+def _last_word(folder: Path) -> str:
+    said = last_line(folder / LOG)
+    return f"; its last words: {said!r}" if said else ""
+
+
+# Our own Redis server: a process of its own on a loopback port, its data in a folder.
+
+
+@dataclass(slots=True)
+class RedisServer:
+    """One running server of ours. What it does to a process, it does to that server and to no other.
+
+    It outlives whoever started it, until somebody calls `stop`. Every write is in its log within a second.
+    """
+
+    folder: Path
+    port: int
+    options: tuple[str, ...]
+    process: Process
+    nonce: str
+    password: str = field(default="", repr=False)
+
+    @classmethod
+    def start(
+        cls, folder: Path, *, port: int | None = None, options: Sequence[str] = (), password: str = ""
+    ) -> Self:
+        """Start a server with the folder's data; without a `port` on the folder's last one or a free one.
+
+        Raises:
+            NoRedisServer: there is no program to start.
+            RedisNotStarted: it did not come up.
+        """
+        folder = folder.absolute()
+        return cls._of(folder, start_server(folder, port, options, password))
+
+    @classmethod
+    def find(cls, folder: Path) -> Self | None:
+        """The folder's server, when it runs and answers; never a stranger that has its port or number."""
+        folder = folder.absolute()
+        record = read_record(folder)
+        # Where our process is gone, who listens is a stranger: it must not even hear the password.
+        if record is None or _is_dead(record):
+            return None
+        told = identity(server_url(record))
+        if told is None or told[0] != data_file(record.nonce):
+            return None
+        record = _completed(folder, record, told[1])
+        server = cls._of(folder, record)
+        return server if server.pid == told[1] and server.alive else None
+
+    @classmethod
+    def _of(cls, folder: Path, record: ServerRecord) -> Self:
+        process = Process(record.pid or 0, record.born or "")
+        return cls(folder, record.port, tuple(record.options), process, record.nonce, record.password)
+
+    @property
+    def url(self) -> str:
+        """Address of its first database, with its password if it has one."""
+        return server_url(ServerRecord(port=self.port, nonce=self.nonce, password=self.password))
+
+    @property
+    def pid(self) -> int:
+        """Number of its process."""
+        return self.process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process still runs."""
+        return self.process.alive
+
+    def stop(self) -> None:
+        """Let it write its data and leave, or kill it when it does not; nothing when it is gone already."""
+        self.process.send(TERMINATE)
+        if not self.process.gone_within(REDIS_STOP_SECONDS):
+            self.process.send(KILL)
+        self._wait_for_its_end()
+        forget_record(self.folder, self.nonce)
+
+    def kill(self) -> None:
+        """End it at once, as a power cut would; its record stays behind."""
+        self.process.send(KILL)
+        self._wait_for_its_end()
+
+    def restart(self) -> None:
+        """Stop it, when it runs, and start it with the same data, port and password."""
+        self.stop()
+        again = self.start(self.folder, port=self.port, options=self.options, password=self.password)
+        self.process, self.nonce = again.process, again.nonce
+
+    def _wait_for_its_end(self) -> None:
+        if not self.process.gone_within(REDIS_KILL_SECONDS):
+            raise ServiceError(f"Redis, process {self.pid}, cannot be ended; see whether its disk hangs.")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _is_dead(record: ServerRecord) -> bool:
+    return bool(record.pid and record.born) and not Process(record.pid or 0, record.born or "").alive
+
+
+def _completed(folder: Path, record: ServerRecord, pid: int) -> ServerRecord:
+    """The record with its process. Whoever started it may have died before it could write that down."""
+    if record.pid is not None:
+        return record
+    full = record.model_copy(update={"pid": pid, "born": born(pid)})
+    wait_until_ready(folder, record, Process(pid, full.born or ""))
+    write_record(folder, full)
+    return full
+
+
+# A Redis for all who need one: that of REDIS_URL, else our own, shared and stopped by the last user.
+
+_DOOR: Final = "door.lock"
+_USERS: Final = "users.lock"
+
+
+@contextmanager
+def running_redis(settings: Settings) -> Iterator[str]:
+    """The URL of a Redis that answers, for as long as it is needed.
+
+    Raises:
+        RedisUnreachable: REDIS_URL is set, but that server cannot be used.
+        NoRedisServer: there is no program to start.
+        RedisNotStarted: our own server did not come up.
+    """
+    if settings.redis_url is not None:
+        url = settings.redis_url.get_secret_value()
+        check_reachable(url)
+        yield url
+        return
+    with _own_server((settings.data_dir / REDIS_FOLDER).absolute()) as server:
+        yield server.url
+
+
+def known_redis_url(settings: Settings) -> str:
+    """The URL of REDIS_URL, or of our own server while it runs; nothing is started.
+
+    Raises:
+        RedisUnreachable: there is neither.
+    """
+    if settings.redis_url is not None:
+        return settings.redis_url.get_secret_value()
+    folder = (settings.data_dir / REDIS_FOLDER).absolute()
+    if server := RedisServer.find(folder):
+        return server.url
+    raise RedisUnreachable(f"No Redis runs in {folder}: start one with `sale-sofia up`, or set REDIS_URL.")
+
+
+def own_redis_died(settings: Settings) -> bool:
+    """Whether our own server was started and has ended since, without anybody having stopped it."""
+    record = read_record((settings.data_dir / REDIS_FOLDER).absolute())
+    if settings.redis_url is not None or record is None or not record.pid or not record.born:
+        return False
+    return not Process(record.pid, record.born).alive
+
+
+def stop_unused_redis(settings: Settings) -> None:
+    """Stop our own server when its last user was killed and could not; nothing when somebody uses it."""
+    folder = (settings.data_dir / REDIS_FOLDER).absolute()
+    if server := RedisServer.find(folder):
+        with lock_file(folder / _USERS) as users:
+            _leave(folder, users, server)
+
+
+@contextmanager
+def _own_server(folder: Path) -> Iterator[RedisServer]:
+    """Our own server, started by the first user and stopped by the last; a killed user no longer counts."""
+    _make(folder)
+    with lock_file(folder / _USERS) as users:
+        with _door(folder):
+            take(users, SHARED)
+            # Made up for this server: another user of the machine must not write messages to our workers.
+            server = RedisServer.find(folder) or RedisServer.start(folder, password=secrets.token_hex(32))
+        user = os.getpid()
+        try:
+            yield server
+        finally:
+            # A forked child comes by here too, but it never came in.
+            if os.getpid() == user:
+                _leave(folder, users, server)
+
+
+def _leave(folder: Path, users: IO[str], server: RedisServer) -> None:
+    # The lock ends before the door opens: who comes in must not find it, who leaves not take us for a user.
+    with _door(folder), users, suppress(StillLocked):
+        take(users, ALONE)
+        # Somebody may have replaced the server that we came for.
+        (RedisServer.find(folder) or server).stop()
+
+
+@contextmanager
+def _door(folder: Path) -> Iterator[None]:
+    """Only one comes in or leaves at a time."""
+    with lock_file(folder / _DOOR) as door:
+        try:
+            take(door, ALONE, REDIS_DOOR_SECONDS)
+        except StillLocked:
+            raise RedisNotStarted(
+                f"For {REDIS_DOOR_SECONDS:g} s another process is starting or stopping Redis in {folder}."
+            ) from None
+        yield
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise RedisNotStarted(f"Redis cannot be started in {folder}: {error.strerror}.") from error

@@ -1,0 +1,412 @@
+"""A fetcher that goes through the pool, or nowhere: the pipeline above it need not know."""
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import partial
+from itertools import count
+from typing import Final
+
+from redis.exceptions import RedisError
+
+from sale_sofia.crawl.fetch.base import Fetcher, Request, Response, Route, Verdict, VerdictKind
+from sale_sofia.crawl.fetch.classify import classify
+from sale_sofia.crawl.resilience.errors import (
+    CrawlError,
+    NetworkError,
+    NetworkTls,
+    ServiceProxy,
+    ServiceRedis,
+)
+from sale_sofia.crawl.resilience.leases import renewing
+from sale_sofia.proxies.lanes import BrowserLane
+from sale_sofia.proxies.memory_pool import new_token
+from sale_sofia.proxies.model import (
+    Lease,
+    NoProxy,
+    NoProxyReady,
+    NoWayOut,
+    ProxyAddress,
+    Tier,
+    Use,
+    UseKind,
+    Wish,
+)
+from sale_sofia.proxies.pool import ScoredProxyPool
+from sale_sofia.proxies.settings import (
+    DIRECT_BUDGET,
+    LADDER_BUDGET,
+    LANE_MEMORY_SECONDS,
+    NEW_SESSION_BUDGET,
+    READY_WITHIN_SECONDS,
+    WAIT_FOR_PROXY_SECONDS,
+    WAIT_FOR_PROXY_SHARE,
+)
+from sale_sofia.settings.model import Settings
+from sale_sofia.websites.site_file import ProxyTable
+
+# What an answer, or its absence, says of the proxy it came through.
+
+_VERDICTS: Final[Mapping[VerdictKind, UseKind]] = {
+    "ok": "ok",
+    "not_modified": "ok",
+    "redirected": "ok",
+    "removed": "target",
+    "server_error": "target",
+    "rate_limited": "rate_limited",
+    "blocked": "blocked",
+    "proxy_fault": "transport",
+    "truncated": "transport",
+    "empty": "neutral",
+}
+
+
+def use_of_verdict(verdict: Verdict, seconds: float) -> Use:
+    """A block is held against the proxy on that portal; the portal's own 404 and 5xx against nobody."""
+    kind = _VERDICTS[verdict.kind]
+    pause = verdict.retry_after_seconds or 0.0
+    return Use(kind, seconds if kind == "ok" else None, pause, verdict.block_kind or verdict.detail)
+
+
+def use_of_error(error: CrawlError) -> Use:
+    """Without an answer it is the proxy's fault; what we refused ourselves is nobody's."""
+    if isinstance(error, NetworkError | ServiceProxy):
+        return Use("transport", why=type(error).__name__)
+    return Use("neutral", why=type(error).__name__)
+
+
+# From a lease to a way out: proxy, cookies and profile of one session travel together.
+
+PROFILES: Final = ("chrome", "firefox", "safari", "edge")
+"""Manners of speaking; a session keeps the one its name gave it."""
+
+
+def route_of(address: ProxyAddress, session: str) -> Route:
+    """The way through this proxy, as the visitor of this name."""
+    number = int.from_bytes(hashlib.sha256(session.encode()).digest()[:4], "big")
+    return Route(
+        proxy=f"{address.scheme}://{address.place}",
+        session=session,
+        profile=PROFILES[number % len(PROFILES)],
+        user=address.user,
+        password=address.password,
+    )
+
+
+# What is done when proxies do not help: step by step, each within its budget. Pure: no clock, no network.
+
+
+class Rung(StrEnum):
+    """From the cheapest step to the last one."""
+
+    OTHER_PROXY = "other_proxy"
+    NEW_SESSION = "new_session"
+    RESTART = "restart_rotator"
+    REFRESH = "refresh"
+    NEXT_TIER = "next_tier"
+    BROWSER = "browser"
+    DIRECT = "direct"
+    OPEN_CIRCUIT = "open_circuit"
+
+
+_ORDER: Final = tuple(Rung)
+
+
+@dataclass(slots=True)
+class Ladder:
+    """One portal's way up. A success leads back to the bottom; the tier that helped is kept for a day.
+
+    A rung without budget does not exist for this portal: nothing goes out directly unless its file allows it.
+    """
+
+    budgets: Mapping[Rung, int]
+    counters: Counter[Rung] = field(default_factory=Counter)
+    """Steps taken, over all climbs."""
+    level: int = 0
+    """How many tiers beyond the first are used."""
+    _rung: int = 0
+    _used: int = 0
+    _down_at: float = 0.0
+
+    def failed(self, now: float, *, challenged: bool = False) -> Rung:
+        """The next step: the budget of a rung is used up before the next one is tried.
+
+        The browser is one only for a page that was `challenged`: against a bare refusal it does not help.
+        """
+        while self._is_used_up(_ORDER[self._rung], challenged=challenged):
+            self._rung, self._used = self._rung + 1, 0
+        step = _ORDER[self._rung]
+        self._used += 1
+        self.counters[step] += 1
+        if step is Rung.NEXT_TIER:
+            self.level += 1
+            self._down_at = now + LANE_MEMORY_SECONDS
+        return step
+
+    def _is_used_up(self, rung: Rung, *, challenged: bool) -> bool:
+        if rung is _ORDER[-1]:
+            return False
+        return self._used >= self.budgets.get(rung, 0) or (rung is Rung.BROWSER and not challenged)
+
+    def succeeded(self) -> None:
+        """Back to the bottom."""
+        self._rung = self._used = 0
+
+    def level_at(self, now: float) -> int:
+        """How many tiers beyond the first may be used; once a day the cheapest are tried again."""
+        if self.level and now >= self._down_at:
+            self.level = 0
+        return self.level
+
+
+def budgets_of(
+    settings: Settings, table: ProxyTable, *, can_refresh: bool, browser: bool = False
+) -> dict[Rung, int]:
+    """The rungs that a portal has."""
+    return {
+        Rung.OTHER_PROXY: settings.proxy_rotate_budget,
+        Rung.NEW_SESSION: NEW_SESSION_BUDGET,
+        Rung.RESTART: settings.proxy_restart_budget,
+        Rung.REFRESH: settings.proxy_refresh_budget if can_refresh else 0,
+        Rung.NEXT_TIER: len(table.tiers) - 1,
+        Rung.BROWSER: LADDER_BUDGET if browser else 0,
+        Rung.DIRECT: DIRECT_BUDGET if table.direct_allowed else 0,
+    }
+
+
+log = logging.getLogger(__name__)
+_SAFE_TO_REPEAT: Final = (ServiceProxy, NetworkTls)
+"""The request never reached the portal, so that a second try costs it nothing."""
+
+
+async def _nothing() -> None:
+    pass
+
+
+@dataclass(slots=True)
+class Steps:
+    """What the ladder's steps do; each may be called at any time, and again."""
+
+    restart: Callable[[], Awaitable[None]] = _nothing
+    refresh: Callable[[], Awaitable[None]] = _nothing
+    refresh_if_needed: Callable[[], Awaitable[None]] = _nothing
+
+
+@dataclass(slots=True, kw_only=True)
+class ProxiedFetcher:
+    """Guarantee: nothing goes out but through a leased proxy, unless the portal's file allows it at the end.
+
+    One answer of the portal is asked for per fetch: only where a proxy failed before the request could reach
+    the portal is another tried at once. Each request has a session, which keeps proxy, cookies and profile.
+    """
+
+    inner: Fetcher
+    pool: ScoredProxyPool
+    domain: str
+    tiers: tuple[Tier, ...]
+    ladder: Ladder
+    further_tries: int
+    proxy_seconds: float
+    proof: Collection[bytes] = ()
+    lane: BrowserLane | None = None
+    """For challenges, where the portal's file allows it."""
+    steps: Steps = field(default_factory=Steps)
+    clock: Callable[[], float] = time.monotonic
+    _idle: list[str] = field(default_factory=list)
+    """Sessions that nobody uses now."""
+    _names: "count[int]" = field(default_factory=count)
+    _prefix: str = field(default_factory=new_token)
+    _looked_at: float = float("-inf")
+
+    async def fetch(self, request: Request) -> Response:
+        """See `Fetcher`; without a way out, a `ServiceProxy`."""
+        errand = _Errand(self, request, self._idle.pop() if self._idle else self._new_session())
+        try:
+            await self._look_at_supply()
+            return await errand.run()
+        except (RedisError, ServiceRedis, OSError) as error:
+            raise NoProxyReady(f"{request.url}: the pool cannot be asked ({type(error).__name__})") from None
+        finally:
+            self._idle.append(errand.session)
+
+    async def close(self) -> None:
+        """See `Fetcher`."""
+        await self.pool.close()
+        await self.inner.close()
+
+    def permitted(self, level: int) -> tuple[Tier, ...]:
+        """The tiers that may be used now."""
+        return self.tiers[: 1 + level]
+
+    def _new_session(self) -> str:
+        return f"{self._prefix}-{next(self._names)}"
+
+    async def through(
+        self, request: Request, lease: Lease, may_climb: Callable[[], Awaitable[bool]]
+    ) -> Response:
+        """The answer by way of a leased proxy, which stays leased as long as it takes."""
+        async with renewing(request.timeout_seconds, partial(self.pool.renew, lease)):
+            if self.lane is None:
+                return await self.inner.fetch(request)
+            return await self.lane.fetch(request, lease.proxy.id, may_climb)
+
+    async def _look_at_supply(self) -> None:
+        if self.clock() - self._looked_at >= READY_WITHIN_SECONDS:
+            self._looked_at = self.clock()
+            await self.steps.refresh_if_needed()
+
+
+@dataclass(slots=True)
+class _Errand:
+    """One request on its way out."""
+
+    owner: ProxiedFetcher
+    request: Request
+    session: str
+    tried: tuple[str, ...] = ()
+    suspects: tuple[str, ...] = ()
+    """Proxies through which the certificate was false."""
+    ends: float = 0.0
+    has_climbed: bool = False
+    """Whether this answer has had its step of the ladder."""
+
+    async def run(self) -> Response:
+        self.ends = self.owner.clock() + self.request.timeout_seconds - self._waited()
+        error: CrawlError | None = None
+        for _ in range(1 + self.owner.further_tries):
+            lease = await self._lease()
+            if isinstance(lease, NoProxy) and error is None:
+                raise await self._none_ready(lease)
+            if isinstance(lease, NoProxy):
+                break
+            try:
+                return await self._through(lease)
+            except _SAFE_TO_REPEAT as failure:
+                error = failure
+                if (answer := await self._step(failure)) is not None:
+                    return answer
+        raise ServiceProxy(
+            f"{self.request.url}: {len(self.tried)} proxies failed; the last: {error}"
+        ) from error
+
+    async def _lease(self) -> Lease | NoProxy:
+        """A proxy, waited for if one is ready soon; a tier that holds none at all is passed over."""
+        owner, found = self.owner, NoProxy(None)
+        patience = min(WAIT_FOR_PROXY_SECONDS, self._left() * WAIT_FOR_PROXY_SHARE)
+        level = owner.ladder.level_at(owner.clock())
+        while level < len(owner.tiers):
+            wish = Wish(owner.permitted(level), self.session, self.tried)
+            picked = await owner.pool.pick(owner.domain, wish)
+            if isinstance(picked, Lease):
+                return picked
+            wait, found = picked.retry_after_seconds, picked
+            if wait is None:
+                level += 1
+            elif wait > patience:
+                break
+            else:
+                patience -= wait
+                await asyncio.sleep(wait)
+        return found
+
+    async def _through(self, lease: Lease) -> Response:
+        owner, use = self.owner, Use("neutral")
+        self.tried = (*self.tried, lease.proxy.id)
+        try:
+            response = await owner.through(self._routed(lease), lease, self._may_use_browser)
+            verdict = classify(response, self.request.url, proof=owner.proof)
+            use = use_of_verdict(verdict, response.seconds)
+        except CrawlError as error:
+            use = use_of_error(error)
+            if isinstance(error, NetworkTls):
+                self.suspects = (*self.suspects, lease.proxy.id)
+            if use.kind == "transport" and not isinstance(error, _SAFE_TO_REPEAT):
+                await self._step_without_answer()
+                raise ServiceProxy(f"{self.request.url}: {error}") from error
+            raise
+        finally:
+            await asyncio.shield(owner.pool.report(lease, use))
+        await self._learn_from(use)
+        return replace(response, disprove=partial(self._disproved, lease)) if use.kind == "ok" else response
+
+    async def _may_use_browser(self) -> bool:
+        """Take the ladder's next step for a challenge; whether it is the browser."""
+        self.has_climbed = True
+        return await self._step_without_answer(challenged=True) is Rung.BROWSER
+
+    async def _disproved(self, lease: Lease, why: str) -> None:
+        """It was a block after all, seen only when the page was read."""
+        await self.owner.pool.note(lease.proxy.id, lease.domain, Use("blocked", why=why))
+        await self._step_without_answer()
+
+    def _routed(self, lease: Lease) -> Request:
+        seconds = max(0.0, min(self._left(), self.owner.proxy_seconds))
+        return replace(
+            self.request,
+            # Another proxy is another visitor: cookies never follow from one address to the next.
+            route=route_of(lease.proxy.address, f"{self.session}@{lease.proxy.id}"),
+            timeout_seconds=seconds,
+            connect_timeout_seconds=min(seconds, self.request.connect_timeout_seconds),
+        )
+
+    async def _learn_from(self, use: Use) -> None:
+        """The portal answered: whoever showed a false certificate on the way was not the portal."""
+        for suspect in self.suspects:
+            await self.owner.pool.quarantine(
+                suspect, "a false certificate, where another proxy showed a true one"
+            )
+        if use.kind not in {"blocked", "transport"}:
+            self.owner.ladder.succeeded()
+        elif not self.has_climbed:
+            await self._step_without_answer()
+
+    async def _step_without_answer(self, *, challenged: bool = False) -> Rung:
+        """Take the ladder's next step for the requests that follow."""
+        rung = self.owner.ladder.failed(self.owner.clock(), challenged=challenged)
+        if rung is not Rung.DIRECT:
+            await self._take(rung)
+        return rung
+
+    async def _step(self, failure: CrawlError) -> Response | None:
+        """Take the ladder's next step; the answer, where it is to go directly."""
+        rung = self.owner.ladder.failed(self.owner.clock())
+        if rung is Rung.DIRECT:
+            log.warning("%s: asked directly, as its site file allows", self.owner.domain)
+            return await self.owner.inner.fetch(replace(self.request, timeout_seconds=self._left()))
+        await self._take(rung)
+        if rung is Rung.OPEN_CIRCUIT:
+            raise NoWayOut(f"{self.request.url}: no proxy helps; the last: {failure}") from failure
+        return None
+
+    async def _take(self, rung: Rung) -> None:
+        owner = self.owner
+        await owner.pool.climbed(owner.domain, rung)
+        if rung not in {Rung.OTHER_PROXY, Rung.NEW_SESSION}:
+            log.warning("%s: proxies do not help, next step: %s", owner.domain, rung)
+        if rung in {Rung.NEW_SESSION, Rung.RESTART}:
+            self.session = owner._new_session()  # noqa: SLF001 - an errand is a part of its fetcher
+        if rung is Rung.RESTART:
+            await owner.steps.restart()
+        if rung is Rung.REFRESH:
+            await owner.steps.refresh()
+
+    async def _none_ready(self, found: NoProxy) -> CrawlError:
+        wait = found.retry_after_seconds
+        if wait is None:
+            await self.owner.steps.refresh_if_needed()
+        told = "no proxy is known" if wait is None else f"no proxy is ready for {wait:.0f} s"
+        error = NoProxyReady(f"{self.request.url}: {told}")
+        error.retry_after_seconds = wait
+        return error
+
+    def _left(self) -> float:
+        return max(0.0, self.ends + self._waited() - self.owner.clock())
+
+    def _waited(self) -> float:
+        """For turns: no slowness of a proxy's or the portal's."""
+        return self.request.escort.waited if self.request.escort else 0.0

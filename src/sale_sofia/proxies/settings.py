@@ -1,0 +1,254 @@
+"""How proxies are chosen, rested and checked; no environment variable sets it, each says its unit."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BaseModel, Field
+
+from sale_sofia.settings.types import decimal, notes, switch, whole
+
+FOLDER: Final = "proxies"
+"""Of the list of sources and the last findings, in DATA_DIR; readable by its owner alone."""
+SOURCES_FILE: Final = "sources.json"
+KNOWN_FILE: Final = "known.json"
+
+BELIEF_DECAY: Final = 0.97
+"""What is left of what was known with every further use: what a proxy was yesterday counts little."""
+FAILURE_DECAY: Final = 0.5
+"""What is left of earlier successes after a failure: a proxy that died is soon believed dead."""
+ELSEWHERE_WEIGHT: Final = 0.3
+"""How much a proxy's successes and failures on all portals count on one of them."""
+LATENCY_HALF_SECONDS: Final = 10.0
+"""A proxy that takes so long to answer is worth half of one that answers at once."""
+LATENCY_WEIGHT: Final = 0.3
+"""Share of the newest time in the running mean of a proxy's answer times."""
+CANDIDATES: Final = 16
+"""Proven proxies that one pick looks at: the longest rested ones."""
+EXPLORED: Final = 2
+"""Others that it looks at beside them: with many more, one of them would nearly always be drawn."""
+DOUBT_PATIENCE_SECONDS: Final = 5.0
+"""Rather than one that failed last, a proven proxy is waited for so long."""
+
+KEEP_SHARE: Final = 0.05
+"""Share of reports that renew the life of what Redis knows; it lives for a week."""
+
+TRANSPORT_COOLDOWN_SECONDS: Final = 30.0
+"""Rest after a transport error; doubles with every further one in a row."""
+TRANSPORT_COOLDOWN_MAX_SECONDS: Final = 1800.0
+BLOCK_COOLDOWN_SECONDS: Final = 120.0
+"""Rest on the portal that blocked; doubles with every further block in a row."""
+BLOCK_COOLDOWN_MAX_SECONDS: Final = 3600.0
+COOLDOWN_JITTER: Final = 0.2
+"""Largest share that chance adds to a rest, so that proxies do not come back together."""
+RETRY_AFTER_MAX_SECONDS: Final = 3600.0
+"""A longer wish of the portal is the rate limiter's business, not one proxy's."""
+
+LEASE_MARGIN_SECONDS: Final = 15.0
+"""A lease lasts the longest answer through a proxy and so much more."""
+STICKY_SECONDS: Final = 1200.0
+"""A session that asked for nothing so long may get another proxy."""
+SESSIONS_MOST: Final = 10_000
+"""Sessions from which on ended ones are forgotten."""
+PATIENCE_FOR_SESSION_SECONDS: Final = 30.0
+"""A session waits for its own proxy so long before it takes another: longer than a usual spacing."""
+
+SCORE_UP: Final = 1.1
+SCORE_DOWN: Final = 0.5
+SCORE_LEAST: Final = 0.01
+SCORE_MOST: Final = 10.0
+"""The familiar score, for people: times 1.1 for a success, times 0.5 for a failure, within these bounds."""
+
+READY_WITHIN_SECONDS: Final = 60.0
+READY_ABOVE: Final = 0.3
+"""A proxy counts as ready for a portal when it may be used so soon and is expected to succeed so often."""
+MISSED_SWEEPS: Final = 3
+"""A proxy that was dead in so many checks in a row is forgotten; traffic never forgets one."""
+
+CHECK_CONNECT_SECONDS: Final = 5.0
+CHECK_SECONDS: Final = 10.0
+"""Patience of the checker with one proxy: for the connection, and for each question as a whole."""
+JUDGE_SECONDS: Final = 10.0
+"""Patience with the judge when it is asked directly; nothing is checked without it."""
+JUDGE_BODY_BYTES: Final = 65_536
+"""More than any answer of a judge."""
+JUDGE_NONCE_CHARACTERS: Final = 64
+"""Of the longest nonce that a judge takes."""
+JUDGE_STOP_SECONDS: Final = 0.1
+"""How long a judge that stops waits for open requests: each is asked again elsewhere."""
+JUDGE_SEEN_MOST: Final = 100_000
+"""Plain requests that a judge remembers until it is asked for them over TLS."""
+JUDGE_HOST: Final = "127.0.0.1"
+"""Where it listens unless told otherwise: whoever runs it for proxies names the address they can reach."""
+JUDGE_PORT: Final = 8443
+JUDGE_HTTP_PORT: Final = 8480
+"""Where `sale-sofia proxies judge` listens unless told otherwise."""
+OWN_NETWORK_BITS: Final = 24
+OWN_NETWORK_BITS_IPV6: Final = 64
+"""An exit in the same network as an own address is no other address to a portal."""
+
+SOURCE_MAX_BYTES: Final = 64_000_000
+"""More than two million lines: a source that goes on for ever is cut here."""
+SOURCE_SECONDS: Final = 60.0
+"""Patience with a source as a whole, however slowly it goes on sending."""
+SOURCE_MAX_CANDIDATES: Final = 1_000_000
+"""Candidates taken from one source; the rest is counted and left alone."""
+LINE_MAX_CHARACTERS: Final = 500
+"""A longer line is no proxy."""
+SHOWN_CHARACTERS: Final = 60
+"""Of a malformed line that are shown."""
+JSON_DEEPEST: Final = 20
+"""Levels of a JSON list that are looked into."""
+SHOWN_MALFORMED: Final = 5
+"""Malformed lines of a source that are shown; all are counted."""
+
+REFRESH_SECONDS: Final = 1500.0
+"""Longest time of one refresh; below the limit of any task."""
+REFRESH_LOCK_SECONDS: Final = 60.0
+"""A refresh that was not heard of for so long is dead; a living one renews its lock."""
+REFRESH_SHOW_SECONDS: Final = 1.0
+"""How often a refresh shows its numbers and renews its lock."""
+START_WAIT_SECONDS: Final = 300.0
+"""How long a crawl on workers waits for its proxies; then it begins, and its pages wait."""
+REFRESH_POLL_SECONDS: Final = 1.0
+"""How often those who wait look, when nothing is announced."""
+REFRESH_HOURS: Final = 6
+REFRESH_FACTOR: Final = 2
+"""Below so many times the least number of ready proxies a refresh is asked for."""
+REFRESH_PAUSE_SECONDS: Final = 300.0
+"""After a refresh none is begun on demand for so long: it would find the same."""
+PROGRESS_TTL_SECONDS: Final = 86_400
+EVENTS_CHANNEL: Final = "proxies:events"
+"""Where every proxy that became available, and the end of a refresh, is announced."""
+
+ROTATOR_HOST: Final = "127.0.0.1"
+LOOPBACK_MOST_CONNECTIONS: Final = 400
+"""Connections at once to the rotator or to a browser's door; each holds two of the usual 1024 open files."""
+ROTATOR_HEAD_BYTES: Final = 16_384
+"""A CONNECT request with more header than this is refused."""
+ROTATOR_HEAD_SECONDS: Final = 10.0
+ROTATOR_TRIES: Final = 3
+"""Proxies tried for one tunnel."""
+ROTATOR_PIECE_BYTES: Final = 65_536
+ROTATOR_IDLE_SECONDS: Final = 300.0
+"""A tunnel through which nothing goes for so long is closed."""
+
+NEW_SESSION_BUDGET: Final = 3
+"""New sessions tried for a portal before the rotator is restarted."""
+DIRECT_BUDGET: Final = 3
+"""Requests from our own address, where a portal's file allows them, before its circuit opens."""
+LANE_MEMORY_SECONDS: Final = 86_400.0
+"""A dearer tier that helped is kept so long before the cheaper ones are tried again."""
+TUNNEL_HEAD_BYTES: Final = 16_384
+"""A proxy's answer to CONNECT with more header than this is refused."""
+WAIT_FOR_PROXY_SHARE: Final = 0.5
+"""Of the time of a request that may pass before it has a proxy."""
+WAIT_FOR_PROXY_SECONDS: Final = 10.0
+"""A request waits so long for a proxy to be ready; beyond it the page is put back."""
+
+
+# Settings of the proxies; where no portal's file asks for one, none is used.
+
+_JUDGE_ALLOWED: Final = "https://host[:port]"
+_PLAIN_JUDGE_ALLOWED: Final = "http://host[:port]"
+
+
+def _https(url: str | None) -> str | None:
+    return _origin(url, "https://", _JUDGE_ALLOWED)
+
+
+def _http(url: str | None) -> str | None:
+    return _origin(url, "http://", _PLAIN_JUDGE_ALLOWED)
+
+
+def _origin(url: str | None, scheme: str, allowed: str) -> str | None:
+    if url is None:
+        return None
+    place = url.removeprefix(scheme).rstrip("/")
+    if not url.startswith(scheme) or not place or any(mark in place for mark in "/?#@ "):
+        raise ValueError(allowed)
+    return scheme + place
+
+
+class ProxySettings(BaseModel):
+    """How many proxies are wanted, how patient we are with them, and who judges them."""
+
+    min_proxies_to_start: int = whole(5, 0, 10_000, "proxies", "Live proxies to wait for before a crawl.")
+    min_proxies_for_scraping: int = whole(
+        10, 0, 10_000, "proxies", "Live proxies below which the pool is refreshed."
+    )
+    max_proxy_retries: int = whole(3, 0, 100, "retries", "Further proxies tried for one request.")
+    proxy_timeout: float = decimal(15.0, 0.1, 300, "seconds", "Longest wait for an answer through a proxy.")
+    proxy_spacing: float = decimal(
+        5.0, 0, 3600, "seconds", "Rest of a proxy between two requests to the same portal."
+    )
+    proxy_check_concurrency: int = whole(256, 1, 4096, "proxies", "Proxies that are checked at once.")
+    proxy_rotate_budget: int = whole(
+        6, 0, 1000, "tries", "Other proxies tried for a portal before more is done."
+    )
+    proxy_restart_budget: int = whole(
+        3, 0, 1000, "tries", "Restarts of the way out before the pool is refreshed."
+    )
+    proxy_refresh_budget: int = whole(
+        3, 0, 1000, "tries", "Refreshes of the pool before the next tier is used."
+    )
+    proxy_judge_url: Annotated[str | None, AfterValidator(_https)] = Field(
+        default=None,
+        description="The judge that proxies are checked with; unset: exit address and leaks stay unknown.",
+        json_schema_extra=notes(_JUDGE_ALLOWED, "URL"),
+    )
+    proxy_judge_http_url: Annotated[str | None, AfterValidator(_http)] = Field(
+        default=None,
+        description="The same judge without TLS, where a proxy can add headers; unset: leaks stay unknown.",
+        json_schema_extra=notes(_PLAIN_JUDGE_ALLOWED, "URL"),
+    )
+    proxy_judge_ca: Path | None = Field(
+        default=None,
+        description="Certificate authority of the judge; unset: the ones everybody trusts.",
+        json_schema_extra=notes("a file in PEM form", "file"),
+    )
+    rotator_port: int = whole(8089, 1, 65_535, "port", "Where the rotator listens, on 127.0.0.1 alone.")
+    mubeng_path: Path | None = Field(
+        default=None,
+        description="A mubeng binary of yours to use as the rotator instead of our own; see docs/proxies.md.",
+        json_schema_extra=notes("a program's path", "file"),
+    )
+
+
+# How the browser lane works; no environment variable sets it, each says its unit.
+
+PROGRAMS: Final = ("chromium", "chromium-browser")
+"""Names under which systems install Chromium."""
+BROWSER_FOLDER: Final = "lanes"
+"""Of what is remembered of the lanes where there is no Redis, in DATA_DIR; readable by its owner alone."""
+BUDGET_SECONDS: Final = 3600.0
+"""For so long BROWSER_PAGES_PER_HOUR counts."""
+LADDER_BUDGET: Final = 3
+"""Challenges taken to the browser before the ladder goes on."""
+MOST_DOCUMENTS: Final = 6
+"""Pages in one visit: a challenge that only leads to another one is given up."""
+DOOR_CONNECT_SECONDS: Final = 10.0
+"""Patience of the browser's way out with one connection."""
+CLOSE_SECONDS: Final = 10.0
+"""Patience with a browser that is told to end; its driver then kills it."""
+MOST_GIVEN: Final = 1000
+"""Sessions of which is known that they have their cookies; beyond it they are given them again."""
+
+
+# Settings of the browser lane: off unless it is switched on here and allowed by a portal's file.
+
+
+class BrowserSettings(BaseModel):
+    """Whether a browser may be used, which, and how often."""
+
+    browser_enabled: bool = switch(
+        default=False,
+        sentence="Take JavaScript challenges to a browser, where the portal's file allows it.",
+    )
+    browser_path: Path | None = Field(
+        default=None,
+        description="The Chromium to use; unset: the one in PATH.",
+        json_schema_extra=notes("a program's path", "file"),
+    )
+    browser_pages_per_hour: int = whole(
+        30, 0, 10_000, "pages", "Most pages of one portal that are taken to the browser in an hour."
+    )

@@ -1,0 +1,92 @@
+"""The settings in effect, for people: each value, where it came from, what is allowed. Holds no secret."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+from rich.table import Table
+from rich.text import Text
+
+from sale_sofia.settings.model import MODE_SWITCHES, Settings
+from sale_sofia.settings.types import MASK, masked_url, note
+
+Source = Literal["environment", "default", "follows the mode"]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """One setting as text, safe to print and to log."""
+
+    name: str
+    value: str
+    source: Source
+    unit: str
+    allowed: str
+    sentence: str
+
+
+def effective_settings(settings: Settings, environ: Mapping[str, str]) -> list[SettingRow]:
+    """Every setting once, in the order of the settings object; `environ` is where they were read from."""
+    given = {name.lower() for name, value in environ.items() if value}
+    return [_row(settings, name, field, given) for name, field in Settings.model_fields.items()]
+
+
+def settings_as_json(rows: Iterable[SettingRow]) -> str:
+    """The rows as a JSON list of objects."""
+    return json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2)
+
+
+def settings_table(rows: Iterable[SettingRow]) -> Table:
+    """The rows as a table of two columns; even 80 characters wide it shows every name and value whole."""
+    table = Table(show_lines=True)
+    table.add_column("Setting", no_wrap=True)
+    table.add_column("Value and meaning", overflow="fold")
+    for row in rows:
+        table.add_row(_name_cell(row), _value_cell(row))
+    return table
+
+
+# Cells are made of Text, so that a value in square brackets is never taken for markup.
+def _name_cell(row: SettingRow) -> Text:
+    return Text.assemble((row.name, "bold"), "\n", (row.source, "dim"))
+
+
+def _value_cell(row: SettingRow) -> Text:
+    allowed = f"Allowed: {row.allowed} ({row.unit})."
+    return Text.assemble((row.value, "bold"), "\n", row.sentence, "\n", (allowed, "dim"))
+
+
+def _row(settings: Settings, name: str, field: FieldInfo, given: set[str]) -> SettingRow:
+    return SettingRow(
+        name=name.upper(),
+        value=_as_text(settings.resolved(name), field),
+        source=_source(name, given),
+        unit=note(field, "unit"),
+        allowed=note(field, "allowed"),
+        sentence=field.description or "",
+    )
+
+
+def _source(name: str, given: set[str]) -> Source:
+    if name in given:
+        return "environment"
+    return "follows the mode" if name in MODE_SWITCHES else "default"
+
+
+def _as_text(value: object, field: FieldInfo) -> str:
+    match value:
+        case None:
+            return "unset"
+        case bool():
+            return str(value).lower()
+        case SecretStr():  # a password may look like a URL
+            return masked_url(value.get_secret_value()) if note(field, "unit") == "URL" else MASK
+        case Mapping():
+            return json.dumps(dict(value), ensure_ascii=False)
+        case tuple():
+            return ",".join(map(str, value))
+        case _:
+            return str(value)

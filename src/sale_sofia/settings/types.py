@@ -1,0 +1,248 @@
+"""The kinds of value a setting may have; each field carries the text of what is allowed in it."""
+
+import ipaddress
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Final, Literal, get_args
+from urllib.parse import quote, unquote_plus
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic.config import JsonDict
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+from pydantic_settings import NoDecode
+
+DEFAULT_DOMAIN: Final = "default"
+DEFAULT_RATE: Final = 10.0
+MAX_RATE: Final = 60_000
+RATES_ALLOWED: Final = f"a JSON object of lower-case domain: number above 0, up to {MAX_RATE}"
+FOLDER_ALLOWED: Final = "a folder's path, without '?'"
+FILE_ALLOWED: Final = "the path of a file that can be read, with the password alone in it"
+_SHOWN_CHARACTERS: Final = 80
+
+
+def whole(default: int, least: int, most: int, unit: str, sentence: str) -> int:
+    """A whole number from least to most, both included."""
+    extra = notes(f"a whole number from {least} to {most}", unit)
+    return Field(default, ge=least, le=most, description=sentence, json_schema_extra=extra)
+
+
+def decimal(default: float, least: float, most: float, unit: str, sentence: str) -> float:
+    """A number from least to most, both included; so neither infinite nor NaN."""
+    extra = notes(f"a number from {least} to {most}", unit)
+    return Field(default, ge=least, le=most, description=sentence, json_schema_extra=extra)
+
+
+def switch(*, default: bool, sentence: str) -> bool:
+    """True or false."""
+    return Field(default, description=sentence, json_schema_extra=notes("true or false", "switch"))
+
+
+def mode_switch(sentence: str) -> bool | None:
+    """True or false; None, when unset, stands for "as the mode says"."""
+    return Field(default=None, description=sentence, json_schema_extra=notes("true or false", "switch"))
+
+
+def password_file(setting: str) -> Path | None:
+    """A file with the password of another setting, so that it stands in no environment."""
+    sentence = f"File with the password of {setting}; unset: it stands there, or none is needed."
+    return Field(default=None, description=sentence, json_schema_extra=notes(FILE_ALLOWED, "file"))
+
+
+def notes(allowed: str, unit: str) -> JsonDict:
+    """What a field says of itself beyond its type; `note` reads it back."""
+    return {"allowed": allowed, "unit": unit}
+
+
+def note(field: FieldInfo, key: Literal["allowed", "unit"]) -> str:
+    """The text of what the field allows, or its unit."""
+    extra = field.json_schema_extra
+    return str(extra[key]) if isinstance(extra, dict) else ""
+
+
+def wrong_value(field: FieldInfo, details: ErrorDetails) -> str:
+    """What was given and what is allowed, in one sentence that never holds a secret."""
+    reason = details.get("ctx", {}).get("error", note(field, "allowed"))
+    return f"{_given(field, details)} is not allowed; {reason} ({note(field, 'unit')})."
+
+
+def _given(field: FieldInfo, details: ErrorDetails) -> str:
+    if SecretStr in {field.annotation, *get_args(field.annotation)}:
+        return "the given value"
+    shown = repr(str(details["input"])[:_SHOWN_CHARACTERS])
+    match details["loc"]:
+        case (_, key):
+            return f"{shown} for {key!r}"
+        case _:
+            return shown
+
+
+def _read_json(raw: object) -> object:
+    if not isinstance(raw, str):
+        return raw
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        raise ValueError(RATES_ALLOWED) from None
+
+
+def _with_default(rates: Mapping[str, float]) -> Mapping[str, float]:
+    return {DEFAULT_DOMAIN: DEFAULT_RATE, **rates}
+
+
+def _check_folder(path: Path) -> Path:
+    # In a database URL everything after a "?" would be taken for options, and the file would be another one.
+    if "?" in str(path) or not str(path).strip():
+        raise ValueError(FOLDER_ALLOWED)
+    try:
+        return path.expanduser()
+    except RuntimeError as error:  # `~name` of a user that this machine does not have
+        raise ValueError(FOLDER_ALLOWED) from error
+
+
+Domain = Annotated[str, Field(pattern=r"^[a-z0-9_][a-z0-9_.-]*(:[0-9]+)?$")]
+Rate = Annotated[float, Field(strict=True, gt=0, le=MAX_RATE)]
+DomainRates = Annotated[
+    Mapping[Domain, Rate], NoDecode, BeforeValidator(_read_json), AfterValidator(_with_default)
+]
+Folder = Annotated[Path, AfterValidator(_check_folder)]
+
+
+# URLs of services: which are allowed, and how one is shown without its secrets.
+
+MASK: Final = "***"
+_ENCODED: Final = "special characters of a password percent-encoded"
+DATABASE_ALLOWED: Final = f"sqlite:///path or postgresql[+psycopg]://user:password@host:port/name, {_ENCODED}"
+REDIS_ALLOWED: Final = f"redis[s]://user:password@host:port/number or unix:///path, {_ENCODED}"
+_DATABASE_SCHEMES: Final = frozenset({"postgresql", "postgresql+psycopg"})
+_REDIS_SCHEMES: Final = frozenset({"redis", "rediss"})
+# Any other name may stand for a password, and a "&" in that password for the next name: then all is hidden.
+_SHOWN_QUERY_NAMES: Final = frozenset({"connect_timeout", "db", "host", "mode", "port", "sslmode", "timeout"})
+
+_SQLITE_URL: Final = re.compile(r"(?P<place>sqlite://(?:/[^?]*)?)(?:\?(?P<query>.*))?", re.DOTALL)
+_SQLITE_FILE: Final = re.compile(r"(?P<scheme>sqlite:///)(?P<path>(?!:memory:)[^?]+)(?P<query>.*)", re.DOTALL)
+# At most one "@" and no "#": nobody who reads such a URL can take a piece of the password for something else.
+_SERVER_URL: Final = re.compile(
+    r"(?P<scheme>[a-z+]+)://"
+    r"(?:(?P<user>[^:@/?#\s]*)(?P<password>:[^@/?#\s]*)?@)?"
+    r"(?P<place>(?:[^:@/?#\s\[\]]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?P<path>/[^@?#\s]*)?)"
+    r"(?:\?(?P<query>[^@#\s]*))?"
+)
+_REDIS_DATABASE: Final = re.compile(r"/?[0-9]*")
+
+
+def masked_url(url: str) -> str:
+    """The URL without its password and without a query that could hold one; safe to print.
+
+    A URL of a form that the settings would refuse is hidden whole.
+    """
+    if parts := _SQLITE_URL.fullmatch(url):
+        return parts["place"] + _masked_query(parts["query"])
+    if parts := _SERVER_URL.fullmatch(url):
+        return f"{parts['scheme']}://{_masked_login(parts)}{parts['place']}{_masked_query(parts['query'])}"
+    return MASK
+
+
+def with_password(url: str, path: Path) -> str:
+    """The URL of a server with the password that the file holds, in place of any other.
+
+    Raises:
+        ValueError: the file cannot be read, or holds none.
+    """
+    parts = _SERVER_URL.fullmatch(url)
+    if parts is None or _SQLITE_URL.fullmatch(url):
+        return url  # a file of SQLite has no password
+    login = f"{parts['user'] or ''}:{quote(password_in(path), safe='')}@"
+    query = "" if parts["query"] is None else f"?{parts['query']}"
+    return f"{parts['scheme']}://{login}{parts['place']}{query}"
+
+
+def from_any_folder(url: str) -> str:
+    """The URL; one of a SQLite file names the same file from whichever folder it is read."""
+    parts = _SQLITE_FILE.fullmatch(url)
+    return f"{parts['scheme']}{Path(parts['path']).absolute()}{parts['query']}" if parts else url
+
+
+def password_in(path: Path) -> str:
+    """The password that the file holds.
+
+    Raises:
+        ValueError: it cannot be read, or holds none.
+    """
+    try:
+        password = path.read_text("utf-8").strip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "no text"
+        raise ValueError(f"the password file {path} cannot be read: {reason}") from None
+    if not password:
+        raise ValueError(f"the password file {path} is empty")
+    return password
+
+
+def _masked_login(parts: re.Match[str]) -> str:
+    if parts["user"] is None:
+        return ""
+    # A lone name is hidden too: `redis://secret@host` is a common slip for `redis://:secret@host`.
+    return f"{MASK}@" if parts["password"] is None else f"{parts['user']}:{MASK}@"
+
+
+def _masked_query(query: str | None) -> str:
+    if query is None:
+        return ""
+    names = {unquote_plus(pair.partition("=")[0]) for pair in query.split("&")}
+    return f"?{query if names <= _SHOWN_QUERY_NAMES else MASK}"
+
+
+def _check_database_url(secret: SecretStr) -> SecretStr:
+    url = secret.get_secret_value()
+    parts = _SERVER_URL.fullmatch(url)
+    if _SQLITE_URL.fullmatch(url) or (parts and parts["scheme"] in _DATABASE_SCHEMES):
+        return secret
+    raise ValueError(DATABASE_ALLOWED)
+
+
+def _check_redis_url(secret: SecretStr | None) -> SecretStr | None:
+    if secret is None:
+        return None
+    parts = _SERVER_URL.fullmatch(secret.get_secret_value())
+    if parts and (_is_redis_server(parts) or _is_redis_socket(parts)):
+        return secret
+    raise ValueError(REDIS_ALLOWED)
+
+
+def _is_redis_server(parts: re.Match[str]) -> bool:
+    # The client reads a database that is no number as database 0, without a word.
+    return parts["scheme"] in _REDIS_SCHEMES and bool(_REDIS_DATABASE.fullmatch(parts["path"] or ""))
+
+
+def _is_redis_socket(parts: re.Match[str]) -> bool:
+    return parts["scheme"] == "unix" and bool(parts["path"])
+
+
+DatabaseUrl = Annotated[SecretStr, AfterValidator(_check_database_url)]
+RedisUrl = Annotated[SecretStr | None, AfterValidator(_check_redis_url)]
+
+
+# Settings that name machines: addresses and networks, with commas between them.
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+NETWORKS_ALLOWED: Final = "addresses or networks such as 127.0.0.1 or 10.0.0.0/8, with commas between them"
+
+
+def networks(given: object) -> object:
+    """The networks of a text; an address is a network of one.
+
+    Raises:
+        ValueError: one of them is neither.
+    """
+    if not isinstance(given, str):
+        return given
+    try:
+        return tuple(ipaddress.ip_network(one.strip()) for one in given.split(","))
+    except ValueError:
+        raise ValueError(NETWORKS_ALLOWED) from None
+
+
+Networks = Annotated[tuple[Network, ...], NoDecode, BeforeValidator(networks)]

@@ -1,0 +1,302 @@
+"""The database: its transactions, and what happens when somebody else is writing or its server is away."""
+
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
+from itertools import count
+from typing import Final, ParamSpec, Protocol, TypeVar
+
+from sqlalchemy import URL, Connection, make_url, text
+from sqlalchemy.exc import DBAPIError
+
+from sale_sofia.storage.connections import Outage, OwnThread
+from sale_sofia.storage.errors import (
+    DatabaseBusy,
+    DatabaseCorrupt,
+    DatabaseDenied,
+    DatabaseError,
+    DatabaseMissing,
+    DatabaseReadOnly,
+    DatabaseTooNew,
+    DatabaseUnreachable,
+    DatabaseUnsupported,
+    DiskFull,
+    Stop,
+    never,
+)
+from sale_sofia.storage.settings import BUSY_FIRST_PAUSE_SECONDS, BUSY_LONGEST_PAUSE_SECONDS, ServerLimits
+from sale_sofia.storage.sqlite import SqliteStore, file_of
+
+# What every kind of database does for `Database`, each in its own way.
+
+_SERVER = "postgresql"
+
+
+class Store(Protocol):
+    """One database of one kind. Making it opens, creates and changes nothing."""
+
+    name: str
+    """What it is called before people: where it is, and no password."""
+
+    def write(self) -> AbstractContextManager[Connection]:
+        """One transaction, kept as a whole at the end of the block, or not at all."""
+
+    def read(self) -> AbstractContextManager[Connection]:
+        """One view of the data; writing through it is refused."""
+
+    def exists(self) -> bool:
+        """Whether there is anything that could be opened."""
+
+    def prepare(self) -> None:
+        """Make the place where the tables will be."""
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """Only one process of all is inside."""
+
+    def portal_lock(self, site: str) -> AbstractContextManager[str | None]:
+        """The portal on all machines that use this database: None when it is ours, else who has it."""
+
+    def faults(self, connection: Connection, stop: Stop) -> list[str]:
+        """What the database itself finds wrong."""
+
+    def explain(self, error: DBAPIError) -> DatabaseError | None:
+        """The one sentence for a failure of the environment; `None` for a caller's mistake."""
+
+    def dispose(self) -> None:
+        """Close what is open."""
+
+
+def is_server(url: URL) -> bool:
+    """Whether the address is of a database server, and not of a file."""
+    return url.get_backend_name() == _SERVER
+
+
+def make_store(url: URL, busy_timeout: float, limits: ServerLimits) -> Store:
+    """The store that the address names.
+
+    Raises:
+        DatabaseUnsupported: it names none that this program can use.
+    """
+    if is_server(url):
+        from sale_sofia.storage.postgres import PostgresStore  # noqa: PLC0415 - who has a file needs no driver
+
+        return PostgresStore(url, busy_timeout, limits)
+    return SqliteStore(url, busy_timeout)
+
+
+__all__ = [
+    "Database",
+    "DatabaseBusy",
+    "DatabaseCorrupt",
+    "DatabaseDenied",
+    "DatabaseError",
+    "DatabaseMissing",
+    "DatabaseReadOnly",
+    "DatabaseTooNew",
+    "DatabaseUnreachable",
+    "DatabaseUnsupported",
+    "DiskFull",
+    "is_server",
+    "retry_on_busy",
+]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def is_on_server(url: str) -> bool:
+    """Whether the address is of a database server, which many machines can share, and not of a file."""
+    return is_server(make_url(url))
+
+
+def retry_on_busy(
+    retries: int, *, first_pause: float = BUSY_FIRST_PAUSE_SECONDS
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """A decorator: what fails because the database is busy is done again as a whole, `retries` times more.
+
+    The pauses double, and chance shortens them. The last `DatabaseBusy` is the caller's.
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def persistent(*args: P.args, **kwargs: P.kwargs) -> T:
+            for attempt in range(retries):
+                try:
+                    return function(*args, **kwargs)
+                except DatabaseBusy:
+                    longest = min(BUSY_LONGEST_PAUSE_SECONDS, first_pause * 2**attempt)
+                    time.sleep(random.uniform(0, longest))  # noqa: S311 - a pause
+            return function(*args, **kwargs)
+
+        return persistent
+
+    return decorate
+
+
+class Database:
+    """One database. Making this object opens, creates and changes nothing.
+
+    Safe to use from many threads, and on both sides of a fork (not by forking inside a transaction).
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        busy_timeout_seconds: float,
+        busy_retries: int,
+        server: ServerLimits = ServerLimits(),  # noqa: B008 - it cannot be changed
+    ) -> None:
+        self.url = make_url(url)
+        """Where it is; printed, it shows no password."""
+        self.busy_retries = busy_retries
+        self._store = make_store(self.url, busy_timeout_seconds, server)
+        self.name = self._store.name
+        """What it is called before people."""
+        self._outage = Outage(server.outage_seconds)
+        self._thread = OwnThread("database")
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """One transaction: all of it is kept, or, after any error or a kill, nothing."""
+        with self._explained(), self._store.write() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """One view of the data, unmoved by writers; writing through it is refused."""
+        with self._explained(), self._store.read() as connection:
+            yield connection
+
+    def run_write(self, work: Callable[[Connection], T]) -> T:
+        """`work` in a write transaction; while the database is busy or away, the whole of it again.
+
+        Its effect is there once, also when the connection broke at the moment of the commit.
+        """
+        return self._persistently(self.write, work)
+
+    def run_read(self, work: Callable[[Connection], T]) -> T:
+        """`work` in a read transaction; while the database is busy or away, the whole of it again."""
+        return self._persistently(self.read, work)
+
+    async def run_write_async(self, work: Callable[[Connection], T]) -> T:
+        """As `run_write`, in the database's own thread: the event loop never waits for the disk."""
+        return await self._thread.run(lambda: self.run_write(work))
+
+    async def run_read_async(self, work: Callable[[Connection], T]) -> T:
+        """As `run_read`, in the database's own thread."""
+        return await self._thread.run(lambda: self.run_read(work))
+
+    def exists(self) -> bool:
+        """Whether there is a file, or an address of a server, that could be opened."""
+        return self._store.exists()
+
+    def prepare(self) -> None:
+        """Make the place where the tables will be; nothing is lost if there is one already."""
+        with self._explained():
+            self._store.prepare()
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Only one process of all, on all machines that use this database, is inside."""
+        with self._explained(), self._store.exclusive():
+            yield
+
+    @contextmanager
+    def portal_lock(self, site: str) -> Iterator[str | None]:
+        """Hold a portal on all machines that use this database; gives who has it when somebody else does."""
+        with self._explained(), self._store.portal_lock(site) as holder:
+            yield holder
+
+    def faults(self, stop: Stop = never) -> list[str]:
+        """What the database itself finds wrong, one line each; `stop` is asked often whether it is to end.
+
+        Raises:
+            CheckStopped: it was stopped before it had seen all.
+        """
+        return self.run_read(lambda connection: self._store.faults(connection, stop))
+
+    def give_up_waiting(self) -> None:
+        """Somebody wants an end: from now on a server that is away is not waited for."""
+        self._outage.give_up()
+
+    def explain(self, error: DBAPIError) -> DatabaseError | None:
+        """The one sentence for a failure of the environment; `None` for a caller's mistake."""
+        return self._store.explain(error)
+
+    def dispose(self) -> None:
+        """Close what is open. The object can still be used: it opens anew."""
+        self._thread.close()
+        self._store.dispose()
+
+    def _persistently(
+        self, transaction: Callable[[], AbstractContextManager[Connection]], work: Callable[[Connection], T]
+    ) -> T:
+        @retry_on_busy(self.busy_retries)
+        def attempt() -> T:
+            with transaction() as connection:
+                return work(connection)
+
+        return self._through_outages(attempt)
+
+    def _through_outages(self, attempt: Callable[[], T]) -> T:
+        for tries in count():
+            try:
+                result = attempt()
+            except DatabaseUnreachable as error:
+                self._outage.endure(error, tries)
+            else:
+                self._outage.over()
+                return result
+        raise AssertionError("counting has no end")
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            meaning = self.explain(error)
+            if meaning is None:
+                raise
+            raise meaning from error
+
+
+# Whether anything was committed since one last looked, asked so cheaply that every page can ask.
+
+_SERVER_SNAPSHOT: Final = text("SELECT CAST(pg_current_snapshot() AS text)")
+"""Names the committed transactions one can see: the same text, the same data."""
+
+
+class DataVersion:
+    """Looks at one database. As long as `current` gives the same, nobody has committed anything."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._served = is_on_server(database.url.render_as_string(hide_password=False))
+        self._lock = threading.Lock()
+        self._file: sqlite3.Connection | None = None
+
+    def current(self) -> str:
+        """The version of the data; one from before another commit is never given after it."""
+        if self._served:
+            return str(self._database.run_read(lambda connection: connection.scalar(_SERVER_SNAPSHOT)))
+        with self._lock:
+            return str(self._opened().execute("PRAGMA data_version").fetchone()[0])
+
+    def _opened(self) -> sqlite3.Connection:
+        """One connection that only looks: SQLite counts the commits of others for each connection."""
+        if self._file is None:
+            uri = f"{file_of(self._database.url).as_uri()}?mode=ro"
+            self._file = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        return self._file
+
+    def close(self) -> None:
+        """Let go of the file; asked again, it is opened again."""
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+                self._file = None

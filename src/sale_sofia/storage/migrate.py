@@ -1,0 +1,89 @@
+"""Bring the tables to the form this program knows; the steps are in `migrations/`."""
+
+from typing import Final
+
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+
+from sale_sofia.storage.database import Database, retry_on_busy
+from sale_sofia.storage.errors import DatabaseError, DatabaseMissing, DatabaseTooNew
+
+HEAD: Final = "0018_tried"
+"""The last step in `migrations/`, named here so that a current database needs no Alembic to be recognised."""
+
+
+def initialize_database(db: Database) -> None:
+    """Afterwards the database is there and current. Any number of processes may call it at once, at any time.
+
+    Raises:
+        DatabaseTooNew: a newer program made it; it is left as it is.
+    """
+    if current_revision(db) != HEAD:
+        upgrade(db)
+
+
+def upgrade(db: Database) -> None:
+    """Do the steps that are missing, all in one transaction, while no other process does."""
+    retry_on_busy(db.busy_retries)(_upgrade_alone)(db)
+
+
+def current_revision(db: Database) -> str | None:
+    """The last step done, or `None` where there is no database or no tables yet."""
+    if not db.exists():
+        # Looked at first: between a failed opening and its explanation another process may make it.
+        return None
+    try:
+        return db.run_read(_revision)
+    except DatabaseMissing:
+        return None
+
+
+def check(db: Database) -> list[str]:
+    """What is wrong with the database, one line each; a sound and current one has none."""
+    try:
+        return db.faults() + db.run_read(_differences)
+    except DatabaseError as error:
+        return [str(error)]
+
+
+def _upgrade_alone(db: Database) -> None:
+    with db.exclusive():
+        if current_revision(db) == HEAD:
+            return  # another process was first
+        db.prepare()
+        with db.write() as connection:
+            _upgrade(connection, db)
+
+
+def _upgrade(connection: Connection, db: Database) -> None:
+    from sale_sofia.storage.migrations import runner  # noqa: PLC0415 - Alembic is slow to import and rarely needed
+
+    found = runner.revision(connection)
+    if found is not None and not runner.is_known(found):
+        raise DatabaseTooNew(
+            f"The database {db.name} has revision {found}, and this program knows no newer one than {HEAD}; "
+            "update the program."
+        )
+    try:
+        runner.run(connection)
+    except runner.StepFailed as failure:
+        raise _failed(failure, found, db) from failure
+
+
+def _failed(failure: Exception, found: str | None, db: Database) -> DatabaseError:
+    """A full disk or a lost connection says so itself; all else is a step that does not fit this database."""
+    known = db.explain(failure.__cause__) if isinstance(failure.__cause__, DBAPIError) else None
+    if known is not None and type(known) is not DatabaseError:
+        return known
+    at = f"revision {found}" if found else "no tables of ours"
+    return DatabaseError(f"The database {db.name} stays at {at}: {failure}.")
+
+
+def _revision(connection: Connection) -> str | None:
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+
+
+def _differences(connection: Connection) -> list[str]:
+    from sale_sofia.storage.migrations import runner  # noqa: PLC0415 - see above
+
+    return runner.differences(connection)

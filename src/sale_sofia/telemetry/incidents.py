@@ -1,0 +1,112 @@
+"""Incidents: what a person should look at, open until it is over. Alerts are made from these rows."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, select, update
+
+from sale_sofia.storage.upserts import insert_into
+from sale_sofia.telemetry.tables import incidents
+
+
+class IncidentKind(StrEnum):
+    """All that an incident may be."""
+
+    EMPTY_JOB = "empty_job"
+    FAILED_JOB = "failed_job"
+    PARTIAL_JOB = "partial_job"
+    COLLAPSE = "collapse"
+    COVERAGE = "coverage"
+    CIRCUIT_OPEN_LONG = "circuit_open_long"
+    STUCK_JOB = "stuck_job"
+    PRICE_MEANING = "price_meaning"
+    LARGE_PROPERTY = "large_property"
+    MATCHING_FAILED = "matching_failed"
+    SCORING_FAILED = "scoring_failed"
+    NO_CRAWL = "no_crawl"
+    DISK_LOW = "disk_low"
+    CLOCK_AHEAD = "clock_ahead"
+    ALERTS_FAILED = "alerts_failed"
+    CHANNEL_SILENT = "channel_silent"
+    DRIFT_CARDS = "drift_cards"
+    DRIFT_UNREADABLE = "drift_unreadable"
+    DRIFT_FILL = "drift_fill"
+    DRIFT_SELECTOR = "drift_selector"
+    DRIFT_PRICE = "drift_price"
+    DRIFT_PRICE_PER_SQM = "drift_price_per_sqm"
+    DRIFT_FLOOR = "drift_floor"
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What was seen to be wrong with a portal."""
+
+    kind: IncidentKind
+    site: str
+    message: str
+    job_id: str | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """A trouble as it is stored. Moments are seconds since 1970."""
+
+    id: int
+    kind: IncidentKind
+    site: str
+    job_id: str | None
+    opened_at: float
+    seen_at: float
+    """When it was last seen to be so."""
+    closed_at: float | None
+    message: str
+    details: dict[str, Any]
+
+
+def open_incident(connection: Connection, trouble: Trouble, *, now: float) -> Incident:
+    """The open incident of this kind and site: a new one, or the one there is, told anew.
+
+    One statement, held by a unique index: however many processes see the same trouble, there is one.
+    """
+    new = insert_into(connection, incidents).values(
+        kind=trouble.kind.value,
+        site=trouble.site,
+        job_id=trouble.job_id,
+        opened_at=now,
+        seen_at=now,
+        message=trouble.message,
+        details=trouble.details,
+    )
+    told_anew = {name: new.excluded[name] for name in ("job_id", "seen_at", "message", "details")}
+    upsert = new.on_conflict_do_update(
+        index_elements=["kind", "site"], index_where=incidents.c.closed_at.is_(None), set_=told_anew
+    )
+    return _incident(connection.execute(upsert.returning(*incidents.c)).mappings().one())
+
+
+def close_incident(connection: Connection, kind: IncidentKind, site: str, *, now: float) -> bool:
+    """The incident is over; `False` if there was none open."""
+    chosen = (incidents.c.kind == kind.value, incidents.c.site == site, incidents.c.closed_at.is_(None))
+    return bool(connection.execute(update(incidents).where(*chosen).values(closed_at=now)).rowcount)
+
+
+def open_incidents(connection: Connection, site: str | None = None) -> list[Incident]:
+    """All that are open, or those of one site, the oldest first."""
+    chosen = select(incidents).where(incidents.c.closed_at.is_(None))
+    if site is not None:
+        chosen = chosen.where(incidents.c.site == site)
+    rows = connection.execute(chosen.order_by(incidents.c.opened_at, incidents.c.id)).mappings()
+    return [_incident(row) for row in rows]
+
+
+def newest_incidents(connection: Connection, limit: int) -> list[Incident]:
+    """Those that are open first, then those that are over; the newest first."""
+    is_over = incidents.c.closed_at.is_not(None)
+    ordered = select(incidents).order_by(is_over, incidents.c.opened_at.desc(), incidents.c.id.desc())
+    return [_incident(row) for row in connection.execute(ordered.limit(limit)).mappings()]
+
+
+def _incident(row: RowMapping) -> Incident:
+    return Incident(**{**row, "kind": IncidentKind(row["kind"])})

@@ -1,0 +1,395 @@
+"""What a run counts, per domain: pure counters, as small after a million pages as after ten."""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Final, Literal, Self
+
+from sale_sofia.crawl.fetch.base import VerdictKind
+from sale_sofia.crawl.resilience import errors as tree
+from sale_sofia.crawl.resilience.errors import CrawlError
+from sale_sofia.telemetry.settings import (
+    OPEN_SPANS_MAX,
+    SKETCH_LEAST_SECONDS,
+    SKETCH_MOST_SECONDS,
+    SKETCH_RELATIVE_ERROR,
+)
+
+# What came of a request, in a few fixed words: they are counted, so there must be an end to them.
+
+RequestVerdict = VerdictKind | Literal["client_error", "unreadable", "no_answer", "refused"]
+"""Beyond the classifier's words: a 4xx, a page we cannot read, no whole answer, an answer we did not want."""
+
+# The first class that fits is taken, so the particular stand before the general.
+_VERDICTS: Final[tuple[tuple[type[CrawlError], RequestVerdict], ...]] = (
+    (tree.HttpRateLimit, "rate_limited"),
+    (tree.HttpBlocked, "blocked"),
+    (tree.HttpServer, "server_error"),
+    (tree.HttpError, "client_error"),
+    (tree.ParseError, "unreadable"),
+    (tree.ServiceProxy, "proxy_fault"),
+    (tree.NetworkBroken, "truncated"),
+    (tree.NetworkError, "no_answer"),
+)
+
+
+def verdict_of(error: CrawlError) -> RequestVerdict:
+    """The word for a request that failed; `refused` is what we ourselves would not have, such as a bomb."""
+    return next((word for kind, word in _VERDICTS if isinstance(error, kind)), "refused")
+
+
+# Response times as counts in buckets that grow like powers: small, mergeable, right to one per cent.
+
+MICROSECONDS: Final = 1_000_000
+_GROWTH: Final = (1 + SKETCH_RELATIVE_ERROR) / (1 - SKETCH_RELATIVE_ERROR)
+_LOG_GROWTH: Final = math.log(_GROWTH)
+_LEAST: Final = SKETCH_LEAST_SECONDS * MICROSECONDS
+_MOST: Final = SKETCH_MOST_SECONDS * MICROSECONDS
+
+
+def microseconds(seconds: float) -> int:
+    """Whole microseconds, none below zero: sums of whole numbers do not depend on the order of adding."""
+    return max(0, round(seconds * MICROSECONDS))
+
+
+@dataclass(slots=True)
+class TimeSketch:
+    """Times of any number in bounded space. Merging loses nothing, in whatever order it is done."""
+
+    total: int = 0
+    """Microseconds."""
+    least: int | None = None
+    most: int | None = None
+    buckets: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many times were added."""
+        return sum(self.buckets.values())
+
+    def add(self, seconds: float) -> None:
+        """Take in one time."""
+        time = microseconds(seconds)
+        self._take(time, time, time)
+        self._count(_bucket(time), 1)
+
+    def merge(self, other: Self) -> None:
+        """Take in all that another sketch holds."""
+        if other.least is not None and other.most is not None:
+            self._take(other.total, other.least, other.most)
+        for bucket, count in other.buckets.items():
+            self._count(bucket, count)
+
+    def mean(self) -> float | None:
+        """The exact mean in seconds; None of nothing."""
+        return self.total / self.count / MICROSECONDS if self.buckets else None
+
+    def quantile(self, share: float) -> float | None:
+        """Seconds that this share of the times stays within, at most one per cent wrong; None of nothing."""
+        if self.least is None or self.most is None:
+            return None
+        estimate = _middle(self._bucket_at(share * (self.count - 1)))
+        return min(max(estimate, self.least), self.most) / MICROSECONDS
+
+    def count_within(self, seconds: float) -> int:
+        """How many times stay within these seconds; those within one per cent of it may be on either side."""
+        most = seconds * MICROSECONDS
+        return sum(count for bucket, count in self.buckets.items() if _middle(bucket) <= most)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sketch as JSON."""
+        buckets = {str(bucket): self.buckets[bucket] for bucket in sorted(self.buckets)}
+        return {"total": self.total, "least": self.least, "most": self.most, "buckets": buckets}
+
+    @classmethod
+    def from_dict(cls, known: Mapping[str, Any]) -> Self:
+        """What `to_dict` gave."""
+        buckets = {int(bucket): count for bucket, count in known["buckets"].items()}
+        return cls(known["total"], known["least"], known["most"], buckets)
+
+    def _take(self, total: int, least: int, most: int) -> None:
+        self.total += total
+        self.least = least if self.least is None else min(self.least, least)
+        self.most = most if self.most is None else max(self.most, most)
+
+    def _count(self, bucket: int, more: int) -> None:
+        self.buckets[bucket] = self.buckets.get(bucket, 0) + more
+
+    def _bucket_at(self, rank: float) -> int:
+        passed = 0
+        for bucket in sorted(self.buckets):
+            passed += self.buckets[bucket]
+            if passed > rank:
+                return bucket
+        return max(self.buckets)
+
+
+def _bucket(time: int) -> int:
+    return math.ceil(math.log(min(max(time, _LEAST), _MOST)) / _LOG_GROWTH)
+
+
+def _middle(bucket: int) -> float:
+    """The value whose distance to both edges of the bucket is the same share of the edge."""
+    return 2 * _GROWTH**bucket / (_GROWTH + 1)
+
+
+# Stretches of time as a set: however many saw the same stretch, it counts once.
+
+_MILLISECONDS: Final = 1000
+Span = tuple[int, int]
+
+
+@dataclass(slots=True)
+class TimeSpans:
+    """Moments covered, as disjoint spans of milliseconds since 1970. Merging is the union of both.
+
+    Beyond `OPEN_SPANS_MAX` spans the smallest gaps are filled, so that there is an end to their number.
+    """
+
+    spans: tuple[Span, ...] = ()
+
+    def add(self, start: float, seconds: float) -> None:
+        """Cover the `seconds` that begin at `start` (seconds since 1970)."""
+        end = start + seconds
+        if seconds > 0:
+            self.spans = _united([*self.spans, (round(start * _MILLISECONDS), round(end * _MILLISECONDS))])
+
+    def merge(self, other: Self) -> None:
+        """Cover what the other one covers, too."""
+        self.spans = _united([*self.spans, *other.spans])
+
+    def seconds_within(self, start: float, end: float) -> float:
+        """Seconds covered between two moments."""
+        low, high = start * _MILLISECONDS, end * _MILLISECONDS
+        return (
+            sum(max(0.0, min(high, until) - max(low, since)) for since, until in self.spans) / _MILLISECONDS
+        )
+
+    def to_list(self) -> list[list[int]]:
+        """The spans as JSON."""
+        return [list(span) for span in self.spans]
+
+    @classmethod
+    def from_list(cls, known: Iterable[list[int]]) -> Self:
+        """What `to_list` gave."""
+        return cls(tuple((since, until) for since, until in known))
+
+
+def _united(spans: Iterable[Span]) -> tuple[Span, ...]:
+    united: list[Span] = []
+    for since, until in sorted(spans):
+        if united and since <= united[-1][1]:
+            united[-1] = (united[-1][0], max(until, united[-1][1]))
+        else:
+            united.append((since, until))
+    while len(united) > OPEN_SPANS_MAX:
+        _fill_smallest_gap(united)
+    return tuple(united)
+
+
+def _fill_smallest_gap(spans: list[Span]) -> None:
+    gaps = [later[0] - earlier[1] for earlier, later in pairwise(spans)]
+    at = gaps.index(min(gaps))
+    spans[at : at + 2] = [(spans[at][0], spans[at + 1][1])]
+
+
+# How long circuits were seen open: foretold time counts when it has passed and nobody got through.
+
+Stretch = tuple[str, float, float]
+"""A domain, the moment its circuit was open from, and for how many seconds."""
+
+
+@dataclass(slots=True)
+class OpenCircuits:
+    """The circuits that one process believes to be open, and since when nobody counted that."""
+
+    _open: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """From when, and until when it was said to last."""
+
+    def refused(self, domain: str, now: float, seconds: float) -> list[Stretch]:
+        """The circuit is open, and will be for `seconds`; gives what has passed of an earlier word on it."""
+        _, until = self._open.get(domain, (now, now))
+        passed = self._take(domain, now)
+        self._open[domain] = (now, max(until, now + seconds))
+        return passed
+
+    def let_through(self, domain: str, when: float) -> list[Stretch]:
+        """A request could go: the circuit was open until then, at most; whatever was foretold is void."""
+        passed = self._take(domain, when)
+        self._open.pop(domain, None)
+        return passed
+
+    def passed(self, now: float) -> Iterable[Stretch]:
+        """What has passed until now; the rest is counted later."""
+        return [stretch for domain in list(self._open) for stretch in self._take(domain, now)]
+
+    def _take(self, domain: str, now: float) -> list[Stretch]:
+        if domain not in self._open:
+            return []
+        since, until = self._open.pop(domain)
+        if until > now:
+            self._open[domain] = (max(since, now), until)
+        end = min(now, until)
+        return [(domain, since, end - since)] if end > since else []
+
+
+_COUNTERS: Final = (
+    "bytes",
+    "new",
+    "changed",
+    "unchanged",
+    "failed",
+    "retries",
+    "waits",
+    "waited_microseconds",
+)
+
+
+@dataclass(slots=True)
+class DomainMetrics:
+    """One domain's counters. Merging loses nothing, in whatever order it is done: all are whole numbers."""
+
+    verdicts: dict[str, int] = field(default_factory=dict)
+    """Requests by what came of each."""
+    response: TimeSketch = field(default_factory=TimeSketch)
+    circuit_open: TimeSpans = field(default_factory=TimeSpans)
+    bytes: int = 0
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    retries: int = 0
+    waits: int = 0
+    waited_microseconds: int = 0
+
+    @property
+    def requests(self) -> int:
+        """All requests, answered or not."""
+        return sum(self.verdicts.values())
+
+    @property
+    def waited_seconds(self) -> float:
+        """Time spent waiting for the limiter, added up over all requests."""
+        return self.waited_microseconds / MICROSECONDS
+
+    def count(self, verdict: str, more: int = 1) -> None:
+        """Count requests of one verdict."""
+        self.verdicts[verdict] = self.verdicts.get(verdict, 0) + more
+
+    def merge(self, other: Self) -> None:
+        """Take in all that another one counted."""
+        for verdict, count in other.verdicts.items():
+            self.count(verdict, count)
+        self.response.merge(other.response)
+        self.circuit_open.merge(other.circuit_open)
+        for name in _COUNTERS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counters as JSON."""
+        return {
+            "verdicts": dict(sorted(self.verdicts.items())),
+            "response": self.response.to_dict(),
+            "circuit_open": self.circuit_open.to_list(),
+            **{name: getattr(self, name) for name in _COUNTERS},
+        }
+
+    @classmethod
+    def from_dict(cls, known: Mapping[str, Any]) -> Self:
+        """What `to_dict` gave."""
+        return cls(
+            verdicts=dict(known["verdicts"]),
+            response=TimeSketch.from_dict(known["response"]),
+            circuit_open=TimeSpans.from_list(known["circuit_open"]),
+            **{name: known[name] for name in _COUNTERS},
+        )
+
+
+@dataclass(slots=True)
+class MetricsCollector:
+    """Counts for one run, per domain; a `Meter`. It belongs to one process, and is merged with others'."""
+
+    run_id: str
+    """The job: a crawl of several portals is several runs."""
+    clock: Callable[[], float] = field(default=time.time, compare=False, repr=False)
+    domains: dict[str, DomainMetrics] = field(default_factory=dict)
+    _circuits: OpenCircuits = field(default_factory=OpenCircuits, compare=False, repr=False)
+
+    def answered(self, domain: str, verdict: RequestVerdict, size: int, seconds: float) -> None:
+        """A request got a whole answer, of `size` bytes after `seconds`."""
+        counted = self._of(domain)
+        counted.count(verdict)
+        counted.bytes += size
+        counted.response.add(seconds)
+
+    def unanswered(self, domain: str, verdict: RequestVerdict = "no_answer") -> None:
+        """A request got none: its time is that of our patience, and tells nothing of the portal."""
+        self._of(domain).count(verdict)
+
+    def stored(
+        self, domain: str, *, new: int = 0, changed: int = 0, unchanged: int = 0, failed: int = 0
+    ) -> None:
+        """Adverts were committed, or given up."""
+        counted = self._of(domain)
+        counted.new += new
+        counted.changed += changed
+        counted.unchanged += unchanged
+        counted.failed += failed
+
+    def retried(self, domain: str) -> None:
+        """A page was asked for again."""
+        self._of(domain).retries += 1
+
+    def waited(self, domain: str, seconds: float) -> None:
+        """A request may go, after it waited for its turn; one that need not wait is no wait."""
+        self._cover(self._circuits.let_through(domain, self.clock() - seconds))
+        if seconds > 0:
+            counted = self._of(domain)
+            counted.waits += 1
+            counted.waited_microseconds += microseconds(seconds)
+
+    def circuit_open(self, domain: str, seconds: float) -> None:
+        """The domain's circuit is open, and will be for `seconds`; whoever says so too adds nothing."""
+        self._cover(self._circuits.refused(domain, self.clock(), seconds))
+
+    def merge(self, other: Self) -> None:
+        """Take in all that another one counted for the same run."""
+        if other.run_id != self.run_id:
+            raise ValueError(f"counters of run {other.run_id} are none of run {self.run_id}")
+        for domain, counted in other.domains.items():
+            self._of(domain).merge(counted)
+
+    def take(self) -> dict[str, DomainMetrics]:
+        """All that was counted since the last call; from now on it is the caller's."""
+        self._cover(self._circuits.passed(self.clock()))
+        taken, self.domains = self.domains, {}
+        return taken
+
+    def foretell(self) -> None:
+        """Count what is foretold of open circuits too: nobody is left here to see it pass.
+
+        A run's time ends now at the latest, so what has not passed yet is not heard of before it has.
+        """
+        self._cover(self._circuits.passed(math.inf))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counters as JSON."""
+        domains = {domain: self.domains[domain].to_dict() for domain in sorted(self.domains)}
+        return {"run_id": self.run_id, "domains": domains}
+
+    @classmethod
+    def from_dict(cls, known: Mapping[str, Any]) -> Self:
+        """What `to_dict` gave."""
+        domains = {domain: DomainMetrics.from_dict(one) for domain, one in known["domains"].items()}
+        return cls(known["run_id"], domains=domains)
+
+    def _cover(self, stretches: Iterable[Stretch]) -> None:
+        for domain, since, seconds in stretches:
+            self._of(domain).circuit_open.add(since, seconds)
+
+    def _of(self, domain: str) -> DomainMetrics:
+        if domain not in self.domains:
+            self.domains[domain] = DomainMetrics()
+        return self.domains[domain]

@@ -1,0 +1,436 @@
+"""A portal read by its table of fields: the engine behind every site file."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from inspect import getfullargspec
+from typing import Any, NoReturn
+
+from sale_sofia.listings.model import FACTS, RawField, RawListing
+from sale_sofia.listings.normalise import read_seen
+from sale_sofia.listings.numbers import parse_count
+from sale_sofia.listings.page import (
+    ForeignPage,
+    LayoutChanged,
+    Page,
+    PageLimits,
+    ProjectPage,
+    RemovedListing,
+    WrongListing,
+)
+from sale_sofia.listings.parsers import NAMED_BY_FIELD, PARSERS
+from sale_sofia.websites.addresses import absolute, following, host_of, is_of, path_of
+from sale_sofia.websites.base import Card as Card_of_results
+from sale_sofia.websites.base import CardReading, PageKind, SearchPage
+from sale_sofia.websites.document import Card, Document, Texts, find_at, node_text
+from sale_sofia.websites.document import Card as CardElement
+from sale_sofia.websites.patterns import compiled
+from sale_sofia.websites.site_file import (
+    FieldTable,
+    IdSplit,
+    Link,
+    RowsTable,
+    SearchTable,
+    SiteConfig,
+    SiteConfigError,
+)
+from sale_sofia.websites.sitemaps import read_sitemap
+from sale_sofia.websites.splitting import Hints, Parts, split_search
+
+# The fields of a table, read from a page or from one card of it.
+
+
+def read_fields(
+    document: Document, tables: Mapping[str, FieldTable], card: Card | None = None
+) -> dict[str, RawField]:
+    """Every field of which some link finds a text."""
+    fields: dict[str, RawField] = {}
+    for name, table in tables.items():
+        if field := _read_field(document, table, card):
+            fields[name] = field
+    return fields
+
+
+def read_card(document: Document, tables: Mapping[str, FieldTable], card: Card) -> CardReading:
+    """What a card says, and how its fields were found."""
+    facts, seen = read_seen(read_fields(document, tables, card))
+    return CardReading({name: value for name, value in facts.items() if value is not None}, seen)
+
+
+def first_text(document: Document, links: tuple[Link, ...]) -> str | None:
+    """The first text of the first link that finds one."""
+    return next((texts[0] for link in links if (texts := document.texts(link))), None)
+
+
+def _read_field(document: Document, table: FieldTable, card: Card | None) -> RawField | None:
+    for number, link in enumerate(table.links):
+        if texts := document.texts(link, card):
+            return RawField(texts, number, *table.parser, _confirmations(document, table, card))
+    return None
+
+
+def _confirmations(document: Document, table: FieldTable, card: Card | None) -> tuple[Texts, ...]:
+    if not table.agree:
+        return ()
+    return tuple(filter(None, (document.texts(other, card) for other in table.agree)))
+
+
+# Pages of results, in whichever of the portal's layouts they come.
+
+_SHOWN = "body, body *:not(script):not(style):not(noscript):not(template)"
+"""Elements whose text a reader sees: a script may hold the words for the day when they are needed."""
+
+IdOf = Callable[[str], str | None]
+
+
+class Results:
+    """One layout of a portal's results. `id_of` says which advert an address names."""
+
+    def __init__(
+        self, section: str, table: SearchTable, id_of: IdOf, is_search: Callable[[str], bool]
+    ) -> None:
+        self.section = section
+        self.table = table
+        self._id_of = id_of
+        self._is_search = is_search
+
+    def cards(self, document: Document) -> tuple[Card_of_results, ...]:
+        """Each advert once, in the portal's order: promoted ones stand twice."""
+        cards: dict[str, Card_of_results] = {}
+        for element in self.elements(document):
+            if card := self._card(document, element):
+                cards.setdefault(card.external_id, card)
+        return tuple(cards.values())
+
+    def has_cards(self, document: Document) -> bool:
+        """Whether at least one advert is shown in this layout."""
+        return any(self._card(document, element) for element in self.elements(document))
+
+    def is_results(self, document: Document) -> bool:
+        """Whether the page is one of results: it has cards, which others have too, and counts them."""
+        if not self.has_cards(document):
+            return False
+        return not self.table.total or first_text(document, self.table.total) is not None
+
+    def elements(self, document: Document) -> Iterator[CardElement]:
+        """What may be cards of this layout, in the page's order."""
+        table = self.table
+        if table.json_ is not None:
+            found = document.json(table.json_)
+            return (CardElement(table.rows, data=one) for one in find_at(found, table.cards))
+        return self._nodes(document)
+
+    def _nodes(self, document: Document) -> Iterator[CardElement]:
+        css, hidden = self.table.cards, self._hidden(document)
+        for node in document.tree.css(css):
+            if len(node.css(css)) > 1:
+                raise LayoutChanged("one card of the results stands inside another")
+            if node.mem_id not in hidden:
+                yield CardElement(self.table.rows, node=node)
+
+    def _hidden(self, document: Document) -> frozenset[int]:
+        """Cards that nobody sees: templates, and what stands inside hidden boxes."""
+        if self.table.hidden is None:
+            return frozenset()
+        boxes = document.tree.css(self.table.hidden)
+        return frozenset(node.mem_id for box in boxes for node in box.css(self.table.cards))
+
+    def _card(self, document: Document, element: CardElement) -> Card_of_results | None:
+        table = self.table
+        own, address = document.texts(table.card_id, element), document.texts(table.card_url, element)
+        if not own or not address:
+            return None
+        url = absolute(document.url, address[0])
+        if self._id_of(url) != own[0]:
+            raise LayoutChanged(f"the card of advert {own[0]} leads to {url}")
+        return Card_of_results(own[0], url, partial(read_card, document, table.fields, element))
+
+    def says_empty(self, document: Document) -> bool:
+        """Whether the portal itself says that nothing was found."""
+        table = self.table
+        if table.none_found is not None and document.texts(table.none_found):
+            return True
+        shown = (node_text(node, own=True) for node in document.tree.css(_SHOWN)) if table.empty else ()
+        return any(words in text for text in shown for words in table.empty)
+
+    def page(self, site: str, document: Document, cards: tuple[Card_of_results, ...]) -> SearchPage:
+        """All there is to know of a page with these cards; none is a page that says so itself."""
+        table = self.table
+        total = _number(document, table.total) if cards else 0
+        last_page = _number(document, table.last_page)
+        bound = bool(table.capped and document.texts(table.capped))
+        return SearchPage(
+            site=site,
+            url=document.url,
+            cards=cards,
+            next_url=self._next_url(document) if cards else None,
+            total=total,
+            capped=bound or _reaches(total, table.most) or _exceeds(last_page, table.most_pages),
+            verified_empty=not cards,
+            section=self.section,
+            exact=total is not None and not bound and total != table.most,
+            last_page=last_page,
+            most=table.most,
+            most_pages=table.most_pages,
+            stale_pages=table.stale_pages,
+            fills=table.fills,
+        )
+
+    def _next_url(self, document: Document) -> str | None:
+        address = first_text(document, self.table.next)
+        url = absolute(document.url, address) if address else self._following(document)
+        return url if url and url != document.url and self._is_search(url) else None
+
+    def _following(self, document: Document) -> str | None:
+        paging = self.table.paging
+        if paging is None:
+            return None
+        if paging.more is not None:
+            return following(document.url, paging, None) if document.texts(paging.more) else None
+        last = _number(document, (paging.last,) if paging.last else ())
+        return following(document.url, paging, last) if last else None
+
+
+def _number(document: Document, links: tuple[Link, ...]) -> int | None:
+    return parse_count(first_text(document, links) or "")
+
+
+def _reaches(number: int | None, most: int | None) -> bool:
+    return number is not None and most is not None and number >= most
+
+
+def _exceeds(number: int | None, most: int | None) -> bool:
+    return number is not None and most is not None and number > most
+
+
+IDS = "ids"
+"""The section of a page that lists the ids of a filter."""
+
+
+class TableSite:
+    """A portal whose site file says it all."""
+
+    def __init__(self, config: SiteConfig, limits: PageLimits) -> None:
+        _refuse_unknown(config)
+        self.config = config
+        self.name = config.site
+        self._limits = limits
+        self._patterns = _patterns(config)
+        self._skipped = tuple((first.encode(), last.encode()) for first, last in config.listing.skip)
+        self._proof = tuple(mark.decode("ascii") for mark in config.proof)
+        self._answers_json = any(table.body for table in config.json_.values())
+        self._id_pages = {path_of(way.ids.page): way.ids for way in config.split if way.ids and way.ids.page}
+        self.layouts = tuple(
+            Results(section, table, self.listing_id, self._is_search)
+            for section, table in config.searches.items()
+        )
+
+    def kind_of(self, url: str) -> PageKind | None:
+        """What an address leads to, by its path alone: the portal may be served from any host.
+
+        Sitemaps, and pages that list the ids of a filter, are searches: they lead to more addresses.
+        """
+        path = path_of(url)
+        if self._is_sitemap(path) or self._ids_at(path):
+            return "search"
+        return next((kind for kind, pattern in self._patterns.items() if pattern.search(path)), None)
+
+    def _is_sitemap(self, path: str) -> bool:
+        return self.config.sitemap is not None and bool(compiled(self.config.sitemap.path).search(path))
+
+    def _ids_at(self, path: str) -> IdSplit | None:
+        """The filter whose ids this page lists."""
+        return self._id_pages.get(path)
+
+    def _is_search(self, url: str) -> bool:
+        return self.kind_of(url) == "search"
+
+    def split(self, url: str) -> tuple[str, ...]:
+        """Smaller searches that together cover this one; empty when it cannot be cut, or never need be."""
+        return self.parts(url, Hints()).urls
+
+    def parts(self, url: str, hints: Hints) -> Parts:
+        """The same by what is known beyond the address, or the page that must be read before."""
+        paging = self.config.search.paging if self.config.search else None
+        mark = (paging.path or "").strip("/") if paging else "p-"
+        return split_search(url, self.config.split, hints, mark)
+
+    def listing(self, page: Page) -> RawListing:
+        """The advert at the page's address, in its own words."""
+        document = self.open(page)
+        document.id = self._own_id(document, asked=self.listing_id(page.url))
+        fields = read_fields(document, self.config.listing.fields)
+        return RawListing(self.name, page.url, document.id, fields)
+
+    def open(self, page: Page) -> Document:
+        """The page ready to be read; one of another website is refused."""
+        self._refuse_foreign(host_of(page.url))
+        text = self._text(page)
+        listing, sources = self.config.listing, self.config.json_
+        document = Document(text, url=page.url, rows=listing.rows, sources=sources, limits=self._limits)
+        if address := first_text(document, self.config.address):
+            self._refuse_foreign(host_of(absolute(page.url, address)))
+        return document
+
+    def _text(self, page: Page) -> str:
+        if self._answers_json and page.is_json:
+            return page.json_text(self._limits)
+        return page.text(self._limits, self._skipped)
+
+    def _refuse_foreign(self, host: str) -> None:
+        if not is_of(host, self.config.hosts, self.name):
+            raise ForeignPage(f"the page is of {host}, not of {self.name}")
+
+    def _refuse_unproven(self, document: Document) -> None:
+        """Only a page with a mark of this portal may say that an advert is gone, or that none were found."""
+        if self._proof and not self.proof_on(document):
+            raise LayoutChanged(f"the page has none of the marks of {self.name}, no cards and no advert's id")
+
+    def proof_on(self, document: Document) -> tuple[str, ...]:
+        """The portal's own marks that stand on the page."""
+        return tuple(mark for mark in self._proof if mark in document.text)
+
+    def listing_id(self, url: str) -> str | None:
+        """The id of the advert an address names."""
+        found = self._patterns["listing"].search(path_of(url))
+        if not found:
+            return None
+        digits = self.config.urls.digits
+        return found["id"] if digits is None else _number_table_site(found["id"], digits)
+
+    def _own_id(self, document: Document, asked: str | None) -> str:
+        """The one id the page gives itself; a page with none is named for what it is."""
+        ids = {text for link in self.config.listing.ids for text in document.texts(link)}
+        if not ids:
+            self._say_what_it_is(document)
+        if len(ids) > 1:
+            raise LayoutChanged(f"the page gives itself {len(ids)} ids: {', '.join(sorted(ids))}")
+        own = ids.pop()
+        if asked and own != asked:
+            raise WrongListing(f"advert {asked} was asked for, the page is advert {own}")
+        if said := first_text(document, self.config.listing.gone):
+            raise RemovedListing(f"the portal says of the advert: {said}")
+        return own
+
+    def _say_what_it_is(self, document: Document) -> NoReturn:
+        self._refuse_unproven(document)
+        kind = self.kind_of(first_text(document, self.config.address) or document.url)
+        if kind == "project":
+            raise ProjectPage("the page is a new building, not an advert")
+        if kind == "search" or any(layout.is_results(document) for layout in self.layouts):
+            raise RemovedListing("the portal shows a page of results in place of the advert")
+        if said := first_text(document, self.config.listing.gone):
+            raise RemovedListing(f"the portal says of the advert: {said}")
+        raise LayoutChanged("the page does not give its advert's id where it should stand")
+
+    def search(self, page: Page) -> SearchPage:
+        """The results on one page, the adverts of a sitemap, or the ids that a page lists."""
+        path = path_of(page.url)
+        if self.config.sitemap is not None and self._is_sitemap(path):
+            self._refuse_foreign(host_of(page.url))
+            return read_sitemap(self.name, page, self.config.sitemap, self._limits, self.listing_id)
+        if table := self._ids_at(path):
+            return self._ids_page(page, table)
+        document = self.open(page)
+        layout = self.layout_of(document)
+        found = layout.page(self.name, document, layout.cards(document))
+        return replace(found, ids=self._ids_on(document))
+
+    def _ids_page(self, page: Page, table: IdSplit) -> SearchPage:
+        ids = _ids(self.open(page), table)
+        if not ids:
+            raise LayoutChanged(f"the page lists no ids of {table.query}")
+        return SearchPage(
+            site=self.name, url=page.url, cards=(), next_url=None, total=None, capped=False,
+            verified_empty=False, section=IDS, exact=False, ids={table.query: ids},
+        )  # fmt: skip
+
+    def _ids_on(self, document: Document) -> Mapping[str, tuple[str, ...]]:
+        """Ids of filters that a page of results names itself."""
+        tables = [way.ids for way in self.config.split if way.ids and way.ids.links and not way.ids.page]
+        return {table.query: ids for table in tables if (ids := _ids(document, table))}
+
+    def layout_of(self, document: Document) -> Results:
+        """The layout a page of results has: the first with cards, else the first that says it is empty."""
+        for layout in self.layouts:
+            if layout.has_cards(document):
+                return layout
+        self._refuse_unproven(document)
+        for layout in self.layouts:
+            if layout.says_empty(document):
+                return layout
+        raise LayoutChanged("the page has no cards and does not say that nothing was found")
+
+
+def _patterns(config: SiteConfig) -> Mapping[PageKind, re.Pattern[str]]:
+    kinds: tuple[tuple[PageKind, str | None], ...] = (
+        ("listing", config.urls.listing),
+        ("project", config.urls.project),
+        ("search", config.urls.search),
+    )
+    return {kind: compiled(pattern) for kind, pattern in kinds if pattern}
+
+
+def _ids(document: Document, table: IdSplit) -> tuple[str, ...]:
+    found = (text for link in table.links for text in document.texts(link))
+    return tuple(dict.fromkeys(found))
+
+
+def _number_table_site(text: str, digits: str) -> str | None:
+    """A number written in other digits, in decimal ones."""
+    number = 0
+    for sign in text:
+        if sign not in digits:
+            return None
+        number = number * len(digits) + digits.index(sign)
+    return str(number)
+
+
+def _refuse_unknown(config: SiteConfig) -> None:
+    """Refuses parsers and rows that are not there, and facts that no listing has: all at once."""
+    wrong = [*_wrong_fields(config), *_wrong_fills(config)]
+    if wrong:
+        raise SiteConfigError("\n".join(f"{config.site}.yaml: {sentence}" for sentence in wrong))
+
+
+def _wrong_fills(config: SiteConfig) -> Iterator[str]:
+    for section, table in config.searches.items():
+        if unknown := [name for name in table.fills if name not in FACTS]:
+            yield f"{section}.fills: no fact {', '.join(unknown)}; allowed: {', '.join(FACTS)}"
+
+
+def _wrong_fields(config: SiteConfig) -> Iterator[str]:
+    for section, fields in config.field_tables.items():
+        for name, field in fields.items():
+            wrong = _wrong_field(name, field, config.rows_tables[section])
+            yield from (f"{section}.fields.{name}{sentence}" for sentence in wrong)
+
+
+def _wrong_field(name: str, field: FieldTable, rows: Mapping[str, RowsTable]) -> Iterator[str]:
+    if wrong := _wrong_parser(*field.parser):
+        yield f".parse: {wrong}"
+    if wrong := _wrong_rows(field, rows):
+        yield f": {wrong}"
+    if field.parser[0] in NAMED_BY_FIELD and name not in FACTS:
+        yield f": an advert has no such field; allowed: {', '.join(FACTS)}"
+
+
+def _wrong_rows(field: FieldTable, known: Mapping[str, RowsTable]) -> str | None:
+    named = {link.rows for link in (*field.links, *field.agree) if link.row is not None}
+    unknown = sorted(named - known.keys())
+    if not unknown:
+        return None
+    there_are = f"there are {', '.join(sorted(known))}: name one with rows:" if known else "there are none"
+    return f"no rows named {', '.join(unknown)}; {there_are}"
+
+
+def _wrong_parser(name: str, arguments: Mapping[str, Any]) -> str | None:
+    if name not in PARSERS:
+        return f"no parser {name}; allowed: {', '.join(sorted(PARSERS))}"
+    spec = getfullargspec(PARSERS[name])
+    known, given = ", ".join(spec.kwonlyargs) or "no arguments", ", ".join(arguments) or "none"
+    needed = set(spec.kwonlyargs) - (spec.kwonlydefaults or {}).keys()
+    return (
+        None if needed <= arguments.keys() <= set(spec.kwonlyargs) else f"{name} takes {known}, not {given}"
+    )

@@ -1,0 +1,620 @@
+"""Which patterns can take more than a time in proportion to a text: found out before they ever see one.
+
+A pattern is slow where one text has many ways through it: where a repeat may begin at every place of the
+text and reads on and on, where two repeats share what lies between them in any way they like, or where one
+stands inside another. Each shows itself by a text that, written again and again, adds a way each time.
+"""
+
+import re
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from itertools import product
+from re import _compiler, _parser  # type: ignore[attr-defined]  # the parsed pattern has no public name
+from re import _constants as op  # type: ignore[attr-defined]
+from typing import Any, Final
+
+# The ways a regular expression may read a text, as a graph: its letters, and what may follow each. Python's
+# engine tries one way after another. What it may cost on the worst text can therefore be read off the
+# graph: where one text has many ways through it. Letters are sets of a small alphabet, written as bits:
+# signs that mean something to patterns, both alphabets of our pages, and what the pattern itself names.
+
+_ALPHABET: Final = "".join(map(chr, (*range(1, 128), *range(0x410, 0x450)))) + "\xa0²№€–ıſ\x85ё٣中"
+_MOST_WAYS: Final = 4096
+"""Ways between two letters without reading any; a pattern with more is too tangled to judge."""
+_EDGE: Final = 1
+"""The bit that stands for no letter at all: the beginning and the end of a text."""
+
+Letters = int
+
+
+class Tangled(ValueError):
+    """A pattern with more ways from a letter to the next than can be looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """One repeat of the pattern, and how often it may go round."""
+
+    most: int
+    hard: bool
+    """It has no bound, or none that counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """From one letter to the next: between which letters it may be gone, and what it repeats."""
+
+    source: int
+    target: int
+    behind: Letters
+    ahead: Letters
+    hard: bool = False
+
+
+@dataclass(slots=True)
+class _Step:
+    """A move that reads nothing."""
+
+    target: int
+    behind: Letters
+    ahead: Letters
+    hard: bool = False
+
+
+@dataclass(slots=True)
+class Graph:
+    """The letters of a pattern by number, and the ways between them."""
+
+    letters: dict[int, Letters]
+    ways: dict[int, list[Way]]
+    bounds: dict[int, int]
+    """Letters inside repeats: how often they may be read in a row, where that has a bound."""
+    accepting: set[int]
+    """Letters after which the whole pattern has matched, whatever follows."""
+    ending: set[int]
+    """Letters after which it will have matched at the end, after trying everything else on the way there."""
+    alphabet: str
+    hollow: bool
+    """Something that may be empty is repeated."""
+    reach: dict[int, frozenset[int]] = field(default_factory=dict)
+
+    def reachable(self, start: int) -> frozenset[int]:
+        """Letters that may be read after this one."""
+        if start not in self.reach:
+            found: set[int] = set()
+            waiting = [start]
+            while waiting:
+                fresh = {way.target for way in self.ways[waiting.pop()]} - found
+                found |= fresh
+                waiting += fresh
+            self.reach[start] = frozenset(found)
+        return self.reach[start]
+
+    def between(self, first: int, last: int) -> set[int]:
+        """Letters on the ways from one to the other, as far as nothing has matched with them."""
+        lead = {one for one in self.reachable(first) if one == last or last in self.reachable(one)}
+        return lead - self.accepting
+
+    def loops(self) -> list[int]:
+        """Letters that may be read again and again."""
+        return [one for one in (*self.bounds, BEFORE) if one in self.letters and one in self.reachable(one)]
+
+    def kinds(self, letters: Letters) -> list[str]:
+        """Of these letters one of each kind: a digit, a letter, a space, a sign."""
+        each = [sign for place, sign in enumerate(self.alphabet, 1) if letters >> place & 1]
+        return list({(sign.isdecimal(), sign.isalpha(), sign.isspace()): sign for sign in each}.values())
+
+    def shown(self, letters: Letters) -> str:
+        """One of these letters, a plain one where there is one."""
+        each = [sign for place, sign in enumerate(self.alphabet, 1) if letters >> place & 1]
+        return next((sign for sign in each if sign.isalnum()), each[0] if each else "")
+
+
+START: Final = 0
+BEFORE: Final = 1
+"""Before the first letter, and what a search passes over before it."""
+
+
+def graph_of(pattern: str | bytes, flags: int = 0, how: str = "search") -> Graph:
+    """The graph of a pattern used in this way: search, match or fullmatch."""
+    tree = _parser.parse(pattern, flags)
+    return _Builder(tree, how).graph()
+
+
+class _Builder:
+    def __init__(self, tree: Any, how: str) -> None:  # noqa: ANN401 - a parsed pattern
+        self.alphabet = _with_own(tree)
+        self.all = ((1 << len(self.alphabet) + 1) - 1) & ~_EDGE
+        self.any = self.all | _EDGE
+        self.letters: dict[int, Letters] = {START: _EDGE}
+        self.steps: list[list[_Step]] = [[], []]
+        self.bounds: dict[int, int] = {}
+        self.inside: list[Repeat] = []
+        self.lazy: set[int] = set()
+        self.hollow = False
+        if how == "search":
+            self.letters[BEFORE] = self.all
+        end = self._sequence(tree, START, tree.state.flags)
+        self.end = self._point()
+        self._link(end, self.end, ahead=_EDGE if how == "fullmatch" else self.any)
+
+    def graph(self) -> Graph:
+        ways = {number: list(self._ways(number)) for number in self.letters}
+        if BEFORE in self.letters:
+            first = [Way(BEFORE, way.target, way.behind, way.ahead) for way in ways[START]]
+            begin = [Way(number, BEFORE, self.any, self.any, hard=True) for number in (START, BEFORE)]
+            ways |= {START: [*ways[START], begin[0]], BEFORE: [*first, begin[1]]}
+        free = {source for source in self.letters if self._accepts(source, self.any)}
+        ending = {source for source in self.letters if self._reads_on(source, ways[source])} - free
+        free |= ending - self.lazy
+        return Graph(self.letters, ways, self.bounds, free, ending & self.lazy, self.alphabet, self.hollow)
+
+    def _ways(self, source: int) -> Iterator[Way]:
+        return (
+            Way(source, target, behind, ahead, hard)
+            for target, behind, ahead, hard in self._closure(source)
+            if target in self.letters
+        )
+
+    def _accepts(self, source: int, followed_by: Letters) -> bool:
+        """Whether the pattern has matched by this letter, if one of those follows."""
+        return source != START and any(
+            target == self.end and behind == self.any and ahead & followed_by == followed_by
+            for target, behind, ahead, _ in self._closure(source)
+        )
+
+    def _reads_on(self, source: int, ways: list[Way]) -> bool:
+        """Whether nothing can keep this letter from being read to the end of the text, which matches."""
+        again = Way(source, source, self.any, self.any, hard=True)
+        return self.letters[source] == self.all and again in ways and self._accepts(source, _EDGE)
+
+    @cached_property
+    def _closures(self) -> dict[int, list[tuple[int, Letters, Letters, bool]]]:
+        return {}
+
+    def _closure(self, source: int) -> list[tuple[int, Letters, Letters, bool]]:
+        """The next letters, and the end, by every way that reads nothing; one twice where there are two."""
+        if source not in self._closures:
+            self._closures[source] = list(self._walk(source, (), (self.any, self.any, False)))
+            if len(self._closures[source]) > _MOST_WAYS:
+                raise Tangled("it has too many ways to go on from one place")
+        return self._closures[source]
+
+    def _walk(
+        self, place: int, passed: tuple[int, ...], held: tuple[Letters, Letters, bool]
+    ) -> Iterator[tuple[int, Letters, Letters, bool]]:
+        for step in self.steps[place]:
+            behind, ahead = held[0] & step.behind, held[1] & step.ahead
+            if step.target in passed or not behind or not ahead:
+                continue
+            now = behind, ahead, held[2] or step.hard
+            if step.target in self.letters or step.target == self.end:
+                yield step.target, *now
+            else:
+                yield from self._walk(step.target, (*passed, step.target), now)
+
+    def _point(self) -> int:
+        self.steps.append([])
+        return len(self.steps) - 1
+
+    def _link(
+        self, source: int, target: int, behind: Letters = -1, ahead: Letters = -1, *, hard: bool = False
+    ) -> None:
+        self.steps[source].append(_Step(target, behind & self.any, ahead & self.any, hard))
+
+    def _letter(self, source: int, letters: Letters) -> int:
+        number = self._point()
+        self.letters[number] = letters
+        self._link(source, number)
+        if self.inside:
+            self.bounds[number] = _product(one.most for one in self.inside)
+        return number
+
+    def _sequence(self, nodes: Any, source: int, flags: int) -> int:  # noqa: ANN401 - a parsed pattern
+        for kind, value in nodes:
+            source = self._node(kind, value, source, flags)
+        return source
+
+    def _node(self, kind: Any, value: Any, source: int, flags: int) -> int:  # noqa: ANN401, PLR0911 - one line each
+        if kind in _LETTERS:
+            return self._letter(source, self._set((kind, value), flags))
+        if kind in _REPEATS:
+            return self._repeat(value, source, flags, lazy=kind is op.MIN_REPEAT)
+        if kind is op.BRANCH:
+            return self._branches(value[1], source, flags)
+        if kind is op.SUBPATTERN:
+            _, added, dropped, inner = value
+            return self._sequence(inner, source, (flags | added) & ~dropped)
+        if kind is op.ATOMIC_GROUP:
+            return self._sequence(value, source, flags)
+        if kind is op.AT:
+            return self._at(value, source, flags)
+        if kind in _ASSERTS:
+            return self._look(value, source, flags, wanted=kind is op.ASSERT)
+        if kind is op.GROUPREF:  # may be as long as any text
+            return self._repeat((0, op.MAXREPEAT, [(op.ANY, None)]), source, flags | re.DOTALL)
+        if kind is op.GROUPREF_EXISTS:
+            return self._branches([value[1], value[2] or []], source, flags)
+        return source
+
+    def _branches(self, branches: Sequence[Any], source: int, flags: int) -> int:
+        end = self._point()
+        for branch in branches:
+            self._link(self._sequence(branch, source, flags), end)
+        return end
+
+    def _repeat(self, value: Any, source: int, flags: int, *, lazy: bool = False) -> int:  # noqa: ANN401
+        least, most, body = value
+        if most <= _WRITTEN_OUT and len(body) == 1 and body[0][0] in _LETTERS:
+            return self._written_out(value, source, flags)
+        begin, end = self._point(), self._point()
+        self._link(source, begin)
+        if most > 1:
+            hard = most > REPEAT_COUNTS_TO
+            self.inside.append(Repeat(1 if hard else int(most), hard))
+        before = len(self.steps)
+        last = self._sequence(body, begin, flags)
+        self.lazy |= set(range(before, len(self.steps))) if lazy else set()
+        self._link(last, end)
+        if most > 1:
+            self.hollow |= _may_be_empty(body)
+            self._link(last, begin, hard=self.inside.pop().hard)
+        if least == 0:
+            self._link(source, end)
+        return end
+
+    def _written_out(self, value: Any, source: int, flags: int) -> int:  # noqa: ANN401 - a parsed repeat
+        least, most, body = value
+        end = self._point()
+        for number in range(most):
+            if number >= least:
+                self._link(source, end)
+            source = self._sequence(body, source, flags)
+        self._link(source, end)
+        return end
+
+    def _at(self, where: Any, source: int, flags: int) -> int:  # noqa: ANN401 - a place of the parser
+        end = self._point()
+        for behind, ahead in self._between(where, flags):
+            self._link(source, end, behind, ahead)
+        return end
+
+    def _between(self, where: Any, flags: int) -> Iterable[tuple[Letters, Letters]]:  # noqa: ANN401
+        line = self._only("\n") | _EDGE
+        if where in (op.AT_BEGINNING, op.AT_BEGINNING_STRING):
+            several = flags & re.MULTILINE and where is op.AT_BEGINNING
+            return [(line if several else _EDGE, self.any)]
+        if where in (op.AT_END, op.AT_END_STRING):
+            return [(self.any, line if where is op.AT_END else _EDGE)]
+        word = self._set((op.IN, [(op.CATEGORY, op.CATEGORY_WORD)]), flags)
+        other = self.any & ~word
+        if where is op.AT_BOUNDARY:
+            return [(word, other), (other, word)]
+        return [(word, word), (other, other)]
+
+    def _look(self, value: Any, source: int, flags: int, *, wanted: bool) -> int:  # noqa: ANN401 - parsed
+        """One letter ahead, or the last one behind, narrows what may stand there; more cost their reading."""
+        end = self._point()
+        side, body = value
+        bare = _bare(body)
+        last_counts = side < 0 and wanted and len(bare)
+        if (len(bare) == 1 or last_counts) and bare[-1][0] in _LETTERS:
+            letters = self._set(bare[-1], flags)
+            seen = letters if wanted else self.any & ~letters
+            self._link(source, end, seen if side < 0 else -1, seen if side > 0 else -1)
+            return end
+        if side > 0:
+            self._sequence(body, source, flags)
+        self._link(source, end)
+        return end
+
+    def _set(self, node: tuple[Any, Any], flags: int) -> Letters:
+        return _letters_of(repr(node), _Node(node), flags, self.alphabet)
+
+    def _only(self, sign: str) -> Letters:
+        return 1 << self.alphabet.index(sign) + 1
+
+
+_WRITTEN_OUT: Final = 4
+"""A letter repeated at most so often is looked at as that many letters."""
+REPEAT_COUNTS_TO: Final = 400
+"""A repeat with a higher bound is taken for one without."""
+_LETTERS: Final = (op.LITERAL, op.NOT_LITERAL, op.IN, op.ANY)
+_REPEATS: Final = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
+_ASSERTS: Final = (op.ASSERT, op.ASSERT_NOT)
+
+
+class _Node:
+    """A part of a parsed pattern, of which only the way it is written is compared."""
+
+    def __init__(self, node: tuple[Any, Any]) -> None:
+        self.node = node
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Node)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@cache
+def _letters_of(_written: str, node: _Node, flags: int, alphabet: str) -> Letters:
+    state = _parser.State()
+    state.flags, state.str = flags, alphabet
+    pattern = _compiler.compile(_parser.SubPattern(state, [node.node]), flags)
+    found = pattern.findall(alphabet) if flags & re.UNICODE else map(_sign, pattern.findall(_bytes(alphabet)))
+    signs = set(found)
+    return sum(1 << place for place, sign in enumerate(alphabet, 1) if sign in signs)
+
+
+def _bytes(alphabet: str) -> bytes:
+    return alphabet.encode("latin-1", "replace")
+
+
+def _sign(one: bytes) -> str:
+    return one.decode("latin-1")
+
+
+def _with_own(tree: Any) -> str:  # noqa: ANN401 - a parsed pattern
+    own = {chr(code) for code in _codes(tree)} - set(_ALPHABET)
+    return _ALPHABET + "".join(sorted(own))
+
+
+def _codes(nodes: Any) -> Iterator[int]:  # noqa: ANN401 - a parsed pattern
+    """The letters a pattern names."""
+    if isinstance(nodes, tuple) and nodes and nodes[0] in (op.LITERAL, op.NOT_LITERAL):
+        yield nodes[1]
+    elif isinstance(nodes, tuple) and nodes and nodes[0] is op.RANGE:
+        yield from nodes[1]
+    elif isinstance(nodes, list | tuple | _parser.SubPattern):
+        for node in nodes:
+            yield from _codes(node)
+
+
+def _bare(body: Any) -> Any:  # noqa: ANN401 - a parsed pattern
+    while len(body) == 1 and body[0][0] is op.SUBPATTERN:
+        body = body[0][1][3]
+    return body
+
+
+def _may_be_empty(body: Any) -> bool:  # noqa: ANN401 - a parsed pattern
+    nodes = body if isinstance(body, _parser.SubPattern) else None
+    return nodes is not None and bool(nodes.getwidth()[0] == 0)
+
+
+def _product(numbers: Iterable[int]) -> int:
+    whole = 1
+    for number in numbers:
+        whole *= number
+    return whole
+
+
+MOST_WAYS: Final = 400
+"""How many ways a place of a text may have through a pattern whose repeats all have bounds."""
+ALLOWED: Final = (
+    "allowed is a repeat with a bound such as {0,20}, one that begins after a sign it does not take itself, "
+    "or a pattern that begins with ^"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """What is wrong with a pattern, and a text that shows it when it is repeated."""
+
+    reason: str
+    text: str = ""
+    before: str = ""
+    """What stands before the text."""
+
+    def __str__(self) -> str:
+        before = f"{self.before!r} with " if self.before else ""
+        shown = f"; try it on {before}{self.text!r} repeated" if self.text else ""
+        return f"{self.reason}{shown}; {ALLOWED}"
+
+
+@cache
+def slowness(pattern: str | bytes, flags: int = 0, how: str = "search") -> Slow | None:
+    """Why the pattern may be slower than in proportion to a text; None where it cannot be."""
+    try:
+        graph = graph_of(pattern, flags, how)
+    except Tangled as error:
+        return Slow(str(error))
+    if graph.hollow:
+        return Slow("a repeat repeats what may be empty, in more ways than can be tried")
+    loops = [one for one in graph.loops() if one not in graph.accepting]
+    return _doubled(graph, loops) or _shared(graph, loops)
+
+
+def way_to(graph: Graph, loop: int) -> str:
+    """A text that leads to this letter."""
+    waiting, seen = [(START, "")], {START}
+    for place, text in waiting:
+        for way in graph.ways[place]:
+            letters = way.ahead & graph.letters[way.target]
+            if way.target == loop:
+                return "" if loop == BEFORE else text + graph.shown(letters)
+            if letters and way.target not in seen:
+                seen.add(way.target)
+                waiting.append((way.target, text + graph.shown(letters)))
+    return ""
+
+
+def _doubled(graph: Graph, loops: Iterable[int]) -> Slow | None:
+    """A repeat that may go round in two ways on the same text: with each round twice as many."""
+    for loop in loops:
+        text = _twice_round(graph, loop)
+        if text is not None:
+            return Slow(
+                "one repeat inside another reads the same text in ever more ways", text, way_to(graph, loop)
+            )
+    return None
+
+
+def _shared(graph: Graph, loops: list[int]) -> Slow | None:
+    """Two repeats, or the search and a repeat, that may share a text at any place of it."""
+    bounded: dict[int, dict[int, str]] = {}
+    for first, second in product(loops, loops):
+        if first == second or second in graph.ending or second not in graph.reachable(first):
+            continue
+        text, hard = _moved_on(graph, first, second)
+        if hard:
+            return Slow(_SEARCH if first == BEFORE else _TWO, text or "", way_to(graph, first))
+        if text is not None:
+            bounded.setdefault(first, {})[second] = text
+    return _too_many(graph, bounded)
+
+
+_SEARCH: Final = "every place of a text may begin a repeat that has no bound and reads on"
+_TWO: Final = "two repeats without a bound may share the same text at any place of it"
+
+
+def _too_many(graph: Graph, bounded: dict[int, dict[int, str]]) -> Slow | None:
+    """Repeats with bounds cost what their bounds come to where one may take over from another."""
+
+    def most(first: int, passed: frozenset[int]) -> int:
+        further = (
+            graph.bounds.get(one, 1) * most(one, passed | {one})
+            for one in bounded.get(first, ())
+            if one not in passed
+        )
+        return max(further, default=1)
+
+    for first, seconds in bounded.items():
+        ways = graph.bounds.get(first, 1) * most(first, frozenset({first}))
+        if ways > MOST_WAYS:
+            reason = f"its repeats have {ways} ways to read one place of a text; {MOST_WAYS} are allowed"
+            return Slow(reason, next(iter(seconds.values())))
+    return None
+
+
+def _moved_on(graph: Graph, first: int, second: int) -> tuple[str | None, bool]:
+    """A text that both repeats read for themselves and that also leads from one to the other.
+
+    Whether both need no bound to go on reading it; a text for bounded ones where there is none such.
+    """
+    bounded: str | None = None
+    allowed = graph.between(first, first), graph.between(first, second), graph.between(second, second)
+    for state, text in _paths(graph, (first, first, second, False, False), allowed):
+        if state[:3] == (first, second, second):
+            if state[3] and state[4]:
+                return text, True
+            bounded = bounded or text
+    return bounded, False
+
+
+def _paths(
+    graph: Graph, start: tuple[int, int, int, bool, bool], allowed: tuple[Container[int], ...]
+) -> Iterator[tuple[tuple[int, int, int, bool, bool], str]]:
+    """All that three readers of one text may come to, and the text; the first and third mark their rounds."""
+    seen, waiting = {start}, [(start, "")]
+    for state, text in waiting:
+        for (a, b, c), letters in _together(graph, state[:3], allowed):
+            fresh = (a.target, b.target, c.target, state[3] or a.hard, state[4] or c.hard)
+            if fresh not in seen:
+                longer = text + graph.shown(letters)
+                seen.add(fresh)
+                waiting.append((fresh, longer))
+                yield fresh, longer
+
+
+def _together(
+    graph: Graph, places: tuple[int, ...], allowed: tuple[Container[int], ...]
+) -> Iterator[tuple[tuple[Way, ...], int]]:
+    """The ways that readers at these places may go at once, and the letters on which they may."""
+    held: list[tuple[tuple[Way, ...], int, int]] = [((), -1, -1)]
+    for place, targets in zip(places, allowed, strict=True):
+        held = [
+            ((*ways, way), now, then)
+            for ways, behind, ahead in held
+            for way in graph.ways[place]
+            if way.target in targets
+            if (now := behind & way.behind & graph.letters[place])
+            if (then := ahead & way.ahead & graph.letters[way.target])
+        ]
+    return ((ways, ahead) for ways, _, ahead in held)
+
+
+def _twice_round(graph: Graph, loop: int) -> str | None:
+    home = graph.between(loop, loop)
+    start = (loop, loop, False)
+    seen, waiting = {start}, [(start, "")]
+    for (x, y, parted), text in waiting:
+        for (first, second), letters in _together(graph, (x, y), (home, home)):
+            apart = parted or first is not second
+            fresh, longer = (first.target, second.target, apart), text + graph.shown(letters)
+            if fresh == (loop, loop, True):
+                return longer
+            if fresh not in seen:
+                seen.add(fresh)
+                waiting.append((fresh, longer))
+    return None
+
+
+# Patterns of site files: checked when the file is loaded, and compiled in one place.
+
+_FLAGS = re.DOTALL
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern of a site file, ready to search with; its dot takes line breaks too."""
+    return re.compile(pattern, _FLAGS)
+
+
+@cache
+def checked(pattern: str) -> str:
+    """The pattern, which takes no more time on any text than in proportion to its length.
+
+    Raises:
+        ValueError: it is no regular expression, or may be slower.
+    """
+    try:
+        compiled(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ValueError(f"not a regular expression: {error}") from None
+    if slow := slowness(pattern, _FLAGS):
+        raise ValueError(f"the pattern {pattern!r} may be too slow: {slow}")
+    return pattern
+
+
+def with_a_group(pattern: str) -> str:
+    """The pattern, where it has a group.
+
+    Raises:
+        ValueError: it has none.
+    """
+    if not compiled(pattern).groups:
+        raise ValueError("the pattern needs a group (…): what it finds is the text")
+    return pattern
+
+
+# Texts made for a pattern: what each of its repeats reads, written again and again.
+
+END = "\x01\n\x01"
+"""What stands behind a text so that no pattern takes it whole."""
+
+
+@cache
+def pieces_for(pattern: str | bytes, flags: int = 0) -> tuple[tuple[str, str], ...]:
+    """What a text begins with, and what is repeated after it: every way a repeat may be held up."""
+    return tuple(dict.fromkeys(_pieces(pattern, flags)))
+
+
+def text_of(piece: tuple[str, str], size: int) -> str:
+    """A text of about so many characters."""
+    before, again = piece
+    return before + again * max(1, (size - len(before)) // len(again)) + END
+
+
+def _pieces(pattern: str | bytes, flags: int) -> Iterator[tuple[str, str]]:
+    graph = graph_of(pattern, flags)
+    last = max(graph.letters)
+    if last not in (START, BEFORE):
+        yield "", way_to(graph, last) or " "
+    for letter in graph.loops():
+        if letter != BEFORE:
+            before = way_to(graph, letter)
+            for sign in graph.kinds(graph.letters[letter]):
+                yield before, sign
+                yield "", before + sign

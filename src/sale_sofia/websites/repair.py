@@ -1,0 +1,283 @@
+"""A new place for a field whose page changed: found where known values stand now, never used by itself."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from selectolax.lexbor import LexborNode
+
+from sale_sofia.listings.model import RawField
+from sale_sofia.listings.normalise import read_facts
+from sale_sofia.listings.page import Page, PageError
+from sale_sofia.listings.settings import REPAIR_MOST_PLACES, REPAIR_SEARCHED_PAGES
+from sale_sofia.telemetry.settings import REPAIR_LEAST_PAGES, REPAIR_PROPOSALS, REPAIR_RIGHT_FOR_WRONG
+from sale_sofia.websites.document import (
+    Document,
+    find_first,
+    keys_of,
+    node_text,
+    node_value,
+    row_label,
+    scalar_text,
+)
+from sale_sofia.websites.engine import TableSite
+from sale_sofia.websites.site_file import CARD, FieldTable, Link, RowsTable
+
+# Where a text may stand on a page: every place that a link of the same kind as the old ones could name.
+
+_NAME = re.compile(r"-?[A-Za-z_][\w-]*")
+_PLAIN_VALUE = re.compile(r'[^"\\\n]+')
+_SILENT = frozenset({"html", "head", "body", "script", "style", "noscript"})
+_ATTRIBUTES = ("content", "value", "data-price", "data-value", "title")
+_ANCHORS = 3
+"""So many elements above one may be what tells it from others."""
+
+
+class Place(NamedTuple):
+    """A link, and the set of labelled rows it reads where that is another one too."""
+
+    link: Link
+    rows: RowsTable | None = None
+
+    @property
+    def cost(self) -> tuple[int, str]:
+        """The shorter, the better: what says less about the page breaks less often."""
+        text = repr(self.link) + repr(self.rows or "")
+        return len(text), text
+
+
+Fits = Callable[[str], bool]
+
+
+def places(document: Document, links: Sequence[Link], fits: Fits) -> Iterator[Place]:
+    """Every place for one of the links, each once, within a bound; of elements, those whose text fits."""
+    seen: set[Place] = set()
+    for link in links:
+        for place in _places(document, link, fits):
+            if place not in seen and len(seen) < REPAIR_MOST_PLACES:
+                seen.add(place)
+                yield place
+
+
+def _places(document: Document, link: Link, fits: Fits) -> Iterator[Place]:
+    if link.row is not None:
+        yield from _row_places(document, link)
+    elif link.json_ is not None and link.json_ != CARD:
+        yield from _json_places(document, link)
+    elif link.css is not None:
+        yield from _css_places(document, link, fits)
+
+
+def _css_places(document: Document, link: Link, fits: Fits) -> Iterator[Place]:
+    """Any element whose text fits, by its class, its id, or those of what it stands in."""
+    for node in document.tree.css("body *, meta"):
+        for read in _readings(node, link):
+            if any(map(fits, document.matched([node_value(node, read)], read))):
+                yield from (Place(read.model_copy(update={"css": css})) for css in _selectors(node))
+
+
+def _readings(node: LexborNode, link: Link) -> Iterator[Link]:
+    """What a link may read of an element: its text, or one of its attributes."""
+    if node.tag in _SILENT:
+        return
+    yield link.model_copy(update={"attr": None, "all": False})
+    for name in _ATTRIBUTES:
+        if name in node.attributes:
+            yield link.model_copy(update={"attr": name, "all": False})
+
+
+def _selectors(node: LexborNode) -> Iterator[str]:
+    """Ways to name an element: by itself, and below the nearest elements that have a name."""
+    own = _names(node)
+    yield from own
+    above, steps = node.parent, 0
+    while above is not None and steps < _ANCHORS:
+        for anchor in _names(above)[:2]:
+            yield from (f"{anchor} {name}" for name in own or [_tag(node) or "*"])
+            steps += 1
+        above = above.parent
+
+
+def _tag(node: LexborNode) -> str:
+    """The element's tag; empty where a selector cannot name it, like Word's `o:p`."""
+    return node.tag if node.tag and _NAME.fullmatch(node.tag) else ""
+
+
+def _names(node: LexborNode) -> list[str]:
+    attributes, tag = node.attributes, _tag(node)
+    own = attributes.get("id") or ""
+    names = [f"#{own}"] if _NAME.fullmatch(own) else []
+    classes = [one for one in (attributes.get("class") or "").split() if _NAME.fullmatch(one)]
+    names += [f"{tag}.{one}" for one in classes]
+    for key in ("itemprop", "property", "name"):
+        value = attributes.get(key) or ""
+        if _PLAIN_VALUE.fullmatch(value):
+            names.append(f'{tag}[{key}="{value}"]')
+    return names
+
+
+def _json_places(document: Document, link: Link) -> Iterator[Place]:
+    """The same link with one of its paths put elsewhere: a path of several keeps its neighbours."""
+    data = document.json(link.json_ or "")
+    scalars = [".".join(keys) for keys in _scalars(data, ())]
+    for number, path in enumerate(link.path):
+        if "*" in keys_of(path) or scalar_text(find_first(data, keys_of(path))):
+            continue  # nothing is wrong with it
+        for other in scalars:
+            moved = (*link.path[:number], other, *link.path[number + 1 :])
+            yield Place(link.model_copy(update={"path": moved}))
+
+
+def _scalars(thing: Any, keys: tuple[str, ...]) -> Iterator[tuple[str, ...]]:  # noqa: ANN401 - any JSON
+    if isinstance(thing, dict):
+        for key, value in thing.items():
+            if "." not in key:
+                yield from _scalars(value, (*keys, key))
+    elif thing is not None and not isinstance(thing, list):
+        yield keys
+
+
+def _row_places(document: Document, link: Link) -> Iterator[Place]:
+    """The row under another label; then the same label in rows that are found another way."""
+    table = document.rows_table(link.rows)
+    for label in document.rows(link.rows):
+        yield Place(link.model_copy(update={"row": label}))
+    others = _json_rows(document, table) if table.json_ is not None else _html_rows(document, table, link)
+    for rows in others:
+        yield Place(link, rows)
+
+
+def _json_rows(document: Document, table: RowsTable) -> Iterator[RowsTable]:
+    """Any list of objects, with the same keys or others of the same objects."""
+    for path, elements in _lists(document.json(table.json_ or ""), ()):
+        keys = sorted({key for element in elements for key in element})
+        moved = table.model_copy(update={"path": ".".join(path)})
+        yield moved
+        yield from (moved.model_copy(update={"value": key}) for key in keys)
+        yield from (moved.model_copy(update={"label": key}) for key in keys)
+
+
+def _lists(thing: Any, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[dict[str, Any]]]]:  # noqa: ANN401
+    if isinstance(thing, dict):
+        for key, value in thing.items():
+            yield from _lists(value, (*keys, key))
+    elif isinstance(thing, list) and thing and all(isinstance(one, dict) for one in thing):
+        yield keys, thing
+
+
+def _html_rows(document: Document, table: RowsTable, link: Link) -> Iterator[RowsTable]:
+    """What encloses the label now."""
+    wanted = row_label(link.row or "")
+    for node in document.tree.css(table.label or "body *"):
+        if row_label(node_text(node).partition(":")[0]) != wanted:
+            continue
+        for row in _enclosing(node, table.value):
+            yield from (table.model_copy(update={"css": css}) for css in _row_selectors(row))
+
+
+def _enclosing(node: LexborNode, value: str | None) -> Iterable[LexborNode]:
+    """The element itself where its text is the row; else what stands around it and holds a value too."""
+    if value is None:
+        return [node]
+    above = node.parent
+    while above is not None and above.css_first(value) is None:
+        above = above.parent
+    return [] if above is None else [above]
+
+
+def _row_selectors(row: LexborNode) -> Iterator[str]:
+    yield from _names(row)
+    if row.parent is not None:
+        yield from (f"{name} > {_tag(row) or '*'}" for name in _names(row.parent))
+
+
+Facts = Mapping[str, Any]
+
+
+class Sample(NamedTuple):
+    """A page as it is now, and what is known of its advert."""
+
+    page: Page
+    known: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A place that gives the known values, and its evidence."""
+
+    place: Place
+    right: int
+    """Pages on which it gives the known value."""
+    wrong: int
+    """Pages on which it gives another: adverts are edited, too."""
+    pages: int
+
+
+def known_facts(site: TableSite, field: str, page: Page) -> Facts:
+    """What a page that could be read says of one field."""
+    try:
+        found = site.listing(page).fields.get(field)
+    except PageError:
+        return {}
+    return {} if found is None else _plain(read_facts({field: found}))
+
+
+def propose(site: TableSite, field: str, samples: Sequence[Sample]) -> list[Proposal]:
+    """The places that give the known value on some of the pages and hardly ever another, the best first."""
+    table = site.config.listing.fields[field]
+    opened = [(document, one.known) for one in samples if (document := _open(site, one.page))]
+    searched = opened[:REPAIR_SEARCHED_PAGES]
+    found = (place for document, known in searched for place in _right_places(document, field, table, known))
+    counted = [_tried(place, field, table, opened) for place in dict.fromkeys(found)]
+    good = [
+        one for one in counted if one.right >= max(REPAIR_LEAST_PAGES, one.wrong * REPAIR_RIGHT_FOR_WRONG)
+    ]
+    return sorted(good, key=lambda one: (one.wrong - one.right, one.place.cost))[:REPAIR_PROPOSALS]
+
+
+def _right_places(document: Document, field: str, table: FieldTable, known: Facts) -> Iterator[Place]:
+    """The places of one page where the known value stands."""
+    fits = partial(_fits, field, table, known)
+    for place in places(document, table.links, fits):
+        if _agrees(_facts(document, place, field, table), known):
+            yield place
+
+
+def _fits(field: str, table: FieldTable, known: Facts, text: str) -> bool:
+    return _agrees(_plain(read_facts({field: RawField((text,), 0, *table.parser)})), known)
+
+
+def _tried(place: Place, field: str, table: FieldTable, opened: Sequence[tuple[Document, Facts]]) -> Proposal:
+    """The place on every page."""
+    told = [(_facts(document, place, field, table), known) for document, known in opened]
+    right = sum(_agrees(facts, known) for facts, known in told)
+    return Proposal(place, right, sum(bool(facts) for facts, _ in told) - right, len(told))
+
+
+def _facts(document: Document, place: Place, field: str, table: FieldTable) -> Facts:
+    """What the field's own parser makes of the texts at the place: nothing of those of another type."""
+    texts = document.texts_with(place.link, place.rows)
+    return _plain(read_facts({field: RawField(texts, 0, *table.parser)})) if texts else {}
+
+
+def _plain(facts: Facts) -> Facts:
+    return {name: value for name, value in facts.items() if name != "flags" and value not in (None, ())}
+
+
+def _agrees(facts: Facts, known: Facts) -> bool:
+    """Every value is the known one, and there is one."""
+    return bool(facts) and all(known.get(name) == value for name, value in facts.items())
+
+
+def _open(site: TableSite, page: Page) -> Document | None:
+    try:
+        return site.open(page)
+    except PageError:
+        return None
+
+
+def written(link: Link | RowsTable) -> dict[str, Any]:
+    """A link, or a set of rows, as the site file writes it."""
+    return link.model_dump(by_alias=True, exclude_defaults=True, mode="json")

@@ -1,0 +1,684 @@
+"""What is known about one portal: its addresses, its politeness, and the table of its fields.
+
+Two levels: `defaults.yaml` for all portals, `sites/<site>.yaml` over it. A file is checked whole when it is
+loaded, and what is wrong is named by file and key.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+import yaml
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from sale_sofia.crawl.fetch.settings import PROOF_MIN_LENGTH
+from sale_sofia.history.settings import SECONDS_PER_HOUR, HistoryRules
+from sale_sofia.listings.settings import SITE_FILES_REMEMBERED
+from sale_sofia.settings.files import YamlTooMuch, file_text, read_yaml
+from sale_sofia.websites.patterns import checked, with_a_group
+
+# Where a text of a page may stand: the pieces of which the tables of a site file are made.
+
+CARD = "card"
+"""The name by which a link reads the JSON of the card it stands in."""
+
+
+class Table(BaseModel):
+    """A section of a site file. An unknown key is an error that lists the known ones."""
+
+    model_config = ConfigDict(frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _know_every_key(cls, data: Any) -> Any:  # noqa: ANN401 - whatever the file holds
+        known = {field.alias or name for name, field in cls.model_fields.items()}
+        if isinstance(data, Mapping) and (unknown := sorted(map(str, data.keys() - known))):
+            raise ValueError(f"unknown key {', '.join(unknown)}; allowed: {', '.join(sorted(known))}")
+        return data
+
+
+def _several(given: Any) -> Any:  # noqa: ANN401 - whatever the file holds
+    return (given,) if isinstance(given, str) else given
+
+
+Pattern = Annotated[str, AfterValidator(checked)]
+GroupPattern = Annotated[str, AfterValidator(checked), AfterValidator(with_a_group)]
+Paths = Annotated[tuple[str, ...], BeforeValidator(_several)]
+
+
+class Link(Table):
+    """One place where a text may stand: exactly one of css, row, jsonld, json and page says which."""
+
+    css: str | None = None
+    row: str | None = None
+    jsonld: str | None = None
+    json_: Annotated[str | None, Field(alias="json")] = None
+    """A JSON of the site file's `json` section by its name, or `card`: the JSON of the card itself."""
+    page: Literal["id", "url", "source"] | None = None
+    """The page's id, its address, or its source as it stands: with `match`, cheaper than any selector."""
+    rows: str = "params"
+    """With `row`: in which set of labelled rows."""
+    path: Paths = ()
+    """With `json`, `jsonld`, or `css` and `attr` whose value is JSON: dotted keys, `*` for every element, a
+    number for one. Several are joined."""
+    form: str | None = None
+    """With `path`: the text into which the values are put, a `{}` for each."""
+    markup: bool = False
+    """With `json`: the value is HTML, of which the text counts."""
+    attr: str | None = None
+    own_text: bool = False
+    """Leave out the text of inner elements."""
+    without: str | None = None
+    """With `css`: inner elements whose text does not count, like a crossed-out price."""
+    glue: bool = False
+    """Join the pieces of text without a line break, as the portal's own plain text does."""
+    match: GroupPattern | None = None
+    """Only what the first group finds in the text counts; a text without it does not."""
+    all: bool = False
+    """Every element counts, not the first alone; with `match`, everything it finds in each text."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "Link":
+        sources = (self.css, self.row, self.jsonld, self.json_, self.page)
+        if sum(source is not None for source in sources) != 1:
+            raise ValueError("a link has exactly one of css, row, jsonld, json, page")
+        if (self.jsonld or self.json_) and not self.path:
+            raise ValueError("a link with json or jsonld needs a path")
+        if self.path and not (self.jsonld or self.json_ or (self.css and self.attr)):
+            raise ValueError("a path needs json, jsonld, or css and attr")
+        if self.form is not None and not self.path:
+            raise ValueError("form is for links with a path: it puts the values of their paths in a text")
+        if self.form is not None and self.form.count("{}") != len(self.path):
+            raise ValueError(f"form needs one {{}} for each of the {len(self.path)} paths")
+        return self
+
+
+class FieldTable(Table):
+    """One field: links (the first with a text wins), its parser, and what must agree with it."""
+
+    links: Annotated[tuple[Link, ...], Field(alias="from", min_length=1)]
+    parse: str | Annotated[dict[str, dict[str, Any]], Field(min_length=1, max_length=1)]
+    agree: tuple[Link, ...] = ()
+
+    @property
+    def parser(self) -> tuple[str, Mapping[str, Any]]:
+        """The parser's name and its arguments."""
+        return (self.parse, {}) if isinstance(self.parse, str) else next(iter(self.parse.items()))
+
+
+class RowsTable(Table):
+    """Labelled rows: label and value are elements of the row, or its text before and after a colon.
+
+    With `beside` the rows are their labels alone, and each value is the element after its label.
+
+    With `json` the rows are the elements of the list at `path`, label and value two of their keys.
+    """
+
+    css: str | None = None
+    json_: Annotated[str | None, Field(alias="json")] = None
+    path: str = ""
+    label: str | None = None
+    value: str | None = None
+    attr: str | None = None
+    """With `css` and `value`: the value is this attribute of its element."""
+    beside: bool = False
+    """With `css`: the element is a label; the next one beside it that is no line break holds the value."""
+    before: str | None = None
+    """With `css`: from the first such element on, rows belong to other adverts, whatever encloses them."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "RowsTable":
+        if (self.css is None) == (self.json_ is None):
+            raise ValueError("rows have either css or json")
+        if self.json_ is not None and None in (self.label, self.value):
+            raise ValueError("rows of a json need label and value: the keys of an element")
+        if self.attr is not None and (self.css is None or None in (self.label, self.value)):
+            raise ValueError("rows with attr need css, label and value")
+        return self
+
+
+class JsonTable(Table):
+    """A JSON in a page: the whole body, an element, or what stands right after the place a pattern finds.
+
+    A JSON that is a string holding JSON is opened too. `path` leads to the part that links see; what stands
+    beside it is not read.
+    """
+
+    body: bool = False
+    css: str | None = None
+    """The first such element: its text is the JSON, or with `attr` that attribute."""
+    attr: str | None = None
+    after: Pattern | None = None
+    pieces: Pattern | None = None
+    """With `after`: it is looked for in all the strings that stand right after this pattern, joined. A page
+    of Next.js sends its data so: `self.__next_f.push([1,"…"])`."""
+    path: str = ""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> "JsonTable":
+        if self.body + (self.after is not None) + (self.css is not None) != 1:
+            raise ValueError(
+                "a JSON is either the body (body: true), an element (css: …) "
+                "or stands after a pattern (after: …)"
+            )
+        if self.attr is not None and self.css is None:
+            raise ValueError("attr needs css: the element that has it")
+        if self.pieces is not None and self.after is None:
+            raise ValueError("pieces need after: what to look for in them")
+        return self
+
+
+class PagingTable(Table):
+    """How the next page of results is addressed where the page itself does not link to it."""
+
+    more: Link | None = None
+    """A text here says that there is a next page."""
+    last: Link | None = None
+    """The number of the last page."""
+    path: str | None = None
+    """What a page's number follows at the end of the path, like `/page-`."""
+    query: dict[str, tuple[int, int]] = {}
+    """Numbers in the query: what each is on the first page, and by how much it grows."""
+    window: tuple[str, str] | None = None
+    """Two numbers in the query, the first and the last result asked for: the next page is as large."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "PagingTable":
+        if (self.more is None) == (self.last is None):
+            raise ValueError("paging needs either more or last")
+        if sum(map(bool, (self.path, self.query, self.window))) != 1:
+            raise ValueError("paging needs exactly one of path, query, window")
+        return self
+
+
+# What a site file says of the history of its adverts: when they are opened again, and when they are gone.
+
+
+class HistoryTable(Table):
+    """When an advert whose card did not change is opened again; the interval adapts within these bounds."""
+
+    first_hours: Annotated[float, Field(ge=1, le=8760)]
+    least_hours: Annotated[float, Field(ge=1, le=8760)]
+    most_hours: Annotated[float, Field(ge=1, le=8760)]
+    conditional: bool
+    """Whether the portal answers "not modified" to a request that names what we have."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "HistoryTable":
+        if not self.least_hours <= self.first_hours <= self.most_hours:
+            raise ValueError("must be least_hours <= first_hours <= most_hours")
+        return self
+
+    def rules(self, odd_price_visits: int) -> HistoryRules:
+        """The same in the units of the database, beside what the settings say."""
+        return HistoryRules(
+            first_seconds=self.first_hours * SECONDS_PER_HOUR,
+            least_seconds=self.least_hours * SECONDS_PER_HOUR,
+            most_seconds=self.most_hours * SECONDS_PER_HOUR,
+            odd_price_visits=odd_price_visits,
+        )
+
+
+class DelistingTable(Table):
+    """When an advert is gone."""
+
+    absence: bool
+    """Whether a complete sweep without an advert says anything; one of a rolling window does not."""
+    sweeps: Annotated[int, Field(ge=1, le=100)]
+    """With `absence`: so many complete sweeps without it."""
+    look: bool
+    """Whether its own page must say so too; without `absence` that alone decides."""
+
+    @model_validator(mode="after")
+    def _some_evidence(self) -> "DelistingTable":
+        if not self.absence and not self.look:
+            raise ValueError("without absence and without a look nothing is ever gone; allow one of them")
+        return self
+
+
+# What a portal's file says of proxies: without a word none is used.
+
+SiteTier = Literal["own", "free", "paid"]
+
+
+class ProxyTable(Table):
+    """Whether a portal is asked through proxies, through which, and what is done when none helps."""
+
+    use: bool = False
+    tiers: Annotated[tuple[SiteTier, ...], Field(min_length=1)] = ("own", "free", "paid")
+    """In the order in which they are tried; the next one only when the ones before do not help."""
+    direct_allowed: bool = False
+    """Whether, at the very end, the portal may be asked from our own address."""
+    canary: Annotated[str, Field(pattern=r"^/")] = "/robots.txt"
+    """A small page by which a check learns whether the portal lets a proxy in."""
+
+
+CONFIG_FOLDER = Path(str(files("sale_sofia.websites")))
+_SITES_VARIABLE = "SITES_DIR"
+
+
+class SiteConfigError(ValueError):
+    """A site file that cannot be used, said in one sentence per mistake: file, key, what is allowed."""
+
+
+def _ascii(mark: bytes) -> bytes:
+    if not mark.isascii():
+        raise ValueError("must be ASCII, which is the same in every charset")
+    return mark
+
+
+ProofMark = Annotated[bytes, Field(min_length=PROOF_MIN_LENGTH), AfterValidator(_ascii)]
+
+
+class Politeness(Table):
+    """How gently a portal is read, unless the environment says otherwise."""
+
+    delay_seconds: Annotated[float, Field(ge=0.05, le=600)]
+    concurrency: Annotated[int, Field(ge=1, le=32)]
+    connect_timeout_seconds: Annotated[float, Field(gt=0, le=120)]
+    read_timeout_seconds: Annotated[float, Field(gt=0, le=300)]
+    retries: Annotated[int, Field(ge=0, le=10)]
+
+
+class Urls(Table):
+    """Which path is what; a listing's pattern names its id `(?P<id>…)`."""
+
+    listing: Pattern
+    search: Pattern | None = None
+    project: Pattern | None = None
+    digits: Annotated[str | None, Field(min_length=2)] = None
+    """Where the id in an address is the advert's number written in other digits: those digits, from zero."""
+
+
+OWN_ADDRESS = (
+    Link(css='link[rel="canonical"]', attr="href"),
+    Link(css='meta[property="og:url"]', attr="content"),
+)
+
+
+class ListingTable(Table):
+    """How an advert's page is read."""
+
+    skip: tuple[tuple[str, str], ...] = ()
+    """Marks between which nothing of the advert stands: that is cut out before parsing, to save its cost."""
+    ids: Annotated[tuple[Link, ...], Field(min_length=1)]
+    gone: tuple[Link, ...] = ()
+    """A text here says that the advert is not offered any more."""
+    rows: dict[str, RowsTable] = Field(default_factory=dict)
+    fields: Annotated[dict[str, FieldTable], Field(min_length=1)]
+
+
+class SearchTable(Table):
+    """How a page of results is read, in one of the layouts the portal has."""
+
+    cards: str
+    """A selector; with `json`, the dotted path of a list."""
+    json_: Annotated[str | None, Field(alias="json")] = None
+    hidden: str | None = None
+    """Elements among the cards that are templates or advertising."""
+    card_id: Link
+    card_url: Link
+    rows: dict[str, RowsTable] = Field(default_factory=dict)
+    fields: dict[str, FieldTable] = Field(default_factory=dict)
+    fills: tuple[str, ...] = ()
+    """Facts that stand on the card alone: an advert whose own page lacks one has it from its card."""
+    total: tuple[Link, ...]
+    capped: Link | None = None
+    most: Annotated[int | None, Field(ge=1)] = None
+    """The portal shows no more results of one search than this, whatever their total."""
+    most_pages: Annotated[int | None, Field(ge=1)] = None
+    """The portal answers no page of a search after this one."""
+    stale_pages: Annotated[int | None, Field(ge=2, le=1000)] = None
+    """A search ends after so many pages in a row without an advert new to it; unset: as the settings say."""
+    last_page: tuple[Link, ...] = ()
+    """Where a page of results names the number of the last one: it announces where no total does."""
+    next: tuple[Link, ...] = ()
+    paging: PagingTable | None = None
+    empty: tuple[str, ...] = ()
+    """The portal's own words for "nothing found"."""
+    none_found: Link | None = None
+    """The same where no words say it: a text here means that nothing was found."""
+
+    @model_validator(mode="after")
+    def _says_when_empty(self) -> "SearchTable":
+        if not self.empty and self.none_found is None:
+            raise ValueError("a search needs empty or none_found: how the portal says that nothing was found")
+        return self
+
+
+class PathSplit(Table):
+    """Parts that stand in the path behind the city: its neighbourhoods, then the types of property."""
+
+    root: str = ""
+    """What stands in the path before the kind of deal."""
+    city: str
+    neighbourhoods: bool = True
+    types: Annotated[tuple[str, ...], Field(min_length=1)]
+    added_types: str | None = None
+    """The key of a query that adds types to the path's, by their place in `types`, from 1: `2~3~`."""
+
+
+class IdSplit(Table):
+    """Parts that a query names by ids, several at once: as many as should fit under the cap.
+
+    The ids are those of `known`, the numbers of the imot.bg family (`neighbourhoods`), those that a page of
+    results names (`from`), or those that a page of their own lists (`page`), read there by `from`. What was
+    learnt is kept for the next crawl.
+    """
+
+    query: str
+    known: tuple[str, ...] = ()
+    neighbourhoods: bool = False
+    links: Annotated[tuple[Link, ...], Field(alias="from")] = ()
+    page: Annotated[str | None, Field(pattern=r"^/")] = None
+    between: str | None = None
+    """What follows each id where all stand in one value, like `6~10~`; without it the key is repeated."""
+
+    @model_validator(mode="after")
+    def _some_ids(self) -> "IdSplit":
+        if sum(map(bool, (self.known, self.neighbourhoods, self.links))) != 1:
+            raise ValueError(
+                "ids are exactly one of known, neighbourhoods: true, or learnt from a page (from)"
+            )
+        return self
+
+
+class PriceSplit(Table):
+    """Parts by price: at the steps, then each in halves."""
+
+    least: Annotated[str, Field(alias="from")]
+    most: Annotated[str, Field(alias="to")]
+    steps: Annotated[tuple[int, ...], Field(min_length=1)]
+    """Prices at which a search without any is cut; what lies above the last is doubled."""
+
+
+class SplitTable(Table):
+    """One way to cut a search that its portal caps into smaller ones; the first that can is taken."""
+
+    at: Pattern | None = None
+    """Only for searches whose path has this: a portal's pages and its interface take other filters."""
+    path: PathSplit | None = None
+    ids: IdSplit | None = None
+    price: PriceSplit | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "SplitTable":
+        if sum(way is not None for way in (self.path, self.ids, self.price)) != 1:
+            raise ValueError("a way to cut a search is exactly one of path, ids, price")
+        return self
+
+    @property
+    def name(self) -> str:
+        """What the way is called in reports."""
+        return self.ids.query if self.ids else "price" if self.price else "path"
+
+
+class SitemapTable(Table):
+    """Which addresses are sitemaps, and which of what they list counts."""
+
+    path: Pattern
+    """Of an index, and of the sitemaps it leads to."""
+    follow: Pattern | None = None
+    """Of an index, the sitemaps whose address has this; without it all."""
+    adverts: Pattern | None = None
+    """The adverts whose address has this; without it all."""
+
+
+class Inventory(Table):
+    """How much there is to read, for an estimate before the first sweep."""
+
+    adverts: Annotated[int, Field(ge=1)]
+    per_page: Annotated[int, Field(ge=1)]
+
+
+Part = Annotated[float, Field(ge=0, le=1)]
+
+
+class FloorTable(Table):
+    """Of the adverts a run opens, the share that has each of these at least; below it the run is unhealthy.
+
+    It needs no earlier run: a site file that never read a price is found by its first.
+    """
+
+    price: Part
+    """A price, or the page's own word that there is none to be told ("по договаряне")."""
+    area: Part
+    place: Part
+    """The city, at least."""
+    type: Part
+
+
+class SiteConfig(Table):
+    """One portal."""
+
+    site: str
+    hosts: Annotated[tuple[str, ...], Field(min_length=1)]
+    inventory: Inventory
+    politeness: Politeness
+    urls: Urls
+    proof: tuple[ProofMark, ...] = ()
+    """Markup of which every page we can read holds one and no challenge any; no words, no addresses."""
+    start_urls: tuple[str, ...] = ()
+    """Where a crawl begins, unless `start_urls.yaml` says so."""
+    other_starts: tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...] = ()
+    """Where it begins instead, in this order, when robots.txt forbids the start before."""
+    json_: dict[str, JsonTable] = Field(default_factory=dict, alias="json")
+    """JSON that pages hold, by the name under which links read it."""
+    address: Annotated[tuple[Link, ...], Field(min_length=1)] = OWN_ADDRESS
+    """Where a page gives its own address."""
+    listing: ListingTable
+    search: SearchTable | None = None
+    """Without it adverts come from a sitemap, or from a list of their addresses."""
+    other_searches: tuple[SearchTable, ...] = ()
+    """Further layouts of the pages of results, tried in this order after `search`."""
+    split: tuple[SplitTable, ...] = ()
+    """Ways to cut a search that the portal caps, in the order in which they are tried."""
+    sitemap: SitemapTable | None = None
+    at_least: FloorTable
+    history: HistoryTable
+    delisting: DelistingTable
+    proxies: ProxyTable = ProxyTable()
+    browser_allowed: bool = False
+    """Whether a page that answers with a JavaScript challenge may be taken to a browser (BROWSER_ENABLED)."""
+
+    @property
+    def searches(self) -> dict[str, SearchTable]:
+        """Every layout of the pages of results, by its section of the file."""
+        others = {f"other_searches.{place}": table for place, table in enumerate(self.other_searches)}
+        return {**({"search": self.search} if self.search else {}), **others}
+
+    @property
+    def field_tables(self) -> dict[str, dict[str, FieldTable]]:
+        """The fields of each section that has any."""
+        cards = {section: table.fields for section, table in self.searches.items()}
+        return {"listing": self.listing.fields, **cards}
+
+    @property
+    def rows_tables(self) -> dict[str, dict[str, RowsTable]]:
+        """The sets of labelled rows of each section."""
+        cards = {section: table.rows for section, table in self.searches.items()}
+        return {"listing": self.listing.rows, **cards}
+
+    @model_validator(mode="after")
+    def _search_is_whole(self) -> "SiteConfig":
+        if (self.search is None) != (self.urls.search is None) or (self.other_searches and not self.search):
+            raise ValueError(
+                "search and urls.search belong together: name both, or neither and no other_searches"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _know_every_json(self) -> "SiteConfig":
+        unknown = sorted(set(_json_names(self.model_dump(by_alias=True))) - {CARD, *self.json_})
+        if unknown:
+            raise ValueError(f"no json named {', '.join(unknown)}; allowed: {', '.join([CARD, *self.json_])}")
+        return self
+
+
+def _json_names(section: Any) -> Iterator[str]:  # noqa: ANN401 - any part of a file
+    if isinstance(section, Mapping):
+        if isinstance(section.get("json"), str):
+            yield section["json"]
+        yield from (name for part in section.values() for name in _json_names(part))
+    elif isinstance(section, list | tuple):
+        yield from (name for part in section for name in _json_names(part))
+
+
+def load_site_config(site: str, folder: Path = CONFIG_FOLDER) -> SiteConfig:
+    """The checked configuration of one portal, its defaults filled in."""
+    path, defaults = _files(folder).get(site, folder / "sites" / f"{site}.yaml"), folder / "defaults.yaml"
+    return _checked(defaults, read_text(defaults), path, read_text(path))
+
+
+@lru_cache(SITE_FILES_REMEMBERED)
+def _checked(defaults: Path, defaults_text: str, path: Path, text: str) -> SiteConfig:
+    """A file is asked for at every turn and changes hardly ever: the same text is checked once."""
+    merged = merge(parse_yaml(defaults, defaults_text), parse_yaml(path, text))
+    try:
+        return SiteConfig.model_validate(merged)
+    except ValidationError as error:
+        raise SiteConfigError(sentences(path, error)) from None
+
+
+def sentences(path: Path, error: ValidationError) -> str:
+    """What is wrong with a file, a line for each mistake."""
+    wrong = error.errors()
+    told = [one for one in wrong if not _follows_from_others(one, wrong)]
+    return "\n".join(f"{path}: {_sentence(one)}" for one in told)
+
+
+def _follows_from_others(error: Mapping[str, Any], errors: Iterable[Mapping[str, Any]]) -> bool:
+    """A list is too short because its elements are wrong, which is told of each of them."""
+    place = error["loc"]
+    inner = (one for one in errors if one["loc"] != place and one["loc"][: len(place)] == place)
+    return error["type"] == "too_short" and any(inner)
+
+
+def _sentence(error: Mapping[str, Any]) -> str:
+    key = ".".join(str(part) for part in error["loc"]) or "the file"
+    return f"{key}: {error['msg'].removeprefix('Value error, ')}"
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`over` laid on `base`, section by section; a list or a value replaces what was there."""
+    merged = dict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        nested = isinstance(below, Mapping) and isinstance(value, Mapping)
+        merged[key] = merge(below, value) if nested else value  # type: ignore[arg-type]
+    return merged
+
+
+def load_yaml(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file, or a `SiteConfigError` that says where it breaks."""
+    return parse_yaml(path, read_text(path))
+
+
+def read_text(path: Path) -> str:
+    """The text of a user's file, or a `SiteConfigError` that says why there is none."""
+    try:
+        return file_text(path)
+    except UnicodeDecodeError:
+        raise SiteConfigError(f"{path}: is no text") from None
+    except OSError as error:
+        raise SiteConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except YamlTooMuch as error:
+        raise SiteConfigError(f"{path}: {error}") from None
+
+
+def parse_yaml(path: Path, text: str) -> dict[str, Any]:
+    """The mapping in the text of a YAML file, or a `SiteConfigError` that says where it breaks."""
+    try:
+        loaded = read_yaml(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise SiteConfigError(f"{path}: line {line}: not valid YAML: {error.problem}") from None
+    except YamlTooMuch as error:
+        raise SiteConfigError(f"{path}: {error}") from None
+    except yaml.YAMLError as error:
+        reason = str(error).partition("\n")[0]
+        raise SiteConfigError(f"{path}: not valid YAML: {reason}") from None
+    if not isinstance(loaded, dict):
+        raise SiteConfigError(f"{path}: must hold a mapping of keys to values")
+    return loaded
+
+
+@cache
+def available_sites(folder: Path = CONFIG_FOLDER) -> tuple[str, ...]:
+    """The portals that have a site file, in alphabetical order."""
+    return tuple(sorted(_files(folder)))
+
+
+def own_sites_folder() -> Path | None:
+    """The folder of the user's own site files (SITES_DIR), where one is named."""
+    own = os.environ.get(_SITES_VARIABLE)
+    # An unknown `~name` stays as it is: the settings refuse it with a sentence.
+    return Path(os.path.expanduser(own)) if own else None  # noqa: PTH111 - the other one raises
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """Every portal's file; one of the user's own (SITES_DIR) goes before the installed one of its name."""
+    own = own_sites_folder()
+    folders = (folder / "sites", *((own,) if own else ()))
+    return {path.stem: path for place in folders for path in sorted(place.glob("*.yaml"))}
+
+
+@cache
+def load_start_urls(folder: Path = CONFIG_FOLDER) -> Mapping[str, tuple[str, ...]]:
+    """Where a crawl of each portal begins."""
+    path = folder / "start_urls.yaml"
+    start_urls = load_yaml(path)
+    for site, urls in start_urls.items():
+        if site not in available_sites(folder):
+            allowed = ", ".join(available_sites(folder))
+            raise SiteConfigError(f"{path}: {site}: no such site; allowed: {allowed}")
+        if not isinstance(urls, list) or not all(str(url).startswith("https://") for url in urls):
+            raise SiteConfigError(f"{path}: {site}: must be a list of https:// addresses")
+    return {site: tuple(urls) for site, urls in start_urls.items()}
+
+
+def known_starts(site: str) -> tuple[str, ...]:
+    """Where a crawl of this portal begins: as its file says, else as `start_urls.yaml` does; or nothing."""
+    return load_site_config(site).start_urls or load_start_urls().get(site, ())
+
+
+def start_urls_of(site: str) -> tuple[str, ...]:
+    """Where a crawl of this portal begins: as its file says, else as `start_urls.yaml` does.
+
+    Raises:
+        SiteConfigError: neither says.
+    """
+    found = known_starts(site)
+    if not found:
+        raise SiteConfigError(f"{site}: its file names no start_urls; give one with --start-url")
+    return found
+
+
+def all_starts(site: str) -> tuple[tuple[str, ...], ...]:
+    """Where a crawl of this portal may begin: the next where robots.txt forbids the one before.
+
+    A copy of a portal, which begins at another host, is never left for the portal itself.
+    """
+    first, config = start_urls_of(site), load_site_config(site)
+    if urlsplit(first[0]).hostname in config.hosts:
+        return first, *config.other_starts
+    return first, *(
+        tuple(urljoin(first[0], path_and_query(url)) for url in urls) for urls in config.other_starts
+    )
+
+
+def path_and_query(url: str) -> str:
+    """An address without its host."""
+    return urlunsplit(urlsplit(url)._replace(scheme="", netloc="", fragment=""))

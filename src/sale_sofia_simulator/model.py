@@ -1,0 +1,327 @@
+"""What the simulated world is made of. Everything is frozen: a world never changes after it is made."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from random import Random
+from zoneinfo import ZoneInfo
+
+from sale_sofia_simulator.text import BGN_PER_EUR, leva
+
+# The words of the imot.bg family for what is sold: property types, construction, features.
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One property type as the portals print it and as a listing must name it."""
+
+    number: int
+    """imot.bg's own number; the letter in an advert id is this place in the alphabet."""
+    label: str
+    slug: str
+    """The word in a search URL."""
+    plural: str
+    """The word of the breadcrumbs."""
+    property_type: str
+    rooms: int | None = None
+
+    @property
+    def flat(self) -> bool:
+        """Whether bazar.bg files it under Апартаменти."""
+        return self.number <= MAISONETTE
+
+    @property
+    def advert_slug(self) -> str:
+        """The word in an advert URL: numbered flats say that they are flats."""
+        return f"{self.slug}-apartament" if self.number < MAISONETTE else self.slug
+
+    @property
+    def storeys_only(self) -> bool:
+        """Whether the floor field holds the number of storeys alone."""
+        return self.property_type in {"house", "villa"}
+
+    def letter(self, deal: str) -> str:
+        """The type letter of an advert id; rents are shifted by one."""
+        return chr(ord("a") + self.number - 1 + (deal == "rent"))
+
+
+MAISONETTE = 6
+
+KINDS = (
+    Kind(1, "1-СТАЕН", "ednostaen", "Едностайни апартаменти", "apartment", 1),
+    Kind(2, "2-СТАЕН", "dvustaen", "Двустайни апартаменти", "apartment", 2),
+    Kind(3, "3-СТАЕН", "tristaen", "Тристайни апартаменти", "apartment", 3),
+    Kind(4, "4-СТАЕН", "chetiristaen", "Четиристайни апартаменти", "apartment", 4),
+    Kind(5, "МНОГОСТАЕН", "mnogostaen", "Многостайни апартаменти", "apartment", 5),
+    Kind(6, "МЕЗОНЕТ", "mezonet", "Мезонети", "maisonette"),
+    Kind(7, "ОФИС", "ofis", "Офиси", "office"),
+    Kind(8, "АТЕЛИЕ, ТАВАН", "atelie-tavan", "Ателиета, тавани", "studio"),
+    Kind(9, "ЕТАЖ ОТ КЪЩА", "etazh-ot-kashta", "Етажи от къща", "house_floor"),
+    Kind(10, "КЪЩА", "kashta", "Къщи", "house"),
+    Kind(11, "ВИЛА", "vila", "Вили", "villa"),
+    Kind(12, "МАГАЗИН", "magazin", "Магазини", "shop"),
+    Kind(13, "ЗАВЕДЕНИЕ", "zavedenie", "Заведения", "other"),
+    Kind(14, "СКЛАД", "sklad", "Складове", "industrial"),
+    Kind(15, "ГАРАЖ, ПАРКОМЯСТО", "garazh-parkomyasto", "Гаражи, паркоместа", "garage"),
+    Kind(16, "ПРОМ. ПОМЕЩЕНИЕ", "promishleno-pomeshtenie", "Промишлени помещения", "industrial"),
+    Kind(17, "ХОТЕЛ", "hotel", "Хотели", "hotel"),
+    Kind(18, "ПАРЦЕЛ", "partsel", "Парцели", "plot"),
+    Kind(19, "ЗЕМЕДЕЛСКА ЗЕМЯ", "zemedelska-zemya", "Земеделска земя", "land"),
+    Kind(20, "БИЗНЕС ИМОТ", "biznes-imot", "Бизнес имоти", "other"),
+)
+FLATS = tuple(kind for kind in KINDS if kind.flat)
+OTHERS = tuple(kind for kind in KINDS if not kind.flat)
+OPEN_LAND = frozenset({"plot", "land"})
+
+CONSTRUCTIONS = {
+    "Тухла": "brick",
+    "Панел": "panel",
+    "ЕПК": "epk",
+    "ПК": "pk",
+    "Гредоред": "beam",
+    "Сглобяема конструкция": "prefab",
+}
+CONSTRUCTION_WEIGHTS = (70, 14, 6, 4, 3, 2)
+
+FEATURES = (
+    "В строеж",
+    "С преход",
+    "Асансьор",
+    "С гараж",
+    "С паркинг",
+    "Лизинг",
+    "Ипотекиран",
+    "Бартер",
+    "Интернет връзка",
+    "С действащ бизнес",
+    "Обзаведен",
+    "Видео наблюдение",
+    "Контрол на достъпа",
+    "Охрана",
+    "Саниран",
+    "В затворен комплекс",
+    "За ремонт",
+    "Възможност за дан. кредит",
+)
+
+DEAL_WORDS = {"sale": "Продава", "rent": "Дава под наем"}
+RUBRICS = {"sale": "prodazhbi", "rent": "naemi"}
+RUBRIC_NAMES = {"sale": "Продажби", "rent": "Наеми"}
+RUBRIC_DIGITS = {"sale": 1, "rent": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a property is. Only Sofia has districts here."""
+
+    city: str
+    city_slug: str
+    neighbourhood: str
+    slug: str
+    district: str | None
+    lat: float | None
+    lon: float | None
+    street: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Age:
+    """How the year is worded: `use`, `will`, `bare`, `decade`, `used_decade`, `used` or `none`."""
+
+    form: str
+    year: int
+
+    @property
+    def known_year(self) -> int | None:
+        """The one year that is printed; a decade is no year."""
+        return self.year if self.form in {"use", "will", "bare"} else None
+
+    @property
+    def state(self) -> str:
+        """The portal's words about the building, before the year."""
+        if self.form == "will":
+            return "Ще бъде въведен в експлоатация"
+        return "Въведен в експлоатация" if self.form in {"use", "used_decade", "used"} else ""
+
+    @property
+    def span(self) -> str:
+        """The printed year or decade, empty where there is none."""
+        if self.form in {"decade", "used_decade"}:
+            return f"{self.year // 10 * 10} - {self.year // 10 * 10 + 9} г."
+        return f"{self.year} г." if self.known_year else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One real thing to sell or let; each advert of it prints some of this."""
+
+    number: int
+    kind: Kind
+    deal: str
+    place: Place
+    area_sqm: int
+    yard_sqm: int | None
+    floor: int | None
+    floors_total: int | None
+    construction: str | None
+    age: Age
+    district_heating: str | None
+    gas: str | None
+    features: tuple[str, ...]
+    price_eur: int
+    vat: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """A price as printed: `layout` says in which currencies and order, `ask` that no sum is printed."""
+
+    layout: str
+    amount_eur: float
+    previous_eur: float | None = None
+
+    @property
+    def shown(self) -> bool:
+        """Whether any sum is printed."""
+        return self.layout != "ask"
+
+    @property
+    def bgn(self) -> float | None:
+        """The printed sum in leva."""
+        return leva(self.amount_eur) if self.layout in {"both", "bgn_first", "bgn"} else None
+
+    @property
+    def eur(self) -> float | None:
+        """The sum in EUR: as printed, or converted when only leva are printed."""
+        if not self.shown:
+            return None
+        if self.layout == "bgn":
+            return round(leva(self.amount_eur) / BGN_PER_EUR, 2)
+        return self.amount_eur
+
+
+@dataclass(frozen=True, slots=True)
+class Seller:
+    """Who offers it. A private person has no name and no handle on imot.bg."""
+
+    kind: str
+    name: str | None
+    handle: str | None
+    phones: tuple[str, ...]
+    since: int
+    address: str
+    broker: str | None
+    user: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """One description: the markup a page holds, and the texts a reader finds in it."""
+
+    html: str
+    text: str
+    """A line for each line."""
+    glued: str
+    """bazar.bg's own plain text of the same markup: where a line breaks, nothing is left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advert:
+    """Everything one page prints, quirks included; the page and its truth are both made from this alone."""
+
+    site: str
+    external_id: str
+    url: str
+    title: str
+    home: Property
+    money: Money
+    prose: Prose
+    seller: Seller
+    posted: datetime
+    updated: datetime
+    views: int
+    photos: tuple[str, ...]
+    tier: str
+    """BEST, TOP, VIP or nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImotAdvert(Advert):
+    """An imot.bg advert."""
+
+    offer: bool
+    """Whether the page has a JSON-LD Offer; the layout of December 2025 has none."""
+    old_layout: bool
+    corrected: bool
+    trend: str
+    """UP, DOWN or nothing."""
+    private_only: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BazarAdvert(Advert):
+    """A bazar.bg advert, imported from imot.bg or written by hand (`native`)."""
+
+    native: bool
+    imot_id: str | None
+    vat: str | None
+    floor: int | None
+    position: tuple[float, float] | None
+    seller_name: str
+    lag_minutes: int
+    """How much earlier the printed time is than `updated`."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A day of both portals: `imot[i]` and `bazar[i]` belong to slot `i`."""
+
+    seed: int
+    now: datetime
+    properties: tuple[Property, ...]
+    imot: tuple[ImotAdvert, ...]
+    bazar: tuple[BazarAdvert, ...]
+    day: int = 0
+    made: int = 0
+    """How many slots were ever filled, those that are gone included."""
+    away: tuple["Away", ...] = ()
+    """What is gone but may still come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Away:
+    """A slot's adverts as they were when they went, and since which day they are not there."""
+
+    imot: ImotAdvert
+    bazar: BazarAdvert
+    since: int
+
+
+# The clock of the simulated world: one fixed evening, and moments before it.
+
+SOFIA = ZoneInfo("Europe/Sofia")
+NOW = datetime(2026, 4, 21, 18, 45, tzinfo=SOFIA)
+_MORNING = 7
+
+
+def long_ago(rng: Random) -> datetime:
+    """A moment from an hour to some years ago."""
+    return daytime(NOW - timedelta(seconds=int(rng.expovariate(1 / 9_000_000)) + 3600))
+
+
+def daytime(moment: datetime) -> datetime:
+    """Away from the hours that the change of clocks repeats or skips."""
+    local = moment.astimezone(SOFIA)
+    return local if local.hour >= _MORNING else local.replace(hour=local.hour + _MORNING, fold=0)
+
+
+def later(rng: Random, posted: datetime) -> datetime:
+    """A whole minute between `posted` and now."""
+    room = (NOW - posted).total_seconds()
+    return daytime(posted + timedelta(seconds=int(room * rng.random()))).replace(second=0)
+
+
+def refreshed(rng: Random, posted: datetime) -> datetime:
+    """When bazar.bg last renewed an advert: mostly today, never before it was posted."""
+    back = timedelta(days=rng.choice((0, 0, 0, 1, 1, 5, 16, 29)), minutes=rng.randint(5, 600))
+    moment = max(posted, daytime(NOW - back))
+    return moment.replace(second=rng.choice((0, rng.randrange(60))), microsecond=0)

@@ -1,0 +1,275 @@
+"""One served portal: what it answers to each address. Knows nothing of HTTP connections."""
+
+import gzip
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import ClassVar, Generic, NamedTuple
+from urllib.parse import parse_qs
+
+from sale_sofia_simulator.answers import (
+    AS_REAL,
+    FORBIDDEN,
+    FOUND,
+    NOT_FOUND,
+    OK,
+    Answer,
+    PortalOptions,
+    Robots,
+    Search,
+)
+from sale_sofia_simulator.model import NOW
+from sale_sofia_simulator.pieces import PageCache
+from sale_sofia_simulator.search_index import NO_FILTERS, A, Filters, SearchIndex, Stock
+from sale_sofia_simulator.truth import REAL, Origin, Truth
+
+# A portal's sitemap: an index of shards, and in each shard the addresses of adverts.
+
+_XML = "application/xml"
+_GZIP = "application/gzip"
+_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+_NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+
+
+class SitemapPaths(NamedTuple):
+    """Where a portal keeps it; `shard` names the `group` of adverts and the `number` of the shard."""
+
+    overview: str
+    shard: str
+    first: int = 1
+    """The number of the first shard."""
+
+
+class Row(NamedTuple):
+    """One advert."""
+
+    url: str
+    updated: datetime
+
+
+class Sitemap:
+    """The adverts of each group by their numbers; `row` tells what a shard says of one."""
+
+    def __init__(
+        self,
+        paths: SitemapPaths,
+        groups: Mapping[str, Sequence[int]],
+        row: Callable[[int], Row],
+        options: PortalOptions,
+    ) -> None:
+        self._paths = paths
+        self._row = row
+        self._options = options
+        self._shards = dict(self._cut(groups))
+
+    def answer(self, path: str, base_url: str) -> Answer | None:
+        """The index or a shard, packed where its name says so; nothing at any other address."""
+        if path == self._paths.overview:
+            places = "".join(f"<sitemap><loc>{base_url}{shard}</loc></sitemap>\n" for shard in self._shards)
+            return _xml(f"<sitemapindex {_NAMESPACE}>\n{places}</sitemapindex>\n")
+        if path not in self._shards:
+            return None
+        found = _xml(f"<urlset {_NAMESPACE}>\n{''.join(map(self._line, self._shards[path]))}</urlset>\n")
+        packed = gzip.compress(found.body, mtime=0) if path.endswith(".gz") else None
+        return found._replace(body=packed, content_type=_GZIP) if packed else found
+
+    def _cut(self, groups: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, Sequence[int]]]:
+        size = self._options.sitemap_rows
+        own = round(size * (1 - self._options.sitemap_overlap))
+        for group, numbers in groups.items():
+            shards = [numbers[start : start + size] for start in range(0, len(numbers), size)]
+            for place, shard in enumerate(shards):
+                path = self._paths.shard.format(group=group, number=self._paths.first + place)
+                yield path, [*shard[:own], *shards[place - 1][: max(0, len(shard) - own)]]
+
+    def _line(self, number: int) -> str:
+        row = self._row(number)
+        changed = f"<lastmod>{row.updated.isoformat()}</lastmod>" if self._options.sitemap_lastmod else ""
+        return f"<url><loc>{row.url}</loc>{changed}</url>\n"
+
+
+def _xml(text: str) -> Answer:
+    return Answer(OK, (_HEAD + text).encode(), _XML)
+
+
+Query = Mapping[str, list[str]]
+_NO_CAP = 1_000_000_000
+_HOP = "hop="
+
+
+class Portal(ABC, Generic[A]):
+    """A portal at one origin. The same adverts always give the same bytes."""
+
+    site: ClassVar[str]
+    content_type: ClassVar[str]
+    charset: ClassVar[str]
+    forbidden: ClassVar[str]
+    """The path that robots.txt closes."""
+    page_size: ClassVar[int]
+    most_results: ClassVar[int] = _NO_CAP
+    """How many results of one search the real portal shows."""
+    interface: ClassVar[str | None] = None
+    """The path under which its JSON interface answers."""
+    sitemap_paths: ClassVar[SitemapPaths | None] = None
+
+    def __init__(
+        self, base_url: str, robots: Robots, cache: PageCache, options: PortalOptions = AS_REAL
+    ) -> None:
+        self.origin = Origin(self.site, base_url)
+        self.options = options
+        self.most = options.most_results or self.most_results
+        self._robots = robots
+        self._cache = cache
+        self.show(Stock(()), NOW)
+
+    def show(self, stock: Stock[A], now: datetime) -> None:
+        """Puts these adverts up, as they are at `now`; whatever was up before is gone."""
+        self.stock: Stock[A] = stock
+        self.now = now
+        self.index = SearchIndex(stock)
+        self._sitemap = self._new_sitemap()
+        self._cache.clear()
+
+    def warm(self) -> None:
+        """Renders every original once, so that no request waits for it."""
+        for number in range(len(self.stock.originals)):
+            self._listing(number)
+
+    def answer(self, path: str, query: str = "") -> Answer:
+        """The answer to a GET of this path."""
+        if path == "/robots.txt":
+            return self._robots.answer(self.forbidden, *self._closed_interface())
+        if external_id := self.listing_id(path):
+            hop = int(query.removeprefix(_HOP) or 0) if query.startswith(_HOP) else 0
+            if hop < self.options.redirects:
+                return self.moved(f"{path}?{_HOP}{hop + 1}")
+            number = self.stock.number(external_id)
+            return self.gone(external_id) if number is None else self._page(self._listing(number))
+        if search := self.search(path, parse_qs(query, keep_blank_values=True)):
+            return self.searched(search)
+        found = self._sitemap.answer(path, self.origin.base_url) if self._sitemap else None
+        return found or self.other(path)
+
+    def searched(self, search: Search) -> Answer:
+        """The answer to a search."""
+        return self._page(self._results(search))
+
+    def matches(self, search: Search) -> Sequence[int]:
+        """All that the search finds, shown or not."""
+        return self.index.find(search.scope, self._filters(search))
+
+    def announced(self, search: Search) -> int:
+        """How many the portal says there are."""
+        if self.options.total_follows_filter:
+            return len(self.matches(search))
+        return len(self.index.find(search.scope))
+
+    def truths(self) -> Iterator[Truth]:
+        """The truth of every listing as it is served."""
+        for number in range(len(self.stock)):
+            yield self.origin.truth(self.truth(self.stock.advert(number)))
+
+    @abstractmethod
+    def start_urls(self, *, split: bool = False) -> list[str]:
+        """Searches that together find each advert exactly once; `split` keeps each within the cap."""
+
+    @abstractmethod
+    def listing_id(self, path: str) -> str | None:
+        """The id in the address of an advert."""
+
+    @abstractmethod
+    def search(self, path: str, query: Query) -> Search | None:
+        """The search at this address, nothing for an address the portal does not know."""
+
+    @abstractmethod
+    def gone(self, external_id: str) -> Answer:
+        """The answer for an advert that is not there any more."""
+
+    @abstractmethod
+    def truth(self, advert: A) -> Truth:
+        """The truth of an advert at its real address."""
+
+    @abstractmethod
+    def render(self, advert: A) -> bytes:
+        """The page of an advert."""
+
+    @abstractmethod
+    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
+        """A page of results; beyond the last it is the last."""
+
+    @abstractmethod
+    def render_empty(self, url: str) -> bytes:
+        """A search that found nothing."""
+
+    def other(self, path: str) -> Answer:  # noqa: ARG002 - a portal may know more addresses
+        """The answer for any other address."""
+        return self.missing()
+
+    def missing(self) -> Answer:
+        """There is no such page."""
+        head = f"<head><title>404 - {self.site}</title></head>"
+        text = f"<html>{head}<body>Страницата не е намерена.</body></html>"
+        return Answer(NOT_FOUND, text.encode(self.charset), self.content_type)
+
+    def refused(self) -> Answer:
+        """The portal does not let one in here."""
+        text = f"<html><head><title>403 Forbidden</title></head><body>{self.site}</body></html>"
+        return Answer(FORBIDDEN, text.encode(self.charset), self.content_type)
+
+    def moved(self, path: str) -> Answer:
+        """A redirect within the portal."""
+        return Answer(FOUND, b"", self.content_type, self.origin.base_url + path)
+
+    def shown(self, found: Sequence[int], page: int) -> list[A]:
+        """The adverts on one page of results."""
+        numbers = found[(page - 1) * self.page_size : page * self.page_size]
+        return [self.stock.advert(number) for number in numbers]
+
+    def url_of(self, advert: A) -> str:
+        """The served address of an advert."""
+        return self.origin.url(advert.url)
+
+    def sitemap_group(self, advert: A) -> str:  # noqa: ARG002 - a portal may have several
+        """The part of the sitemap in which an advert stands."""
+        return ""
+
+    def _new_sitemap(self) -> Sitemap | None:
+        if self.sitemap_paths is None:
+            return None
+        groups: dict[str, list[int]] = {}
+        names = [self.sitemap_group(advert) for advert in self.stock.originals]
+        for number in range(len(self.stock)):
+            groups.setdefault(names[number % len(names)], []).append(number)
+        return Sitemap(self.sitemap_paths, groups, self._row, self.options)
+
+    def _row(self, number: int) -> Row:
+        advert = self.stock.advert(number)
+        return Row(self.url_of(advert), advert.updated)
+
+    def _closed_interface(self) -> tuple[str, ...]:
+        return (self.interface,) if self.interface and self.options.interface_forbidden else ()
+
+    def _filters(self, search: Search) -> Filters:
+        return NO_FILTERS if self.options.filters_ignored else search.filters
+
+    def _page(self, body: bytes) -> Answer:
+        return Answer(OK, body, self.content_type)
+
+    def _listing(self, number: int) -> bytes:
+        original = self.stock.original_number(number)
+        return self.stock.page(number, self._cache.get(original, lambda: self._rendered(original)))
+
+    def _rendered(self, original: int) -> bytes:
+        return self.origin.body(self.render(self.stock.originals[original]))
+
+    def _results(self, search: Search) -> bytes:
+        """Not kept: a search page is made faster than it would push listings out of memory."""
+        found = self.matches(search)
+        url = REAL[self.site] + search.path
+        return self.origin.body(self.render_search(search, found) if found else self.render_empty(url))
+
+
+def page_number(query: Query) -> int | None:
+    """The page that the query asks for; nothing where it asks for no page there could be."""
+    text = query.get("page", ["1"])[0]
+    return int(text) if text.isascii() and text.isdigit() and int(text) else None

@@ -1,0 +1,99 @@
+"""imot.bg's own spellings of a price, a floor and the parameters of a property."""
+
+from sale_sofia_simulator.model import Money
+from sale_sofia_simulator.model import Property
+from sale_sofia_simulator.text import decimals
+from sale_sofia_simulator.text import leva
+from sale_sofia_simulator.text import ordinal
+from sale_sofia_simulator.text import spaced
+
+
+VAT_TEXTS = {
+    "none": "Не се начислява ДДС",
+    "excluded": "Цената е без ДДС",
+    "included": "Цената е с включено ДДС",
+    None: "",
+}
+_GROUND = {0: "Партер", -1: "Сутерен"}
+
+
+def price_html(money: Money) -> str:
+    """The price as every part of a page prints it."""
+    euro, lev = spaced(round(money.amount_eur)), f"{decimals(leva(money.amount_eur), '.')} лв."
+    return {
+        "both": f"{euro} €<br>{lev}",
+        "eur": f"{euro} €",
+        "eur_word": f"{euro} EUR",
+        "bgn": lev,
+        "ask": "при запитване",
+    }[money.layout]
+
+
+def price_line(money: Money) -> str:
+    """The price in the title of the page."""
+    return price_html(money).replace("<br>", " » ")
+
+
+def per_sqm(money: Money, area: int) -> str:
+    """The price of a square metre in brackets, empty where no price is printed."""
+    if not money.shown:
+        return ""
+    each = round(money.amount_eur / area)
+    euro, lev = spaced(each), decimals(leva(each), ".")
+    sums = {
+        "both": f"{euro} €, {lev} лв.",
+        "eur": f"{euro} €",
+        "eur_word": f"{euro} EUR",
+        "bgn": f"{lev} лв.",
+    }
+    return f"({sums[money.layout]}/m<sup>2</sup>)"
+
+
+def floor_words(home: Property) -> str:
+    """5-ти от 8, Партер от 4, Сутерен от 5; the bare number of storeys of a house."""
+    if home.floor is None:
+        return str(home.floors_total or "")
+    return f"{_GROUND.get(home.floor) or ordinal(home.floor)} от {home.floors_total}"
+
+
+def floor_in_line(home: Property) -> str:
+    """The same inside a line of facts: 5-ти ет. от 8, Партер от 4, 3 ет."""
+    words = floor_words(home)
+    if home.floor is None:
+        return f"{words} ет." if words else ""
+    return words if home.floor < 1 else words.replace(" от", " ет. от")
+
+
+def heating_in_line(home: Property) -> list[str]:
+    """The heating words of a line of facts: only what there is, with a Cyrillic Е this time."""
+    words = ["Газ"] if home.gas == "ДА" else []
+    found = {"ДА": "ТЕЦ", "Лок.отопл.": "Лок.отопл.", "Прокарва се": "Прокарва се"}.get(
+        home.district_heating or ""
+    )
+    return [*words, found] if found else words
+
+
+def params_html(home: Property) -> str:
+    """The parameter boxes; the label of the district heating has a Latin E."""
+    boxes = [
+        ("Двор", f"{home.yard_sqm} m<sup>2</sup>" if home.yard_sqm else ""),
+        ("Етаж", floor_words(home)),
+        ("Газ", home.gas or ""),
+        ("ТEЦ", home.district_heating or ""),
+    ]
+    first = f"<div>Площ:<br/><strong>{home.area_sqm} m<sup>2</sup></strong></div>\n    "
+    return first + "".join(_box(label, value) for label, value in boxes if value) + _building(home)
+
+
+def _box(label: str, value: str) -> str:
+    return f"<div>{label}:<br/><strong>{value}</strong></div>"
+
+
+def _building(home: Property) -> str:
+    if not home.construction:
+        return ""
+    state = f"{home.age.state} " if home.age.state else ""
+    span = f"<strong>{home.age.span}</strong>" if home.age.span else ""
+    return f"<div>Строителство:<br/><strong>{home.construction}, </strong>{state}{span}</div>"
+
+

@@ -1,0 +1,358 @@
+"""imoti.com: an application whose pages hold their data as JSON; until February 2026 plain HTML."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+from sale_sofia.listings.places import neighbourhoods
+from sale_sofia_simulator.answers import Search
+from sale_sofia_simulator.homes import NO_SUCH_HOODS
+from sale_sofia_simulator.twins import family_ids
+from sale_sofia_simulator.twins import tilde_list
+from sale_sofia_simulator.twins import with_tildes
+from sale_sofia_simulator.portals.imot_bg.words import VAT_TEXTS
+from sale_sofia_simulator.portals.imot_bg.words import floor_in_line
+from sale_sofia_simulator.model import DEAL_WORDS
+from sale_sofia_simulator.model import KINDS
+from sale_sofia_simulator.model import RUBRICS
+from sale_sofia_simulator.pieces import ballast
+from sale_sofia_simulator.pieces import fill
+from sale_sofia_simulator.search_index import Filters
+from sale_sofia_simulator.search_index import Scope
+from sale_sofia_simulator.text import decimals
+from sale_sofia_simulator.text import ordinal
+from sale_sofia_simulator.text import slug
+from sale_sofia_simulator.text import spaced
+from sale_sofia_simulator.truth import Truth
+from sale_sofia_simulator.truth import feature_truth
+from sale_sofia_simulator.truth import heating_truth
+from sale_sofia_simulator.twin_portal import SOFIA
+from sale_sofia_simulator.twin_portal import TwinPortal
+from sale_sofia_simulator.twins import TwinAdvert
+from sale_sofia_simulator.twins import blank_truth
+from sale_sofia_simulator.twins import construction
+from sale_sofia_simulator.twins import photo_names
+from sale_sofia_simulator.twins import sofia_phones
+
+
+PAGE_SIZE = 20
+_DECARE = 1000
+_SEARCH = re.compile(
+    r"(?P<first>/(?P<rubric>prodazhbi|naemi)(?P<rest>(?:/[\w-]+)*?))(?:/page-(?P<page>\d+))?/?"
+)
+_WORDS = {
+    "ednostaini": 1, "dvustaini": 2, "tristaini": 3, "chetiristaini": 4, "mnogostaini": 5, "mezoneti": 6,
+    "ofisi": 7, "atelieta-tavani": 8, "etazhi-ot-kashta": 9, "kashti": 10, "vili": 11, "magazini": 12,
+    "zavedenia": 13, "skladove": 14, "garazhi": 15, "promishleni-pomeshtenia": 16, "hoteli": 17,
+    "partseli": 18, "zemedelski-zemi": 19,
+}  # fmt: skip
+_KINDS = {kind.number: kind.slug for kind in KINDS}
+_HOODS = {hood.slug for hood in neighbourhoods()} - NO_SUCH_HOODS
+_NOTHING = "no such number"
+_LISTING = re.compile(r"/obiava/(\d+)(?:/[^/]*)?/?")
+
+
+def path_of(advert: TwinAdvert) -> str:
+    """An advert's address; only the number matters."""
+    return f"/obiava/{advert.external_id}/{slug(_heading(advert))}"
+
+
+def _heading(advert: TwinAdvert) -> str:
+    place = advert.home.place
+    return f"{DEAL_WORDS[advert.home.deal]}  {_kind(advert)} град {place.city}, {place.neighbourhood}"
+
+
+def _kind(advert: TwinAdvert) -> str:
+    return advert.home.kind.label.capitalize()
+
+
+class ImotiComPortal(TwinPortal):
+    """imoti.com numbers its pages in the path, and shows two thousand results of a search."""
+
+    site = "imoti.com"
+    forbidden = "/login"
+    page_size = PAGE_SIZE
+    most_results = 2000
+
+    def listing_id(self, path: str) -> str | None:
+        """The number."""
+        match = _LISTING.fullmatch(path)
+        return match[1] if match else None
+
+    def asked(self, path: str, query: dict[str, list[str]]) -> Search | None:
+        """`/prodazhbi[/grad-sofiya][/<neighbourhood>][/<types>][/page-N][?sraion=6~10~&pubtype=1~2~]`."""
+        match = _SEARCH.fullmatch(path)
+        filters = _filters(match["rest"].split("/")[1:], query) if match else None
+        if not match or filters is None:
+            return None
+        deal = next(deal for deal, rubric in RUBRICS.items() if rubric == match["rubric"])
+        first = match["first"] + with_tildes(query, "sraion", "pubtype")
+        scope = Scope(deal, SOFIA) if filters.hoods else Scope(deal)
+        return Search(scope, int(match["page"] or 1), first, filters)
+
+    def search_path(self, deal: str, page: int) -> str:
+        """The first page has no number."""
+        return _page_path(f"/{RUBRICS[deal]}/grad-sofiya", page)
+
+    def render_search(self, search: Search, found: Sequence[int]) -> bytes:
+        """A page of results; beyond the last there are none."""
+        shown = self.shown(found[: self.most], search.page)
+        return self._application(shown, search.path, search.page, self.announced(search))
+
+    def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
+        """A page of a search without filters."""
+        return self._application(shown, self.search_path(deal, 1), page, total)
+
+    def _application(self, shown: Sequence[TwinAdvert], path: str, page: int, total: int) -> bytes:
+        rubric = path.split("/")[1]
+        data = {
+            "adverts": [_data(advert) for advert in shown],
+            "page": str(page),
+            "advfind": total,
+            "lastpage": self.pages(total),
+            "advmaximum": self.most,
+            "canonical": self.base + _page_path(path, page),
+        }
+        asked = f"http_GET_https://www.imoti.com/api/results?pn={rubric}_"
+        return _page(f"Имоти в град София, {rubric}", {asked: data}, links(shown))
+
+    def old_results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
+        """The same as it was served until February 2026."""
+        following = self.next_url(deal, page, total, self.base)
+        return fill(
+            "imoti_com_old",
+            canonical=self.base + self.search_path(deal, page),
+            more=f'<link rel="next" href="{following}">' if following else "",
+            total=spaced(total),
+            cards="".join(_old_card(advert, self.base) for advert in shown) or "Няма намерени обяви",
+            weight=ballast(40, "old"),
+        ).encode()
+
+    def render(self, advert: TwinAdvert) -> bytes:
+        """The page of an advert; it has no canonical address, and its data twice."""
+        path, title = path_of(advert), _title(advert)
+        asked = f"https://www.imoti.com/api/details?seoId={advert.external_id}&slug={path.rpartition('/')[2]}"
+        data = {
+            "advert": _advert(advert),
+            "h1": title,
+            "url": path,
+            "title": f"{title} | {advert.external_id}",
+        }
+        body = f"<h1>{title} - {advert.external_id}</h1>{_DOM_STRANGER}"
+        return _page(title, {f"http_GET_{asked}_": data}, body, kept={"3127198432": data})
+
+    def truth_at(self, advert: TwinAdvert, base: str) -> Truth:
+        """What the application was told of it."""
+        home, seller = advert.home, advert.seller
+        return blank_truth(advert, base + path_of(advert)) | {
+            "title": " ".join(_title(advert).split()),
+            "description": advert.prose.text,
+            "family_id": advert.imot_id,
+            "vat": home.vat if advert.money.shown else None,
+            "floor": home.floor,
+            "floors_total": home.floors_total,
+            "construction": construction(advert),
+            "heating": heating_truth(home),
+            "under_construction": True if "В строеж" in home.features else None,
+            **feature_truth(home.features),
+            "seller_kind": seller.kind,
+            "seller_name": seller.name,
+            "phones": sofia_phones(advert)[:1],
+            "posted_at": advert.posted.isoformat(),
+            "updated_at": advert.updated.replace(second=0).isoformat(),
+            "views": advert.views,
+            "photo_urls": [f"https:{_photo(advert, name)}" for name in photo_names(advert, 17)],
+        }
+
+    def card_truth(self, advert: TwinAdvert, base: str) -> Truth:
+        """Id, address, price, area and the id of the family."""
+        return {
+            "external_id": advert.external_id,
+            "family_id": advert.imot_id,
+            "url": base + path_of(advert),
+            "price_eur": advert.money.eur,
+            "area_sqm": advert.home.area_sqm,
+        }
+
+
+def _page_path(first: str, page: int) -> str:
+    path, mark, query = first.partition("?")
+    return first if page == 1 else f"{path}/page-{page}{mark}{query}"
+
+
+def _filters(parts: list[str], query: dict[str, list[str]]) -> Filters | None:
+    """The place and the type of the path and those of the query; any other word is no search."""
+    if parts[:1] == [SOFIA]:
+        del parts[0]
+    hoods = [parts.pop(0)] if parts and parts[0] in _HOODS else []
+    kinds = [_WORDS[parts.pop(0)]] if parts and parts[0] in _WORDS else []
+    if parts:
+        return None
+    known = family_ids()
+    numbers = tilde_list(query, "sraion")
+    hoods += [known[number].slug if number in known else _NOTHING for number in numbers]
+    kinds += tilde_list(query, "pubtype")
+    return Filters(tuple(hoods), tuple(_KINDS.get(kind, _NOTHING) for kind in kinds))
+
+
+def _prices(advert: TwinAdvert) -> dict[str, str]:
+    money = advert.money
+    if not money.shown:
+        return {"price": "при запитване"}
+    euro = {"price": f" {spaced(round(money.amount_eur))} €", "currency": "€"}
+    return {**euro, "price2": decimals(money.bgn, ","), "currency2": "лв."} if money.bgn else euro
+
+
+def _data(advert: TwinAdvert) -> dict[str, Any]:
+    home = advert.home
+    floor = floor_in_line(home) if home.floor is not None else ""
+    known = {
+        "floor": floor,
+        "tbuild": home.construction,
+        "price_dds": VAT_TEXTS[home.vat if advert.money.shown else None],
+    }
+    return {
+        "ida": advert.imot_id,
+        "url": path_of(advert),
+        "sell_type": f"{DEAL_WORDS[home.deal]} ",
+        "pubtype": _kind(advert),
+        "raions": f"град {home.place.city}",
+        "city": f" {home.place.neighbourhood}",
+        "area": f"{_area(advert)} кв. м",
+        "title": _heading(advert),
+        "phone": advert.seller.phones[0],
+        "pubtime": _moment(advert),
+        **_prices(advert),
+        **{key: value for key, value in known.items() if value},
+    }
+
+
+def _area(advert: TwinAdvert) -> str:
+    """Farmland in decares, but for some of it; the unit beside it is square metres always."""
+    area = advert.home.area_sqm
+    in_decares = advert.home.kind.property_type == "land" and (advert.number % 3 or area < _DECARE)
+    return f"{area / _DECARE:.3f}" if in_decares else str(area)
+
+
+def _title(advert: TwinAdvert) -> str:
+    place, prices = advert.home.place, _prices(advert)
+    lev = f" ({prices['price2']} лв.)" if "price2" in prices else ""
+    deal = DEAL_WORDS[advert.home.deal]
+    return (
+        f"{deal} {_kind(advert)} в град {place.city}, {place.neighbourhood}, {_area(advert)} кв.м,"
+        f" {prices['price'].strip()}{lev}"
+    )
+
+
+def _photo(advert: TwinAdvert, name: str) -> str:
+    imot_id = advert.imot_id
+    return f"//cdn3.focus.bg/imot/photosimotbg/{imot_id[0]}/{imot_id[-3:]}/big/{imot_id}_{name}.jpg"
+
+
+def _advert(advert: TwinAdvert) -> dict[str, Any]:
+    """An advert as its page has it: other keys than a card, and other adverts among them."""
+    home, seller, prices = advert.home, advert.seller, _prices(advert)
+    floors = {None: "", 0: "Партер", -1: "Сутерен"}
+    return {
+        **prices,
+        "price": prices["price"].replace("€", "").strip(),
+        "price_type": "",
+        "price_dds": VAT_TEXTS[home.vat if advert.money.shown else None],
+        "area": home.area_sqm if _area(advert) == str(home.area_sqm) else _area(advert),
+        "area_type": "кв.м",
+        "pntxt": f"{DEAL_WORDS[home.deal]} ",
+        "pubtypetxt": _kind(advert),
+        "nraion": f"град {home.place.city}",
+        "craion": home.place.neighbourhood,
+        "mraion": "42.710195,23.311738,0",
+        "et": floors[home.floor] if home.floor in floors else ordinal(home.floor or 0),
+        "etmax": str(home.floors_total or ""),
+        "tec": home.district_heating or "-",
+        "tel": home.gas or "-",
+        "tbuild": home.construction or "",
+        "extri_arr": [f" {one} " for one in home.features],
+        "extinfo": advert.prose.html,
+        "pictures": [
+            {"alt": _heading(advert), "src": _photo(advert, name)} for name in photo_names(advert, 17)
+        ],
+        "contact_type": _SELLERS[seller.kind],
+        "contact_phone": seller.phones[0],
+        **({"agency_name": seller.name} if seller.name else {}),
+        "ida": advert.imot_id,
+        "h1": _title(advert),
+        "pubtime": _moment(advert),
+        "views": str(advert.views) if advert.number % 2 else advert.views,
+        "agency_ads": [_STRANGER],
+        "similar": [_STRANGER],
+    }
+
+
+def _page(
+    title: str, requests: dict[str, dict[str, Any]], body: str, kept: dict[str, dict[str, Any]] | None = None
+) -> bytes:
+    told = {"523200034": {"nraion": _REGIONS}, **(kept or {})}
+    state: dict[str, Any] = {
+        number: {"b": {"data": data, "status": "success"}, "s": 200} for number, data in told.items()
+    }
+    for asked, data in requests.items():
+        state[asked] = {
+            "body": {"data": data, "status": "success"},
+            "headers": {},
+            "status": 200,
+            "url": asked,
+        }
+    spelled = json.dumps(state, ensure_ascii=False).replace("<", "\\u003C")
+    return fill(
+        "imoti_com_page", title=title, weight=ballast(30, "imoti.com"), body=body, state=spelled
+    ).encode()
+
+
+_SELLERS = {"agency": "Агенция", "developer": "Инвеститор", "private": "Частно лице"}
+_STRANGER = {
+    "area": "1111 кв.м",
+    "price": " 11 111 €",
+    "price2": "21 731,23",
+    "currency2": "лв.",
+    "price_dds": "Цената е без ДДС",
+    "url": "/obiava/10000001/prodava-partsel",
+    "ida": "1r170000000011111",
+    "phone": "0888111111",
+    "pubtype": "Парцел",
+    "raions": "с. Друго",
+    "sell_type": "Продава ",
+    "city": " област Перник",
+}
+_DOM_STRANGER = '<advertl><a class="ad" href="/obiava/10000001/prodava-partsel">Продава  Парцел</a></advertl>'
+_REGIONS = [{"optsel": 0, "opttext": f"Област {number}", "optval": str(number)} for number in range(2500)]
+
+
+def links(shown: Sequence[TwinAdvert]) -> str:
+    """The cards that a reader sees."""
+    cards = (f'<a class="ad" href="{path_of(advert)}">{_heading(advert)}</a>' for advert in shown)
+    return "".join(f"<advertl>{card}</advertl>" for card in cards)
+
+
+def _old_card(advert: TwinAdvert, base: str) -> str:
+    home, prices = advert.home, _prices(advert)
+    lev = f"\n      <br/>{prices['price2']} лв." if "price2" in prices else ""
+    return fill(
+        "imoti_com_old_card",
+        moment=_moment(advert),
+        offer=f"{DEAL_WORDS[home.deal]}  {_kind(advert)}",
+        price=prices["price"].strip() + lev,
+        vat=VAT_TEXTS[home.vat],
+        url=base + path_of(advert),
+        city=home.place.city,
+        hood=home.place.neighbourhood,
+        area=home.area_sqm,
+        floor=f"{floor_in_line(home)}, " if home.floor is not None else "",
+        text=advert.prose.text[:60],
+        phone=advert.seller.phones[0],
+        family=advert.imot_id,
+    )
+
+
+def _moment(advert: TwinAdvert) -> str:
+    return f"{advert.updated:%H:%M} часа от {advert.updated:%d.%m.%Y}"
+
+

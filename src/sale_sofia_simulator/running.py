@@ -1,0 +1,118 @@
+"""A simulator in a process of its own, for tests and demonstrations."""
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from select import select
+from types import TracebackType
+from typing import Any, Protocol, Self
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
+
+from sale_sofia.settings.programs import own_program
+from sale_sofia_simulator.simulation import ADMIN, SimulatorConfig
+
+_START_SECONDS = 60.0
+_STOP_SECONDS = 5.0
+_ADMIN_SECONDS = 60.0
+
+
+class SimulatorFailed(RuntimeError):
+    """The process did not start; what it said is on standard error."""
+
+
+class SimulatorProcess(Protocol):
+    """What is asked of the process; that of a program has it."""
+
+    pid: int
+    returncode: int | Any
+
+    def send_signal(self, sig: int) -> None:
+        """Tell it something."""
+
+    def terminate(self) -> None:
+        """Tell it to end."""
+
+    def kill(self) -> None:
+        """End it by force."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit code, once it has ended; `TimeoutExpired` when that takes longer."""
+
+    def communicate(self, *, timeout: float | None = None) -> Any:  # noqa: ANN401 - what it said is not used
+        """Wait in the same way, and let go of what connects us to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSimulator:
+    """Leaves no process behind: it ends with the `with` block, and with this process whatever happens."""
+
+    config: SimulatorConfig
+    urls: dict[str, str]
+    """The address of each site, like http://127.0.0.1:8701."""
+    process: SimulatorProcess
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def log(self) -> Path | None:
+        """Where the requests are logged."""
+        return self.config.log
+
+    def start_urls(self, site: str, *, split: bool = False) -> list[str]:
+        """Searches that together find each advert of the site exactly once."""
+        urls = self._ask(f"start-urls?split={int(split)}")[site]
+        return [str(url) for url in urls]
+
+    def advance(self) -> int:
+        """Moves all portals to the next day and returns its number."""
+        return int(self._ask("advance", method="POST")["day"])
+
+    def wear(self, *layouts: str) -> None:
+        """From now on portals have these layouts, and the usual one where none is named."""
+        self._ask(f"layouts?{urlencode({'name': layouts}, doseq=True)}", method="POST")
+
+    def stop(self) -> int:
+        """Ends the process, by force if it does not listen, and returns its exit code."""
+        self.process.terminate()
+        try:
+            self.process.communicate(timeout=_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+        return self.process.returncode
+
+    def _ask(self, what: str, method: str = "GET") -> dict[str, Any]:
+        request = Request(next(iter(self.urls.values())) + ADMIN + what, method=method)  # noqa: S310 - our own
+        with urlopen(request, timeout=_ADMIN_SECONDS) as answer:  # noqa: S310 - our own loopback address
+            return dict(json.load(answer))
+
+
+def start_in_process(config: SimulatorConfig) -> RunningSimulator:
+    """Starts the simulator and returns once every site answers."""
+    command = own_program("sale_sofia_simulator.server", config.as_json())
+    process = subprocess.Popen(  # noqa: S603 - our own module
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        return RunningSimulator(config, _addresses(process), process)
+    except BaseException:
+        process.kill()
+        process.communicate()
+        raise
+
+
+def _addresses(process: subprocess.Popen[str]) -> dict[str, str]:
+    """The line that the process prints when it is ready."""
+    output = process.stdout
+    line = output.readline() if output and select([output], [], [], _START_SECONDS)[0] else ""
+    if not line:
+        raise SimulatorFailed("the simulator did not start; see what it printed on standard error")
+    return dict(json.loads(line))

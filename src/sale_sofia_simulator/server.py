@@ -1,0 +1,330 @@
+"""Serves simulated portals on loopback, one port a site, until the process is told to stop."""
+
+import asyncio
+import hashlib
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from http import HTTPStatus
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from aiohttp import web
+
+from sale_sofia.settings.programs import end_at_once
+from sale_sofia_simulator.answers import OK, Answer
+from sale_sofia_simulator.faults import (
+    CAPTCHA_PAGES,
+    CHALLENGE_PAGE,
+    CHALLENGE_SCRIPT,
+    SCRIPT_PATH,
+    Fault,
+    FaultPlan,
+    RetryAfter,
+    has_passed,
+    parse_faults,
+)
+from sale_sofia_simulator.simulation import ADMIN, AnyPortal, Simulation, SimulatorConfig
+
+# The simulator's own record of who asked for what and when: one JSON object a line.
+
+_EPOCH = time.time() - time.monotonic()
+
+
+def now() -> float:
+    """Seconds since the epoch that never go backwards."""
+    return _EPOCH + time.monotonic()
+
+
+class RequestLog:
+    """Appends. A line is in the file when `add` returns, so whoever has an answer finds its request there."""
+
+    def __init__(self, path: Path | None) -> None:
+        if path:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        # Unbuffered: a line is in the file at once, and the lines of two writers do not mix.
+        self._file = path.open("ab", buffering=0) if path else None
+
+    def add(self, **fields: Any) -> None:  # noqa: ANN401 - any JSON
+        """Write down one request; one that is cut off by the portal's own end is nobody's any more."""
+        if self._file and not self._file.closed:
+            self._file.write((json.dumps(fields, ensure_ascii=False) + "\n").encode())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file:
+            self._file.close()
+
+
+# HTTP around a portal: faults on purpose, the request log, and the simulator's own endpoints.
+
+_RESET = struct.pack("ii", 1, 0)
+_STATUSES = {"429": HTTPStatus.TOO_MANY_REQUESTS, "503": HTTPStatus.SERVICE_UNAVAILABLE}
+
+
+class _Sent(NamedTuple):
+    """What a client got; status 0 is a connection that was cut before any answer."""
+
+    response: web.StreamResponse
+    status: int
+    size: int
+
+
+class HttpFront:
+    """Answers the requests of one site."""
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        site: str,
+        *,
+        faults: FaultPlan,
+        slow_seconds: float,
+        log: RequestLog,
+        etag: bool = False,
+    ) -> None:
+        self._simulation = simulation
+        self._etag = etag
+        self._portal: AnyPortal = simulation.portals[site]
+        self._faults = faults
+        self._slow_seconds = slow_seconds
+        self._log = log
+        self._open = 0
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Any request to the portal. Only the simulator's own endpoints are neither logged nor faulted."""
+        if request.path.startswith(ADMIN):
+            return self._admin(request)
+        arrived, self._open = now(), self._open + 1
+        opened, sent, fault = self._open, None, self._fault(request)
+        try:
+            sent = await self._send(request, fault)
+        finally:
+            self._open -= 1
+            self._note(request, arrived, opened, fault, sent)
+        return sent.response
+
+    def _fault(self, request: web.BaseRequest) -> Fault | None:
+        if request.path in {"/robots.txt", SCRIPT_PATH}:
+            return None
+        fault = self._faults.next(request.path_qs)
+        return None if fault and fault.name == "challenge" and has_passed(request.headers) else fault
+
+    async def _send(self, request: web.BaseRequest, fault: Fault | None) -> _Sent:
+        if request.method not in {"GET", "HEAD"}:
+            return _plain(HTTPStatus.METHOD_NOT_ALLOWED)
+        if fault and fault.name == "slow":
+            await asyncio.sleep(self._slow_seconds)
+        if request.path == SCRIPT_PATH:
+            return _whole(Answer(OK, CHALLENGE_SCRIPT, "text/javascript"))
+        if fault is None or fault.name == "slow":
+            answer = self._answer(request)
+            return self._tagged(request, answer) if self._etag and answer.status == OK else _whole(answer)
+        return await self._fail(request, fault)
+
+    def _answer(self, request: web.BaseRequest) -> Answer:
+        return self._simulation.answer(self._portal.site, request.path, request.query_string)
+
+    def _tagged(self, request: web.BaseRequest, answer: Answer) -> _Sent:
+        """The page with its tag, or, to whoever has it already, only the word that it is the same."""
+        tag = f'"{hashlib.sha256(answer.body).hexdigest()[:32]}"'
+        if request.headers.get("If-None-Match") == tag:
+            response = web.Response(status=HTTPStatus.NOT_MODIFIED, headers={"ETag": tag})
+            return _Sent(response, HTTPStatus.NOT_MODIFIED.value, 0)
+        sent = _whole(answer)
+        sent.response.headers["ETag"] = tag
+        return sent
+
+    async def _fail(self, request: web.BaseRequest, fault: Fault) -> _Sent:
+        if fault.name in _STATUSES:
+            return _plain(_STATUSES[fault.name], self._faults.retry_after.header())
+        if fault.name == "reset":
+            return _reset(request)
+        if fault.name == "captcha":
+            return _whole(Answer(OK, CAPTCHA_PAGES[fault.variant], "text/html; charset=UTF-8"))
+        if fault.name == "challenge":
+            return _whole(Answer(HTTPStatus.FORBIDDEN.value, CHALLENGE_PAGE, "text/html; charset=UTF-8"))
+        return await self._half(request, fault.name)
+
+    async def _half(self, request: web.BaseRequest, fault: str) -> _Sent:
+        answer = self._answer(request)
+        half = answer._replace(body=answer.body[: len(answer.body) // 2])
+        return _whole(half) if fault == "cut" else await _truncated(request, half, len(answer.body))
+
+    def _note(
+        self, request: web.BaseRequest, arrived: float, opened: int, fault: Fault | None, sent: _Sent | None
+    ) -> None:
+        self._log.add(
+            t=round(arrived, 6),
+            site=self._portal.site,
+            path=request.path_qs,
+            status=sent.status if sent else 0,
+            fault=fault.name if fault else None,
+            bytes=sent.size if sent else 0,
+            open=opened,
+            host=request.headers.get("Host"),
+            user_agent=request.headers.get("User-Agent"),
+            cookie=request.headers.get("Cookie"),
+        )
+
+    def _admin(self, request: web.BaseRequest) -> web.StreamResponse:
+        asked = f"{request.method} {request.path.removeprefix(ADMIN)}"
+        if asked == "POST advance":
+            return self._advance()
+        if asked == "POST layouts":
+            return self._wear(request.query.getall("name", []))
+        if asked == "GET start-urls":
+            split = request.query.get("split") == "1"
+            portals = self._simulation.portals.items()
+            return web.json_response({site: portal.start_urls(split=split) for site, portal in portals})
+        return web.Response(status=HTTPStatus.NOT_FOUND)
+
+    def _wear(self, names: list[str]) -> web.StreamResponse:
+        try:
+            self._simulation.wear(names)
+        except ValueError as error:
+            return web.json_response({"error": str(error)}, status=HTTPStatus.CONFLICT)
+        return web.json_response({"layouts": names})
+
+    def _advance(self) -> web.StreamResponse:
+        try:
+            self._simulation.advance()
+        except ValueError as error:
+            return web.json_response({"error": str(error)}, status=HTTPStatus.CONFLICT)
+        adverts = {site: len(portal.stock) for site, portal in self._simulation.portals.items()}
+        return web.json_response({"day": self._simulation.day, "adverts": adverts})
+
+
+def _whole(answer: Answer) -> _Sent:
+    headers = {"Content-Type": answer.content_type}
+    if answer.location:
+        headers["Location"] = answer.location
+    response = web.Response(status=answer.status, body=answer.body, headers=headers)
+    return _Sent(response, answer.status, len(answer.body))
+
+
+def _plain(status: HTTPStatus, retry_after: str = "") -> _Sent:
+    """A bare status page; 429 says when to come back."""
+    headers = {"Retry-After": retry_after} if status == HTTPStatus.TOO_MANY_REQUESTS else {}
+    response = web.Response(status=status, text=status.phrase, headers=headers)
+    return _Sent(response, status.value, len(status.phrase))
+
+
+def _reset(request: web.BaseRequest) -> _Sent:
+    """The connection ends with a TCP reset and without a byte."""
+    transport = request.transport
+    if transport is not None:
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        transport.abort()
+    return _Sent(web.Response(), 0, 0)
+
+
+async def _truncated(request: web.BaseRequest, half: Answer, whole_size: int) -> _Sent:
+    """The length of the whole is promised, half of it comes, the connection closes."""
+    response = web.StreamResponse(status=half.status, headers={"Content-Type": half.content_type})
+    response.content_length = whole_size
+    await response.prepare(request)
+    await response.write(half.body)
+    if request.transport is not None:
+        request.transport.close()
+    return _Sent(response, half.status, len(half.body))
+
+
+Ready = Callable[[Simulation], None]
+_SHUTDOWN_SECONDS = 0.5
+_STDIN = 0
+
+
+def serve(config: SimulatorConfig, ready: Ready) -> None:
+    """Serves until SIGINT or SIGTERM; `ready` gets the simulation once all its portals answer."""
+    asyncio.run(run_servers(config, ready))
+
+
+async def run_servers(config: SimulatorConfig, ready: Ready, *, watch_stdin: bool = False) -> None:
+    """As `serve`, inside a running loop; with `watch_stdin` the end of standard input stops it too."""
+    stop = _stop_event(watch_stdin=watch_stdin)
+    async with _serving(config) as simulation:
+        ready(simulation)
+        await stop.wait()
+
+
+@asynccontextmanager
+async def _serving(config: SimulatorConfig) -> AsyncIterator[Simulation]:
+    async with AsyncExitStack() as stack:
+        sockets = {
+            site: stack.enter_context(closing(_bind(config, place)))
+            for place, site in enumerate(config.sites)
+        }
+        addresses = {
+            site: f"http://{config.host}:{bound.getsockname()[1]}" for site, bound in sockets.items()
+        }
+        simulation = Simulation(config, addresses)
+        log = stack.enter_context(RequestLog(config.log))
+        for site, bound in sockets.items():
+            await stack.enter_async_context(_listening(_front(config, simulation, site, log), bound))
+        yield simulation
+
+
+def _bind(config: SimulatorConfig, place: int) -> socket.socket:
+    port = config.port + place if config.port else 0
+    try:
+        return socket.create_server((config.host, port), backlog=1024)
+    except OSError as error:
+        raise OSError(f"the simulator cannot listen on {config.host}:{port}: {error.strerror}") from error
+
+
+def _front(config: SimulatorConfig, simulation: Simulation, site: str, log: RequestLog) -> HttpFront:
+    retry_after = RetryAfter(config.retry_after_seconds, config.retry_after_as_date)
+    faults = FaultPlan(parse_faults(config.faults), f"{config.seed}:{site}", retry_after)
+    return HttpFront(
+        simulation, site, faults=faults, slow_seconds=config.slow_seconds, log=log, etag=config.etag
+    )
+
+
+@asynccontextmanager
+async def _listening(front: HttpFront, bound: socket.socket) -> AsyncIterator[None]:
+    runner = web.ServerRunner(web.Server(front.handle, access_log=None), shutdown_timeout=_SHUTDOWN_SECONDS)
+    await runner.setup()
+    try:
+        await web.SockSite(runner, bound, backlog=1024).start()
+        yield
+    finally:
+        await runner.cleanup()
+
+
+def _stop_event(*, watch_stdin: bool) -> asyncio.Event:
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    if watch_stdin:
+        loop.add_reader(_STDIN, _stop_at_end, loop, stop)
+    return stop
+
+
+def _stop_at_end(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    if not os.read(_STDIN, 1024):
+        loop.remove_reader(_STDIN)
+        stop.set()
+
+
+def announce(simulation: Simulation) -> None:
+    """Prints the address of each portal, as one line of JSON."""
+    addresses = {site: portal.origin.base_url for site, portal in simulation.portals.items()}
+    sys.stdout.write(json.dumps(addresses) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    end_at_once()
+    asyncio.run(run_servers(SimulatorConfig.from_json(sys.argv[1]), announce, watch_stdin=True))

@@ -1,0 +1,199 @@
+"""The world behind the portals of one process, and the passing of its days."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from sale_sofia_simulator.answers import AS_REAL, OK, Answer, PortalOptions, Robots
+from sale_sofia_simulator.faults import LAYOUTS, changed, parse_faults
+from sale_sofia_simulator.model import World
+from sale_sofia_simulator.pieces import PageCache
+from sale_sofia_simulator.portal import Portal
+from sale_sofia_simulator.portals.bazar_bg.portal import BazarPortal
+from sale_sofia_simulator.portals.imot_bg.portal import ImotPortal
+from sale_sofia_simulator.search_index import Stock
+from sale_sofia_simulator.truth import REAL
+from sale_sofia_simulator.twin_portals import TWIN_PORTALS
+from sale_sofia_simulator.twins import twin_adverts
+from sale_sofia_simulator.world import advance, with_rivals, world_on_day
+
+# What a running simulator is told: the adverts, the ports, and what goes wrong.
+
+SITES = tuple(REAL)
+FAMILY = ("imot.bg", "bazar.bg")
+"""The portals that are served unless others are named."""
+ADMIN = "/__simulator__/"
+MOST_DIFFERENT = 10_000
+_FEW = 500
+_HIGHEST_PORT = 65_535
+
+
+def check_layouts(names: Sequence[str]) -> Sequence[str]:
+    """The names of layouts, no two of one site; anything else is a `ValueError` of one sentence."""
+    for name in names:
+        if name not in LAYOUTS:
+            raise ValueError(f"no layout {name!r}; allowed: {', '.join(LAYOUTS)}")
+    if len({LAYOUTS[name].site for name in names}) < len(names):
+        raise ValueError("a site has one layout at a time")
+    return names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatorConfig:
+    """Refuses values that make no sense with a `ValueError` of one sentence."""
+
+    sites: tuple[str, ...] = FAMILY
+    properties: int = 100
+    """How many adverts each portal has on its first day."""
+    seed: int = 1
+    day: int = 0
+    distinct: int | None = None
+    """How many of the adverts are different, the rest are copies: by default all, but 500 of many."""
+    host: str = "127.0.0.1"
+    port: int = 8701
+    """The port of the first site, the others follow; 0 takes any free ports."""
+    faults: str = ""
+    slow_seconds: float = 5.0
+    retry_after_seconds: int = 1
+    """How long a 429 asks to be left alone."""
+    retry_after_as_date: bool = False
+    """Whether it says so as a date, which knows only whole seconds."""
+    crawl_delay: float | None = None
+    robots_status: int = 200
+    options: dict[str, PortalOptions] = field(default_factory=dict)
+    """How the searches of a site behave; of one that is not named, as the real one's do."""
+    layouts: tuple[str, ...] = ()
+    """Changed layouts by their names, at most one for each site: pages as portals may serve them one day."""
+    rivals: bool = False
+    """Whether some flats are on bazar.bg at another price, or from another seller, than on imot.bg."""
+    etag: bool = False
+    """Whether pages carry an ETag, and one that is named in a request is not sent again."""
+    cache_megabytes: int = 256
+    log: Path | None = None
+    truth: Path | None = None
+
+    def __post_init__(self) -> None:
+        parse_faults(self.faults)
+        check_layouts(self.layouts)
+        self._refuse(not set(self.sites) <= set(SITES), f"the sites are {', '.join(SITES)}")
+        self._refuse(not self.sites or len(set(self.sites)) < len(self.sites), "name each site once")
+        self._refuse(self.properties < 0 or self.day < 0, "properties and day are not negative")
+        self._refuse(
+            self.port > 0 and self.port + len(self.sites) - 1 > _HIGHEST_PORT, "the port is too high"
+        )
+        self._refuse(self.distinct is not None and self.distinct < 1, "distinct is at least 1")
+        self._refuse(self.copies and self.day > 0, "a world of copies has no days after its first")
+        self._refuse(self.retry_after_seconds < 0, "retry_after_seconds is not negative")
+        self._refuse(not set(self.options) <= set(SITES), "the options are of sites")
+
+    @property
+    def originals(self) -> int:
+        """How many different adverts each portal has."""
+        few = self.properties if self.properties <= MOST_DIFFERENT else _FEW
+        return min(self.properties, few if self.distinct is None else self.distinct)
+
+    @property
+    def copies(self) -> bool:
+        """Whether some adverts are copies of others: such a world starts at once and is served fast."""
+        return self.originals < self.properties
+
+    @staticmethod
+    def _refuse(wrong: bool, sentence: str) -> None:  # noqa: FBT001
+        if wrong:
+            raise ValueError(f"the simulator cannot start: {sentence}")
+
+    def as_json(self) -> str:
+        """The same config for another process."""
+        return json.dumps(asdict(self), default=str)
+
+    @classmethod
+    def from_json(cls, text: str) -> "SimulatorConfig":
+        """The config that `as_json` wrote."""
+        values = json.loads(text)
+        for name in ("log", "truth"):
+            values[name] = Path(values[name]) if values[name] else None
+        lists = {name: tuple(values[name]) for name in ("sites", "layouts")}
+        options = {site: PortalOptions(**found) for site, found in values["options"].items()}
+        return cls(**values | lists | {"options": options})
+
+
+AnyPortal = Portal[Any]
+PORTALS: dict[str, type[AnyPortal]] = {"imot.bg": ImotPortal, "bazar.bg": BazarPortal, **TWIN_PORTALS}
+_PAGE_TYPES = ("text/html", "application/json")
+_MEGABYTE = 1024 * 1024
+
+
+class Simulation:
+    """All portals always show the same day."""
+
+    def __init__(self, config: SimulatorConfig, addresses: Mapping[str, str]) -> None:
+        self._config = config
+        self._world = world_on_day(config.originals, config.seed, config.day)
+        self.portals = {site: _portal(config, site, url) for site, url in addresses.items()}
+        self._layouts = {LAYOUTS[name].site: LAYOUTS[name] for name in config.layouts}
+        self._show()
+
+    @property
+    def day(self) -> int:
+        """How many days have passed."""
+        return self._world.day
+
+    def answer(self, site: str, path: str, query: str) -> Answer:
+        """What the portal answers to a GET, in the layout it has now."""
+        portal, layout = self.portals[site], self._layouts.get(site)
+        answer = portal.answer(path, query)
+        if layout is None or answer.status != OK or not answer.content_type.startswith(_PAGE_TYPES):
+            return answer
+        is_listing = portal.listing_id(path) is not None
+        return answer._replace(body=changed(layout, answer.body, portal.charset, path, is_listing=is_listing))
+
+    def wear(self, names: Sequence[str]) -> None:
+        """From now on portals have these layouts, and the usual one where none is named."""
+        self._layouts = {LAYOUTS[name].site: LAYOUTS[name] for name in check_layouts(names)}
+
+    def advance(self) -> None:
+        """Moves every portal to the next day; the truth file follows."""
+        if self._config.copies:
+            raise ValueError("a world of copies has no days after its first")
+        self._world = advance(self._world, self.day + 1, self._config.seed)
+        self._show()
+
+    def _show(self) -> None:
+        for portal in self.portals.values():
+            portal.show(_stock(self._config, self._world, portal.site), self._world.now)
+            if self._config.copies:
+                portal.warm()
+        if self._config.truth:
+            _write_truths(self._config.truth, self.portals)
+
+
+def _portal(config: SimulatorConfig, site: str, base_url: str) -> AnyPortal:
+    robots = Robots(config.robots_status, config.crawl_delay)
+    cache = PageCache(config.cache_megabytes * _MEGABYTE // len(config.sites))
+    return PORTALS[site](base_url, robots, cache, config.options.get(site, AS_REAL))
+
+
+def _stock(config: SimulatorConfig, world: World, site: str) -> Stock[Any]:
+    total = config.properties if config.copies else None
+    if site in TWIN_PORTALS:
+        return Stock(twin_adverts(world, site), total)
+    if site == "imot.bg":
+        return Stock(world.imot, total)
+    return Stock(with_rivals(world) if config.rivals else world.bazar, total)
+
+
+def _write_truths(path: Path, portals: Mapping[str, AnyPortal]) -> None:
+    """One JSON object a line for each listing; readers see the old day's file or the new one, never half."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.new")
+    with draft.open("w", encoding="utf-8") as file:
+        file.writelines(_truth_lines(portals))
+    draft.replace(path)
+
+
+def _truth_lines(portals: Mapping[str, AnyPortal]) -> Iterator[str]:
+    truths = chain.from_iterable(portal.truths() for portal in portals.values())
+    return (json.dumps(truth, ensure_ascii=False) + "\n" for truth in truths)

@@ -1,0 +1,206 @@
+"""What a perfect reader finds on each page, computed from the world and never from the page."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from sale_sofia_simulator.model import CONSTRUCTIONS, Advert, Age, BazarAdvert, ImotAdvert, Property
+
+Truth = dict[str, Any]
+
+
+def imot_truth(advert: ImotAdvert) -> Truth:
+    """All fields of a listing, as JSON."""
+    home, shown = advert.home, advert.money.shown
+    return _common(advert) | {
+        "family_id": advert.external_id,
+        "description": advert.prose.text,
+        "vat": home.vat if shown else None,
+        "yard_sqm": home.yard_sqm,
+        "floor": home.floor,
+        "floors_total": home.floors_total,
+        "construction": CONSTRUCTIONS.get(home.construction or ""),
+        "under_construction": _under_construction(home),
+        "act_status": "commissioned" if commissioned(home.age) else None,
+        "heating": heating_truth(home),
+        **feature_truth(home.features),
+        "street": home.place.street,
+        "lat": None,
+        "lon": None,
+        "seller_kind": advert.seller.kind,
+        "seller_name": advert.seller.name,
+        "phones": [f"+359{phone[1:]}" for phone in advert.seller.phones],
+        "posted_at": advert.posted.isoformat(),
+        "updated_at": advert.updated.isoformat(),
+    }
+
+
+def bazar_truth(advert: BazarAdvert) -> Truth:
+    """All fields of a listing, as JSON. What bazar.bg does not print is null, whatever imot.bg knows."""
+    home = advert.home
+    lat, lon = advert.position or (None, None)
+    return _common(advert) | {
+        "family_id": advert.imot_id,
+        "description": advert.prose.glued,
+        "vat": advert.vat,
+        "yard_sqm": None,
+        "floor": advert.floor,
+        "floors_total": home.floors_total if advert.native else None,
+        "construction": CONSTRUCTIONS.get(home.construction or ""),
+        "under_construction": None,
+        "act_status": None,
+        "heating": [],
+        "elevator": None,
+        "furnishing": None,
+        "condition": None,
+        "parking": [],
+        "street": None,
+        "lat": lat,
+        "lon": lon,
+        "seller_kind": None,
+        "seller_name": advert.seller_name,
+        "phones": [],
+        "posted_at": advert.posted.isoformat() if advert.imot_id else None,
+        "updated_at": advert.updated.isoformat() if advert.money.shown else None,
+        "features": [],
+    }
+
+
+def search_truth(
+    site: str, url: str, adverts: Sequence[Advert], *, total: int, capped: bool, next_url: str | None
+) -> Truth:
+    """The cards of a search page in their order; promoted strangers and news are none of them."""
+    return {
+        "site": site,
+        "kind": "search",
+        "url": url,
+        "total": total,
+        "capped": capped,
+        "next_url": next_url,
+        "cards": [_card(advert) for advert in adverts],
+    }
+
+
+def bare_truth(site: str, kind: str, url: str) -> Truth:
+    """A page that is no listing: `project` or `removed`."""
+    return {"site": site, "kind": kind, "url": url}
+
+
+def _card(advert: Advert) -> Truth:
+    card: Truth = {"external_id": advert.external_id, "url": advert.url, "price_eur": advert.money.eur}
+    return card | ({"area_sqm": advert.home.area_sqm} if advert.site == "imot.bg" else {})
+
+
+def _common(advert: Advert) -> Truth:
+    home, money = advert.home, advert.money
+    return {
+        "site": advert.site,
+        "kind": "listing",
+        "url": advert.url,
+        "external_id": advert.external_id,
+        "deal": home.deal,
+        "property_type": home.kind.property_type,
+        "rooms": home.kind.rooms,
+        "title": advert.title,
+        "price_eur": money.eur,
+        "price_bgn": money.bgn,
+        "previous_price_eur": money.previous_eur,
+        "area_sqm": home.area_sqm,
+        "area_net_sqm": None,
+        "year_built": home.age.known_year,
+        "orientation": [],
+        "city": home.place.city,
+        "district": home.place.district,
+        "neighbourhood": home.place.neighbourhood,
+        "metro_station": None,
+        "metro_distance_m": None,
+        "views": advert.views,
+        "photo_urls": list(advert.photos),
+    }
+
+
+def feature_truth(features: Sequence[str]) -> Truth:
+    """What a printed list of features says."""
+    return {
+        "elevator": True if "Асансьор" in features else None,
+        "furnishing": "furnished" if "Обзаведен" in features else None,
+        "condition": "needs_renovation" if "За ремонт" in features else None,
+        "parking": ["garage"] if "С гараж" in features else [],
+        "features": list(features),
+    }
+
+
+def commissioned(age: Age) -> bool:
+    """Whether the building is in use."""
+    return age.state.startswith("Въведен")
+
+
+def _under_construction(home: Property) -> bool | None:
+    if home.age.form == "will":
+        return True
+    if commissioned(home.age):
+        return False
+    return True if "В строеж" in home.features else None
+
+
+def heating_truth(home: Property) -> list[str]:
+    """The kinds of heating of which a portal prints "yes"."""
+    found = {
+        "district": home.district_heating == "ДА",
+        "gas": home.gas == "ДА",
+        "local": home.district_heating == "Лок.отопл.",
+    }
+    return [name for name, there in found.items() if there]
+
+
+# Moves pages and truths from a portal's real address to the one that serves them.
+
+REAL: Final = {
+    "imot.bg": "https://www.imot.bg",
+    "bazar.bg": "https://bazar.bg",
+    "alo.bg": "https://www.alo.bg",
+    "homes.bg": "https://www.homes.bg",
+    "imoti.com": "https://www.imoti.com",
+    "imoti.net": "https://www.imoti.net",
+    "luximmo.bg": "https://www.luximmo.bg",
+    "olx.bg": "https://www.olx.bg",
+    "suprimmo.bg": "https://www.suprimmo.bg",
+}
+_LEAD = re.compile(rb"(?:https?:)?(\\?/)\1(?:www\.|m\.)?\Z")
+_LONGEST_LEAD = 16
+_NAME_GOES_ON = re.compile(rb"[\w.-]")
+
+
+class Origin:
+    """Where a portal is served: after `body` no link leads to the portal's own hosts any more.
+
+    Photos, the subdomains of firms and all other hosts stay as they are.
+    """
+
+    def __init__(self, site: str, base_url: str) -> None:
+        self._name = site.encode()
+        self._real = REAL[site]
+        self.base_url = base_url
+        self._host = base_url.partition("//")[2].encode()
+
+    def url(self, url: str) -> str:
+        """The served address of a real one."""
+        return self.base_url + url.removeprefix(self._real)
+
+    def body(self, page: bytes) -> bytes:
+        """The page with every link to the portal's hosts turned to this origin, in JSON too."""
+        pieces = page.split(self._name)
+        moved = [self._moved(piece, after) for piece, after in pairwise(pieces)]
+        return b"".join([*moved, pieces[-1]])
+
+    def _moved(self, piece: bytes, after: bytes) -> bytes:
+        """What stands before one naming of the portal, and that name: an address, or only the word."""
+        lead = _LEAD.search(piece, max(0, len(piece) - _LONGEST_LEAD))
+        if lead is None or _NAME_GOES_ON.match(after):
+            return piece + self._name
+        return piece[: lead.start()] + b"http:" + lead[1] * 2 + self._host
+
+    def truth(self, truth: Truth) -> Truth:
+        """The truth of a page as it is served."""
+        return truth | {"url": self.url(truth["url"])}
