@@ -10,7 +10,8 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 export UV_PYTHON_DOWNLOADS := never
 # Where the environment forbids bytecode, each of the hundreds of processes of a test run would compile all libraries anew.
 export PYTHONDONTWRITEBYTECODE :=
-PYTEST := $(BIN)/pytest -n auto --dist worksteal
+# Whole-system tests wait for a third of their time: one process more than cores keeps the cores busy.
+PYTEST := $(BIN)/pytest -n $(shell expr $$(nproc 2>/dev/null || echo 2) + 1) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test coverage lint audit format lock clean screenshots bench
