@@ -1,4 +1,4 @@
-"""Make `config/matching_weights.yaml` from real adverts: matching_fit.py ADVERTS.parquet WEIGHTS.yaml.
+"""Make `flats/matching/weights.yaml` from real adverts: matching_fit.py ADVERTS.parquet WEIGHTS.yaml.
 
 Labels come from evidence, never from EM (which finds "same agency" instead of "same flat"). All shares are
 taken among pairs with nearly the same area and price, the only ones that are ever scored:

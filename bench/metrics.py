@@ -4,7 +4,7 @@ A portal is crawled in this process, by the engine of `bench/engine.py`: without
 archive, so that nothing else makes the share look smaller; every fiftieth answer is a fault, and is logged.
 Logs go to a file as in the command. CPU time of all threads is sampled (`sampling.py`); what counts is
 everything under the counters, their way into the database, and the log. Goal: 2 %. Beside it stands what else
-`monitoring/` does for a crawl: the counts of fields that tell when a portal's pages change, and the report. A
+`telemetry/` does for a crawl: the counts of fields that tell when a portal's pages change, and the report. A
 scrape is timed on a database with a year of nightly runs: the first one reads them all, the next ones do not.
 """
 

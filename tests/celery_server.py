@@ -115,7 +115,7 @@ class Forked(subprocess.Popen[bytes]):
         log: Path,
         numbers: Mapping[str, float] | None = None,
     ) -> None:
-        """With these fixed numbers of `config/`, where they are to be other ones."""
+        """With these fixed numbers of the settings, where they are to be other ones."""
         log.touch()
         self.args = list(arguments)
         self.returncode = None
