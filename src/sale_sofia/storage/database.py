@@ -272,7 +272,10 @@ _SERVER_SNAPSHOT: Final = text("SELECT CAST(pg_current_snapshot() AS text)")
 
 
 class DataVersion:
-    """Looks at one database. As long as `current` gives the same, nobody has committed anything."""
+    """Looks at one database. As long as `current` gives the same, nobody has committed anything.
+
+    A server gives another one also when somebody has committed to another of its databases.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -120,15 +120,17 @@ def test_what_is_committed_late_is_found_by_the_next_look(database: Database) ->
     assert database.run_read(changed) == {1}
 
 
-def test_the_version_moves_with_every_commit_and_with_nothing_else(database: Database) -> None:
+def test_the_version_moves_with_every_commit_and_in_a_file_with_nothing_else(database: Database) -> None:
+    """A server moves it for the commits of its other databases too."""
+    alone = database.url.get_backend_name() == "sqlite"
     version = DataVersion(database)
     first = version.current()
-    assert version.current() == first
+    assert not alone or version.current() == first
     see(database, 1, NOW)
     second = version.current()
     assert second != first
     fresh(database)
-    assert version.current() == second
+    assert not alone or version.current() == second
     version.close()
 
 
