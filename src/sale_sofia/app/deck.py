@@ -21,8 +21,8 @@ from sale_sofia.advice.scoring.settings import BEST
 from sale_sofia.app import charts, formatting, navigation, snapshot, state
 from sale_sofia.app import formatting as safe
 from sale_sofia.app import formatting as shown
+from sale_sofia.app.formatting import shown_photos
 from sale_sofia.app.navigation import link
-from sale_sofia.app.own_hosts import shown_photos
 from sale_sofia.app.settings import CARDS_PER_PAGE, CARDS_PER_ROW, LONGEST_CELL, LONGEST_TITLE, TABLE_ROWS
 from sale_sofia.app.state import chosen_profile
 from sale_sofia.app.words import counted, language, named, say

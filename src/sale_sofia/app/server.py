@@ -29,7 +29,7 @@ from starlette.websockets import WebSocketClose
 
 from sale_sofia.advice.scoring.profile import load_profiles
 from sale_sofia.app import market, snapshot, state
-from sale_sofia.app.own_hosts import OwnHosts
+from sale_sofia.app.formatting import OwnHosts
 from sale_sofia.app.words import NAMES, PARAMETER, Language, dictionary
 from sale_sofia.installation import open_database
 from sale_sofia.operations.settings import (

@@ -15,7 +15,7 @@ from app_runs import APP, PATIENCE, open_screen, put_adverts, store, table, word
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.search.run import search
 from sale_sofia.advice.valuation.valuation import value_property
-from sale_sofia.app.own_hosts import DRAWING
+from sale_sofia.app.formatting import DRAWING
 from sale_sofia.buyer.evaluations import evaluation_of, notes_of
 from sale_sofia.buyer.searches import list_searches
 from sale_sofia.buyer.viewings import viewings_of

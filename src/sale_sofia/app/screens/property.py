@@ -20,7 +20,7 @@ from sale_sofia.app.flat import (
     show_status,
     show_viewings,
 )
-from sale_sofia.app.own_hosts import shown_photos
+from sale_sofia.app.formatting import shown_photos
 from sale_sofia.app.settings import PHOTOS_SHOWN
 from sale_sofia.app.words import say
 from sale_sofia.flats.store import UnknownProperty
