@@ -6,9 +6,6 @@ from typing import NamedTuple
 from sale_sofia_simulator.search_index import NO_FILTERS, Filters, Scope
 
 OK = 200
-FOUND = 302
-FORBIDDEN = 403
-NOT_FOUND = 404
 
 
 class Answer(NamedTuple):

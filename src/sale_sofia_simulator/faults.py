@@ -1,35 +1,17 @@
 """What goes wrong on purpose: by a share of the requests, the same for the same seed."""
 
 import re
-import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from email.utils import formatdate
 from random import Random
 from typing import Final, NamedTuple
 
+from sale_sofia_simulator.pieces import fill
 from sale_sofia_simulator.text import BGN_PER_EUR, spaced
 
 FAULTS = ("429", "503", "slow", "reset", "captcha", "challenge", "truncate", "cut")
-
-_CHALLENGE = """<!DOCTYPE html><html lang="en-US"><head><title>Just a moment...</title>
-<meta http-equiv="Content-Type" content="text/html; charset=UTF-8">
-<meta name="robots" content="noindex,nofollow">
-<meta http-equiv="refresh" content="390"></head><body><div class="main-wrapper" role="main"><noscript>
-<div id="challenge-error-text">Enable JavaScript and cookies to continue</div></noscript></div>
-<script>(function(){window._cf_chl_opt={cvId:'3',cType:'managed',cRay:'9d2f6a1c0e8b4f57'};
-var a=document.createElement('script');a.src='/cdn-cgi/challenge-platform/h/g/orchestrate/chl_page/v1';
-document.getElementsByTagName('head')[0].appendChild(a);}());</script></body></html>
-"""
-_RECAPTCHA = """<!DOCTYPE html><html><head><meta charset="utf-8"><title>Проверка</title>
-<script src="https://www.google.com/recaptcha/api.js" async defer></script></head>
-<body><form method="post" action="/captcha"><p>Моля, потвърдете, че не сте робот.</p>
-<div class="g-recaptcha" data-sitekey="0000000000000000000000000000000000000000"></div>
-<button type="submit">Продължи</button></form></body></html>
-"""
-CAPTCHA_PAGES = (_CHALLENGE.encode(), _RECAPTCHA.encode())
+CAPTCHA_PAGES = (fill("fault_cloudflare").encode(), fill("fault_recaptcha").encode())
 
 
 class Fault(NamedTuple):
@@ -39,21 +21,6 @@ class Fault(NamedTuple):
     variant: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RetryAfter:
-    """What a 429 says of when to come back: in so many seconds, or the moment itself."""
-
-    seconds: int = 1
-    as_date: bool = False
-
-    def header(self) -> str:
-        """The header's value now."""
-        return formatdate(time.time() + self.seconds, usegmt=True) if self.as_date else str(self.seconds)
-
-
-_IN_A_SECOND = RetryAfter()
-
-
 def parse_faults(text: str) -> dict[str, float]:
     """The shares in `429:0.02,slow:0.05`; anything else is a `ValueError` of one sentence."""
     rates: dict[str, float] = {}
@@ -61,29 +28,22 @@ def parse_faults(text: str) -> dict[str, float]:
         name, _, share = part.partition(":")
         if name in rates:
             raise ValueError(f"the fault {name} is given twice in {text!r}")
-        rates[name] = _share(name, share, part)
+        try:
+            rates[name] = float(share)
+        except ValueError:
+            rates[name] = -1.0
+        if name not in FAULTS or not 0 <= rates[name] <= 1:
+            forms = f"a share from 0 to 1 and a name of {', '.join(FAULTS)}"
+            raise ValueError(f"{part!r} is no fault: write name:share, {forms}")
     if sum(rates.values()) > 1:
         raise ValueError(f"the shares of the faults {text!r} add up to more than 1")
     return rates
 
 
-def _share(name: str, share: str, part: str) -> float:
-    try:
-        number = float(share)
-    except ValueError:
-        number = -1.0
-    if name not in FAULTS or not 0 <= number <= 1:
-        raise ValueError(
-            f"{part!r} is no fault: write name:share, a share from 0 to 1 and a name of {', '.join(FAULTS)}"
-        )
-    return number
-
-
 class FaultPlan:
     """Decides by (seed, path, how often the path was asked): a repeated request has a new chance."""
 
-    def __init__(self, rates: dict[str, float], seed: str, retry_after: RetryAfter = _IN_A_SECOND) -> None:
-        self.retry_after = retry_after
+    def __init__(self, rates: dict[str, float], seed: str) -> None:
         self._rates = rates
         self._seed = seed
         self._asked: Counter[str] = Counter()
@@ -108,14 +68,7 @@ COOKIE = "passed"
 SCRIPT_PATH = "/challenge/pass.js"
 _SEED, _FACTOR, _MODULUS = 17, 31, 1_000_003
 
-CHALLENGE_PAGE = f"""<!DOCTYPE html><html lang="bg"><head><meta charset="utf-8"><title>Проверка</title>
-<link rel="stylesheet" href="/challenge/style.css"><link rel="icon" href="/challenge/icon.png">
-<script id="anubis_challenge" type="application/json">{{"difficulty": 1}}</script>
-<script src="http://third-party.invalid/count.js"></script>
-<script src="{SCRIPT_PATH}"></script></head>
-<body><img src="/challenge/logo.png" alt=""><video src="/challenge/film.mp4"></video>
-<noscript>Включете JavaScript.</noscript></body></html>
-""".encode()
+CHALLENGE_PAGE = fill("fault_challenge", script=SCRIPT_PATH).encode()
 """It also asks for pictures, styles and a foreign script, which a polite visitor leaves alone."""
 CHALLENGE_SCRIPT = f"""
 let worked = {_SEED};
@@ -127,16 +80,10 @@ location.reload();
 
 def has_passed(headers: Mapping[str, str]) -> bool:
     """Whether the visitor has worked out its cookie, and is still the browser that did."""
-    return f"{COOKIE}={_worked_out(headers.get('User-Agent', ''))}" in re.split(
-        r";\s*", headers.get("Cookie", "")
-    )
-
-
-def _worked_out(user_agent: str) -> int:
     worked = _SEED
-    for sign in user_agent:
+    for sign in headers.get("User-Agent", ""):
         worked = (worked * _FACTOR + ord(sign)) % _MODULUS
-    return worked
+    return f"{COOKIE}={worked}" in re.split(r";\s*", headers.get("Cookie", ""))
 
 
 # Layouts a portal may change to overnight: what is served is another page, what is true stays the same.
@@ -166,18 +113,19 @@ _AREA_AND_PRICE = re.compile(
 _NET_SUMS = re.compile(r'<header class="blue-header clearfix">(?P<sums>.*?)</header>', re.DOTALL)
 _NET_SUM = re.compile(r"<strong>(?P<sum>\d[\d ]*) (?P<sign>€|BGN)</strong>")
 _NET_AREA = re.compile(r'<h2 itemprop="name">[^<]*, (\d+) м<sup>')
-_HOMES_PRICE = re.compile(r'("currency": "EUR", "value": ")([\d,]+)(")')
 _NET_PRICE = re.compile(r'<strong class="price">.*?</strong>', re.DOTALL)
+_NET_SIGN = "<small>€</small>"
+_HOMES_PRICE = re.compile(r'("currency": "EUR", "value": ")([\d,]+)(")')
 _ALO_AREA = re.compile(
-    r'<div class="ads-params-row">(?:(?!ads-params-row).)*?Квадратура:.*?</div>\s*(?:<!--\s*-->)?</div>',
+    r'<div class="ads-params-row">(?:(?!ads-params-row).)*?Квадратура:.*?</div>\s*(?:<!--\s*-->)?</div>'
+    r'|<span class="ads-params-multi"  title="Квадратура" >[^<]*</span>',
     re.DOTALL,
 )
-_ALO_MULTI_AREA = re.compile(r'<span class="ads-params-multi"  title="Квадратура" >[^<]*</span>')
 _BAZAR_LABELS = {"Квадратура": "Area", "Етаж": "Floor", "Вид строителство": "Construction", "Година": "Year"}
 _IMOT_CARD = re.compile(r'<div class="item ([^"]*)" id="ida(\w+)"')
 
 
-def replaced(*pairs: tuple[str, str]) -> Callable[[Served], str]:
+def _replaced(*pairs: tuple[str, str]) -> Callable[[Served], str]:
     """Other words in the same places, on every page."""
 
     def change(page: Served) -> str:
@@ -189,13 +137,21 @@ def replaced(*pairs: tuple[str, str]) -> Callable[[Served], str]:
     return change
 
 
-def on_half(change: Callable[[Served], str]) -> Callable[[Served], str]:
-    """The change on half of the adverts, always the same half."""
-    return lambda page: change(page) if page.is_listing and _is_chosen(page.path) else page.text
-
-
 def _is_chosen(name: str) -> bool:
+    """Whether it is of the half that changes, always the same half."""
     return zlib.crc32(name.encode()) % 2 == 0
+
+
+def _half_of_adverts(page: Served) -> str:
+    chosen = page.is_listing and _is_chosen(page.path)
+    return page.text.replace('class="adParams"', 'class="adFacts"') if chosen else page.text
+
+
+def _half_of_cards(page: Served) -> str:
+    def other(found: re.Match[str]) -> str:
+        return f'<div class="tile {found[1]}" data-ida="{found[2]}"' if _is_chosen(found[2]) else found[0]
+
+    return _IMOT_CARD.sub(other, page.text)
 
 
 def _moved_price(page: Served) -> str:
@@ -209,27 +165,29 @@ def _moved_price(page: Served) -> str:
 
 def _per_sqm(page: Served) -> str:
     """The price of a square metre where the price was."""
-    return _each_sqm(page.text) if page.is_listing else _each_card_sqm(page)
-
-
-def _each_sqm(text: str) -> str:
-    area = _NET_AREA.search(text)
 
     def each(found: re.Match[str]) -> str:
         whole = int(found["sum"].replace(" ", ""))
         return f"<strong>{spaced(round(whole / int(area[1])))} {found['sign']}</strong>" if area else found[0]
 
-    return _NET_SUMS.sub(lambda sums: _NET_SUM.sub(each, sums[0]), text)
-
-
-def _each_card_sqm(page: Served) -> str:
-
-    def each(found: re.Match[str]) -> str:
+    def card(found: re.Match[str]) -> str:
         price = round(int(found["price"].replace(" ", "")) / int(found["area"]))
         lev = f"<br/> {spaced(round(price * BGN_PER_EUR))}{found['after']}" if found["lev"] else ""
         return f"{found['head']}{spaced(price)}{found['mid']}{lev}"
 
-    return _AREA_AND_PRICE.sub(each, page.text)
+    if not page.is_listing:
+        return _AREA_AND_PRICE.sub(card, page.text)
+    area = _NET_AREA.search(page.text)
+    return _NET_SUMS.sub(lambda sums: _NET_SUM.sub(each, sums[0]), page.text)
+
+
+def _moved_currency(page: Served) -> str:
+    def after(found: re.Match[str]) -> str:
+        return f"{found[0].replace(_NET_SIGN, '', 1)}{_NET_SIGN}" if _NET_SIGN in found[0] else found[0]
+
+    if page.is_listing:
+        return _NET_SUMS.sub(lambda sums: _NET_SUM.sub(r"<strong>\g<sum></strong>", sums[0]) + "€", page.text)
+    return _NET_PRICE.sub(after, page.text)
 
 
 def _dearer(page: Served) -> str:
@@ -241,81 +199,44 @@ def _dearer(page: Served) -> str:
     return _HOMES_PRICE.sub(more, page.text)
 
 
-def _moved_currency(page: Served) -> str:
-    if page.is_listing:
-        return _NET_SUMS.sub(lambda sums: _NET_SUM.sub(r"<strong>\g<sum></strong>", sums[0]) + "€", page.text)
-    return _NET_PRICE.sub(_without_sign, page.text)
-
-
-def _without_area(page: Served) -> str:
-    return _ALO_MULTI_AREA.sub("", _ALO_AREA.sub("", page.text))
-
-
-def _translated(page: Served) -> str:
-    text = page.text
-    for label, word in _BAZAR_LABELS.items():
-        text = text.replace(f'<div class="span4">{label}</div>', f'<div class="span4">{word}</div>')
-    return text
-
-
-def _half_the_cards(page: Served) -> str:
-    """Every second card is made of another element."""
-
-    def other(found: re.Match[str]) -> str:
-        return f'<div class="tile {found[1]}" data-ida="{found[2]}"' if _is_chosen(found[2]) else found[0]
-
-    return _IMOT_CARD.sub(other, page.text)
-
-
+_SPAN = '<div class="span4">{}</div>'
 LAYOUTS: Final = {
     "renamed-class": Layout(
-        "imot.bg", "the class of the price is another", replaced(('class="cena"', 'class="suma"'))
+        "imot.bg", "the class of the price is another", _replaced(('class="cena"', 'class="suma"'))
     ),
-    "half-template": Layout(
-        "imot.bg",
-        "half of the adverts come in a new template",
-        on_half(replaced(('class="adParams"', 'class="adFacts"'))),
-    ),
-    "half-cards": Layout("imot.bg", "half of the cards come in a new template", _half_the_cards),
+    "half-template": Layout("imot.bg", "half of the adverts come in a new template", _half_of_adverts),
+    "half-cards": Layout("imot.bg", "half of the cards come in a new template", _half_of_cards),
     "charset": Layout(
         "imot.bg",
         "pages call themselves UTF-8 and are not",
-        replaced(("charset=windows-1251", "charset=utf-8")),
+        _replaced(("charset=windows-1251", "charset=utf-8")),
     ),
     "renamed-rows": Layout(
-        "bazar.bg", "the rows of facts have another class", replaced((" productInfo", " factRow"))
+        "bazar.bg", "the rows of facts have another class", _replaced((" productInfo", " factRow"))
     ),
-    "translated": Layout("bazar.bg", "labels are in English", _translated),
+    "translated": Layout(
+        "bazar.bg",
+        "labels are in English",
+        _replaced(*((_SPAN.format(label), _SPAN.format(word)) for label, word in _BAZAR_LABELS.items())),
+    ),
     "moved-block": Layout("imoti.net", "the price stands outside its sidebar", _moved_price),
     "per-sqm": Layout("imoti.net", "the price of a square metre stands where the price was", _per_sqm),
     "moved-currency": Layout(
-        "imoti.net",
-        "the sign of the currency stands after the price's element",
-        _moved_currency,
+        "imoti.net", "the sign of the currency stands after the price's element", _moved_currency
     ),
-    "dropped-field": Layout("alo.bg", "areas are not shown any more", _without_area),
-    "renamed-cards": Layout("alo.bg", "cards have other ids", replaced(('id="adrows_', 'id="offer_'))),
-    "json-key": Layout("homes.bg", "a key of the price is another", replaced(('"value": "', '"amount": "'))),
+    "dropped-field": Layout(
+        "alo.bg", "areas are not shown any more", lambda page: _ALO_AREA.sub("", page.text)
+    ),
+    "renamed-cards": Layout("alo.bg", "cards have other ids", _replaced(('id="adrows_', 'id="offer_'))),
+    "json-key": Layout("homes.bg", "a key of the price is another", _replaced(('"value": "', '"amount": "'))),
     "dearer": Layout("homes.bg", "all prices are three tenths higher", _dearer),
     "json-params": Layout(
         "olx.bg",
         "the parameters have another key",
-        replaced(('\\"params\\":', '\\"parameters\\":'), ('"params":', '"parameters":')),
+        _replaced(('\\"params\\":', '\\"parameters\\":'), ('"params":', '"parameters":')),
     ),
     "json-adverts": Layout(
-        "imoti.com", "the list of cards has another key", replaced(('"adverts":', '"offers":'))
+        "imoti.com", "the list of cards has another key", _replaced(('"adverts":', '"offers":'))
     ),
 }
 """Every layout by its name."""
-
-
-def _without_sign(found: re.Match[str]) -> str:
-    sign = "<small>€</small>"
-    return f"{found[0].replace(sign, '', 1)}{sign}" if sign in found[0] else found[0]
-
-
-def changed(layout: Layout | None, body: bytes, charset: str, path: str, *, is_listing: bool) -> bytes:
-    """The page as the layout has it; without one, as it was."""
-    if layout is None:
-        return body
-    return layout.change(Served(body.decode(charset), path, is_listing)).encode(charset)

@@ -1,9 +1,8 @@
-"""Makes properties: places, sizes, floors and ages that could be true."""
+"""Makes properties, sellers and descriptions that could be true."""
 
 from collections.abc import Sequence
 from html import escape, unescape
 from random import Random
-from typing import NamedTuple
 
 from sale_sofia.listings.places import Neighbourhood, neighbourhoods
 from sale_sofia_simulator import names
@@ -35,13 +34,11 @@ _AREAS = {
 ELSEWHERE = (("Вароша", "varosha"), ("Запад 2", "zapad-2"))
 NO_SUCH_HOODS = frozenset({"m-t-batareyata", "m-t-yubileyna-gora", "m-t-yaladzha"})
 """Neighbourhoods of the list that imot.bg itself does not have: nothing stands in them."""
+_AGES = {"use": 38, "will": 22, "bare": 8, "decade": 6, "used_decade": 12, "used": 6, "none": 8}
 _YEARS = {"use": (1998, 2026), "will": (2026, 2030), "bare": (2005, 2028), "used": (1960, 2020)}
 _DECADES = (1950, 1999)
-
-
-class _Storeys(NamedTuple):
-    floor: int | None
-    total: int | None
+_FIRMS = 60
+_SHARE_BROKER = 0.4
 
 
 def chance(rng: Random, share: float) -> bool:
@@ -57,10 +54,13 @@ def pick(rng: Random, values: Sequence[str], weights: Sequence[float]) -> str:
 def make_home(rng: Random, number: int, *, flat: bool = False) -> Property:
     """A property of any kind, or a flat with a number of rooms when asked for one."""
     kind = _kind(rng, flat=flat)
-    deal = "rent" if chance(rng, _SHARE_RENT) and kind.property_type not in OPEN_LAND else "sale"
+    land = kind.property_type in OPEN_LAND
+    deal = "rent" if chance(rng, _SHARE_RENT) and not land else "sale"
     area = rng.randint(*_AREAS[kind.number])
-    storeys = _storeys(rng, kind)
-    construction = _construction(rng, kind, deal)
+    floor, floors_total = _storeys(rng, kind)
+    construction = None
+    if not land and not chance(rng, 0.85 if deal == "rent" else 0.05):
+        construction = pick(rng, tuple(CONSTRUCTIONS), CONSTRUCTION_WEIGHTS)
     age = _age(rng) if construction else Age("none", 2000)
     return Property(
         number=number,
@@ -69,23 +69,26 @@ def make_home(rng: Random, number: int, *, flat: bool = False) -> Property:
         place=_place(rng),
         area_sqm=area,
         yard_sqm=rng.randint(60, 900) if kind.storeys_only else None,
-        floor=storeys.floor,
-        floors_total=storeys.total,
+        floor=floor,
+        floors_total=floors_total,
         construction=construction,
         age=age,
-        district_heating=_flag(rng, kind, ("ДА", "НЕ", "Лок.отопл.", "Прокарва се"), (55, 10, 6, 4, 25)),
-        gas=_flag(rng, kind, ("ДА", "НЕ"), (14, 10, 76)),
-        features=_features(rng, kind, construction, age),
-        price_eur=_price(rng, kind, deal, area),
-        vat=_vat(rng),
+        district_heating=None if land else pick(rng, _DISTRICT_HEATING, (55, 10, 6, 4, 25)) or None,
+        gas=None if land else pick(rng, ("ДА", "НЕ", ""), (14, 10, 76)) or None,
+        features=() if land else _features(rng, construction, age),
+        price_eur=_price(rng, deal, area, land=land),
+        vat=pick(rng, ("none", "included", "excluded", ""), (48, 30, 12, 10)) or None,
     )
 
 
+_DISTRICT_HEATING = ("ДА", "НЕ", "Лок.отопл.", "Прокарва се", "")
+
+
 def _kind(rng: Random, *, flat: bool) -> Kind:
-    if not flat and chance(rng, _SHARE_OTHER_KINDS):
-        return rng.choice(OTHERS)
     if flat:
         return rng.choice(FLATS[:-1])
+    if chance(rng, _SHARE_OTHER_KINDS):
+        return rng.choice(OTHERS)
     return rng.choices(FLATS, _FLAT_WEIGHTS)[0]
 
 
@@ -104,39 +107,26 @@ def in_sofia(hood: Neighbourhood, street: str | None) -> Place:
     return Place("София", "grad-sofiya", hood.name, hood.slug, hood.district, hood.lat, hood.lon, street)
 
 
-def _storeys(rng: Random, kind: Kind) -> _Storeys:
+def _storeys(rng: Random, kind: Kind) -> tuple[int | None, int | None]:
+    """The floor and the number of floors."""
     if kind.storeys_only:
-        return _Storeys(None, rng.randint(1, 4))
-    if kind.property_type in OPEN_LAND or kind.property_type in {"garage", "hotel"} or chance(rng, 0.04):
-        return _Storeys(None, None)
+        return None, rng.randint(1, 4)
+    if kind.property_type in {*OPEN_LAND, "garage", "hotel"} or chance(rng, 0.04):
+        return None, None
     total = rng.randint(2, 20)
     level = rng.random()
     if level < 0.07:  # noqa: PLR2004
-        return _Storeys(0 if level > 0.015 else -1, total)  # noqa: PLR2004
-    return _Storeys(rng.randint(1, total), total)
-
-
-def _construction(rng: Random, kind: Kind, deal: str) -> str | None:
-    if kind.property_type in OPEN_LAND or chance(rng, 0.85 if deal == "rent" else 0.05):
-        return None
-    return pick(rng, tuple(CONSTRUCTIONS), CONSTRUCTION_WEIGHTS)
+        return 0 if level > 0.015 else -1, total  # noqa: PLR2004
+    return rng.randint(1, total), total
 
 
 def _age(rng: Random) -> Age:
-    form = pick(
-        rng, ("use", "will", "bare", "decade", "used_decade", "used", "none"), (38, 22, 8, 6, 12, 6, 8)
-    )
+    form = pick(rng, tuple(_AGES), tuple(_AGES.values()))
     return Age(form, rng.randint(*_YEARS.get(form, _DECADES)))
 
 
-def _flag(rng: Random, kind: Kind, values: tuple[str, ...], weights: Sequence[int]) -> str | None:
-    if kind.property_type in OPEN_LAND:
-        return None
-    return pick(rng, (*values, ""), weights) or None
-
-
-def _features(rng: Random, kind: Kind, construction: str | None, age: Age) -> tuple[str, ...]:
-    if kind.property_type in OPEN_LAND or chance(rng, 0.06):
+def _features(rng: Random, construction: str | None, age: Age) -> tuple[str, ...]:
+    if chance(rng, 0.06):
         return ()
     chosen = set(rng.sample(FEATURES, rng.randint(0, 7)))
     if age.state.startswith("Въведен"):
@@ -145,22 +135,12 @@ def _features(rng: Random, kind: Kind, construction: str | None, age: Age) -> tu
     return (*first, *(feature for feature in FEATURES if feature in chosen))
 
 
-def _price(rng: Random, kind: Kind, deal: str, area: int) -> int:
-    per_sqm = rng.uniform(2, 60) if kind.property_type in OPEN_LAND else rng.uniform(1300, 4200)
+def _price(rng: Random, deal: str, area: int, *, land: bool) -> int:
+    per_sqm = rng.uniform(2, 60) if land else rng.uniform(1300, 4200)
     if deal == "rent":
         return max(90, round(area * rng.uniform(6, 18)))
     step = rng.choice((1, 10, 100, 500, 1000))
     return max(1000, round(area * per_sqm / step) * step)
-
-
-def _vat(rng: Random) -> str | None:
-    return pick(rng, ("none", "included", "excluded", ""), (48, 30, 12, 10)) or None
-
-
-# Makes sellers: agencies, developers and private people.
-
-_FIRMS = 60
-_SHARE_BROKER = 0.4
 
 
 def make_seller(rng: Random, seed: int) -> Seller:
@@ -168,12 +148,7 @@ def make_seller(rng: Random, seed: int) -> Seller:
     kind = pick(rng, ("agency", "developer", "private"), (78, 10, 12))
     if kind == "private":
         return Seller(kind, None, None, _phones(rng), 2020, "", None, rng.randint(100_000, 4_999_999))
-    return _firm(rng, seed, kind)
-
-
-def _firm(rng: Random, seed: int, kind: str) -> Seller:
-    number = rng.randrange(_FIRMS)
-    same = Random(f"{seed}:{kind}:{number}")
+    same = Random(f"{seed}:{kind}:{rng.randrange(_FIRMS)}")
     name = names.firm(same, builder=kind == "developer")
     return Seller(
         kind=kind,
@@ -188,67 +163,17 @@ def _firm(rng: Random, seed: int, kind: str) -> Seller:
 
 
 def _phones(rng: Random) -> tuple[str, ...]:
-    phones = {names.mobile(rng): None for _ in range(2 if chance(rng, 0.1) else 1)}
-    return tuple(phones)
-
-
-# Our own descriptions: true sentences among decoys (other areas, floors, prices, years).
-
-_OPENINGS = (
-    "Предлагаме на Вашето внимание светъл имот в {hood}.",
-    "НОВО ПРЕДЛОЖЕНИЕ! {hood}, тиха вътрешна улица, на две крачки от парка.",
-    "Собственик предлага добре поддържан имот с изглед към зелен двор.",
-    "Реф. № {ref}. Имот с характер в {hood}, подходящ и за инвестиция.",
-    "*** БЕЗ КОМИСИОНА *** Просторен имот в близост до училище и пазар.",
-)
-_ROOMS = (
-    "Разпределение: коридор, дневна с кухненски бокс, {n} спални, баня с тоалетна и балкон.",
-    "Състои се от антре, всекидневна с трапезария, килер и две тераси с обща площ {small} кв.м.",
-    "Застроената площ е {net} кв.м., а общите части са {small} кв.м.",
-    "Към имота има мазе с площ {small} m&sup2; и таванско помещение.",
-)
-_HOUSE = (
-    "Сградата е на {floors} етажа, а асансьорът спира на всеки от тях.",
-    "Под нас, на {other}-ти етаж, живеят тихи съседи.",
-    "Входът беше обновен през {year} г., покривът е ремонтиран през {year2} г.",
-    "Сградата е с Акт 14, а Акт 16 се очаква до края на {year2} г.",
-    "Изложение: юг и изток. Дограмата е петкамерна, подовете са с дъбов паркет.",
-)
-_MONEY = (
-    "Цената за кв.м. излиза {per} EUR, а гаражът се заплаща отделно: {garage} евро.",
-    "Има и втори имот на {other}-ти етаж с площ {area2} кв.м. на цена {price2} €.",
-    "Цена от {per} до {per2} EUR/м2 според етажа. Паркомясто: {garage} €.",
-    "Месечната такса за поддръжка е {fee} лв.",
-    "Възможност за разсрочено плащане: 20% при договор, 80% при Акт 16.",
-)
-_PLACES = (
-    "Метростанцията е на {walk} минути пеша.",
-    "Наблизо: детска градина &quot;Щурче&quot;, аптека &amp; поща, спирка на {bus} автобус.",
-    "Кварталът е спокоен, с широки алеи и стари дървета.",
-    "Районът е с отлична комуникация и лесен достъп до околовръстното.",
-)
-_ENDINGS = (
-    "Огледи след уговорка, включително в почивните дни.",
-    "За повече информация и оглед се обадете. Говорим и на английски.",
-    "&#9742; Отговаряме на всяко обаждане!&nbsp;",
-    "Моля, звънете след 10:00 ч.",
-)
-_BREAKS = ("<br>", "<br><br>", " ", "<br />", "<br>  ")
+    return tuple({names.mobile(rng): None for _ in range(2 if chance(rng, 0.1) else 1)})
 
 
 def describe(rng: Random, place: Place, area: int, age: Age) -> Prose:
     """A description of a handful of sentences; a few adverts have a single one, some a long story."""
-    sentences = [rng.choice(_OPENINGS)]
-    for pool in (_ROOMS, _HOUSE, _MONEY, _PLACES):
+    sentences = [rng.choice(names.WORDS["openings"])]
+    for pool in (names.WORDS[name] for name in ("rooms", "house", "money", "places")):
         sentences += rng.sample(pool, rng.randrange(len(pool)))
-    sentences.append(rng.choice(_ENDINGS))
-    words = _words(rng, place, area, age)
-    return _joined(rng, [sentence.format(**words) for sentence in sentences])
-
-
-def _words(rng: Random, place: Place, area: int, age: Age) -> dict[str, object]:
+    sentences.append(rng.choice(names.WORDS["endings"]))
     per = rng.randrange(1500, 4200, 10)
-    return {
+    words = {
         "hood": escape(place.neighbourhood),
         "ref": rng.randrange(100_000, 999_999),
         "n": rng.randrange(1, 4),
@@ -267,12 +192,9 @@ def _words(rng: Random, place: Place, area: int, age: Age) -> dict[str, object]:
         "walk": rng.randrange(3, 16),
         "bus": rng.randrange(60, 120),
     }
-
-
-def _joined(rng: Random, sentences: list[str]) -> Prose:
-    html = sentences[0]
+    html = sentences[0].format(**words)
     for sentence in sentences[1:]:
-        html += rng.choice(_BREAKS) + sentence
+        html += rng.choice(("<br>", "<br><br>", " ", "<br />", "<br>  ")) + sentence.format(**words)
     return Prose(html, plain(html), glued(html))
 
 

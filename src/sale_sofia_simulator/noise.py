@@ -14,70 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sale_sofia.listings.places import neighbourhoods
-
-# A city for noisy adverts: the quarters of Sofia, as often again as the number of adverts asks for.
+from sale_sofia_simulator.names import WORDS
 
 Numbers = NDArray[np.int64]
+Values = NDArray[np.float64]
+_Bits = NDArray[np.uint64]
 _ADVERTS_PER_CITY: Final = 40_000
 """So many adverts Sofia has; more adverts make more cities, and never a denser one."""
 _NEAREST: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class City:
-    """Quarters by number, with their names, weights and prices."""
-
-    names: NDArray[np.str_]
-    near: Numbers
-    """For each quarter the nearest others, one column each."""
-    weight: NDArray[np.float64]
-    price_per_sqm: NDArray[np.float64]
-
-    def choose(self, rng: np.random.Generator, count: int) -> Numbers:
-        """Quarters of that many buildings; some have many times more than others."""
-        return rng.choice(len(self.names), count, p=self.weight)
-
-    def neighbour(self, rng: np.random.Generator, quarter: Numbers) -> Numbers:
-        """A near quarter of each."""
-        return self.near[quarter, rng.integers(0, self.near.shape[1], len(quarter))]
-
-
-def quarters(adverts: int) -> City:
-    """The city for so many adverts."""
-    known = [place for place in neighbourhoods() if place.lat is not None and place.lon is not None]
-    position = np.array([(place.lat, place.lon) for place in known], float) * (111.2, 81.8)
-    distance = np.linalg.norm(position[:, None] - position[None], axis=2)
-    near = np.argsort(distance, axis=1, kind="stable")[:, 1 : _NEAREST + 1]
-    copies = max(1, round(adverts / _ADVERTS_PER_CITY))
-    weight = 1.0 / (3 + np.arange(len(known) * copies) % len(known))
-    return City(
-        names=np.array([_name(place.name, copy) for copy in range(copies) for place in known]),
-        near=np.concatenate([near + copy * len(known) for copy in range(copies)]),
-        weight=weight / weight.sum(),
-        price_per_sqm=np.resize(np.linspace(1800, 4200, len(known)), len(known) * copies),
-    )
-
-
-def _name(name: str, copy: int) -> str:
-    return name if copy == 0 else f"{name} ({copy + 1})"
-
-
-# Descriptions for noisy adverts: words of our own, alike where adverts of one flat are.
-
-_Bits = NDArray[np.uint64]
-_WORDS: Final = (
-    "светъл", "просторен", "тих", "южен", "източен", "западен", "уютен", "слънчев", "обновен", "удобен",
-    "нов", "топъл", "сух", "широк", "висок", "спокоен", "зелен", "кухня", "спалня", "дневна", "баня",
-    "тераса", "килер", "мазе", "таван", "гараж", "двор", "вход", "асансьор", "паркет", "дограма",
-    "климатик", "камина", "улица", "парк", "училище", "градина", "метро", "спирка", "пазар", "магазин",
-    "аптека", "болница", "театър", "площад", "булевард", "алея", "река", "планина", "гледка", "изложение",
-    "ремонт", "сграда", "тухла", "панел", "етаж", "покрив", "изолация", "отопление", "обзавеждане",
-    "мебели", "разпределение", "собственик", "документи", "оглед", "цена", "сделка", "кредит", "среща",
-    "ключ", "договор", "плащане", "веднага", "лесно", "бързо", "отлично", "рядко", "съседи", "общност",
-    "охрана", "чистота", "ред", "тишина", "светлина", "простор", "уют", "традиция", "качество", "стил",
-    "вкус", "характер", "удобство", "коридор", "антре", "трапезария", "библиотека", "гардероб", "балкон",
-    "лоджия", "прозорец", "врата", "стена", "под", "лампа", "огледало", "маса",
-)  # fmt: skip
 _LENGTH: Final = 26
 _SHARE_OWN: Final = 0.225
 _SHARE_EDITED: Final = 0.175
@@ -85,43 +29,66 @@ _KEPT: Final = 19
 """Words of the flat's own text that an edited one begins with."""
 
 
-def texts(rng: np.random.Generator, flat: Numbers, stack: Numbers, agency: Numbers) -> NDArray[np.str_]:
+@dataclass(frozen=True, slots=True)
+class City:
+    """The quarters of Sofia by number, as often again as the number of adverts asks for."""
+
+    names: NDArray[np.str_]
+    near: Numbers
+    """For each quarter the nearest others, one column each."""
+    weight: Values
+    """Some quarters have many times more buildings than others."""
+    price_per_sqm: Values
+
+
+def _city(adverts: int) -> City:
+    known = [place for place in neighbourhoods() if place.lat is not None and place.lon is not None]
+    position = np.array([(place.lat, place.lon) for place in known], float) * (111.2, 81.8)
+    distance = np.linalg.norm(position[:, None] - position[None], axis=2)
+    near = np.argsort(distance, axis=1, kind="stable")[:, 1 : _NEAREST + 1]
+    copies = max(1, round(adverts / _ADVERTS_PER_CITY))
+    weight = 1.0 / (3 + np.arange(len(known) * copies) % len(known))
+    suffixes = ["", *(f" ({copy + 1})" for copy in range(1, copies))]
+    return City(
+        names=np.array([place.name + suffix for suffix in suffixes for place in known]),
+        near=np.concatenate([near + copy * len(known) for copy in range(copies)]),
+        weight=weight / weight.sum(),
+        price_per_sqm=np.resize(np.linspace(1800, 4200, len(known)), len(known) * copies),
+    )
+
+
+def _texts(rng: np.random.Generator, flat: Numbers, stack: Numbers, agency: Numbers) -> NDArray[np.str_]:
     """One text for each advert: its flat's, that one with another ending, or one of its own.
 
     Flats above each other begin alike, as a developer's adverts do; so do the adverts of one agency.
     """
-    words = np.array(_WORDS)
+    words = np.array(WORDS["noise"])
     count = len(flat)
-    shared = _numbers(3 * flat, _LENGTH)
-    shared[:, : _KEPT // 2] = _numbers(3 * stack + 1, _KEPT // 2)
-    own = rng.integers(0, len(_WORDS), (count, _LENGTH))
+    shared = _word_numbers(3 * flat, _LENGTH)
+    shared[:, : _KEPT // 2] = _word_numbers(3 * stack + 1, _KEPT // 2)
+    own = rng.integers(0, len(words), (count, _LENGTH))
     chance = rng.random(count)
     from_where = np.where(
         chance < _SHARE_OWN, 0, np.where(chance < _SHARE_OWN + _SHARE_EDITED, _KEPT, _LENGTH)
     )
     chosen = np.where(np.arange(_LENGTH) < from_where[:, None], shared, own)
-    greeting = _numbers(3 * agency + 2, 3)
+    greeting = _word_numbers(3 * agency + 2, 3)
     return np.array([" ".join(line) for line in words[np.concatenate((greeting, chosen), axis=1)].tolist()])
 
 
-def _numbers(seeds: Numbers, length: int) -> Numbers:
+def _word_numbers(seeds: Numbers, length: int) -> Numbers:
     """The same words for the same seed, whichever advert asks."""
+
+    def folded(state: _Bits, shift: int) -> _Bits:
+        return np.bitwise_xor(state, np.right_shift(state, np.uint64(shift)))
+
     with np.errstate(over="ignore"):
-        state = _mixed(seeds.astype(np.uint64)[:, None], 0, 0x9E3779B97F4A7C15)
-        state = np.asarray(state + np.arange(length, dtype=np.uint64), dtype=np.uint64)
-        state = _mixed(_mixed(state, 30, 0xBF58476D1CE4E5B9), 27, 0x94D049BB133111EB)
-        return np.asarray(_folded(state, 31) % np.uint64(len(_WORDS)), dtype=np.int64)
+        state = seeds.astype(np.uint64)[:, None] * np.uint64(0x9E3779B97F4A7C15)
+        state = np.add(state, np.arange(length, dtype=np.uint64), dtype=np.uint64)
+        state = folded(state, 30) * np.uint64(0xBF58476D1CE4E5B9)
+        state = folded(state, 27) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(folded(state, 31) % np.uint64(len(WORDS["noise"])), dtype=np.int64)
 
-
-def _mixed(state: _Bits, shift: int, factor: int) -> _Bits:
-    return np.asarray((_folded(state, shift) if shift else state) * np.uint64(factor), dtype=np.uint64)
-
-
-def _folded(state: _Bits, shift: int) -> _Bits:
-    return np.bitwise_xor(state, np.right_shift(state, np.uint64(shift)))
-
-
-Values = NDArray[np.float64]
 
 AGREEMENT: Final = {
     "neighbourhood": 0.70,
@@ -153,10 +120,7 @@ class NoisyAdverts:
     def rows(self) -> list[dict[str, Any]]:
         """Each as a listing's fields."""
         columns = {name: values.tolist() for name, values in self.fields.items()}
-        names = tuple(columns)
-        return [
-            _listing(dict(zip(names, values, strict=True))) for values in zip(*columns.values(), strict=True)
-        ]
+        return [_listing(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
 
 
 def noisy_adverts(count: int, seed: int) -> NoisyAdverts:
@@ -169,14 +133,19 @@ def noisy_adverts(count: int, seed: int) -> NoisyAdverts:
 
 
 def _flats(rng: np.random.Generator, number: int, adverts: int) -> dict[str, Any]:
-    stack = _stacks(rng, number)
+    # Flats above each other have one number; most stand alone.
+    size = np.where(rng.random(number) < _SHARE_STACKED / _STACK, _STACK, 1)
+    stack = np.repeat(np.arange(number), size)[:number]
     stacks = int(stack.max()) + 1
-    city = quarters(adverts)
-    quarter = city.choose(rng, stacks)[stack]
+    city = _city(adverts)
+    quarter = rng.choice(len(city.names), stacks, p=city.weight)[stack]
     floors = rng.integers(_STACK, 15, stacks)[stack]
-    area = _areas(rng, stacks)[stack]
+    areas = np.clip(rng.lognormal(4.4, 0.4, stacks), 28, 320)
+    area = _rounded(rng, areas, (10, 5, 1, 0.01), (0.08, 0.12, 0.6, 0.2))[stack]
     per_sqm = (city.price_per_sqm[quarter] * rng.lognormal(0, 0.18, stacks)[stack]).round()
-    floor = 1 + (rng.integers(0, 15, stacks)[stack] + _place_in(stack)) % floors
+    first = np.unique(stack, return_index=True)[1]
+    place = np.arange(number) - np.repeat(first, np.diff([*first, number]))
+    floor = 1 + (rng.integers(0, 15, stacks)[stack] + place) % floors
     return {
         "quarter": quarter,
         "city": city,
@@ -195,22 +164,6 @@ def _prices(rng: np.random.Generator, stack: Numbers, values: Values) -> Values:
     listed = np.bincount(stack)[stack] > 1
     round_sums = _rounded(rng, values, (10_000, 5_000, 1_000, 10), (0.3, 0.2, 0.3, 0.2))
     return np.where(listed, _rounded(rng, values, (500, 100, 1), (0.3, 0.3, 0.4)), round_sums)
-
-
-def _stacks(rng: np.random.Generator, number: int) -> Numbers:
-    """Flats above each other have one number; most stand alone."""
-    size = np.where(rng.random(number) < _SHARE_STACKED / _STACK, _STACK, 1)
-    return np.repeat(np.arange(number), size)[:number]
-
-
-def _place_in(stack: Numbers) -> Numbers:
-    _, first = np.unique(stack, return_index=True)
-    return np.arange(len(stack)) - np.repeat(first, np.diff([*first, len(stack)]))
-
-
-def _areas(rng: np.random.Generator, number: int) -> Values:
-    area = np.clip(rng.lognormal(4.4, 0.4, number), 28, 320)
-    return _rounded(rng, area, (10, 5, 1, 0.01), (0.08, 0.12, 0.6, 0.2))
 
 
 def _rounded(
@@ -236,18 +189,18 @@ def _adverts(rng: np.random.Generator, flats: dict[str, Any], owner: Numbers, co
             rng, "floors_total", _off(rng, flats["floors"][owner], AGREEMENT["floors_total"], 2, 99)
         ),
         "year_built": _silent(rng, "year_built", flats["year"][owner]),
-        "neighbourhood": flats["city"].names[_quarter(rng, flats, owner)],
+        "neighbourhood": _quarters(rng, flats["city"], flats["quarter"][owner]),
         "seller_name": np.char.add("Агенция ", agency.astype(str)),
         "phones": _silent(rng, "phones", 884_000_000 + agency),
-        "description": texts(rng, owner, flats["stack"][owner], agency),
+        "description": _texts(rng, owner, flats["stack"][owner], agency),
     }
 
 
-def _quarter(rng: np.random.Generator, flats: dict[str, Any], owner: Numbers) -> Numbers:
-    own = flats["quarter"][owner]
-    return np.where(
-        _wrong(rng, len(owner), AGREEMENT["neighbourhood"]), flats["city"].neighbour(rng, own), own
-    )
+def _quarters(rng: np.random.Generator, city: City, quarter: Numbers) -> NDArray[np.str_]:
+    """The names of the quarters, some of a near one instead."""
+    wrong = _wrong(rng, len(quarter), AGREEMENT["neighbourhood"])
+    near = city.near[quarter, rng.integers(0, city.near.shape[1], len(quarter))]
+    return city.names[np.where(wrong, near, quarter)]
 
 
 def _wrong(rng: np.random.Generator, count: int, agreement: float) -> NDArray[np.bool_]:

@@ -2,53 +2,62 @@
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from functools import cache
 from html import escape
 from importlib.resources import files
+from operator import attrgetter
 from random import Random
 from string import Template
 
 
 class Piece:
-    """A `string.Template` cut up once: filling it is joining, not searching."""
+    """A `string.Template` cut up once: filling it is joining, not searching.
+
+    `${advert.title}` is an attribute of the value `advert`, and None is printed as nothing.
+    """
 
     def __init__(self, text: str) -> None:
-        found = list(Template.pattern.finditer(text))
+        found = list(_Dotted.pattern.finditer(text))
         starts = [0, *(match.end() for match in found)]
         ends = [*(match.start() for match in found), len(text)]
         self._texts = [text[start:end] for start, end in zip(starts, ends, strict=True)]
-        self._names = [match["named"] or match["braced"] for match in found]
+        names = [(match["named"] or match["braced"]).partition(".") for match in found]
+        self._names = [(name, attrgetter(path) if path else None) for name, _, path in names]
 
-    def substitute(self, values: Mapping[str, object]) -> str:
-        """The text with every placeholder filled; `$$` is a dollar sign, a missing value a `KeyError`."""
+    def filled(self, values: dict[str, object]) -> str:
+        """The text with every placeholder filled; a missing value is a `KeyError`."""
         parts = [""] * (2 * len(self._names) + 1)
         parts[::2] = self._texts
-        parts[1::2] = [str(values[name]) if name else "$" for name in self._names]
+        found = (path(values[name]) if path else values[name] for name, path in self._names)
+        parts[1::2] = ["" if value is None else str(value) for value in found]
         return "".join(parts)
 
 
+class _Dotted(Template):
+    braceidpattern = r"(?a:[_a-z][_a-z0-9.]*)"
+
+
 @cache
-def template(name: str) -> Piece:
-    """The template of this name, read once."""
+def _template(name: str) -> Piece:
     return Piece(files(__package__).joinpath("templates", f"{name}.html").read_text(encoding="utf-8"))
 
 
 def fill(name: str, /, **values: object) -> str:
-    """The template with every placeholder filled; a missing one is a `KeyError`."""
-    return template(name).substitute(values)
+    """The template of this name with every placeholder filled."""
+    return _template(name).filled(values)
 
 
 @cache
 def ballast(kilobytes: int, salt: str) -> str:
     """About so many kilobytes of script that does nothing, the same for the same salt."""
     rng = Random(salt)
-    lines: list[str] = []
+    functions: list[str] = []
     size = 0
     while size < kilobytes * 1024:
-        lines.append(_function(rng))
-        size += len(lines[-1]) + 1
-    return "\n".join(lines)
+        functions.append(_function(rng))
+        size += len(functions[-1]) + 1
+    return "\n".join(functions)
 
 
 def _function(rng: Random) -> str:
@@ -72,16 +81,8 @@ def script_json(value: object, *, readable: bool = False) -> str:
     return spelled.replace("</", "<\\/") if readable else spelled.replace("/", "\\/")
 
 
-def lines(parts: list[str]) -> str:
-    """The parts on lines of their own."""
-    return "\n".join(parts)
-
-
-# Keeps rendered pages, as many as fit in the memory that was given.
-
-
 class PageCache:
-    """Least recently used bodies go first; together they never hold more than `capacity` bytes."""
+    """Keeps rendered pages: those used least recently go first, and all never exceed `capacity` bytes."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -91,19 +92,16 @@ class PageCache:
     def get(self, key: Hashable, render: Callable[[], bytes]) -> bytes:
         """The kept body, or a new one."""
         body = self._bodies.get(key)
-        if body is None:
-            return self._keep(key, render())
-        self._bodies.move_to_end(key)
+        if body is not None:
+            self._bodies.move_to_end(key)
+            return body
+        body = self._bodies[key] = render()
+        self._size += len(body)
+        while self._size > self._capacity:
+            self._size -= len(self._bodies.popitem(last=False)[1])
         return body
 
     def clear(self) -> None:
         """Forgets everything: the pages have changed."""
         self._bodies.clear()
         self._size = 0
-
-    def _keep(self, key: Hashable, body: bytes) -> bytes:
-        self._bodies[key] = body
-        self._size += len(body)
-        while self._size > self._capacity:
-            self._size -= len(self._bodies.popitem(last=False)[1])
-        return body

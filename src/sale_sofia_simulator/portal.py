@@ -1,33 +1,21 @@
 """One served portal: what it answers to each address. Knows nothing of HTTP connections."""
 
 import gzip
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import ClassVar, Generic, NamedTuple
 from urllib.parse import parse_qs
 
-from sale_sofia_simulator.answers import (
-    AS_REAL,
-    FORBIDDEN,
-    FOUND,
-    NOT_FOUND,
-    OK,
-    Answer,
-    PortalOptions,
-    Robots,
-    Search,
-)
+from sale_sofia_simulator.answers import AS_REAL, OK, Answer, PortalOptions, Robots, Search
 from sale_sofia_simulator.model import NOW
 from sale_sofia_simulator.pieces import PageCache
-from sale_sofia_simulator.search_index import NO_FILTERS, A, Filters, SearchIndex, Stock
+from sale_sofia_simulator.search_index import NO_FILTERS, A, Scope, SearchIndex, Stock
 from sale_sofia_simulator.truth import REAL, Origin, Truth
 
 # A portal's sitemap: an index of shards, and in each shard the addresses of adverts.
 
-_XML = "application/xml"
-_GZIP = "application/gzip"
-_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
 
@@ -40,56 +28,48 @@ class SitemapPaths(NamedTuple):
     """The number of the first shard."""
 
 
-class Row(NamedTuple):
-    """One advert."""
-
-    url: str
-    updated: datetime
-
-
 class Sitemap:
-    """The adverts of each group by their numbers; `row` tells what a shard says of one."""
+    """The adverts of each group by their numbers; `row` gives the address of one and when it was updated."""
 
     def __init__(
         self,
         paths: SitemapPaths,
         groups: Mapping[str, Sequence[int]],
-        row: Callable[[int], Row],
+        row: Callable[[int], tuple[str, datetime]],
         options: PortalOptions,
     ) -> None:
-        self._paths = paths
+        self._overview = paths.overview
         self._row = row
-        self._options = options
-        self._shards = dict(self._cut(groups))
+        self._lastmod = options.sitemap_lastmod
+        self._shards: dict[str, Sequence[int]] = {}
+        size = options.sitemap_rows
+        own = round(size * (1 - options.sitemap_overlap))
+        for group, numbers in groups.items():
+            shards = [numbers[start : start + size] for start in range(0, len(numbers), size)]
+            for place, shard in enumerate(shards):
+                path = paths.shard.format(group=group, number=paths.first + place)
+                self._shards[path] = [*shard[:own], *shards[place - 1][: max(0, len(shard) - own)]]
 
     def answer(self, path: str, base_url: str) -> Answer | None:
         """The index or a shard, packed where its name says so; nothing at any other address."""
-        if path == self._paths.overview:
+        if path == self._overview:
             places = "".join(f"<sitemap><loc>{base_url}{shard}</loc></sitemap>\n" for shard in self._shards)
             return _xml(f"<sitemapindex {_NAMESPACE}>\n{places}</sitemapindex>\n")
         if path not in self._shards:
             return None
         found = _xml(f"<urlset {_NAMESPACE}>\n{''.join(map(self._line, self._shards[path]))}</urlset>\n")
-        packed = gzip.compress(found.body, mtime=0) if path.endswith(".gz") else None
-        return found._replace(body=packed, content_type=_GZIP) if packed else found
-
-    def _cut(self, groups: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, Sequence[int]]]:
-        size = self._options.sitemap_rows
-        own = round(size * (1 - self._options.sitemap_overlap))
-        for group, numbers in groups.items():
-            shards = [numbers[start : start + size] for start in range(0, len(numbers), size)]
-            for place, shard in enumerate(shards):
-                path = self._paths.shard.format(group=group, number=self._paths.first + place)
-                yield path, [*shard[:own], *shards[place - 1][: max(0, len(shard) - own)]]
+        if not path.endswith(".gz"):
+            return found
+        return found._replace(body=gzip.compress(found.body, mtime=0), content_type="application/gzip")
 
     def _line(self, number: int) -> str:
-        row = self._row(number)
-        changed = f"<lastmod>{row.updated.isoformat()}</lastmod>" if self._options.sitemap_lastmod else ""
-        return f"<url><loc>{row.url}</loc>{changed}</url>\n"
+        url, updated = self._row(number)
+        changed = f"<lastmod>{updated.isoformat()}</lastmod>" if self._lastmod else ""
+        return f"<url><loc>{url}</loc>{changed}</url>\n"
 
 
 def _xml(text: str) -> Answer:
-    return Answer(OK, (_HEAD + text).encode(), _XML)
+    return Answer(OK, f'<?xml version="1.0" encoding="UTF-8"?>\n{text}'.encode(), "application/xml")
 
 
 Query = Mapping[str, list[str]]
@@ -103,6 +83,8 @@ class Portal(ABC, Generic[A]):
     site: ClassVar[str]
     content_type: ClassVar[str]
     charset: ClassVar[str]
+    listing_path: ClassVar[re.Pattern[str]]
+    """The address of an advert, with its id as the only group."""
     forbidden: ClassVar[str]
     """The path that robots.txt closes."""
     page_size: ClassVar[int]
@@ -138,7 +120,8 @@ class Portal(ABC, Generic[A]):
     def answer(self, path: str, query: str = "") -> Answer:
         """The answer to a GET of this path."""
         if path == "/robots.txt":
-            return self._robots.answer(self.forbidden, *self._closed_interface())
+            closed = (self.interface,) if self.interface and self.options.interface_forbidden else ()
+            return self._robots.answer(self.forbidden, *closed)
         if external_id := self.listing_id(path):
             hop = int(query.removeprefix(_HOP) or 0) if query.startswith(_HOP) else 0
             if hop < self.options.redirects:
@@ -156,7 +139,8 @@ class Portal(ABC, Generic[A]):
 
     def matches(self, search: Search) -> Sequence[int]:
         """All that the search finds, shown or not."""
-        return self.index.find(search.scope, self._filters(search))
+        filters = NO_FILTERS if self.options.filters_ignored else search.filters
+        return self.index.find(search.scope, filters)
 
     def announced(self, search: Search) -> int:
         """How many the portal says there are."""
@@ -167,15 +151,17 @@ class Portal(ABC, Generic[A]):
     def truths(self) -> Iterator[Truth]:
         """The truth of every listing as it is served."""
         for number in range(len(self.stock)):
-            yield self.origin.truth(self.truth(self.stock.advert(number)))
+            truth = self.truth(self.stock.advert(number))
+            yield truth | {"url": self.origin.url(truth["url"])}
 
     @abstractmethod
     def start_urls(self, *, split: bool = False) -> list[str]:
         """Searches that together find each advert exactly once; `split` keeps each within the cap."""
 
-    @abstractmethod
     def listing_id(self, path: str) -> str | None:
-        """The id in the address of an advert."""
+        """The id in the address of an advert; the words around it may be any."""
+        match = self.listing_path.fullmatch(path)
+        return match[1] if match else None
 
     @abstractmethod
     def search(self, path: str, query: Query) -> Search | None:
@@ -201,24 +187,43 @@ class Portal(ABC, Generic[A]):
     def render_empty(self, url: str) -> bytes:
         """A search that found nothing."""
 
+    def city_searches(self, home: str, parts: Sequence[str], *, split: bool) -> list[Scope]:
+        """Both deals of `home`, and of another city where it has adverts; `split` by `parts`."""
+        wanted = dict.fromkeys([Scope("sale", home), Scope("rent", home)])
+        wanted |= dict.fromkeys(
+            s for s in self.index.scopes() if s.deal and s.city and not s.hood and not s.kind
+        )
+        return [part for scope in wanted for part in (self._split(scope, parts) if split else (scope,))]
+
+    def _split(self, scope: Scope, parts: Sequence[str]) -> Iterator[Scope]:
+        """The search itself, or its smaller searches where the portal would not show all of it."""
+        if not parts or len(self.index.find(scope)) <= self.most:
+            yield scope
+            return
+        name, *deeper = parts
+        for part in self.index.scopes():
+            if getattr(part, name) and part._replace(**{name: None}) == scope:
+                yield from self._split(part, deeper)
+
     def other(self, path: str) -> Answer:  # noqa: ARG002 - a portal may know more addresses
         """The answer for any other address."""
         return self.missing()
 
     def missing(self) -> Answer:
         """There is no such page."""
-        head = f"<head><title>404 - {self.site}</title></head>"
-        text = f"<html>{head}<body>Страницата не е намерена.</body></html>"
-        return Answer(NOT_FOUND, text.encode(self.charset), self.content_type)
+        return self._note(404, f"404 - {self.site}", "Страницата не е намерена.")
 
     def refused(self) -> Answer:
         """The portal does not let one in here."""
-        text = f"<html><head><title>403 Forbidden</title></head><body>{self.site}</body></html>"
-        return Answer(FORBIDDEN, text.encode(self.charset), self.content_type)
+        return self._note(403, "403 Forbidden", self.site)
+
+    def _note(self, status: int, title: str, words: str) -> Answer:
+        text = f"<html><head><title>{title}</title></head><body>{words}</body></html>"
+        return Answer(status, text.encode(self.charset), self.content_type)
 
     def moved(self, path: str) -> Answer:
         """A redirect within the portal."""
-        return Answer(FOUND, b"", self.content_type, self.origin.base_url + path)
+        return Answer(302, b"", self.content_type, self.origin.base_url + path)
 
     def shown(self, found: Sequence[int], page: int) -> list[A]:
         """The adverts on one page of results."""
@@ -242,34 +247,23 @@ class Portal(ABC, Generic[A]):
             groups.setdefault(names[number % len(names)], []).append(number)
         return Sitemap(self.sitemap_paths, groups, self._row, self.options)
 
-    def _row(self, number: int) -> Row:
+    def _row(self, number: int) -> tuple[str, datetime]:
         advert = self.stock.advert(number)
-        return Row(self.url_of(advert), advert.updated)
-
-    def _closed_interface(self) -> tuple[str, ...]:
-        return (self.interface,) if self.interface and self.options.interface_forbidden else ()
-
-    def _filters(self, search: Search) -> Filters:
-        return NO_FILTERS if self.options.filters_ignored else search.filters
+        return self.url_of(advert), advert.updated
 
     def _page(self, body: bytes) -> Answer:
         return Answer(OK, body, self.content_type)
 
     def _listing(self, number: int) -> bytes:
-        original = self.stock.original_number(number)
-        return self.stock.page(number, self._cache.get(original, lambda: self._rendered(original)))
+        original = number % len(self.stock.originals)
 
-    def _rendered(self, original: int) -> bytes:
-        return self.origin.body(self.render(self.stock.originals[original]))
+        def rendered() -> bytes:
+            return self.origin.body(self.render(self.stock.originals[original]))
+
+        return self.stock.page(number, self._cache.get(original, rendered))
 
     def _results(self, search: Search) -> bytes:
         """Not kept: a search page is made faster than it would push listings out of memory."""
         found = self.matches(search)
         url = REAL[self.site] + search.path
         return self.origin.body(self.render_search(search, found) if found else self.render_empty(url))
-
-
-def page_number(query: Query) -> int | None:
-    """The page that the query asks for; nothing where it asks for no page there could be."""
-    text = query.get("page", ["1"])[0]
-    return int(text) if text.isascii() and text.isdigit() and int(text) else None

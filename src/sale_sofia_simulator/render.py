@@ -9,19 +9,20 @@ from shutil import rmtree
 from typing import TypeVar
 
 from sale_sofia_simulator.model import RUBRICS, Advert, BazarAdvert, ImotAdvert, World
-from sale_sofia_simulator.portals.bazar_bg import pages
-from sale_sofia_simulator.portals.imot_bg import pages as imot_bg
+from sale_sofia_simulator.portals.bazar_bg import listing as bazar_listing
+from sale_sofia_simulator.portals.bazar_bg import search as bazar
+from sale_sofia_simulator.portals.imot_bg import listing as imot_listing
+from sale_sofia_simulator.portals.imot_bg import search as imot
 from sale_sofia_simulator.search_index import BAZAR_CITIES, TIERS
-from sale_sofia_simulator.truth import Truth, bare_truth, bazar_truth, imot_truth, search_truth
+from sale_sofia_simulator.truth import Truth, bazar_truth, card_truth, imot_truth, search_truth
 from sale_sofia_simulator.world import make_world
 
-# The pages of a world that are no listings: searches, a project, removed adverts, empty searches.
-
-_A = TypeVar("_A", ImotAdvert, BazarAdvert)
+MARKER = ".sale-sofia-simulator"
 _IMOT = "https://www.imot.bg/obiavi"
 _BAZAR = "https://bazar.bg/obiavi"
 _BAZAR_RUBRICS = {"sale": "prodazhba-apartamenti", "rent": "naemi-apartamenti"}
 _TOO_MANY = 33_000
+_A = TypeVar("_A", ImotAdvert, BazarAdvert)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,119 +36,16 @@ class RenderedPage:
     truth: Truth
 
 
-def other_pages(world: World) -> Iterator[RenderedPage]:
-    """Every search with all its pages, then one page of each other kind."""
+def render_world(world: World) -> Iterator[RenderedPage]:
+    """Every listing, then the searches, then one page of each other kind; same world, same bytes."""
+    for advert in world.imot:
+        yield _listing(advert, imot_listing.listing_page(advert), imot_truth(advert))
+    for offer in world.bazar:
+        yield _listing(offer, bazar_listing.listing_page(offer), bazar_truth(offer))
     yield from _imot_searches(world.imot)
     yield from _bazar_searches(world.bazar)
     yield from _imot_others(world)
     yield from _bazar_others(world)
-
-
-def _imot_searches(adverts: Sequence[ImotAdvert]) -> Iterator[RenderedPage]:
-    ranked = sorted(adverts, key=lambda advert: TIERS.index(advert.tier))
-    scopes: dict[str, list[ImotAdvert]] = {}
-    for advert in ranked:
-        place, rubric = advert.home.place, RUBRICS[advert.home.deal]
-        scopes.setdefault(f"{_IMOT}/{rubric}/{place.city_slug}", []).append(advert)
-    for number, (url, found) in enumerate(_largest_first(scopes)):
-        for page in range(1, imot_bg.page_count(len(found)) + 1):
-            yield _imot_search(url, found, page, f"search__{number}-{page}")
-    yield _capped_search(ranked)
-
-
-def _largest_first(scopes: dict[str, list[_A]]) -> list[tuple[str, list[_A]]]:
-    return sorted(scopes.items(), key=lambda scope: -len(scope[1]))
-
-
-def _imot_search(url: str, found: Sequence[ImotAdvert], page: int, name: str) -> RenderedPage:
-    shown = found[(page - 1) * imot_bg.PAGE_SIZE : page * imot_bg.PAGE_SIZE]
-    return _imot_results(url, shown, page, len(found), name)
-
-
-def _imot_results(url: str, shown: Sequence[ImotAdvert], page: int, total: int, name: str) -> RenderedPage:
-    address = imot_bg.page_url(url, page)
-    truth = search_truth(
-        "imot.bg",
-        address,
-        shown,
-        total=min(total, imot_bg.MOST_RESULTS),
-        capped=total > imot_bg.MOST_RESULTS,
-        next_url=imot_bg.next_url(url, page, total),
-    )
-    body = imot_bg.search_page(shown, url=url, page=page, total=total)
-    return RenderedPage("imot.bg", f"imot.bg/{name}.html", address, body, truth)
-
-
-def _capped_search(ranked: Sequence[ImotAdvert]) -> RenderedPage:
-    """The last page that a search of the whole country shows: a thousand of many more."""
-    last, shown = imot_bg.page_count(_TOO_MANY), _sales(ranked)[-imot_bg.PAGE_SIZE :]
-    return _imot_results(f"{_IMOT}/prodazhbi", shown, last, _TOO_MANY, "search__capped")
-
-
-def _sales(adverts: Sequence[ImotAdvert]) -> list[ImotAdvert]:
-    return [advert for advert in adverts if advert.home.deal == "sale"]
-
-
-def _bazar_searches(adverts: Sequence[BazarAdvert]) -> Iterator[RenderedPage]:
-    scopes: dict[str, list[BazarAdvert]] = {}
-    for advert in sorted(adverts, key=lambda advert: TIERS.index(advert.tier)):
-        city, rubric = BAZAR_CITIES[advert.home.place.city], _BAZAR_RUBRICS[advert.home.deal]
-        scopes.setdefault(f"{_BAZAR}/{rubric}/{city}", []).append(advert)
-    for number, (url, found) in enumerate(_largest_first(scopes)):
-        for page in range(1, pages.page_count(len(found)) + 1):
-            yield _bazar_search(url, found, page, f"search__{number}-{page}")
-
-
-def _bazar_search(url: str, found: Sequence[BazarAdvert], page: int, name: str) -> RenderedPage:
-    shown = found[(page - 1) * pages.PAGE_SIZE : page * pages.PAGE_SIZE]
-    address, total = pages.page_url(url, page), len(found)
-    following = pages.next_url(url, page, total)
-    truth = search_truth("bazar.bg", address, shown, total=total, capped=False, next_url=following)
-    body = pages.search_page(shown, url=url, page=page, total=total)
-    return RenderedPage("bazar.bg", f"bazar.bg/{name}.html", address, body, truth)
-
-
-def _imot_others(world: World) -> Iterator[RenderedPage]:
-    project = imot_bg.make_project(Random(f"{world.seed}:project"))
-    yield _other("imot.bg", "project", project.url, imot_bg.project_page(project))
-    gone = "https://www.imot.bg/obiava-1b175000000012345-prodava-dvustaen-apartament-grad-sofiya-tsentar"
-    shown = _sales(world.imot)[: imot_bg.PAGE_SIZE]
-    body = imot_bg.removed_page(shown, category=f"{_IMOT}/prodazhbi", total=len(shown))
-    yield _other("imot.bg", "removed", gone, body)
-    url = f"{_IMOT}/prodazhbi/grad-sofiya/tsentar/hotel"
-    yield _empty("imot.bg", url, imot_bg.empty_search_page(url))
-
-
-def _bazar_others(world: World) -> Iterator[RenderedPage]:
-    gone = "https://bazar.bg/obiava-49999999/prodawa-2-staen-gr-sofiia-tsentar"
-    shown = world.bazar[: pages.PAGE_SIZE]
-    body = pages.removed_page(shown, category=f"{_BAZAR}/apartamenti/sofia", total=len(shown))
-    yield _other("bazar.bg", "removed", gone, body)
-    url = f"{_BAZAR}/prodazhba-apartamenti/sofia?asize[]=5&price_to=1"
-    yield _empty("bazar.bg", url, pages.empty_search_page(url))
-
-
-def _other(site: str, kind: str, url: str, body: bytes) -> RenderedPage:
-    return RenderedPage(site, f"{site}/{kind}.html", url, body, bare_truth(site, kind, url))
-
-
-def _empty(site: str, url: str, body: bytes) -> RenderedPage:
-    truth = search_truth(site, url, (), total=0, capped=False, next_url=None)
-    return RenderedPage(site, f"{site}/search__empty.html", url, body, truth)
-
-
-__all__ = ["MARKER", "RenderedPage", "render_world", "write_world"]
-
-MARKER = ".sale-sofia-simulator"
-
-
-def render_world(world: World) -> Iterator[RenderedPage]:
-    """Every listing, then the searches, then one page of each other kind; same world, same bytes."""
-    for advert in world.imot:
-        yield _listing(advert, imot_bg.listing_page(advert), imot_truth(advert))
-    for offer in world.bazar:
-        yield _listing(offer, pages.listing_page(offer), bazar_truth(offer))
-    yield from other_pages(world)
 
 
 def write_world(
@@ -187,6 +85,87 @@ def _prepare(folder: Path) -> None:
 
 
 def _listing(advert: Advert, body: bytes, truth: Truth) -> RenderedPage:
-    return RenderedPage(
-        advert.site, f"{advert.site}/detail__{advert.external_id}.html", advert.url, body, truth
-    )
+    path = f"{advert.site}/detail__{advert.external_id}.html"
+    return RenderedPage(advert.site, path, advert.url, body, truth)
+
+
+def _scopes(adverts: Sequence[_A], address: Callable[[_A], str]) -> list[tuple[str, list[_A]]]:
+    """The adverts of each search by its address, the largest first."""
+    scopes: dict[str, list[_A]] = {}
+    for advert in sorted(adverts, key=lambda advert: TIERS.index(advert.tier)):
+        scopes.setdefault(address(advert), []).append(advert)
+    return sorted(scopes.items(), key=lambda scope: -len(scope[1]))
+
+
+def _imot_searches(adverts: Sequence[ImotAdvert]) -> Iterator[RenderedPage]:
+    def address(advert: ImotAdvert) -> str:
+        return f"{_IMOT}/{RUBRICS[advert.home.deal]}/{advert.home.place.city_slug}"
+
+    def results(url: str, shown: Sequence[ImotAdvert], page: int, total: int, name: str) -> RenderedPage:
+        truth = search_truth(
+            "imot.bg",
+            imot.page_url(url, page),
+            [card_truth(advert, advert.url) for advert in shown],
+            total=min(total, imot.MOST_RESULTS),
+            capped=total > imot.MOST_RESULTS,
+            next_url=imot.next_url(url, page, total),
+        )
+        body = imot.search_page(shown, url=url, page=page, total=total)
+        return RenderedPage("imot.bg", f"imot.bg/search__{name}.html", truth["url"], body, truth)
+
+    for number, (url, found) in enumerate(_scopes(adverts, address)):
+        for page in range(1, imot.page_count(len(found)) + 1):
+            shown = found[(page - 1) * imot.PAGE_SIZE : page * imot.PAGE_SIZE]
+            yield results(url, shown, page, len(found), f"{number}-{page}")
+    # The last page that a search of the whole country shows: a thousand of many more.
+    sales = dict(_scopes(adverts, lambda advert: advert.home.deal)).get("sale", [])
+    last = imot.page_count(_TOO_MANY)
+    yield results(f"{_IMOT}/prodazhbi", sales[-imot.PAGE_SIZE :], last, _TOO_MANY, "capped")
+
+
+def _bazar_searches(adverts: Sequence[BazarAdvert]) -> Iterator[RenderedPage]:
+    def address(advert: BazarAdvert) -> str:
+        return f"{_BAZAR}/{_BAZAR_RUBRICS[advert.home.deal]}/{BAZAR_CITIES[advert.home.place.city]}"
+
+    for number, (url, found) in enumerate(_scopes(adverts, address)):
+        for page in range(1, bazar.page_count(len(found)) + 1):
+            shown = found[(page - 1) * bazar.PAGE_SIZE : page * bazar.PAGE_SIZE]
+            truth = search_truth(
+                "bazar.bg",
+                bazar.page_url(url, page),
+                [card_truth(advert, advert.url) for advert in shown],
+                total=len(found),
+                next_url=bazar.next_url(url, page, len(found)),
+            )
+            body = bazar.search_page(shown, url=url, page=page, total=len(found))
+            path = f"bazar.bg/search__{number}-{page}.html"
+            yield RenderedPage("bazar.bg", path, truth["url"], body, truth)
+
+
+def _imot_others(world: World) -> Iterator[RenderedPage]:
+    project = imot.make_project(Random(f"{world.seed}:project"))
+    yield _other("imot.bg", "project", project.url, imot.project_page(project))
+    gone = "https://www.imot.bg/obiava-1b175000000012345-prodava-dvustaen-apartament-grad-sofiya-tsentar"
+    shown = [advert for advert in world.imot if advert.home.deal == "sale"][: imot.PAGE_SIZE]
+    body = imot.search_page(shown, url=f"{_IMOT}/prodazhbi", page=1, total=len(shown))
+    yield _other("imot.bg", "removed", gone, body)
+    url = f"{_IMOT}/prodazhbi/grad-sofiya/tsentar/hotel"
+    yield _empty("imot.bg", url, imot.empty_search_page(url))
+
+
+def _bazar_others(world: World) -> Iterator[RenderedPage]:
+    gone = "https://bazar.bg/obiava-49999999/prodawa-2-staen-gr-sofiia-tsentar"
+    shown = world.bazar[: bazar.PAGE_SIZE]
+    body = bazar.search_page(shown, url=f"{_BAZAR}/apartamenti/sofia", page=1, total=len(shown))
+    yield _other("bazar.bg", "removed", gone, body)
+    url = f"{_BAZAR}/prodazhba-apartamenti/sofia?asize[]=5&price_to=1"
+    yield _empty("bazar.bg", url, bazar.empty_search_page(url))
+
+
+def _other(site: str, kind: str, url: str, body: bytes) -> RenderedPage:
+    return RenderedPage(site, f"{site}/{kind}.html", url, body, {"site": site, "kind": kind, "url": url})
+
+
+def _empty(site: str, url: str, body: bytes) -> RenderedPage:
+    truth = search_truth(site, url, [], total=0, next_url=None)
+    return RenderedPage(site, f"{site}/search__empty.html", url, body, truth)

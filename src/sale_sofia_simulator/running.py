@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from select import select
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
@@ -22,28 +22,6 @@ class SimulatorFailed(RuntimeError):
     """The process did not start; what it said is on standard error."""
 
 
-class SimulatorProcess(Protocol):
-    """What is asked of the process; that of a program has it."""
-
-    pid: int
-    returncode: int | Any
-
-    def send_signal(self, sig: int) -> None:
-        """Tell it something."""
-
-    def terminate(self) -> None:
-        """Tell it to end."""
-
-    def kill(self) -> None:
-        """End it by force."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Its exit code, once it has ended; `TimeoutExpired` when that takes longer."""
-
-    def communicate(self, *, timeout: float | None = None) -> Any:  # noqa: ANN401 - what it said is not used
-        """Wait in the same way, and let go of what connects us to it."""
-
-
 @dataclass(frozen=True, slots=True)
 class RunningSimulator:
     """Leaves no process behind: it ends with the `with` block, and with this process whatever happens."""
@@ -51,7 +29,8 @@ class RunningSimulator:
     config: SimulatorConfig
     urls: dict[str, str]
     """The address of each site, like http://127.0.0.1:8701."""
-    process: SimulatorProcess
+    process: Any
+    """A `Popen`, or what tests fork in its place."""
 
     def __enter__(self) -> Self:
         return self
@@ -87,7 +66,7 @@ class RunningSimulator:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.communicate()
-        return self.process.returncode
+        return int(self.process.returncode)
 
     def _ask(self, what: str, method: str = "GET") -> dict[str, Any]:
         request = Request(next(iter(self.urls.values())) + ADMIN + what, method=method)  # noqa: S310 - our own

@@ -47,10 +47,6 @@ class Stock(Generic[A]):
         original, turn = self._original(number)
         return original if turn == 0 else _copy(original, number, turn)
 
-    def original_number(self, number: int) -> int:
-        """The place of the original, which renders the page of the copy."""
-        return number % len(self.originals)
-
     def page(self, number: int, original_page: bytes) -> bytes:
         """The page of a copy from the page of its original."""
         original, turn = self._original(number)
@@ -72,7 +68,7 @@ def renames(original: ImotAdvert | BazarAdvert | TwinAdvert, number: int, turn: 
     if isinstance(original, ImotAdvert):
         return {original.external_id: imot_id_of_copy(original.external_id, turn)}
     if isinstance(original, TwinAdvert):
-        new = str(_number_of_copy(original, turn))
+        new = str(original.number + turn * _TWINS_APART)
         return {original.external_id: original.external_id.replace(str(original.number), new)}
     own = {
         original.external_id: str(50_000_000 + number * 37 + (int(original.external_id) - 50_000_000) % 37)
@@ -91,30 +87,26 @@ def imot_id_of_copy(imot_id: str, turn: int) -> str:
 
 def _copy(original: A, number: int, turn: int) -> A:
     new = renames(original, number, turn)
+
+    def renamed(text: str) -> str:
+        for old, changed in new.items():
+            text = text.replace(old, changed)
+        return text
+
     second = (original.posted.second + turn) % _MINUTE - original.posted.second
     copy = replace(
         original,
         external_id=new[original.external_id],
-        url=_renamed(original.url, new),
-        photos=tuple(_renamed(photo, new) for photo in original.photos),
+        url=renamed(original.url),
+        photos=tuple(map(renamed, original.photos)),
         posted=original.posted + timedelta(seconds=second),
     )
     if isinstance(copy, BazarAdvert) and copy.imot_id:
         return replace(copy, imot_id=new[copy.imot_id])
     if isinstance(copy, TwinAdvert):
-        number = _number_of_copy(original, turn)
+        number = copy.number + turn * _TWINS_APART
         return replace(copy, number=number, imot_id=imot_id_of_copy(copy.imot_id, turn))
     return copy
-
-
-def _number_of_copy(original: TwinAdvert, turn: int) -> int:
-    return original.number + turn * _TWINS_APART
-
-
-def _renamed(text: str, new: dict[str, str]) -> str:
-    for old, changed in new.items():
-        text = text.replace(old, changed)
-    return text
 
 
 TIERS = ("BEST", "TOP", "VIP", "")
@@ -142,14 +134,6 @@ class Filters(NamedTuple):
 NO_FILTERS = Filters()
 
 
-def scope_of(advert: Advert) -> Scope:
-    """The narrowest search that finds this advert, in the words of its portal's addresses."""
-    home, place = advert.home, advert.home.place
-    if isinstance(advert, BazarAdvert):
-        return Scope(home.deal, BAZAR_CITIES[place.city], slug(place.neighbourhood), home.kind.slug)
-    return Scope(home.deal, place.city_slug, place.slug, home.kind.slug)
-
-
 class SearchIndex:
     """Finds by any scope at once; every advert stands exactly once in each scope it belongs to."""
 
@@ -158,7 +142,7 @@ class SearchIndex:
         self._tiers = [TIERS.index(advert.tier) for advert in stock.originals]
         self._found: dict[Scope, list[int]] = {}
         self._narrowed: dict[tuple[Scope, Filters], Sequence[int]] = {}
-        scopes = [list(_wider(scope_of(advert))) for advert in stock.originals]
+        scopes = [list(_scopes_of(advert)) for advert in stock.originals]
         for number in sorted(range(len(stock)), key=self._rank):
             for scope in scopes[number % len(scopes)]:
                 self._found.setdefault(scope, []).append(number)
@@ -168,19 +152,15 @@ class SearchIndex:
         if filters == NO_FILTERS:
             return self._found.get(scope, ())
         if (scope, filters) not in self._narrowed:
-            self._narrowed[scope, filters] = self._narrow(scope, filters)
+            parts = product(filters.hoods or (scope.hood,), filters.kinds or (scope.kind,))
+            lists = (self._found.get(scope._replace(hood=hood, kind=kind), ()) for hood, kind in parts)
+            within = {number for number in chain.from_iterable(lists) if self._costs(number, filters)}
+            self._narrowed[scope, filters] = sorted(within, key=self._rank)
         return self._narrowed[scope, filters]
 
     def scopes(self) -> list[Scope]:
         """Every search that finds something, in a fixed order."""
         return sorted(self._found, key=lambda scope: tuple(part or "" for part in scope))
-
-    def _narrow(self, scope: Scope, filters: Filters) -> Sequence[int]:
-        parts = product(filters.hoods or (scope.hood,), filters.kinds or (scope.kind,))
-        lists = (self._found.get(scope._replace(hood=hood, kind=kind), ()) for hood, kind in parts)
-        return sorted(
-            {number for number in chain.from_iterable(lists) if self._costs(number, filters)}, key=self._rank
-        )
 
     def _costs(self, number: int, filters: Filters) -> bool:
         """Whether its price, shown or not, lies within the limits, both of which belong to them."""
@@ -192,8 +172,12 @@ class SearchIndex:
         return self._tiers[number % len(self._tiers)], number
 
 
-def _wider(scope: Scope) -> Iterator[Scope]:
-    places = ((None, None), (scope.city, None), (scope.city, scope.hood))
-    kinds = {scope.kind: None, None: None}
-    for deal, (city, hood), kind in product((scope.deal, None), places, kinds):
-        yield Scope(deal, city, hood, kind)
+def _scopes_of(advert: Advert) -> Iterator[Scope]:
+    """Every search that finds this advert, in the words of its portal's addresses."""
+    home, place = advert.home, advert.home.place
+    city, hood = place.city_slug, place.slug
+    if isinstance(advert, BazarAdvert):
+        city, hood = BAZAR_CITIES[place.city], slug(place.neighbourhood)
+    places = ((None, None), (city, None), (city, hood))
+    for deal, (where, part), kind in product((home.deal, None), places, (home.kind.slug, None)):
+        yield Scope(deal, where, part, kind)

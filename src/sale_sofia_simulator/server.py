@@ -11,10 +11,10 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
+from email.utils import formatdate
 from http import HTTPStatus
-from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from io import FileIO
+from typing import NamedTuple
 
 from aiohttp import web
 
@@ -27,50 +27,19 @@ from sale_sofia_simulator.faults import (
     SCRIPT_PATH,
     Fault,
     FaultPlan,
-    RetryAfter,
     has_passed,
     parse_faults,
 )
-from sale_sofia_simulator.simulation import ADMIN, AnyPortal, Simulation, SimulatorConfig
-
-# The simulator's own record of who asked for what and when: one JSON object a line.
+from sale_sofia_simulator.simulation import ADMIN, Simulation, SimulatorConfig
 
 _EPOCH = time.time() - time.monotonic()
-
-
-def now() -> float:
-    """Seconds since the epoch that never go backwards."""
-    return _EPOCH + time.monotonic()
-
-
-class RequestLog:
-    """Appends. A line is in the file when `add` returns, so whoever has an answer finds its request there."""
-
-    def __init__(self, path: Path | None) -> None:
-        if path:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        # Unbuffered: a line is in the file at once, and the lines of two writers do not mix.
-        self._file = path.open("ab", buffering=0) if path else None
-
-    def add(self, **fields: Any) -> None:  # noqa: ANN401 - any JSON
-        """Write down one request; one that is cut off by the portal's own end is nobody's any more."""
-        if self._file and not self._file.closed:
-            self._file.write((json.dumps(fields, ensure_ascii=False) + "\n").encode())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._file:
-            self._file.close()
-
-
-# HTTP around a portal: faults on purpose, the request log, and the simulator's own endpoints.
-
+"""What makes seconds since the epoch, never going backwards, of the monotonic clock."""
 _RESET = struct.pack("ii", 1, 0)
 _STATUSES = {"429": HTTPStatus.TOO_MANY_REQUESTS, "503": HTTPStatus.SERVICE_UNAVAILABLE}
+_HTML = "text/html; charset=UTF-8"
+_SHUTDOWN_SECONDS = 0.5
+_STDIN = 0
+Ready = Callable[[Simulation], None]
 
 
 class _Sent(NamedTuple):
@@ -82,23 +51,15 @@ class _Sent(NamedTuple):
 
 
 class HttpFront:
-    """Answers the requests of one site."""
+    """Answers the requests of one site: faults on purpose, the request log, the simulator's own endpoints."""
 
     def __init__(
-        self,
-        simulation: Simulation,
-        site: str,
-        *,
-        faults: FaultPlan,
-        slow_seconds: float,
-        log: RequestLog,
-        etag: bool = False,
+        self, simulation: Simulation, site: str, config: SimulatorConfig, log: FileIO | None
     ) -> None:
         self._simulation = simulation
-        self._etag = etag
-        self._portal: AnyPortal = simulation.portals[site]
-        self._faults = faults
-        self._slow_seconds = slow_seconds
+        self._site = site
+        self._config = config
+        self._faults = FaultPlan(parse_faults(config.faults), f"{config.seed}:{site}")
         self._log = log
         self._open = 0
 
@@ -106,7 +67,7 @@ class HttpFront:
         """Any request to the portal. Only the simulator's own endpoints are neither logged nor faulted."""
         if request.path.startswith(ADMIN):
             return self._admin(request)
-        arrived, self._open = now(), self._open + 1
+        arrived, self._open = _EPOCH + time.monotonic(), self._open + 1
         opened, sent, fault = self._open, None, self._fault(request)
         try:
             sent = await self._send(request, fault)
@@ -125,16 +86,18 @@ class HttpFront:
         if request.method not in {"GET", "HEAD"}:
             return _plain(HTTPStatus.METHOD_NOT_ALLOWED)
         if fault and fault.name == "slow":
-            await asyncio.sleep(self._slow_seconds)
+            await asyncio.sleep(self._config.slow_seconds)
         if request.path == SCRIPT_PATH:
             return _whole(Answer(OK, CHALLENGE_SCRIPT, "text/javascript"))
         if fault is None or fault.name == "slow":
             answer = self._answer(request)
-            return self._tagged(request, answer) if self._etag and answer.status == OK else _whole(answer)
+            return (
+                self._tagged(request, answer) if self._config.etag and answer.status == OK else _whole(answer)
+            )
         return await self._fail(request, fault)
 
     def _answer(self, request: web.BaseRequest) -> Answer:
-        return self._simulation.answer(self._portal.site, request.path, request.query_string)
+        return self._simulation.answer(self._site, request.path, request.query_string)
 
     def _tagged(self, request: web.BaseRequest, answer: Answer) -> _Sent:
         """The page with its tag, or, to whoever has it already, only the word that it is the same."""
@@ -148,62 +111,58 @@ class HttpFront:
 
     async def _fail(self, request: web.BaseRequest, fault: Fault) -> _Sent:
         if fault.name in _STATUSES:
-            return _plain(_STATUSES[fault.name], self._faults.retry_after.header())
+            seconds = self._config.retry_after_seconds
+            as_date = self._config.retry_after_as_date
+            retry_after = formatdate(time.time() + seconds, usegmt=True) if as_date else str(seconds)
+            return _plain(_STATUSES[fault.name], retry_after)
         if fault.name == "reset":
             return _reset(request)
         if fault.name == "captcha":
-            return _whole(Answer(OK, CAPTCHA_PAGES[fault.variant], "text/html; charset=UTF-8"))
+            return _whole(Answer(OK, CAPTCHA_PAGES[fault.variant], _HTML))
         if fault.name == "challenge":
-            return _whole(Answer(HTTPStatus.FORBIDDEN.value, CHALLENGE_PAGE, "text/html; charset=UTF-8"))
-        return await self._half(request, fault.name)
-
-    async def _half(self, request: web.BaseRequest, fault: str) -> _Sent:
+            return _whole(Answer(HTTPStatus.FORBIDDEN.value, CHALLENGE_PAGE, _HTML))
         answer = self._answer(request)
         half = answer._replace(body=answer.body[: len(answer.body) // 2])
-        return _whole(half) if fault == "cut" else await _truncated(request, half, len(answer.body))
+        return _whole(half) if fault.name == "cut" else await _truncated(request, half, len(answer.body))
 
     def _note(
         self, request: web.BaseRequest, arrived: float, opened: int, fault: Fault | None, sent: _Sent | None
     ) -> None:
-        self._log.add(
-            t=round(arrived, 6),
-            site=self._portal.site,
-            path=request.path_qs,
-            status=sent.status if sent else 0,
-            fault=fault.name if fault else None,
-            bytes=sent.size if sent else 0,
-            open=opened,
-            host=request.headers.get("Host"),
-            user_agent=request.headers.get("User-Agent"),
-            cookie=request.headers.get("Cookie"),
-        )
+        """Log the request; one that is cut off by the portal's own end is nobody's any more."""
+        if self._log is None or self._log.closed:
+            return
+        fields = {
+            "t": round(arrived, 6),
+            "site": self._site,
+            "path": request.path_qs,
+            "status": sent.status if sent else 0,
+            "fault": fault.name if fault else None,
+            "bytes": sent.size if sent else 0,
+            "open": opened,
+            "host": request.headers.get("Host"),
+            "user_agent": request.headers.get("User-Agent"),
+            "cookie": request.headers.get("Cookie"),
+        }
+        self._log.write((json.dumps(fields, ensure_ascii=False) + "\n").encode())
 
     def _admin(self, request: web.BaseRequest) -> web.StreamResponse:
-        asked = f"{request.method} {request.path.removeprefix(ADMIN)}"
-        if asked == "POST advance":
-            return self._advance()
-        if asked == "POST layouts":
-            return self._wear(request.query.getall("name", []))
-        if asked == "GET start-urls":
+        command, portals = f"{request.method} {request.path.removeprefix(ADMIN)}", self._simulation.portals
+        try:
+            if command == "POST advance":
+                self._simulation.advance()
+                adverts = {site: len(portal.stock) for site, portal in portals.items()}
+                return web.json_response({"day": self._simulation.day, "adverts": adverts})
+            if command == "POST layouts":
+                names = request.query.getall("name", [])
+                self._simulation.wear(names)
+                return web.json_response({"layouts": names})
+        except ValueError as error:
+            return web.json_response({"error": str(error)}, status=HTTPStatus.CONFLICT)
+        if command == "GET start-urls":
             split = request.query.get("split") == "1"
-            portals = self._simulation.portals.items()
-            return web.json_response({site: portal.start_urls(split=split) for site, portal in portals})
+            urls = {site: portal.start_urls(split=split) for site, portal in portals.items()}
+            return web.json_response(urls)
         return web.Response(status=HTTPStatus.NOT_FOUND)
-
-    def _wear(self, names: list[str]) -> web.StreamResponse:
-        try:
-            self._simulation.wear(names)
-        except ValueError as error:
-            return web.json_response({"error": str(error)}, status=HTTPStatus.CONFLICT)
-        return web.json_response({"layouts": names})
-
-    def _advance(self) -> web.StreamResponse:
-        try:
-            self._simulation.advance()
-        except ValueError as error:
-            return web.json_response({"error": str(error)}, status=HTTPStatus.CONFLICT)
-        adverts = {site: len(portal.stock) for site, portal in self._simulation.portals.items()}
-        return web.json_response({"day": self._simulation.day, "adverts": adverts})
 
 
 def _whole(answer: Answer) -> _Sent:
@@ -241,11 +200,6 @@ async def _truncated(request: web.BaseRequest, half: Answer, whole_size: int) ->
     return _Sent(response, half.status, len(half.body))
 
 
-Ready = Callable[[Simulation], None]
-_SHUTDOWN_SECONDS = 0.5
-_STDIN = 0
-
-
 def serve(config: SimulatorConfig, ready: Ready) -> None:
     """Serves until SIGINT or SIGTERM; `ready` gets the simulation once all its portals answer."""
     asyncio.run(run_servers(config, ready))
@@ -253,7 +207,17 @@ def serve(config: SimulatorConfig, ready: Ready) -> None:
 
 async def run_servers(config: SimulatorConfig, ready: Ready, *, watch_stdin: bool = False) -> None:
     """As `serve`, inside a running loop; with `watch_stdin` the end of standard input stops it too."""
-    stop = _stop_event(watch_stdin=watch_stdin)
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+
+    def stop_at_end() -> None:
+        if not os.read(_STDIN, 1024):
+            loop.remove_reader(_STDIN)
+            stop.set()
+
+    if watch_stdin:
+        loop.add_reader(_STDIN, stop_at_end)
     async with _serving(config) as simulation:
         ready(simulation)
         await stop.wait()
@@ -270,9 +234,18 @@ async def _serving(config: SimulatorConfig) -> AsyncIterator[Simulation]:
             site: f"http://{config.host}:{bound.getsockname()[1]}" for site, bound in sockets.items()
         }
         simulation = Simulation(config, addresses)
-        log = stack.enter_context(RequestLog(config.log))
+        log = None
+        if config.log:
+            config.log.parent.mkdir(parents=True, exist_ok=True)
+            # Unbuffered: a line is in the file before its answer is sent, and two writers' lines do not mix.
+            log = stack.enter_context(config.log.open("ab", buffering=0))
         for site, bound in sockets.items():
-            await stack.enter_async_context(_listening(_front(config, simulation, site, log), bound))
+            front = HttpFront(simulation, site, config, log)
+            server = web.Server(front.handle, access_log=None)
+            runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
+            await runner.setup()
+            stack.push_async_callback(runner.cleanup)
+            await web.SockSite(runner, bound, backlog=1024).start()
         yield simulation
 
 
@@ -282,40 +255,6 @@ def _bind(config: SimulatorConfig, place: int) -> socket.socket:
         return socket.create_server((config.host, port), backlog=1024)
     except OSError as error:
         raise OSError(f"the simulator cannot listen on {config.host}:{port}: {error.strerror}") from error
-
-
-def _front(config: SimulatorConfig, simulation: Simulation, site: str, log: RequestLog) -> HttpFront:
-    retry_after = RetryAfter(config.retry_after_seconds, config.retry_after_as_date)
-    faults = FaultPlan(parse_faults(config.faults), f"{config.seed}:{site}", retry_after)
-    return HttpFront(
-        simulation, site, faults=faults, slow_seconds=config.slow_seconds, log=log, etag=config.etag
-    )
-
-
-@asynccontextmanager
-async def _listening(front: HttpFront, bound: socket.socket) -> AsyncIterator[None]:
-    runner = web.ServerRunner(web.Server(front.handle, access_log=None), shutdown_timeout=_SHUTDOWN_SECONDS)
-    await runner.setup()
-    try:
-        await web.SockSite(runner, bound, backlog=1024).start()
-        yield
-    finally:
-        await runner.cleanup()
-
-
-def _stop_event(*, watch_stdin: bool) -> asyncio.Event:
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    if watch_stdin:
-        loop.add_reader(_STDIN, _stop_at_end, loop, stop)
-    return stop
-
-
-def _stop_at_end(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    if not os.read(_STDIN, 1024):
-        loop.remove_reader(_STDIN)
-        stop.set()
 
 
 def announce(simulation: Simulation) -> None:

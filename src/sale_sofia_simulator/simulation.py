@@ -1,15 +1,14 @@
 """The world behind the portals of one process, and the passing of its days."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from sale_sofia_simulator.answers import AS_REAL, OK, Answer, PortalOptions, Robots
-from sale_sofia_simulator.faults import LAYOUTS, changed, parse_faults
-from sale_sofia_simulator.model import World
+from sale_sofia_simulator.faults import LAYOUTS, Served, parse_faults
 from sale_sofia_simulator.pieces import PageCache
 from sale_sofia_simulator.portal import Portal
 from sale_sofia_simulator.portals.bazar_bg.portal import BazarPortal
@@ -78,16 +77,20 @@ class SimulatorConfig:
     def __post_init__(self) -> None:
         parse_faults(self.faults)
         check_layouts(self.layouts)
-        self._refuse(not set(self.sites) <= set(SITES), f"the sites are {', '.join(SITES)}")
-        self._refuse(not self.sites or len(set(self.sites)) < len(self.sites), "name each site once")
-        self._refuse(self.properties < 0 or self.day < 0, "properties and day are not negative")
-        self._refuse(
-            self.port > 0 and self.port + len(self.sites) - 1 > _HIGHEST_PORT, "the port is too high"
-        )
-        self._refuse(self.distinct is not None and self.distinct < 1, "distinct is at least 1")
-        self._refuse(self.copies and self.day > 0, "a world of copies has no days after its first")
-        self._refuse(self.retry_after_seconds < 0, "retry_after_seconds is not negative")
-        self._refuse(not set(self.options) <= set(SITES), "the options are of sites")
+        highest = self.port + len(self.sites) - 1 if self.port > 0 else 0
+        wrong = {
+            f"the sites are {', '.join(SITES)}": not set(self.sites) <= set(SITES),
+            "name each site once": not self.sites or len(set(self.sites)) < len(self.sites),
+            "properties and day are not negative": self.properties < 0 or self.day < 0,
+            "the port is too high": highest > _HIGHEST_PORT,
+            "distinct is at least 1": self.distinct is not None and self.distinct < 1,
+            "a world of copies has no days after its first": self.copies and self.day > 0,
+            "retry_after_seconds is not negative": self.retry_after_seconds < 0,
+            "the options are of sites": not set(self.options) <= set(SITES),
+        }
+        for sentence, is_wrong in wrong.items():
+            if is_wrong:
+                raise ValueError(f"the simulator cannot start: {sentence}")
 
     @property
     def originals(self) -> int:
@@ -99,11 +102,6 @@ class SimulatorConfig:
     def copies(self) -> bool:
         """Whether some adverts are copies of others: such a world starts at once and is served fast."""
         return self.originals < self.properties
-
-    @staticmethod
-    def _refuse(wrong: bool, sentence: str) -> None:  # noqa: FBT001
-        if wrong:
-            raise ValueError(f"the simulator cannot start: {sentence}")
 
     def as_json(self) -> str:
         """The same config for another process."""
@@ -120,8 +118,7 @@ class SimulatorConfig:
         return cls(**values | lists | {"options": options})
 
 
-AnyPortal = Portal[Any]
-PORTALS: dict[str, type[AnyPortal]] = {"imot.bg": ImotPortal, "bazar.bg": BazarPortal, **TWIN_PORTALS}
+PORTALS: dict[str, type[Portal[Any]]] = {"imot.bg": ImotPortal, "bazar.bg": BazarPortal, **TWIN_PORTALS}
 _PAGE_TYPES = ("text/html", "application/json")
 _MEGABYTE = 1024 * 1024
 
@@ -132,8 +129,13 @@ class Simulation:
     def __init__(self, config: SimulatorConfig, addresses: Mapping[str, str]) -> None:
         self._config = config
         self._world = world_on_day(config.originals, config.seed, config.day)
-        self.portals = {site: _portal(config, site, url) for site, url in addresses.items()}
-        self._layouts = {LAYOUTS[name].site: LAYOUTS[name] for name in config.layouts}
+        robots = Robots(config.robots_status, config.crawl_delay)
+        room = config.cache_megabytes * _MEGABYTE // len(config.sites)
+        self.portals = {
+            site: PORTALS[site](url, robots, PageCache(room), config.options.get(site, AS_REAL))
+            for site, url in addresses.items()
+        }
+        self.wear(config.layouts)
         self._show()
 
     @property
@@ -147,8 +149,8 @@ class Simulation:
         answer = portal.answer(path, query)
         if layout is None or answer.status != OK or not answer.content_type.startswith(_PAGE_TYPES):
             return answer
-        is_listing = portal.listing_id(path) is not None
-        return answer._replace(body=changed(layout, answer.body, portal.charset, path, is_listing=is_listing))
+        served = Served(answer.body.decode(portal.charset), path, portal.listing_id(path) is not None)
+        return answer._replace(body=layout.change(served).encode(portal.charset))
 
     def wear(self, names: Sequence[str]) -> None:
         """From now on portals have these layouts, and the usual one where none is named."""
@@ -162,38 +164,26 @@ class Simulation:
         self._show()
 
     def _show(self) -> None:
-        for portal in self.portals.values():
-            portal.show(_stock(self._config, self._world, portal.site), self._world.now)
+        total = self._config.properties if self._config.copies else None
+        for site, portal in self.portals.items():
+            portal.show(Stock(self._adverts(site), total), self._world.now)
             if self._config.copies:
                 portal.warm()
         if self._config.truth:
-            _write_truths(self._config.truth, self.portals)
+            self._write_truths(self._config.truth)
 
+    def _adverts(self, site: str) -> Sequence[Any]:
+        if site in TWIN_PORTALS:
+            return twin_adverts(self._world, site)
+        if site == "imot.bg":
+            return self._world.imot
+        return with_rivals(self._world) if self._config.rivals else self._world.bazar
 
-def _portal(config: SimulatorConfig, site: str, base_url: str) -> AnyPortal:
-    robots = Robots(config.robots_status, config.crawl_delay)
-    cache = PageCache(config.cache_megabytes * _MEGABYTE // len(config.sites))
-    return PORTALS[site](base_url, robots, cache, config.options.get(site, AS_REAL))
-
-
-def _stock(config: SimulatorConfig, world: World, site: str) -> Stock[Any]:
-    total = config.properties if config.copies else None
-    if site in TWIN_PORTALS:
-        return Stock(twin_adverts(world, site), total)
-    if site == "imot.bg":
-        return Stock(world.imot, total)
-    return Stock(with_rivals(world) if config.rivals else world.bazar, total)
-
-
-def _write_truths(path: Path, portals: Mapping[str, AnyPortal]) -> None:
-    """One JSON object a line for each listing; readers see the old day's file or the new one, never half."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.new")
-    with draft.open("w", encoding="utf-8") as file:
-        file.writelines(_truth_lines(portals))
-    draft.replace(path)
-
-
-def _truth_lines(portals: Mapping[str, AnyPortal]) -> Iterator[str]:
-    truths = chain.from_iterable(portal.truths() for portal in portals.values())
-    return (json.dumps(truth, ensure_ascii=False) + "\n" for truth in truths)
+    def _write_truths(self, path: Path) -> None:
+        """One JSON object a line for each listing; readers see the old day's file or the new, never half."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f"{path.name}.new")
+        truths = chain.from_iterable(portal.truths() for portal in self.portals.values())
+        with draft.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(truth, ensure_ascii=False) + "\n" for truth in truths)
+        draft.replace(path)

@@ -5,23 +5,26 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from sale_sofia_simulator.model import CONSTRUCTIONS, Advert, Age, BazarAdvert, ImotAdvert, Property
+from sale_sofia_simulator.model import CONSTRUCTIONS, Advert, Age, BazarAdvert, ImotAdvert, Property, Seller
 
 Truth = dict[str, Any]
 
 
 def imot_truth(advert: ImotAdvert) -> Truth:
     """All fields of a listing, as JSON."""
-    home, shown = advert.home, advert.money.shown
+    home = advert.home
+    under_construction = True if "В строеж" in home.features else None
+    if home.age.form == "will" or commissioned(home.age):
+        under_construction = home.age.form == "will"
     return _common(advert) | {
         "family_id": advert.external_id,
         "description": advert.prose.text,
-        "vat": home.vat if shown else None,
+        "vat": home.vat if advert.money.shown else None,
         "yard_sqm": home.yard_sqm,
         "floor": home.floor,
         "floors_total": home.floors_total,
         "construction": CONSTRUCTIONS.get(home.construction or ""),
-        "under_construction": _under_construction(home),
+        "under_construction": under_construction,
         "act_status": "commissioned" if commissioned(home.age) else None,
         "heating": heating_truth(home),
         **feature_truth(home.features),
@@ -30,7 +33,7 @@ def imot_truth(advert: ImotAdvert) -> Truth:
         "lon": None,
         "seller_kind": advert.seller.kind,
         "seller_name": advert.seller.name,
-        "phones": [f"+359{phone[1:]}" for phone in advert.seller.phones],
+        "phones": phone_truth(advert.seller),
         "posted_at": advert.posted.isoformat(),
         "updated_at": advert.updated.isoformat(),
     }
@@ -48,12 +51,9 @@ def bazar_truth(advert: BazarAdvert) -> Truth:
         "floor": advert.floor,
         "floors_total": home.floors_total if advert.native else None,
         "construction": CONSTRUCTIONS.get(home.construction or ""),
-        "under_construction": None,
-        "act_status": None,
+        **dict.fromkeys(("under_construction", "act_status")),
         "heating": [],
-        "elevator": None,
-        "furnishing": None,
-        "condition": None,
+        **dict.fromkeys(("elevator", "furnishing", "condition")),
         "parking": [],
         "street": None,
         "lat": lat,
@@ -68,7 +68,7 @@ def bazar_truth(advert: BazarAdvert) -> Truth:
 
 
 def search_truth(
-    site: str, url: str, adverts: Sequence[Advert], *, total: int, capped: bool, next_url: str | None
+    site: str, url: str, cards: list[Truth], *, total: int, next_url: str | None, capped: bool = False
 ) -> Truth:
     """The cards of a search page in their order; promoted strangers and news are none of them."""
     return {
@@ -78,18 +78,14 @@ def search_truth(
         "total": total,
         "capped": capped,
         "next_url": next_url,
-        "cards": [_card(advert) for advert in adverts],
+        "cards": cards,
     }
 
 
-def bare_truth(site: str, kind: str, url: str) -> Truth:
-    """A page that is no listing: `project` or `removed`."""
-    return {"site": site, "kind": kind, "url": url}
-
-
-def _card(advert: Advert) -> Truth:
-    card: Truth = {"external_id": advert.external_id, "url": advert.url, "price_eur": advert.money.eur}
-    return card | ({"area_sqm": advert.home.area_sqm} if advert.site == "imot.bg" else {})
+def card_truth(advert: Advert, url: str) -> Truth:
+    """What the card of an advert says for certain; bazar.bg prints no area."""
+    card = {"external_id": advert.external_id, "url": url, "price_eur": advert.money.eur}
+    return card if advert.site == "bazar.bg" else card | {"area_sqm": advert.home.area_sqm}
 
 
 def _common(advert: Advert) -> Truth:
@@ -120,6 +116,11 @@ def _common(advert: Advert) -> Truth:
     }
 
 
+def phone_truth(seller: Seller) -> list[str]:
+    """The seller's numbers as a listing names them."""
+    return [f"+359{phone[1:]}" for phone in seller.phones]
+
+
 def feature_truth(features: Sequence[str]) -> Truth:
     """What a printed list of features says."""
     return {
@@ -136,21 +137,10 @@ def commissioned(age: Age) -> bool:
     return age.state.startswith("Въведен")
 
 
-def _under_construction(home: Property) -> bool | None:
-    if home.age.form == "will":
-        return True
-    if commissioned(home.age):
-        return False
-    return True if "В строеж" in home.features else None
-
-
 def heating_truth(home: Property) -> list[str]:
     """The kinds of heating of which a portal prints "yes"."""
-    found = {
-        "district": home.district_heating == "ДА",
-        "gas": home.gas == "ДА",
-        "local": home.district_heating == "Лок.отопл.",
-    }
+    district, gas = home.district_heating, home.gas
+    found = {"district": district == "ДА", "gas": gas == "ДА", "local": district == "Лок.отопл."}
     return [name for name, there in found.items() if there]
 
 
@@ -191,16 +181,12 @@ class Origin:
     def body(self, page: bytes) -> bytes:
         """The page with every link to the portal's hosts turned to this origin, in JSON too."""
         pieces = page.split(self._name)
-        moved = [self._moved(piece, after) for piece, after in pairwise(pieces)]
+        moved = []
+        for piece, after in pairwise(pieces):
+            # What stands before one naming of the portal, and that name: an address, or only the word.
+            lead = _LEAD.search(piece, max(0, len(piece) - _LONGEST_LEAD))
+            if lead is None or _NAME_GOES_ON.match(after):
+                moved.append(piece + self._name)
+            else:
+                moved.append(piece[: lead.start()] + b"http:" + lead[1] * 2 + self._host)
         return b"".join([*moved, pieces[-1]])
-
-    def _moved(self, piece: bytes, after: bytes) -> bytes:
-        """What stands before one naming of the portal, and that name: an address, or only the word."""
-        lead = _LEAD.search(piece, max(0, len(piece) - _LONGEST_LEAD))
-        if lead is None or _NAME_GOES_ON.match(after):
-            return piece + self._name
-        return piece[: lead.start()] + b"http:" + lead[1] * 2 + self._host
-
-    def truth(self, truth: Truth) -> Truth:
-        """The truth of a page as it is served."""
-        return truth | {"url": self.url(truth["url"])}

@@ -2,20 +2,19 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sale_sofia_simulator.answers import Answer, Search
 from sale_sofia_simulator.portal import Portal, Query
-from sale_sofia_simulator.search_index import Scope
 from sale_sofia_simulator.truth import REAL, Truth
-from sale_sofia_simulator.twins import TwinAdvert
+from sale_sofia_simulator.twins import TwinAdvert, blank_truth
 
 DEALS = ("sale", "rent")
 SOFIA = "grad-sofiya"
 """The city of a search that is narrowed to neighbourhoods; any other finds what was filed elsewhere too."""
 
 
-class TwinPortal(Portal[Any]):
+class TwinPortal(Portal[TwinAdvert]):
     """Pages are made for the address at which they are served."""
 
     charset = "utf-8"
@@ -35,10 +34,6 @@ class TwinPortal(Portal[Any]):
         """Results have a type of their own."""
         return super().searched(search)._replace(content_type=self.search_type)
 
-    def search(self, path: str, query: Query) -> Search | None:
-        """As `asked`, which every twin has."""
-        return self.asked(path, dict(query))
-
     def _results(self, search: Search) -> bytes:
         return self.render_search(search, self.matches(search))
 
@@ -48,16 +43,16 @@ class TwinPortal(Portal[Any]):
 
     def url_of(self, advert: TwinAdvert) -> str:
         """The served address of an advert."""
-        return str(self.card_truth(advert, self.base)["url"])
+        return self.base + self.path_of(advert)
 
     def render_search(self, search: Search, found: Sequence[int]) -> bytes:
         """A page of results; beyond the last there are none."""
         shown = self.shown(found[: self.most], search.page)
-        return self.results(shown, search.scope.deal or DEALS[0], search.page, self.announced(search))
+        return self.results(shown, search.scope.deal or "sale", search.page, self.announced(search))
 
     def render_empty(self, url: str) -> bytes:  # noqa: ARG002 - the same for every search
         """A search that found nothing."""
-        return self.results([], DEALS[0], 1, 0)
+        return self.results([], "sale", 1, 0)
 
     def gone(self, external_id: str) -> Answer:  # noqa: ARG002 - all the same
         """Not found."""
@@ -65,11 +60,11 @@ class TwinPortal(Portal[Any]):
 
     def truth(self, advert: TwinAdvert) -> Truth:
         """All fields, at the portal's real address."""
-        return self.truth_at(advert, REAL[self.site])
+        return blank_truth(advert, REAL[self.site] + self.path_of(advert)) | self.facts(advert)
 
     @abstractmethod
-    def asked(self, path: str, query: dict[str, list[str]]) -> Search | None:
-        """The search that is asked for; nothing for any other address."""
+    def path_of(self, advert: TwinAdvert) -> str:
+        """The address of an advert, from its path on."""
 
     @abstractmethod
     def search_path(self, deal: str, page: int) -> str:
@@ -80,12 +75,8 @@ class TwinPortal(Portal[Any]):
         """A page of results."""
 
     @abstractmethod
-    def truth_at(self, advert: TwinAdvert, base: str) -> Truth:
-        """All fields of the advert at this address."""
-
-    @abstractmethod
-    def card_truth(self, advert: TwinAdvert, base: str) -> Truth:
-        """What its card says for certain."""
+    def facts(self, advert: TwinAdvert) -> Truth:
+        """What the portal prints beside, or otherwise than, what all do."""
 
     def pages(self, total: int) -> int:
         """How many pages of results are shown."""
@@ -96,12 +87,7 @@ class TwinPortal(Portal[Any]):
         return base + self.search_path(deal, page + 1) if page < self.pages(total) else None
 
 
-def whole(query: dict[str, list[str]], name: str, default: int) -> int:
+def whole(query: Query, name: str, default: int) -> int:
     """A number of the query."""
     text = query.get(name, [""])[0]
     return int(text) if text.isdecimal() else default
-
-
-def found(deal: str, page: int, path: str) -> Search:
-    """A search of one deal."""
-    return Search(Scope(deal), page, path)

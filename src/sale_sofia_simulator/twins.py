@@ -1,6 +1,6 @@
 """Adverts of the portals beside imot.bg and bazar.bg: each is the same property as an advert of imot.bg."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Final
@@ -20,8 +20,14 @@ TWINS: Final = {
     "suprimmo.bg": 600_000,
 }
 """Each portal and the number its adverts begin with; every property has a number of its own."""
-_HOME = "София"
-_MISFILED = "Надежда 1"
+_MISFILED: Final[dict[str, Any]] = {
+    "city": "София",
+    "city_slug": "grad-sofiya",
+    "neighbourhood": "Надежда 1",
+    "slug": "nadezhda-1",
+    "district": "Надежда",
+    "street": None,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,16 +49,26 @@ def twin_adverts(world: World, site: str) -> tuple[TwinAdvert, ...]:
 def make_twin(site: str, source: ImotAdvert) -> TwinAdvert:
     """The same world always gives the same advert."""
     rng = Random(f"{site}:{source.external_id}")
-    number = TWINS[site] + source.home.number
-    misfiled = site == "olx.bg" and source.home.place.city != _HOME
-    home = replace(source.home, place=_filed(source.home.place)) if misfiled else source.home
+    home, number = source.home, TWINS[site] + source.home.number
+    title = f"{source.title.capitalize()}, {home.place.neighbourhood}"
+    misfiled = site == "olx.bg" and home.place.city != "София"
+    if misfiled:
+        title = f"{source.title} в {home.place.city}"
+        home = replace(home, place=replace(home.place, **_MISFILED))
+    external_id = str(number)
+    if site == "homes.bg":
+        kind = "h" if home.kind.storeys_only else "a"
+        external_id = f"{kind}{'r' if home.deal == 'rent' else 's'}{number}"
+    layout = "ask"
+    if source.money.shown:
+        layout = "both" if site != "homes.bg" and chance(rng, 0.7) else "eur"
     return TwinAdvert(
         site=site,
-        external_id=_external_id(site, number, source),
+        external_id=external_id,
         url="",
-        title=f"{source.title} в {source.home.place.city}" if misfiled else _title(source),
+        title=title,
         home=home,
-        money=_money(rng, source, site),
+        money=Money(layout, home.price_eur),
         prose=source.prose,
         seller=source.seller,
         posted=source.posted,
@@ -62,45 +78,19 @@ def make_twin(site: str, source: ImotAdvert) -> TwinAdvert:
         tier=source.tier,
         number=number,
         imot_id=source.external_id,
-        position=_position(rng, home.place),
+        position=position_near(rng, home.place, share=0.5, spread=0.004, digits=5),
         misfiled=misfiled,
     )
 
 
-def _external_id(site: str, number: int, source: ImotAdvert) -> str:
-    if site != "homes.bg":
-        return str(number)
-    kind = "h" if source.home.kind.property_type in {"house", "villa"} else "a"
-    return f"{kind}{'r' if source.home.deal == 'rent' else 's'}{number}"
-
-
-def _title(source: ImotAdvert) -> str:
-    return f"{source.title.capitalize()}, {source.home.place.neighbourhood}"
-
-
-def _filed(place: Place) -> Place:
-    return replace(
-        place,
-        city=_HOME,
-        city_slug="grad-sofiya",
-        neighbourhood=_MISFILED,
-        slug="nadezhda-1",
-        district="Надежда",
-        street=None,
-    )
-
-
-def _money(rng: Random, source: ImotAdvert, site: str) -> Money:
-    if not source.money.shown:
-        return Money("ask", source.home.price_eur)
-    both = site != "homes.bg" and chance(rng, 0.7)
-    return Money("both" if both else "eur", source.home.price_eur)
-
-
-def _position(rng: Random, place: Place) -> tuple[float, float] | None:
-    if place.lat is None or place.lon is None or not chance(rng, 0.5):
+def position_near(
+    rng: Random, place: Place, *, share: float, spread: float, digits: int
+) -> tuple[float, float] | None:
+    """A point in the neighbourhood, printed in `share` of the adverts."""
+    if place.lat is None or place.lon is None or not chance(rng, share):
         return None
-    return round(place.lat + rng.uniform(-0.004, 0.004), 5), round(place.lon + rng.uniform(-0.004, 0.004), 5)
+    lat, lon = (round(middle + rng.uniform(-spread, spread), digits) for middle in (place.lat, place.lon))
+    return lat, lon
 
 
 def photo_names(advert: TwinAdvert, most: int) -> list[str]:
@@ -123,6 +113,7 @@ def blank_truth(advert: TwinAdvert, url: str) -> Truth:
     lists: dict[str, Any] = {
         name: [] for name in ("heating", "parking", "phones", "features", "photo_urls", "orientation")
     }
+    lat, lon = advert.position or (None, None)
     return facts | lists | {
         "site": advert.site,
         "kind": "listing",
@@ -132,19 +123,18 @@ def blank_truth(advert: TwinAdvert, url: str) -> Truth:
         "property_type": home.kind.property_type,
         "rooms": home.kind.rooms,
         "title": advert.title,
+        "description": advert.prose.text,
         "price_eur": money.eur,
         "price_bgn": money.bgn,
         "area_sqm": home.area_sqm,
+        "construction": CONSTRUCTIONS.get(home.construction or ""),
+        "lat": lat,
+        "lon": lon,
         "city": home.place.city,
         "district": home.place.district,
         "neighbourhood": home.place.neighbourhood,
         "flags": ["place_conflict"] if advert.misfiled else [],
     }  # fmt: skip
-
-
-def construction(advert: TwinAdvert) -> str | None:
-    """What the printed construction means."""
-    return CONSTRUCTIONS.get(advert.home.construction or "")
 
 
 def printed_features(advert: TwinAdvert) -> list[str]:
@@ -155,14 +145,16 @@ def printed_features(advert: TwinAdvert) -> list[str]:
     return [*home.features, *kinds, *(["Газ"] if home.gas == "ДА" else [])]
 
 
-def sofia_phones(advert: TwinAdvert) -> list[str]:
-    """The seller's numbers as a listing names them."""
-    return [f"+359{phone[1:]}" for phone in advert.seller.phones]
+def present(facts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The labels that have a value."""
+    return [(label, value) for label, value in facts if value]
 
 
 # The numbers under which a portal of its own files Sofia's neighbourhoods.
 
 _UNKNOWN = 10_000
+NOTHING = "no such value"
+"""A filter that finds nothing."""
 
 
 def hood_ids(known: Mapping[str, int]) -> dict[int, Neighbourhood]:
@@ -182,6 +174,6 @@ def tilde_list(query: Mapping[str, list[str]], name: str) -> list[int]:
 
 def with_tildes(query: Mapping[str, list[str]], *names: str) -> str:
     """These filters as an address has them, with its question mark; nothing where none is set."""
-    set_ones = {name: numbers for name in names if (numbers := tilde_list(query, name))}
-    spelled = [f"{name}={''.join(f'{number}~' for number in numbers)}" for name, numbers in set_ones.items()]
+    filters = {name: "".join(f"{number}~" for number in tilde_list(query, name)) for name in names}
+    spelled = [f"{name}={numbers}" for name, numbers in filters.items() if numbers]
     return "?" + "&".join(spelled) if spelled else ""

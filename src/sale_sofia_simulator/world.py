@@ -1,13 +1,12 @@
 """A seeded world: the same number and seed always give the same adverts, down to the byte."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
 from typing import Final, NamedTuple
 
-from sale_sofia_simulator import homes as prose
-from sale_sofia_simulator.homes import chance, make_home, make_seller
+from sale_sofia_simulator.homes import chance, describe, make_home, make_seller
 from sale_sofia_simulator.model import NOW, Away, BazarAdvert, ImotAdvert, Money, Property, World
 from sale_sofia_simulator.portals.bazar_bg.adverts import import_to_bazar, write_on_bazar
 from sale_sofia_simulator.portals.imot_bg.adverts import make_imot
@@ -18,39 +17,38 @@ _SHARE_WRITTEN_TWICE = 0.03
 
 
 class Slot(NamedTuple):
-    """What one number of the world holds: a property or two, and an advert on each portal."""
+    """What one number of the world holds: an advert on each portal, of one property or of two."""
 
-    homes: tuple[Property, ...]
     imot: ImotAdvert
     bazar: BazarAdvert
 
 
-def _as_made(_rng: Random, home: Property) -> Property:
-    return home
-
-
-def make_world(properties: int, seed: int, settle: Settle = _as_made) -> World:
+def make_world(properties: int, seed: int, settle: Settle = lambda _rng, home: home) -> World:
     """Exactly `properties` adverts on each portal; a smaller world of one seed begins a larger one."""
-    slots = [
-        make_slot(Random(f"{seed}:{number}"), number, seed, settle=settle) for number in range(properties)
-    ]
+    slots = [_make_slot(Random(f"{seed}:{number}"), number, seed, settle) for number in range(properties)]
+    return _world_of(slots, seed, made=properties)
+
+
+def _world_of(slots: list[Slot], seed: int, *, made: int, day: int = 0, away: Sequence[Away] = ()) -> World:
+    properties = []
+    for imot, bazar in slots:
+        properties.append(imot.home)
+        if bazar.home.number != imot.home.number:
+            properties.append(bazar.home)
     return World(
         seed=seed,
-        now=NOW,
-        properties=tuple(home for slot in slots for home in slot.homes),
+        now=NOW + timedelta(days=day),
+        properties=tuple(properties),
         imot=tuple(slot.imot for slot in slots),
         bazar=tuple(slot.bazar for slot in slots),
-        made=properties,
+        day=day,
+        made=made,
+        away=tuple(away),
     )
 
 
-def make_slot(
-    rng: Random,
-    number: int,
-    seed: int,
-    *,
-    posted_today: datetime | None = None,
-    settle: Settle = _as_made,
+def _make_slot(
+    rng: Random, number: int, seed: int, settle: Settle, posted_today: datetime | None = None
 ) -> Slot:
     """A flat is on both portals; bazar.bg fills the slot of anything else with a flat of its own."""
     home = settle(rng, make_home(rng, 2 * number))
@@ -58,21 +56,18 @@ def make_slot(
     imot = make_imot(rng, home, seller, posted_today=posted_today)
     if not home.kind.flat:
         own = settle(rng, make_home(rng, 2 * number + 1, flat=True))
-        return Slot((home, own), imot, write_on_bazar(rng, number, own, make_seller(rng, seed)))
+        return Slot(imot, write_on_bazar(rng, number, own, make_seller(rng, seed)))
     if chance(rng, _SHARE_WRITTEN_TWICE) and home.kind.rooms:
-        return Slot((home,), imot, write_on_bazar(rng, number, home, seller))
-    return Slot((home,), imot, import_to_bazar(rng, number, imot))
+        return Slot(imot, write_on_bazar(rng, number, home, seller))
+    return Slot(imot, import_to_bazar(rng, number, imot))
 
 
 # Flats that bazar.bg shows otherwise than imot.bg does: at another price, or from another seller.
 
-SHARE_PRICED_APART: Final = 0.06
+_SHARE_PRICED_APART: Final = 0.06
 """The seller keeps two prices: the advert on bazar.bg was forgotten, or brings other buyers."""
-SHARE_RIVALS: Final = 0.08
+_SHARE_RIVALS: Final = 0.08
 """Another agency has the same flat and writes of it on bazar.bg in its own words, without the floor."""
-_PRICE_STEPS: Final = (0.93, 0.95, 0.97, 1.03, 1.06)
-_RIVAL_STEPS: Final = (0.98, 0.99, 1.01, 1.02)
-_MEASURED_APART: Final = (-1, 0, 1)
 
 
 def with_rivals(world: World) -> tuple[BazarAdvert, ...]:
@@ -85,22 +80,17 @@ def _rival(seed: int, imot: ImotAdvert, bazar: BazarAdvert) -> BazarAdvert:
     if bazar.native or not bazar.money.shown:
         return bazar
     rng = Random(f"{seed}:rival:{imot.external_id}")
-    draw = rng.random()
-    if draw < SHARE_PRICED_APART:
-        return replace(bazar, money=_apart(bazar.money, rng.choice(_PRICE_STEPS)))
-    return _of_another(rng, seed, bazar) if draw < SHARE_PRICED_APART + SHARE_RIVALS else bazar
-
-
-def _apart(money: Money, step: float) -> Money:
-    return Money(money.layout, round(money.amount_eur * step))
-
-
-def _of_another(rng: Random, seed: int, bazar: BazarAdvert) -> BazarAdvert:
-    """An advert of its own under the same id and moment: the flat is the same, measured and priced anew."""
-    home = replace(bazar.home, area_sqm=bazar.home.area_sqm + rng.choice(_MEASURED_APART))
+    draw, price = rng.random(), bazar.money.amount_eur
+    if draw < _SHARE_PRICED_APART:
+        step = rng.choice((0.93, 0.95, 0.97, 1.03, 1.06))
+        return replace(bazar, money=Money(bazar.money.layout, round(price * step)))
+    if draw >= _SHARE_PRICED_APART + _SHARE_RIVALS:
+        return bazar
+    # An advert of its own under the same id and moment: the flat is the same, measured and priced anew.
+    home = replace(bazar.home, area_sqm=bazar.home.area_sqm + rng.choice((-1, 0, 1)))
     own = write_on_bazar(rng, 0, home, make_seller(rng, seed))
     kept = {name: getattr(bazar, name) for name in ("external_id", "url", "posted", "updated")}
-    money = _apart(Money("both", bazar.money.amount_eur), rng.choice(_RIVAL_STEPS))
+    money = Money("both", round(price * rng.choice((0.98, 0.99, 1.01, 1.02))))
     return replace(own, **kept, floor=None, money=money)
 
 
@@ -116,8 +106,6 @@ SHARE_BACK = 0.01
 """Of what went, so much comes back on each of the next days."""
 DAYS_AWAY = 10
 """What has not come back by then never does."""
-_DAILY_PRICE_STEPS = (0.88, 0.92, 0.95, 0.97, 0.98, 1.02, 1.04, 1.07)
-_VATS = ("none", "included", "excluded")
 
 _Change = Callable[[Random, Slot, datetime], Slot]
 
@@ -136,51 +124,28 @@ def advance(world: World, day: int, seed: int) -> World:
     A slot goes or changes as a whole: an import on bazar.bg always follows its advert on imot.bg.
     """
     now = NOW + timedelta(days=day)
-    fates = [(old, _fate(old, day, seed, now)) for old in _slots(world)]
+    old_slots = map(Slot, world.imot, world.bazar)
+    fates = [(old, _fate(old, day, seed, now)) for old in old_slots]
     slots = [slot for _, slot in fates if slot]
-    back = [one for one in world.away if _returns(one, day, seed)]
-    slots += [_slot(one.imot, one.bazar) for one in back]
-    coming = _coming(Random(f"{seed}:{day}"), len(world.imot))
+    back = [
+        gone
+        for gone in world.away
+        if chance(Random(f"{seed}:{day}:back:{gone.imot.external_id}"), SHARE_BACK)
+    ]
+    slots += [Slot(gone.imot, gone.bazar) for gone in back]
+    whole, part = divmod(len(world.imot) * SHARE_NEW, 1)
+    coming = int(whole) + chance(Random(f"{seed}:{day}"), part)
     slots += [_new(world.made + number, day, seed, now) for number in range(coming)]
-    away = [one for one in world.away if one not in back and day - one.since < DAYS_AWAY]
+    away = [gone for gone in world.away if gone not in back and day - gone.since < DAYS_AWAY]
     away += [Away(old.imot, old.bazar, day) for old, slot in fates if slot is None]
-    return World(
-        seed=world.seed,
-        now=now,
-        properties=tuple(home for slot in slots for home in slot.homes),
-        imot=tuple(slot.imot for slot in slots),
-        bazar=tuple(slot.bazar for slot in slots),
-        day=day,
-        made=world.made + coming,
-        away=tuple(away),
-    )
-
-
-def _slots(world: World) -> Iterator[Slot]:
-    for imot, bazar in zip(world.imot, world.bazar, strict=True):
-        yield _slot(imot, bazar)
-
-
-def _slot(imot: ImotAdvert, bazar: BazarAdvert) -> Slot:
-    homes = (imot.home,) if bazar.home.number == imot.home.number else (imot.home, bazar.home)
-    return Slot(homes, imot, bazar)
-
-
-def _returns(one: Away, day: int, seed: int) -> bool:
-    return chance(Random(f"{seed}:{day}:back:{one.imot.external_id}"), SHARE_BACK)
-
-
-def _coming(rng: Random, adverts: int) -> int:
-    whole, part = divmod(adverts * SHARE_NEW, 1)
-    return int(whole) + chance(rng, part)
+    return _world_of(slots, world.seed, made=world.made + coming, day=day, away=away)
 
 
 def _new(number: int, day: int, seed: int, now: datetime) -> Slot:
     rng = Random(f"{seed}:{day}:new:{number}")
     posted = _moment(rng, now).replace(second=rng.randrange(60))
-    slot = make_slot(rng, number, seed, posted_today=posted)
-    bazar = replace(slot.bazar, posted=posted, updated=posted.replace(second=0))
-    return slot._replace(bazar=bazar)
+    imot, bazar = _make_slot(rng, number, seed, lambda _rng, home: home, posted)
+    return Slot(imot, replace(bazar, posted=posted, updated=posted.replace(second=0)))
 
 
 def _fate(slot: Slot, day: int, seed: int, now: datetime) -> Slot | None:
@@ -209,7 +174,7 @@ def _moment(rng: Random, now: datetime) -> datetime:
 
 def _reprice(rng: Random, slot: Slot, moment: datetime) -> Slot:
     """Another price on both portals; bazar.bg shows the old one too. Nothing where none is printed."""
-    imot, bazar, step = slot.imot, slot.bazar, rng.choice(_DAILY_PRICE_STEPS)
+    imot, bazar, step = slot.imot, slot.bazar, rng.choice((0.88, 0.92, 0.95, 0.97, 0.98, 1.02, 1.04, 1.07))
     if not imot.money.shown or not bazar.money.shown:
         return slot
     home = _repriced(imot.home, step)
@@ -230,10 +195,10 @@ def _change_vat(rng: Random, slot: Slot, moment: datetime) -> Slot:
     imot, bazar = slot.imot, slot.bazar
     if not imot.money.shown or not bazar.money.shown:
         return slot
-    vat = rng.choice([vat for vat in _VATS if vat != imot.home.vat])
+    vat = rng.choice([vat for vat in ("none", "included", "excluded") if vat != imot.home.vat])
     imot = replace(imot, home=replace(imot.home, vat=vat))
     if bazar.native:
-        return _slot(_corrected(imot, moment), bazar)
+        return Slot(replace(imot, corrected=True, updated=moment), bazar)
     return _edited(imot, replace(bazar, home=imot.home, vat=vat), moment)
 
 
@@ -243,7 +208,7 @@ def _reuse(rng: Random, slot: Slot, moment: datetime) -> Slot:
     if bazar.native or imot.home.floor is None or imot.home.floors_total is None:
         return slot
     home = _other_flat(rng, imot.home, imot.home.floor, imot.home.floors_total)
-    words = prose.describe(rng, home.place, home.area_sqm, home.age)
+    words = describe(rng, home.place, home.area_sqm, home.age)
     imot = replace(
         imot, home=home, prose=words, trend="", money=replace(imot.money, amount_eur=home.price_eur)
     )
@@ -260,10 +225,10 @@ def _reuse(rng: Random, slot: Slot, moment: datetime) -> Slot:
 def _edit(rng: Random, slot: Slot, moment: datetime) -> Slot:
     """Another text, which no card shows; an advert of bazar.bg's own keeps its text."""
     imot, bazar = slot.imot, slot.bazar
-    words = prose.describe(rng, imot.home.place, imot.home.area_sqm, imot.home.age)
+    words = describe(rng, imot.home.place, imot.home.area_sqm, imot.home.age)
     imot = replace(imot, prose=words)
     if bazar.native or not bazar.prose.html:
-        return _slot(_corrected(imot, moment), bazar)
+        return Slot(replace(imot, corrected=True, updated=moment), bazar)
     return _edited(imot, replace(bazar, prose=words), moment)
 
 
@@ -278,8 +243,4 @@ def _other_flat(rng: Random, home: Property, floor: int, floors_total: int) -> P
 
 def _edited(imot: ImotAdvert, bazar: BazarAdvert, moment: datetime) -> Slot:
     """Both adverts say that they were changed at this moment."""
-    return _slot(_corrected(imot, moment), replace(bazar, updated=moment))
-
-
-def _corrected(imot: ImotAdvert, moment: datetime) -> ImotAdvert:
-    return replace(imot, corrected=True, updated=moment)
+    return Slot(replace(imot, corrected=True, updated=moment), replace(bazar, updated=moment))

@@ -4,38 +4,20 @@ import json
 import re
 from collections.abc import Sequence
 from typing import Any
+
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia_simulator.answers import Search
 from sale_sofia_simulator.homes import NO_SUCH_HOODS
-from sale_sofia_simulator.twins import family_ids
-from sale_sofia_simulator.twins import tilde_list
-from sale_sofia_simulator.twins import with_tildes
-from sale_sofia_simulator.portals.imot_bg.words import VAT_TEXTS
-from sale_sofia_simulator.portals.imot_bg.words import floor_in_line
-from sale_sofia_simulator.model import DEAL_WORDS
-from sale_sofia_simulator.model import KINDS
-from sale_sofia_simulator.model import RUBRICS
-from sale_sofia_simulator.pieces import ballast
-from sale_sofia_simulator.pieces import fill
-from sale_sofia_simulator.search_index import Filters
-from sale_sofia_simulator.search_index import Scope
-from sale_sofia_simulator.text import decimals
-from sale_sofia_simulator.text import ordinal
-from sale_sofia_simulator.text import slug
-from sale_sofia_simulator.text import spaced
-from sale_sofia_simulator.truth import Truth
-from sale_sofia_simulator.truth import feature_truth
-from sale_sofia_simulator.truth import heating_truth
-from sale_sofia_simulator.twin_portal import SOFIA
-from sale_sofia_simulator.twin_portal import TwinPortal
-from sale_sofia_simulator.twins import TwinAdvert
-from sale_sofia_simulator.twins import blank_truth
-from sale_sofia_simulator.twins import construction
-from sale_sofia_simulator.twins import photo_names
-from sale_sofia_simulator.twins import sofia_phones
+from sale_sofia_simulator.model import DEAL_WORDS, KINDS, RUBRICS
+from sale_sofia_simulator.pieces import ballast, fill
+from sale_sofia_simulator.portal import Query
+from sale_sofia_simulator.portals.imot_bg.words import VAT_TEXTS, floor_in_line
+from sale_sofia_simulator.search_index import Filters, Scope
+from sale_sofia_simulator.text import decimals, ordinal, slug, spaced
+from sale_sofia_simulator.truth import Truth, feature_truth, heating_truth, phone_truth
+from sale_sofia_simulator.twin_portal import SOFIA, TwinPortal
+from sale_sofia_simulator.twins import NOTHING, TwinAdvert, family_ids, photo_names, tilde_list, with_tildes
 
-
-PAGE_SIZE = 20
 _DECARE = 1000
 _SEARCH = re.compile(
     r"(?P<first>/(?P<rubric>prodazhbi|naemi)(?P<rest>(?:/[\w-]+)*?))(?:/page-(?P<page>\d+))?/?"
@@ -48,38 +30,40 @@ _WORDS = {
 }  # fmt: skip
 _KINDS = {kind.number: kind.slug for kind in KINDS}
 _HOODS = {hood.slug for hood in neighbourhoods()} - NO_SUCH_HOODS
-_NOTHING = "no such number"
-_LISTING = re.compile(r"/obiava/(\d+)(?:/[^/]*)?/?")
-
-
-def path_of(advert: TwinAdvert) -> str:
-    """An advert's address; only the number matters."""
-    return f"/obiava/{advert.external_id}/{slug(_heading(advert))}"
-
-
-def _heading(advert: TwinAdvert) -> str:
-    place = advert.home.place
-    return f"{DEAL_WORDS[advert.home.deal]}  {_kind(advert)} град {place.city}, {place.neighbourhood}"
-
-
-def _kind(advert: TwinAdvert) -> str:
-    return advert.home.kind.label.capitalize()
+_FLOORS = {None: "", 0: "Партер", -1: "Сутерен"}
+_SELLERS = {"agency": "Агенция", "developer": "Инвеститор", "private": "Частно лице"}
+_STRANGER = {
+    "area": "1111 кв.м",
+    "price": " 11 111 €",
+    "price2": "21 731,23",
+    "currency2": "лв.",
+    "price_dds": "Цената е без ДДС",
+    "url": "/obiava/10000001/prodava-partsel",
+    "ida": "1r170000000011111",
+    "phone": "0888111111",
+    "pubtype": "Парцел",
+    "raions": "с. Друго",
+    "sell_type": "Продава ",
+    "city": " област Перник",
+}
+_DOM_STRANGER = '<advertl><a class="ad" href="/obiava/10000001/prodava-partsel">Продава  Парцел</a></advertl>'
+_REGIONS = [{"optsel": 0, "opttext": f"Област {number}", "optval": str(number)} for number in range(2500)]
 
 
 class ImotiComPortal(TwinPortal):
     """imoti.com numbers its pages in the path, and shows two thousand results of a search."""
 
     site = "imoti.com"
+    listing_path = re.compile(r"/obiava/(\d+)(?:/[^/]*)?/?")
     forbidden = "/login"
-    page_size = PAGE_SIZE
+    page_size = 20
     most_results = 2000
 
-    def listing_id(self, path: str) -> str | None:
-        """The number."""
-        match = _LISTING.fullmatch(path)
-        return match[1] if match else None
+    def path_of(self, advert: TwinAdvert) -> str:
+        """Only the number matters."""
+        return f"/obiava/{advert.external_id}/{slug(_heading(advert))}"
 
-    def asked(self, path: str, query: dict[str, list[str]]) -> Search | None:
+    def search(self, path: str, query: Query) -> Search | None:
         """`/prodazhbi[/grad-sofiya][/<neighbourhood>][/<types>][/page-N][?sraion=6~10~&pubtype=1~2~]`."""
         match = _SEARCH.fullmatch(path)
         filters = _filters(match["rest"].split("/")[1:], query) if match else None
@@ -106,15 +90,18 @@ class ImotiComPortal(TwinPortal):
     def _application(self, shown: Sequence[TwinAdvert], path: str, page: int, total: int) -> bytes:
         rubric = path.split("/")[1]
         data = {
-            "adverts": [_data(advert) for advert in shown],
+            "adverts": [self._card(advert) for advert in shown],
             "page": str(page),
             "advfind": total,
             "lastpage": self.pages(total),
             "advmaximum": self.most,
             "canonical": self.base + _page_path(path, page),
         }
-        asked = f"http_GET_https://www.imoti.com/api/results?pn={rubric}_"
-        return _page(f"Имоти в град София, {rubric}", {asked: data}, links(shown))
+        links = "".join(
+            f'<advertl><a class="ad" href="{self.path_of(advert)}">{_heading(advert)}</a></advertl>'
+            for advert in shown
+        )
+        return _page(f"Имоти в град София, {rubric}", f"results?pn={rubric}", data, links, {})
 
     def old_results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
         """The same as it was served until February 2026."""
@@ -124,54 +111,78 @@ class ImotiComPortal(TwinPortal):
             canonical=self.base + self.search_path(deal, page),
             more=f'<link rel="next" href="{following}">' if following else "",
             total=spaced(total),
-            cards="".join(_old_card(advert, self.base) for advert in shown) or "Няма намерени обяви",
+            cards="".join(map(self._old_card, shown)) or "Няма намерени обяви",
             weight=ballast(40, "old"),
         ).encode()
 
+    def _old_card(self, advert: TwinAdvert) -> str:
+        home, prices = advert.home, _prices(advert)
+        lev = f"\n      <br/>{prices['price2']} лв." if "price2" in prices else ""
+        return fill(
+            "imoti_com_old_card",
+            moment=_moment(advert),
+            offer=f"{DEAL_WORDS[home.deal]}  {_kind(advert)}",
+            price=prices["price"].strip() + lev,
+            vat=VAT_TEXTS[home.vat],
+            url=self.url_of(advert),
+            home=home,
+            floor=f"{floor_in_line(home)}, " if home.floor is not None else "",
+            text=advert.prose.text[:60],
+            phone=advert.seller.phones[0],
+            family=advert.imot_id,
+        )
+
+    def _card(self, advert: TwinAdvert) -> dict[str, Any]:
+        home = advert.home
+        known = {
+            "floor": floor_in_line(home) if home.floor is not None else "",
+            "tbuild": home.construction,
+            "price_dds": VAT_TEXTS[home.vat if advert.money.shown else None],
+        }
+        return {
+            "ida": advert.imot_id,
+            "url": self.path_of(advert),
+            "sell_type": f"{DEAL_WORDS[home.deal]} ",
+            "pubtype": _kind(advert),
+            "raions": f"град {home.place.city}",
+            "city": f" {home.place.neighbourhood}",
+            "area": f"{_area(advert)} кв. м",
+            "title": _heading(advert),
+            "phone": advert.seller.phones[0],
+            "pubtime": _moment(advert),
+            **_prices(advert),
+            **{key: value for key, value in known.items() if value},
+        }
+
     def render(self, advert: TwinAdvert) -> bytes:
         """The page of an advert; it has no canonical address, and its data twice."""
-        path, title = path_of(advert), _title(advert)
-        asked = f"https://www.imoti.com/api/details?seoId={advert.external_id}&slug={path.rpartition('/')[2]}"
-        data = {
-            "advert": _advert(advert),
-            "h1": title,
-            "url": path,
-            "title": f"{title} | {advert.external_id}",
-        }
-        body = f"<h1>{title} - {advert.external_id}</h1>{_DOM_STRANGER}"
-        return _page(title, {f"http_GET_{asked}_": data}, body, kept={"3127198432": data})
+        number, path, title = advert.external_id, self.path_of(advert), _title(advert)
+        data = {"advert": _advert(advert), "h1": title, "url": path, "title": f"{title} | {number}"}
+        request = f"details?seoId={number}&slug={path.rpartition('/')[2]}"
+        body = f"<h1>{title} - {number}</h1>{_DOM_STRANGER}"
+        return _page(title, request, data, body, {"3127198432": data})
 
-    def truth_at(self, advert: TwinAdvert, base: str) -> Truth:
+    def facts(self, advert: TwinAdvert) -> Truth:
         """What the application was told of it."""
         home, seller = advert.home, advert.seller
-        return blank_truth(advert, base + path_of(advert)) | {
+        return {
             "title": " ".join(_title(advert).split()),
-            "description": advert.prose.text,
             "family_id": advert.imot_id,
             "vat": home.vat if advert.money.shown else None,
             "floor": home.floor,
             "floors_total": home.floors_total,
-            "construction": construction(advert),
             "heating": heating_truth(home),
             "under_construction": True if "В строеж" in home.features else None,
             **feature_truth(home.features),
+            "lat": None,
+            "lon": None,
             "seller_kind": seller.kind,
             "seller_name": seller.name,
-            "phones": sofia_phones(advert)[:1],
+            "phones": phone_truth(seller)[:1],
             "posted_at": advert.posted.isoformat(),
             "updated_at": advert.updated.replace(second=0).isoformat(),
             "views": advert.views,
             "photo_urls": [f"https:{_photo(advert, name)}" for name in photo_names(advert, 17)],
-        }
-
-    def card_truth(self, advert: TwinAdvert, base: str) -> Truth:
-        """Id, address, price, area and the id of the family."""
-        return {
-            "external_id": advert.external_id,
-            "family_id": advert.imot_id,
-            "url": base + path_of(advert),
-            "price_eur": advert.money.eur,
-            "area_sqm": advert.home.area_sqm,
         }
 
 
@@ -180,7 +191,7 @@ def _page_path(first: str, page: int) -> str:
     return first if page == 1 else f"{path}/page-{page}{mark}{query}"
 
 
-def _filters(parts: list[str], query: dict[str, list[str]]) -> Filters | None:
+def _filters(parts: list[str], query: Query) -> Filters | None:
     """The place and the type of the path and those of the query; any other word is no search."""
     if parts[:1] == [SOFIA]:
         del parts[0]
@@ -189,10 +200,39 @@ def _filters(parts: list[str], query: dict[str, list[str]]) -> Filters | None:
     if parts:
         return None
     known = family_ids()
-    numbers = tilde_list(query, "sraion")
-    hoods += [known[number].slug if number in known else _NOTHING for number in numbers]
+    hoods += [known[number].slug if number in known else NOTHING for number in tilde_list(query, "sraion")]
     kinds += tilde_list(query, "pubtype")
-    return Filters(tuple(hoods), tuple(_KINDS.get(kind, _NOTHING) for kind in kinds))
+    return Filters(tuple(hoods), tuple(_KINDS.get(kind, NOTHING) for kind in kinds))
+
+
+def _page(
+    title: str, request: str, data: dict[str, Any], body: str, more: dict[str, dict[str, Any]]
+) -> bytes:
+    state: dict[str, Any] = {
+        number: {"b": {"data": kept, "status": "success"}, "s": 200}
+        for number, kept in {"523200034": {"nraion": _REGIONS}, **more}.items()
+    }
+    key = f"http_GET_https://www.imoti.com/api/{request}_"
+    state[key] = {"body": {"data": data, "status": "success"}, "headers": {}, "status": 200, "url": key}
+    spelled = json.dumps(state, ensure_ascii=False).replace("<", "\\u003C")
+    weight = ballast(30, "imoti.com")
+    return fill("imoti_com_page", title=title, weight=weight, body=body, state=spelled).encode()
+
+
+def _kind(advert: TwinAdvert) -> str:
+    return advert.home.kind.label.capitalize()
+
+
+def _heading(advert: TwinAdvert) -> str:
+    place = advert.home.place
+    return f"{DEAL_WORDS[advert.home.deal]}  {_kind(advert)} град {place.city}, {place.neighbourhood}"
+
+
+def _title(advert: TwinAdvert) -> str:
+    place, prices = advert.home.place, _prices(advert)
+    lev = f" ({prices['price2']} лв.)" if "price2" in prices else ""
+    where = f"{DEAL_WORDS[advert.home.deal]} {_kind(advert)} в град {place.city}, {place.neighbourhood}"
+    return f"{where}, {_area(advert)} кв.м, {prices['price'].strip()}{lev}"
 
 
 def _prices(advert: TwinAdvert) -> dict[str, str]:
@@ -203,30 +243,6 @@ def _prices(advert: TwinAdvert) -> dict[str, str]:
     return {**euro, "price2": decimals(money.bgn, ","), "currency2": "лв."} if money.bgn else euro
 
 
-def _data(advert: TwinAdvert) -> dict[str, Any]:
-    home = advert.home
-    floor = floor_in_line(home) if home.floor is not None else ""
-    known = {
-        "floor": floor,
-        "tbuild": home.construction,
-        "price_dds": VAT_TEXTS[home.vat if advert.money.shown else None],
-    }
-    return {
-        "ida": advert.imot_id,
-        "url": path_of(advert),
-        "sell_type": f"{DEAL_WORDS[home.deal]} ",
-        "pubtype": _kind(advert),
-        "raions": f"град {home.place.city}",
-        "city": f" {home.place.neighbourhood}",
-        "area": f"{_area(advert)} кв. м",
-        "title": _heading(advert),
-        "phone": advert.seller.phones[0],
-        "pubtime": _moment(advert),
-        **_prices(advert),
-        **{key: value for key, value in known.items() if value},
-    }
-
-
 def _area(advert: TwinAdvert) -> str:
     """Farmland in decares, but for some of it; the unit beside it is square metres always."""
     area = advert.home.area_sqm
@@ -234,25 +250,19 @@ def _area(advert: TwinAdvert) -> str:
     return f"{area / _DECARE:.3f}" if in_decares else str(area)
 
 
-def _title(advert: TwinAdvert) -> str:
-    place, prices = advert.home.place, _prices(advert)
-    lev = f" ({prices['price2']} лв.)" if "price2" in prices else ""
-    deal = DEAL_WORDS[advert.home.deal]
-    return (
-        f"{deal} {_kind(advert)} в град {place.city}, {place.neighbourhood}, {_area(advert)} кв.м,"
-        f" {prices['price'].strip()}{lev}"
-    )
-
-
 def _photo(advert: TwinAdvert, name: str) -> str:
     imot_id = advert.imot_id
     return f"//cdn3.focus.bg/imot/photosimotbg/{imot_id[0]}/{imot_id[-3:]}/big/{imot_id}_{name}.jpg"
 
 
+def _moment(advert: TwinAdvert) -> str:
+    return f"{advert.updated:%H:%M} часа от {advert.updated:%d.%m.%Y}"
+
+
 def _advert(advert: TwinAdvert) -> dict[str, Any]:
     """An advert as its page has it: other keys than a card, and other adverts among them."""
     home, seller, prices = advert.home, advert.seller, _prices(advert)
-    floors = {None: "", 0: "Партер", -1: "Сутерен"}
+    photos = [{"alt": _heading(advert), "src": _photo(advert, name)} for name in photo_names(advert, 17)]
     return {
         **prices,
         "price": prices["price"].replace("€", "").strip(),
@@ -265,16 +275,14 @@ def _advert(advert: TwinAdvert) -> dict[str, Any]:
         "nraion": f"град {home.place.city}",
         "craion": home.place.neighbourhood,
         "mraion": "42.710195,23.311738,0",
-        "et": floors[home.floor] if home.floor in floors else ordinal(home.floor or 0),
+        "et": _FLOORS[home.floor] if home.floor in _FLOORS else ordinal(home.floor or 0),
         "etmax": str(home.floors_total or ""),
         "tec": home.district_heating or "-",
         "tel": home.gas or "-",
         "tbuild": home.construction or "",
-        "extri_arr": [f" {one} " for one in home.features],
+        "extri_arr": [f" {feature} " for feature in home.features],
         "extinfo": advert.prose.html,
-        "pictures": [
-            {"alt": _heading(advert), "src": _photo(advert, name)} for name in photo_names(advert, 17)
-        ],
+        "pictures": photos,
         "contact_type": _SELLERS[seller.kind],
         "contact_phone": seller.phones[0],
         **({"agency_name": seller.name} if seller.name else {}),
@@ -285,74 +293,3 @@ def _advert(advert: TwinAdvert) -> dict[str, Any]:
         "agency_ads": [_STRANGER],
         "similar": [_STRANGER],
     }
-
-
-def _page(
-    title: str, requests: dict[str, dict[str, Any]], body: str, kept: dict[str, dict[str, Any]] | None = None
-) -> bytes:
-    told = {"523200034": {"nraion": _REGIONS}, **(kept or {})}
-    state: dict[str, Any] = {
-        number: {"b": {"data": data, "status": "success"}, "s": 200} for number, data in told.items()
-    }
-    for asked, data in requests.items():
-        state[asked] = {
-            "body": {"data": data, "status": "success"},
-            "headers": {},
-            "status": 200,
-            "url": asked,
-        }
-    spelled = json.dumps(state, ensure_ascii=False).replace("<", "\\u003C")
-    return fill(
-        "imoti_com_page", title=title, weight=ballast(30, "imoti.com"), body=body, state=spelled
-    ).encode()
-
-
-_SELLERS = {"agency": "Агенция", "developer": "Инвеститор", "private": "Частно лице"}
-_STRANGER = {
-    "area": "1111 кв.м",
-    "price": " 11 111 €",
-    "price2": "21 731,23",
-    "currency2": "лв.",
-    "price_dds": "Цената е без ДДС",
-    "url": "/obiava/10000001/prodava-partsel",
-    "ida": "1r170000000011111",
-    "phone": "0888111111",
-    "pubtype": "Парцел",
-    "raions": "с. Друго",
-    "sell_type": "Продава ",
-    "city": " област Перник",
-}
-_DOM_STRANGER = '<advertl><a class="ad" href="/obiava/10000001/prodava-partsel">Продава  Парцел</a></advertl>'
-_REGIONS = [{"optsel": 0, "opttext": f"Област {number}", "optval": str(number)} for number in range(2500)]
-
-
-def links(shown: Sequence[TwinAdvert]) -> str:
-    """The cards that a reader sees."""
-    cards = (f'<a class="ad" href="{path_of(advert)}">{_heading(advert)}</a>' for advert in shown)
-    return "".join(f"<advertl>{card}</advertl>" for card in cards)
-
-
-def _old_card(advert: TwinAdvert, base: str) -> str:
-    home, prices = advert.home, _prices(advert)
-    lev = f"\n      <br/>{prices['price2']} лв." if "price2" in prices else ""
-    return fill(
-        "imoti_com_old_card",
-        moment=_moment(advert),
-        offer=f"{DEAL_WORDS[home.deal]}  {_kind(advert)}",
-        price=prices["price"].strip() + lev,
-        vat=VAT_TEXTS[home.vat],
-        url=base + path_of(advert),
-        city=home.place.city,
-        hood=home.place.neighbourhood,
-        area=home.area_sqm,
-        floor=f"{floor_in_line(home)}, " if home.floor is not None else "",
-        text=advert.prose.text[:60],
-        phone=advert.seller.phones[0],
-        family=advert.imot_id,
-    )
-
-
-def _moment(advert: TwinAdvert) -> str:
-    return f"{advert.updated:%H:%M} часа от {advert.updated:%d.%m.%Y}"
-
-

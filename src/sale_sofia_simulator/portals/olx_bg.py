@@ -6,25 +6,17 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 from urllib.parse import urlencode
-from sale_sofia_simulator.answers import Answer
-from sale_sofia_simulator.answers import Search
-from sale_sofia_simulator.model import KINDS
-from sale_sofia_simulator.pieces import ballast
-from sale_sofia_simulator.pieces import fill
-from sale_sofia_simulator.search_index import Filters
-from sale_sofia_simulator.search_index import Scope
-from sale_sofia_simulator.text import ordinal
-from sale_sofia_simulator.text import slug
+
+from sale_sofia_simulator.answers import Answer, Search
+from sale_sofia_simulator.model import KINDS, RUBRIC_NAMES
+from sale_sofia_simulator.pieces import ballast, fill
+from sale_sofia_simulator.portal import Query
+from sale_sofia_simulator.search_index import Filters, Scope
+from sale_sofia_simulator.text import ordinal, slug
 from sale_sofia_simulator.truth import Truth
-from sale_sofia_simulator.twin_portal import TwinPortal
-from sale_sofia_simulator.twin_portal import whole
-from sale_sofia_simulator.twins import TwinAdvert
-from sale_sofia_simulator.twins import blank_truth
-from sale_sofia_simulator.twins import construction
-from sale_sofia_simulator.twins import photo_names
+from sale_sofia_simulator.twin_portal import TwinPortal, whole
+from sale_sofia_simulator.twins import TwinAdvert, photo_names
 
-
-PAGE_SIZE = 40
 _MOST_AT_ONCE = 50
 _API = "/api/v1/offers/"
 _PRICE = "filter_float_price"
@@ -46,27 +38,15 @@ _CATEGORIES = {
         "house_floor": 852,
     },
 }  # fmt: skip
+_TYPES = {"studio": "apartment", "villa": "house"}
+"""What the categories do not know, and what it is to them."""
 _HEATING = {
-    "ДА": ("ТЕЦ", "district"),
-    "Лок.отопл.": ("Локално", "local"),
-    "Прокарва се": ("Прокарва се", None),
+    "ДА": ("ТЕЦ", ["district"]),
+    "Лок.отопл.": ("Локално", ["local"]),
+    "Прокарва се": ("Прокарва се", []),
 }
 _OPTIONS = {"Асансьор": "асансьор", "С паркинг": "паркинг", "Саниран": "саниран"}
 _FILES = "https://frankfurt.apollo.olxcdn.com:443/v1/files"
-
-
-def code_of(number: int) -> str:
-    """A number as addresses spell it."""
-    code = ""
-    while number:
-        number, digit = divmod(number, len(_DIGITS))
-        code = _DIGITS[digit] + code
-    return code
-
-
-def path_of(advert: TwinAdvert) -> str:
-    """An advert's address."""
-    return f"/d/ad/{slug(advert.title)}-CID368-ID{code_of(advert.number)}.html"
 
 
 class OlxPortal(TwinPortal):
@@ -74,10 +54,18 @@ class OlxPortal(TwinPortal):
 
     site = "olx.bg"
     forbidden = "/myaccount"
-    page_size = PAGE_SIZE
+    page_size = 40
     most_results = 1000
     interface = "/api/"
     search_type = "application/json; charset=utf-8"
+
+    def path_of(self, advert: TwinAdvert) -> str:
+        """Its title, and its number in the portal's own digits."""
+        number, code = advert.number, ""
+        while number:
+            number, digit = divmod(number, len(_DIGITS))
+            code = _DIGITS[digit] + code
+        return f"/d/ad/{slug(advert.title)}-CID368-ID{code}.html"
 
     def listing_id(self, path: str) -> str | None:
         """The number that the end of the path spells."""
@@ -89,7 +77,7 @@ class OlxPortal(TwinPortal):
             number = number * len(_DIGITS) + _DIGITS.find(sign)
         return str(number)
 
-    def asked(self, path: str, query: dict[str, list[str]]) -> Search | None:
+    def search(self, path: str, query: Query) -> Search | None:
         """`/api/v1/offers/?offset=…&category_id=…`, or `/nedvizhimi-imoti/prodazhbi/apartamenti/…?page=N`."""
         if match := _LIST.fullmatch(path):
             deal = "rent" if match["deal"] == "naemi" else "sale"
@@ -100,7 +88,7 @@ class OlxPortal(TwinPortal):
             return None
         category = whole(query, "category_id", _RUBRICS["sale"])
         deal = "rent" if category in {_RUBRICS["rent"], *_CATEGORIES["rent"].values()} else "sale"
-        first, size = whole(query, "offset", 0), min(whole(query, "limit", PAGE_SIZE), _MOST_AT_ONCE)
+        first, size = whole(query, "offset", 0), min(whole(query, "limit", self.page_size), _MOST_AT_ONCE)
         kept = {name: value for name, value in query.items() if name not in {"offset", "limit"}}
         filters = _filters(_of_category(deal, category), query, f"{_PRICE}:{{}}")
         return Search(Scope(deal), 1, urlencode(kept, doseq=True), filters, range(first, first + size))
@@ -112,9 +100,8 @@ class OlxPortal(TwinPortal):
 
     def search_path(self, deal: str, page: int) -> str:
         """The interface's address."""
-        first = (page - 1) * PAGE_SIZE
-        place = "region_id=306&city_id=8771"
-        return f"/api/v1/offers/?offset={first}&limit={PAGE_SIZE}&category_id={_RUBRICS[deal]}&{place}"
+        window = f"offset={(page - 1) * self.page_size}&limit={self.page_size}"
+        return f"{_API}?{window}&category_id={_RUBRICS[deal]}&region_id=306&city_id=8771"
 
     def render_search(self, search: Search, found: Sequence[int]) -> bytes:
         """What the interface answers, or a page of results; past its end one advert is left."""
@@ -124,68 +111,51 @@ class OlxPortal(TwinPortal):
             more = search.window.stop if search.window.stop < len(seen) else None
             return self._answer(shown, search.path, search.window, more, total)
         shown = self.shown(seen, search.page) or [self.stock.advert(number) for number in seen[:1]]
-        return self._list(shown, search, total)
+        listing = {
+            "ads": [self._ad(advert) for advert in shown],
+            "totalElements": min(total, self.most),
+            "totalPages": self.pages(total),
+            "pageNumber": search.page - 1,
+        }
+        return _page("Имоти", self.base + search.path, "listing", {"listing": listing})
 
     def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
         """A window of a search without filters."""
-        first = (page - 1) * PAGE_SIZE
-        window = range(first, first + PAGE_SIZE)
-        query = self.search_path(deal, page).partition(f"limit={PAGE_SIZE}&")[2]
+        window = range((page - 1) * self.page_size, page * self.page_size)
+        query = self.search_path(deal, page).partition(f"limit={self.page_size}&")[2]
         return self._answer(shown, query, window, window.stop if page < self.pages(total) else None, total)
 
     def _answer(
         self, shown: Sequence[TwinAdvert], query: str, window: range, more: int | None, total: int
     ) -> bytes:
         url = f"{self.base}{_API}?offset={{}}&limit={len(window)}&{query}"
+        counts = {"total_elements": min(total, self.most), "visible_total_count": total, "promoted": []}
         links = {"self": {"href": url.format(window.start)}}
-        answer = {
-            "data": [_card(advert, self.base) for advert in shown],
-            "metadata": {
-                "total_elements": min(total, self.most),
-                "visible_total_count": total,
-                "promoted": [],
-            },
-            "links": {**links, **({"next": {"href": url.format(more)}} if more else {})},
-        }
+        if more:
+            links["next"] = {"href": url.format(more)}
+        answer = {"data": [self._card(advert) for advert in shown], "metadata": counts, "links": links}
         return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
 
-    def _list(self, shown: Sequence[TwinAdvert], search: Search, total: int) -> bytes:
-        listing = {
-            "ads": [_ad(advert, self.base) for advert in shown],
-            "totalElements": min(total, self.most),
-            "totalPages": self.pages(total),
-            "pageNumber": search.page - 1,
-        }
-        state = '{"listing":' + _spelled({"listing": listing}) + _categories()
-        return _page("Имоти", self.base + search.path, json.dumps(state, ensure_ascii=False))
-
     def render(self, advert: TwinAdvert) -> bytes:
-        """The page of an advert."""
-        return listing_page(advert, self.base)
+        """The page of an advert: most of it is what every page has."""
+        labels = ("Заглавна страница", "Недвижими имоти", RUBRIC_NAMES[advert.home.deal], "Имоти")
+        crumbs = [{"label": label, "href": "/"} for label in labels]
+        own = {"ad": self._ad(advert), "breadcrumbs": crumbs, "userAgent": "Mozilla/5.0"}
+        return _page(advert.title, self.url_of(advert), "ad", own)
 
-    def truth_at(self, advert: TwinAdvert, base: str) -> Truth:
+    def facts(self, advert: TwinAdvert) -> Truth:
         """Nearly everything; coordinates are never exact."""
-        home = advert.home
-        lat, lon = advert.position or (None, None)
-        heating = _HEATING.get(home.district_heating or "", ("", None))[1]
-        options = _options(advert)
-        year, under = home.age.known_year, home.age.form == "will"
-        finished = None if home.construction is None else under
-        return blank_truth(advert, base + path_of(advert)) | {
-            "description": advert.prose.text,
-            "property_type": _type(advert),
-            "rooms": home.kind.rooms,
+        home, kind, options = advert.home, advert.home.kind, _options(advert)
+        return {
+            "property_type": _TYPES.get(kind.property_type, kind.property_type),
             "yard_sqm": home.yard_sqm,
             "floor": home.floor if home.floor is None or home.floor >= 0 else None,
             "floors_total": home.floors_total,
-            "construction": construction(advert),
-            "year_built": year,
-            "under_construction": finished,
-            "heating": [heating] if heating else [],
+            "year_built": home.age.known_year,
+            "under_construction": None if home.construction is None else home.age.form == "will",
+            "heating": _HEATING.get(home.district_heating or "", ("", []))[1],
             "elevator": True if "асансьор" in options else None,
             "features": options,
-            "lat": lat,
-            "lon": lon,
             "seller_kind": "private" if advert.seller.name is None else "agency",
             "seller_name": advert.seller.name or "Ралица",
             "posted_at": advert.posted.isoformat(),
@@ -193,13 +163,68 @@ class OlxPortal(TwinPortal):
             "photo_urls": _photos(advert),
         }
 
-    def card_truth(self, advert: TwinAdvert, base: str) -> Truth:
-        """Id, address, price, area."""
+    def _card(self, advert: TwinAdvert) -> dict[str, Any]:
+        place = advert.home.place
+        params = [
+            {"key": key, "name": name, "type": "select", "value": {"key": value, "label": value}}
+            for key, name, value in [*_params(advert), ("price", "Цена", _display(advert))]
+            if value
+        ]
+        region = "Област София-град" if place.city == "София" else f"Област {place.city}"
         return {
-            "external_id": advert.external_id,
-            "url": base + path_of(advert),
-            "price_eur": advert.money.eur,
-            "area_sqm": advert.home.area_sqm,
+            "id": advert.number,
+            "url": self.url_of(advert),
+            "title": advert.title,
+            "last_refresh_time": advert.updated.isoformat(),
+            "created_time": advert.posted.isoformat(),
+            "description": advert.prose.html,
+            "params": params,
+            "business": advert.seller.name is not None,
+            "status": "active",
+            "location": {
+                "city": {"id": 8771, "name": place.city},
+                "district": {"id": 1507, "name": place.neighbourhood},
+                "region": {"id": 306, "name": region},
+            },
+            "photos": [{"link": photo} for photo in _photos(advert)],
+            "category": _category(advert),
+        }
+
+    def _ad(self, advert: TwinAdvert) -> dict[str, Any]:
+        place, money = advert.home.place, advert.money
+        region = "София-град" if place.city == "София" else place.city
+        lat, lon = advert.position or (None, None)
+        regular = {
+            "value": money.amount_eur,
+            "currencyCode": "EUR",
+            "currencySymbol": "€",
+            "negotiable": False,
+        }
+        return {
+            "id": advert.number,
+            "title": advert.title,
+            "description": advert.prose.html,
+            "category": _category(advert),
+            "map": {"lat": lat, "lon": lon, "radius": 1, "zoom": 13},
+            "isBusiness": advert.seller.name is not None,
+            "url": self.url_of(advert),
+            "createdTime": advert.posted.isoformat(),
+            "lastRefreshTime": advert.updated.isoformat(),
+            "isActive": True,
+            "status": "active",
+            "params": [
+                {"key": key, "name": name, "type": "select", "value": value, "normalizedValue": key}
+                for key, name, value in _params(advert)
+                if value
+            ],
+            "price": {"displayValue": _display(advert), "regularPrice": regular if money.shown else None},
+            "photos": _photos(advert),
+            "location": {
+                "cityName": f"гр. {place.city}",
+                "districtName": place.neighbourhood,
+                "pathName": f"Област {region}, гр. {place.city}, {place.neighbourhood}",
+            },
+            "user": {"id": advert.seller.user, "name": advert.seller.name or "Ралица", "company_name": ""},
         }
 
 
@@ -208,20 +233,14 @@ def _of_category(deal: str, category: int) -> tuple[str, ...]:
     return tuple(kind.slug for kind in KINDS if _CATEGORIES[deal][kind.property_type] == category)
 
 
-def _filters(kinds: tuple[str, ...], query: dict[str, list[str]], name: str) -> Filters:
-    least, most = (query.get(name.format(end), [""])[0] for end in ("from", "to"))
-    return Filters(
-        kinds=kinds,
-        least_eur=int(least) if least.isdecimal() else None,
-        most_eur=int(most) if most.isdecimal() else None,
-    )
+def _filters(kinds: tuple[str, ...], query: Query, name: str) -> Filters:
+    prices = (query.get(name.format(end), [""])[0] for end in ("from", "to"))
+    least, most = (int(price) if price.isdecimal() else None for price in prices)
+    return Filters(kinds=kinds, least_eur=least, most_eur=most)
 
 
-def _type(advert: TwinAdvert) -> str:
-    """The category knows no studio and no villa."""
-    return {"studio": "apartment", "villa": "house"}.get(
-        advert.home.kind.property_type, advert.home.kind.property_type
-    )
+def _category(advert: TwinAdvert) -> dict[str, Any]:
+    return {"id": _CATEGORIES[advert.home.deal][advert.home.kind.property_type], "type": "real_estate"}
 
 
 def _options(advert: TwinAdvert) -> list[str]:
@@ -241,17 +260,17 @@ def _display(advert: TwinAdvert) -> str:
 
 
 def _params(advert: TwinAdvert) -> list[tuple[str, str, str | None]]:
-    home = advert.home
-    atype = {5: "многостаен", None: "мезонет" if home.kind.property_type == "maisonette" else None}
+    home, kind, year = advert.home, advert.home.kind, advert.home.age.known_year
+    types = {5: "многостаен", None: "мезонет" if kind.property_type == "maisonette" else None}
+    area = f"{home.area_sqm / 1000:g} дка" if kind.property_type == "land" else f"{home.area_sqm} кв.м"
     floor = {None: None, 0: "Партер", -1: None}.get(home.floor, ordinal(home.floor or 1))
     state = "В строеж" if home.age.form == "will" else "Завършена"
-    land = home.kind.property_type == "land"
     return [
         ("ppsp", "Цена на кв.м", str(round(advert.money.amount_eur / home.area_sqm, 2))),
-        ("atype", "Тип апартамент", atype.get(home.kind.rooms, f"{home.kind.rooms} - стаен")),
-        ("space", "Квадратура", f"{home.area_sqm / 1000:g} дка" if land else f"{home.area_sqm} кв.м"),
+        ("atype", "Тип апартамент", types.get(kind.rooms, f"{kind.rooms} - стаен")),
+        ("space", "Квадратура", area),
         ("yspace", "Двор", f"{home.yard_sqm} кв.м" if home.yard_sqm else None),
-        ("cyear", "Година на строителство", f"{home.age.known_year} г." if home.age.known_year else None),
+        ("cyear", "Година на строителство", f"{year} г." if year else None),
         ("ctype", "Строителство", home.construction),
         ("floor", "Етаж", floor),
         ("floors", "Брой етажи на сградата", str(home.floors_total) if home.floors_total else None),
@@ -261,56 +280,11 @@ def _params(advert: TwinAdvert) -> list[tuple[str, str, str | None]]:
     ]
 
 
-def _card(advert: TwinAdvert, base: str) -> dict[str, Any]:
-    place = advert.home.place
-    params = [
-        {"key": key, "name": name, "type": "select", "value": {"key": value, "label": value}}
-        for key, name, value in [*_params(advert), ("price", "Цена", _display(advert))]
-        if value
-    ]
-    return {
-        "id": advert.number,
-        "url": base + path_of(advert),
-        "title": advert.title,
-        "last_refresh_time": advert.updated.isoformat(),
-        "created_time": advert.posted.isoformat(),
-        "description": advert.prose.html,
-        "params": params,
-        "business": advert.seller.name is not None,
-        "status": "active",
-        "location": {
-            "city": {"id": 8771, "name": place.city},
-            "district": {"id": 1507, "name": place.neighbourhood},
-            "region": {
-                "id": 306,
-                "name": "Област София-град" if place.city == "София" else f"Област {place.city}",
-            },
-        },
-        "photos": [{"link": photo} for photo in _photos(advert)],
-        "category": {"id": _category(advert), "type": "real_estate"},
-    }
-
-
-def _category(advert: TwinAdvert) -> int:
-    return _CATEGORIES[advert.home.deal][advert.home.kind.property_type]
-
-
-def listing_page(advert: TwinAdvert, base: str) -> bytes:
-    """The page of one advert: most of it is what every page has."""
-    own = _spelled({"ad": _ad(advert, base), "breadcrumbs": _crumbs(advert), "userAgent": "Mozilla/5.0"})
-    state = json.dumps('{"ad":' + own + _categories(), ensure_ascii=False)
-    return _page(advert.title, base + path_of(advert), state)
-
-
-def _page(title: str, url: str, state: str) -> bytes:
-    return fill(
-        "olx_page",
-        title=title,
-        url=url,
-        before=ballast(120, "olx"),
-        state=state,
-        after=ballast(60, "olx after"),
-    ).encode()
+def _page(title: str, url: str, name: str, own: dict[str, Any]) -> bytes:
+    """A page whose state, a string, holds its own part and the portal's whole tree of categories."""
+    state = json.dumps(f'{{"{name}":{_spelled(own)},"categories":{_categories()}}}', ensure_ascii=False)
+    before, after = ballast(120, "olx"), ballast(60, "olx after")
+    return fill("olx_page", title=title, url=url, before=before, state=state, after=after).encode()
 
 
 def _spelled(value: object) -> str:
@@ -318,55 +292,13 @@ def _spelled(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("/", "\\u002F")
 
 
-def _category_data(number: int) -> dict[str, Any]:
-    name = f"rubrika-{number}"
-    words = {"label": name, "name": f"Рубрика {number}", "normalizedName": name, "path": f"rubriki/{name}"}
-    numbers = {"id": number, "parentId": number // 7, "position": number % 40, "level": 3, "displayOrder": 1}
-    return {**numbers, **words, "viewType": "list", "iconName": "", "children": []}
-
-
 @cache
 def _categories() -> str:
-    """The portal's whole tree of categories, which every page holds."""
-    listed = {str(number): _category_data(number) for number in range(1, _ALL_CATEGORIES)}
-    return ',"categories":' + _spelled({"list": listed, "counts": {}, "promos": []}) + "}"
-
-
-def _ad(advert: TwinAdvert, base: str) -> dict[str, Any]:
-    place, money = advert.home.place, advert.money
-    region = "София-град" if place.city == "София" else place.city
-    lat, lon = advert.position or (None, None)
-    regular = {"value": money.amount_eur, "currencyCode": "EUR", "currencySymbol": "€", "negotiable": False}
-    return {
-        "id": advert.number,
-        "title": advert.title,
-        "description": advert.prose.html,
-        "category": {"id": _category(advert), "type": "real_estate"},
-        "map": {"lat": lat, "lon": lon, "radius": 1, "zoom": 13},
-        "isBusiness": advert.seller.name is not None,
-        "url": base + path_of(advert),
-        "createdTime": advert.posted.isoformat(),
-        "lastRefreshTime": advert.updated.isoformat(),
-        "isActive": True,
-        "status": "active",
-        "params": [
-            {"key": key, "name": name, "type": "select", "value": value, "normalizedValue": key}
-            for key, name, value in _params(advert)
-            if value
-        ],
-        "price": {"displayValue": _display(advert), "regularPrice": regular if money.shown else None},
-        "photos": _photos(advert),
-        "location": {
-            "cityName": f"гр. {place.city}",
-            "districtName": place.neighbourhood,
-            "pathName": f"Област {region}, гр. {place.city}, {place.neighbourhood}",
-        },
-        "user": {"id": advert.seller.user, "name": advert.seller.name or "Ралица", "company_name": ""},
-    }
-
-
-def _crumbs(advert: TwinAdvert) -> list[dict[str, str]]:
-    labels = ("Заглавна страница", "Недвижими имоти", {"sale": "Продажби", "rent": "Наеми"}[advert.home.deal])
-    return [{"label": label, "href": "/"} for label in (*labels, "Имоти")]
-
-
+    listed: dict[str, Any] = {}
+    for number in range(1, _ALL_CATEGORIES):
+        name = f"rubrika-{number}"
+        numbers = {"id": number, "parentId": number // 7, "position": number % 40, "level": 3}
+        words = {"name": f"Рубрика {number}", "normalizedName": name, "path": f"rubriki/{name}"}
+        rest = {"viewType": "list", "iconName": "", "children": []}
+        listed[str(number)] = {**numbers, "displayOrder": 1, "label": name, **words, **rest}
+    return _spelled({"list": listed, "counts": {}, "promos": []})

@@ -1,36 +1,32 @@
-"""What suprimmo.bg and luximmo.bg have in common: one agency's adverts, in windows-1251, with the same words.
+"""suprimmo.bg and luximmo.bg: one agency's adverts, in windows-1251, in the same words and two designs.
 
 Of rents, houses, plots and adverts without a price no page was seen: they are made from cards and reports.
 """
 
+import json
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
-from typing import Final
-from typing import NamedTuple
+from typing import ClassVar, Final, NamedTuple
+
+from sale_sofia_simulator.answers import Search
 from sale_sofia_simulator.model import OPEN_LAND
-from sale_sofia_simulator.pieces import attribute
-from sale_sofia_simulator.pieces import ballast
-from sale_sofia_simulator.pieces import fill
-from sale_sofia_simulator.text import leva
-from sale_sofia_simulator.text import spaced
+from sale_sofia_simulator.pieces import attribute, ballast, fill, script_json
+from sale_sofia_simulator.portal import Query
+from sale_sofia_simulator.search_index import Scope
+from sale_sofia_simulator.text import leva, slug, spaced
 from sale_sofia_simulator.truth import Truth
 from sale_sofia_simulator.twin_portal import TwinPortal
-from sale_sofia_simulator.twins import TwinAdvert
-from sale_sofia_simulator.twins import blank_truth
-from sale_sofia_simulator.twins import photo_names
+from sale_sofia_simulator.twins import TwinAdvert, photo_names, present
 
-
-PAGE_SIZE: Final = 24
-CHARSET: Final = "windows-1251"
-SQUARE_METRES: Final = "м&sup2;"
+_CHARSET: Final = "windows-1251"
 _MOST_PHOTOS = 14
 _REDUCED_EVERY, _OLD_PRICE = 7, 1.06
 _SHARE_COMMON = 0.16
 _NEAR_METRO_EVERY = 5
 
 
-class Deal(NamedTuple):
+class _Deal(NamedTuple):
     """The words for sale or rent: in the page's variables, its breadcrumbs, a search and an address."""
 
     said: str
@@ -39,9 +35,9 @@ class Deal(NamedTuple):
     slug: str
 
 
-DEALS: Final = {
-    "sale": Deal("Продава", "Продажба", "prodajba", "za-prodajba"),
-    "rent": Deal("Под наем", "Под наем", "naem", "pod-naem"),
+_DEALS: Final = {
+    "sale": _Deal("Продава", "Продажба", "prodajba", "za-prodajba"),
+    "rent": _Deal("Под наем", "Под наем", "naem", "pod-naem"),
 }
 _ROOMS = ("", "Едностаен", "Двустаен", "Тристаен", "Четиристаен", "Многостаен")
 _KINDS = {
@@ -50,223 +46,499 @@ _KINDS = {
 }  # fmt: skip
 _CONSTRUCTIONS = {"Тухла": "brick", "Панел": "panel", "ЕПК": "epk", "Гредоред": "beam"}
 _HEATING = {"Парно на газ": "gas", "ТЕЦ": "district"}
-_GROUND = {0: "партер", -1: "сутерен"}
+_GROUND = {None: "", 0: "партер", -1: "сутерен"}
+
+
+class _Sums(NamedTuple):
+    """How a design prints prices: one with its old price and a note of VAT, and what is between two."""
+
+    line: str
+    old: str
+    vat: str
+    between: str
+
+
+_SUPRIMMO_SUMS = _Sums(
+    '{old}<span class="ml--03">\n&nbsp;{price} {currency} {monthly}{vat}</span>',
+    '<b class="label alert circle"><span class="font-small">-6%</span></b>'
+    ' <s class="font-xsmall color-alert font-medium">{old} {currency}</s>',
+    '<span class="font-xsmall">\n(без ДДС)\n</span>',
+    "<br>",
+)
+_SUPRIMMO_CARD_SUMS = _Sums(
+    "{old}\n&nbsp;{price} {currency} {monthly} {vat}",
+    '<s class="color-alert ">{old} {currency}</s>',
+    '<span class="font-xsmall">\n(без ДДС)\n</span>',
+    "<br>",
+)
+_LUXIMMO_SUMS = _Sums(
+    "{old}<big>{price} </big> {currency} {monthly}{vat}",
+    '<s class="color-alert">{old} {currency}</s><br>\n',
+    '<span class="font-xsmall">\n (без ДДС)\n </span>',
+    "\n<br>\n",
+)
+_LUXIMMO_CARD_SUMS = _Sums(
+    "{old}<b>{price} </b> {currency} {monthly}{vat}",
+    "<s>{old} {currency}</s>\n",
+    '<span class="h6 font-weight-bold">\n (без ДДС)\n </span>',
+    " <br>\n",
+)
 
 
 class GroupPortal(TwinPortal):
     """A portal of the group."""
 
-    charset = CHARSET
-    content_type = f"text/html; charset={CHARSET}"
+    charset = _CHARSET
+    content_type = f"text/html; charset={_CHARSET}"
     search_type = content_type
-    page_size = PAGE_SIZE
+    forbidden = "/pdf_responsive.php"
+    page_size = 24
+    name: ClassVar[str]
+    """The beginning of the names of its templates."""
     agency: ClassVar[str]
     offers: ClassVar[str]
     """The word behind the number of results."""
-    frame: ClassVar[str]
-    """The template of every page."""
+    photo_folder: ClassVar[str]
 
-    @abstractmethod
-    def path_of(self, advert: TwinAdvert) -> str:
-        """An advert's address."""
-
-    def card_truth(self, advert: TwinAdvert, base: str) -> Truth:
-        """Id, address, price, area."""
-        return {
-            "external_id": advert.external_id,
-            "url": base + self.path_of(advert),
-            "price_eur": advert.money.eur,
-            "area_sqm": advert.home.area_sqm,
-        }
-
-    def truth_at(self, advert: TwinAdvert, base: str) -> Truth:
+    def facts(self, advert: TwinAdvert) -> Truth:
         """What its page says."""
-        home, money = advert.home, advert.money
-        lat, lon = advert.position or (None, None)
-        return blank_truth(advert, base + self.path_of(advert)) | {
-            "description": advert.prose.text,
+        home, money, act, features = advert.home, advert.money, _act(advert), advert.home.features
+        return {
             "price_bgn": round(money.bgn) if money.bgn else None,
-            "previous_price_eur": old_price(advert),
-            "vat": "excluded" if is_without_vat(advert) else None,
-            "area_net_sqm": net_area(advert),
+            "previous_price_eur": _old_price(advert),
+            "vat": "excluded" if _is_without_vat(advert) else None,
+            "area_net_sqm": _net_area(advert),
             "yard_sqm": home.yard_sqm,
             "floor": home.floor,
             "floors_total": home.floors_total,
             "construction": _CONSTRUCTIONS.get(home.construction or ""),
             "under_construction": {"will": True, "use": False}.get(home.age.form),
-            "act_status": f"act{act(advert)}" if act(advert) else None,
-            "heating": sorted(_HEATING[word] for word in heating(advert)),
-            "elevator": True if has(advert, "Асансьор") else None,
-            "furnishing": "furnished" if has(advert, "Обзаведен") else None,
-            "condition": "needs_renovation" if has(advert, "За ремонт") else None,
-            "features": extras(advert),
-            "metro_distance_m": metro_distance(advert),
-            "lat": lat,
-            "lon": lon,
+            "act_status": f"act{act}" if act else None,
+            "heating": sorted(_HEATING[word] for word in _heating(advert)),
+            "elevator": True if "Асансьор" in features else None,
+            "furnishing": "furnished" if "Обзаведен" in features else None,
+            "condition": "needs_renovation" if "За ремонт" in features else None,
+            "features": _extras(advert),
+            "metro_distance_m": _metro_distance(advert),
             "seller_kind": "agency",
             "seller_name": self.agency,
+            "photo_urls": self._photos(advert),
         }
 
-    def pager(self, page: int, total: int, shown: Sequence[TwinAdvert]) -> str:
-        """How many there are and which page this is; the word for page has a Latin letter."""
-        return f"{total if shown else 0} {self.offers} / Страницa {page} от {self.pages(total)}"
-
-    def document(self, title: str, canonical: str, head: str, body: str) -> bytes:
-        """The page as it goes over the wire."""
-        weight = ballast(60, self.site)
-        page = fill(self.frame, title=title, canonical=canonical, head=head, body=body, weight=weight)
-        return page.encode(CHARSET, "xmlcharrefreplace")
-
-    def linked(self, deal: str, page: int, total: int) -> str:
-        """The link to the next page, in the head."""
+    def results(self, shown: Sequence[TwinAdvert], deal: str, page: int, total: int) -> bytes:
+        """Cards below their count; the word for page has a Latin letter."""
         following = self.next_url(deal, page, total, self.base)
-        return f'<link rel="next" href="{following}" />' if following else ""
+        body = fill(
+            f"{self.name}_results",
+            count=f"{total if shown else 0} {self.offers} / Страницa {page} от {self.pages(total)}",
+            cards="".join(map(self._card, shown)),
+        )
+        head = f'<link rel="next" href="{following}" />' if following else ""
+        return self._document("Апартаменти", self.base + self.search_path(deal, page), body, head)
+
+    def _document(self, title: str, canonical: str, body: str, head: str = "") -> bytes:
+        weight = ballast(60, self.site)
+        page = fill(
+            f"{self.name}_page", title=title, canonical=canonical, head=head, body=body, weight=weight
+        )
+        return page.encode(_CHARSET, "xmlcharrefreplace")
+
+    def _photos(self, advert: TwinAdvert) -> list[str]:
+        stamps = photo_names(advert, _MOST_PHOTOS)
+        names = [f"{int(stamp, 16)}T{advert.external_id}_{place}" for place, stamp in enumerate(stamps, 1)]
+        return [f"{self.photo_folder}/{name}.jpg" for name in names]
+
+    @abstractmethod
+    def _card(self, advert: TwinAdvert) -> str: ...
 
 
-def deal_of(search_word: str) -> str:
-    """The deal a search is about, by the word in its address."""
-    return next(deal for deal, words in DEALS.items() if words.search == search_word)
+class SuprimmoPortal(GroupPortal):
+    """suprimmo.bg pages by a number in the path: panels of labels with their values beside them."""
+
+    site = "suprimmo.bg"
+    name = "suprimmo"
+    listing_path = re.compile(r"/imot-(\d+)(?:-[^/]*)?/?")
+    agency = "Superimoti.bg"
+    offers = "намерени оферти"
+    photo_folder = "https://static4.superimoti.bg/property-images/big"
+    _searches = re.compile(
+        r"/(prodajba|naem)/bulgaria/oblast-sofiya/sofiya-imoti/po-tip-apartamenti/(?:page/(\d{1,6})/)?"
+    )
+
+    def path_of(self, advert: TwinAdvert) -> str:
+        """The number, and the title in Latin letters."""
+        return f"/imot-{advert.external_id}-{slug(advert.title)}/"
+
+    def search(self, path: str, query: Query) -> Search | None:  # noqa: ARG002 - all in the path
+        """`/prodajba/…/po-tip-apartamenti/page/N/`."""
+        match = self._searches.fullmatch(path)
+        return Search(Scope(_deal_of(match[1])), int(match[2] or 1), path) if match else None
+
+    def search_path(self, deal: str, page: int) -> str:
+        """The first page needs no number."""
+        first = f"/{_DEALS[deal].search}/bulgaria/oblast-sofiya/sofiya-imoti/po-tip-apartamenti/"
+        return first + (f"page/{page}/" if page > 1 else "")
+
+    def render(self, advert: TwinAdvert) -> bytes:
+        """The page of an advert; the first photo stands twice in the gallery."""
+        title, act, place, photos = (
+            attribute(advert.title),
+            _act(advert),
+            advert.home.place,
+            self._photos(advert),
+        )
+        price = '<span class="ml--03">Цена при запитване</span>'
+        crumbs = (
+            _type(advert), _quarter(advert), f"гр. {place.city}", "Софийска област", "България",
+            _DEALS[advert.home.deal].crumb,
+        )  # fmt: skip
+        body = fill(
+            "suprimmo_advert",
+            variables=_variables(advert),
+            photos="\n".join(
+                f'<a class="item rel" data-fancybox="top-gallery-files-group" href="{photo}"></a>'
+                for photo in (*photos[:1], *photos)
+            ),
+            badges=f'<span class="badge alert ">\n  акт {act} </span>' if act else "",
+            title=title,
+            crumbs="&nbsp;/&nbsp;".join(
+                f'<a class="color-medium" href="{self.base}/bulgaria/">{word}</a>' for word in crumbs
+            ),
+            panels=_panels(advert),
+            price=_prices(advert, _SUPRIMMO_SUMS) if advert.money.shown else price,
+            rows=_rows(advert),
+            lists=_lists(advert),
+            text=advert.prose.html,
+            map=_map(advert),
+            product=json.dumps(self._product(advert), ensure_ascii=False),
+        )
+        return self._document(title, self.url_of(advert), body)
+
+    def _product(self, advert: TwinAdvert) -> dict[str, object]:
+        """The JSON-LD; its price has a point between thousands."""
+        price = f"{round(advert.money.amount_eur):,}".replace(",", ".") if advert.money.shown else ""
+        return {
+            "@context": "https://schema.org/",
+            "@type": "Product",
+            "name": advert.title,
+            "sku": f"SOF-{advert.external_id}",
+            "brand": {"@type": "Thing", "name": self.agency},
+            "offers": {"@type": "Offer", "priceCurrency": "EUR", "price": price},
+        }
+
+    def _card(self, advert: TwinAdvert) -> str:
+        home, act, shown = advert.home, _act(advert), advert.money.shown
+        building = "(В процес на строителство)" if home.age.form == "will" else ""
+        facts = [
+            ("Площ на сградата" if home.kind.storeys_only else "Площ", _square_metres(home.area_sqm)),
+            ("Етаж", _floor(advert)),
+            ("Етажност на сградата", str(home.floors_total or "")),
+        ]
+        rent = "Наем " if home.deal == "rent" else ""
+        return fill(
+            "suprimmo_card",
+            id=advert.external_id,
+            link=self.url_of(advert),
+            title=attribute(advert.title),
+            act=f'<span class="badge act fix-h ">\n  акт {act} </span>' if act else "",
+            type=f"{_type(advert)}\n{building}",
+            place=f"гр. {home.place.city}&nbsp;/&nbsp;{_quarter(advert)}",
+            facts="".join(f"<b>{label}: </b><i>{value}</i> " for label, value in present(facts)),
+            price=rent + _prices(advert, _SUPRIMMO_CARD_SUMS) if shown else "Цена при запитване",
+        )
 
 
-def type_of(advert: TwinAdvert) -> str:
-    """The portal's word for the type."""
+class LuximmoPortal(GroupPortal):
+    """luximmo.bg pages by the name of a file, whose number is one less than the page's."""
+
+    site = "luximmo.bg"
+    name = "luximmo"
+    listing_path = re.compile(r"/(?:[^/]+/)*luksozen-imot-(\d+)(?:-[^/]*)?\.html")
+    agency = "Луксиммо"
+    offers = "оферти"
+    photo_folder = "https://static.luximmo.org/property-images/big_bg"
+    _searches = re.compile(
+        r"/(prodajba|naem)/bulgaria/oblast-sofiya/sofiya-luksozni-imoti/po-tip-apartamenti/index(\d{0,6})\.html"
+    )
+
+    def path_of(self, advert: TwinAdvert) -> str:
+        """Its town, type and number."""
+        town, kind = slug(advert.home.place.city), slug(_type(advert))
+        name = f"luksozen-imot-{advert.external_id}-{kind}-{_DEALS[advert.home.deal].slug}-v-{town}.html"
+        return f"/bulgaria/oblast-sofia/{town}/luksozni-imoti-{kind}/{name}"
+
+    def search(self, path: str, query: Query) -> Search | None:  # noqa: ARG002 - all in the path
+        """`/prodajba/…/po-tip-apartamenti/index1.html` is the second page."""
+        match = self._searches.fullmatch(path)
+        return Search(Scope(_deal_of(match[1])), int(match[2] or 0) + 1, path) if match else None
+
+    def search_path(self, deal: str, page: int) -> str:
+        """The first page has no number."""
+        folder = f"/{_DEALS[deal].search}/bulgaria/oblast-sofiya/sofiya-luksozni-imoti/po-tip-apartamenti"
+        return f"{folder}/index{page - 1 if page > 1 else ''}.html"
+
+    def render(self, advert: TwinAdvert) -> bytes:
+        """The page of an advert: a box of facts beside the gallery, and a section below."""
+        home, features, title, act = advert.home, advert.home.features, attribute(advert.title), _act(advert)
+        place = f"България / област {home.place.city} / гр. {home.place.city} / {_quarter(advert)}"
+        area, net = _square_metres(home.area_sqm), _net_area(advert)
+        if net is not None:
+            common = _square_metres(home.area_sqm - net)
+            area += f" (чиста площ: {_square_metres(net)} плюс общи части: {common})"
+        box = [
+            ("Тип:", _type(advert)),
+            (f"{_area_label(advert)}:", area),
+            ("Парцел:", _square_metres(home.yard_sqm)),
+            ("Етажност:", str(home.floors_total or "")),
+            ("Етаж:", _floor(advert)),
+            ("Стаи:", str(home.kind.rooms or "")),
+            ("Асансьор:", "да" if "Асансьор" in features else ""),
+            ("Състояние:", "В процес на строителство" if home.age.form == "will" else ""),
+            ("Референтен номер:", f"SOF-{home.number}"),
+        ]
+        below = [
+            ("Състояние", "има нужда от основен ремонт" if "За ремонт" in features else ""),
+            ("Отопление", " / ".join(_heating(advert))),
+            ("Обзавеждане", "Напълно обзаведен" if "Обзаведен" in features else ""),
+            ("Тип строителство", " / ".join(_construction(advert))),
+            ("Разстояния", _metro(advert)),
+        ]
+        body = fill(
+            "luximmo_advert",
+            variables=_variables(advert),
+            act=f'<span class=" badge alert ">\n акт {act} </span>' if act else "",
+            title=title,
+            id=advert.external_id,
+            place=place.upper(),
+            price=_prices(advert, _LUXIMMO_SUMS) if advert.money.shown else "Цена при запитване",
+            facts="".join(_luximmo_row("medium-4", *row) for row in present(box)),
+            rows="".join(_luximmo_row("medium-3", *row) for row in present(below)),
+            lists="".join(f'<ul class="inline-list"><li>{item}</li></ul>' for item in _extras(advert)),
+            text=advert.prose.html,
+            map=_map(advert),
+            agency=self.agency,
+            gallery=script_json([{"big": photo, "title": " "} for photo in self._photos(advert)]),
+        )
+        return self._document(title, self.url_of(advert), body)
+
+    def _card(self, advert: TwinAdvert) -> str:
+        home = advert.home
+        facts = [
+            ("Площ на сградата" if home.kind.storeys_only else "Площ", _square_metres(home.area_sqm)),
+            ("Етажност", str(home.floors_total or "")),
+            ("Етаж", _floor(advert)),
+            ("Стаи", str(home.kind.rooms or "")),
+        ]
+        return fill(
+            "luximmo_card",
+            link=self.url_of(advert),
+            id=advert.external_id,
+            type=_type(advert),
+            place=f"гр. {home.place.city}&nbsp;/&nbsp;{_quarter(advert)}",
+            facts="".join(
+                f'<p class="text-muted"> {label}: <span class="text-dark">{value}</span></p>'
+                for label, value in present(facts)
+            ),
+            price=_prices(advert, _LUXIMMO_CARD_SUMS) if advert.money.shown else "Цена при запитване",
+        )
+
+
+def _luximmo_row(width: str, label: str, value: str) -> str:
+    return (
+        f'<div class="grid-x grid-margin-x"><div class="cell {width} color-medium">\n{label}\n</div>\n'
+        f'<div class="cell auto">\n{value} </div></div><hr class="fit">'
+    )
+
+
+def _panels(advert: TwinAdvert) -> str:
+    """suprimmo.bg's panels: what and where, the inside, the sizes."""
+    home, act = advert.home, _act(advert)
+    state = f"Получен Акт {act}" if act else ""
+    panels = (
+        [
+            ("Тип имот", _type(advert)),
+            ("Местоположение", f"{_quarter(advert)} / {home.place.city} / България"),
+        ],
+        [
+            ("Етажност на сградата", str(home.floors_total or "")),
+            ("Етаж", _floor(advert)),
+            ("Асансьор", "да" if "Асансьор" in home.features else ""),
+            ("Стаи", str(home.kind.rooms or "")),
+        ],
+        [
+            (_area_label(advert), _square_metres(home.area_sqm)),
+            ("Застроена площ", _square_metres(_net_area(advert))),
+            ("Парцел", _square_metres(home.yard_sqm)),
+            ("&nbsp;", f"В процес на строителство <br> {state}" if home.age.form == "will" else state),
+        ],
+    )
+    return "".join(
+        '<div class="panel border"><div class="scroll offr">'
+        + "".join(
+            f'<span class="color-medium">\n {label} </span>\n<br>\n'
+            f'<b class="font-large color-black">\n {value} </b><br><br>'
+            for label, value in present(panel)
+        )
+        + "</div></div>"
+        for panel in panels
+    )
+
+
+def _rows(advert: TwinAdvert) -> str:
+    """suprimmo.bg's rows below its panels."""
+    features = advert.home.features
+    rows = [
+        ("Състояние", "има нужда от основен ремонт" if "За ремонт" in features else ""),
+        ("Обзавеждане", "Напълно обзаведен" if "Обзаведен" in features else ""),
+        ("Отопление", " / ".join(_heating(advert))),
+        ("Разстояния", _metro(advert)),
+        ("Последна актуализация", f"{advert.updated:%d.%m.%Y} г."),
+    ]
+    return "".join(
+        f'<div class="grid-x"><div class="cell medium-4 color-medium">{label}</div>\n'
+        f'<div class="cell auto">{value}</div></div>'
+        for label, value in present(rows)
+    )
+
+
+def _lists(advert: TwinAdvert) -> str:
+    """suprimmo.bg's lists of features, with distances among them."""
+    lists = {
+        "Разстояния от имота до други важни обекти": ["Център на града: 7 км"],
+        "Строителство": _construction(advert),
+        "Отопление": _heating(advert),
+        "ЕКСТРИ В СГРАДАТА": ["Асансьор"] if "Асансьор" in advert.home.features else [],
+    }
+    return "".join(
+        f'<div class="panel border light"><h5 class="color-medium">\n{head} </h5><ul class="list-inline">'
+        f"{''.join(f'<li>{item}</li>' for item in items)}</ul></div>"
+        for head, items in lists.items()
+        if items
+    )
+
+
+def _prices(advert: TwinAdvert, form: _Sums) -> str:
+    """Each currency that is printed, the old price before the new one."""
+    money, old = advert.money, _old_price(advert)
+    sums = [("&#x20AC;", money.amount_eur, old)]
+    if money.bgn:
+        sums.append(("&#x43B;&#x432;.", money.bgn, leva(old) if old else None))
+    printed = []
+    for sign, price, before in sums:
+        currency = f"<span class='curr_conv'>{sign}</span>"
+        printed.append(
+            form.line.format(
+                old=form.old.format(old=spaced(round(before)), currency=currency) if before else "",
+                price=spaced(round(price)),
+                currency=currency,
+                monthly="/месец" if advert.home.deal == "rent" else "",
+                vat=form.vat if _is_without_vat(advert) else "",
+            )
+        )
+    return form.between.join(printed)
+
+
+def _deal_of(search_word: str) -> str:
+    return next(deal for deal, words in _DEALS.items() if words.search == search_word)
+
+
+def _type(advert: TwinAdvert) -> str:
     kind = advert.home.kind
-    if kind.rooms:
-        return f"{_ROOMS[kind.rooms]} апартамент"
-    return _KINDS.get(kind.label, kind.label.capitalize())
+    return (
+        f"{_ROOMS[kind.rooms]} апартамент" if kind.rooms else _KINDS.get(kind.label, kind.label.capitalize())
+    )
 
 
-def quarter(advert: TwinAdvert) -> str:
+def _quarter(advert: TwinAdvert) -> str:
     """The quarter with its kind, unless its name says that."""
     name = advert.home.place.neighbourhood
     return name if name.startswith(("с. ", "гр. ", "в.з", "ж.к", "кв")) else f"кв. {name}"
 
 
-def has(advert: TwinAdvert, feature: str) -> bool:
-    """Whether the property has it."""
-    return feature in advert.home.features
-
-
-def act(advert: TwinAdvert) -> str | None:
+def _act(advert: TwinAdvert) -> str | None:
     """The act the building has: 14 or 15 while it is being built, 16 when it is used."""
-    form = advert.home.age.form
-    if form == "will":
-        return (None, "14", "15")[advert.home.number % 3]
-    return "16" if form == "use" else None
+    being_built = (None, "14", "15")[advert.home.number % 3]
+    return {"will": being_built, "use": "16"}.get(advert.home.age.form)
 
 
-def heating(advert: TwinAdvert) -> list[str]:
+def _heating(advert: TwinAdvert) -> list[str]:
     """Kinds of heating, in the order of the alphabet."""
     flags = {"Парно на газ": advert.home.gas, "ТЕЦ": advert.home.district_heating}
-    return [word for word, said in flags.items() if said == "ДА"]
+    return [word for word, flag in flags.items() if flag == "ДА"]
 
 
-def construction(advert: TwinAdvert) -> list[str]:
+def _construction(advert: TwinAdvert) -> list[str]:
     """What it is built of, where the portal has a word for it."""
-    word = advert.home.construction
-    return [word] if word in _CONSTRUCTIONS else []
+    return [word for word in (advert.home.construction,) if word in _CONSTRUCTIONS]
 
 
-def extras(advert: TwinAdvert) -> list[str]:
+def _extras(advert: TwinAdvert) -> list[str]:
     """Everything in the lists that open at a click."""
-    return [*construction(advert), *heating(advert), *(["Асансьор"] if has(advert, "Асансьор") else [])]
+    lift = ["Асансьор"] if "Асансьор" in advert.home.features else []
+    return [*_construction(advert), *_heating(advert), *lift]
 
 
-def old_price(advert: TwinAdvert) -> float | None:
+def _old_price(advert: TwinAdvert) -> float | None:
     """The crossed-out price of what is reduced."""
     reduced = advert.money.shown and not advert.home.number % _REDUCED_EVERY
     return float(round(advert.money.amount_eur * _OLD_PRICE)) if reduced else None
 
 
-def is_without_vat(advert: TwinAdvert) -> bool:
-    """Whether a note says that VAT comes on top of the price."""
+def _is_without_vat(advert: TwinAdvert) -> bool:
     return advert.money.shown and advert.home.vat == "excluded"
 
 
-def net_area(advert: TwinAdvert) -> int | None:
+def _net_area(advert: TwinAdvert) -> int | None:
     """The area without common parts, of flats alone."""
     area = advert.home.area_sqm
     return area - round(area * _SHARE_COMMON) if advert.home.kind.flat else None
 
 
-def metro_distance(advert: TwinAdvert) -> int | None:
+def _metro_distance(advert: TwinAdvert) -> int | None:
     """Metres to the next station of the metro."""
     number = advert.home.number
     return None if number % _NEAR_METRO_EVERY else 150 + number % 9 * 100
 
 
-def area_label(advert: TwinAdvert) -> str:
-    """What the area is of."""
+def _metro(advert: TwinAdvert) -> str:
+    metres = _metro_distance(advert)
+    if metres is None:
+        return ""
+    return f'<span data-tooltip class="button" title="Разстояние до метростанция">{metres}&nbsp;м </span>'
+
+
+def _area_label(advert: TwinAdvert) -> str:
     if advert.home.kind.property_type in OPEN_LAND:
         return "Площ"
     return "Площ на сградата" if advert.home.kind.storeys_only else "Обща площ"
 
 
-def floor_of(advert: TwinAdvert) -> str:
-    """The printed floor."""
-    floor = advert.home.floor
-    return "" if floor is None else _GROUND.get(floor, str(floor))
+def _floor(advert: TwinAdvert) -> str:
+    return _GROUND.get(advert.home.floor, str(advert.home.floor))
 
 
-def square_metres(area: float | None) -> str:
-    """An area, empty where there is none."""
-    return "" if area is None else f"{area} {SQUARE_METRES}"
+def _square_metres(area: float | None) -> str:
+    return "" if area is None else f"{area} м&sup2;"
 
 
-def sums(advert: TwinAdvert) -> list[tuple[str, str, str]]:
-    """Each currency that is printed: its sign, the price, and the old price or nothing."""
-    money, old = advert.money, old_price(advert)
-    both = [("&#x20AC;", money.amount_eur, old)]
-    if money.bgn:
-        both.append(("&#x43B;&#x432;.", money.bgn, leva(old) if old else None))
-    return [
-        (sign, spaced(round(price)), spaced(round(before)) if before else "") for sign, price, before in both
-    ]
-
-
-def photo_files(advert: TwinAdvert) -> list[str]:
-    """The names of its photos."""
-    stamps = photo_names(advert, _MOST_PHOTOS)
-    return [f"{int(stamp, 16)}T{advert.external_id}_{place}.jpg" for place, stamp in enumerate(stamps, 1)]
-
-
-def variables(advert: TwinAdvert) -> str:
+def _variables(advert: TwinAdvert) -> str:
     """The page's own account of itself, for those who count its visitors."""
-    home, place = advert.home, advert.home.place
-    price = str(round(advert.money.amount_eur)) if advert.money.shown else ""
-    named = {
-        "page_property": "1", "content_refno": advert.external_id, "fp_currency": "", "fb_price": price,
-        "fb_property_type": type_of(advert), "fb_city": place.city, "fb_neighborhood": place.neighbourhood,
-        "fb_property_type_singular": type_of(advert), "fb_property_type_estate": home.kind.property_type,
-        "fb_region": place.city, "fb_country": "България", "fb_type": DEALS[home.deal].said,
-        "fb_akt": act(advert) or "0",
-    }  # fmt: skip
-    lines = "\n".join(f'  var {name} = "{value}";' for name, value in named.items())
-    return f"<script>\n{lines}\n  dataLayer = [];\n</script><script>\n{_layer(advert)}\n</script>"
+    home = advert.home
+    return fill(
+        "suprimmo_variables",
+        id=advert.external_id,
+        home=home,
+        price=round(advert.money.amount_eur) if advert.money.shown else "",
+        type=_type(advert),
+        deal=_DEALS[home.deal].said,
+        act=_act(advert) or "0",
+    )
 
 
-def _layer(advert: TwinAdvert) -> str:
-    place = advert.home.place
-    named = {
-        "listing_id": advert.external_id, "listing_pagetype": "offerdetail", "country": "България",
-        "country_id": "1", "region": place.city, "region_id": "25", "town": place.city, "town_id": "4732",
-        "quart": place.neighbourhood, "quart_id": "402", "property_type": type_of(advert),
-        "type": DEALS[advert.home.deal].said,
-    }  # fmt: skip
-    return "  dataLayer.push({Array," + ",".join(f"{name}:'{value}'" for name, value in named.items()) + "});"
-
-
-def map_frame(advert: TwinAdvert) -> str:
+def _map(advert: TwinAdvert) -> str:
     """The map that is drawn when it is looked at."""
     if advert.position is None:
         return ""
     lat, lon = advert.position
     where = f"https://www.google.com/maps?q={lat},{lon}&z=16&output=embed&hl=bg"
     return f'<iframe name="popupmap" class="popupmap-lazy b-lazy" data-src="{where}"></iframe>'
-
-
-def title_of(advert: TwinAdvert) -> str:
-    """The title as an attribute holds it."""
-    return attribute(advert.title)
-
-

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from sale_sofia_simulator.model import SOFIA, Money, World
-from sale_sofia_simulator.portals.bazar_bg.listing import valid_until
+from sale_sofia_simulator.portals.bazar_bg.listing import listing_page, valid_until
 from sale_sofia_simulator.portals.bazar_bg.page import price_html, sums
-from sale_sofia_simulator.portals.bazar_bg.pages import listing_page
 from tables import each_row
 
 QUIRKS = (

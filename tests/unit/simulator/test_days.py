@@ -7,8 +7,8 @@ from sale_sofia.listings.page import Page
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia_simulator.model import NOW, BazarAdvert, ImotAdvert, World
-from sale_sofia_simulator.portals.bazar_bg import pages
-from sale_sofia_simulator.portals.imot_bg import pages as imot_bg
+from sale_sofia_simulator.portals.bazar_bg import listing as bazar_bg
+from sale_sofia_simulator.portals.imot_bg import listing as imot_bg
 from sale_sofia_simulator.truth import bazar_truth, imot_truth
 from sale_sofia_simulator.world import DAYS_AWAY, advance, make_world, world_on_day
 
@@ -178,7 +178,7 @@ def test_the_changed_and_new_pages_say_exactly_their_truth(
     for imot, bazar in [*(night.new for night in changed), *fresh]:
         page = Page(imot.url, imot_bg.listing_page(imot))
         assert _differences(page, "imot.bg", imot_truth(imot)) == {}
-        page = Page(bazar.url, pages.listing_page(bazar, second.now))
+        page = Page(bazar.url, bazar_bg.listing_page(bazar, second.now))
         assert _differences(page, "bazar.bg", bazar_truth(bazar)) == {}
 
 
@@ -187,7 +187,7 @@ def test_the_page_words_the_change(changed: list[Night]) -> None:
     text = imot_bg.listing_page(night.new.imot).decode("windows-1251")
     moment = night.new.imot.updated
     assert f"Коригирана в {moment.hour}:{moment:%M} на 22 април, 2026 год." in text
-    text = pages.listing_page(night.new.bazar, NOW + timedelta(days=1)).decode()
+    text = bazar_bg.listing_page(night.new.bazar, NOW + timedelta(days=1)).decode()
     assert "old-price" in text
     assert "днес в" in text
 

@@ -17,9 +17,10 @@ import pytest
 from sale_sofia.listings.page import Page
 from sale_sofia.websites.reading import read_page
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.splitting import Hints
 from sale_sofia_simulator.answers import PortalOptions
-from sale_sofia_simulator.portals.bazar_bg import pages
-from sale_sofia_simulator.portals.imot_bg import pages as imot_bg
+from sale_sofia_simulator.portals.bazar_bg import listing as bazar_bg
+from sale_sofia_simulator.portals.imot_bg import listing as imot_bg
 from sale_sofia_simulator.running import RunningSimulator, SimulatorFailed, start_in_process
 from sale_sofia_simulator.simulation import SimulatorConfig
 from sale_sofia_simulator.world import make_world
@@ -152,7 +153,7 @@ def test_the_crawlers_own_cutting_of_a_capped_search_finds_all_of_it(
     running: RunningSimulator, truths: list[dict[str, Any]]
 ) -> None:
     url = running.start_urls("imot.bg")[0]
-    smaller = [part for part in get_scraper("imot.bg").split(url) if get(part).status != 404]
+    smaller = [part for part in get_scraper("imot.bg").parts(url, Hints()).urls if get(part).status != 404]
     found = [number for part in smaller for numbers in walk("imot.bg", part) for number in numbers]
     wanted = {"site": "imot.bg", "deal": "sale", "city": "София"}
     expected = [truth["external_id"] for truth in truths if wanted.items() <= truth.items()]
@@ -366,6 +367,6 @@ def test_bazar_words_its_dates_by_the_day_that_is_served() -> None:
     ) as simulator:
         url = simulator.urls["bazar.bg"] + today.url.removeprefix("https://bazar.bg")
         assert "днес в" in get(url).body.decode()
-        assert pages.listing_page(today).count("днес в".encode()) == get(url).body.count("днес в".encode())
+        assert bazar_bg.listing_page(today).count("днес в".encode()) == get(url).body.count("днес в".encode())
         simulator.advance()
         assert "вчера в" in get(url).body.decode()

@@ -1,64 +1,71 @@
 """Makes the adverts of bazar.bg: imports of imot.bg, and its own."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
-from datetime import timedelta
+from datetime import datetime, timedelta
 from random import Random
-from sale_sofia_simulator import names
-from sale_sofia_simulator import homes
-from sale_sofia_simulator.model import NOW
-from sale_sofia_simulator.model import refreshed
-from sale_sofia_simulator.homes import chance
-from sale_sofia_simulator.homes import pick
-from sale_sofia_simulator.portals.imot_bg.adverts import photo_count
-from sale_sofia_simulator.model import BazarAdvert
-from sale_sofia_simulator.model import ImotAdvert
-from sale_sofia_simulator.model import Money
-from sale_sofia_simulator.model import Property
-from sale_sofia_simulator.model import Prose
-from sale_sofia_simulator.model import Seller
-from sale_sofia_simulator.text import slug
 
+from sale_sofia_simulator.homes import chance, describe, pick
+from sale_sofia_simulator.model import NOW, BazarAdvert, ImotAdvert, Money, Property, Prose, Seller, refreshed
+from sale_sofia_simulator.names import WORDS
+from sale_sofia_simulator.portals.imot_bg.adverts import photo_count
+from sale_sofia_simulator.text import slug
+from sale_sofia_simulator.twins import position_near
 
 _MOST_PHOTOS = 16
 
 
 def import_to_bazar(rng: Random, number: int, source: ImotAdvert) -> BazarAdvert:
     """The same advert as bazar.bg re-publishes it: its photos carry the imot.bg id."""
-    home, place = source.home, source.home.place
+    home, place, seller = source.home, source.home.place, source.seller
     title = f"{source.title}, гр. {place.city}, {place.neighbourhood}"
     photos = tuple(photo.replace("//big", "/big") for photo in source.photos[:_MOST_PHOTOS])
-    return _bazar(
-        rng,
-        number,
-        home,
-        seller=source.seller,
-        title=title,
-        money=_money(rng, home, asks=not source.money.shown),
-        words=Prose("", title, title) if chance(rng, 0.03) else source.prose,
-        posted=source.posted,
-        photos=photos,
-        native=False,
-        imot_id=source.external_id if photos else None,
-        vat=home.vat,
-        seller_name=_import_name(rng, source.seller),
-    )
-
-
-def write_on_bazar(rng: Random, number: int, home: Property, seller: Seller) -> BazarAdvert:
-    """An advert that exists on bazar.bg alone: free title, own photos, no VAT text."""
-    person = names.given_name(rng) if chance(rng, 0.6) else f"Потребител {seller.user}"
+    money = _money(rng, home, asks=not source.money.shown)
+    words = Prose("", title, title) if chance(rng, 0.03) else source.prose
+    seller_name = seller.name
+    if seller_name is None or chance(rng, 0.1):
+        seller_name = f"Потребител {seller.user}"
+    elif chance(rng, 0.04):
+        seller_name = f"{seller_name} 02/8000100 {seller.phones[0]}"
     return _bazar(
         rng,
         number,
         home,
         seller=seller,
-        title=_free_title(rng, home),
-        money=_money(rng, home, asks=chance(rng, 0.05), cents=chance(rng, 0.2)),
-        words=_wrapped(homes.describe(rng, home.place, home.area_sqm, home.age)),
-        posted=NOW - timedelta(days=rng.randint(2, 90)),
-        photos=tuple(_own_photos(rng)),
+        title=title,
+        money=money,
+        words=words,
+        posted=source.posted,
+        photos=photos,
+        native=False,
+        imot_id=source.external_id if photos else None,
+        vat=home.vat,
+        seller_name=seller_name,
+    )
+
+
+def write_on_bazar(rng: Random, number: int, home: Property, seller: Seller) -> BazarAdvert:
+    """An advert that exists on bazar.bg alone: free title, own photos, no VAT text."""
+    person = rng.choice(WORDS["given"]) if chance(rng, 0.6) else f"Потребител {seller.user}"
+    what = home.kind.label.lower() if home.kind.rooms is None else f"{home.kind.rooms}-стаен"
+    deal = "под наем" if home.deal == "rent" else "за продажба"
+    tail = rng.choice((f" - {home.price_eur} евро", "", " от собственик", ", без посредник"))
+    money = _money(rng, home, asks=chance(rng, 0.05), cents=chance(rng, 0.2))
+    words = describe(rng, home.place, home.area_sqm, home.age)
+    posted = NOW - timedelta(days=rng.randint(2, 90))
+    photos = []
+    for _ in range(min(photo_count(rng), _MOST_PHOTOS)):
+        name = f"{rng.getrandbits(128):032x}"
+        photos.append(f"https://cdn{rng.randint(5, 8)}.focus.bg/bazar/{name[:2]}/pics/{name}.webp")
+    return _bazar(
+        rng,
+        number,
+        home,
+        seller=seller,
+        title=f"{what} {deal} в {home.place.neighbourhood}{tail}",
+        money=money,
+        words=replace(words, html=f"<div><span><span>{words.html}</span></span></div>"),
+        posted=posted,
+        photos=tuple(photos),
         native=True,
         imot_id=None,
         vat=None,
@@ -101,16 +108,10 @@ def _bazar(  # noqa: PLR0913
         imot_id=imot_id,
         vat=vat if money.shown else None,
         floor=None if home.floor is None or home.floor < 1 or chance(rng, 0.04) else home.floor,
-        position=_position(rng, home),
+        position=position_near(rng, home.place, share=0.46, spread=0.006, digits=11),
         seller_name=seller_name,
         lag_minutes=rng.randint(0, 4),
     )
-
-
-def _own_photos(rng: Random) -> Iterator[str]:
-    for _ in range(min(photo_count(rng), _MOST_PHOTOS)):
-        name = f"{rng.getrandbits(128):032x}"
-        yield f"https://cdn{rng.randint(5, 8)}.focus.bg/bazar/{name[:2]}/pics/{name}.webp"
 
 
 def _money(rng: Random, home: Property, *, asks: bool, cents: bool = False) -> Money:
@@ -122,31 +123,3 @@ def _money(rng: Random, home: Property, *, asks: bool, cents: bool = False) -> M
         return Money(layout, amount)
     previous = round(amount * rng.choice((0.9, 0.94, 0.97, 1.03, 1.06, 1.12)))
     return Money(layout, amount, None if previous == amount else previous)
-
-
-def _import_name(rng: Random, seller: Seller) -> str:
-    if seller.name is None or chance(rng, 0.1):
-        return f"Потребител {seller.user}"
-    return f"{seller.name} 02/8000100 {seller.phones[0]}" if chance(rng, 0.04) else seller.name
-
-
-def _free_title(rng: Random, home: Property) -> str:
-    what = home.kind.label.lower() if home.kind.rooms is None else f"{home.kind.rooms}-стаен"
-    deal = "под наем" if home.deal == "rent" else "за продажба"
-    tail = rng.choice((f" - {home.price_eur} евро", "", " от собственик", ", без посредник"))
-    return f"{what} {deal} в {home.place.neighbourhood}{tail}"
-
-
-def _wrapped(text: Prose) -> Prose:
-    return replace(text, html=f"<div><span><span>{text.html}</span></span></div>")
-
-
-def _position(rng: Random, home: Property) -> tuple[float, float] | None:
-    place = home.place
-    if place.lat is None or place.lon is None or not chance(rng, 0.46):
-        return None
-    return round(place.lat + rng.uniform(-0.006, 0.006), 11), round(
-        place.lon + rng.uniform(-0.006, 0.006), 11
-    )
-
-

@@ -1,16 +1,13 @@
-"""What every imot.bg page has around its own part."""
+"""What every imot.bg page has around its own part, and the gallery of some."""
 
-from sale_sofia_simulator.pieces import attribute
-from sale_sofia_simulator.pieces import ballast
-from sale_sofia_simulator.pieces import fill
-from sale_sofia_simulator.portals.imot_bg.words import floor_words
-from sale_sofia_simulator.portals.imot_bg.words import price_html
-from sale_sofia_simulator.model import Age
-from sale_sofia_simulator.model import ImotAdvert
-
+from sale_sofia_simulator.pieces import attribute, ballast, fill
 
 CHARSET = "windows-1251"
 _SLOTS = ("imot.bg_details_top_980_", "imot_sidebar_left", "imot_sidebar_right", "imot.bg_inner_details")
+_MOST_VISIBLE = 6
+_NO_PHOTO = (
+    '\n        <img src="//www.imot.bg/images/picturess/nophoto_660x495.svg" class="noborder" alt="">\n'
+)
 
 
 def page(  # noqa: PLR0913
@@ -25,8 +22,13 @@ def page(  # noqa: PLR0913
     data: str = "",
     targeting: str = "",
     weight: int = 30,
-) -> str:
+) -> bytes:
     """The whole page; `weight` is the size in kilobytes of the scripts in its head."""
+    slots = "".join(
+        f'          googletag.defineSlot("/1/{slot}", [[160, 600], [300, 250]], "div-gpt-ad-{slot}")\n'
+        f"            .addService(googletag.pubads()){targeting}.setCollapseEmptyDiv(true,true);\n\n"
+        for slot in _SLOTS
+    )
     head = fill(
         "imot_head",
         title=title,
@@ -35,75 +37,39 @@ def page(  # noqa: PLR0913
         links=links,
         image=image,
         ballast=ballast(weight, "imot head"),
-        slots="".join(_slot(slot, targeting) for slot in _SLOTS),
+        slots=slots,
     )
-    return head + fill("imot_top", imot_id=imot_id) + body + fill("imot_foot", data=data)
+    text = head + fill("imot_top", imot_id=imot_id) + body + fill("imot_foot", data=data)
+    return text.encode(CHARSET)
 
 
-def _slot(name: str, targeting: str) -> str:
-    return (
-        f'          googletag.defineSlot("/1/{name}", [[160, 600], [300, 250]], "div-gpt-ad-{name}")\n'
-        f"            .addService(googletag.pubads()){targeting}.setCollapseEmptyDiv(true,true);\n\n"
-    )
-
-
-# The photos of an imot.bg advert: carousel, thumbnails, and the line over them.
-
-_SELLERS = {"agency": "Агенция", "developer": "Инвеститор", "private": "Частно лице"}
-_MOST_VISIBLE = 6
-
-_SLIDE = """
-        <div class="item">
-          <img class="carouselimg owl-lazy"
-               data-src="{photo}"
-               onclick="galleryFullScreenOpen('fromImage')"
-               alt="{title} | Imot.bg — изображение {number}"
-               data-src-gallery="{photo}">
-        </div>
-"""
-_SMALL = """
-            <div class="smallPicturesGallery" {style}>
-              <img src="{photo}"
-                   alt="{title} | Imot.bg — малка снимка {number}"
-                   loading="lazy"
-                   onclick="SlideTo({index})">
-            </div>
-"""
-
-
-def gallery(advert: ImotAdvert) -> str:
-    """The gallery section; without photos it holds only the portal's empty picture."""
-    return gallery_section(advert.title, _heading(advert), _summary(advert), advert.photos, advert.tier)
-
-
-def gallery_section(title: str, heading: str, summary: str, photos: tuple[str, ...], tier: str) -> str:
-    """The gallery of any page that has one."""
+def gallery(title: str, heading: str, summary: str, photos: tuple[str, ...], tier: str = "") -> str:
+    """Carousel, thumbnails, and the line over them; without photos only the portal's empty picture."""
+    icon = f"https://www.imot.bg/images/picturess/icons/{tier.lower()}.svg"
+    slides = [
+        fill("imot_slide", photo=photo, title=title, number=number) for number, photo in enumerate(photos, 1)
+    ]
+    small = [
+        fill(
+            "imot_thumbnail",
+            photo=small_photo(photo),
+            title=title,
+            number=index + 1,
+            index=index,
+            style="" if index else 'style="opacity: 0.7;"',
+        )
+        for index, photo in enumerate(photos)
+    ]
     return fill(
         "imot_gallery",
         heading=heading,
         summary=summary,
-        promo=_promo(tier),
-        slides="".join(_slide(title, photos, i) for i in range(len(photos))) or _NO_PHOTO,
-        small="".join(_thumbnail(title, photos, i) for i in range(len(photos))),
+        promo=f'<img src="{icon}" class="promoLine" alt="status">' if tier else "",
+        slides="".join(slides) or _NO_PHOTO,
+        small="".join(small),
         visible=min(len(photos), _MOST_VISIBLE),
         count=len(photos),
         ballast=ballast(3, "imot gallery"),
-    )
-
-
-_NO_PHOTO = (
-    '\n        <img src="//www.imot.bg/images/picturess/nophoto_660x495.svg" class="noborder" alt="">\n'
-)
-
-
-def _slide(title: str, photos: tuple[str, ...], index: int) -> str:
-    return _SLIDE.format(photo=photos[index], title=title, number=index + 1)
-
-
-def _thumbnail(title: str, photos: tuple[str, ...], index: int) -> str:
-    style = "" if index else 'style="opacity: 0.7;"'
-    return _SMALL.format(
-        photo=small_photo(photos[index]), title=title, number=index + 1, index=index, style=style
     )
 
 
@@ -111,35 +77,3 @@ def small_photo(photo: str) -> str:
     """The address of the thumbnail of a photo, without its scheme."""
     folder, _, name = photo.removeprefix("https:").rpartition("/")
     return f"{folder.rpartition('//')[0]}/{name}"
-
-
-def _promo(tier: str) -> str:
-    if not tier:
-        return ""
-    icon = f"https://www.imot.bg/images/picturess/icons/{tier.lower()}.svg"
-    return f'<img src="{icon}" class="promoLine" alt="status">'
-
-
-def _heading(advert: ImotAdvert) -> str:
-    place = advert.home.place
-    return f"{price_html(advert.money)},, {advert.title}, град {place.city}, {place.neighbourhood}"
-
-
-def _summary(advert: ImotAdvert) -> str:
-    home = advert.home
-    facts = [
-        f"Площ: {home.area_sqm} кв.м",
-        _SELLERS[advert.seller.kind],
-        f"Етаж: {floor_words(home)}" if floor_words(home) else "",
-        f"Газ: {home.gas}" if home.gas else "",
-        f"ТEЦ: {home.district_heating}" if home.district_heating else "",
-        home.construction or "",
-        _age(home.age),
-    ]
-    return "".join(f"{fact}, " for fact in facts if fact)
-
-
-def _age(age: Age) -> str:
-    return f"{age.state} {age.span}".strip()
-
-

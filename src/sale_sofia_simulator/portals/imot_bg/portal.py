@@ -1,45 +1,27 @@
 """imot.bg served: its addresses, its cap, its removed adverts."""
 
 import re
-from collections.abc import Iterator
 from collections.abc import Sequence
+
 from sale_sofia.listings.places import neighbourhoods
-from sale_sofia_simulator.portals.imot_bg import pages
-from sale_sofia_simulator.answers import Answer
-from sale_sofia_simulator.answers import Robots
-from sale_sofia_simulator.answers import Search
-from sale_sofia_simulator.homes import ELSEWHERE
-from sale_sofia_simulator.homes import NO_SUCH_HOODS
-from sale_sofia_simulator.twins import family_ids
-from sale_sofia_simulator.twins import tilde_list
-from sale_sofia_simulator.twins import with_tildes
-from sale_sofia_simulator.portals.imot_bg.search import Project
-from sale_sofia_simulator.model import FLATS
-from sale_sofia_simulator.model import KINDS
-from sale_sofia_simulator.model import RUBRICS
-from sale_sofia_simulator.model import ImotAdvert
-from sale_sofia_simulator.truth import REAL
+from sale_sofia_simulator.answers import AS_REAL, Answer, PortalOptions, Robots, Search
+from sale_sofia_simulator.homes import ELSEWHERE, NO_SUCH_HOODS
+from sale_sofia_simulator.model import FLATS, KINDS, RUBRICS, ImotAdvert
 from sale_sofia_simulator.pieces import PageCache
-from sale_sofia_simulator.portal import Portal
-from sale_sofia_simulator.portal import Query
-from sale_sofia_simulator.answers import AS_REAL
-from sale_sofia_simulator.answers import PortalOptions
-from sale_sofia_simulator.search_index import Filters
-from sale_sofia_simulator.search_index import Scope
-from sale_sofia_simulator.portal import SitemapPaths
-from sale_sofia_simulator.truth import Truth
-from sale_sofia_simulator.truth import imot_truth
+from sale_sofia_simulator.portal import Portal, Query, SitemapPaths
+from sale_sofia_simulator.portals.imot_bg import search as pages
+from sale_sofia_simulator.portals.imot_bg.listing import listing_page
+from sale_sofia_simulator.search_index import Filters, Scope
+from sale_sofia_simulator.truth import REAL, Truth, imot_truth
+from sale_sofia_simulator.twins import family_ids, tilde_list, with_tildes
 
-
-_LISTING = re.compile(r"/obiava-(\d[a-z]\d{15})(?:-[^/]*)?/?")
 _SEARCH = re.compile(
     r"(?P<base>/obiavi/(?P<rubric>[\w-]+)(?P<rest>(?:/[\w-]+)*?))(?:/p-(?P<page>[1-9]\d*))?/?"
 )
 _DEALS = {rubric: deal for deal, rubric in RUBRICS.items()}
 _HOME = "grad-sofiya"
 _CITIES = frozenset({_HOME, "grad-targovishte"})
-_KINDS = frozenset(kind.slug for kind in KINDS)
-_BY_NUMBER = {kind.number: kind.slug for kind in KINDS}
+_KINDS = {kind.number: kind.slug for kind in KINDS}
 _HOODS = frozenset(slug for _, slug in ELSEWHERE) | {hood.slug for hood in neighbourhoods()} - NO_SUCH_HOODS
 
 
@@ -49,6 +31,7 @@ class ImotPortal(Portal[ImotAdvert]):
     site = "imot.bg"
     content_type = "text/html"
     charset = "windows-1251"
+    listing_path = re.compile(r"/obiava-(\d[a-z]\d{15})(?:-[^/]*)?/?")
     forbidden = "/pcgi/"
     page_size = pages.PAGE_SIZE
     most_results = pages.MOST_RESULTS
@@ -57,38 +40,20 @@ class ImotPortal(Portal[ImotAdvert]):
     def __init__(
         self, base_url: str, robots: Robots, cache: PageCache, options: PortalOptions = AS_REAL
     ) -> None:
-        self._projects: dict[str, Project] = {}
+        self._projects: dict[str, pages.Project] = {}
         super().__init__(base_url, robots, cache, options)
 
     @property
     def flats_url(self) -> str:
         """One search for all flats on sale in Sofia: the first type in the path, the others in the query."""
         first, *others = FLATS
-        return f"{self.origin.base_url}{_path(Scope('sale', _HOME, kind=first.slug))}?type_home=" + "".join(
-            f"{kind.number}~" for kind in others
-        )
+        more = "".join(f"{kind.number}~" for kind in others)
+        return f"{self.origin.base_url}{_path(Scope('sale', _HOME, kind=first.slug))}?type_home={more}"
 
     def start_urls(self, *, split: bool = False) -> list[str]:
         """Both deals of Sofia, and of another city where it has adverts."""
-        cities = [scope for scope in self.index.scopes() if scope.deal and scope.city and not any(scope[2:])]
-        wanted = dict.fromkeys([Scope("sale", _HOME), Scope("rent", _HOME), *cities])
-        parts = [part for scope in wanted for part in (self._parts(scope) if split else (scope,))]
-        return [self.origin.base_url + _path(part) for part in parts]
-
-    def _parts(self, scope: Scope) -> Iterator[Scope]:
-        """The search itself, or its smaller searches where the portal would not show all of it."""
-        if len(self.index.find(scope)) <= self.most or scope.kind:
-            yield scope
-            return
-        deeper = "kind" if scope.hood else "hood"
-        for part in self.index.scopes():
-            if getattr(part, deeper) and part._replace(**{deeper: None}) == scope:
-                yield from self._parts(part)
-
-    def listing_id(self, path: str) -> str | None:
-        """The id; the words after it may be any, or none."""
-        found = _LISTING.fullmatch(path)
-        return found[1] if found else None
+        scopes = self.city_searches(_HOME, ("hood", "kind"), split=split)
+        return [self.origin.base_url + _path(scope) for scope in scopes]
 
     def search(self, path: str, query: Query) -> Search | None:
         """`/obiavi/<rubric>[/<city>][/<neighbourhood>][/<type>][/p-<page>][?type_home=2~3~&raioni=9~10~]`."""
@@ -96,7 +61,10 @@ class ImotPortal(Portal[ImotAdvert]):
         scope = _scope(found["rubric"], found["rest"].split("/")[1:]) if found else None
         if not found or not scope:
             return None
-        filters = Filters(_more_hoods(scope, query), _more_kinds(scope, query))
+        known = family_ids()
+        more_hoods = [known[number].slug for number in tilde_list(query, "raioni") if number in known]
+        more_kinds = [_KINDS.get(number, "") for number in tilde_list(query, "type_home")]
+        filters = Filters(_with_more(scope.hood, more_hoods), _with_more(scope.kind, more_kinds))
         first = found["base"] + with_tildes(query, "type_home", "raioni")
         return Search(scope, int(found["page"] or 1), first, filters)
 
@@ -111,7 +79,7 @@ class ImotPortal(Portal[ImotAdvert]):
 
     def render(self, advert: ImotAdvert) -> bytes:
         """The page of the advert."""
-        return pages.listing_page(advert)
+        return listing_page(advert)
 
     def render_search(self, search: Search, found: Sequence[int]) -> bytes:
         """Forty results; the last page has fewer where the cap is not a multiple of forty."""
@@ -130,8 +98,10 @@ class ImotPortal(Portal[ImotAdvert]):
         """A new building that some search page has shown; of a part that does not exist perhaps its city."""
         if project := self._projects.get(path):
             return self._page(self.origin.body(pages.project_page(project)))
-        city = _city_of(path) if self.options.parts_redirect else None
-        return self.moved(city) if city else self.missing()
+        found = _SEARCH.fullmatch(path) if self.options.parts_redirect else None
+        city = found["rest"].split("/")[1:2] if found else []
+        scope = _scope(found["rubric"], city) if found and city else None
+        return self.moved(_path(scope)) if scope else self.missing()
 
 
 def _path(scope: Scope) -> str:
@@ -139,36 +109,18 @@ def _path(scope: Scope) -> str:
     return "/obiavi/" + "/".join(part for part in parts if part)
 
 
-def _more_kinds(scope: Scope, query: Query) -> tuple[str, ...]:
-    """The type of the path and those that the query adds to it."""
-    added = [_BY_NUMBER.get(number, "") for number in tilde_list(query, "type_home")]
-    return tuple(dict.fromkeys([scope.kind, *added])) if scope.kind and added else ()
-
-
-def _more_hoods(scope: Scope, query: Query) -> tuple[str, ...]:
-    """The neighbourhood of the path and those that the query adds to it."""
-    known = family_ids()
-    added = [known[number].slug for number in tilde_list(query, "raioni") if number in known]
-    return tuple(dict.fromkeys([scope.hood, *added])) if scope.hood and added else ()
-
-
-def _city_of(path: str) -> str | None:
-    """The search of the city to which the path adds a word that the portal does not know."""
-    found = _SEARCH.fullmatch(path)
-    city = found["rest"].split("/")[1:2] if found else []
-    scope = _scope(found["rubric"], city) if found and city else None
-    return _path(scope) if scope else None
+def _with_more(word: str | None, more: list[str]) -> tuple[str, ...]:
+    """The word of the path and those that the query adds to it."""
+    return tuple(dict.fromkeys([word, *more])) if word and more else ()
 
 
 def _scope(rubric: str, parts: list[str]) -> Scope | None:
     """The words in their order, each at most once; any other word is no search."""
     found: dict[str, str] = {}
-    for name, known in (("city", _CITIES), ("hood", _HOODS), ("kind", _KINDS)):
+    for name, known in (("city", _CITIES), ("hood", _HOODS), ("kind", _KINDS.values())):
         if parts and parts[0] in known:
             found[name] = parts.pop(0)
     nowhere = "hood" in found and "city" not in found
     if parts or nowhere or rubric not in _DEALS:
         return None
     return Scope(_DEALS[rubric], **found)
-
-

@@ -1,12 +1,7 @@
 """imot.bg's own spellings of a price, a floor and the parameters of a property."""
 
-from sale_sofia_simulator.model import Money
-from sale_sofia_simulator.model import Property
-from sale_sofia_simulator.text import decimals
-from sale_sofia_simulator.text import leva
-from sale_sofia_simulator.text import ordinal
-from sale_sofia_simulator.text import spaced
-
+from sale_sofia_simulator.model import Age, Money, Property
+from sale_sofia_simulator.text import decimals, leva, ordinal, spaced
 
 VAT_TEXTS = {
     "none": "Не се начислява ДДС",
@@ -29,24 +24,10 @@ def price_html(money: Money) -> str:
     }[money.layout]
 
 
-def price_line(money: Money) -> str:
-    """The price in the title of the page."""
-    return price_html(money).replace("<br>", " » ")
-
-
 def per_sqm(money: Money, area: int) -> str:
     """The price of a square metre in brackets, empty where no price is printed."""
-    if not money.shown:
-        return ""
-    each = round(money.amount_eur / area)
-    euro, lev = spaced(each), decimals(leva(each), ".")
-    sums = {
-        "both": f"{euro} €, {lev} лв.",
-        "eur": f"{euro} €",
-        "eur_word": f"{euro} EUR",
-        "bgn": f"{lev} лв.",
-    }
-    return f"({sums[money.layout]}/m<sup>2</sup>)"
+    each = Money(money.layout, round(money.amount_eur / area))
+    return f"({price_html(each).replace('<br>', ', ')}/m<sup>2</sup>)" if money.shown else ""
 
 
 def floor_words(home: Property) -> str:
@@ -66,11 +47,13 @@ def floor_in_line(home: Property) -> str:
 
 def heating_in_line(home: Property) -> list[str]:
     """The heating words of a line of facts: only what there is, with a Cyrillic Е this time."""
-    words = ["Газ"] if home.gas == "ДА" else []
-    found = {"ДА": "ТЕЦ", "Лок.отопл.": "Лок.отопл.", "Прокарва се": "Прокарва се"}.get(
-        home.district_heating or ""
-    )
-    return [*words, found] if found else words
+    district = "ТЕЦ" if home.district_heating == "ДА" else home.district_heating
+    return [word for word in ("Газ" if home.gas == "ДА" else "НЕ", district) if word and word != "НЕ"]
+
+
+def age_words(age: Age) -> str:
+    """Въведен в експлоатация 2019 г."""
+    return f"{age.state} {age.span}".strip()
 
 
 def params_html(home: Property) -> str:
@@ -78,22 +61,13 @@ def params_html(home: Property) -> str:
     boxes = [
         ("Двор", f"{home.yard_sqm} m<sup>2</sup>" if home.yard_sqm else ""),
         ("Етаж", floor_words(home)),
-        ("Газ", home.gas or ""),
-        ("ТEЦ", home.district_heating or ""),
+        ("Газ", home.gas),
+        ("ТEЦ", home.district_heating),
     ]
-    first = f"<div>Площ:<br/><strong>{home.area_sqm} m<sup>2</sup></strong></div>\n    "
-    return first + "".join(_box(label, value) for label, value in boxes if value) + _building(home)
-
-
-def _box(label: str, value: str) -> str:
-    return f"<div>{label}:<br/><strong>{value}</strong></div>"
-
-
-def _building(home: Property) -> str:
+    html = f"<div>Площ:<br/><strong>{home.area_sqm} m<sup>2</sup></strong></div>\n    "
+    html += "".join(f"<div>{label}:<br/><strong>{value}</strong></div>" for label, value in boxes if value)
     if not home.construction:
-        return ""
+        return html
     state = f"{home.age.state} " if home.age.state else ""
     span = f"<strong>{home.age.span}</strong>" if home.age.span else ""
-    return f"<div>Строителство:<br/><strong>{home.construction}, </strong>{state}{span}</div>"
-
-
+    return f"{html}<div>Строителство:<br/><strong>{home.construction}, </strong>{state}{span}</div>"
