@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import pybreaker
 
-from sale_sofia.crawl.resilience.breaker import CircuitBreaker, CircuitState, MemoryCircuitBreaker
+from sale_sofia.crawl.resilience.breaker import CircuitState, MemoryCircuitBreaker
 from sale_sofia.crawl.resilience.policy import BreakerRules
-from sale_sofia.crawl.resilience.redis_parts import RedisCircuitBreaker
+from sale_sofia.crawl.resilience.redis_parts import CircuitBreaker, RedisCircuitBreaker
 from sale_sofia.crawl.resilience.scripts import connect
 
 FAIL_MAX, QUOTA = 5, 2

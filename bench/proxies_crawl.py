@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from proxies_policies import Policy
+from sale_sofia.crawl.fetch.base import Patience
 from sale_sofia.proxies.checker import get
 from sale_sofia.proxies.model import Proxy
-from sale_sofia.proxies.tunnel import Patience, TunnelFailed, tunnel
+from sale_sofia.proxies.tunnel import TunnelFailed, tunnel
 
 PATIENCE = Patience(1.0, 2.0)
 TRIES = 3
@@ -88,7 +89,7 @@ async def _try(proxy: Proxy) -> str:
             asyncio.timeout(PATIENCE.seconds),
             tunnel(proxy.address, "portal-a.test", 80, PATIENCE) as far,
         ):
-            answer = await get(far, "/advert", "portal-a.test")
+            status, _ = await get(far, "/advert", "portal-a.test")
     except (TunnelFailed, TimeoutError, OSError):
         return "transport"
-    return "ok" if answer.status == 200 else "blocked"
+    return "ok" if status == 200 else "blocked"

@@ -8,8 +8,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from sale_sofia.crawl.resilience.scripts import connect
-from sale_sofia.proxies.model import Lease, PoolRules, Proxy, ProxyAddress, Use, Wish
-from sale_sofia.proxies.redis_pool import RedisProxyPool
+from sale_sofia.proxies.model import Lease, Proxy, ProxyAddress, Use, Wish
+from sale_sofia.proxies.pool import RedisProxyPool
+from sale_sofia.proxies.settings import PoolRules
 
 DOMAIN = "imot.bg"
 RULES = PoolRules(spacing_seconds=0.0, lease_seconds=60.0)

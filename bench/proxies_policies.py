@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
-from sale_sofia.proxies.model import Lease, NoProxy, PoolRules, Proxy, Use, Wish
+from sale_sofia.proxies.model import Lease, NoProxy, Proxy, Use, Wish
+from sale_sofia.proxies.settings import PoolRules
 
 DOMAIN = "portal-a.test"
 _IDLE = 0.2

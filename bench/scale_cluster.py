@@ -23,9 +23,10 @@ from sale_sofia.crawl.runners.progress import Progress, publish
 from sale_sofia.crawl.settings import APP_NAME, EVENTS_CHANNEL, ROOM_KEY
 from sale_sofia.operations.services.redis import RedisServer
 from sale_sofia.proxies.lanes import RedisNotes
-from sale_sofia.proxies.model import Lease, PoolRules, Proxy, Use, Wish, parse_proxy
-from sale_sofia.proxies.redis_pool import RedisProxyPool
+from sale_sofia.proxies.model import Lease, Proxy, Use, Wish, parse_proxy
+from sale_sofia.proxies.pool import RedisProxyPool
 from sale_sofia.proxies.refresh import RefreshBoard, RefreshProgress
+from sale_sofia.proxies.settings import PoolRules
 from sale_sofia.settings.model import Settings
 from scale_slots import SLOTS
 

@@ -21,7 +21,7 @@ from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.resilience.gate import Admission, Refusal
 from sale_sofia.crawl.resilience.gate import Outcome as DomainOutcome
 from sale_sofia.crawl.resilience.memory import ComposedGate
-from sale_sofia.crawl.resilience.retry import MemoryRetryBudget
+from sale_sofia.crawl.resilience.retry import RetryBudget
 from sale_sofia.crawl.visit.outcomes import Gone, Later, Outcome
 from sale_sofia.crawl.visit.writer import Ledger
 from sale_sofia.history.jobs import add_job_counts
@@ -120,11 +120,11 @@ class RowEnds:
         if outcome.claim.id not in frontier.still_ours(connection, [outcome.claim]):
             raise AssertionError(f"row {outcome.claim.id} was lost, and no worker died")
         if isinstance(outcome, Later):
-            late = frontier.PutOff(outcome.claim, outcome.seconds_later, outcome.reason, outcome.refund)
+            late = frontier.PutOff(outcome.claim, outcome.seconds_later, outcome.code, refund=outcome.refund)
             frontier.postpone(connection, [late], now=now())
         else:
             state = "done" if isinstance(outcome, Gone) else "failed"
-            frontier.finish(connection, [(outcome.claim, state, None)])
+            frontier.finish(connection, [(outcome.claim, state, None, None)])
         add_job_counts(connection, self.ledger.job_id, requests=outcome.requests)
 
 
@@ -143,7 +143,7 @@ class NoReading:
         return Gone(claim, "nothing is stored here")
 
 
-class VirtualBudget(MemoryRetryBudget):
+class VirtualBudget(RetryBudget):
     """The real budget; its time is the virtual one, whatever the caller's clock says."""
 
     async def first_try(self, domain: str, _now: float) -> None:

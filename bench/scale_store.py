@@ -28,7 +28,7 @@ from sale_sofia.crawl.visit.visit import Visitor
 from sale_sofia.history.jobs import create_job, get_job
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
-from sale_sofia.telemetry.meter import NO_METER
+from sale_sofia.telemetry.metrics import NO_METER
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import load_site_config
 from sale_sofia_simulator.render import RenderedPage, render_world

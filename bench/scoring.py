@@ -18,11 +18,12 @@ from sqlalchemy import Connection, text
 import measure
 import scoring_world
 from sale_sofia.advice.scoring.profile import Profile, load_profile
-from sale_sofia.advice.scoring.remembering import look
 from sale_sofia.advice.scoring.runs import ScoreRun
-from sale_sofia.advice.scoring.scoring import Scorer
-from sale_sofia.advice.scoring.yardsticks import Yardstick, kept_yardsticks
+from sale_sofia.advice.scoring.scoring import Scorer, look
+from sale_sofia.advice.scoring.store import kept_yardsticks
+from sale_sofia.advice.scoring.yardsticks import Yardstick
 from sale_sofia.flats.rows import read_flats
+from sale_sofia.history.revisions import touch
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 
@@ -33,8 +34,9 @@ SAMPLE = 300
 CHANGED_SHARE = 0.01
 CUT = text(
     "update listings set price_eur = price_eur * 0.97, content_hash = 'x' || substr(content_hash, 2) "
-    "where id % 100 = 7"
+    "where id % 100 = 7 returning id"
 )
+ALL = text("select id from listings")
 
 
 def main() -> None:
@@ -49,11 +51,12 @@ def main() -> None:
 def _run(folder: Path, adverts: int) -> tuple[dict[str, Any], bool]:
     database = Database(f"sqlite:///{folder / 'x.db'}", busy_timeout_seconds=30, busy_retries=5)
     properties = scoring_world.fill(database, adverts)
+    database.run_write(lambda connection: touch(connection, connection.scalars(ALL)))
     profiles = _profiles(folder)
     run = ScoreRun(Settings(data_dir=folder), database, profiles)
     first = _timed(run.run)
     unchanged = _timed(run.run)
-    database.run_write(lambda connection: connection.execute(CUT))
+    database.run_write(lambda connection: touch(connection, connection.scalars(CUT)))
     after = _timed(run.run)
     naive = _timed(partial(database.run_read, partial(_naive, profiles=profiles)))
     result = {

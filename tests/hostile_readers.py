@@ -16,7 +16,18 @@ from sale_sofia.descriptions.asking import judge_text
 from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.flats.matching.fingerprint import references
 from sale_sofia.listings.parsers import PARSERS
-from sale_sofia.operations.hostile import HTML, JSONS, TEXTS, YAMLS, Shape, Trial, repeated, site_trials
+from sale_sofia.operations.hostile import (
+    END,
+    HEAD,
+    HTML,
+    JSONS,
+    TEXTS,
+    Shape,
+    Trial,
+    nested,
+    repeated,
+    site_trials,
+)
 from sale_sofia.proxies.model import parse_proxy
 from sale_sofia.proxies.sources import Count, candidates, texts_of
 from sale_sofia.settings.files import read_yaml
@@ -26,6 +37,44 @@ from sale_sofia.websites.patterns import pieces_for, text_of
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 from sale_sofia.websites.site_file import SiteConfigError, parse_yaml
 
+YAMLS: Mapping[str, Shape] = {
+    "brackets": repeated("["),
+    "closed brackets": nested("[", "]"),
+    "braces": repeated("{a: "),
+    "lists in lists": repeated("- "),
+    "keys of keys": repeated("? "),
+    "both": repeated("- ? "),
+    "indents": lambda size: "\n".join(" " * depth + "a:" for depth in range(int((2 * size) ** 0.5))),
+    "a long key": repeated("a", "", ": 1"),
+    "a long line": repeated("a ", 'a: "', '"'),
+    "keys": repeated("k#: 1\n"),
+    "items": repeated("- 1\n"),
+    "flow items": repeated("a,", "[", "]"),
+    "anchors": repeated("- &a# x\n"),
+    "aliases": repeated("- *a\n", "- &a [1, 2, 3]\n"),
+    "aliases of aliases": lambda size: (
+        "- &a0 [1, 1]\n" + "".join(f"- &a{n + 1} [*a{n}, *a{n}]\n" for n in range(size // 20))
+    ),
+    "an alias of itself": repeated("*a,", "- &a [", "]"),
+    "merged keys": repeated("  <<: *a\n", "a: &a {b: 1}\nc:\n"),
+    "base sixty": repeated(":1", "a: 1"),
+    "a long number": repeated("1", "a: "),
+    "a date": repeated(" ", "a: 2001-01-01 ", "x"),
+    "sets": repeated("a#,", "a: !!set {", "}"),
+    "ordered": repeated("{a#: 1},", "a: !!omap [", "]"),
+    "tags": repeated("%TAG !a#! b\n", "", "--- 1"),
+    "lines of text": repeated("  x\n", "a: |\n"),
+    "comments": lambda size: "#" * size,
+    "empty lines": repeated("\n", "a:", " b"),
+    "documents": repeated("--- 1\n"),
+}
+HIDDEN: Mapping[str, Shape] = {
+    "attributes around tags": repeated(
+        'v#="<b>" ' + "".join(f"a{one}x# " for one in range(200)), "<div ", "></div>"
+    ),
+    "formatting closed elsewhere": repeated("<p><b a=#><object></b></object>"),
+}
+"""Bad shapes that look harmless to who does not parse: only who can end the parser is safe from them."""
 ROBOTS: Mapping[str, Shape] = {
     "rules": repeated("Disallow: /#\n", "User-agent: *\n"),
     "stars": repeated("*", "User-agent: *\nDisallow: /"),
@@ -45,6 +94,12 @@ PROXIES: Mapping[str, Shape] = {
     "logins": repeated("a:b@"),
     "objects": repeated('{"ip":"10.0.0.1","port":"80"},', "[", "{}]"),
 }
+
+
+def page(name: str, size: int) -> bytes:
+    """A page of this shape with about so many bytes; it ends as a whole page does."""
+    shape = HTML.get(name) or HIDDEN[name]
+    return f"{HEAD}{shape(max(0, size - len(HEAD) - len(END)))}{END}".encode()
 
 
 def reader_trials() -> Iterator[Trial]:

@@ -73,7 +73,7 @@ class Portal:
             return Read(claim, Listing.model_validate(truth)) if truth else Gone(claim, "removed")
         page = int(claim.url.rpartition("/p-")[2]) if "/p-" in claim.url else 1
         if self.mode == "blocked" or (self.mode == "partial" and page == 3):
-            return Failed(claim, "HttpBlocked: for the day (open the circuit)")
+            return Failed(claim, "HttpBlocked", "for the day (open the circuit)")
         return self._results(claim, page)
 
     def _results(self, claim: Claim, page: int) -> Found:

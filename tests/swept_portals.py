@@ -69,11 +69,11 @@ class SearchSweep:
 
     def _answered(self, judge: Judge, claim: Claim) -> Outcome:
         if self.forbidden and urlsplit(claim.url).path.startswith(self.forbidden):
-            return Failed(claim, "RobotsDisallowed: robots.txt forbids it", forbidden=True)
+            return Failed(claim, "RobotsDisallowed", "robots.txt forbids it", forbidden=True)
         try:
             return judge.outcome(claim, self._get(claim.url), None)  # type: ignore[arg-type]
         except CrawlError as error:
-            return Failed(claim, f"{type(error).__name__}: {error}")
+            return Failed(claim, type(error).__name__, str(error), unreadable=error.unreadable)
 
     def _get(self, url: str) -> Response:
         self.asked.append(url)

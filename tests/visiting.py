@@ -17,9 +17,10 @@ from sale_sofia.crawl.fetch.archive import PageArchive
 from sale_sofia.crawl.fetch.base import Request
 from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import memory_gate
 from sale_sofia.crawl.resilience.policy import BreakerRules, ResilienceConfig, RetryBudgetRules, RetryRules
-from sale_sofia.crawl.resilience.retry import MemoryRetryBudget, RetryPolicy
+from sale_sofia.crawl.resilience.retry import RetryBudget, RetryPolicy
 from sale_sofia.crawl.visit.apart import Bounds, JudgeApart
 from sale_sofia.crawl.visit.judging import Judge
 from sale_sofia.crawl.visit.outcomes import Outcome
@@ -111,9 +112,9 @@ class Visiting:
             seconds=self.seconds,
             longest_wait=1.0,
             fetcher=fetcher,
-            gate=memory_gate(config, lambda _: self.rate, lambda _: 4),
+            gate=memory_gate(config, MemoryRateLimiter(config.limiter, lambda _: self.rate), lambda _: 4),
             retry=RetryPolicy(retry, lambda: 0.0),
-            retry_budget=MemoryRetryBudget(self.budget),
+            retry_budget=RetryBudget(self.budget),
             robots=None,
             archive=PageArchive(self.folder / "archive", 10**9) if self.archive else None,
             errors=self.log,

@@ -14,7 +14,7 @@ from sale_sofia.alerts.settings import BEAT_SECONDS
 from sale_sofia.crawl import settings as parallel
 from sale_sofia.crawl.runners.lane import shut_down
 from sale_sofia.crawl.runners.messages import result_url
-from sale_sofia.crawl.runners.schedule_file import SCHEDULE_LOOK_SECONDS, load_schedule
+from sale_sofia.crawl.runners.schedule import SCHEDULE_LOOK_SECONDS, load_schedule
 from sale_sofia.descriptions.settings import ENRICH_BEAT_SECONDS, ENRICH_GRACE_SECONDS, LLM_QUEUE
 from sale_sofia.operations.services.processes import tell_alive, tell_ready
 from sale_sofia.operations.services.redis import known_redis_url
@@ -24,20 +24,26 @@ from sale_sofia.settings.files import keep_others_out
 from sale_sofia.settings.model import TIME_ZONE, Settings, load_settings
 from sale_sofia.telemetry.logs import log_as_service
 
-_TASKS = (
-    "sale_sofia.crawl.runners.tasks",
-    "sale_sofia.descriptions.tasks",
-    "sale_sofia.proxies.tasks",
-    "sale_sofia.alerts.tasks",
-)
-_ROUTE = "sale_sofia.*"
+_CRAWL = "sale_sofia.crawl.runners.tasks"
+_ENRICH = "sale_sofia.descriptions.tasks"
+_ALERTS = "sale_sofia.alerts.tasks"
+_TASKS = (_CRAWL, _ENRICH, "sale_sofia.proxies.tasks", _ALERTS)
 
 
 def configuration() -> dict[str, Any]:
-    """Everything that differs from Celery's defaults, each for a reason that `config.parallel` gives."""
+    """Everything that differs from Celery's defaults, each for a reason that `crawl.settings` gives."""
     settings = load_settings()
     url = known_redis_url(settings)
-    transport = _transport()
+    transport = {
+        "visibility_timeout": parallel.VISIBILITY_SECONDS,
+        "unacked_restore_interval": parallel.UNACKED_RESTORE_SECONDS,
+        "unacked_restore_throttle": 1,
+        "socket_timeout": parallel.BROKER_SOCKET_SECONDS,
+        "socket_connect_timeout": parallel.BROKER_CONNECT_SECONDS,
+        "socket_keepalive": True,
+        "health_check_interval": parallel.BROKER_SOCKET_SECONDS,
+    }
+    longest = round(settings.llm_run_seconds + ENRICH_GRACE_SECONDS)
     return {
         "broker_url": url,
         "result_backend": result_url(url),
@@ -50,12 +56,21 @@ def configuration() -> dict[str, Any]:
         "timezone": TIME_ZONE,
         "task_default_queue": parallel.APP_NAME,
         "task_queues": (Queue(parallel.APP_NAME), Queue(LLM_QUEUE)),
-        "task_routes": {f"{_TASKS[1]}.*": {"queue": LLM_QUEUE}, _ROUTE: {"queue": parallel.APP_NAME}},
+        "task_routes": {f"{_ENRICH}.*": {"queue": LLM_QUEUE}, "sale_sofia.*": {"queue": parallel.APP_NAME}},
         "task_acks_late": True,
         "task_reject_on_worker_lost": True,
         "task_time_limit": parallel.GENERAL_TIME_LIMIT,
         "task_soft_time_limit": parallel.GENERAL_SOFT_TIME_LIMIT,
-        "task_annotations": _lane_limits(settings),
+        "task_annotations": {
+            f"{_CRAWL}.scrape_chunk": {
+                "soft_time_limit": settings.scraping_soft_time_limit,
+                "time_limit": settings.scraping_hard_time_limit,
+            },
+            f"{_ENRICH}.enrich_descriptions": {
+                "soft_time_limit": longest,
+                "time_limit": longest + round(ENRICH_GRACE_SECONDS),
+            },
+        },
         "result_expires": parallel.RESULT_EXPIRES_SECONDS,
         "worker_concurrency": settings.worker_processes,
         "worker_prefetch_multiplier": 1,
@@ -69,71 +84,22 @@ def configuration() -> dict[str, Any]:
     }
 
 
-def _transport() -> dict[str, Any]:
-    return {
-        "visibility_timeout": parallel.VISIBILITY_SECONDS,
-        "unacked_restore_interval": parallel.UNACKED_RESTORE_SECONDS,
-        "unacked_restore_throttle": 1,
-        "socket_timeout": parallel.BROKER_SOCKET_SECONDS,
-        "socket_connect_timeout": parallel.BROKER_CONNECT_SECONDS,
-        "socket_keepalive": True,
-        "health_check_interval": parallel.BROKER_SOCKET_SECONDS,
-    }
-
-
-def _lane_limits(settings: Settings) -> dict[str, dict[str, int]]:
-    limits = {
-        "soft_time_limit": settings.scraping_soft_time_limit,
-        "time_limit": settings.scraping_hard_time_limit,
-    }
-    return {f"{_TASKS[0]}.scrape_chunk": limits, f"{_TASKS[1]}.enrich_descriptions": _enrich_limits(settings)}
-
-
-def _enrich_limits(settings: Settings) -> dict[str, int]:
-    longest = round(settings.llm_run_seconds + ENRICH_GRACE_SECONDS)
-    return {"soft_time_limit": longest, "time_limit": longest + round(ENRICH_GRACE_SECONDS)}
-
-
 def _beat_schedule(settings: Settings) -> dict[str, dict[str, Any]]:
-    reconcile = {
-        "task": f"{_TASKS[0]}.reconcile",
-        "schedule": parallel.RECONCILE_SECONDS,
-        # A look that nobody had time for is replaced by the next one.
-        "options": {"expires": 2 * parallel.RECONCILE_SECONDS},
-    }
+    """One that nobody had time for expires: it is done by the next."""
+
+    def entry(task: str, schedule: float | crontab, expires: float) -> dict[str, Any]:
+        return {"task": task, "schedule": schedule, "options": {"expires": expires}}
+
     load_schedule(settings.data_dir)  # a wrong one is told at the start, not only when a turn has come
-    return {
-        "reconcile": reconcile,
-        "refresh-proxies-every-6h": _refresh_entry(),
-        "tell": _alerts_entry(),
-        **_enrich_entry(settings),
-        "scheduled-crawls": _crawls_entry(),
-    }
-
-
-def _alerts_entry() -> dict[str, Any]:
-    """One that nobody had time for is done by the next."""
-    expires = {"expires": BEAT_SECONDS}
-    return {"task": f"{_TASKS[3]}.run_alerts", "schedule": BEAT_SECONDS, "options": expires}
-
-
-def _enrich_entry(settings: Settings) -> dict[str, dict[str, Any]]:
-    if not settings.llm_enabled:
-        return {}
-    look = {"task": f"{_TASKS[1]}.enrich_descriptions", "schedule": ENRICH_BEAT_SECONDS}
-    return {"enrich": {**look, "options": {"expires": ENRICH_BEAT_SECONDS}}}
-
-
-def _refresh_entry() -> dict[str, Any]:
-    """On the hour; one that nobody had time for is done by the next."""
     hours = crontab(minute=0, hour=f"*/{REFRESH_HOURS}")
-    return {"task": REFRESH_TASK, "schedule": hours, "options": {"expires": REFRESH_HOURS * 3600}}
-
-
-def _crawls_entry() -> dict[str, Any]:
-    """A look at the schedule; one that nobody had time for is replaced by the next one."""
-    look = {"task": f"{_TASKS[0]}.begin_scheduled", "schedule": SCHEDULE_LOOK_SECONDS}
-    return {**look, "options": {"expires": SCHEDULE_LOOK_SECONDS}}
+    enrich = entry(f"{_ENRICH}.enrich_descriptions", ENRICH_BEAT_SECONDS, ENRICH_BEAT_SECONDS)
+    return {
+        "reconcile": entry(f"{_CRAWL}.reconcile", parallel.RECONCILE_SECONDS, 2 * parallel.RECONCILE_SECONDS),
+        "refresh-proxies-every-6h": entry(REFRESH_TASK, hours, REFRESH_HOURS * 3600),
+        "tell": entry(f"{_ALERTS}.run_alerts", BEAT_SECONDS, BEAT_SECONDS),
+        **({"enrich": enrich} if settings.llm_enabled else {}),
+        "scheduled-crawls": entry(f"{_CRAWL}.begin_scheduled", SCHEDULE_LOOK_SECONDS, SCHEDULE_LOOK_SECONDS),
+    }
 
 
 class _Installed(AppLoader):

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
@@ -10,8 +10,14 @@ from typing import Self, TypeVar
 from sale_sofia.crawl.frontier.jobs import known_job
 from sale_sofia.crawl.frontier.planning import JobPlan, check_plans, plan_for_workers, resume_for_workers
 from sale_sofia.crawl.runners.dispatching import send_jobs
-from sale_sofia.crawl.runners.events import JobEvents, JobsStillOpen, Look, wait_for_jobs
-from sale_sofia.crawl.runners.progress import Progress, read_progress
+from sale_sofia.crawl.runners.progress import (
+    JobEvents,
+    JobsStillOpen,
+    Look,
+    Progress,
+    read_progress,
+    wait_for_jobs,
+)
 from sale_sofia.crawl.runners.runners import let_go
 from sale_sofia.history.jobs import CELERY
 from sale_sofia.installation import open_database
@@ -20,9 +26,8 @@ from sale_sofia.operations.services.fleet import Fleet
 from sale_sofia.operations.services.ownership import ServicesBusy
 from sale_sofia.operations.services.signals import Interrupted, StopSignals
 from sale_sofia.operations.settings import SUPERVISE_SECONDS
-from sale_sofia.proxies.control import ProxyControl, Wait
+from sale_sofia.proxies.control import ProxyControl, RotatorService
 from sale_sofia.proxies.refresh import RefreshProgress, needs_proxies
-from sale_sofia.proxies.rotator_service import RotatorService
 from sale_sofia.proxies.settings import START_WAIT_SECONDS
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings
@@ -58,21 +63,23 @@ class Orchestrator:
         self.proxies = ProxyControl(self.settings, self.start_redis, self.signals.check, rotator)
         self._say = say
         self._shared = shared
-        self._ownership = self.fleet.ownership
         self._jobs: list[str] = []
         self._entered = ExitStack()
 
     def __enter__(self) -> Self:
-        """Take the services, or join who runs them for everybody.
-
-        Raises:
-            ServicesBusy: somebody else runs them for itself.
-        """
-        self.fleet.joined = not self.with_room(partial(self._ownership.take, shared=self._shared))
+        """Take the services, or join who runs them for everybody; `ServicesBusy` if one runs them alone."""
+        ownership = self.fleet.ownership
+        self.fleet.joined = not self.with_room(partial(ownership.take, shared=self._shared))
         with ExitStack() as stack:
-            stack.callback(self._ownership.release)
-            if self.fleet.joined:
-                self._check_shared()
+            stack.callback(ownership.release)
+            holder = ownership.holder() if self.fleet.joined else None
+            if self.fleet.joined and (holder is None or not holder.shared or self._shared):
+                who = f"process {holder.pid}" if holder else "another process"
+                advice = "stop it first" if holder and holder.shared else "wait for it or stop it"
+                raise ServicesBusy(
+                    f"The services in {self.settings.data_dir} are run by {who}; {advice}. "
+                    "Several crawls can share those of `sale-sofia up`."
+                )
             self.cleanup_stale_processes()
             stack.enter_context(self.signals)
             stack.callback(self.stop_all)
@@ -83,16 +90,6 @@ class Orchestrator:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._entered.close()
-
-    def _check_shared(self) -> None:
-        holder = self._ownership.holder()
-        if holder is None or not holder.shared or self._shared:
-            who = f"process {holder.pid}" if holder else "another process"
-            advice = "stop it first" if holder and holder.shared else "wait for it or stop it"
-            raise ServicesBusy(
-                f"The services in {self.settings.data_dir} are run by {who}; {advice}. "
-                "Several crawls can share those of `sale-sofia up`."
-            )
 
     def cleanup_stale_processes(self) -> list[int]:
         """Kill what a dead orchestrator left behind in this data folder; the numbers of those killed."""
@@ -109,15 +106,16 @@ class Orchestrator:
 
     def start_celery(self) -> None:
         """Worker and beat at work; before them Redis and the database."""
-        self.with_room(self._start_celery)
+
+        def start() -> None:
+            self._start_store()
+            self.fleet.start_worker_and_beat()
+
+        self.with_room(start)
 
     def _start_store(self) -> None:
         self.fleet.start_redis()
         initialize_database(self.database)
-
-    def _start_celery(self) -> None:
-        self._start_store()
-        self.fleet.start_worker_and_beat()
 
     def start_rotator(self) -> str:
         """The address of a rotator at work, for tools that can use only one proxy; before it Redis."""
@@ -128,11 +126,7 @@ class Orchestrator:
         return self.proxies.trigger_refresh()
 
     def wait_for_refresh_completion(self, job_id: str, timeout: float) -> RefreshProgress:
-        """The last numbers of a refresh, when it has ended.
-
-        Raises:
-            RefreshStillOpen: the time was up; it goes on.
-        """
+        """The last numbers of a refresh, when it has ended; `RefreshStillOpen` when the time is up before."""
         return self.proxies.wait_for_refresh(job_id, timeout)
 
     def wait_for_proxies(self, timeout: float) -> dict[str, int]:
@@ -145,17 +139,18 @@ class Orchestrator:
 
     def stop_all(self) -> None:
         """Stop what was started here: rotator, beat, worker, Redis. Jobs that have not ended are nobody's."""
+
+        def let_jobs_go() -> None:
+            try:
+                for job_id in self._jobs:
+                    self.database.run_write(partial(let_go, job_id=job_id, runner=CELERY))
+            except DatabaseError as error:
+                self._say(str(error))
+
         with ExitStack() as stack:
-            stack.callback(self.fleet.stop_all, self._let_go)
+            stack.callback(self.fleet.stop_all, let_jobs_go)
             if not self.fleet.joined:
                 stack.callback(self.proxies.rotator.stop)
-
-    def _let_go(self) -> None:
-        try:
-            for job_id in self._jobs:
-                self.database.run_write(partial(let_go, job_id=job_id, runner=CELERY))
-        except DatabaseError as error:
-            self._say(str(error))
 
     def start_site_scraping(
         self, site: str, start_urls: Sequence[str], *, limit: int | None = None, fresh: bool = False
@@ -165,11 +160,7 @@ class Orchestrator:
         return self.start_all_sites_scraping([plan])[site]
 
     def start_all_sites_scraping(self, plans: Sequence[JobPlan]) -> dict[str, str]:
-        """Begin the crawls; returns the job of each portal.
-
-        Raises:
-            SiteBusy: somebody else crawls one of the portals.
-        """
+        """Begin the crawls; returns the job of each portal. `SiteBusy` where somebody else crawls one."""
         check_plans(plans)
         self.with_room(self._start_store)
         later = [plan for plan in plans if needs_proxies(plan.site.name)]
@@ -190,7 +181,7 @@ class Orchestrator:
             return
         self.start_celery()
         least = self.settings.min_proxies_to_start
-        for site, ready in self.proxies.supply(sites, Wait(START_WAIT_SECONDS, self.supervise)).items():
+        for site, ready in self.proxies.supply(sites, START_WAIT_SECONDS, self.supervise).items():
             if ready < least:
                 self._say(f"{site}: {ready} of {least} proxies are ready; its pages wait for proxies")
 
@@ -215,11 +206,7 @@ class Orchestrator:
             self._say("Redis did not take the message; the jobs begin a little later")
 
     def get_scraping_progress(self, job_id: str) -> Progress:
-        """How far a job is, from the database: right before, during and long after it runs.
-
-        Raises:
-            UnknownJob: there is no such job.
-        """
+        """How far a job is, from the database, also long after it ran; `UnknownJob` where there is none."""
         size = self.settings.scraping_chunk_size
         return self.database.run_read(partial(read_progress, job_id=job_id, chunk_size=size))
 
@@ -228,23 +215,18 @@ class Orchestrator:
     ) -> Mapping[str, Progress]:
         """The jobs' last numbers, when all have ended; services that die meanwhile are started again.
 
-        Raises:
-            JobsStillOpen: the time was up; it names the jobs.
-            Interrupted: a signal asked for an end.
-            ServiceDied: a service dies all the time.
+        `JobsStillOpen` names the jobs when the time is up, `Interrupted` tells of a signal, and `ServiceDied`
+        of a service that dies all the time.
         """
-        with JobEvents(self.start_redis) as events:
-            return wait_for_jobs(partial(self._read, job_ids), events, timeout, look, self.supervise)
 
-    def _read(self, job_ids: Sequence[str]) -> dict[str, Progress]:
-        return self.with_room(lambda: {job_id: self.get_scraping_progress(job_id) for job_id in job_ids})
+        def read() -> dict[str, Progress]:
+            return self.with_room(lambda: {job_id: self.get_scraping_progress(job_id) for job_id in job_ids})
+
+        with closing(JobEvents(self.start_redis)) as events:
+            return wait_for_jobs(read, events, timeout, look, self.supervise)
 
     def supervise(self) -> None:
-        """One look at the services; what died is started again.
-
-        Raises:
-            Interrupted: a signal asked for an end.
-        """
+        """One look at the services: what died is started again. A signal raises `Interrupted`."""
         self.signals.check()
         self.with_room(self.fleet.supervise)
 

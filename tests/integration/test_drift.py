@@ -7,7 +7,7 @@ import pytest
 from crawls import truth
 from drift_days import DriftDays, drift_days
 from sale_sofia.history.drift.runs import accept_drift
-from sale_sofia.history.drift.store import is_held_back, last_run
+from sale_sofia.history.drift.store import last_run, open_drift
 from sale_sofia.history.sweeps import list_sweeps
 from sale_sofia.installation import open_archive
 from sale_sofia.settings.model import get_settings
@@ -93,7 +93,7 @@ def check_change(portal: DriftDays, layout: str, expected: set[tuple[str, str]])
     assert portal.gone() == gone, layout
     check_incidents(portal)
     with portal.days.database.read() as connection:
-        assert is_held_back(connection, portal.site)
+        assert open_drift(connection, portal.site)
         assert not list_sweeps(connection, 1)[0].complete
         run = last_run(connection, portal.site)
     assert run is not None

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from celery import Celery
+from sqlalchemy import Connection, select
 
 from celery_server import spawn_forked
 from crawls import FAST, crawl_arguments, run
@@ -18,7 +19,7 @@ from ollama_server import LoopbackOllama
 from parallel_world import team
 from sale_sofia.celery_app import configuration
 from sale_sofia.descriptions.settings import LLM_QUEUE
-from sale_sofia.descriptions.store import load_read
+from sale_sofia.descriptions.tables import description_reads
 from sale_sofia.history.listings import save_listing
 from sale_sofia.listings.model import Listing
 from sale_sofia.operations.services.celery import enricher_command
@@ -56,15 +57,16 @@ def test_a_worker_of_its_own_reads_and_asks(tmp_path: Path) -> None:
             assert (redis.llen(LLM_QUEUE), redis.llen("sale_sofia")) == (1, 0)
         worker = spawn_forked({}, enricher_command(), tmp_path / "enricher.log", environ=members.environment)
         try:
-            read = wait_for(lambda: _answered(members.database.run_read(lambda one: load_read(one, 1))))
+            attributes = wait_for(lambda: members.database.run_read(_answered))
         finally:
             worker.send(signal.SIGTERM)
             assert worker.gone_within(30)
-    assert read["attributes"]["condition"]["method"] == "model"
+    assert attributes["condition"]["method"] == "model"
 
 
-def _answered(read: Any) -> Any:  # noqa: ANN401
-    return read if read and "condition" in read["attributes"] else None
+def _answered(connection: Connection) -> Any:  # noqa: ANN401
+    attributes = connection.scalars(select(description_reads.c.attributes)).first()
+    return attributes if attributes and "condition" in attributes else None
 
 
 def test_the_task_has_a_queue_and_limits_of_its_own(

@@ -15,12 +15,12 @@ from sqlalchemy import select
 
 from crawls import ALONE, FAST, fork, requests, run, site_folder, stored
 from forked_simulators import start_forked
+from hostile_readers import page
 from parallel_crawls import until
 from parallel_portals import plan_of
 from parallel_world import team
 from portal_fronts import Front, Sent, always, in_front
 from sale_sofia.crawl.tables import frontier
-from sale_sofia.operations.hostile import page
 from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
 
@@ -57,7 +57,8 @@ def variables(folder: Path, **more: str) -> Mapping[str, str]:
 
 def failures(data: Path) -> list[str]:
     with closing(sqlite3.connect(data / "sale_sofia.db")) as connection:
-        rows = connection.execute("SELECT reason FROM frontier WHERE state = 'failed' ORDER BY reason")
+        why = "SELECT code || ': ' || reason FROM frontier WHERE state = 'failed' ORDER BY 1"
+        rows = connection.execute(why)
         return [reason for (reason,) in rows]
 
 
@@ -120,7 +121,7 @@ def test_workers_ask_once_for_a_page_that_never_ends_and_their_job_does(tmp_path
         made.dispatch_plans([plan_of("imot.bg", made.environment)])
         made.wait(120)
         assert times_asked(front, bad) == dict.fromkeys(bad, 1)
-        failed = select(frontier.c.reason).where(frontier.c.state == "failed")
+        failed = select(frontier.c.code + ": " + frontier.c.reason).where(frontier.c.state == "failed")
         assert made.database.run_read(lambda connection: list(connection.execute(failed).scalars())) == [
             ENDED
         ]

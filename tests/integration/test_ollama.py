@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from ollama_server import HOSTILE, LoopbackOllama
 from ready_files import put_ready_file
 from sale_sofia.descriptions.enrichment import Summary, ask_all, read_all
 from sale_sofia.descriptions.rulebook import rules_version
-from sale_sofia.descriptions.store import load_read, read_disagreements, unread_listings
+from sale_sofia.descriptions.store import read_disagreements, unread_listings
+from sale_sofia.descriptions.tables import description_reads
 from sale_sofia.history.listings import save_listing
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import Settings
@@ -61,9 +63,9 @@ def enrich(database: Database, server: LoopbackOllama, **more: Any) -> Summary: 
 
 
 def attributes(database: Database, listing_id: int = 1) -> dict[str, Any]:
-    row = database.run_read(lambda connection: load_read(connection, listing_id))
-    assert row is not None
-    return dict(row["attributes"])
+    table = description_reads
+    found = select(table.c.attributes).where(table.c.listing_id == listing_id)
+    return dict(database.run_read(lambda connection: connection.scalars(found).one()))
 
 
 def test_a_right_answer_is_stored_with_its_words(either_database: Database) -> None:
@@ -215,7 +217,7 @@ def test_the_portal_wins_and_the_difference_is_kept(either_database: Database) -
         ("floor", 4, 3, "трети етаж")
     ]
     with either_database.read() as connection:
-        row = unread_listings(connection, "other rules", 0, 10)[0]
+        row = unread_listings(connection, "other rules", range(10))[0]
     assert row["floor"] == 4
 
 

@@ -15,10 +15,10 @@ from parallel_crawls import until
 from parallel_faults import said, send
 from parallel_portals import Portal, RunningPortal, plan_of, portals, silent_portal
 from parallel_world import Team, team
-from sale_sofia.crawl.runners.schedule_file import SCHEDULE_FILE
+from sale_sofia.crawl.runners.schedule import SCHEDULE_FILE
 from sale_sofia.crawl.tables import jobs, schedule_slots
 from sale_sofia.settings.model import TIME_ZONE
-from sale_sofia.telemetry.incidents import open_incidents
+from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
 from windows import excess
 
 QUICK = {"ARCHIVE_ENABLED": "false"}
@@ -109,6 +109,12 @@ def check_schedule(made: Team, portal: RunningPortal) -> None:
     assert len(asked) == len(set(asked))
 
 
+def open_circuits(made: Team) -> dict[str, str]:
+    """The portals of which it is told, and how; on a busy machine another may be called stuck beside."""
+    found = made.database.run_read(open_incidents)
+    return {one.site: one.message[:24] for one in found if one.kind is IncidentKind.CIRCUIT_OPEN_LONG}
+
+
 def test_a_silent_a_hostile_and_a_slow_portal_hold_nobody_up_also_with_fewer_processes_than_portals(
     tmp_path: Path,
 ) -> None:
@@ -129,10 +135,8 @@ def test_a_silent_a_hostile_and_a_slow_portal_hold_nobody_up_also_with_fewer_pro
         until(lambda: succeeded(made, "reconcile") > 1, f"two looks{made.tail()}")
         # More turns than lanes would have had that keep their slot to the end of their shift.
         until(lambda: succeeded(made, "scrape_chunk") > len(told), f"turns{made.tail()}")
-        until(lambda: made.database.run_read(open_incidents), f"an incident{made.tail()}")
-        (incident,) = made.database.run_read(open_incidents)
-        assert (incident.kind, incident.site) == ("circuit_open_long", "hostile.test")
-        assert incident.message.startswith("the circuit was open for ")
+        until(lambda: open_circuits(made), f"an incident{made.tail()}")
+        assert open_circuits(made) == {"hostile.test": "the circuit was open for"}
         told = made.progress()
         assert not told["hostile.test"].finished
         assert not told["slow.test"].finished

@@ -18,8 +18,8 @@ from contract.data.filling import BATCH, counts, fill, save_batch
 from postgres_proxy import Fault, PostgresProxy
 from postgres_servers import PASSWORD, READY, PostgresServer, end_server, server_or_skip
 from sale_sofia.history.jobs import add_job_counts, create_job, get_job
-from sale_sofia.storage.database import (
-    Database,
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.errors import (
     DatabaseBusy,
     DatabaseDenied,
     DatabaseError,

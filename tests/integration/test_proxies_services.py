@@ -18,7 +18,7 @@ from listening import free_port
 from proxy_fleet import PASSWORD
 from sale_sofia.celery_app import configuration
 from sale_sofia.orchestrator import Orchestrator
-from sale_sofia.proxies.control import ProxiesStillMissing, Wait
+from sale_sofia.proxies.control import ProxiesStillMissing
 from sale_sofia.proxies.sources import Source, SourceList
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import load_settings
@@ -84,9 +84,9 @@ def test_refresh_wait_and_rotator(tmp_path: Path, surroundings: dict[str, str]) 
             assert (found, services.wait_for_proxies(1)) == ({"imot.bg": 5}, {})
             assert (ended.status, ended.checked, ended.usable) == ("COMPLETE", 9, 5)
             # With enough nothing is waited for; with fewer than are wanted, until the refresh has ended.
-            enough = services.proxies.supply(["imot.bg"], Wait(60, services.supervise))
+            enough = services.proxies.supply(["imot.bg"], 60, services.supervise)
             more = services.settings.model_copy(update={"min_proxies_to_start": 6})
-            few = replace(services.proxies, settings=more).supply(["imot.bg"], Wait(600, services.supervise))
+            few = replace(services.proxies, settings=more).supply(["imot.bg"], 600, services.supervise)
             assert enough == few == {"imot.bg": 5}
             assert tunnel_status(port, f"127.0.0.1:{portal}") == 200
             assert services.start_rotator() == address

@@ -22,7 +22,7 @@ from redis_servers import fresh_database
 from sale_sofia.crawl.resilience.factory import get_gate, get_rate_limiter
 from sale_sofia.crawl.resilience.fallback import FallbackGate
 from sale_sofia.crawl.resilience.gate import Admission, Refusal
-from sale_sofia.crawl.resilience.limiter import RateLimiter
+from sale_sofia.crawl.resilience.redis_parts import RateLimiter
 from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.operations.services.redis import RedisServer
 from sale_sofia.settings.model import DATABASE_FILE, Settings

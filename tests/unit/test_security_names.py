@@ -19,8 +19,8 @@ from sale_sofia.crawl.runners.messages import (
 )
 from sale_sofia.crawl.settings import TASK_VERSION
 from sale_sofia.history.runs.reports import ReportFiles
-from sale_sofia.proxies.factory import check_job_id as check_refresh
-from sale_sofia.proxies.factory import new_job_id as new_refresh
+from sale_sofia.proxies.refresh import check_job_id as check_refresh
+from sale_sofia.proxies.refresh import new_job_id as new_refresh
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.registry import AVAILABLE_SITES
 from tables import each_row

@@ -14,7 +14,7 @@ from sale_sofia.crawl.fetch.addresses import is_private
 from sale_sofia.crawl.fetch.base import Request
 from sale_sofia.crawl.fetch.curl import CookieJar
 from sale_sofia.crawl.fetch.settings import MOST_COOKIES
-from sale_sofia.proxies import tunnel
+from sale_sofia.proxies import settings
 from sale_sofia.proxies.browser import BrowserDoor
 from sale_sofia.proxies.sources import Count, Source, SourceUnreadable, read_source
 from sale_sofia.proxies.tunnel import LoopbackServer, Streams
@@ -120,7 +120,7 @@ def test_a_list_of_proxies_is_not_unpacked() -> None:
 def test_a_loopback_server_has_room_for_so_many_and_for_this_machine_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tunnel, "LOOPBACK_MOST_CONNECTIONS", 1)
+    monkeypatch.setattr(settings, "LOOPBACK_MOST_CONNECTIONS", 1)
 
     async def serve(streams: Streams) -> None:
         streams[1].write(b"served\n")

@@ -1,18 +1,18 @@
 """What happened to flats since a moment: new ones, other prices, back on the market, gone."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from sqlalchemy import Connection, select
 
 from sale_sofia.flats.flat import Advert, Flat
-from sale_sofia.flats.rows import PriceStep, price_steps
+from sale_sofia.flats.rows import price_steps
 from sale_sofia.history.tables import market_events, price_points
 
 NewsKind = Literal["new", "cut", "rise", "back", "gone"]
 NEWS_KINDS: Final[tuple[NewsKind, ...]] = get_args(NewsKind)
+_Owners = Callable[[Iterable[int]], Iterator[tuple[Flat, Advert]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,83 +35,59 @@ def news_since(
     A new flat is only new, whatever happened to it since; one that is gone is only gone. `whose` says which
     property an advert is of.
     """
-    owners = _Owners(flats, whose)
-    told: dict[int, News] = {}
-    for one in (
-        *_gone_and_back(connection, owners, since),
-        *_new(flats, since),
-        *_priced(connection, owners, since),
-    ):
-        told.setdefault(one.flat.property_id, one)
-    return sorted(told.values(), key=lambda one: (-one.at, one.flat.property_id))
 
-
-@dataclass(frozen=True, slots=True)
-class _Owners:
-    """The flat and the advert of a listing."""
-
-    flats: Mapping[int, Flat]
-    whose: Mapping[int, int]
-
-    def of(self, listing_ids: Iterable[int]) -> Iterator[tuple[Flat, Advert]]:
-        for one in listing_ids:
-            flat = self.flats.get(self.whose.get(one, one))
+    def owners(listing_ids: Iterable[int]) -> Iterator[tuple[Flat, Advert]]:
+        """The flat and the advert of each listing."""
+        for listing_id in listing_ids:
+            flat = flats.get(whose.get(listing_id, listing_id))
             if flat is not None:
-                yield from ((flat, advert) for advert in flat.adverts if advert.listing_id == one)
+                yield from ((flat, advert) for advert in flat.adverts if advert.listing_id == listing_id)
 
-
-def _new(flats: Mapping[int, Flat], since: float) -> Iterator[News]:
-    for flat in flats.values():
-        if flat.new_at is not None and flat.new_at >= since and flat.offered:
-            yield News("new", flat, flat.new_at)
+    new = [
+        News("new", flat, flat.new_at)
+        for flat in flats.values()
+        if flat.new_at is not None and flat.new_at >= since and flat.offered
+    ]
+    told: dict[int, News] = {}
+    for news in (*_gone_and_back(connection, owners, since), *new, *_priced(connection, owners, since)):
+        told.setdefault(news.flat.property_id, news)
+    return sorted(told.values(), key=lambda news: (-news.at, news.flat.property_id))
 
 
 def _gone_and_back(connection: Connection, owners: _Owners, since: float) -> Iterator[News]:
     """What the flat is now decides: one advert of several that is gone is no news."""
-    events: dict[int, tuple[str, float]] = {}
     chosen = select(market_events.c.listing_id, market_events.c.kind, market_events.c.noted_at)
     rows = connection.execute(chosen.where(market_events.c.noted_at >= since).order_by(market_events.c.id))
-    for listing_id, kind, at in rows:
-        events[listing_id] = (kind, at)
-    for flat, advert in owners.of(events):
+    events = {listing_id: (kind, at) for listing_id, kind, at in rows}
+    for flat, advert in owners(events):
         kind, at = events[advert.listing_id]
+        others = (other for other in flat.adverts if other.listing_id != advert.listing_id)
         if kind == "gone" and not flat.offered:
             yield News("gone", flat, at)
-        elif kind == "back" and flat.offered and _was_away(flat, advert):
+        elif kind == "back" and flat.offered and not any(other.offered for other in others):
             yield News("back", flat, at)
 
 
-def _was_away(flat: Flat, advert: Advert) -> bool:
-    """Whether nothing else offered the flat before this advert came back."""
-    return not any(other.offered for other in flat.adverts if other.listing_id != advert.listing_id)
-
-
 def _priced(connection: Connection, owners: _Owners, since: float) -> Iterator[News]:
-    """The greatest change of an advert still there."""
+    """The greatest change of an advert still there, from its price before the first change since then."""
     moved = select(price_points.c.listing_id).where(
         price_points.c.kind == "price", price_points.c.seen_at >= since
     )
     ids = set(connection.scalars(moved))
-    steps = price_steps(connection, ids)
-    by_flat: dict[int, list[News]] = defaultdict(list)
-    for flat, advert in owners.of(ids):
-        if advert.offered and (news := _price_news(flat, steps[advert.listing_id], since)):
-            by_flat[flat.property_id].append(news)
-    for found in by_flat.values():
-        yield min(found, key=_ratio)
-
-
-def _price_news(flat: Flat, steps: Sequence[PriceStep], since: float) -> News | None:
-    """From the price before the first change since then to the price now."""
-    first = next(
-        number for number, step in enumerate(steps) if step.kind == "price" and step.seen_at >= since
-    )
-    old = steps[first - 1].price_eur if first else None
-    new, at = steps[-1].price_eur, steps[-1].seen_at
-    if old is None or new is None or old == new:
-        return None
-    return News("cut" if new < old else "rise", flat, at, old, new)
-
-
-def _ratio(news: News) -> float:
-    return (news.new_eur or 0.0) / (news.old_eur or 1.0)
+    all_steps = price_steps(connection, ids)
+    greatest: dict[int, tuple[float, News]] = {}
+    for flat, advert in owners(ids):
+        if not advert.offered:
+            continue
+        steps = all_steps[advert.listing_id]
+        first = next(
+            number for number, step in enumerate(steps) if step.kind == "price" and step.seen_at >= since
+        )
+        old, new = steps[first - 1].price_eur if first else None, steps[-1].price_eur
+        if old is None or new is None or old == new:
+            continue
+        news = News("cut" if new < old else "rise", flat, steps[-1].seen_at, old, new)
+        ratio = new / (old or 1.0)
+        if flat.property_id not in greatest or ratio < greatest[flat.property_id][0]:
+            greatest[flat.property_id] = ratio, news
+    return (news for _, news in greatest.values())

@@ -17,6 +17,7 @@ scored_flats = Table(
     Column("neighbourhood", Text),
     Column("rooms", Integer, nullable=False),
     Column("eur_sqm", Float),
+    Index(None, "neighbourhood"),
 )
 
 # What the prices of a neighbourhood and a number of rooms (0: it is not told) were measured by last.

@@ -25,8 +25,6 @@ from sale_sofia.alerts.settings import ALERTS_FILE, LONGEST_ERROR, MAIL_READ_BYT
 from sale_sofia.alerts.wording import Text, one_line
 from sale_sofia.settings.types import MASK
 
-_MAIL: Final = frozenset({"mailto", "mailtos"})
-_ONE: Final = 1
 _HOST: Final = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?")
 _LEAST_SECRET: Final = 3
 """Characters from which on a piece of a URL is hidden wherever it appears; shorter ones are in every word."""
@@ -44,11 +42,6 @@ class Channel:
         """The scheme of its URL."""
         return self.url.get_secret_value().partition("://")[0]
 
-    @property
-    def is_mail(self) -> bool:
-        """Whether it is plain mail, which we send ourselves."""
-        return self.service in _MAIL
-
     def masked(self, text: str) -> str:
         """The text in one line, without the URL and every piece of it that may be a secret."""
         for secret in sorted(set(_pieces(self.url.get_secret_value())), key=len, reverse=True):
@@ -64,7 +57,7 @@ def _pieces(url: str) -> Iterator[str]:
     tokens = [] if _HOST.fullmatch(place) else re.split(r"[:@]", place)
     query = re.split(r"[&=]", parts.query) + [value for _, value in parse_qsl(parts.query)]
     for piece in (*re.split(r"[:@]", login), *tokens, *parts.path.split("/"), *query, parts.fragment):
-        yield from (one for one in (piece, unquote(piece)) if len(one) >= _LEAST_SECRET)
+        yield from (text for text in (piece, unquote(piece)) if len(text) >= _LEAST_SECRET)
 
 
 def channels_of(file: AlertsFile) -> Mapping[str, Channel]:
@@ -78,7 +71,11 @@ def open_service(channel: Channel, seconds: float) -> Any:  # noqa: ANN401 - App
     Raises:
         AlertsError: Apprise cannot use the URL, or it has more than one reader.
     """
-    apprise = load_apprise()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what it loads and Python will drop one day
+        import apprise  # noqa: PLC0415 - seconds of loading, which few commands need
+
+        apprise.Apprise.instantiate("json://localhost")
     asset = apprise.AppriseAsset(
         app_id="sale-sofia",
         http_redirects=False,
@@ -86,53 +83,39 @@ def open_service(channel: Channel, seconds: float) -> Any:  # noqa: ANN401 - App
         storage_mode="memory",
         async_mode=False,
     )
-    with quiet_apprise() as said:
+    with _quiet_apprise() as complaints:
         service = apprise.Apprise.instantiate(channel.url.get_secret_value(), asset=asset)
+    where = f"{ALERTS_FILE}: channels.{channel.name}"
     if service is None:
-        reason = channel.masked("; ".join(said)) or "Apprise does not know its form"
-        raise AlertsError(f"{ALERTS_FILE}: channels.{channel.name}: not a usable Apprise URL: {reason}")
-    if len(service) != _ONE:
+        reason = channel.masked("; ".join(complaints)) or "Apprise does not know its form"
+        raise AlertsError(f"{where}: not a usable Apprise URL: {reason}")
+    if (readers := len(service)) != 1:
         raise AlertsError(
-            f"{ALERTS_FILE}: channels.{channel.name}: has {len(service)} readers; allowed: one for each "
+            f"{where}: has {readers} readers; allowed: one for each "
             "channel, so that none gets a message twice because another did not get it"
         )
     service.socket_connect_timeout = service.socket_read_timeout = seconds
     return service
 
 
-def load_apprise() -> Any:  # noqa: ANN401 - a module without types
-    """Apprise with all its services: seconds of loading, which few commands need."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what it loads and Python will drop one day
-        import apprise  # noqa: PLC0415 - see above
-
-        apprise.Apprise.instantiate("json://localhost")
-    return apprise
-
-
 @contextmanager
-def quiet_apprise() -> Iterator[list[str]]:
+def _quiet_apprise() -> Iterator[list[str]]:
     """Within it Apprise prints nothing; what it warns of comes into the list. It may hold secrets."""
-    said: list[str] = []
+    complaints: list[str] = []
     handler = logging.Handler(logging.WARNING)
-    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    handler.emit = lambda record: complaints.append(record.getMessage())  # type: ignore[method-assign]
     log = logging.getLogger("apprise")
     before = log.propagate, log.level, log.handlers[:]
     log.propagate, log.handlers = False, [handler]
     log.setLevel(logging.WARNING)
     try:
-        yield said
+        yield complaints
     finally:
         log.propagate, log.handlers = before[0], before[2]
         log.setLevel(before[1])
 
 
 # A mail server, which is not trusted: whatever it does, it is heard up to a moment and up to a size.
-
-STARTTLS: Final = "starttls"
-_TLS: Final = "ssl"
-_MODES: Final = frozenset({STARTTLS, _TLS, "insecure"})
-"""As Apprise names them."""
 
 
 class _Lines:
@@ -146,16 +129,15 @@ class _Lines:
     def readline(self, most: int) -> bytes:
         while b"\n" not in self._held and len(self._held) < most and (got := self._more()):
             self._held += got
-        end = self._held.find(b"\n") + 1 or len(self._held)
-        line, self._held = self._held[: min(end, most)], self._held[min(end, most) :]
+        end = min(self._held.find(b"\n") + 1 or len(self._held), most)
+        line, self._held = self._held[:end], self._held[end:]
         return line
 
     def _more(self) -> bytes:
-        seconds = self._until - time.monotonic()
         if self._left <= 0:
             raise OSError("it does not stop speaking")
         try:
-            self._sock.settimeout(seconds)
+            self._sock.settimeout(self._until - time.monotonic())
             got = self._sock.recv(MAIL_READ_BYTES)
         except (TimeoutError, ValueError):  # a wait of less than nothing is none
             raise TimeoutError("it did not answer in time") from None
@@ -184,21 +166,7 @@ class _TlsServer(_Server, smtplib.SMTP_SSL):
     """The same, with a key from the first byte."""
 
 
-def connect(service: Any) -> smtplib.SMTP:  # noqa: ANN401 - Apprise's
-    """The server of Apprise's URL, which has greeted.
-
-    Raises:
-        OSError, smtplib.SMTPException: it cannot be had.
-    """
-    if service.secure_mode not in _MODES:
-        raise smtplib.SMTPException(f"no such way of speaking to a mail server: {service.secure_mode}")
-    place = service.smtp_host, service.port, service.socket_connect_timeout
-    if service.secure_mode == _TLS:
-        return _TlsServer(*place, context=tls_context(service))
-    return _Server(*place)
-
-
-def tls_context(service: Any) -> ssl.SSLContext:  # noqa: ANN401 - Apprise's
+def _tls_context(service: Any) -> ssl.SSLContext:  # noqa: ANN401 - Apprise's
     """Certificates are checked unless the URL says otherwise."""
     context = ssl.create_default_context()
     if not service.verify_certificate:
@@ -207,51 +175,12 @@ def tls_context(service: Any) -> ssl.SSLContext:  # noqa: ANN401 - Apprise's
     return context
 
 
-# Plain mail. Apprise gives a mail another Message-ID with every try; ours keeps the one of its message. By
-# that id mailboxes and people recognise a mail that came twice. What its URL means and how the mail is
-# written is Apprise's own; a server that drips or never ends its answers is not waited for.
-
-_DOMAIN: Final = "sale-sofia.invalid"
-"""The right side of our ids: a name that can be nobody's."""
-
-
-class MailRefused(Exception):
-    """The server did not take the mail; the text says why."""
-
-
-def message_id(uid: str) -> str:
-    """The Message-ID of a message of ours."""
-    return f"<{uid}@{_DOMAIN}>"
-
-
-def send_mail(service: Any, text: Text, uid: str, answers: str | None) -> None:  # noqa: ANN401 - Apprise's
+def _send_mail(service: Any, text: Text, uid: str, answers: str | None) -> None:  # noqa: ANN401 - Apprise's
     """Hand the mail over; when this returns, the server has taken it.
 
-    Raises:
-        MailRefused, OSError, smtplib.SMTPException: it has not, or nobody knows.
+    What the URL means and how the mail is written is Apprise's own. But it gives a mail another Message-ID
+    with every try; ours keeps the one of its message, by which mailboxes recognise a mail that came twice.
     """
-    recipient, mail = _written(service, text, uid, answers)
-    server = connect(service)
-    try:
-        _introduce(server, service)
-        refused = server.sendmail(service.from_addr[1], [recipient], mail)
-    finally:
-        with suppress(OSError, smtplib.SMTPException):  # what it says to a farewell changes nothing
-            server.quit()
-        server.close()
-    if refused:
-        raise MailRefused(f"the server refused the reader: {refused[recipient]}")
-
-
-def _introduce(server: smtplib.SMTP, service: Any) -> None:  # noqa: ANN401 - Apprise's
-    """With a key where the URL asks for one: a server that offers none gets neither password nor mail."""
-    if service.secure_mode == STARTTLS:
-        server.starttls(context=tls_context(service))
-    if service.user and service.password:
-        server.login(service.user, service.password)
-
-
-def _written(service: Any, text: Text, uid: str, answers: str | None) -> tuple[str, str]:  # noqa: ANN401
     from apprise import NotifyFormat  # noqa: PLC0415 - slow to load
     from apprise.plugins.email.base import NotifyEmail  # noqa: PLC0415
 
@@ -265,27 +194,38 @@ def _written(service: Any, text: Text, uid: str, answers: str | None) -> tuple[s
         headers={"X-Application": "sale-sofia", "X-Message-Id": uid, **service.headers},
         names=service.names,
     )
-    return mail.recipient, _with_id(mail.body, uid, answers)
-
-
-def _with_id(mail: str, uid: str, answers: str | None) -> str:
-    message = Parser(policy=policy.compat32).parsestr(mail)
-    message.replace_header("Message-ID", message_id(uid))
+    message = Parser(policy=policy.compat32).parsestr(mail.body)
+    message.replace_header("Message-ID", f"<{uid}@sale-sofia.invalid>")
     if answers is not None:
-        message["In-Reply-To"] = message["References"] = message_id(answers)
-    return message.as_string()
+        message["In-Reply-To"] = message["References"] = f"<{answers}@sale-sofia.invalid>"
+    place = service.smtp_host, service.port, service.socket_connect_timeout
+    match service.secure_mode:
+        case "ssl":
+            server: _Server = _TlsServer(*place, context=_tls_context(service))
+        case "starttls" | "insecure":
+            server = _Server(*place)
+        case mode:
+            raise smtplib.SMTPException(f"no such way of speaking to a mail server: {mode}")
+    try:
+        if service.secure_mode == "starttls":  # a server that offers none gets neither password nor mail
+            server.starttls(context=_tls_context(service))
+        if service.user and service.password:
+            server.login(service.user, service.password)
+        server.sendmail(service.from_addr[1], [mail.recipient], message.as_string())
+    finally:
+        with suppress(OSError, smtplib.SMTPException):  # what it says to a farewell changes nothing
+            server.quit()
+        server.close()
 
 
-def reason_of(error: Exception) -> str:
+def _reason_of(error: Exception) -> str:
     """Why a mail was not taken, in the server's words where there are any."""
-    if isinstance(error, smtplib.SMTPResponseException):
-        words = (
-            error.smtp_error.decode("utf-8", "replace")
-            if isinstance(error.smtp_error, bytes)
-            else error.smtp_error
-        )
-        return f"the mail server says {error.smtp_code} {words}"
-    return f"the mail server cannot be reached: {error or type(error).__name__}"
+    if not isinstance(error, smtplib.SMTPResponseException):
+        return f"the mail server cannot be reached: {error or type(error).__name__}"
+    words = error.smtp_error
+    if isinstance(words, bytes):
+        words = words.decode("utf-8", "replace")
+    return f"the mail server says {error.smtp_code} {words}"
 
 
 # Handing one message over to one channel.
@@ -319,51 +259,48 @@ class Sender:
         service = self._services.get(channel.name) or open_service(channel, self.seconds)
         self._services[channel.name] = service
         try:
-            with time_limit(self.seconds):
-                _hand_over(channel, service, text, uid, answers)
+            with _time_limit(self.seconds):
+                if channel.service in {"mailto", "mailtos"}:
+                    _send_mail(service, text, uid, answers)
+                else:
+                    _notify(channel, service, text, uid)
         except NotSent:
             raise
         except _TooSlow:
             raise NotSent(f"no answer within {self.seconds:g} seconds") from None
-        except (OSError, smtplib.SMTPException, MailRefused) as error:
-            raise NotSent(channel.masked(reason_of(error))) from None
+        except (OSError, smtplib.SMTPException) as error:
+            raise NotSent(channel.masked(_reason_of(error))) from None
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its words may hold secrets
             raise NotSent(channel.masked(f"{type(error).__name__}: {error}")) from None
 
 
-def _hand_over(channel: Channel, service: Any, text: Text, uid: str, answers: str | None) -> None:  # noqa: ANN401
-    if channel.is_mail:
-        send_mail(service, text, uid, answers)
-        return
-    _mark(service, uid)
-    with quiet_apprise() as said:
-        taken = service.notify(body=text.body, title=text.subject, body_format="text", overflow="truncate")
-    if not taken:
-        raise NotSent(channel.masked("; ".join(said)) or "the channel did not take it and did not say why")
-
-
-def _mark(service: Any, uid: str) -> None:  # noqa: ANN401 - Apprise's
-    """Where a service takes headers or fields of ours, whoever gets a message twice sees it by its id."""
+def _notify(channel: Channel, service: Any, text: Text, uid: str) -> None:  # noqa: ANN401 - Apprise's
+    # Where a service takes headers or fields of ours, whoever gets a message twice sees it by its id.
     if isinstance(headers := getattr(service, "headers", None), dict):
         headers |= {"X-Message-Id": uid, "Idempotency-Key": uid}
     if isinstance(extras := getattr(service, "payload_extras", None), dict):
         extras |= {"message_id": uid}
+    with _quiet_apprise() as complaints:
+        taken = service.notify(body=text.body, title=text.subject, body_format="text", overflow="truncate")
+    if not taken:
+        reason = channel.masked("; ".join(complaints))
+        raise NotSent(reason or "the channel did not take it and did not say why")
 
 
 @contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
+def _time_limit(seconds: float) -> Iterator[None]:
     """Whatever goes on within it ends after so long; where the system has no such clock, it does not."""
     if not hasattr(signal, "setitimer") or current_thread() is not main_thread():
         yield
         return
-    before = signal.signal(signal.SIGALRM, _strike)
+
+    def strike(_number: int, _frame: FrameType | None) -> NoReturn:
+        raise _TooSlow
+
+    before = signal.signal(signal.SIGALRM, strike)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _strike(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise _TooSlow

@@ -1,30 +1,33 @@
-"""What a rule has to tell of a flat: what it is now, beside what the rule knew of its adverts."""
+"""What a rule has to tell of a flat or an incident: what it is now, beside what the rule knew of it."""
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.profile import Profile, ProfileError, load_profile
-from sale_sofia.advice.search.conditions import Around, read_around, with_words
+from sale_sofia.advice.search.conditions import read_around, with_words
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.search.run import judge as judge_search
-from sale_sofia.alerts.rules import AlertsError, BuyerRule
+from sale_sofia.advice.tables import scores
+from sale_sofia.alerts.rules import AlertsError, BuyerRule, OperatorRule
 from sale_sofia.alerts.settings import ALERTS_FILE, PRICE_ROUNDING_EUR
-from sale_sofia.alerts.store import Item, Verdict, Watched, as_of, read_verdicts
-from sale_sofia.buyer.evaluations import UNWANTED, Evaluation, evaluations
+from sale_sofia.alerts.store import Item, RuleState, Watched, as_of, incident_news
+from sale_sofia.buyer.evaluations import UNWANTED, evaluations
 from sale_sofia.buyer.searches import list_searches
 from sale_sofia.flats.flat import Advert, Flat
-from sale_sofia.history.settings import VAT_RATE
+from sale_sofia.flats.prices import lowest_offers
+from sale_sofia.flats.store import portions
+from sale_sofia.history.drift.store import DRIFT
+from sale_sofia.telemetry.incidents import IncidentKind
 
-# Whether a flat is one of those a rule is about: by a saved search, a profile, or the buyer's own list.
-
-FOLLOWED = frozenset({"contacted", "viewing", "shortlist", "offer"})
+FOLLOWED: Final = frozenset({"contacted", "viewing", "shortlist", "offer"})
 """Statuses of flats the buyer has an eye on."""
 
 
@@ -43,198 +46,127 @@ class Judgement:
     """Conditions of which it is not known whether they hold."""
 
 
-FITS_NOT = Judgement(fits=False)
-
-
-class Source(Protocol):
-    """What a rule is about, at one moment."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Another one means that the rule is about something else than before."""
-        ...
-
-    def judge(self, connection: Connection, flats: Sequence[Flat]) -> Mapping[int, Judgement]:
-        """By property; one that is not in it does not fit."""
-        ...
-
-    def known(self, connection: Connection, flats: Sequence[Flat]) -> Mapping[int, Watched]:
-        """Adverts of these flats that count as known though no look has seen them, as they were then."""
-        ...
-
-    def beside(self, connection: Connection) -> Collection[tuple[int, str]]:
-        """What else than its adverts may make a property fit, in a word for each."""
-        ...
+FITS_NOT: Final = Judgement(fits=False)
 
 
 @dataclass(frozen=True, slots=True)
-class SearchSource:
-    """The flats that a saved search finds."""
+class Source:
+    """The flats a rule is about, at one moment."""
 
-    query: SearchQuery
-    around: Around
-    unknown: bool
-
-    @property
-    def fingerprint(self) -> str:
-        """Of the query."""
-        return fingerprint("search", self.query.model_dump_json(), self.unknown)
-
-    def judge(self, connection: Connection, flats: Sequence[Flat]) -> Mapping[int, Judgement]:
-        """As `search` finds them. What the search lists apart fits, unless the rule wants no unknowns."""
-        asks_words = self.query.word or self.query.not_word
-        around = with_words(connection, self.around, flats) if asks_words else self.around
-        found = (judge_search(flat, self.query, around) for flat in flats)
-        return {
-            one.flat.property_id: Judgement(fits=True, unknown=one.unknown)
-            for one in found
-            if one is not None and (self.unknown or not one.unknown or self.query.unknown == "ok")
-        }
-
-    def known(self, connection: Connection, flats: Sequence[Flat]) -> Mapping[int, Watched]:
-        """None: what fits only now is new."""
-        del connection, flats
-        return {}
-
-    def beside(self, connection: Connection) -> Collection[tuple[int, str]]:
-        """Nothing."""
-        del connection
-        return ()
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileSource:
-    """The flats that pass a profile, by their stored scores."""
-
-    name: str
-    profile: Profile
-    rule: BuyerRule
-
-    @property
-    def fingerprint(self) -> str:
-        """Of the profile and of what the rule asks of scores."""
-        return fingerprint("profile", self.profile.model_dump_json(), self.rule.min_score, self.rule.unknown)
-
-    def judge(self, connection: Connection, flats: Sequence[Flat]) -> Mapping[int, Judgement]:
-        """As they were scored last."""
-        stored = read_verdicts(connection, self.name, [flat.property_id for flat in flats])
-        return {
-            one.property_id: Judgement(
-                fits=True,
-                points=one.points,
-                score=one.value,
-                known=one.known,
-                unknown=tuple(one.unknown) if one.verdict == State.UNKNOWN else (),
-            )
-            for one in stored
-            if self._fits(one)
-        }
-
-    def _fits(self, one: Verdict) -> bool:
-        allowed = (State.PASS, State.UNKNOWN) if self.rule.unknown else (State.PASS,)
-        # By points: a flat that hides its facts is no better for it.
-        return one.verdict in allowed and one.points >= (self.rule.min_score or 0.0)
-
-    def known(self, connection: Connection, flats: Sequence[Flat]) -> Mapping[int, Watched]:
-        """None: what fits only now is new."""
-        del connection, flats
-        return {}
-
-    def beside(self, connection: Connection) -> Collection[tuple[int, str]]:
-        """A score also moves with the prices around."""
-        fitting = (one for one in read_verdicts(connection, self.name) if self._fits(one))
-        return {(one.property_id, f"fits {self.rule.name}") for one in fitting}
-
-
-@dataclass(frozen=True, slots=True)
-class ShortlistSource:
-    """The flats the buyer follows."""
-
-    said: Mapping[int, Evaluation]
-    fingerprint: str = "shortlist"
-
-    def judge(self, connection: Connection, flats: Sequence[Flat]) -> Mapping[int, Judgement]:
-        """By the status that the buyer gave them."""
-        del connection
-        return {flat.property_id: Judgement(fits=True) for flat in flats if self._is_followed(flat)}
-
-    def known(self, connection: Connection, flats: Sequence[Flat]) -> Mapping[int, Watched]:
-        """Adverts as they were when the buyer began to follow their flat: what happened since is news."""
-        moments = {
-            advert.listing_id: self.said[flat.property_id].changed_at or 0.0
-            for flat in flats
-            if self._is_followed(flat)
-            for advert in flat.adverts
-        }
-        return as_of(connection, moments)
-
-    def _is_followed(self, flat: Flat) -> bool:
-        spoken = self.said.get(flat.property_id)
-        return spoken is not None and spoken.status in FOLLOWED
-
-    def beside(self, connection: Connection) -> Collection[tuple[int, str]]:
-        """Nothing: statuses are looked at anyhow."""
-        del connection
-        return ()
-
-
-def fingerprint(*parts: object) -> str:
-    """A digest of what a rule is about."""
-    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
+    fingerprint: str
+    """Another one means that the rule is about something else than before."""
+    judge: Callable[[Sequence[Flat]], Mapping[int, Judgement]]
+    """By property; one that is not in it does not fit."""
+    known: Callable[[Sequence[Flat]], Mapping[int, Watched]] = lambda _flats: {}
+    """Adverts of these flats that count as known though no look has seen them, as they were then."""
 
 
 def profiles_of(rules: Sequence[BuyerRule], data_dir: Path) -> dict[str, Profile]:
-    """The profiles that rules name.
-
-    Raises:
-        AlertsError: one is not there, or cannot be used.
-    """
-    return {
-        rule.profile: _profile(rule.profile, f"{ALERTS_FILE}: buyer.{place}.profile", data_dir)
-        for place, rule in enumerate(rules)
-        if rule.profile is not None
-    }
-
-
-def _profile(name: str, where: str, data_dir: Path) -> Profile:
-    try:
-        return load_profile(data_dir, name)
-    except ProfileError as error:
-        raise AlertsError(f"{where}: {error}") from None
+    """The profiles that rules name. Raises AlertsError if one is not there, or cannot be used."""
+    profiles = {}
+    for place, rule in enumerate(rules):
+        if rule.profile is not None:
+            try:
+                profiles[rule.profile] = load_profile(data_dir, rule.profile)
+            except ProfileError as error:
+                raise AlertsError(f"{ALERTS_FILE}: buyer.{place}.profile: {error}") from None
+    return profiles
 
 
 def sources_of(
     connection: Connection, rules: Sequence[BuyerRule], profiles: Mapping[str, Profile], *, now: float
 ) -> dict[str, Source]:
-    """What each rule is about, by its name.
+    """What each rule is about, by its name; the sources read through this connection.
 
     Raises:
         AlertsError: a rule names a search that is not there.
     """
-    return {rule.name: _source(connection, rule, place, profiles, now) for place, rule in enumerate(rules)}
+    sources = {}
+    for place, rule in enumerate(rules):
+        if rule.search is not None:
+            sources[rule.name] = _search_source(connection, rule, place, now)
+        elif rule.profile is not None:
+            sources[rule.name] = _profile_source(connection, rule, rule.profile, profiles[rule.profile])
+        else:
+            sources[rule.name] = _shortlist_source(connection)
+    return sources
 
 
-def _source(
-    connection: Connection, rule: BuyerRule, place: int, profiles: Mapping[str, Profile], now: float
-) -> Source:
-    if rule.search is not None:
-        return _search(connection, rule, f"{ALERTS_FILE}: buyer.{place}.search", now)
-    if rule.profile is not None:
-        return ProfileSource(rule.profile, profiles[rule.profile], rule)
-    return ShortlistSource(evaluations(connection))
+def _fingerprint(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
 
 
-def _search(connection: Connection, rule: BuyerRule, where: str, now: float) -> Source:
-    saved = {one.name: one for one in list_searches(connection)}
+def _search_source(connection: Connection, rule: BuyerRule, place: int, now: float) -> Source:
+    """The flats that a saved search finds. What it lists apart fits, unless the rule wants no unknowns."""
+    saved = {search.name: search for search in list_searches(connection)}
     if rule.search not in saved:
         there = ", ".join(saved) or "none is saved; `sale-sofia search … --save NAME` saves one"
+        where = f"{ALERTS_FILE}: buyer.{place}.search"
         raise AlertsError(f"{where}: no saved search {rule.search!r}; there are: {there}")
     # A list shows gone flats and what was rejected or not; whether something is told, the rule decides.
     query = SearchQuery.of(saved[rule.search].query)
-    return SearchSource(query, read_around(connection, query, now=now), rule.unknown)
+    read_once = cache(partial(read_around, connection, query, now=now))
+
+    def judge(flats: Sequence[Flat]) -> Mapping[int, Judgement]:
+        around = read_once()
+        if query.word or query.not_word:
+            around = with_words(connection, around, flats)
+        found = (judge_search(flat, query, around) for flat in flats)
+        return {
+            hit.flat.property_id: Judgement(fits=True, unknown=hit.unknown)
+            for hit in found
+            if hit is not None and (rule.unknown or not hit.unknown or query.unknown == "ok")
+        }
+
+    return Source(_fingerprint("search", query.model_dump_json(), rule.unknown), judge)
 
 
-_TWO = 2
+def _profile_source(connection: Connection, rule: BuyerRule, name: str, profile: Profile) -> Source:
+    """The flats that pass a profile, by their stored scores."""
+    allowed = [State.PASS, State.UNKNOWN] if rule.unknown else [State.PASS]
+    s = scores.c
+    chosen = select(s.property_id, s.verdict, s.value, s.known, s.points, s.unknown).where(s.profile == name)
+
+    def judge(flats: Sequence[Flat]) -> Mapping[int, Judgement]:
+        rows = (
+            row
+            for some in portions(sorted(flat.property_id for flat in flats))
+            for row in connection.execute(chosen.where(s.property_id.in_(some)))
+        )
+        return {
+            row.property_id: Judgement(
+                fits=True,
+                points=row.points,
+                score=row.value,
+                known=row.known,
+                unknown=tuple(row.unknown) if row.verdict == State.UNKNOWN else (),
+            )
+            for row in rows
+            # By points: a flat that hides its facts is no better for it.
+            if row.verdict in allowed and row.points >= (rule.min_score or 0.0)
+        }
+
+    parts = ("profile", profile.model_dump_json(), rule.min_score, rule.unknown)
+    return Source(_fingerprint(*parts), judge)
+
+
+def _shortlist_source(connection: Connection) -> Source:
+    """The flats the buyer follows; what happened since he began to is news."""
+    since = {
+        number: evaluation.changed_at or 0.0
+        for number, evaluation in evaluations(connection).items()
+        if evaluation.status in FOLLOWED
+    }
+
+    def judge(flats: Sequence[Flat]) -> Mapping[int, Judgement]:
+        return {flat.property_id: Judgement(fits=True) for flat in flats if flat.property_id in since}
+
+    def known(flats: Sequence[Flat]) -> Mapping[int, Watched]:
+        followed = [flat for flat in flats if flat.property_id in since]
+        moments = {advert.listing_id: since[flat.property_id] for flat in followed for advert in flat.adverts}
+        return as_of(connection, moments)
+
+    return Source("shortlist", judge, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,41 +194,40 @@ def decide(rule: BuyerRule, view: View) -> Decision:
     """The news of this flat for this rule. A flat the rule does not know and that does not fit is nothing."""
     if not view.watched and not (view.judgement.fits and view.flat.offered):
         return Decision()
-    news = tuple(item for item in _news(rule, view) if item.kind in rule.tell)
     muted = view.status in UNWANTED
-    told = () if muted else tuple(item for item in news if not (view.silent and item.kind == "new"))
-    watched = [
-        _watch(advert, view.watched.get(advert.listing_id), settled=muted or bool(told))
-        for advert in view.flat.adverts
-    ]
-    return Decision(told, tuple(watched))
+    news = _news(rule, view)
+    if muted or news is None or news.kind not in rule.tell or (view.silent and news.kind == "new"):
+        items: tuple[Item, ...] = ()
+    else:
+        items = (news,)
+    watched = []
+    for advert in view.flat.adverts:
+        price = advert.price_eur
+        measured = _comparable(advert, view.watched.get(advert.listing_id))
+        if price and measured and not muted and not items:
+            price = max(price, measured)  # small cuts add up until told; a rise counts at once
+        gone_at = None if advert.offered else advert.last_seen_at
+        watched.append(Watched(advert.listing_id, price, advert.vat, gone_at))
+    return Decision(items, tuple(watched))
 
 
-def _news(rule: BuyerRule, view: View) -> Iterator[Item]:
+def _news(rule: BuyerRule, view: View) -> Item | None:
+    """New, gone or back; else an advert of it got cheaper, or another portal has it for less."""
+    flat, cheapest = view.flat, view.flat.adverts[0]
+    oldest = min(advert.listing_id for advert in flat.adverts)
     if not view.watched:
-        yield _item(rule, view, "new", _cheapest(view.flat), f"{_oldest(view.flat)}|{rule.name}")
-        return
-    was_offered = any(one.gone_at is None for one in view.watched.values())
-    if was_offered and not view.flat.offered and view.status in FOLLOWED:
-        last = max(view.flat.adverts, key=lambda advert: advert.last_seen_at)
-        yield _item(rule, view, "gone", last, f"{last.listing_id}|{last.last_seen_at:.0f}")
-    if view.flat.offered and view.judgement.fits:
-        yield from _offered_news(rule, view, was_offered=was_offered)
-
-
-def _offered_news(rule: BuyerRule, view: View, *, was_offered: bool) -> Iterator[Item]:
-    """Back, or an advert of it got cheaper, or another portal has it for less: the first of these."""
+        return _item(rule, view, "new", cheapest, f"{oldest}|{rule.name}")
+    was_offered = any(advert.gone_at is None for advert in view.watched.values())
+    if was_offered and not flat.offered and view.status in FOLLOWED:
+        last = max(flat.adverts, key=lambda advert: advert.last_seen_at)
+        return _item(rule, view, "gone", last, f"{last.listing_id}|{last.last_seen_at:.0f}")
+    if not flat.offered or not view.judgement.fits:
+        return None
     if not was_offered:
-        since = max(one.gone_at or 0.0 for one in view.watched.values())
-        yield _item(rule, view, "back", _cheapest(view.flat), f"{_oldest(view.flat)}|{since:.0f}")
-        return
-    cut = _cut(rule, view)
-    if cut is not None and "cut" in rule.tell:
-        yield cut
-        return
-    cheaper = _cheaper(rule, view)
-    if cheaper is not None:
-        yield cheaper
+        since = max(advert.gone_at or 0.0 for advert in view.watched.values())
+        return _item(rule, view, "back", cheapest, f"{oldest}|{since:.0f}")
+    cut = _cut(rule, view) if "cut" in rule.tell else None
+    return cut or _cheaper(rule, view)
 
 
 def _cut(rule: BuyerRule, view: View) -> Item | None:
@@ -323,15 +254,13 @@ def _comparable(advert: Advert, before: Watched | None) -> float | None:
 
 
 def _cheaper(rule: BuyerRule, view: View) -> Item | None:
-    """Another portal than the ones known has the flat for less; told when that price is first seen."""
-    lowest: dict[str, tuple[float, Advert]] = {}
-    for advert in view.flat.adverts:
-        if advert.offered and advert.price_eur:
-            offer = (_with_vat(advert), advert)
-            lowest[advert.site] = min(lowest.get(advert.site, offer), offer, key=lambda one: one[0])
-    if len(lowest) < _TWO:
+    """Another portal than the ones known surely has the flat for less; told when that price is first seen."""
+    offers = lowest_offers(view.flat)
+    if len(offers) <= 1 or offers[0].paid.most is None:
         return None
-    (price, advert), (next_price, other), *_ = sorted(lowest.values(), key=lambda one: one[0])
+    price, advert = offers[0].paid.most, offers[0].advert
+    next_offer = min(offers[1:], key=lambda offer: offer.paid.least)
+    next_price, other = next_offer.paid.least, next_offer.advert
     if price >= next_price or price > next_price * (1 - rule.cheaper_percent / 100) + PRICE_ROUNDING_EUR:
         return None
     before = view.watched.get(advert.listing_id)
@@ -339,27 +268,6 @@ def _cheaper(rule: BuyerRule, view: View) -> Item | None:
         return None  # it was so before
     key = f"{advert.listing_id}|{advert.price_eur:.0f}"
     return _item(rule, view, "cheaper", advert, key, old_eur=other.price_eur, other_site=other.site)
-
-
-def _with_vat(advert: Advert) -> float:
-    return (advert.price_eur or 0.0) * (1 + VAT_RATE if advert.vat == "excluded" else 1)
-
-
-def _watch(advert: Advert, before: Watched | None, *, settled: bool) -> Watched:
-    """What a rule knows of an advert from now on. Small cuts add up until told; a rise counts at once."""
-    price = advert.price_eur
-    if not settled and price and (measured := _comparable(advert, before)):
-        price = max(price, measured)
-    gone_at = None if advert.offered else advert.last_seen_at
-    return Watched(advert.listing_id, price, advert.vat, gone_at)
-
-
-def _oldest(flat: Flat) -> int:
-    return min(advert.listing_id for advert in flat.adverts)
-
-
-def _cheapest(flat: Flat) -> Advert:
-    return flat.adverts[0]
 
 
 def _item(
@@ -370,24 +278,16 @@ def _item(
     key: str,
     **more: Any,  # noqa: ANN401 - plain values of a fact
 ) -> Item:
-    facts = {**_facts(view, advert), **more}
-    return Item(f"{kind}|{key}", kind, (rule.name,), facts, property_id=view.flat.property_id)
-
-
-def _facts(view: View, advert: Advert) -> dict[str, Any]:
-    """All that a message may say of a flat, as plain values: it can be worded again whenever it is sent."""
+    """With all that a message may say, as plain values: it can be worded again whenever it is sent."""
     flat, judgement = view.flat, view.judgement
-    names = (
-        "property_type",
-        "rooms",
-        "area_sqm",
-        "floor",
-        "floors_total",
-        "neighbourhood",
-        "under_construction",
-    )
-    return {
-        **{name: getattr(flat, name) for name in names},
+    facts = {
+        "property_type": flat.property_type,
+        "rooms": flat.rooms,
+        "area_sqm": flat.area_sqm,
+        "floor": flat.floor,
+        "floors_total": flat.floors_total,
+        "neighbourhood": flat.neighbourhood,
+        "under_construction": flat.under_construction,
         "site": advert.site,
         "url": advert.url,
         "price_eur": advert.price_eur,
@@ -397,4 +297,55 @@ def _facts(view: View, advert: Advert) -> dict[str, Any]:
         "known": judgement.known,
         "unknown": list(judgement.unknown),
         "portals": sorted({one.site for one in flat.adverts if one.offered}),
+        **more,
     }
+    return Item(f"{kind}|{key}", kind, (rule.name,), facts, property_id=flat.property_id)
+
+
+# What operators are told: each incident when it begins and when it is over.
+
+
+def check_kinds(rules: Sequence[OperatorRule]) -> None:
+    """Raises AlertsError when a rule names a kind of incident that is none."""
+    for place, rule in enumerate(rules):
+        unknown = sorted(
+            name for name in rule.incidents if not any(_is_kind(name, kind) for kind in IncidentKind)
+        )
+        if unknown:
+            where = f"{ALERTS_FILE}: operator.{place}.incidents"
+            allowed = ", ".join([*IncidentKind, DRIFT])
+            raise AlertsError(f"{where}: no incident {', '.join(unknown)}; allowed: {allowed}")
+
+
+def _is_kind(name: str, kind: str) -> bool:
+    """Whether a kind is the one of this name, or one of a family of that name: drift."""
+    return kind == name or (name == DRIFT and kind.startswith(f"{DRIFT}_"))
+
+
+def incident_items(
+    connection: Connection, rules: Sequence[OperatorRule], states: Mapping[str, RuleState]
+) -> Iterator[Item]:
+    """What was not told yet: the beginning; then the end, unless it was over when its beginning was told.
+
+    Incidents that were over before a rule began are past for it.
+    """
+    if not rules:
+        return
+    names = ("kind", "site", "job_id", "opened_at", "closed_at", "message")
+    for row, told, ended_at_once in incident_news(connection, min(states[rule.name].since for rule in rules)):
+        closed_at = row["closed_at"]
+        interested = [
+            rule
+            for rule in rules
+            if (closed_at is None or closed_at >= states[rule.name].since)
+            and (not rule.incidents or any(_is_kind(name, row["kind"]) for name in rule.incidents))
+        ]
+        kind = "incident"
+        if kind in told:
+            if closed_at is None or "incident_end" in told or ended_at_once:
+                continue
+            kind, interested = "incident_end", [rule for rule in interested if rule.ends]
+        if interested:
+            tellers = tuple(rule.name for rule in interested)
+            facts = {name: row[name] for name in names}
+            yield Item(f"{kind}|{row['id']}", kind, tellers, facts, incident_id=row["id"])

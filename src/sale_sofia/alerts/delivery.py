@@ -2,13 +2,11 @@
 
 import json
 import os
-import select
 import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
 
 from sqlalchemy import Connection
 
@@ -25,7 +23,7 @@ from sale_sofia.alerts.outbox import (
     uid_of,
 )
 from sale_sofia.alerts.rules import AlertsError, QuietHours, is_quiet, not_quiet
-from sale_sofia.alerts.settings import LEASE_FACTOR, LIFELINE_LOOK_SECONDS, POSTMAN_GRACE_SECONDS
+from sale_sofia.alerts.settings import LEASE_FACTOR, POSTMAN_GRACE_SECONDS
 from sale_sofia.alerts.store import Item
 from sale_sofia.alerts.wording import word_message
 from sale_sofia.settings.model import Settings, environment_of
@@ -53,14 +51,14 @@ class Delivery:
     def run(self) -> Delivered:
         """Send until nothing is due, or until told to end. A channel that failed waits for the next round."""
         done, sender = Delivered(), Sender(self.settings.alert_send_seconds)
-        while self.go_on() and (taken := self._take_next(list(done.errors))) is not None:
+        while self.go_on():
+            taken = self.database.run_write(partial(self._take_next, failed=list(done.errors)))
+            if taken is None:
+                break
             self._send(*taken, sender, done)
         return done
 
-    def _take_next(self, failed: list[str]) -> tuple[Due, str] | None:
-        return self.database.run_write(partial(self._take_first, failed=failed))
-
-    def _take_first(self, connection: Connection, failed: list[str]) -> tuple[Due, str] | None:
+    def _take_next(self, connection: Connection, failed: list[str]) -> tuple[Due, str] | None:
         now = self.clock()
         lease = now + LEASE_FACTOR * self.settings.alert_send_seconds
         for due in due_messages(connection, now=now, without=failed):
@@ -72,28 +70,24 @@ class Delivery:
 
     def _send(self, due: Due, token: str, sender: Sender, done: Delivered) -> None:
         try:
-            channel = self._channel(due.channel)
+            if due.channel not in self.channels:
+                there = ", ".join(self.channels) or "none"
+                raise NotSent(f"alerts.yaml has no channel {due.channel}; there are: {there}")  # noqa: TRY301
             items, answers = self.database.run_read(partial(_content, due=due))
-            sender.send(channel, word_message(items, self.settings.alert_language), due.uid, answers)
+            text = word_message(items, self.settings.alert_language)
+            sender.send(self.channels[due.channel], text, due.uid, answers)
         except (NotSent, AlertsError) as error:
             done.failed += 1
             done.errors[due.channel] = str(error)
-            self.database.run_write(partial(self._note_failed, due=due, token=token, error=str(error)))
+            doublings = min(due.attempts, 30)  # beyond it: far too long
+            doubled = self.settings.alert_retry_seconds * 2.0**doublings
+            later = self.clock() + min(doubled, self.settings.alert_retry_most_seconds)
+            when = later if due.urgent else not_quiet(later, self.quiet)
+            failed = partial(note_failed, message_id=due.id, token=token, error=str(error), not_before=when)
+            self.database.run_write(failed)
         else:
             done.sent += 1
             self.database.run_write(partial(note_sent, message_id=due.id, token=token, now=self.clock()))
-
-    def _channel(self, name: str) -> Channel:
-        if name not in self.channels:
-            there = ", ".join(self.channels) or "none"
-            raise NotSent(f"alerts.yaml has no channel {name}; there are: {there}")
-        return self.channels[name]
-
-    def _note_failed(self, connection: Connection, due: Due, token: str, error: str) -> None:
-        doubled = self.settings.alert_retry_seconds * 2.0 ** min(due.attempts, 30)  # beyond it: far too long
-        later = self.clock() + min(doubled, self.settings.alert_retry_most_seconds)
-        when = later if due.urgent else not_quiet(later, self.quiet)
-        note_failed(connection, due.id, token, error=error, not_before=when)
 
 
 def _content(connection: Connection, due: Due) -> tuple[tuple[Item, ...], str | None]:
@@ -101,68 +95,42 @@ def _content(connection: Connection, due: Due) -> tuple[tuple[Item, ...], str | 
     return items, None if due.after_id is None else uid_of(connection, due.after_id)
 
 
-# The process that sends, apart from the one that wants it. Who started it may be killed: the message in
-# hand is still sent and noted. So that kill cannot fall between the two (decision 014).
-
-_PROGRAM: Final = "sale_sofia.alerts.postman"
-
-
 class PostmanFailed(OSError):
     """The process that sends did not do its work; messages stay where they are, and the next one goes on."""
 
 
 def send_out(settings: Settings, seconds: float) -> Delivered:
-    """Send what is due for so long, by a process of its own.
+    """Send what is due for so long, by a process of its own (decision 014).
+
+    Whoever started it may be killed: the message in hand is still sent and noted.
 
     Raises:
         PostmanFailed: it ended badly, or not at all.
     """
+    patience = seconds + settings.alert_send_seconds + POSTMAN_GRACE_SECONDS
     lifeline, our_end = os.pipe()
     try:
-        process = _start(settings, seconds, lifeline)
-        return _await(process, seconds + settings.alert_send_seconds + POSTMAN_GRACE_SECONDS)
+        # Not `subprocess.run`, which kills the process when this one is interrupted.
+        with subprocess.Popen(  # noqa: S603 - our own program
+            own_program("sale_sofia.alerts.postman", f"{seconds:g}", str(lifeline)),
+            env=environment_of(settings, os.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=(lifeline,),
+            start_new_session=True,
+            text=True,
+        ) as process:
+            try:
+                counts, complaint = process.communicate(timeout=patience)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+                raise PostmanFailed(f"sending took more than {patience:g} seconds and was ended") from None
     finally:
         os.close(lifeline)
         os.close(our_end)
-
-
-def _start(settings: Settings, seconds: float, lifeline: int) -> "subprocess.Popen[str]":
-    return subprocess.Popen(  # noqa: S603 - our own program
-        own_program(_PROGRAM, f"{seconds:g}", str(lifeline)),
-        env=environment_of(settings, os.environ),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        pass_fds=(lifeline,),
-        start_new_session=True,
-        text=True,
-    )
-
-
-def _await(process: "subprocess.Popen[str]", patience: float) -> Delivered:
-    with process:
-        try:
-            said, complaint = process.communicate(timeout=patience)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            raise PostmanFailed(f"sending took more than {patience:g} seconds and was ended") from None
     if process.returncode:
         last = complaint.strip().splitlines()[-1:] or [f"exit code {process.returncode}"]
         raise PostmanFailed(f"sending failed: {last[0]}")
-    return _delivered(json.loads(said))
-
-
-def _delivered(answer: dict[str, Any]) -> Delivered:
-    return Delivered(answer["sent"], answer["failed"], answer["errors"])
-
-
-def until(seconds: float, lifeline: int) -> Callable[[], bool]:
-    """Whether another message may be begun: the time is not over, and whoever started us is still there."""
-    end = time.monotonic() + seconds
-
-    def go_on() -> bool:
-        ended, _, _ = select.select([lifeline], [], [], LIFELINE_LOOK_SECONDS)
-        return not ended and time.monotonic() < end
-
-    return go_on
+    return Delivered(**json.loads(counts))

@@ -1,7 +1,9 @@
 """Rules are added, changed, switched and removed in their file: whole or not at all, its remarks kept."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,8 @@ from typing import Any
 import yaml
 from yaml.nodes import MappingNode, Node, SequenceNode
 
-from sale_sofia.alerts.checking import check_rules
+from sale_sofia.alerts.channels import Channel, channels_of, open_service
+from sale_sofia.alerts.deciding import check_kinds, profiles_of, sources_of
 from sale_sofia.alerts.rules import RULE_KINDS, AlertsError, AlertsFile, RuleKind, check_alerts, read_alerts
 from sale_sofia.alerts.settings import ALERTS_FILE, ALERTS_FILE_SECONDS
 from sale_sofia.operations.services.ownership import ALONE, StillLocked, lock_file, take
@@ -18,84 +21,96 @@ from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.site_file import parse_yaml
 
+# All that can be wrong with a file of rules, found before anything is done.
+
+
+def check_rules(settings: Settings, database: Database, file: AlertsFile) -> None:
+    """Raises AlertsError when a rule names an incident, a profile or a search that is not there."""
+    check_kinds(file.operator)
+    profiles = profiles_of(file.buyer, settings.data_dir)
+    database.run_read(partial(sources_of, rules=file.buyer, profiles=profiles, now=time.time()))
+
+
+def check_channels(settings: Settings, found: Mapping[str, Channel]) -> None:
+    """Raises AlertsError when a channel's address cannot be used."""
+    for channel in found.values():
+        open_service(channel, settings.alert_send_seconds)
+
+
+def check_file(settings: Settings, database: Database, file: AlertsFile) -> None:
+    """Raises AlertsError when anything in the file cannot be used."""
+    check_rules(settings, database, file)
+    check_channels(settings, channels_of(file))
+
+
 # One item of a list in a YAML text is changed, added or taken out; all other lines stay as written.
 
+Written = dict[str, Any]
+"""A rule as it stands in the file."""
 _INDENT = 2
-Item = Mapping[str, Any]
 
 
 class CannotEdit(ValueError):
     """The text is written in a way in which its lists cannot be edited."""
 
 
-def add_item(text: str, key: str, item: Item) -> str:
+def add_item(text: str, key: str, item: Written) -> str:
     """The text with this item at the end of the list of that key, which is made where there is none."""
-    found = _list_of(text, key)
+    _, found = _find_list(text, key)
     if found is None:
-        return f"{text.rstrip()}\n\n{key}:\n{_written(item, _INDENT)}\n".lstrip("\n")
+        return f"{text.rstrip()}\n\n{key}:\n{_list_item(item, _INDENT)}\n".lstrip("\n")
+    start, end = found.start_mark.index, found.end_mark.index
     if found.flow_style:
-        rest = [*read_yaml(_cut(text, found)), dict(item)]
-        head, tail = text[: found.start_mark.index].rstrip(" "), text[found.end_mark.index :]
-        remark, line_end, below = tail.partition("\n")
-        written = "\n".join(_written(one, _INDENT) for one in rest)
-        return f"{head}{remark}\n{written}{line_end}{below}"
+        items = [*read_yaml(text[start:end]), item]
+        remark, line_end, below = text[end:].partition("\n")
+        written = "\n".join(_list_item(one, _INDENT) for one in items)
+        return f"{text[:start].rstrip(' ')}{remark}\n{written}{line_end}{below}"
     place = _line_end(text, _end_of(found))
-    return f"{text[:place]}\n{_written(item, found.start_mark.column)}{text[place:]}"
+    return f"{text[:place]}\n{_list_item(item, found.start_mark.column)}{text[place:]}"
 
 
-def change_item(text: str, key: str, place: int, item: Item) -> str:
+def change_item(text: str, key: str, place: int, item: Written) -> str:
     """The text with this item instead of the one at that place; remarks inside the old one are lost."""
-    found = _node(text, key, place)
-    lines = _dumped(item).splitlines()
-    written = ("\n" + " " * found.start_mark.column).join(lines)
-    return f"{text[: found.start_mark.index]}{written}{text[_end_of(found) :]}"
+    _, _, node = _find_item(text, key, place)
+    written = ("\n" + " " * node.start_mark.column).join(_lines_of(item))
+    return f"{text[: node.start_mark.index]}{written}{text[_end_of(node) :]}"
 
 
 def drop_item(text: str, key: str, place: int) -> str:
     """The text without the item at that place."""
-    node, found = _list_of(text, key), _node(text, key, place)
-    start = text.rfind("\n", 0, found.start_mark.index) + 1
-    left = text[:start] + text[_line_end(text, _end_of(found)) + 1 :]
-    if node is None or len(node.value) > 1:
+    key_end, count, node = _find_item(text, key, place)
+    start = text.rfind("\n", 0, node.start_mark.index) + 1
+    left = text[:start] + text[_line_end(text, _end_of(node)) + 1 :]
+    if count > 1:
         return left
-    colon = left.index(":", _key_end(text, key)) + 1
+    colon = left.index(":", key_end) + 1
     return f"{left[:colon]} []{left[colon:]}"
 
 
-def _list_of(text: str, key: str) -> SequenceNode | None:
-    pair = _pair(text, key)
-    if pair is None:
-        return None
-    if not isinstance(pair[1], SequenceNode):
-        raise CannotEdit(f"{key} is no list")
-    return pair[1]
-
-
-def _pair(text: str, key: str) -> tuple[Node, Node] | None:
+def _find_list(text: str, key: str) -> tuple[int, SequenceNode | None]:
+    """Where the key ends, and its list; None where there is no such key."""
     root = compose_yaml(text)
     if root is None:
-        return None
+        return 0, None
     if not isinstance(root, MappingNode):
         raise CannotEdit("the file holds no keys")
-    return next((pair for pair in root.value if pair[0].value == key), None)
+    for name, node in root.value:
+        if name.value == key:
+            if not isinstance(node, SequenceNode):
+                raise CannotEdit(f"{key} is no list")
+            return name.end_mark.index, node
+    return 0, None
 
 
-def _key_end(text: str, key: str) -> int:
-    pair = _pair(text, key)
-    if pair is None:
-        raise CannotEdit(f"there is no {key}")
-    return int(pair[0].end_mark.index)
-
-
-def _node(text: str, key: str, place: int) -> MappingNode:
-    """An item that has lines of its own."""
-    found = _list_of(text, key)
+def _find_item(text: str, key: str, place: int) -> tuple[int, int, MappingNode]:
+    """Where the key ends, how many items its list has, and this one, which has lines of its own."""
+    key_end, found = _find_list(text, key)
     if found is None or found.flow_style:
         raise CannotEdit(f"{key} is written in one line")
     node = found.value[place]
     if not isinstance(node, MappingNode) or node.flow_style:
         raise CannotEdit(f"{key}.{place} is written in one line")
-    return node
+    return key_end, len(found.value), node
 
 
 def _end_of(node: Node) -> int:
@@ -103,13 +118,7 @@ def _end_of(node: Node) -> int:
     if not isinstance(node, MappingNode | SequenceNode) or node.flow_style or not node.value:
         return int(node.end_mark.index)
     last = node.value[-1]
-    if isinstance(node, SequenceNode):
-        return _end_of(last)
-    return max(_end_of(one) for one in last)
-
-
-def _cut(text: str, node: Node) -> str:
-    return text[node.start_mark.index : node.end_mark.index]
+    return _end_of(last) if isinstance(node, SequenceNode) else max(map(_end_of, last))
 
 
 def _line_end(text: str, place: int) -> int:
@@ -117,30 +126,21 @@ def _line_end(text: str, place: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _written(item: Item, column: int) -> str:
+def _list_item(item: Written, column: int) -> str:
     """The item as lines of a list that begins at this column."""
-    first, *more = _dumped(item).splitlines()
+    first, *more = _lines_of(item)
     indent = " " * column
     return "\n".join([f"{indent}- {first}", *(f"{indent}  {line}" for line in more)])
 
 
-def _dumped(item: Item) -> str:
-    lines = [
-        yaml.safe_dump(
-            {name: value}, allow_unicode=True, default_flow_style=_flow(value), width=10_000
-        ).strip()
-        for name, value in item.items()
-    ]
-    return "\n".join(lines)
-
-
-def _flow(value: object) -> bool | None:
-    """Lists of words in one line; a key and its word as they are written everywhere."""
-    return None if isinstance(value, list | dict) else False
-
-
-Written = dict[str, Any]
-"""A rule as it stands in the file."""
+def _lines_of(item: Written) -> list[str]:
+    """The item as YAML: lists of words in one line, a key and its word as they are written everywhere."""
+    lines = []
+    for name, value in item.items():
+        flow = None if isinstance(value, list | dict) else False
+        dumped = yaml.safe_dump({name: value}, allow_unicode=True, default_flow_style=flow, width=10_000)
+        lines += dumped.strip().splitlines()
+    return lines
 
 
 class RuleChanged(AlertsError):
@@ -169,21 +169,14 @@ class RuleFile:
         if not write_new(self.path, (files("sale_sofia.alerts") / "starting.yaml").read_text("utf-8")):
             raise AlertsError(f"{self.path} is there already; edit it, or move it away")
 
-    def written(self) -> dict[RuleKind, list[Written]]:
-        """All rules as they stand in the file.
-
-        Raises:
-            AlertsError: there is no file, or it cannot be read.
-        """
-        return _rules(self._values(read_alerts(self.path)))
-
     def add(self, kind: RuleKind, rule: Written) -> None:
-        """Add a rule at the end.
+        """Add a rule at the end. Raises AlertsError if it cannot be; nothing was written."""
 
-        Raises:
-            AlertsError: it cannot be; nothing was written.
-        """
-        self._edit(lambda text: add_item(text, kind, rule), lambda rules: rules[kind].append(rule))
+        def edit(text: str, rules: dict[RuleKind, list[Written]]) -> str:
+            rules[kind].append(rule)
+            return add_item(text, kind, rule)
+
+        self._edit(edit)
 
     def change(self, before: Written, rule: Written) -> None:
         """Write this rule instead of the one that stood there.
@@ -193,11 +186,12 @@ class RuleFile:
             AlertsError: it cannot be; nothing was written.
         """
 
-        def put(rules: dict[RuleKind, list[Written]]) -> None:
+        def edit(text: str, rules: dict[RuleKind, list[Written]]) -> str:
             kind, place = _place(rules, before)
             rules[kind][place] = rule
+            return change_item(text, kind, place, rule)
 
-        self._edit(lambda text: change_item(text, *self._found(text, before), rule), put)
+        self._edit(edit)
 
     def remove(self, before: Written) -> None:
         """Take the rule out.
@@ -206,10 +200,13 @@ class RuleFile:
             RuleChanged: it is not there any more as it was.
             AlertsError: it cannot be; nothing was written.
         """
-        self._edit(
-            lambda text: drop_item(text, *self._found(text, before)),
-            lambda rules: rules[_place(rules, before)[0]].remove(before),
-        )
+
+        def edit(text: str, rules: dict[RuleKind, list[Written]]) -> str:
+            kind, place = _place(rules, before)
+            del rules[kind][place]
+            return drop_item(text, kind, place)
+
+        self._edit(edit)
 
     def switch(self, name: str, *, enabled: bool) -> None:
         """Let the rule of this name tell things, or not; one that is switched on begins anew.
@@ -222,63 +219,43 @@ class RuleFile:
         self.change(before, rest if enabled else {**rest, "enabled": False})
 
     def named(self, name: str) -> Written:
-        """The rule of this name as it stands in the file.
+        """The rule of this name as it stands in the file. Raises AlertsError if there is none."""
+        by_name = {rule["name"]: rule for some in self.written().values() for rule in some}
+        if name in by_name:
+            return by_name[name]
+        raise AlertsError(f"no rule {name!r}; there are: {', '.join(map(str, by_name)) or 'none'}")
 
-        Raises:
-            AlertsError: there is none.
-        """
-        rules = [rule for some in self.written().values() for rule in some]
-        for rule in rules:
-            if rule["name"] == name:
-                return rule
-        there = ", ".join(str(rule["name"]) for rule in rules) or "none"
-        raise AlertsError(f"no rule {name!r}; there are: {there}")
+    def written(self) -> dict[RuleKind, list[Written]]:
+        """All rules as they stand in the file. Raises AlertsError if it is not there or cannot be read."""
+        return self._read(read_alerts(self.path))[0]
 
-    def _edit(
-        self, edit: Callable[[str], str], expect: Callable[[dict[RuleKind, list[Written]]], object]
-    ) -> None:
-        """Change the text; the file is written only when it then means what it should, and can be used."""
+    def _read(self, text: str) -> tuple[dict[RuleKind, list[Written]], dict[str, Any]]:
+        """The rules of a text of the file, and what else it says."""
+        check_alerts(self.path, text)
+        rest = dict(parse_yaml(self.path, text))
+        return {kind: list(rest.pop(kind, [])) for kind in RULE_KINDS}, rest
+
+    def _edit(self, edit: Callable[[str, dict[RuleKind, list[Written]]], str]) -> None:
+        """Change the text and the rules; written only when the text then means these, and can be used."""
         with lock_file(self.path.with_suffix(".lock")) as lock:
             try:
                 take(lock, ALONE, ALERTS_FILE_SECONDS)
             except StillLocked:
                 raise AlertsError("somebody else is changing the rules; try again") from None
             text = read_alerts(self.path)
-            expected = _rules(self._values(text))
-            expect(expected)
-            new = self._edited(edit, text)
-            if _rules(self._values(new)) != expected or self._rest(new) != self._rest(text):
+            expected = self._read(text)
+            try:
+                new = edit(text, expected[0])
+            except CannotEdit as error:
+                raise AlertsError(f"{self.path}: {error}; edit it by hand") from None
+            if self._read(new) != expected:
                 raise AlertsError(f"{self.path}: is written in a way that only you can edit")
-            self._write(new)
-
-    def _edited(self, edit: Callable[[str], str], text: str) -> str:
-        try:
-            return edit(text)
-        except CannotEdit as error:
-            raise AlertsError(f"{self.path}: {error}; edit it by hand") from None
-
-    def _write(self, text: str) -> None:
-        file: AlertsFile = check_alerts(self.path, text)
-        check_rules(self.settings, self.database, file)
-        mode = self.path.stat().st_mode & 0o777
-        with whole_or_not_at_all(self.path) as unfinished:
-            unfinished.touch(mode)
-            unfinished.chmod(mode)
-            unfinished.write_text(text, "utf-8")
-
-    def _found(self, text: str, rule: Written) -> tuple[RuleKind, int]:
-        return _place(_rules(self._values(text)), rule)
-
-    def _values(self, text: str) -> Mapping[str, Any]:
-        check_alerts(self.path, text)
-        return parse_yaml(self.path, text)
-
-    def _rest(self, text: str) -> Mapping[str, Any]:
-        return {key: value for key, value in self._values(text).items() if key not in RULE_KINDS}
-
-
-def _rules(values: Mapping[str, Any]) -> dict[RuleKind, list[Written]]:
-    return {kind: list(values.get(kind, [])) for kind in RULE_KINDS}
+            check_rules(self.settings, self.database, check_alerts(self.path, new))
+            mode = self.path.stat().st_mode & 0o777
+            with whole_or_not_at_all(self.path) as unfinished:
+                unfinished.touch(mode)
+                unfinished.chmod(mode)
+                unfinished.write_text(new, "utf-8")
 
 
 def _place(rules: Mapping[RuleKind, list[Written]], rule: Written) -> tuple[RuleKind, int]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, case, func, insert, or_, select, update
+from sqlalchemy import Connection, Update, and_, case, func, insert, or_, select, update
 
 from sale_sofia.alerts.settings import DUE_AT_ONCE
 from sale_sofia.alerts.store import Item
@@ -67,38 +67,25 @@ class Entry:
 
 def add_message(connection: Connection, message: NewMessage, *, now: float) -> int:
     """A row of the outbox, or more items in the digest of that moment which nobody has in hand yet."""
-    if message.digest and (there := _open_digest(connection, message)) is not None:
-        number = there
-    else:
-        row = {
-            "uid": uuid4().hex,
-            "channel": message.channel,
-            "audience": message.audience,
-            "urgent": message.urgent,
-            "digest": message.digest,
-            "after_id": message.after_id,
-            "state": WAITING,
-            "made_at": now,
-            "not_before": message.not_before,
-        }
-        made = insert(alert_messages).values(row).returning(_M.id)
-        number = int(connection.execute(made).scalar_one())
+    number = None
+    if message.digest:
+        same = select(_M.id).where(
+            _M.digest.is_(True),
+            _M.channel == message.channel,
+            _M.audience == message.audience,
+            _M.not_before == message.not_before,
+            _M.state == WAITING,
+            _M.attempts == 0,
+        )
+        # Locked, so that whoever takes it in hand has the new items too, or it is taken and left alone.
+        number = connection.execute(same.with_for_update()).scalar()
+    if number is None:
+        row = {**asdict(message), "uid": uuid4().hex, "state": WAITING, "made_at": now}
+        del row["items"]
+        number = connection.execute(insert(alert_messages).values(row).returning(_M.id)).scalar_one()
     links = [{"message_id": number, "item_id": item} for item in message.items]
     connection.execute(insert(alert_message_items), links)
-    return number
-
-
-def _open_digest(connection: Connection, message: NewMessage) -> int | None:
-    # Locked, so that whoever takes it in hand has the new items too, or it is taken already and left alone.
-    same = select(_M.id).where(
-        _M.digest.is_(True),
-        _M.channel == message.channel,
-        _M.audience == message.audience,
-        _M.not_before == message.not_before,
-        _M.state == WAITING,
-        _M.attempts == 0,
-    )
-    return connection.execute(same.with_for_update()).scalar()
+    return int(number)
 
 
 def message_of(connection: Connection, incident_id: int, channel: str) -> int | None:
@@ -144,17 +131,17 @@ def take(connection: Connection, due: Due, *, now: float, lease_until: float) ->
     It is counted as a try before it is one: whatever happens to the sender, the row says that it was tried.
     """
     token = uuid4().hex
-    values: dict[str, Any] = {
-        "state": SENDING,
-        "token": token,
-        "lease_until": lease_until,
-        "attempts": _M.attempts + 1,
-        "breaks": _M.breaks + (1 if due.state == SENDING else 0),
-        "first_tried_at": func.coalesce(_M.first_tried_at, now),
-    }
     seen = (_M.state == due.state, _M.token.is_not_distinct_from(due.token), _M.attempts == due.attempts)
     mine = update(alert_messages).where(_M.id == due.id, *seen)
-    return token if connection.execute(mine.values(values)).rowcount else None
+    taken = mine.values(
+        state=SENDING,
+        token=token,
+        lease_until=lease_until,
+        attempts=_M.attempts + 1,
+        breaks=_M.breaks + (1 if due.state == SENDING else 0),
+        first_tried_at=func.coalesce(_M.first_tried_at, now),
+    )
+    return token if connection.execute(taken).rowcount else None
 
 
 def note_sent(connection: Connection, message_id: int, token: str, *, now: float) -> bool:
@@ -177,25 +164,20 @@ def put_off(connection: Connection, message_ids: Sequence[int], *, not_before: f
     connection.execute(chosen.values(not_before=not_before))
 
 
-def _held(message_id: int, token: str) -> Any:  # noqa: ANN401 - an update's own type
+def _held(message_id: int, token: str) -> Update:
     return update(alert_messages).where(_M.id == message_id, _M.token == token, _M.state == SENDING)
 
 
 def items_of(connection: Connection, message_ids: Sequence[int]) -> dict[int, tuple[Item, ...]]:
     """What each of these messages tells, in the order in which it was decided."""
-    linked = alert_message_items.join(alert_items)
-    chosen = select(alert_message_items.c.message_id, alert_items).select_from(linked)
-    rows = connection.execute(
-        chosen.where(alert_message_items.c.message_id.in_(message_ids)).order_by(alert_items.c.id)
-    )
+    message_id = alert_message_items.c.message_id
+    linked = select(message_id, alert_items).select_from(alert_message_items.join(alert_items))
+    chosen = linked.where(message_id.in_(message_ids)).order_by(alert_items.c.id)
     found: dict[int, list[Item]] = {number: [] for number in message_ids}
-    for row in rows:
-        found[row.message_id].append(_item(row))
+    for row in connection.execute(chosen):
+        item = Item(row.key, row.kind, tuple(row.rules), row.facts, row.property_id, row.incident_id)
+        found[row.message_id].append(item)
     return {number: tuple(items) for number, items in found.items()}
-
-
-def _item(row: Row[Any]) -> Item:
-    return Item(row.key, row.kind, tuple(row.rules), row.facts, row.property_id, row.incident_id)
 
 
 def count_messages(connection: Connection) -> dict[str, int]:
@@ -206,10 +188,8 @@ def count_messages(connection: Connection) -> dict[str, int]:
 
 def silent_channels(connection: Connection, *, since: float) -> dict[str, str]:
     """Channels that have taken nothing since, though it was tried all the time; with the last error."""
-    sent = alert_messages.alias("sent")
-    taken = (
-        select(sent.c.id).where(sent.c.channel == _M.channel, sent.c.sent_at >= _M.first_tried_at).exists()
-    )
+    sent = alert_messages.alias("sent").c
+    taken = select(sent.id).where(sent.channel == _M.channel, sent.sent_at >= _M.first_tried_at).exists()
     chosen = select(_M.channel, _M.last_error).where(
         _M.state != SENT, _M.first_tried_at <= since, _M.last_error.is_not(None), ~taken
     )
@@ -218,9 +198,10 @@ def silent_channels(connection: Connection, *, since: float) -> dict[str, str]:
 
 def read_log(connection: Connection, *, limit: int, state: str | None = None) -> list[Entry]:
     """The newest messages, the newest first."""
-    names = tuple(name for name in Entry.__dataclass_fields__ if name != "items")
-    wanted: tuple[ColumnElement[bool], ...] = () if state is None else (_M.state == state,)
-    chosen = select(*(_M[name] for name in names)).where(*wanted).order_by(_M.id.desc()).limit(limit)
+    names = [name for name in Entry.__dataclass_fields__ if name != "items"]
+    chosen = select(*(_M[name] for name in names)).order_by(_M.id.desc()).limit(limit)
+    if state is not None:
+        chosen = chosen.where(_M.state == state)
     rows = connection.execute(chosen).mappings().all()
     items = items_of(connection, [row["id"] for row in rows])
     return [Entry(**row, items=items[row["id"]]) for row in rows]
@@ -247,10 +228,6 @@ class Delivered:
     failed: int = 0
     errors: dict[str, str] = field(default_factory=dict)
     """The last error of each channel."""
-
-    def as_json(self) -> dict[str, object]:
-        """Plain values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,13 @@
-"""Sends what is due: `python -P -m sale_sofia.alerts.postman SECONDS LIFELINE`, by `alerts.postman`."""
+"""Sends what is due: `python -P -m sale_sofia.alerts.postman SECONDS LIFELINE`, by `alerts.delivery`."""
 
 import json
+import select
 import sys
+import time
+from dataclasses import asdict
 
 from sale_sofia.alerts.channels import channels_of
-from sale_sofia.alerts.delivery import Delivery, until
+from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.outbox import Delivered
 from sale_sofia.alerts.rules import load_alerts
 from sale_sofia.installation import open_database
@@ -13,22 +16,24 @@ from sale_sofia.settings.programs import end_at_once
 from sale_sofia.telemetry.logs import log_as_service
 
 
-def main(seconds: str, lifeline: str) -> None:
+def main(seconds: float, lifeline: int) -> None:
     """Send for so long, or until whoever started us is gone; print the counts."""
     settings = load_settings()
     log_as_service(settings)
-    file = load_alerts(settings.data_dir)
-    if file is None:
-        done = Delivered()
-    else:
+    done, file = Delivered(), load_alerts(settings.data_dir)
+    if file is not None:
         database = open_database(settings)
-        go_on = until(float(seconds), int(lifeline))
-        delivery = Delivery(settings, database, channels_of(file), file.quiet_hours, go_on=go_on)
-        done = delivery.run()
+        end = time.monotonic() + seconds
+
+        def go_on() -> bool:
+            starter_gone, _, _ = select.select([lifeline], [], [], 0)
+            return not starter_gone and time.monotonic() < end
+
+        done = Delivery(settings, database, channels_of(file), file.quiet_hours, go_on=go_on).run()
         database.dispose()
-    sys.stdout.write(json.dumps(done.as_json(), ensure_ascii=False))
+    sys.stdout.write(json.dumps(asdict(done), ensure_ascii=False))
 
 
 if __name__ == "__main__":
     end_at_once()
-    main(*sys.argv[1:])
+    main(float(sys.argv[1]), int(sys.argv[2]))

@@ -4,7 +4,7 @@ import os
 import re
 from datetime import time, timedelta
 from pathlib import Path
-from typing import Annotated, Final, Literal, Self, get_args
+from typing import Annotated, Any, Final, Literal, Self, get_args
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, model_validator
@@ -65,21 +65,18 @@ def _network_url(secret: SecretStr) -> SecretStr:
         raise ValueError("is no Apprise URL; write it as scheme://…, one URL without spaces")
     if parts[1] not in CHANNEL_SCHEMES:
         raise ValueError(f"no service {parts[1]}:// here; allowed: {', '.join(sorted(CHANNEL_SCHEMES))}")
-    options = {name.lower() for name, _ in parse_qsl(_query(url), keep_blank_values=True)}
+    try:
+        query = urlsplit(url).query
+    except ValueError:  # its words may hold the password
+        raise ValueError(
+            "its host cannot be read; percent-encode the signs of a name and a password"
+        ) from None
+    options = {name.lower() for name, _ in parse_qsl(query, keep_blank_values=True)}
     if refused := sorted(options & WAYS_AROUND):
         raise ValueError(
             f"the option {', '.join(refused)} is not allowed here; a channel is one plain reader"
         )
     return secret
-
-
-def _query(url: str) -> str:
-    try:
-        return urlsplit(url).query
-    except ValueError:  # its words may hold the password
-        raise ValueError(
-            "its host cannot be read; percent-encode the signs of a name and a password"
-        ) from None
 
 
 TimeOfDay = Annotated[time, BeforeValidator(_time_of_day)]
@@ -172,8 +169,8 @@ class AlertsFile(Table):
 
     def at_work(self) -> Self:
         """The same without the rules that are off."""
-        on: dict[str, tuple[Rule, ...]] = {
-            kind: tuple(one for one in getattr(self, kind) if one.enabled) for kind in RULE_KINDS
+        on: dict[str, Any] = {
+            kind: tuple(rule for rule in getattr(self, kind) if rule.enabled) for kind in RULE_KINDS
         }
         return self.model_copy(update=on)
 
@@ -189,11 +186,7 @@ def load_alerts(folder: Path) -> AlertsFile | None:
 
 
 def read_alerts(path: Path) -> str:
-    """The text of the file.
-
-    Raises:
-        AlertsError: it cannot be read.
-    """
+    """The text of the file. Raises AlertsError if it cannot be read."""
     try:
         return read_text(path)
     except SiteConfigError as error:
@@ -219,9 +212,8 @@ def check_alerts(path: Path, text: str) -> AlertsFile:
 
 def next_time(moment: float, at: time) -> float:
     """The first moment after this one at which Sofia's clock shows this time."""
-    today = day_of(moment)
-    days = (moment_of(today + timedelta(days=days), at) for days in range(3))
-    return next(one for one in days if one > moment)
+    moments = (moment_of(day_of(moment) + timedelta(days=days), at) for days in range(3))
+    return next(later for later in moments if later > moment)
 
 
 def is_quiet(moment: float, quiet: QuietHours | None) -> bool:

@@ -46,8 +46,6 @@ POSTMAN_GRACE_SECONDS: Final = 20.0
 """How long beyond its time the sending process is waited for: it loads Apprise, which takes seconds."""
 BEAT_SECONDS: Final = 60.0
 """How often workers look whether anything is to be told or sent."""
-LIFELINE_LOOK_SECONDS: Final = 0.0
-"""Looking whether the starter still lives never waits."""
 
 LONGEST_SUBJECT: Final = 120
 """Characters of a subject: what mail programs show in a line."""
@@ -68,12 +66,8 @@ OWN_SITE: Final = "sale-sofia"
 
 MAIL_WORDS_BYTES: Final = 100_000
 """What a mail server may say in one conversation; a good one says less than a thousand bytes."""
-
 MAIL_READ_BYTES: Final = 4096
 """Bytes of it that are read in one go."""
-
-
-# Settings of alerts: what is told, when, and how hard it is tried.
 
 
 class AlertSettings(BaseModel):

@@ -1,24 +1,19 @@
 """What the rules of alerts have seen, and what was decided to be told."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from hashlib import blake2b
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Table, delete, insert, select, update
+from sqlalchemy import Connection, RowMapping, delete, insert, select, update
 
-from sale_sofia.advice.tables import scores
 from sale_sofia.alerts.settings import ROWS_WRITTEN_AT_ONCE
-from sale_sofia.alerts.tables import alert_items, alert_looks, alert_rules, alert_seen, alert_watch
-from sale_sofia.buyer.evaluations import statuses
-from sale_sofia.descriptions.tables import description_reads
+from sale_sofia.alerts.tables import alert_items, alert_looks, alert_rules, alert_waiting, alert_watch
 from sale_sofia.flats.store import portions
 from sale_sofia.flats.tables import listing_sources
+from sale_sofia.history.revisions import Changes
 from sale_sofia.history.tables import listings, market_events, price_points
 from sale_sofia.storage.upserts import insert_into, replace_in
 from sale_sofia.telemetry.tables import incidents
-
-_ONLY_ROW = 1
 
 
 class RuleState(NamedTuple):
@@ -51,13 +46,19 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one look leaves behind, beside what is to be told."""
+    """What one look has read and decided, before anything is written."""
 
+    number: int
+    """So many looks were before it."""
     rules: Mapping[str, RuleState]
-    digests: Mapping[int, str]
-    vanished: Collection[int] = ()
-    """Properties that are no more: they were joined to others."""
+    changes: Changes
+    looked_at: Collection[int] = ()
+    """Properties that wait no longer."""
+    put_off: Collection[int] = ()
+    """Properties that wait until their portals are not held back."""
     watched: Mapping[str, Sequence[Watched]] = field(default_factory=dict)
+    items: Sequence[Item] = ()
+    flats: int = 0
 
 
 def look_number(connection: Connection) -> int:
@@ -68,7 +69,7 @@ def look_number(connection: Connection) -> int:
 def begin_look(connection: Connection, seen: int, *, now: float) -> bool:
     """Whether nobody has looked since `seen`; then this transaction is the next look, and others wait."""
     if not seen:
-        row = {"id": _ONLY_ROW, "number": 1, "looked_at": now}
+        row = {"id": 1, "number": 1, "looked_at": now}
         first = insert_into(connection, alert_looks).values(row).on_conflict_do_nothing()
         # What it returns, not how many it wrote: of an insert PostgreSQL's driver does not say that.
         return connection.execute(first.returning(alert_looks.c.id)).first() is not None
@@ -82,11 +83,9 @@ def read_rules(connection: Connection) -> dict[str, RuleState]:
     return {row.name: RuleState(row.fingerprint, row.since) for row in connection.execute(select(*columns))}
 
 
-def read_digests(connection: Connection) -> dict[int, str]:
-    """Every property the rules have seen, with the digest it had."""
-    return {
-        row[0]: row[1] for row in connection.execute(select(alert_seen.c.property_id, alert_seen.c.digest))
-    }
+def read_waiting(connection: Connection) -> frozenset[int]:
+    """Properties that changed while they were held back."""
+    return frozenset(connection.scalars(select(alert_waiting.c.property_id)))
 
 
 def read_watched(connection: Connection, listing_ids: Sequence[int]) -> dict[str, dict[int, Watched]]:
@@ -101,41 +100,37 @@ def read_watched(connection: Connection, listing_ids: Sequence[int]) -> dict[str
 
 def save_seen(connection: Connection, seen: Seen) -> None:
     """Remember what this look saw. What a rule that is no more knew is forgotten."""
-    known = list(seen.rules)
-    for table, column in ((alert_rules, alert_rules.c.name), (alert_watch, alert_watch.c.rule)):
-        connection.execute(delete(table).where(column.not_in(known)))
+    if ended := sorted(read_rules(connection).keys() - seen.rules.keys()):
+        connection.execute(delete(alert_rules).where(alert_rules.c.name.in_(ended)))
+        connection.execute(delete(alert_watch).where(alert_watch.c.rule.in_(ended)))
+    for some in portions(sorted(seen.looked_at)):
+        connection.execute(delete(alert_waiting).where(alert_waiting.c.property_id.in_(some)))
+    if put_off := [{"property_id": property_id} for property_id in seen.put_off]:
+        connection.execute(insert_into(connection, alert_waiting).on_conflict_do_nothing(), put_off)
     rules = [{"name": name, **state._asdict()} for name, state in seen.rules.items()]
-    _replace(connection, alert_rules, rules)
-    digests = [{"property_id": one, "digest": digest} for one, digest in seen.digests.items()]
-    _replace(connection, alert_seen, digests)
-    for some in portions(sorted(seen.vanished)):
-        connection.execute(delete(alert_seen).where(alert_seen.c.property_id.in_(some)))
     watched = [{"rule": rule, **one._asdict()} for rule, some in seen.watched.items() for one in some]
-    _replace(connection, alert_watch, watched)
+    for table, rows in ((alert_rules, rules), (alert_watch, watched)):
+        upsert = replace_in(connection, table)
+        for first in range(0, len(rows), ROWS_WRITTEN_AT_ONCE):
+            connection.execute(upsert, rows[first : first + ROWS_WRITTEN_AT_ONCE])
 
 
 def save_items(connection: Connection, items: Iterable[Item], *, now: float) -> dict[str, int]:
     """Store what was not told yet; the numbers of these, by key."""
     given = {item.key: item for item in items}
-    told = told_keys(connection, given)
-    return {key: _save_item(connection, item, now) for key, item in given.items() if key not in told}
-
-
-def told_keys(connection: Connection, keys: Iterable[str]) -> set[str]:
-    """Of these keys, those that were told."""
-    asked = sorted(keys)
+    keys, told = sorted(given), set[str]()
+    for first in range(0, len(keys), ROWS_WRITTEN_AT_ONCE):
+        some = alert_items.c.key.in_(keys[first : first + ROWS_WRITTEN_AT_ONCE])
+        told.update(connection.scalars(select(alert_items.c.key).where(some)))
+    insert_one = insert(alert_items).returning(alert_items.c.id)
     return {
-        key
-        for first in range(0, len(asked), ROWS_WRITTEN_AT_ONCE)
-        for key in connection.scalars(
-            select(alert_items.c.key).where(
-                alert_items.c.key.in_(asked[first : first + ROWS_WRITTEN_AT_ONCE])
-            )
-        )
+        item.key: connection.execute(insert_one, {**asdict(item), "decided_at": now}).scalar_one()
+        for item in given.values()
+        if item.key not in told
     }
 
 
-def incident_news(connection: Connection, since: float) -> list[tuple[Any, set[str], bool]]:
+def incident_news(connection: Connection, since: float) -> Iterator[tuple[RowMapping, set[str], bool]]:
     """Incidents that are open, or ended since: each with the parts that were told, and whether as one."""
     chosen = select(incidents).where(incidents.c.closed_at.is_(None) | (incidents.c.closed_at >= since))
     rows = connection.execute(chosen.order_by(incidents.c.opened_at, incidents.c.id)).mappings().all()
@@ -144,67 +139,30 @@ def incident_news(connection: Connection, since: float) -> list[tuple[Any, set[s
         columns = select(alert_items.c.incident_id, alert_items.c.kind, alert_items.c.facts)
         for item in connection.execute(columns.where(alert_items.c.incident_id.in_(some))):
             told.setdefault(item.incident_id, []).append(item)
-    return [(row, *_told_parts(told.get(row["id"], []))) for row in rows]
+    for row in rows:
+        items = told.get(row["id"], [])
+        yield row, {item.kind for item in items}, any(item.facts.get("closed_at") for item in items)
 
 
-def _told_parts(items: Sequence[Any]) -> tuple[set[str], bool]:
-    return {item.kind for item in items}, any(item.facts.get("closed_at") for item in items)
+# Which properties the rules look at.
 
 
-def _save_item(connection: Connection, item: Item, now: float) -> int:
-    row = {
-        "key": item.key,
-        "kind": item.kind,
-        "rules": list(item.rules),
-        "facts": dict(item.facts),
-        "property_id": item.property_id,
-        "incident_id": item.incident_id,
-        "decided_at": now,
-    }
-    return int(connection.execute(insert(alert_items).values(row).returning(alert_items.c.id)).scalar_one())
-
-
-def _replace(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    upsert = replace_in(connection, table)
-    for first in range(0, len(rows), ROWS_WRITTEN_AT_ONCE):
-        connection.execute(upsert, list(rows[first : first + ROWS_WRITTEN_AT_ONCE]))
-
-
-# Which properties are not what the rules saw last.
-
-_DIGEST_BYTES = 16
-_COLUMNS = (
-    listing_sources.c.property_id, listings.c.id, listings.c.content_hash,
-    listings.c.price_eur, listings.c.vat, listings.c.gone_at, listings.c.closed_at,
-    description_reads.c.read_at,
-)  # fmt: skip
-
-
-def property_digests(connection: Connection, more: Collection[tuple[int, str]]) -> dict[int, str]:
-    """A digest of each property: another one means that there may be something to tell.
-
-    `more` is what else rules go by, of each property.
-    """
-    hashes: dict[int, list[str]] = {}
-    joined = listing_sources.join(listings).outerjoin(
-        description_reads, description_reads.c.listing_id == listings.c.id
-    )
-    for row in connection.execute(select(*_COLUMNS).select_from(joined).order_by(listings.c.id)):
-        hashes.setdefault(row[0], []).append(repr(tuple(row[1:])))
-    for property_id, text in (*statuses(connection).items(), *sorted(more)):
-        if property_id in hashes:
-            hashes[property_id].append(text)
-    return {one: _digest(parts) for one, parts in hashes.items()}
+def matched(connection: Connection, property_ids: Collection[int] | None) -> list[int]:
+    """The properties of matched adverts, of these numbers or all: others are not told of yet."""
+    own = select(listing_sources.c.property_id).distinct()
+    if property_ids is None:
+        return list(connection.scalars(own))
+    return [
+        property_id
+        for some in portions(sorted(property_ids))
+        for property_id in connection.scalars(own.where(listing_sources.c.property_id.in_(some)))
+    ]
 
 
 def properties_on(connection: Connection, sites: Collection[str]) -> frozenset[int]:
     """The properties that have an advert on one of these portals."""
     chosen = select(listing_sources.c.property_id).join(listings).where(listings.c.site.in_(sites))
     return frozenset(connection.scalars(chosen)) if sites else frozenset()
-
-
-def _digest(parts: list[str]) -> str:
-    return blake2b("\n".join(parts).encode(), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 # Adverts as they were at a moment, for rules that begin to watch a flat after the buyer did.
@@ -224,32 +182,3 @@ def as_of(connection: Connection, moments: Mapping[int, float]) -> dict[int, Wat
                 gone_at = row.at if row.kind == "gone" else None
                 found[row.listing_id] = found[row.listing_id]._replace(gone_at=gone_at)
     return found
-
-
-# What rules of alerts go by in stored scores.
-
-
-class Verdict(NamedTuple):
-    """A stored score, as far as rules look at it."""
-
-    property_id: int
-    verdict: str
-    value: float | None
-    """Over what is known."""
-    known: float
-    points: float
-    """What nobody tells earns nothing."""
-    unknown: list[str]
-
-
-def read_verdicts(
-    connection: Connection, profile: str, property_ids: Sequence[int] | None = None
-) -> Iterator[Verdict]:
-    """The scores of a profile, all or of these properties; what is not offered has none."""
-    chosen = select(*(scores.c[name] for name in Verdict._fields)).where(scores.c.profile == profile)
-    if property_ids is None:
-        yield from (Verdict._make(row) for row in connection.execute(chosen))
-        return
-    for some in portions(sorted(property_ids)):
-        rows = connection.execute(chosen.where(scores.c.property_id.in_(some)))
-        yield from (Verdict._make(row) for row in rows)

@@ -35,12 +35,11 @@ alert_looks = Table(
     Column("looked_at", Float, nullable=False),
 )
 
-# A property as the rules saw it last; where the digest is another now, they look again.
-alert_seen = Table(
-    "alert_seen",
+# Properties that changed while nothing was to be told of their portals: looked at when that is over.
+alert_waiting = Table(
+    "alert_waiting",
     metadata,
-    Column("property_id", Id, primary_key=True, autoincrement=False),
-    Column("digest", String(32), nullable=False),
+    Column("property_id", ForeignKey("listings.id"), primary_key=True),
 )
 
 # The adverts whose flat a rule knows, with the price a cut is measured from. It goes by adverts and not by

@@ -1,22 +1,17 @@
 """The words of a message: a subject of one line and a plain text, in Bulgarian or English."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
 from typing import Any, Final, NamedTuple
 from unicodedata import category
 from urllib.parse import urlsplit
 
-from sale_sofia.alerts.settings import (
-    LONGEST_BODY,
-    LONGEST_ERROR,
-    LONGEST_SUBJECT,
-    LONGEST_URL,
-    LONGEST_WORD,
-    MOST_IN_MESSAGE,
-)
+from sale_sofia.alerts import settings
 from sale_sofia.alerts.store import Item
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.websites.site_file import load_yaml
@@ -30,14 +25,14 @@ _OBEYED: Final = str.maketrans(
 """Signs by which chats call people, make links or change their letters; look-alikes say the same."""
 
 
-def one_line(text: object, longest: int = LONGEST_WORD) -> str:
+def one_line(text: object, longest: int = settings.LONGEST_WORD) -> str:
     """The text in one line, without signs that change what stands around it; a longer one is cut."""
     plain = "".join(" " if category(sign)[0] in "CZ" else sign for sign in str(text))
     joined = " ".join(plain.split())
     return joined if len(joined) <= longest else f"{joined[: longest - 1]}…"
 
 
-def harmless(text: object, longest: int = LONGEST_WORD) -> str:
+def harmless(text: object, longest: int = settings.LONGEST_WORD) -> str:
     """As `one_line`, and without what chats obey."""
     return one_line(text, longest).translate(_OBEYED)
 
@@ -45,7 +40,7 @@ def harmless(text: object, longest: int = LONGEST_WORD) -> str:
 def safe_url(url: object) -> str | None:
     """The address of an advert, if it is a plain one of the web; anything else is left out."""
     text = str(url)
-    if len(text) > LONGEST_URL or not _ALLOWED_IN_URL.fullmatch(text):
+    if len(text) > settings.LONGEST_URL or not _ALLOWED_IN_URL.fullmatch(text):
         return None
     try:
         parts = urlsplit(text)
@@ -54,10 +49,10 @@ def safe_url(url: object) -> str | None:
     return text if parts.hostname and parts.username is None else None
 
 
-_SECONDS_PER_MINUTE = 60
-_KINDS = ("new", "cut", "cheaper", "back", "gone", "incident", "incident_end")
+_KINDS: Final = ("new", "cut", "cheaper", "back", "gone", "incident", "incident_end")
 """In this order a message of many things tells them."""
-_SIGNATURE = "sale-sofia"
+_SIGNATURE: Final = "sale-sofia"
+Words = Mapping[str, Any]
 
 
 class Text(NamedTuple):
@@ -68,7 +63,7 @@ class Text(NamedTuple):
 
 
 @cache
-def _words(language: str) -> Mapping[str, Any]:
+def _words(language: str) -> Words:
     path = files("sale_sofia.alerts") / "words.yaml"
     return dict(load_yaml(path)[language])  # type: ignore[arg-type]  # a file of our own is a path
 
@@ -79,9 +74,11 @@ def word_message(items: Sequence[Item], language: str) -> Text:
     if len(items) == 1:
         subject, body = _subject(items[0], words), "\n".join(_lines(items[0], words))
     else:
-        subject = words["subject"]["many"].format(count=len(items)) + f": {_counted(items, words)}"
-        body = "\n".join(_groups(items, words))
-    return Text(one_line(f"{_SIGNATURE}: {subject}", LONGEST_SUBJECT), body[:LONGEST_BODY])
+        counts = Counter(item.kind for item in items)
+        counted = ", ".join(f"{words['kind'][kind]} {counts[kind]}" for kind in _KINDS if counts[kind])
+        subject = f"{words['subject']['many'].format(count=len(items))}: {counted}"
+        body = "\n".join(_groups(items, counts, words))
+    return Text(one_line(f"{_SIGNATURE}: {subject}", settings.LONGEST_SUBJECT), body[: settings.LONGEST_BODY])
 
 
 def word_test(language: str) -> Text:
@@ -90,58 +87,50 @@ def word_test(language: str) -> Text:
     return Text(f"{_SIGNATURE}: {words['subject']['test']}", words["line"]["test"])
 
 
-def _counted(items: Sequence[Item], words: Mapping[str, Any]) -> str:
-    counts = {kind: sum(item.kind == kind for item in items) for kind in _KINDS}
-    return ", ".join(f"{words['kind'][kind]} {count}" for kind, count in counts.items() if count)
-
-
-def _groups(items: Sequence[Item], words: Mapping[str, Any]) -> Iterator[str]:
-    shown = sorted(items, key=lambda item: (_KINDS.index(item.kind), -(item.facts.get("points") or 0.0)))
-    for kind in _KINDS:
-        some = [item for item in shown[:MOST_IN_MESSAGE] if item.kind == kind]
-        if some:
-            yield f"== {words['kind'][kind]} ({sum(item.kind == kind for item in items)}) =="
+def _groups(items: Sequence[Item], counts: Mapping[str, int], words: Words) -> Iterator[str]:
+    ordered = sorted(items, key=lambda item: (_KINDS.index(item.kind), -(item.facts.get("points") or 0.0)))
+    for kind, some in groupby(ordered[: settings.MOST_IN_MESSAGE], key=lambda item: item.kind):
+        yield f"== {words['kind'][kind]} ({counts[kind]}) =="
         for item in some:
             yield from ("", _subject(item, words), *_lines(item, words))
-        if some:
-            yield ""
-    if (more := len(items) - MOST_IN_MESSAGE) > 0:
+        yield ""
+    if (more := len(items) - settings.MOST_IN_MESSAGE) > 0:
         yield words["line"]["more"].format(count=more)
 
 
-def _subject(item: Item, words: Mapping[str, Any]) -> str:
+def _subject(item: Item, words: Words) -> str:
     facts = item.facts
     if item.incident_id is not None:
         family = words["incident"].get(facts["kind"].partition("_")[0], facts["kind"])
         kind = words["incident"].get(facts["kind"], family)
         return str(words["subject"][item.kind].format(kind=kind, site=harmless(facts["site"])))
-    price = [_money(facts["price_eur"])] if facts["price_eur"] else []
-    what = ", ".join([_flat(facts, words), *price])
-    return str(words["subject"][item.kind].format(what=what))
-
-
-def _flat(facts: Mapping[str, Any], words: Mapping[str, Any]) -> str:
-    kind = words["type"].get(facts["property_type"] or "other", words["type"]["other"])
     if facts["rooms"] in words["rooms"] and facts["property_type"] in {None, "apartment"}:
-        kind = words["rooms"][facts["rooms"]]
-    area = [words["line"]["area"].format(area=_number(facts["area_sqm"]))] if facts["area_sqm"] else []
-    place = [harmless(facts["neighbourhood"])] if facts["neighbourhood"] else []
-    return ", ".join([kind, *place, *area])
+        what = [words["rooms"][facts["rooms"]]]
+    else:
+        what = [words["type"].get(facts["property_type"] or "other", words["type"]["other"])]
+    if facts["neighbourhood"]:
+        what.append(harmless(facts["neighbourhood"]))
+    if facts["area_sqm"]:
+        what.append(words["line"]["area"].format(area=_number(facts["area_sqm"])))
+    if facts["price_eur"]:
+        what.append(_money(facts["price_eur"]))
+    return str(words["subject"][item.kind].format(what=", ".join(what)))
 
 
-def _lines(item: Item, words: Mapping[str, Any]) -> Iterator[str]:
+def _lines(item: Item, words: Words) -> Iterator[str]:
     lines = _incident_lines if item.incident_id is not None else _flat_lines
     yield from lines(item, words)
     yield words["line"]["why"].format(rules=", ".join(map(harmless, item.rules)))
 
 
-def _flat_lines(item: Item, words: Mapping[str, Any]) -> Iterator[str]:
+def _flat_lines(item: Item, words: Words) -> Iterator[str]:
     facts, line = item.facts, words["line"]
     yield _price(item, words)
-    if about := [*_about(facts, words)]:
+    if about := list(_about(facts, words)):
         yield ", ".join(about)
     if facts["points"] is not None:
-        yield _score(facts, line)
+        points, score = (f"{facts[name] or 0.0:.1f}".replace(".", ",") for name in ("points", "score"))
+        yield line["score"].format(points=points, score=score, known=f"{facts['known'] or 0.0:.0%}")
     if facts["unknown"]:
         names = (words["condition"].get(name, name) for name in facts["unknown"])
         yield line["unknown"].format(names=", ".join(map(harmless, names)))
@@ -151,12 +140,7 @@ def _flat_lines(item: Item, words: Mapping[str, Any]) -> Iterator[str]:
         yield url
 
 
-def _score(facts: Mapping[str, Any], line: Mapping[str, str]) -> str:
-    points, score = (f"{facts[name] or 0.0:.1f}".replace(".", ",") for name in ("points", "score"))
-    return line["score"].format(points=points, score=score, known=f"{facts['known'] or 0.0:.0%}")
-
-
-def _price(item: Item, words: Mapping[str, Any]) -> str:
+def _price(item: Item, words: Words) -> str:
     facts, line = item.facts, words["line"]
     vat = words["vat"].get(facts["vat"] or "none", "")
     new = " ".join(filter(None, [_money(facts["price_eur"]), vat]))
@@ -170,7 +154,7 @@ def _price(item: Item, words: Mapping[str, Any]) -> str:
     return str(line["change"].format(old=_money(old), new=new, percent=percent))
 
 
-def _about(facts: Mapping[str, Any], words: Mapping[str, Any]) -> Iterator[str]:
+def _about(facts: Words, words: Words) -> Iterator[str]:
     line = words["line"]
     if facts["price_eur"] and facts["area_sqm"]:
         yield line["per_sqm"].format(price=_money(facts["price_eur"] / facts["area_sqm"]))
@@ -184,12 +168,12 @@ def _about(facts: Mapping[str, Any], words: Mapping[str, Any]) -> Iterator[str]:
         yield harmless(facts["neighbourhood"])
 
 
-def _incident_lines(item: Item, words: Mapping[str, Any]) -> Iterator[str]:
+def _incident_lines(item: Item, words: Words) -> Iterator[str]:
     facts, line = item.facts, words["line"]
-    yield harmless(facts["message"], LONGEST_ERROR)
+    yield harmless(facts["message"], settings.LONGEST_ERROR)
     yield line["since"].format(moment=_moment(facts["opened_at"]))
     if facts["closed_at"] is not None:
-        minutes = round((facts["closed_at"] - facts["opened_at"]) / _SECONDS_PER_MINUTE)
+        minutes = round((facts["closed_at"] - facts["opened_at"]) / 60)
         yield line["until"].format(moment=_moment(facts["closed_at"]), minutes=minutes)
     if facts["job_id"]:
         yield line["job"].format(job=harmless(facts["job_id"]))

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 from sqlalchemy import Connection, select
 
-from sale_sofia.advice.costs import Band, all_costs, loan, vat_due
+from sale_sofia.advice.costs import all_costs, loan
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.valuation.flats import asked_eur_sqm, not_valued_for
 from sale_sofia.advice.valuation.valuation import Valuation, value_property
@@ -44,6 +44,7 @@ from sale_sofia.buyer.viewings import (
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.merger import PropertyMerger
 from sale_sofia.flats.overrides import WrongDecision, split
+from sale_sofia.flats.prices import Band, vat_due
 from sale_sofia.flats.rows import PriceStep, price_steps, read_flats
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.store import Source, UnknownProperty, listing_rows, sources_of

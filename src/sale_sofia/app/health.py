@@ -10,6 +10,7 @@ from sale_sofia.app.settings import LONGEST_MESSAGE
 from sale_sofia.app.words import named, say
 from sale_sofia.crawl.fetch.archive import ArchiveDamaged, PageArchive
 from sale_sofia.crawl.runners.progress import LiveState
+from sale_sofia.crawl.tables import spoken
 from sale_sofia.history.pages import FailedPage, PageRecord
 from sale_sofia.history.runs.health import DataState, PortalVerdict
 from sale_sofia.listings.page import PageError, decode
@@ -186,7 +187,7 @@ def failed_table(pages: Sequence[FailedPage]) -> list[Row]:
         {
             say("health.portal"): page.site,
             say("health.kind"): named("page_kind", page.kind),
-            say("health.why"): formatting.plain(page.reason or shown.UNKNOWN, LONGEST_MESSAGE),
+            say("health.why"): formatting.plain(spoken(page.code, page.reason), LONGEST_MESSAGE),
             say("health.tries"): page.attempts,
             say("health.began"): shown.moment(page.at),
             say("health.address"): formatting.plain(page.url, LONGEST_MESSAGE),

@@ -12,8 +12,9 @@ from sqlalchemy import Connection
 
 from sale_sofia.advice.scoring.book import Looks, Ranked, ScoreBook
 from sale_sofia.advice.scoring.profile import Profile
-from sale_sofia.advice.scoring.remembering import Seen
-from sale_sofia.advice.scoring.yardsticks import Cell, Yardstick, kept_yardsticks
+from sale_sofia.advice.scoring.scoring import Seen
+from sale_sofia.advice.scoring.store import kept_yardsticks
+from sale_sofia.advice.scoring.yardsticks import Cell, Yardstick
 from sale_sofia.advice.valuation.flats import why_not_valued
 from sale_sofia.advice.valuation.model import Current, stored_model
 from sale_sofia.advice.valuation.settings import MODEL_FILE

@@ -81,16 +81,15 @@ def _folded(line: str) -> bytes:
 
 # Viewings as entries of a calendar, each with what a person wants to know on the way there.
 
-_SECONDS_PER_MINUTE = 60
-
 
 def viewing_events(connection: Connection, property_ids: Collection[int] | None = None) -> list[Event]:
     """The viewings of these properties, or of all, in the order of time; the cancelled too, marked so."""
-    chosen = [
-        one for one in all_viewings(connection) if property_ids is None or one.property_id in property_ids
-    ]
-    flats = {flat.property_id: flat for flat in read_flats(connection, {one.property_id for one in chosen})}
-    return [_event(one, flats[one.property_id]) for one in chosen]
+    viewings = all_viewings(connection)
+    if property_ids is not None:
+        viewings = [viewing for viewing in viewings if viewing.property_id in property_ids]
+    found = read_flats(connection, {viewing.property_id for viewing in viewings})
+    flats = {flat.property_id: flat for flat in found}
+    return [_event(viewing, flats[viewing.property_id]) for viewing in viewings]
 
 
 def _event(viewing: Viewing, flat: Flat) -> Event:
@@ -98,7 +97,7 @@ def _event(viewing: Viewing, flat: Flat) -> Event:
         uid=viewing.uid,
         revision=viewing.revision,
         starts_at=viewing.starts_at,
-        ends_at=viewing.starts_at + viewing.minutes * _SECONDS_PER_MINUTE,
+        ends_at=viewing.starts_at + viewing.minutes * 60,
         changed_at=viewing.changed_at,
         cancelled=viewing.state == "cancelled",
         summary=f"Оглед: {', '.join(_facts(flat))}",

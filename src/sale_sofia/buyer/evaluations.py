@@ -7,7 +7,7 @@ counts and the earlier stays in the history; when they part, each has its own ag
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, get_args
 from unicodedata import category
@@ -18,6 +18,7 @@ from sale_sofia.buyer.settings import LARGEST_ID, LONGEST_LINE, LONGEST_NOTE, LO
 from sale_sofia.buyer.tables import evaluation_changes, property_notes
 from sale_sofia.flats.store import UnknownProperty
 from sale_sofia.flats.tables import listing_sources
+from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
 
 # What may be written of a property: the fields, their values, and what a text may hold.
@@ -29,8 +30,6 @@ STATUSES: Final[tuple[str, ...]] = get_args(Status)
 DECISIONS: Final[tuple[str, ...]] = get_args(Decision)
 UNWANTED: Final = frozenset({"rejected", "hidden"})
 """Statuses of what the buyer does not want to see again."""
-_UNPRINTABLE: Final = frozenset({"Cc", "Cs"})
-"""Control characters, and halves of characters, which come from broken input."""
 
 
 class WrongEvaluation(ValueError):
@@ -65,31 +64,36 @@ def clean_text(text: object, what: str, most: int = LONGEST_LINE) -> str:
         raise WrongEvaluation(f"{what} is empty; write some words")
     if len(cleaned) > most:
         raise WrongEvaluation(f"{what} has {len(cleaned)} characters; allowed are {most}")
-    if any(sign not in "\n\t" and category(sign) in _UNPRINTABLE for sign in cleaned):
+    # Control characters, and halves of characters, which come from broken input.
+    if any(sign not in "\n\t" and category(sign) in {"Cc", "Cs"} for sign in cleaned):
         raise WrongEvaluation(f"{what} holds characters that cannot be printed; write plain words")
     return cleaned
 
 
-def _one_of(allowed: tuple[str, ...], what: str) -> Callable[[object], str]:
-    def check(value: object) -> str:
-        if value not in allowed:
-            raise WrongEvaluation(f"no {what} {value!r}; allowed: {', '.join(allowed)}")
-        return str(value)
-
-    return check
-
-
-def _euros(value: object) -> float:
+def checked_number(value: object, what: str) -> float:
+    """The value as a number that is neither infinite nor a switch."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise WrongEvaluation(f"renovation_eur must be a number of euros, not {value!r}")
-    if not 0 <= value <= MOST_RENOVATION_EUR:
-        raise WrongEvaluation(f"renovation_eur {value:g} is not between 0 and {MOST_RENOVATION_EUR}")
+        raise WrongEvaluation(f"{what}, not {value!r}")
     return float(value)
 
 
+def _euros(value: object) -> float:
+    euros = checked_number(value, "renovation_eur must be a number of euros")
+    if not 0 <= euros <= MOST_RENOVATION_EUR:
+        raise WrongEvaluation(f"renovation_eur {euros:g} is not between 0 and {MOST_RENOVATION_EUR}")
+    return euros
+
+
+def checked_word(value: object, allowed: Sequence[str], problem: str) -> str:
+    """The value, if it is one of these words."""
+    if value not in allowed:
+        raise WrongEvaluation(f"{problem}; allowed: {', '.join(allowed)}")
+    return str(value)
+
+
 _CHECKS: Final[Mapping[str, Callable[[object], Value]]] = {
-    "status": _one_of(STATUSES, "status"),
-    "decision": _one_of(DECISIONS, "decision"),
+    "status": lambda value: checked_word(value, STATUSES, f"no status {value!r}"),
+    "decision": lambda value: checked_word(value, DECISIONS, f"no decision {value!r}"),
     "reason": lambda value: clean_text(value, "reason"),
     "renovation_eur": _euros,
 }
@@ -98,13 +102,8 @@ FIELDS: Final = tuple(_CHECKS)
 
 
 def checked(field: str, value: object) -> Value:
-    """The value as it is stored; None takes back what was said, but a status there always is.
-
-    Raises:
-        WrongEvaluation: no such field, or no such value.
-    """
-    if field not in _CHECKS:
-        raise WrongEvaluation(f"{field!r} cannot be written; allowed: {', '.join(FIELDS)}")
+    """The value as it is stored; None takes back what was said, but a status there always is."""
+    checked_word(field, FIELDS, f"{field!r} cannot be written")
     return None if value is None and field != "status" else _CHECKS[field](value)
 
 
@@ -188,11 +187,10 @@ def evaluate(
     if field == "status":
         return mark(connection, property_id, value, by, expected=expected)
     new = checked(field, value)
-    now = _held(connection, property_id)
-    _as_expected(now, field, expected)
+    now = _held(connection, property_id, field, expected)
     if getattr(now, field) == new:
         return False
-    _write(connection, now, {field: new}, by)
+    write_changes(connection, (now.property_id, None), asdict(now), {field: new}, by)
     return True
 
 
@@ -210,16 +208,18 @@ def mark(
     hiding or taking that back: then they would stand for the opposite. Raises as `evaluate` does.
     """
     new, because = checked("status", status), checked("reason", reason)
-    now = _held(connection, property_id)
-    _as_expected(now, "status", expected)
+    now = _held(connection, property_id, "status", expected)
     turned = (now.status in UNWANTED) != (new in UNWANTED)
-    kept = {"decision": None, "reason": None} if turned else {"decision": now.decision, "reason": now.reason}
-    decision = "no" if new == "rejected" else kept["decision"]
-    opinion = {"status": new, "decision": decision, "reason": because or kept["reason"]}
-    if all(getattr(now, field) == said for field, said in opinion.items()):
+    decision, kept_reason = (None, None) if turned else (now.decision, now.reason)
+    opinion = {
+        "status": new,
+        "decision": "no" if new == "rejected" else decision,
+        "reason": because or kept_reason,
+    }
+    if all(getattr(now, field) == value for field, value in opinion.items()):
         return False
     # All three are written, also those that stay: joined with an older opinion, this one is still whole.
-    _write(connection, now, opinion, by)
+    write_changes(connection, (now.property_id, None), asdict(now), opinion, by)
     return True
 
 
@@ -253,29 +253,29 @@ def history_of(connection: Connection, property_id: int) -> list[Change]:
     ]
 
 
-def write_changes(connection: Connection, changes: Iterable[Change]) -> None:
-    """Keep these for ever."""
-    connection.execute(insert(evaluation_changes), [asdict(one) for one in changes])
+def write_changes(
+    connection: Connection,
+    whose: tuple[int, int | None],
+    old: Mapping[Any, Any],
+    new: Mapping[str, Any],
+    by: By,
+) -> None:
+    """Keep for ever what these fields of a property (or of one of its viewings) were and are."""
+    same = {"property_id": whose[0], "viewing_id": whose[1], "changed_by": by.who, "changed_at": by.at}
+    rows = [{**same, "field": field, "old": old[field], "new": value} for field, value in new.items()]
+    connection.execute(insert(evaluation_changes), rows)
+    touch(connection, [whose[0]])
 
 
-def _held(connection: Connection, property_id: int) -> Evaluation:
-    return evaluation_of(connection, hold(connection, property_id))
-
-
-def _as_expected(now: Evaluation, field: str, expected: object) -> None:
+def _held(connection: Connection, property_id: int, field: str, expected: object) -> Evaluation:
+    """What is thought of the property, which nobody else changes now; the field is as expected."""
+    now = evaluation_of(connection, hold(connection, property_id))
     there = getattr(now, field)
     if expected is not ANYTHING and there != expected:
         raise ChangedMeanwhile(
             f"the {field} of property {now.property_id} is {there!r} by now, not {expected!r}; look again"
         )
-
-
-def _write(connection: Connection, now: Evaluation, said: Mapping[str, Value], by: By) -> None:
-    changes = (
-        Change(now.property_id, None, field, getattr(now, field), new, by.who, by.at)
-        for field, new in said.items()
-    )
-    write_changes(connection, changes)
+    return now
 
 
 def _changes(property_id: int | None = None) -> Select[Any]:
@@ -289,12 +289,12 @@ def _changes(property_id: int | None = None) -> Select[Any]:
 
 def _summed(rows: Iterable[Row[Any]]) -> dict[int, Evaluation]:
     """By property, the last word on each field."""
-    said: dict[int, dict[str, Any]] = defaultdict(dict)
+    found: dict[int, dict[str, Any]] = defaultdict(dict)
     for row in rows:
         if row.viewing_id is None:
             last = {row.field: row.new, "changed_by": row.changed_by, "changed_at": row.changed_at}
-            said[row.current_id] |= last
-    return {current: Evaluation(current, **fields) for current, fields in said.items()}
+            found[row.current_id] |= last
+    return {current: Evaluation(current, **fields) for current, fields in found.items()}
 
 
 # Notes on a property. They are only ever added: two who write at once lose nothing.

@@ -44,7 +44,9 @@ def save_search(
         select(saved_searches.c.query).where(saved_searches.c.name == called).with_for_update()
     ).first()
     if there is None:
-        _insert(connection, called, values)
+        new = insert_into(connection, saved_searches).values(name=called, **values).on_conflict_do_nothing()
+        if connection.execute(new.returning(saved_searches.c.name)).first() is None:
+            raise SearchThere(f"another search was saved as {called!r} at this moment; look again")
     elif there.query != values["query"]:
         if not replace:
             raise SearchThere(f"there is another search {called!r}; replace it with --replace")
@@ -58,10 +60,12 @@ def read_search(connection: Connection, name: str) -> SavedSearch:
     Raises:
         UnknownSearch: there is none.
     """
-    found = {one.name: one for one in list_searches(connection)}
+    found = {search.name: search for search in list_searches(connection)}
     called = " ".join(name.split())
     if called not in found:
-        raise _unknown(name, list(found))
+        there = f"there are {', '.join(found)}"
+        none = "none is saved yet; `search … --save NAME` saves one"
+        raise UnknownSearch(f"no saved search {name!r}; {there if found else none}")
     return found[called]
 
 
@@ -79,16 +83,3 @@ def forget_search(connection: Connection, name: str) -> None:
     """
     called = read_search(connection, name).name
     connection.execute(delete(saved_searches).where(saved_searches.c.name == called))
-
-
-def _insert(connection: Connection, name: str, values: Mapping[str, Any]) -> None:
-    new = insert_into(connection, saved_searches).values(name=name, **values).on_conflict_do_nothing()
-    if connection.execute(new.returning(saved_searches.c.name)).first() is None:
-        raise SearchThere(f"another search was saved as {name!r} at this moment; look again")
-
-
-def _unknown(name: str, known: list[str]) -> UnknownSearch:
-    there = (
-        f"there are {', '.join(known)}" if known else "none is saved yet; `search … --save NAME` saves one"
-    )
-    return UnknownSearch(f"no saved search {name!r}; {there}")

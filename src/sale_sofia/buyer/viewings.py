@@ -1,18 +1,18 @@
 """Viewings of properties: planned, done or cancelled; every change is kept."""
 
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from secrets import token_hex
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final
 
-from sqlalchemy import Connection, Row, Select, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from sale_sofia.buyer.evaluations import (
     By,
-    Change,
     WrongEvaluation,
+    checked_number,
+    checked_word,
     clean_text,
     current_property,
     hold,
@@ -31,9 +31,11 @@ from sale_sofia.listings.dates import SOFIA
 
 # What may be written of a viewing.
 
-State = Literal["planned", "done", "cancelled"]
-STATES: Final[tuple[str, ...]] = get_args(State)
+STATES: Final = ("planned", "done", "cancelled")
 LISTS: Final = ("positives", "negatives")
+_TEXTS: Final = ("agent", "phone", "place", "remarks", "outcome")
+FIELDS: Final = ("state", "starts_at", "minutes", *_TEXTS, *LISTS)
+"""All that can be written of a viewing."""
 
 
 def checked_viewing(fields: Mapping[str, object]) -> dict[str, Any]:
@@ -42,59 +44,37 @@ def checked_viewing(fields: Mapping[str, object]) -> dict[str, Any]:
     Raises:
         WrongEvaluation: no such field, or no such value.
     """
-    if strange := [name for name in fields if name not in _CHECKS]:
-        raise WrongEvaluation(f"{strange[0]!r} of a viewing cannot be written; allowed: {', '.join(FIELDS)}")
-    return {name: _CHECKS[name](value) for name, value in fields.items()}
+    for name in fields:
+        checked_word(name, FIELDS, f"{name!r} of a viewing cannot be written")
+    return {name: _checked_value(name, value) for name, value in fields.items()}
 
 
-def _moment(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise WrongEvaluation(f"starts_at must be a moment, not {value!r}")
-    if not _new_year(FIRST_VIEWING_YEAR) <= value < _new_year(LAST_VIEWING_YEAR + 1):
+def _checked_value(name: str, value: object) -> object:
+    if name == "state":
+        return checked_word(value, STATES, f"no state {value!r} of a viewing")
+    if name == "starts_at":
+        return _checked_moment(value)
+    if name == "minutes":
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= MOST_VIEWING_MINUTES:
+            raise WrongEvaluation(
+                f"minutes must be a whole number from 1 to {MOST_VIEWING_MINUTES}, not {value!r}"
+            )
+        return value
+    if name in _TEXTS:
+        return None if value is None else clean_text(value, name, LONGEST_NOTE)
+    if not isinstance(value, list | tuple):
+        raise WrongEvaluation(f"{name} must be a list of texts, not {value!r}")
+    return [clean_text(text, f"one of the {name}") for text in value]
+
+
+def _checked_moment(value: object) -> float:
+    moment = checked_number(value, "starts_at must be a moment")
+    first, last = (
+        datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (FIRST_VIEWING_YEAR, LAST_VIEWING_YEAR + 1)
+    )
+    if not first <= moment < last:
         raise WrongEvaluation(f"a viewing is between {FIRST_VIEWING_YEAR} and {LAST_VIEWING_YEAR}")
-    return float(value)
-
-
-def _new_year(year: int) -> float:
-    return datetime(year, 1, 1, tzinfo=UTC).timestamp()
-
-
-def _minutes(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= MOST_VIEWING_MINUTES:
-        raise WrongEvaluation(
-            f"minutes must be a whole number from 1 to {MOST_VIEWING_MINUTES}, not {value!r}"
-        )
-    return value
-
-
-def _state(value: object) -> str:
-    if value not in STATES:
-        raise WrongEvaluation(f"no state {value!r} of a viewing; allowed: {', '.join(STATES)}")
-    return str(value)
-
-
-def _text(name: str) -> Callable[[object], str | None]:
-    return lambda value: None if value is None else clean_text(value, name, LONGEST_NOTE)
-
-
-def _texts(name: str) -> Callable[[object], list[str]]:
-    def check(value: object) -> list[str]:
-        if not isinstance(value, list | tuple):
-            raise WrongEvaluation(f"{name} must be a list of texts, not {value!r}")
-        return [clean_text(one, f"one of the {name}") for one in value]
-
-    return check
-
-
-_CHECKS: Final[Mapping[str, Callable[[object], object]]] = {
-    "state": _state,
-    "starts_at": _moment,
-    "minutes": _minutes,
-    **{name: _text(name) for name in ("agent", "phone", "place", "remarks", "outcome")},
-    **{name: _texts(name) for name in LISTS},
-}
-FIELDS: Final = tuple(_CHECKS)
-"""All that can be written of a viewing."""
+    return moment
 
 
 class UnknownViewing(ValueError):
@@ -140,8 +120,7 @@ def add_viewing(connection: Connection, property_id: int, fields: Mapping[str, o
     stamps = {"revision": 0, "made_at": by.at, "changed_at": by.at}
     number = connection.execute(insert(viewings).values(**row, **stamps)).inserted_primary_key
     made = int(number[0]) if number else 0
-    nothing = dict.fromkeys(given)
-    write_changes(connection, _changes(found, made, nothing, given, by))
+    write_changes(connection, (found, made), dict.fromkeys(given), given, by)
     return made
 
 
@@ -164,7 +143,7 @@ def change_viewing(connection: Connection, viewing_id: int, fields: Mapping[str,
         return False
     stamps = {"revision": row["revision"] + 1, "changed_at": by.at}
     connection.execute(update(viewings).where(viewings.c.id == viewing_id).values(**new, **stamps))
-    write_changes(connection, _changes(row["property_id"], viewing_id, row, new, by))
+    write_changes(connection, (row["property_id"], viewing_id), row, new, by)
     return True
 
 
@@ -174,40 +153,18 @@ def viewings_of(connection: Connection, property_id: int) -> list[Viewing]:
     Raises:
         UnknownProperty: there is no such property.
     """
-    return _read(connection, _chosen(current_property(connection, property_id)))
+    return all_viewings(connection, current_property(connection, property_id))
 
 
-def all_viewings(connection: Connection) -> list[Viewing]:
-    """Every viewing, in the order of time."""
-    return _read(connection, _chosen())
-
-
-def _chosen(property_id: int | None = None) -> Select[Any]:
+def all_viewings(connection: Connection, property_id: int | None = None) -> list[Viewing]:
+    """Every viewing, or those of the property that has this id now, in the order of time."""
     table, current = with_current(viewings.c.property_id)
-    names = (name for name in Viewing.__dataclass_fields__ if name != "property_id")
-    columns = (viewings.c[name] for name in names)
+    columns = [viewings.c[name] for name in Viewing.__dataclass_fields__ if name != "property_id"]
     chosen = select(current.label("property_id"), *columns).select_from(table)
     if property_id is not None:
         chosen = chosen.where(current == property_id)
-    return chosen.order_by(viewings.c.starts_at, viewings.c.id)
-
-
-def _read(connection: Connection, chosen: Select[Any]) -> list[Viewing]:
-    return [_viewing(row) for row in connection.execute(chosen)]
-
-
-def _viewing(row: Row[Any]) -> Viewing:
-    lists = {name: tuple(getattr(row, name)) for name in LISTS}
-    return Viewing(**{**row._mapping, **lists})  # noqa: SLF001 - the row's public name of itself
-
-
-def _changes(
-    property_id: int, viewing_id: int, old: Mapping[Any, Any], new: Mapping[str, Any], by: By
-) -> Iterable[Change]:
-    return (
-        Change(property_id, viewing_id, field, old[field], value, by.who, by.at)
-        for field, value in new.items()
-    )
+    rows = connection.execute(chosen.order_by(viewings.c.starts_at, viewings.c.id)).mappings()
+    return [Viewing(**{**row, **{name: tuple(row[name]) for name in LISTS}}) for row in rows]
 
 
 # When a viewing is, as a person writes it: Sofia's clock, whatever that does in spring and autumn.

@@ -33,14 +33,12 @@ def visit(connection: Connection, visitor: str, *, now: float) -> Visit:
     row = connection.execute(select(dashboard_visits).where(dashboard_visits.c.visitor == visitor)).first()
     if row is None:
         since = now - FIRST_VISIT_SECONDS
-        _insert(
-            connection,
-            dashboard_visits,
-            {"visitor": visitor, "since": since, "began_at": now, "seen_at": now},
-        )
+        values = {"visitor": visitor, "since": since, "began_at": now, "seen_at": now}
+        _insert(connection, dashboard_visits, values)
         return Visit(since, now, first=True)
     if now - row.seen_at > VISIT_PAUSE_SECONDS:
-        return _come_again(connection, visitor, since=row.seen_at, now=now)
+        _set(connection, visitor, {"since": row.seen_at, "began_at": now, "seen_at": now})
+        return Visit(row.seen_at, now, first=False)
     if now - row.seen_at > VISIT_NOTED_SECONDS:
         _set(connection, visitor, {"seen_at": now})
     return Visit(row.since, row.began_at, first=row.since <= row.began_at - FIRST_VISIT_SECONDS)
@@ -74,11 +72,6 @@ def all_put_off(connection: Connection, visitor: str) -> Mapping[int, float]:
     chosen = select(current, dashboard_later.c.put_off_at).select_from(table)
     rows = connection.execute(chosen.where(dashboard_later.c.visitor == visitor))
     return {row[0]: row[1] for row in rows}
-
-
-def _come_again(connection: Connection, visitor: str, *, since: float, now: float) -> Visit:
-    _set(connection, visitor, {"since": since, "began_at": now, "seen_at": now})
-    return Visit(since, now, first=False)
 
 
 def _set(connection: Connection, visitor: str, values: Mapping[str, Any]) -> None:

@@ -1,90 +1,45 @@
 """Commands about alerts: run a round, try a channel, see what was sent, see and change the rules."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import uuid4
 
 import typer
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from sale_sofia.alerts.channels import Channel, NotSent, Sender, channels_of
-from sale_sofia.alerts.checking import check_channels, check_file
-from sale_sofia.alerts.editing import RuleFile
-from sale_sofia.alerts.outbox import SENDING, SENT, WAITING, Entry, count_messages, read_log
+from sale_sofia.alerts.editing import RuleFile, check_channels, check_file
+from sale_sofia.alerts.outbox import SENDING, SENT, WAITING, count_messages, read_log
 from sale_sofia.alerts.rules import AlertsError, AlertsFile, BuyerRule, OperatorRule, Rule, load_alerts
 from sale_sofia.alerts.running import Alerts
 from sale_sofia.alerts.settings import ALERTS_FILE, SHOWN_MESSAGES
 from sale_sofia.alerts.store import read_rules
 from sale_sofia.alerts.wording import word_message, word_test
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_json
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, plain_table, print_json, tell
 from sale_sofia.cli.progress import moment
 from sale_sofia.installation import open_ready
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.telemetry.logs import log_to_file
 
-# Alerts as tables.
-
-
-def log_table(found: Sequence[Entry], language: str) -> Table:
-    """One line for each message, the newest first."""
-    table = _table("Messages", "state", "when", "channel", "tries", "why", "message")
-    for one in found:
-        when = one.sent_at or (one.not_before if one.state == WAITING else one.made_at)
-        why = ", ".join(sorted({rule for item in one.items for rule in item.rules}))
-        told = word_message(one.items, language).subject + _remarks(one)
-        table.add_row(*map(Text, (one.state, moment(when), one.channel, str(one.attempts), why, told)))
-    return table
-
-
-def _remarks(one: Entry) -> str:
-    broken = f" (may have come {one.breaks} times more: its sender died)" if one.breaks else ""
-    return broken + (f" (last error: {one.last_error})" if one.last_error else "")
-
-
-def rules_table(file: AlertsFile, since: Mapping[str, float]) -> Table:
-    """One line for each rule."""
-    table = _table("Rules", "rule", "of", "tells", "through", "when", "since")
-    for rule in file.rules:
-        begun = moment(since[rule.name]) if rule.name in since else "not yet"
-        when = (f"at {rule.digest:%H:%M}" if rule.digest else "at once") if rule.enabled else "off"
-        cells = (rule.name, *_about(rule), ", ".join(rule.channels), when, begun)
-        table.add_row(*map(Text, cells))
-    return table
-
-
-def _about(rule: Rule) -> tuple[str, str]:
-    if isinstance(rule, OperatorRule):
-        return "incidents", ", ".join(rule.incidents) or "all of them"
-    if not isinstance(rule, BuyerRule):
-        return "", ""
-    of = f"search {rule.search}" if rule.search else f"profile {rule.profile}"
-    return "the shortlist" if rule.shortlist else of, ", ".join(rule.tell)
-
-
-def channels_table(found: Mapping[str, Channel], file: AlertsFile) -> Table:
-    """One line for each channel, without its address."""
-    table = _table("Channels", "channel", "service", "rules")
-    for name, channel in found.items():
-        rules = [rule.name for rule in file.rules if name in rule.channels]
-        table.add_row(*map(Text, (name, f"{channel.service}://***", ", ".join(rules) or "none")))
-    return table
-
-
-def _table(title: str, *headings: str) -> Table:
-    table = Table(title=title, box=box.SIMPLE, padding=(0, 1, 0, 0))
-    for heading in headings:
-        table.add_column(heading)
-    return table
-
-
 app = typer.Typer(
     help="Alerts: tell buyers and operators what is new. `alerts init` begins; docs/alerts.md says how.",
     no_args_is_help=True,
 )
+RuleName = Annotated[str, typer.Argument(help="The name of the rule.")]
+
+
+def _file(settings: Settings) -> AlertsFile:
+    file = load_alerts(settings.data_dir)
+    if file is None:
+        place = settings.data_dir / ALERTS_FILE
+        raise AlertsError(f"there is no {place}; `sale-sofia alerts init` writes one to begin with")
+    return file
+
+
+def _rule_file() -> RuleFile:
+    settings = load_settings()
+    return RuleFile(settings, open_ready(settings))
 
 
 @app.command()
@@ -97,23 +52,19 @@ def run(as_json: AsJson = False) -> None:
     log_to_file(settings, "alerts")
     done = Alerts(settings, database).run(settings.alert_run_seconds)
     counts = database.run_read(count_messages)
-    answer = {**asdict(done.looked), **done.delivered.as_json(), "waiting": counts[WAITING] + counts[SENDING]}
+    answer = {**asdict(done.looked), **asdict(done.delivered), "waiting": counts[WAITING] + counts[SENDING]}
     if as_json:
         print_json(answer)
     else:
-        _tell_round(answer)
+        out.print(
+            f"{answer['flats']} flats looked at, {answer['items']} news in {answer['messages']} messages; "
+            f"{answer['sent']} sent, {answer['failed']} failed, {answer['waiting']} waiting",
+            highlight=False,
+        )
+        for channel, error in answer["errors"].items():
+            tell(f"{channel}: {error}", style="red")
     if done.delivered.failed:
         raise typer.Exit(NOT_ALL_RIGHT)
-
-
-def _tell_round(answer: Mapping[str, Any]) -> None:
-    out.print(
-        f"{answer['flats']} flats looked at, {answer['items']} news in {answer['messages']} messages; "
-        f"{answer['sent']} sent, {answer['failed']} failed, {answer['waiting']} waiting",
-        highlight=False,
-    )
-    for channel, error in answer["errors"].items():
-        log.print(f"{channel}: {error}", style="red", highlight=False, soft_wrap=True)
 
 
 @app.command("test")
@@ -129,13 +80,12 @@ def try_channels(
     chosen = channels.values() if channel is None else [channels[channel]]
     results = {one.name: _try(one, settings) for one in chosen}
     if as_json:
-        print_json(
-            {"channels": {name: {"taken": not error, "error": error} for name, error in results.items()}}
-        )
+        taken = {name: {"taken": not error, "error": error} for name, error in results.items()}
+        print_json({"channels": taken})
     else:
         for name, error in results.items():
-            told = f"{name}: {error or 'the message was taken'}"
-            out.print(told, style="red" if error else None, highlight=False, soft_wrap=True)
+            sentence = f"{name}: {error or 'the message was taken'}"
+            out.print(sentence, style="red" if error else None, highlight=False, soft_wrap=True)
     if any(results.values()):
         raise typer.Exit(NOT_ALL_RIGHT)
 
@@ -159,17 +109,26 @@ def show_log(
         raise typer.BadParameter(f"no state {state!r}; allowed: {WAITING}, {SENDING}, {SENT}")
     settings = load_settings()
     found = open_ready(settings).run_read(partial(read_log, limit=limit, state=state))
+    texts = [word_message(one.items, settings.alert_language) for one in found]
     if as_json:
-        print_json({"messages": [_record(one, settings.alert_language) for one in found]})
-    elif not found:
+        records = [
+            {**asdict(one), "subject": text.subject, "body": text.body}
+            for one, text in zip(found, texts, strict=True)
+        ]
+        print_json({"messages": records})
+        return
+    if not found:
         log.print("no message yet; `sale-sofia alerts run` looks what there is to tell")
-    else:
-        out.print(log_table(found, settings.alert_language))
-
-
-def _record(entry: Entry, language: str) -> dict[str, Any]:
-    text = word_message(entry.items, language)
-    return {**asdict(entry), "subject": text.subject, "body": text.body}
+        return
+    table = plain_table("Messages", (), (), "state", "when", "channel", "tries", "why", "message")
+    for one, text in zip(found, texts, strict=True):
+        when = one.sent_at or (one.not_before if one.state == WAITING else one.made_at)
+        why = ", ".join(sorted({rule for item in one.items for rule in item.rules}))
+        broken = f" (may have come {one.breaks} times more: its sender died)" if one.breaks else ""
+        failed = f" (last error: {one.last_error})" if one.last_error else ""
+        message = text.subject + broken + failed
+        table.add_row(*map(Text, (one.state, moment(when), one.channel, str(one.attempts), why, message)))
+    out.print(table)
 
 
 @app.command()
@@ -180,15 +139,32 @@ def rules(as_json: AsJson = False) -> None:
     check_file(settings, database, file)
     since = {name: state.since for name, state in database.run_read(read_rules).items()}
     if as_json:
-        found = {kind: [_rule(one, since) for one in getattr(file, kind)] for kind in ("buyer", "operator")}
+        found = {
+            kind: [
+                {**rule.model_dump(mode="json"), "since": since.get(rule.name)}
+                for rule in getattr(file, kind)
+            ]
+            for kind in ("buyer", "operator")
+        }
         quiet = file.quiet_hours and file.quiet_hours.model_dump(mode="json", by_alias=True)
         print_json({**found, "quiet_hours": quiet})
-    else:
-        out.print(rules_table(file, since))
+        return
+    table = plain_table("Rules", (), (), "rule", "of", "tells", "through", "when", "since")
+    for rule in file.rules:
+        begun = moment(since[rule.name]) if rule.name in since else "not yet"
+        when = (f"at {rule.digest:%H:%M}" if rule.digest else "at once") if rule.enabled else "off"
+        cells = (rule.name, *_about(rule), ", ".join(rule.channels), when, begun)
+        table.add_row(*map(Text, cells))
+    out.print(table)
 
 
-def _rule(rule: Any, since: Mapping[str, float]) -> dict[str, Any]:  # noqa: ANN401 - a rule of either kind
-    return {**rule.model_dump(mode="json"), "since": since.get(rule.name)}
+def _about(rule: Rule) -> tuple[str, str]:
+    if isinstance(rule, OperatorRule):
+        return "incidents", ", ".join(rule.incidents) or "all of them"
+    if not isinstance(rule, BuyerRule):
+        return "", ""
+    of = f"search {rule.search}" if rule.search else f"profile {rule.profile}"
+    return "the shortlist" if rule.shortlist else of, ", ".join(rule.tell)
 
 
 @app.command()
@@ -200,8 +176,12 @@ def channels(as_json: AsJson = False) -> None:
     check_channels(settings, found)
     if as_json:
         print_json({"channels": [{"name": one.name, "service": one.service} for one in found.values()]})
-    else:
-        out.print(channels_table(found, file))
+        return
+    table = plain_table("Channels", (), (), "channel", "service", "rules")
+    for name, channel in found.items():
+        rules = ", ".join(rule.name for rule in file.rules if name in rule.channels)
+        table.add_row(*map(Text, (name, f"{channel.service}://***", rules or "none")))
+    out.print(table)
 
 
 @app.command()
@@ -209,24 +189,21 @@ def init() -> None:
     """Write a file of channels and rules to begin with; one that is there is left as it is."""
     rules_file = _rule_file()
     rules_file.begin()
-    log.print(f"written: {rules_file.path}", highlight=False, soft_wrap=True)
-
-
-RuleName = Annotated[str, typer.Argument(help="The name of the rule.")]
+    tell(f"written: {rules_file.path}")
 
 
 @app.command()
 def on(name: RuleName) -> None:
     """Switch a rule on; it begins anew and is silent about what is there already."""
     _rule_file().switch(name, enabled=True)
-    _say(f"rule {name} is on")
+    tell(f"rule {name} is on")
 
 
 @app.command()
 def off(name: RuleName) -> None:
     """Switch a rule off; it stays in the file and tells nothing."""
     _rule_file().switch(name, enabled=False)
-    _say(f"rule {name} is off")
+    tell(f"rule {name} is off")
 
 
 @app.command()
@@ -234,7 +211,7 @@ def remove(name: RuleName) -> None:
     """Take a rule out of the file; the rest of it stays as it is written."""
     rules_file = _rule_file()
     rules_file.remove(rules_file.named(name))
-    _say(f"rule {name} is removed")
+    tell(f"rule {name} is removed")
 
 
 @app.command()
@@ -255,21 +232,4 @@ def add(
     given = {key: value for key, value in of.items() if value is not None}
     followed = {} if profile or search else {"shortlist": True}
     _rule_file().add("buyer", {"name": name, **given, **followed, "channels": channel})
-    _say(f"rule {name} is added; it is silent about what is there already")
-
-
-def _rule_file() -> RuleFile:
-    settings = load_settings()
-    return RuleFile(settings, open_ready(settings))
-
-
-def _say(sentence: str) -> None:
-    log.print(sentence, highlight=False, soft_wrap=True)
-
-
-def _file(settings: Settings) -> AlertsFile:
-    file = load_alerts(settings.data_dir)
-    if file is None:
-        place = settings.data_dir / ALERTS_FILE
-        raise AlertsError(f"there is no {place}; `sale-sofia alerts init` writes one to begin with")
-    return file
+    tell(f"rule {name} is added; it is silent about what is there already")

@@ -2,21 +2,20 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 from pydantic import SecretStr, TypeAdapter, ValidationError
 from rich import box
 from rich.progress import Progress as Bars
-from rich.progress import Progress as Progress_of_copying
 from rich.table import Table
 from sqlalchemy import Connection, make_url
 
-from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_json, refuse
+from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_json, refuse, tell
 from sale_sofia.cli.progress import moment, number
 from sale_sofia.crawl.runners.runners import running_job
 from sale_sofia.history.jobs import unfinished_jobs
@@ -25,7 +24,7 @@ from sale_sofia.operations import copying
 from sale_sofia.operations.backup.folder import Kept, list_backups, remove_old
 from sale_sofia.operations.backup.format import BACKUPS_FOLDER, SHOWN_PAGES, SITES_FOLDER, BackupError
 from sale_sofia.operations.backup.making import Order, make_backup
-from sale_sofia.operations.backup.reading import Contents, unpack
+from sale_sofia.operations.backup.reading import unpack
 from sale_sofia.operations.backup.restoring import Restored, check_target, is_filled
 from sale_sofia.operations.backup.restoring import restore as restore_backup
 from sale_sofia.operations.backup.snapshot import Progress, copy_rows, examined, open_file
@@ -43,6 +42,16 @@ To = Annotated[
     Path | None, typer.Option("--to", metavar="DIR", help="The folder of the backups; BACKUP_DIR without it.")
 ]
 _MB = 1_000_000
+_PASSES = 3
+"""Every row of a copied database is read, written and compared."""
+
+
+@contextmanager
+def shown() -> Iterator[Progress]:
+    """A bar on standard error, when somebody looks."""
+    with Bars(console=log, transient=True, disable=not log.is_terminal) as bars:
+        task = bars.add_task("", total=None)
+        yield lambda what, done, total: bars.update(task, description=what, completed=done, total=total)
 
 
 @app.callback(invoke_without_command=True)
@@ -71,10 +80,10 @@ def backup(
     removed = [] if made.lacking else remove_old(folder, made, keep or settings.backup_keep)
     if as_json:
         print_json({**_record(made), "removed": [str(path) for path in removed]})
-    log.print(f"{made.path}: {_told(made)}; checked", highlight=False, soft_wrap=True)
+    tell(f"{made.path}: {_contents(made)}; checked")
     if removed:
         log.print(f"{len(removed)} older backups removed", highlight=False)
-    tell_lacking(made.lacking, "older backups may still hold them, so none was removed")
+    _tell_lacking(made.lacking, "older backups may still hold them, so none was removed")
 
 
 @app.command("list")
@@ -88,9 +97,9 @@ def list_command(to: To = None, as_json: AsJson = False) -> None:
     elif listed.kept:
         out.print(_table(listed.kept))
     else:
-        log.print(f"no backup in {folder} yet", highlight=False, soft_wrap=True)
+        tell(f"no backup in {folder} yet")
     for error in listed.damaged.values():
-        log.print(error, style="red", highlight=False, soft_wrap=True)
+        tell(error, style="red")
     if listed.damaged:
         raise typer.Exit(NOT_ALL_RIGHT)
 
@@ -102,40 +111,34 @@ def verify(
 ) -> None:
     """Read a backup to its last byte: every checksum, every archived page, all of its database."""
     try:
-        with shown() as progress:
-            found = _verified(file, progress)
+        with shown() as progress, tempfile.TemporaryDirectory() as folder:
+            found = unpack(file, Path(folder), lambda name: name == DATABASE_FILE, progress)
+            examined(Path(folder) / DATABASE_FILE, str(file))
     except BackupError as error:
         if as_json:
             print_json({"file": str(file), "sound": False, "error": str(error)})
-        log.print(f"sale-sofia: {error}", style="red", highlight=False, soft_wrap=True)
+        tell(f"sale-sofia: {error}", style="red")
         raise typer.Exit(NOT_ALL_RIGHT) from None
     kept = Kept(file, found.about, file.stat().st_size, found.lacking)
     if as_json:
         print_json({**_record(kept), "sound": not kept.lacking})
     sound = "all else is sound" if kept.lacking else "sound"
-    log.print(f"{file}: {_told(kept)}; {sound}", highlight=False, soft_wrap=True)
-    tell_lacking(kept.lacking, "all else can be restored from it")
+    tell(f"{file}: {_contents(kept)}; {sound}")
+    _tell_lacking(kept.lacking, "all else can be restored from it")
 
 
-def tell_lacking(names: Sequence[str], what_now: str) -> None:
+def _tell_lacking(names: Sequence[str], what_now: str) -> None:
     """End with 1 where pages are not in a backup that should be; which they are, and what to do."""
     if not names:
         return
     more = f" and {len(names) - SHOWN_PAGES} more" if len(names) > SHOWN_PAGES else ""
-    log.print(
+    tell(
         f"sale-sofia: {len(names)} archived pages are damaged or gone, and not in the backup: "
         f"{', '.join(names[:SHOWN_PAGES])}{more}; {what_now}; `sale-sofia prune --lost` forgets them, "
         "and the next crawl archives anew what is still offered.",
-        style="red", highlight=False, soft_wrap=True,
-    )  # fmt: skip
+        style="red",
+    )
     raise typer.Exit(NOT_ALL_RIGHT)
-
-
-def _verified(file: Path, progress: Progress) -> Contents:
-    with tempfile.TemporaryDirectory() as folder:
-        found = unpack(file, Path(folder), lambda name: name == DATABASE_FILE, progress)
-        examined(Path(folder) / DATABASE_FILE, str(file))
-    return found
 
 
 def _folder(settings: Settings, given: Path | None) -> Path:
@@ -143,11 +146,11 @@ def _folder(settings: Settings, given: Path | None) -> Path:
 
 
 def _record(one: Kept) -> dict[str, Any]:
-    told = {"file": str(one.path), "bytes": one.bytes, "about": one.about.model_dump()}
-    return {**told, "lacking": list(one.lacking)} if one.lacking else told
+    record = {"file": str(one.path), "bytes": one.bytes, "about": one.about.model_dump()}
+    return {**record, "lacking": list(one.lacking)} if one.lacking else record
 
 
-def _told(one: Kept) -> str:
+def _contents(one: Kept) -> str:
     adverts = one.about.rows.get("listings", 0)
     return f"{adverts} adverts, {'with' if one.about.pages else 'without'} pages, {one.bytes / _MB:.1f} MB"
 
@@ -163,19 +166,7 @@ def _table(kept: list[Kept]) -> Table:
     return table
 
 
-@contextmanager
-def shown() -> Iterator[Progress]:
-    """A bar on standard error, when somebody looks."""
-    with Bars(console=log, transient=True, disable=not log.is_terminal) as bars:
-        task = bars.add_task("", total=None)
-        yield lambda what, done, total: bars.update(task, description=what, completed=done, total=total)
-
-
 # `sale-sofia db copy`: a whole installation from one database into another.
-
-T = TypeVar("T")
-_PASSES = 3
-"""Every row is read, written and compared."""
 
 
 def copy(
@@ -189,75 +180,64 @@ def copy(
 
     Leave a server's password out of the URL: DATABASE_PASSWORD_FILE or ~/.pgpass can say it unseen.
     """
-    source, target = database_at("--from", source_url), database_at("--to", target_url)
-    _refuse_running_crawl(source)
+    source, target = _database_at("--from", source_url), _database_at("--to", target_url)
+    if job := _running_job(source):
+        raise CopyRefused(
+            f"{source.name} is being written to by job {job}; "
+            f"wait for it, or end it with `sale-sofia cancel {job}`."
+        )
     try:
-        with _shown(source) as progress:
+        with _copying(source) as progress:
             copied = copy_database(source, target, progress)
     except CopyFailed as error:
-        log.print(f"sale-sofia: {error}", style="red", highlight=False, soft_wrap=True)
+        tell(f"sale-sofia: {error}", style="red")
         raise typer.Exit(NOT_ALL_RIGHT) from None
     rows = sum(copied.rows.values())
     if as_json:
         answer = {"from": source.name, "to": target.name, "rows": rows, "resumed": copied.resumed}
         print_json({**answer, "tables": dict(copied.rows)})
     log.print(f"{rows} rows of {len(copied.rows)} tables copied and compared; {target.name} is ready")
-    _warn_of_crawl(source)
-
-
-def database_at(option: str, url: str) -> Database:
-    """The database of a URL that was given as an option; its password may stand in a file."""
-    settings = load_settings()
-    secret = _checked(option, url)
-    if settings.database_password_file and is_on_server(url) and make_url(url).password is None:
-        secret = SecretStr(with_password(url, settings.database_password_file))
-    return open_database(settings.model_copy(update={"database_url": secret}))
-
-
-def _checked(option: str, url: str) -> SecretStr:
-    try:
-        return TypeAdapter[SecretStr](DatabaseUrl).validate_python(url)
-    except ValidationError:
-        raise typer.BadParameter(
-            f"not a database; allowed is {DATABASE_ALLOWED}", param_hint=option
-        ) from None
-
-
-def _refuse_running_crawl(source: Database) -> None:
-    if job := _ask(source, _running_job):
-        raise CopyRefused(
-            f"{source.name} is being written to by job {job}; "
-            f"wait for it, or end it with `sale-sofia cancel {job}`."
-        )
-
-
-def _warn_of_crawl(source: Database) -> None:
-    if job := _ask(source, _running_job):
+    if job := _running_job(source):
         log.print(
             f"job {job} began in {source.name} after the copy did: what it brings is not in the copy",
             style="yellow",
         )
 
 
-def _ask(source: Database, question: Callable[[Connection], T]) -> T | None:
+def _database_at(option: str, url: str) -> Database:
+    """The database of a URL that was given as an option; its password may stand in a file."""
+    settings = load_settings()
     try:
-        return source.run_read(question)
-    except DatabaseError:
-        return None  # a source that cannot be read is named by the copy itself
+        secret = TypeAdapter[SecretStr](DatabaseUrl).validate_python(url)
+    except ValidationError:
+        raise typer.BadParameter(
+            f"not a database; allowed is {DATABASE_ALLOWED}", param_hint=option
+        ) from None
+    if settings.database_password_file and is_on_server(url) and make_url(url).password is None:
+        secret = SecretStr(with_password(url, settings.database_password_file))
+    return open_database(settings.model_copy(update={"database_url": secret}))
 
 
-def _running_job(connection: Connection) -> str | None:
-    now = time.time()
-    found = (running_job(connection, job.site, now=now) for job in unfinished_jobs(connection))
-    return next((job.id for job in found if job), None)
+def _running_job(source: Database) -> str | None:
+    """The job that writes to it; a source that cannot be read is named by the copy itself."""
+
+    def read(connection: Connection) -> str | None:
+        now = time.time()
+        found = (running_job(connection, job.site, now=now) for job in unfinished_jobs(connection))
+        return next((job.id for job in found if job), None)
+
+    with suppress(DatabaseError):
+        return source.run_read(read)
+    return None
 
 
 @contextmanager
-def _shown(source: Database) -> Iterator[copying.Progress]:
+def _copying(source: Database) -> Iterator[copying.Progress]:
     """A bar on standard error, when somebody looks."""
-    with Progress_of_copying(console=log, transient=True, disable=not log.is_terminal) as bars:
-        rows = _ask(source, copying.row_count)
-        task = bars.add_task("copying", total=None if rows is None else _PASSES * rows)
+    with Bars(console=log, transient=True, disable=not log.is_terminal) as bars:
+        task = bars.add_task("copying", total=None)
+        with suppress(DatabaseError):
+            bars.update(task, total=_PASSES * source.run_read(copying.row_count))
         yield lambda table, more: bars.update(task, advance=more, description=table)
 
 
@@ -283,7 +263,7 @@ def restore(
     """
     settings = load_settings()
     target = (into or settings.data_dir).resolve()
-    server = database_at("--database", database) if database else None
+    server = _database_at("--database", database) if database else None
     check_target(target, replace=replace)
     with _alone(target):
         pass  # who is at work is told before hours of unpacking, too
@@ -292,10 +272,10 @@ def restore(
         done = restore_backup(file, target, progress, frame)
     if as_json:
         before = None if done.before is None else str(done.before)
-        told = {"folder": str(done.folder), "before": before, "about": done.about.model_dump()}
-        print_json({**told, "lacking": list(done.lacking)} if done.lacking else told)
-    _tell(done, settings, server)
-    tell_lacking(done.lacking, "all else was restored")
+        record = {"folder": str(done.folder), "before": before, "about": done.about.model_dump()}
+        print_json({**record, "lacking": list(done.lacking)} if done.lacking else record)
+    _tell_restored(done, settings, server)
+    _tell_lacking(done.lacking, "all else was restored")
 
 
 @contextmanager
@@ -323,24 +303,17 @@ def _move_tables(folder: Path, target: Database, progress: Progress) -> None:
         path.unlink()
 
 
-def _tell(done: Restored, settings: Settings, server: Database | None) -> None:
+def _tell_restored(done: Restored, settings: Settings, server: Database | None) -> None:
     adverts = done.about.rows.get("listings", 0)
     where = f"{done.folder} and {server.name}" if server else str(done.folder)
-    _say(f"{adverts} adverts restored into {where}; go on with `sale-sofia resume`")
+    tell(f"{adverts} adverts restored into {where}; go on with `sale-sofia resume`")
     if done.before:
-        _say(f"what was there is in {done.before}, with all that no backup holds; delete it when you like")
+        tell(f"what was there is in {done.before}, with all that no backup holds; delete it when you like")
     if (done.folder / SITES_FOLDER).is_dir():
-        _say(f"your own site files are in {done.folder / SITES_FOLDER}; set SITES_DIR to it")
-    if server is None and settings.database_url.get_secret_value() != _own_url(settings):
-        _say("DATABASE_URL names another database, which is as it was; --database fills an empty one")
-
-
-def _own_url(settings: Settings) -> str:
-    return f"sqlite:///{settings.data_dir / DATABASE_FILE}"
-
-
-def _say(sentence: str) -> None:
-    log.print(sentence, highlight=False, soft_wrap=True)
+        tell(f"your own site files are in {done.folder / SITES_FOLDER}; set SITES_DIR to it")
+    own_url = f"sqlite:///{settings.data_dir / DATABASE_FILE}"
+    if server is None and settings.database_url.get_secret_value() != own_url:
+        tell("DATABASE_URL names another database, which is as it was; --database fills an empty one")
 
 
 # Commands about the database: upgrade, check, copy.

@@ -20,20 +20,26 @@ from rich.text import Text
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.terminal import NOT_SHOWN, WIDEST_TABLE, WRITTEN_OUT
 
-# The one look of the commands' tables.
-
 _BORDERS = 2
 
 
-def plain_table(title: str, words: Sequence[str], numbers: Sequence[str], last: str | None = None) -> Table:
-    """Columns of words, of numbers, and at the end perhaps one that may be broken into lines."""
+def plain_table(
+    title: str,
+    words: Sequence[str],
+    numbers: Sequence[str] = (),
+    *last: str,
+    rows: Iterable[Sequence[str | Text]] = (),
+) -> Table:
+    """Columns of words, of numbers, and at the end those that may be broken into lines."""
     table = Table(title=title, box=box.SIMPLE, padding=(0, 1, 0, 0))
     for heading in words:
         table.add_column(heading, no_wrap=True)
     for heading in numbers:
         table.add_column(heading, justify="right", no_wrap=True)
-    if last is not None:
-        table.add_column(last)
+    for heading in last:
+        table.add_column(heading)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -44,18 +50,18 @@ class WholeTable:
         self._table = table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Rendered as wide as it must be; on a narrow screen the screen breaks its lines."""
-        yield from console.render(self._table, options.update(width=_width(console, self._table)))
+        """Rendered as wide as it must be; on a narrow screen the screen breaks its lines.
 
-
-def _width(console: Console, table: Table) -> int:
-    """On a screen what may be broken into lines is; in a file or a pipe there is more room than there."""
-    asked = [_widths(console, column) for column in table.columns]
-    _, right, _, left = table.padding
-    between = len(asked) * (left + right + 1) + _BORDERS
-    needed = sum(widths.minimum for widths in asked) + between
-    whole = sum(widths.maximum for widths in asked) + between
-    return max(console.width, needed, 0 if console.is_terminal else min(whole, WIDEST_TABLE))
+        On a screen what may be broken into lines is; in a file or a pipe there is more room than there.
+        """
+        table = self._table
+        columns = [_widths(console, column) for column in table.columns]
+        _, right, _, left = table.padding
+        between = len(columns) * (left + right + 1) + _BORDERS
+        needed = sum(widths.minimum for widths in columns) + between
+        whole = sum(widths.maximum for widths in columns) + between
+        width = max(console.width, needed, 0 if console.is_terminal else min(whole, WIDEST_TABLE))
+        yield from console.render(table, options.update(width=width))
 
 
 def _widths(console: Console, column: Column) -> Measurement:
@@ -83,20 +89,15 @@ class PlainConsole(Console):
     def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401 - as rich's own
         """A table that needs more room than there is gets it: lines may break, a number is never cut off."""
         if any(isinstance(one, Table) for one in objects):
-            objects, options = tuple(map(_with_room, objects)), {"crop": False, **options}
+            objects = tuple(WholeTable(one) if isinstance(one, Table) else one for one in objects)
+            options = {"crop": False, **options}
         super().print(*objects, **options)
 
     def _render_buffer(self, buffer: Iterable[Segment]) -> str:
         """The one way of all output, live bars too; rich's own signs for the terminal are `control`."""
-        return super()._render_buffer(one if one.control else _shown(one) for one in buffer)
-
-
-def _with_room(one: Any) -> Any:  # noqa: ANN401 - whatever rich prints
-    return WholeTable(one) if isinstance(one, Table) else one
-
-
-def _shown(one: Segment) -> Segment:
-    return Segment(one.text.translate(NOT_SHOWN), one.style)
+        return super()._render_buffer(
+            one if one.control else Segment(one.text.translate(NOT_SHOWN), one.style) for one in buffer
+        )
 
 
 out = PlainConsole()
@@ -116,7 +117,10 @@ def refuse(given: object, sentence: str) -> None:
         raise typer.BadParameter(sentence)
 
 
-# What commands say to a person beside their results: on the terminal, or as lines of the log.
+def tell(sentence: str, style: str | None = None) -> None:
+    """One sentence for the person, on standard error; the screen breaks its line."""
+    log.print(sentence, style=style, highlight=False, soft_wrap=True)
+
 
 _spoken: Final = logging.getLogger("sale_sofia.cli")
 
@@ -142,32 +146,21 @@ def speak_in_lines() -> None:
 
 def say(sentence: str) -> None:
     """One line for the person at the terminal, and for the log."""
-    if not _in_lines():
-        log.print(sentence, highlight=False, soft_wrap=True)
+    if not isinstance(log.file, _Lines):
+        tell(sentence)
     _spoken.info("%s", sentence)
 
 
 def complain(error: BaseException) -> None:
-    """What is wrong, in one sentence."""
-    sentence = _sentence(error)
-    if _in_lines():
+    """What is wrong, in one sentence; an error of the system without its number."""
+    sentence = str(error)
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        sentence = f"{error.filename}: {error.strerror}"
+    if isinstance(log.file, _Lines):
         _spoken.error("%s", sentence)
     else:
-        log.print(f"sale-sofia: {sentence}", style="red", highlight=False, soft_wrap=True)
+        tell(f"sale-sofia: {sentence}", style="red")
 
-
-def _sentence(error: BaseException) -> str:
-    """An error of the system without its number: `/data/x: Permission denied`."""
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
-
-
-def _in_lines() -> bool:
-    return isinstance(log.file, _Lines)
-
-
-# Moments as people write them.
 
 ALLOWED = (
     "today, yesterday, a date like 2026-11-14, a moment like 2026-11-14T08:30, or an age like 24h, 7d, 30m"
@@ -177,11 +170,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def moment_of(text: str, now: datetime) -> float:
-    """The moment a text names, in seconds since 1970; days begin and end on Sofia's clock.
-
-    Raises:
-        ValueError: the text names none.
-    """
+    """The moment a text names, in seconds since 1970, or ValueError; days begin and end on Sofia's clock."""
     here = now.astimezone(SOFIA)
     today = here.replace(hour=0, minute=0, second=0, microsecond=0)
     if text in {"today", "yesterday"}:

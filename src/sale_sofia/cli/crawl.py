@@ -2,15 +2,15 @@
 
 import asyncio
 import signal
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from sale_sofia.cli.console import AsJson, log, out, print_json
-from sale_sofia.cli.progress import CrawlProgress, conclude, estimate_table
-from sale_sofia.crawl.frontier.estimate import Estimate
+from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json
+from sale_sofia.cli.progress import conclude, crawl_progress, number
 from sale_sofia.crawl.frontier.estimate import estimate as estimate_site
 from sale_sofia.crawl.frontier.jobs import SiteReport
 from sale_sofia.crawl.frontier.planning import JobPlan, job_to_resume, plan_job, unfinished_jobs
@@ -63,7 +63,10 @@ def crawl(
     names = list(dict.fromkeys(sites or AVAILABLE_SITES))  # one named twice is crawled once
     if start_url and len(names) != 1:
         raise typer.BadParameter("--start-url needs exactly one SITE: its name decides how pages are read")
-    plans = [JobPlan(get_scraper(name), _start_urls(name, start_url), limit, fresh, full) for name in names]
+    plans = [
+        JobPlan(get_scraper(name), tuple(start_url or start_urls_of(name)), limit, fresh, full)
+        for name in names
+    ]
     check_browser(settings, names)
     if settings.parallel_scraping and not estimate:
         from sale_sofia.cli.parallel import crawl_in_parallel  # noqa: PLC0415 - a local crawl needs no services
@@ -72,7 +75,7 @@ def crawl(
         return
     database = open_ready(settings)
     if estimate:
-        _show_estimates([_estimate(settings, database, name, limit) for name in names], as_json=as_json)
+        _show_estimates(settings, database, names, limit, as_json=as_json)
         return
     finish(settings, database, [plan_job(settings, database, plan) for plan in plans], as_json=as_json)
 
@@ -81,20 +84,20 @@ def _in_mode(settings: Settings, parallel: bool | None) -> Settings:
     return settings if parallel is None else settings.model_copy(update={"parallel_scraping": parallel})
 
 
-def _start_urls(name: str, given: list[str] | None) -> tuple[str, ...]:
-    return tuple(given) if given else start_urls_of(name)
-
-
-def _estimate(settings: Settings, database: Database, name: str, limit: int | None) -> Estimate:
+def _show_estimates(
+    settings: Settings, database: Database, names: Sequence[str], limit: int | None, *, as_json: bool
+) -> None:
     with database.read() as connection:
-        return estimate_site(connection, settings, load_site_config(name), limit)
-
-
-def _show_estimates(found: Sequence[Estimate], *, as_json: bool) -> None:
+        found = [estimate_site(connection, settings, load_site_config(name), limit) for name in names]
     if as_json:
         print_json({"estimates": [{**asdict(one), "hours": one.hours} for one in found]})
-    else:
-        out.print(estimate_table(found))
+        return
+    counted = ("requests", "a minute", "hours")
+    table = plain_table("One sweep at the current rates", ("site",), counted, "from")
+    for one in found:
+        cells = (number(one.requests), number(one.requests_per_minute), number(one.hours, 1))
+        table.add_row(one.site, *cells, one.basis)
+    out.print(table)
 
 
 def resume(
@@ -109,19 +112,15 @@ def resume(
     database = open_ready(settings)
     job_ids = [job_to_resume(database, job)] if job else unfinished_jobs(database)
     if not job_ids:
-        _say_nothing_to_resume(as_json=as_json)
+        if as_json:
+            print_json({"jobs": [], "stopped": False})
+        log.print("nothing to resume: every job has ended")
     elif settings.parallel_scraping:
         from sale_sofia.cli.parallel import resume_in_parallel  # noqa: PLC0415 - as above
 
         resume_in_parallel(settings, job_ids, as_json=as_json)
     else:
         finish(settings, database, job_ids, as_json=as_json)
-
-
-def _say_nothing_to_resume(*, as_json: bool) -> None:
-    if as_json:
-        print_json({"jobs": [], "stopped": False})
-    log.print("nothing to resume: every job has ended")
 
 
 def finish(settings: Settings, database: Database, job_ids: Sequence[str], *, as_json: bool) -> None:
@@ -132,13 +131,16 @@ def finish(settings: Settings, database: Database, job_ids: Sequence[str], *, as
 
 
 async def run_jobs(
-    settings: Settings, database: Database, job_ids: Sequence[str]
+    settings: Settings,
+    database: Database,
+    job_ids: Sequence[str],
+    clock: Callable[[], float] | None = None,
 ) -> tuple[list[SiteReport], bool]:
     """The jobs' reports when all have ended or a signal asked for an end; and whether one did."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stop.set)
-    async with CrawlProgress(database, job_ids, log):
-        reports = await LocalRunner(settings, database).run(job_ids, stop)
+    async with crawl_progress(database, job_ids, log):
+        reports = await LocalRunner(settings, database, clock=clock or time.time).run(job_ids, stop)
     return reports, stop.is_set()

@@ -8,18 +8,16 @@ import socket
 import sys
 import time
 import webbrowser
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, Self
+from typing import Annotated, Self
 
 import typer
 from pydantic import SecretStr
 from sqlalchemy import Connection, select
 
-from sale_sofia.cli.console import log, out
+from sale_sofia.cli.console import log, out, tell
 from sale_sofia.cli.crawl import run_jobs
 from sale_sofia.cli.progress import conclude
 from sale_sofia.crawl.frontier.jobs import SiteReport
@@ -44,14 +42,15 @@ from sale_sofia.websites.registry import get_scraper
 from sale_sofia_simulator.running import RunningSimulator, start_in_process
 from sale_sofia_simulator.simulation import SITES, SimulatorConfig
 
-# The days of the demo: each is crawled as if it were that day, so that there is a history to look at.
-
 DAY_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class DemoDays:
-    """Counts days from the one on which the demo's world began: 0, 1, 2 … until today."""
+    """Counts days from the one on which the demo's world began: 0, 1, 2 … until today.
+
+    Each is crawled as if it were that day, so that there is a history to look at.
+    """
 
     began: float
     """The moment of day 0, in the past."""
@@ -66,53 +65,19 @@ class DemoDays:
         began = float(json.loads(file.read_text("ascii")))
         return cls(began, int((now - began) // DAY_SECONDS))
 
-    def moment(self, day: int) -> float:
-        """The same time of that day as it was when the demo began."""
-        return self.began + day * DAY_SECONDS
-
     def to_crawl(self, database: Database, sites: list[str]) -> range:
         """The days that no crawl has seen yet; today always, also when it was seen."""
-        done = database.run_read(partial(self._done, sites=sites))
+        done = database.run_read(partial(self._last_done, sites=sites))
         return range(max(done + 1, self.today - DEMO_DAYS_MISSED, 0), self.today + 1)
 
-    def _done(self, connection: Connection, sites: list[str]) -> int:
+    def _last_done(self, connection: Connection, sites: list[str]) -> int:
         """The last day before today on which all portals were read to their end; -1 for none."""
-        found = select(jobs.c.site, jobs.c.created_at).where(jobs.c.state == JobState.COMPLETE.value)
-        seen = {(row.site, self._day(row.created_at)) for row in connection.execute(found)}
+        ended = select(jobs.c.site, jobs.c.created_at).where(jobs.c.state == JobState.COMPLETE.value)
+        seen = {
+            (row.site, int((row.created_at - self.began) // DAY_SECONDS)) for row in connection.execute(ended)
+        }
         whole = [day for day in range(self.today) if all((site, day) in seen for site in sites)]
         return max(whole, default=-1)
-
-    def _day(self, at: float) -> int:
-        return int((at - self.began) // DAY_SECONDS)
-
-
-class _ShownTime:
-    """A clock that can be set. Whoever keeps hold of it while it is set has the right time afterwards too."""
-
-    def __init__(self) -> None:
-        self.real = time.time
-        self.ahead = 0.0
-
-    def __call__(self) -> float:
-        return self.real() + self.ahead
-
-
-_shown: Final = _ShownTime()
-
-
-@contextmanager
-def as_if_it_were(moment: float) -> Iterator[None]:
-    """Inside, the clock of this process shows another time; it goes on from there."""
-    real, time.time = time.time, _shown
-    _shown.ahead = moment - _shown.real()
-    try:
-        yield
-    finally:
-        time.time = real
-        _shown.ahead = 0.0
-
-
-# `sale-sofia dashboard`: the buyer's screen in the browser, until Ctrl-C.
 
 
 def dashboard(
@@ -150,18 +115,15 @@ def serve_dashboard(
         out.print(f"dashboard: {server.url}", highlight=False, soft_wrap=True)
         out.file.flush()
         log.print("stop it with Ctrl-C", highlight=False)
-        if may_open and has_terminal() and _has_screen():
+        screen = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+        if may_open and _has_terminal() and screen:
             webbrowser.open(server.url)
         server.wait(signals)
 
 
-def has_terminal() -> bool:
+def _has_terminal() -> bool:
     """Whether a person sits in front of this command."""
     return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _has_screen() -> bool:
-    return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 _GO_ON = "stopped; go on with: sale-sofia demo"
@@ -183,52 +145,49 @@ def demo(
     passed = DemoDays.remembered(settings.data_dir / "began", days, time.time())
     config = SimulatorConfig(properties=properties, seed=seed, port=_port(settings.data_dir), rivals=True)
     _crawl_days(settings, database, config, passed)
-    _show(settings)
+    if _has_terminal():
+        serve_dashboard(settings)
+        return
+    # Without a terminal nobody would stop it, so it is only told how.
+    command = f"DATA_DIR={shlex.quote(str(settings.data_dir))} sale-sofia dashboard"
+    address = f"http://{DASHBOARD_HOST}:{DASHBOARD_PORT}"
+    out.print(f"dashboard: {address} once it is started: {command}", highlight=False, soft_wrap=True)
 
 
 def _crawl_days(settings: Settings, database: Database, config: SimulatorConfig, passed: DemoDays) -> None:
     to_crawl = passed.to_crawl(database, list(config.sites))
     with start_in_process(config) as simulator:
         addresses = ", ".join(f"{site} at {address}" for site, address in simulator.urls.items())
-        log.print(f"simulated portals: {addresses}", highlight=False, soft_wrap=True)
+        tell(f"simulated portals: {addresses}")
         for _ in range(to_crawl[0]):
             simulator.advance()
         for day in to_crawl[:-1]:
-            with as_if_it_were(passed.moment(day)):
-                _crawl_past_day(settings, database, simulator, f"day {day} of {passed.today}")
+            # The same time of that day as it was when the demo began.
+            behind = time.time() - (passed.began + day * DAY_SECONDS)
+            reports, stopped = _crawl_day(settings, database, simulator, behind)
+            if stopped or any(one.state != JobState.COMPLETE.value for one in reports):
+                conclude(database, reports, stopped=stopped, as_json=False, advice=_GO_ON)
+            counts = "; ".join(f"{one.site} {one.new} new, {one.changed} changed" for one in reports)
+            log.print(f"day {day} of {passed.today}: {counts}", highlight=False)
             simulator.advance()
-        reports, stopped = asyncio.run(run_jobs(settings, database, _jobs(settings, database, simulator)))
+        reports, stopped = _crawl_day(settings, database, simulator)
     conclude(database, reports, stopped=stopped, as_json=False, advice=_GO_ON)
 
 
-def _crawl_past_day(settings: Settings, database: Database, simulator: RunningSimulator, name: str) -> None:
-    """A line for a day that went well; one that did not ends the demo as today's would."""
-    reports, stopped = asyncio.run(run_jobs(settings, database, _jobs(settings, database, simulator)))
-    if stopped or any(one.state != JobState.COMPLETE.value for one in reports):
-        conclude(database, reports, stopped=stopped, as_json=False, advice=_GO_ON)
-    log.print(f"{name}: {_told(reports)}", highlight=False)
+def _crawl_day(
+    settings: Settings, database: Database, simulator: RunningSimulator, behind: float = 0.0
+) -> tuple[list[SiteReport], bool]:
+    """Crawl both portals as if it were so many seconds earlier."""
 
+    def clock() -> float:
+        return time.time() - behind
 
-def _jobs(settings: Settings, database: Database, simulator: RunningSimulator) -> list[str]:
     plans = [
         JobPlan(get_scraper(site), tuple(simulator.start_urls(site)), None, fresh=False)
         for site in simulator.urls
     ]
-    return [plan_job(settings, database, plan) for plan in plans]
-
-
-def _told(reports: Sequence[SiteReport]) -> str:
-    return "; ".join(f"{one.site} {one.new} new, {one.changed} changed" for one in reports)
-
-
-def _show(settings: Settings) -> None:
-    """On the demo's data; without a terminal nobody would stop it, so it is only told how."""
-    if has_terminal():
-        serve_dashboard(settings)
-        return
-    command = f"DATA_DIR={shlex.quote(str(settings.data_dir))} sale-sofia dashboard"
-    address = f"http://{DASHBOARD_HOST}:{DASHBOARD_PORT}"
-    out.print(f"dashboard: {address} once it is started: {command}", highlight=False, soft_wrap=True)
+    job_ids = [plan_job(settings, database, plan, clock()) for plan in plans]
+    return asyncio.run(run_jobs(settings, database, job_ids, clock))
 
 
 def _demo_settings(settings: Settings) -> Settings:

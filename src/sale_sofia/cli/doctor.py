@@ -30,42 +30,31 @@ def doctor(
     refuse(site and not robots, "--site goes with --robots")
     with shown() as progress:
         checks = run_checks(told=lambda done, most: progress("looking at the database", int(done), int(most)))
-    checks += [*_files(checks), *(_robots(site or ()) if robots else ())]
+    # Slow to import. Nothing is known of files while the settings, which name them, are wrong.
+    from sale_sofia.operations.checks import check_files, check_robots  # noqa: PLC0415
+
+    if not any(check.name == "settings" and not check.ok for check in checks):
+        checks += check_files(load_settings())
+    if robots:
+        checks += check_robots(load_settings(), site or ())
     if as_json:
         print_json({"checks": [asdict(check) for check in checks]})
     else:
-        out.print(_table(checks))
+        _print_table(checks)
     if not all(check.ok for check in checks):
         raise typer.Exit(NOT_ALL_RIGHT)
     if not as_json:
         log.print("before the first crawl: sale-sofia sites probe", highlight=False)
 
 
-def _files(checks: Sequence[Check]) -> list[Check]:
-    """Nothing is known of files while the settings, which name them, are wrong."""
-    from sale_sofia.operations.checks import check_files  # noqa: PLC0415 - it takes its time
-
-    wrong = any(check.name == "settings" and not check.ok for check in checks)
-    return [] if wrong else check_files(load_settings())
-
-
-def _robots(sites: Sequence[str]) -> list[Check]:
-    from sale_sofia.operations.checks import check_robots  # noqa: PLC0415 - only where the network is used
-
-    return check_robots(load_settings(), sites)
-
-
-def _table(checks: list[Check]) -> Table:
+def _print_table(checks: Sequence[Check]) -> None:
     """With a column of advice only where there is any."""
     advised = any(check.advice for check in checks)
     table = Table("", "check", "found", *(["what to do"] if advised else []))
     for check in checks:
         advice = [check.advice or ""] if advised else []
         table.add_row("✓" if check.ok else "✗", check.name, check.detail, *advice)
-    return table
-
-
-# `sale-sofia settings`: every setting, its value and what is allowed.
+    out.print(table)
 
 
 def settings(as_json: AsJson = False) -> None:

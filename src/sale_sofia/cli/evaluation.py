@@ -1,4 +1,4 @@
-"""Commands about what you think of a property: its status, your decision, notes, renovation."""
+"""Commands about what you think of a property: its status, your decision, notes, renovation, viewings."""
 
 import getpass
 import time
@@ -9,31 +9,13 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.table import Table
 from sqlalchemy import Connection
 
-from sale_sofia.buyer import evaluations
+from sale_sofia.buyer import evaluations, viewings
 from sale_sofia.buyer.calendar import viewing_events, write_calendar
-from sale_sofia.buyer.evaluations import (
-    DECISIONS,
-    STATUSES,
-    By,
-    Change,
-    Evaluation,
-    add_note,
-    current_property,
-    notes_of,
-)
+from sale_sofia.buyer.evaluations import DECISIONS, STATUSES, By, Evaluation
 from sale_sofia.buyer.settings import VIEWING_MINUTES
-from sale_sofia.buyer.viewings import (
-    ALLOWED,
-    Viewing,
-    add_viewing,
-    all_viewings,
-    change_viewing,
-    viewing_moment,
-    viewings_of,
-)
+from sale_sofia.buyer.viewings import ALLOWED, Viewing, viewing_moment, viewings_of
 from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, refuse
 from sale_sofia.cli.progress import moment, number
 from sale_sofia.flats.flat import Flat
@@ -41,70 +23,33 @@ from sale_sofia.flats.rows import read_flats
 from sale_sofia.installation import open_ready
 from sale_sofia.settings.model import load_settings
 
-# What you said of properties: for people, and for programs.
-
-
-def shortlist_table(listed: Sequence[tuple[Flat, Evaluation]]) -> Table:
-    """A line for each property, and why it is there."""
-    table = plain_table("Shortlist", ("id", "neighbourhood"), ("rooms", "m²", "€", "renovation €"), "why")
-    for flat, said in listed:
-        facts = (flat.rooms, flat.area_sqm, flat.price_eur, said.renovation_eur)
-        why = said.reason or ""
-        offered = why if flat.offered else f"gone; {why}"
-        place = flat.neighbourhood or "?"
-        table.add_row(str(flat.property_id), place, *map(number, facts), offered)
-    return table
-
-
-def viewings_table(found: Sequence[Viewing]) -> Table:
-    """A line for each viewing."""
-    table = plain_table(
-        "Viewings", ("viewing", "property", "when", "state"), ("minutes",), "agent, place, remarks"
-    )
-    for one in found:
-        texts = (one.agent, one.phone, one.place, one.remarks, *_weighed(one), one.outcome)
-        words = "; ".join(text for text in texts if text)
-        table.add_row(
-            str(one.id), str(one.property_id), moment(one.starts_at), one.state, str(one.minutes), words
-        )
-    return table
-
-
-def evaluation_parts(told: Mapping[str, Any]) -> Iterator[str]:
-    """Lines: what is so, then notes, viewings and changes, the oldest first."""
-    yield f"property {told['property_id']}: {told['status']}"
-    for name in ("decision", "reason", "renovation_eur"):
-        if told[name] is not None:
-            yield f"  {name}: {told[name]}"
-    for one in told["notes"]:
-        yield f"  {moment(one['written_at'])} {one['written_by']} notes: {one['text']}"
-    for one in told["viewings"]:
-        yield f"  viewing {one['id']}: {moment(one['starts_at'])}, {one['state']}"
-    for one in told["history"]:
-        what = f"viewing {one['viewing_id']} " if one["viewing_id"] else ""
-        change = f"{what}{one['field']}: {_shown(one, 'old')} → {_shown(one, 'new')}"
-        yield f"  {moment(one['changed_at'])} {one['changed_by']} {change}"
-
-
-def history_record(change: Change) -> dict[str, Any]:
-    """One change for programs."""
-    return asdict(change)
-
-
-def _shown(change: Mapping[str, Any], side: str) -> str:
-    value = change[side]
-    return moment(value) if change["field"] == "starts_at" and value is not None else str(value)
-
-
-def _weighed(one: Viewing) -> list[str]:
-    return [*(f"+ {text}" for text in one.positives), *(f"- {text}" for text in one.negatives)]
-
-
 T = TypeVar("T")
 PropertyId = Annotated[
     int, typer.Argument(metavar="PROPERTY", help="The id of a property, as `sale-sofia search` shows it.")
 ]
 Reason = Annotated[str | None, typer.Option(help="Why.")]
+_REST = ("decision", "reason", "renovation_eur")
+
+
+def _read(work: Callable[[Connection], T]) -> T:
+    return open_ready(load_settings()).run_read(work)
+
+
+def _write(work: Callable[[Connection], T]) -> T:
+    return open_ready(load_settings()).run_write(work)
+
+
+def _me() -> By:
+    """Who writes, now."""
+    try:
+        who = getpass.getuser()
+    except (KeyError, OSError, ImportError):  # a user without a name, as in a container
+        who = "somebody"
+    return By(who, time.time())
+
+
+def _given(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 - as the options give them
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def shortlist(
@@ -115,11 +60,29 @@ def shortlist(
     as_json: AsJson = False,
 ) -> None:
     """Put a property on the shortlist, or show the shortlist."""
-    if property_id is None:
-        refuse(reason, "--reason needs a property")
-        _show_shortlist(as_json=as_json)
+    if property_id is not None:
+        _mark(property_id, "shortlist", reason, as_json=as_json)
         return
-    _mark(property_id, "shortlist", reason, as_json=as_json)
+    refuse(reason, "--reason needs a property")
+    listed = sorted(_read(_shortlisted), key=lambda one: one[0].property_id)
+    if as_json:
+        print_json({"shortlist": [asdict(said) | {"price_eur": flat.price_eur} for flat, said in listed]})
+        return
+    if listed:
+        numbers = ("rooms", "m²", "€", "renovation €")
+        table = plain_table("Shortlist", ("id", "neighbourhood"), numbers, "why")
+        for flat, said in listed:
+            facts = map(number, (flat.rooms, flat.area_sqm, flat.price_eur, said.renovation_eur))
+            why = f"{'' if flat.offered else 'gone; '}{said.reason or ''}"
+            table.add_row(str(flat.property_id), flat.neighbourhood or "?", *facts, why)
+        out.print(table)
+    log.print(f"{len(listed)} properties on the shortlist", highlight=False)
+
+
+def _shortlisted(connection: Connection) -> list[tuple[Flat, Evaluation]]:
+    found = evaluations.evaluations(connection)
+    chosen = {one.property_id: one for one in found.values() if one.status == "shortlist"}
+    return [(flat, chosen[flat.property_id]) for flat in read_flats(connection, chosen)]
 
 
 def reject(
@@ -141,6 +104,11 @@ def mark(
     _mark(property_id, status, reason, as_json=as_json)
 
 
+def _mark(property_id: int, status: str, reason: str | None, *, as_json: bool) -> None:
+    _write(partial(evaluations.mark, property_id=property_id, status=status, by=_me(), reason=reason))
+    _show_evaluation(property_id, as_json=as_json)
+
+
 def decide(
     property_id: PropertyId,
     decision: Annotated[str, typer.Argument(help=f"One of {', '.join(DECISIONS)}.")],
@@ -148,8 +116,7 @@ def decide(
     as_json: AsJson = False,
 ) -> None:
     """Note your decision on a property, whatever its status is."""
-    fields = {"decision": decision} | ({"reason": reason} if reason is not None else {})
-    _evaluate(property_id, fields, as_json=as_json)
+    _evaluate(property_id, _given(decision=decision, reason=reason), as_json=as_json)
 
 
 def renovation(
@@ -161,6 +128,26 @@ def renovation(
     _evaluate(property_id, {"renovation_eur": euros}, as_json=as_json)
 
 
+def _evaluate(property_id: int, fields: dict[str, Any], *, as_json: bool) -> None:
+    def work(connection: Connection) -> None:
+        by = _me()
+        for field, value in fields.items():
+            evaluations.evaluate(connection, property_id, field, value, by)
+
+    _write(work)
+    _show_evaluation(property_id, as_json=as_json)
+
+
+def _show_evaluation(property_id: int, *, as_json: bool) -> None:
+    now = _read(partial(evaluations.evaluation_of, property_id=property_id))
+    if as_json:
+        print_json(asdict(now))
+        return
+    rest = _given(**{name: getattr(now, name) for name in _REST})
+    words = "; ".join([now.status, *(f"{name} {value}" for name, value in rest.items())])
+    log.print(f"property {now.property_id}: {words}", highlight=False)
+
+
 def note(
     property_id: PropertyId,
     text: Annotated[str | None, typer.Argument(help="What to note; without it the notes are shown.")] = None,
@@ -168,8 +155,8 @@ def note(
 ) -> None:
     """Add a note on a property, or show its notes. Notes are never overwritten."""
     if text is not None:
-        write(partial(add_note, property_id=property_id, text=text, by=me()))
-    found = open_ready(load_settings()).run_read(partial(notes_of, property_id=property_id))
+        _write(partial(evaluations.add_note, property_id=property_id, text=text, by=_me()))
+    found = _read(partial(evaluations.notes_of, property_id=property_id))
     if as_json:
         print_json({"property": property_id, "notes": [asdict(one) for one in found]})
         return
@@ -180,79 +167,43 @@ def note(
 
 def evaluation(property_id: PropertyId, as_json: AsJson = False) -> None:
     """Show all that you said of a property: status, reason, notes, viewings, and every change of them."""
-    told = open_ready(load_settings()).run_read(partial(_told, property_id=property_id))
+    found = _read(partial(_everything, property_id=property_id))
     if as_json:
-        print_json(told)
+        print_json(found)
         return
-    for part in evaluation_parts(told):
-        out.print(part, highlight=False)
+    for line in _lines(found):
+        out.print(line, highlight=False)
 
 
-def me() -> By:
-    """Who writes, now."""
-    try:
-        who = getpass.getuser()
-    except (KeyError, OSError, ImportError):  # a user without a name, as in a container
-        who = "somebody"
-    return By(who, time.time())
-
-
-def write(work: Callable[[Connection], T]) -> T:
-    """What the work gave, when it is stored."""
-    return open_ready(load_settings()).run_write(work)
-
-
-def _mark(property_id: int, status: str, reason: str | None, *, as_json: bool) -> None:
-    write(partial(evaluations.mark, property_id=property_id, status=status, by=me(), reason=reason))
-    _tell(property_id, as_json=as_json)
-
-
-def _evaluate(property_id: int, fields: dict[str, Any], *, as_json: bool) -> None:
-    def work(connection: Connection) -> None:
-        by = me()
-        for field, value in fields.items():
-            evaluations.evaluate(connection, property_id, field, value, by)
-
-    write(work)
-    _tell(property_id, as_json=as_json)
-
-
-def _tell(property_id: int, *, as_json: bool) -> None:
-    now = open_ready(load_settings()).run_read(partial(evaluations.evaluation_of, property_id=property_id))
-    if as_json:
-        print_json(asdict(now))
-        return
-    said = [now.status, *(f"{name} {value}" for name, value in _rest(now) if value is not None)]
-    log.print(f"property {now.property_id}: {'; '.join(said)}", highlight=False)
-
-
-def _rest(now: evaluations.Evaluation) -> list[tuple[str, object]]:
-    return [(name, getattr(now, name)) for name in ("decision", "reason", "renovation_eur")]
-
-
-def _show_shortlist(*, as_json: bool) -> None:
-    def read(connection: Connection) -> list[tuple[Any, Any]]:
-        found = evaluations.evaluations(connection)
-        chosen = {one.property_id: one for one in found.values() if one.status == "shortlist"}
-        return [(flat, chosen[flat.property_id]) for flat in read_flats(connection, chosen)]
-
-    listed = sorted(open_ready(load_settings()).run_read(read), key=lambda one: one[0].property_id)
-    if as_json:
-        print_json({"shortlist": [asdict(said) | {"price_eur": flat.price_eur} for flat, said in listed]})
-        return
-    if listed:
-        out.print(shortlist_table(listed))
-    log.print(f"{len(listed)} properties on the shortlist", highlight=False)
-
-
-def _told(connection: Connection, property_id: int) -> dict[str, Any]:
+def _everything(connection: Connection, property_id: int) -> dict[str, Any]:
     now = evaluations.evaluation_of(connection, property_id)
     return {
         **asdict(now),
-        "notes": [asdict(one) for one in notes_of(connection, property_id)],
+        "notes": [asdict(one) for one in evaluations.notes_of(connection, property_id)],
         "viewings": [asdict(one) for one in viewings_of(connection, property_id)],
-        "history": [history_record(one) for one in evaluations.history_of(connection, property_id)],
+        "history": [asdict(one) for one in evaluations.history_of(connection, property_id)],
     }
+
+
+def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """What is so, then notes, viewings and changes, the oldest first."""
+
+    def shown(change: Mapping[str, Any], side: str) -> str:
+        value = change[side]
+        return moment(value) if change["field"] == "starts_at" and value is not None else str(value)
+
+    yield f"property {found['property_id']}: {found['status']}"
+    for name in _REST:
+        if found[name] is not None:
+            yield f"  {name}: {found[name]}"
+    for one in found["notes"]:
+        yield f"  {moment(one['written_at'])} {one['written_by']} notes: {one['text']}"
+    for one in found["viewings"]:
+        yield f"  viewing {one['id']}: {moment(one['starts_at'])}, {one['state']}"
+    for one in found["history"]:
+        what = f"viewing {one['viewing_id']} " if one["viewing_id"] else ""
+        change = f"{what}{one['field']}: {shown(one, 'old')} → {shown(one, 'new')}"
+        yield f"  {moment(one['changed_at'])} {one['changed_by']} {change}"
 
 
 # Commands about viewings: add, move, done, cancel, list, export.
@@ -277,11 +228,10 @@ def add(
 
     For example: sale-sofia viewing add 12 "2026-11-20 17:30" --agent Ivanova --phone 0888123456
     """
-    texts = {"agent": agent, "phone": phone, "place": place, "remarks": remarks}
-    given = {name: text for name, text in texts.items() if text is not None}
-    fields = {"starts_at": viewing_moment(when), "minutes": minutes, **given}
-    number = write(partial(add_viewing, property_id=property_id, fields=fields, by=me()))
-    _tell_viewing(property_id, number, as_json=as_json)
+    texts = _given(agent=agent, phone=phone, place=place, remarks=remarks)
+    fields = {"starts_at": viewing_moment(when), "minutes": minutes, **texts}
+    viewing = _write(partial(viewings.add_viewing, property_id=property_id, fields=fields, by=_me()))
+    _show_viewing(property_id, viewing, as_json=as_json)
 
 
 @app.command()
@@ -300,8 +250,7 @@ def done(
     as_json: AsJson = False,
 ) -> None:
     """Note how a viewing was."""
-    fields: dict[str, Any] = {"state": "done", "positives": plus or [], "negatives": minus or []}
-    fields |= {} if outcome is None else {"outcome": outcome}
+    fields = {"state": "done", "positives": plus or [], "negatives": minus or [], **_given(outcome=outcome)}
     _change(property_id, viewing, fields, as_json=as_json)
 
 
@@ -313,8 +262,7 @@ def cancel(
     as_json: AsJson = False,
 ) -> None:
     """Cancel a planned viewing; an exported calendar says so too."""
-    fields = {"state": "cancelled"} | ({} if reason is None else {"outcome": reason})
-    _change(property_id, viewing, fields, as_json=as_json)
+    _change(property_id, viewing, {"state": "cancelled", **_given(outcome=reason)}, as_json=as_json)
 
 
 @app.command(name="list")
@@ -323,14 +271,22 @@ def list_command(
     as_json: AsJson = False,
 ) -> None:
     """List viewings in the order of time."""
-    read = all_viewings if property_id is None else partial(viewings_of, property_id=property_id)
-    found = open_ready(load_settings()).run_read(read)
+    read = viewings.all_viewings if property_id is None else partial(viewings_of, property_id=property_id)
+    found = _read(read)
     if as_json:
         print_json({"viewings": [asdict(one) for one in found]})
-    elif found:
-        out.print(viewings_table(found))
-    else:
+        return
+    if not found:
         log.print("no viewing yet; plan one with `sale-sofia viewing add`")
+        return
+    words, last = ("viewing", "property", "when", "state"), "agent, place, remarks"
+    table = plain_table("Viewings", words, ("minutes",), last)
+    for one in found:
+        weighed = [*(f"+ {text}" for text in one.positives), *(f"- {text}" for text in one.negatives)]
+        texts = (one.agent, one.phone, one.place, one.remarks, *weighed, one.outcome)
+        cells = (str(one.id), str(one.property_id), moment(one.starts_at), one.state, str(one.minutes))
+        table.add_row(*cells, "; ".join(filter(None, texts)))
+    out.print(table)
 
 
 @app.command()
@@ -341,43 +297,41 @@ def export(
     ] = None,
 ) -> None:
     """Write viewings to a file that every calendar imports; it appears whole or not at all."""
+
+    def read(connection: Connection) -> Any:  # noqa: ANN401 - as given
+        wanted = {evaluations.current_property(connection, one) for one in property_ids or ()}
+        return viewing_events(connection, wanted or None)
+
     refuse(path.suffix.lower() != ".ics", f"{path.name} does not end in .ics")
-    events = open_ready(load_settings()).run_read(partial(_events, property_ids=property_ids))
+    events = _read(read)
     write_calendar(path, events)
     log.print(f"{len(events)} viewings in {path}", highlight=False)
 
 
-def _events(connection: Connection, property_ids: list[int] | None) -> Any:  # noqa: ANN401 - as given
-    wanted = {current_property(connection, one) for one in property_ids or ()}
-    return viewing_events(connection, wanted or None)
-
-
 def _change(property_id: int, viewing: int | None, fields: dict[str, Any], *, as_json: bool) -> None:
     def work(connection: Connection) -> int:
-        number = _planned(viewings_of(connection, property_id), property_id, viewing)
-        change_viewing(connection, number, fields, me())
-        return number
+        chosen = _planned(viewings_of(connection, property_id), property_id, viewing)
+        viewings.change_viewing(connection, chosen, fields, _me())
+        return chosen
 
-    _tell_viewing(property_id, write(work), as_json=as_json)
+    _show_viewing(property_id, _write(work), as_json=as_json)
 
 
-def _planned(found: list[Viewing], property_id: int, number: int | None) -> int:
+def _planned(found: Sequence[Viewing], property_id: int, viewing: int | None) -> int:
     """The viewing that is meant: the one that is named, or the only one planned."""
     known = {one.id: f"{one.id} ({moment(one.starts_at)}, {one.state})" for one in found}
-    planned = [one.id for one in found if one.state == "planned"] if number is None else [number]
+    planned = [one.id for one in found if one.state == "planned"] if viewing is None else [viewing]
     there = f"it has {', '.join(known.values())}" if known else "it has none"
-    if number is not None and number not in known:
-        raise typer.BadParameter(f"property {property_id} has no viewing {number}; {there}")
-    if not planned:
-        raise typer.BadParameter(f"property {property_id} has no planned viewing; {there}")
-    if len(planned) > 1:
-        raise typer.BadParameter(f"property {property_id} has several; name one with --viewing: {there}")
+    unknown = viewing is not None and viewing not in known
+    refuse(unknown, f"property {property_id} has no viewing {viewing}; {there}")
+    refuse(not planned, f"property {property_id} has no planned viewing; {there}")
+    refuse(len(planned) > 1, f"property {property_id} has several; name one with --viewing: {there}")
     return planned[0]
 
 
-def _tell_viewing(property_id: int, number: int, *, as_json: bool) -> None:
-    found = open_ready(load_settings()).run_read(partial(viewings_of, property_id=property_id))
-    [one] = [one for one in found if one.id == number]
+def _show_viewing(property_id: int, viewing: int, *, as_json: bool) -> None:
+    found = _read(partial(viewings_of, property_id=property_id))
+    [one] = [one for one in found if one.id == viewing]
     if as_json:
         print_json(asdict(one))
         return

@@ -1,14 +1,13 @@
-"""Commands about jobs: list them, see how the portals are, end one."""
+"""Commands about crawls: jobs and portals, what changed, reports, errors, circuits and rates."""
 
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +19,7 @@ from rich.text import Text
 from sqlalchemy import Connection
 
 from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse
-from sale_sofia.cli.progress import held_back, incident_line, jobs_table, moment, number, status_table
+from sale_sofia.cli.progress import held_back, moment, number
 from sale_sofia.crawl.frontier.planning import cancel_job
 from sale_sofia.crawl.resilience.breaker import CircuitStatus
 from sale_sofia.crawl.resilience.errors import class_names
@@ -36,16 +35,23 @@ from sale_sofia.history.prices import PriceHistory, price_history
 from sale_sofia.history.runs.report_page import report_page
 from sale_sofia.history.runs.reports import SessionReportGenerator, write_whole
 from sale_sofia.history.settings import SHOWN_CHANGES, SHOWN_SWEEPS
-from sale_sofia.history.sweeps import Sweep, list_sweeps
+from sale_sofia.history.sweeps import list_sweeps
 from sale_sofia.installation import open_error_log, open_ready
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.operations.status import SiteStatus, site_statuses
 from sale_sofia.settings.model import Settings, load_settings
-from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.error_log import Line
 from sale_sofia.telemetry.incidents import Incident, open_incidents
 from sale_sofia.telemetry.settings import SHOWN_ERRORS, SHOWN_JOBS, STATUS_WATCH_SECONDS
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
+
+_LONGEST_VALUE = 24
+Report = dict[str, Any]
+Site = Annotated[str | None, typer.Option(help="Only of this portal.")]
+
+
+def _say(sentence: str) -> None:
+    out.print(sentence, highlight=False, soft_wrap=True)
 
 
 def jobs(as_json: AsJson = False) -> None:
@@ -54,11 +60,15 @@ def jobs(as_json: AsJson = False) -> None:
         found = list_jobs(connection, limit=SHOWN_JOBS)
     if as_json:
         print_json({"jobs": [asdict(job) for job in found]})
-    else:
-        out.print(jobs_table(found))
-        for job in found:
-            if job.error:
-                out.print(f"{job.id}: {job.error}", highlight=False, soft_wrap=True)
+        return
+    table = plain_table("Jobs", ("job", "state"), ("requests", "new", "changed", "seconds"))
+    for job in found:
+        counts = (job.requests, job.new_listings, job.changed_listings, job.seconds)
+        table.add_row(job.id, job.state.value, *map(number, counts))
+    out.print(table)
+    for job in found:
+        if job.error:
+            _say(f"{job.id}: {job.error}")
 
 
 def status(
@@ -70,15 +80,21 @@ def status(
     """Show for each portal how many adverts are stored, how fresh they are, and what its last job did."""
     refuse(watch and as_json, "--watch is for people; leave out --json, or run it again and again")
     database = open_ready(load_settings())
-    if watch:
-        _watch(database)
+    if not watch:
+        sites, incidents, clock = database.run_read(_state)
+        if as_json:
+            found = {"sites": [asdict(one) for one in sites], "incidents": [asdict(one) for one in incidents]}
+            print_json({**found, "clock": clock})
+        else:
+            out.print(_picture(sites, incidents, clock), highlight=False)
         return
-    sites, incidents, clock = database.run_read(_state)
-    if as_json:
-        told = {"sites": [asdict(one) for one in sites], "incidents": [asdict(one) for one in incidents]}
-        print_json({**told, "clock": clock})
-    else:
-        out.print(_picture(sites, incidents, clock), highlight=False)
+    with suppress(KeyboardInterrupt), Live(console=out, auto_refresh=False) as live:
+        # Where lines cannot be taken back, one picture follows the other.
+        show = partial(live.update, refresh=True) if out.is_terminal else out.print
+        while True:
+            show(_picture(*database.run_read(_state)))
+            out.file.flush()
+            time.sleep(STATUS_WATCH_SECONDS)
 
 
 def _state(connection: Connection) -> tuple[list[SiteStatus], list[Incident], str | None]:
@@ -88,19 +104,19 @@ def _state(connection: Connection) -> tuple[list[SiteStatus], list[Incident], st
 
 
 def _picture(sites: list[SiteStatus], incidents: list[Incident], clock: str | None) -> Group:
+    table = plain_table("Portals", ("site",), ("adverts", "pending", "failed"))
+    for heading in ("last seen", "last job"):
+        table.add_column(heading, no_wrap=True)
+    for site in sites:
+        counts = map(number, (site.adverts, site.pending, site.failed))
+        table.add_row(site.site, *counts, moment(site.last_seen_at), site.job_state or "none yet")
+    lines = [
+        f"{one.site}: open since {moment(one.opened_at)}: {one.kind}: {one.message}" for one in incidents
+    ]
+    if clock:
+        lines.append(f"clock: {clock}")
     # Text and not a string, so that square brackets in a message are never taken for markup.
-    lines = [*map(incident_line, incidents), *([f"clock: {clock}"] if clock else [])]
-    return Group(status_table(sites), *map(Text, lines))
-
-
-def _watch(database: Database) -> None:
-    with suppress(KeyboardInterrupt), Live(console=out, auto_refresh=False) as live:
-        # Where lines cannot be taken back, one picture follows the other.
-        show = partial(live.update, refresh=True) if out.is_terminal else out.print
-        while True:
-            show(_picture(*database.run_read(_state)))
-            out.file.flush()
-            time.sleep(STATUS_WATCH_SECONDS)
+    return Group(table, *map(Text, lines))
 
 
 def cancel(job: Annotated[str, typer.Argument(help="A job of `sale-sofia jobs`.")]) -> None:
@@ -111,85 +127,7 @@ def cancel(job: Annotated[str, typer.Argument(help="A job of `sale-sofia jobs`."
     log.print(f"job {job} is cancelled" if ended else f"job {job} was cancelled before", highlight=False)
 
 
-# Tables for people: what changed, the prices of an advert, sweeps.
-
-_LONGEST_VALUE = 24
-
-
-def changes_table(found: Sequence[Happening]) -> Table:
-    """One line for each change."""
-    table = plain_table("Changes", ("when", "what", "advert", "neighbourhood"), ("m²", "€", "€/m²"), "change")
-    for one in found:
-        about = one.about
-        advert = f"{about['site']}/{about['external_id']}"
-        cells = (about["area_sqm"], about["price_eur"], price_per_sqm(about))
-        words = (moment(one.at), one.kind, advert, about["neighbourhood"] or "?")
-        table.add_row(*words, *map(number, cells), _what(one))
-    return table
-
-
-def _what(one: Happening) -> str:
-    if one.kind == "price":
-        return _step(*one.fields["price_eur"])
-    if one.fields:
-        return ", ".join(f"{name}: {_short(old)} → {_short(new)}" for name, (old, new) in one.fields.items())
-    return one.reason or ""
-
-
-def _step(old: float | None, new: float | None) -> str:
-    share = f" ({new / old - 1:+.1%})" if old and new else ""
-    return f"{number(old)} → {number(new)} €{share}"
-
-
-def _short(value: Any) -> str:  # noqa: ANN401 - whatever a field holds
-    text = "none" if value is None else " ".join(str(value).split())
-    plain = "".join(sign if sign.isprintable() else "?" for sign in text).replace("[", "(").replace("]", ")")
-    return plain if len(plain) <= _LONGEST_VALUE else f"{plain[:_LONGEST_VALUE]}…"
-
-
-def history_head(one: PriceHistory) -> str:
-    """What the flat is, since when it is there, and what became of it."""
-    end = f"gone since {moment(one.gone_at)}" if one.gone_at else f"last seen {moment(one.last_seen_at)}"
-    if one.closed_at:
-        end = f"its id was given to another flat on {moment(one.closed_at)}"
-    doubt = f"; shows {number(one.odd_price_eur)} €, which is not believed" if one.odd_price_eur else ""
-    head = f"{one.site}/{one.external_id}: {one.title or 'without a title'}, {number(one.area_sqm)} m²"
-    return f"{head}; first seen {moment(one.first_seen_at)}, {one.days_on_market:.0f} days; {end}{doubt}"
-
-
-def history_table(one: PriceHistory) -> Table:
-    """Its prices, the oldest first."""
-    table = plain_table("Prices", ("since",), ("€", "лв", "€/m²"), "VAT, what moved")
-    before: float | None = None
-    for point in one.points:
-        per_sqm = price_per_sqm({"price_eur": point.price_eur, "area_sqm": one.area_sqm})
-        moved = _step(before, point.price_eur) if point.kind == "price" else point.kind
-        cells = (point.price_eur, point.price_bgn, per_sqm)
-        table.add_row(moment(point.seen_at), *map(number, cells), f"VAT {point.vat or 'not said'}, {moved}")
-        before = point.price_eur
-    return table
-
-
-def sweeps_table(found: Sequence[Sweep]) -> Table:
-    """One line for each sweep."""
-    counted = ("announced", "seen", "opened", "priced", "gone")
-    table = plain_table("Sweeps", ("site", "began", "ended", "complete"), counted, "job")
-    for one in found:
-        words = {None: "under way", True: "yes", False: "no"}[one.complete]
-        counts = map(number, (one.announced, one.adverts, one.opened, one.stored, one.gone))
-        ended = moment(one.finished_at) if one.finished_at else ""
-        table.add_row(one.site, moment(one.started_at), ended, words, *counts, one.job_id)
-    return table
-
-
-def sweep_reasons(found: Sequence[Sweep]) -> Iterator[str]:
-    """Why sweeps were not complete."""
-    return (f"{one.job_id}: {one.reason}" for one in found if one.reason)
-
-
-# Commands about what changed: changes, price-history, sweeps.
-
-Site = Annotated[str | None, typer.Option(help="Only of this portal.")]
+# What changed: changes, price-history, sweeps.
 
 
 def changes(
@@ -208,59 +146,75 @@ def changes(
 
     For example: sale-sofia changes --since 7d --kind price
     """
-    start, kinds = moment_of(since, datetime.now(UTC)), _kinds(kind)
+    start = moment_of(since, datetime.now(UTC))
+    for name in kind or ():
+        refuse(name not in CHANGE_KINDS, f"no kind {name!r}; allowed: {', '.join(CHANGE_KINDS)}")
     if site is not None:
         get_scraper(site)  # a name that is none is said to be
     with open_ready(load_settings()).read() as connection:
-        found = (one for one in happenings(connection, start, site) if one.kind in kinds)
+        found = (one for one in happenings(connection, start, site) if one.kind in (kind or CHANGE_KINDS))
         if as_json:
             for one in found:
-                print_json(change_record(one))
+                print_json(_change_record(one))
         else:
             _print_changes(found, since)
 
 
-def _kinds(given: list[str] | None) -> frozenset[str]:
-    for one in given or ():
-        if one not in CHANGE_KINDS:
-            raise typer.BadParameter(f"no kind {one!r}; allowed: {', '.join(CHANGE_KINDS)}")
-    return frozenset(given or CHANGE_KINDS)
-
-
 def _print_changes(found: Iterator[Happening], since: str) -> None:
     counts: Counter[str] = Counter()
-    shown = list(islice(_counted(found, counts), SHOWN_CHANGES))
-    more = sum(1 for _ in _counted(found, counts))
-    if not shown:
+    numbers = ("m²", "€", "€/m²")
+    table = plain_table("Changes", ("when", "what", "advert", "neighbourhood"), numbers, "change")
+    for one in found:
+        counts[one.kind] += 1
+        if table.row_count == SHOWN_CHANGES:
+            continue
+        about = one.about
+        advert = f"{about['site']}/{about['external_id']}"
+        cells = map(number, (about["area_sqm"], about["price_eur"], price_per_sqm(about)))
+        table.add_row(moment(one.at), one.kind, advert, about["neighbourhood"] or "?", *cells, _change(one))
+    if not counts:
         log.print(f"nothing has changed since {since}", highlight=False)
         return
-    out.print(changes_table(shown))
+    out.print(table)
     out.print(", ".join(f"{count} {kind}" for kind, count in counts.most_common()), highlight=False)
-    if more:
+    if more := counts.total() - table.row_count:
         log.print(f"{more} more; `--json` prints all of them", highlight=False)
 
 
-def _counted(found: Iterable[Happening], counts: Counter[str]) -> Iterator[Happening]:
-    for one in found:
-        counts[one.kind] += 1
-        yield one
+def _change(one: Happening) -> str:
+    if one.kind == "price":
+        return _step(*one.fields["price_eur"])
+    if one.fields:
+        return ", ".join(f"{name}: {_short(old)} → {_short(new)}" for name, (old, new) in one.fields.items())
+    return one.reason or ""
 
 
-def change_record(one: Happening) -> dict[str, Any]:
+def _step(old: float | None, new: float | None) -> str:
+    share = f" ({new / old - 1:+.1%})" if old and new else ""
+    return f"{number(old)} → {number(new)} €{share}"
+
+
+def _short(value: Any) -> str:  # noqa: ANN401 - whatever a field holds
+    text = "none" if value is None else " ".join(str(value).split())
+    plain = "".join(sign if sign.isprintable() else "?" for sign in text).replace("[", "(").replace("]", ")")
+    return plain if len(plain) <= _LONGEST_VALUE else f"{plain[:_LONGEST_VALUE]}…"
+
+
+def _change_record(one: Happening) -> dict[str, Any]:
     """One change for programs: moments are ISO with Sofia's offset."""
+
+    def iso(seconds: float) -> str:
+        return moment_text(datetime.fromtimestamp(seconds, UTC))
+
     return {
         "kind": one.kind,
-        "at": _iso(one.at),
-        "noted_at": _iso(one.noted_at),
+        "at": iso(one.at),
+        "noted_at": iso(one.noted_at),
         **one.about,
         "price_per_sqm": price_per_sqm(one.about),
         "changes": {name: {"old": old, "new": new} for name, (old, new) in one.fields.items()},
         "reason": one.reason,
     }
-
-
-def _iso(moment: float) -> str:
-    return moment_text(datetime.fromtimestamp(moment, UTC))
 
 
 def price_history_command(
@@ -277,8 +231,26 @@ def price_history_command(
         print_json({"listings": [asdict(one) for one in found]})
         return
     for one in found:
-        out.print(history_head(one), highlight=False, soft_wrap=True)
-        out.print(history_table(one))
+        _say(_history_head(one))
+        table = plain_table("Prices", ("since",), ("€", "лв", "€/m²"), "VAT, what moved")
+        before: float | None = None
+        for point in one.points:
+            per_sqm = price_per_sqm({"price_eur": point.price_eur, "area_sqm": one.area_sqm})
+            moved = _step(before, point.price_eur) if point.kind == "price" else point.kind
+            cells = map(number, (point.price_eur, point.price_bgn, per_sqm))
+            table.add_row(moment(point.seen_at), *cells, f"VAT {point.vat or 'not said'}, {moved}")
+            before = point.price_eur
+        out.print(table)
+
+
+def _history_head(one: PriceHistory) -> str:
+    """What the flat is, since when it is there, and what became of it."""
+    end = f"gone since {moment(one.gone_at)}" if one.gone_at else f"last seen {moment(one.last_seen_at)}"
+    if one.closed_at:
+        end = f"its id was given to another flat on {moment(one.closed_at)}"
+    doubt = f"; shows {number(one.odd_price_eur)} €, which is not believed" if one.odd_price_eur else ""
+    head = f"{one.site}/{one.external_id}: {one.title or 'without a title'}, {number(one.area_sqm)} m²"
+    return f"{head}; first seen {moment(one.first_seen_at)}, {one.days_on_market:.0f} days; {end}{doubt}"
 
 
 def sweeps(site: Site = None, as_json: AsJson = False) -> None:
@@ -288,17 +260,21 @@ def sweeps(site: Site = None, as_json: AsJson = False) -> None:
     found = open_ready(load_settings()).run_read(partial(list_sweeps, limit=SHOWN_SWEEPS, site=site))
     if as_json:
         print_json({"sweeps": [asdict(one) for one in found]})
-    elif not found:
+        return
+    if not found:
         log.print("no sweep yet; begin one with `sale-sofia crawl`")
-    else:
-        out.print(sweeps_table(found))
-        for line in sweep_reasons(found):
-            out.print(line, highlight=False, soft_wrap=True)
-
-
-# `sale-sofia report`: how the last runs went, whether that is healthy, and what was usual.
-
-Report = dict[str, Any]
+        return
+    counted = ("announced", "seen", "opened", "priced", "gone")
+    table = plain_table("Sweeps", ("site", "began", "ended", "complete"), counted, "job")
+    for one in found:
+        complete = {None: "under way", True: "yes", False: "no"}[one.complete]
+        counts = map(number, (one.announced, one.adverts, one.opened, one.stored, one.gone))
+        ended = moment(one.finished_at) if one.finished_at else ""
+        table.add_row(one.site, moment(one.started_at), ended, complete, *counts, one.job_id)
+    out.print(table)
+    for one in found:
+        if one.reason:
+            _say(f"{one.job_id}: {one.reason}")
 
 
 def report(
@@ -312,8 +288,7 @@ def report(
 ) -> None:
     """Show how runs went: what came of them, their health, the commonest errors, and what was usual."""
     settings = load_settings()
-    database = open_ready(settings)
-    generator = SessionReportGenerator(settings, database)
+    generator = SessionReportGenerator(settings, open_ready(settings))
     found = generator.session([job]) if job else generator.latest()
     if html is not None:
         write_whole(html, report_page(found))
@@ -321,65 +296,50 @@ def report(
     if as_json:
         print_json(found)
     elif html is None:
-        _print(found)
+        _print_report(found["runs"])
 
 
-def _print(found: Report) -> None:
-    if not found["runs"]:
+def _print_report(runs: list[Report]) -> None:
+    if not runs:
         log.print("no run yet; begin one with `sale-sofia crawl`")
         return
-    out.print(runs_table(found["runs"]))
-    out.print(traffic_table(found["runs"]))
-    for sentence in (line for run in found["runs"] for line in remarks(run)):
-        out.print(sentence, highlight=False, soft_wrap=True)
-
-
-def runs_table(runs: Sequence[Report]) -> Table:
-    """What came of each run, beside what is usual."""
-    table = plain_table("Runs", ("site", "state", "health"), ("adverts", "usual", "new", "changed"))
-    table.add_column("began")
-    for run in runs:
-        counted, usual = run["summary"], (run["comparison"] or {}).get("adverts")
-        numbers = (counted["adverts"], usual, counted["new"], counted["changed"])
-        words = (run["site"], run["state"], run["health"]["state"])
-        table.add_row(*words, *map(number, numbers), moment(run["started_at"]))
-    return table
-
-
-def traffic_table(runs: Sequence[Report]) -> Table:
-    """How the portal took each run: answers in seconds, waits for our own limits."""
+    came = plain_table("Runs", ("site", "state", "health"), ("adverts", "usual", "new", "changed"), "began")
     counted = ("requests", "failed", "blocked", "retries", "waited s", "p50 s", "p95 s", "p99 s")
-    table = plain_table("Traffic", ("site",), counted)
+    traffic = plain_table("Traffic", ("site",), counted)
     for run in runs:
-        table.add_row(run["site"], *_traffic_cells(run["summary"]))
-    return table
+        summary, usual = run["summary"], (run["comparison"] or {}).get("adverts")
+        numbers = map(number, (summary["adverts"], usual, summary["new"], summary["changed"]))
+        health = run["health"]["state"]
+        came.add_row(run["site"], run["state"], health, *numbers, moment(run["started_at"]))
+        traffic.add_row(
+            run["site"],
+            number(summary["requests"]),
+            number(summary["pages_failed"]),
+            f"{summary['block_share']:.1%}",
+            number(summary["retries"]),
+            number(summary["limiter_wait_seconds"]),
+            *(number(summary["response_seconds"][name], 2) for name in ("p50", "p95", "p99")),
+        )
+    out.print(came)
+    out.print(traffic)
+    for run in runs:
+        for remark in _remarks(run):
+            _say(f"{run['site']}: {remark}")
 
 
-def _traffic_cells(counted: Report) -> Iterator[str]:
-    yield from (number(counted["requests"]), number(counted["pages_failed"]))
-    yield f"{counted['block_share']:.1%}"
-    yield from (number(counted["retries"]), number(counted["limiter_wait_seconds"]))
-    yield from (number(counted["response_seconds"][name], 2) for name in ("p50", "p95", "p99"))
-
-
-def remarks(run: Report) -> Iterator[str]:
+def _remarks(run: Report) -> Iterator[str]:
     """How far a run came, why it is unhealthy, what is open for a person, and what went wrong most."""
-    site = run["site"]
     if run["coverage"]:
-        yield f"{site}: {run['coverage']['line']}"
-    for reason in run["health"]["reasons"]:
-        yield f"{site}: {reason}"
+        yield run["coverage"]["line"]
+    yield from run["health"]["reasons"]
     if held := run["summary"]["held_back"]:
-        yield f"{site}: {held_back(held)}"
+        yield held_back(held)
     for incident in run["incidents"]:
-        yield f"{site}: open since {moment(incident['opened_at'])}: {incident['kind']}: {incident['message']}"
+        yield f"open since {moment(incident['opened_at'])}: {incident['kind']}: {incident['message']}"
     for error in run["top_errors"]:
         example = error["example"]
         counts = f"{error['failed_pages']} pages, {error['failed_requests']} requests"
-        yield f"{site}: {error['class']}: {counts}; {example['url']}: {example['message']}"
-
-
-# `sale-sofia errors`: what went wrong lately, counted by class, the newest last.
+        yield f"{error['class']}: {counts}; {example['url']}: {example['message']}"
 
 
 def errors(
@@ -395,42 +355,32 @@ def errors(
         raise typer.BadParameter(f"no class {error_class!r}; allowed: {', '.join(names)}")
     counts: Counter[str] = Counter()
     newest: deque[Line] = deque(maxlen=limit)
-    for line in _chosen(site, error_class):
-        counts[str(line.get("class"))] += 1
-        newest.append(line)
+    for line in open_error_log(load_settings()).read():
+        of_site = site is None or line.get("domain") == site
+        if of_site and (error_class is None or line.get("class") == error_class):
+            counts[str(line.get("class"))] += 1
+            newest.append(line)
     if as_json:
         print_json({"counts": dict(counts.most_common()), "errors": list(newest)})
         return
-    out.print(_counts_table(counts))
-    for line in newest:
-        out.print(_sentence(line), highlight=False, soft_wrap=True)
-
-
-def _chosen(site: str | None, error_class: str | None) -> Iterator[Line]:
-    wanted = {"domain": site, "class": error_class}
-    chosen = {key: value for key, value in wanted.items() if value is not None}
-    for line in open_error_log(load_settings()).read():
-        if all(line.get(key) == value for key, value in chosen.items()):
-            yield line
-
-
-def _counts_table(counts: Counter[str]) -> Table:
     table = Table("class", "requests", title="Failed requests")
     for name, count in counts.most_common():
         table.add_row(name, str(count))
-    return table
-
-
-def _sentence(line: Line) -> str:
-    delay = line.get("next_delay")
-    after = "" if delay is None else f" in {delay} s"
-    head = f"{line.get('time')} {line.get('class')}, try {line.get('attempt')}, {line.get('action')}{after}"
-    return f"{head}: {line.get('url')}: {line.get('message')}"
+    out.print(table)
+    for line in newest:
+        delay = line.get("next_delay")
+        action = f"{line.get('action')}{'' if delay is None else f' in {delay} s'}"
+        head = f"{line.get('time')} {line.get('class')}, try {line.get('attempt')}, {action}"
+        _say(f"{head}: {line.get('url')}: {line.get('message')}")
 
 
 # The portals' gates as all workers share them: show their circuits, change a rate while they work.
 
-_SHARED = {"redis_rate_limiter_enabled": True, "redis_circuit_breaker_enabled": True}
+
+def _shared_settings() -> Settings:
+    """What is shown and changed is what workers share, whatever mode this command is run in."""
+    shared = {"redis_rate_limiter_enabled": True, "redis_circuit_breaker_enabled": True}
+    return load_settings().model_copy(update=shared)
 
 
 def rate(
@@ -447,8 +397,8 @@ def rate(
     settings = _shared_settings()
     domain = get_scraper(site).name
     asyncio.run(_set_rate(settings, known_redis_url(settings), domain, per_minute))
-    told = "as configured" if per_minute is None else f"{per_minute:g} requests per minute"
-    log.print(f"{domain}: {told}", highlight=False)
+    new_rate = "as configured" if per_minute is None else f"{per_minute:g} requests per minute"
+    log.print(f"{domain}: {new_rate}", highlight=False)
 
 
 async def _set_rate(settings: Settings, url: str, domain: str, per_minute: float | None) -> None:
@@ -459,26 +409,17 @@ async def _set_rate(settings: Settings, url: str, domain: str, per_minute: float
 def circuits(as_json: AsJson = False) -> None:
     """Show each portal's circuit: whether it is asked at all (closed) or left alone (open), and why."""
     settings = _shared_settings()
-    found = asyncio.run(_circuits(settings, known_redis_url(settings)))
+    found = asyncio.run(_read_circuits(settings, known_redis_url(settings)))
     if as_json:
         print_json({"circuits": {domain: asdict(one) for domain, one in found.items()}})
-    else:
-        out.print(_table(found))
-
-
-async def _circuits(settings: Settings, url: str) -> Mapping[str, CircuitStatus]:
-    async with connect(url) as redis:
-        return await get_circuit_breaker(settings, redis).get_all_states()
-
-
-def _table(found: Mapping[str, CircuitStatus]) -> Table:
+        return
     table = Table("portal", "circuit", "failures in a row", "last block", "allowed", "refused")
     for domain, one in sorted(found.items()):
         counts = (str(one.failures), one.last_block or "–", str(one.allowed), str(one.refused))
         table.add_row(domain, one.state.value.lower(), *counts)
-    return table
+    out.print(table)
 
 
-def _shared_settings() -> Settings:
-    """What is shown and changed is what workers share, whatever mode this command is run in."""
-    return load_settings().model_copy(update=_SHARED)
+async def _read_circuits(settings: Settings, url: str) -> Mapping[str, CircuitStatus]:
+    async with connect(url) as redis:
+        return await get_circuit_breaker(settings, redis).get_all_states()

@@ -5,7 +5,7 @@ import sqlite3
 import sys
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -15,71 +15,9 @@ from sale_sofia.cli.console import BAD_INPUT, NOT_ALL_RIGHT, complain, out, spea
 from sale_sofia.settings.files import keep_others_out
 from sale_sofia.settings.programs import end_at_once
 
-# Commands that are imported when they are asked for: one command does not wait for what the others need.
-
 Contents = Mapping[str, Mapping[str, tuple[str, str]]]
 """Heading → name of a command → its place, `module:attribute`, and what it does in a few words."""
 
-
-class LazyGroup(TyperGroup):
-    """A group whose commands stand in its contents; each is a function or a whole `Typer`."""
-
-    contents: ClassVar[Contents] = {}
-
-    def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - as typer's own
-        super().__init__(**attributes)
-        self.commands = {command.name: command for command in _announced(self.contents)}
-        self._places = {name: place for part in self.contents.values() for name, (place, _) in part.items()}
-
-    def get_command(self, ctx: object, cmd_name: str) -> Any:  # noqa: ANN401 - the command class is private
-        """The command of this name, imported now."""
-        del ctx
-        place = self._places.get(cmd_name)
-        return None if place is None else _load(cmd_name, place)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as above
-        """All commands under their headings; none is imported for it."""
-        self._page().format_help(ctx, formatter)
-
-    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401 - as above
-        """What the word may become; no command is imported for it."""
-        page = self._page()
-        return page.shell_complete(page.make_context(ctx.info_name, [], resilient_parsing=True), incomplete)
-
-    def _page(self) -> TyperGroup:
-        """This group as others see it: its commands are names with a sentence."""
-        return TyperGroup(
-            name=self.name,
-            help=self.help,
-            epilog=self.epilog,
-            params=self.params,
-            commands=dict(self.commands),
-        )
-
-
-def _announced(contents: Contents) -> list[Any]:
-    return [
-        TyperCommand(name, help=sentence, rich_help_panel=heading)
-        for heading, part in contents.items()
-        for name, (_, sentence) in part.items()
-    ]
-
-
-def _load(name: str, place: str) -> Any:  # noqa: ANN401 - as above
-    module, attribute = place.split(":")
-    found = getattr(import_module(f"sale_sofia.cli.{module}"), attribute)
-    command: Any = get_group(found) if isinstance(found, typer.Typer) else get_command(_alone(found))
-    command.name = name
-    return command
-
-
-def _alone(function: Any) -> typer.Typer:  # noqa: ANN401 - any function that is a command
-    app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-    app.command()(function)
-    return app
-
-
-# All commands, by what they are for: where each is, and what `sale-sofia --help` says of it.
 
 CONTENTS: Final[Contents] = {
     "Begin here": {
@@ -151,12 +89,56 @@ CONTENTS: Final[Contents] = {
 }
 
 
-class _Commands(LazyGroup):
-    contents: ClassVar = CONTENTS
+class LazyGroup(TyperGroup):
+    """All commands, each imported when it is asked for: it does not wait for what the others need."""
+
+    def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - as typer's own
+        super().__init__(**attributes)
+        self.commands = {
+            name: TyperCommand(name, help=sentence, rich_help_panel=heading)
+            for heading, part in CONTENTS.items()
+            for name, (_, sentence) in part.items()
+        }
+
+    def get_command(self, ctx: object, cmd_name: str) -> Any:  # noqa: ANN401 - the command class is private
+        """The command of this name, a function or a whole `Typer`, imported now."""
+        del ctx
+        place = next((part[cmd_name][0] for part in CONTENTS.values() if cmd_name in part), None)
+        if place is None:
+            return None
+        module, attribute = place.split(":")
+        found = getattr(import_module(f"sale_sofia.cli.{module}"), attribute)
+        if isinstance(found, typer.Typer):
+            command: Any = get_group(found)
+        else:
+            alone = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+            alone.command()(found)
+            command = get_command(alone)
+        command.name = cmd_name
+        return command
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as above
+        """All commands under their headings; none is imported for it."""
+        self._page().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401 - as above
+        """What the word may become; no command is imported for it."""
+        page = self._page()
+        return page.shell_complete(page.make_context(ctx.info_name, [], resilient_parsing=True), incomplete)
+
+    def _page(self) -> TyperGroup:
+        """This group as others see it: its commands are names with a sentence."""
+        return TyperGroup(
+            name=self.name,
+            help=self.help,
+            epilog=self.epilog,
+            params=self.params,
+            commands=dict(self.commands),
+        )
 
 
 app = typer.Typer(
-    cls=_Commands,
+    cls=LazyGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Find the right flat in Sofia. Start with `sale-sofia demo`.",
@@ -171,32 +153,28 @@ def main() -> None:
     try:
         app()
     except Exception as error:
-        if not _says_so_itself(error):
+        code = _exit_code(error)
+        if code is None:
             raise
         complain(error)
-        sys.exit(NOT_ALL_RIGHT if _is_the_machine(error) else BAD_INPUT)
+        sys.exit(code)
 
 
-def _says_so_itself(error: Exception) -> bool:
-    """Whether it is one sentence about the input or the machine."""
+def _exit_code(error: Exception) -> int | None:
+    """The code after an error that is one sentence about the input or the machine; None for any other."""
     # Known when there is one: all of these are slow to import, and help and version need none.
     from sale_sofia.crawl.errors import SiteBusy  # noqa: PLC0415
     from sale_sofia.crawl.resilience.errors import ServiceRedis  # noqa: PLC0415
     from sale_sofia.history.jobs import UnknownJob  # noqa: PLC0415
-    from sale_sofia.settings.errors import ServiceError  # noqa: PLC0415
-    from sale_sofia.storage.errors import DatabaseError  # noqa: PLC0415
+    from sale_sofia.operations.services.disk_room import is_full  # noqa: PLC0415
+    from sale_sofia.settings.errors import ServiceError, ServiceFailed  # noqa: PLC0415
+    from sale_sofia.storage.errors import DatabaseError, DiskFull  # noqa: PLC0415
 
     ours = DatabaseError | UnknownJob | SiteBusy | ServiceError | ServiceRedis
-    return isinstance(error, ours | OSError | ValueError | sqlite3.Error)
-
-
-def _is_the_machine(error: BaseException) -> bool:
-    """Whether nothing that was given to us is wrong: services that die, a disk that is full."""
-    from sale_sofia.operations.services.disk_room import is_full  # noqa: PLC0415 - as above
-    from sale_sofia.settings.errors import ServiceFailed  # noqa: PLC0415
-    from sale_sofia.storage.errors import DiskFull  # noqa: PLC0415
-
-    return isinstance(error, ServiceFailed | DiskFull) or is_full(error)
+    if not isinstance(error, ours | OSError | ValueError | sqlite3.Error):
+        return None
+    # Services that die or a disk that is full: nothing that was given to us is wrong.
+    return NOT_ALL_RIGHT if isinstance(error, ServiceFailed | DiskFull) or is_full(error) else BAD_INPUT
 
 
 def _print_version(wanted: bool) -> None:
@@ -218,10 +196,6 @@ def _options(
 ) -> None:
     if log_json:
         os.environ["LOG_JSON"] = "true"  # where the command itself, and what it starts, look for it
-    _set_up_logging()
-
-
-def _set_up_logging() -> None:
     from sale_sofia.settings.model import SettingsError, load_settings  # noqa: PLC0415 - as slow as all the rest,
     from sale_sofia.telemetry.logs import log_for_person  # noqa: PLC0415 - and help and version need neither
 

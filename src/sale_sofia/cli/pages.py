@@ -1,4 +1,4 @@
-"""Reading saved pages: parse."""
+"""Commands about pages and texts: parse, reparse, extract, enrich, export, prune."""
 
 import asyncio
 import json
@@ -29,10 +29,8 @@ from sale_sofia.history.runs.reports import ReportFiles
 from sale_sofia.installation import open_archive, open_ready
 from sale_sofia.operations.backup.making import forget_pages, lost_pages
 from sale_sofia.operations.services.redis import known_redis_url
-from sale_sofia.settings.model import Settings, load_settings
-from sale_sofia.storage.database import Database
+from sale_sofia.settings.model import load_settings
 from sale_sofia.telemetry.logs import log_to_file
-from sale_sofia.websites.reading import Answer
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 
 
@@ -58,29 +56,18 @@ def parse(
     """
     if manifest is not None:
         refuse(site or file or url, "with --manifest give no SITE, FILE or --url: the manifest names them")
-        _print_all(manifest)
+        answers = map(print_json, read_manifest(manifest))
+        errors = [answer["error"]["type"] for answer in answers if answer["kind"] == "error"]
+        if errors:
+            log.print(f"{len(errors)} pages are errors", style="yellow")
+        if BAD_LINE in errors:
+            raise typer.Exit(NOT_ALL_RIGHT)
         return
     if site is None or file is None or url is None:
         raise typer.BadParameter("give SITE, FILE and --url, or --manifest")
     answer = print_json(read_file(get_scraper(site), file, url))
     if answer["kind"] == "error":
         raise typer.Exit(NOT_ALL_RIGHT)
-
-
-def _print_all(manifest: Path) -> None:
-    """Every answer; lines that lead to no page end the run as not all right."""
-    codes = [_error(print_json(answer)) for answer in read_manifest(manifest)]
-    if failed := len(codes) - codes.count(None):
-        log.print(f"{failed} pages are errors", style="yellow")
-    if BAD_LINE in codes:
-        raise typer.Exit(NOT_ALL_RIGHT)
-
-
-def _error(answer: Answer) -> str | None:
-    return answer["error"]["type"] if answer["kind"] == "error" else None
-
-
-# `sale-sofia reparse`: the archived pages read again.
 
 
 def reparse(
@@ -102,9 +89,6 @@ def reparse(
         f"{done.pages} pages read again: {done.changed} adverts changed, {done.failed} unreadable, "
         f"{done.missing} no longer in the archive"
     )
-
-
-# What descriptions say: `extract` reads texts, `enrich` reads those of all stored adverts.
 
 
 def extract(
@@ -132,15 +116,12 @@ def extract(
     if manifest is not None:
         for line in _read_manifest(manifest):
             print_json({"id": line["id"], "attributes": _printed(read_description(line["text"]))})
-    elif text_file is not None:
-        _extract_one(text_file, as_json=as_json)
-
-
-def _extract_one(file: Path, *, as_json: bool) -> None:
+    if text_file is None:
+        return
     try:
-        attributes = read_description(file.read_text("utf-8"))
+        attributes = read_description(text_file.read_text("utf-8"))
     except UnicodeDecodeError as error:
-        raise ValueError(f"{file}: no UTF-8 text (byte {error.start})") from None
+        raise ValueError(f"{text_file}: no UTF-8 text (byte {error.start})") from None
     if as_json:
         print_json({"attributes": _printed(attributes)})
         return
@@ -159,22 +140,20 @@ def _short(value: object) -> str:
 
 
 def _read_manifest(manifest: Path) -> Iterator[dict[str, str]]:
+    needed = '{"id": …, "text": …} is needed'
     with manifest.open("rb") as lines:
         for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield _check_line(line, f"{manifest} line {number}")
-
-
-def _check_line(line: bytes, place: str) -> dict[str, str]:
-    try:
-        loaded = json.loads(line)
-    except (ValueError, RecursionError):
-        raise ValueError(f'{place}: no JSON; {{"id": …, "text": …}} is needed') from None
-    given = loaded if isinstance(loaded, dict) else {}
-    wrong = [name for name in ("id", "text") if not isinstance(given.get(name), str)]
-    if wrong:
-        raise ValueError(f'{place}: "{wrong[0]}" is no text; {{"id": …, "text": …}} is needed')
-    return {"id": loaded["id"], "text": loaded["text"]}
+            if not line.strip():
+                continue
+            place = f"{manifest} line {number}"
+            try:
+                loaded = json.loads(line)
+            except (ValueError, RecursionError):
+                raise ValueError(f"{place}: no JSON; {needed}") from None
+            given = loaded if isinstance(loaded, dict) else {}
+            if wrong := [name for name in ("id", "text") if not isinstance(given.get(name), str)]:
+                raise ValueError(f'{place}: "{wrong[0]}" is no text; {needed}')
+            yield given
 
 
 def enrich(
@@ -190,15 +169,8 @@ def enrich(
     summary = Summary()
     read_all(database, summary)
     if llm or settings.llm_enabled:
-        asyncio.run(ask_all(settings, database, summary, _redis_url(settings)))
-    _report(database, summary, as_json=as_json)
-
-
-def _redis_url(settings: Settings) -> str | None:
-    return known_redis_url(settings) if needs_redis(settings) else None
-
-
-def _report(database: Database, summary: Summary, *, as_json: bool) -> None:
+        redis_url = known_redis_url(settings) if needs_redis(settings) else None
+        asyncio.run(ask_all(settings, database, summary, redis_url))
     counts = database.run_read(count_disagreements)
     rows = database.run_read(partial(read_disagreements, limit=DISAGREEMENTS_SHOWN))
     if as_json:
@@ -220,9 +192,6 @@ def _report(database: Database, summary: Summary, *, as_json: bool) -> None:
         log.print(", ".join(f"{name} {count}" for name, count in counts.items()), highlight=False)
 
 
-# `sale-sofia export`: all adverts in one file.
-
-
 def export(
     path: Annotated[Path, typer.Argument(help="Where to; .csv, .jsonl or .parquet says in which form.")],
 ) -> None:
@@ -233,9 +202,6 @@ def export(
     log.print(f"{export_listings(open_ready(load_settings()), path)} adverts in {path}")
 
 
-# `sale-sofia prune`: what is old is removed.
-
-
 def prune(
     lost: Annotated[
         bool, typer.Option("--lost", help="Instead: forget archived pages that are damaged or gone.")
@@ -244,23 +210,16 @@ def prune(
     """Remove the oldest pages until the archive fits ARCHIVE_MAX_MB, old reports, and rows nobody needs."""
     settings, now = load_settings(), time.time()
     if lost:
-        _forget_lost(settings)
+        archive, database = open_archive(settings), open_ready(settings)
+        damaged = list(archive.remove_damaged())
+        forgotten = forget_pages(database, [*damaged, *lost_pages(database, settings.data_dir)])
+        log.print(f"{len(damaged)} damaged pages removed, {forgotten} records of archived pages forgotten")
         return
     removed = open_archive(settings).prune()
     log.print(f"{removed.files} pages removed, {removed.bytes / 1_000_000:.1f} MB freed")
     reports = ReportFiles(settings).prune(now=now)
     log.print(f"{reports} files of reports removed that are older than {settings.report_retention_days} days")
-    _prune_rows(open_ready(settings), settings, now)
-
-
-def _forget_lost(settings: Settings) -> None:
-    archive, database = open_archive(settings), open_ready(settings)
-    damaged = list(archive.remove_damaged())
-    forgotten = forget_pages(database, [*damaged, *lost_pages(database, settings.data_dir)])
-    log.print(f"{len(damaged)} damaged pages removed, {forgotten} records of archived pages forgotten")
-
-
-def _prune_rows(database: Database, settings: Settings, now: float) -> None:
+    database = open_ready(settings)
     kinds = (
         ("visits", prune_visits, settings.scrape_history_days),
         ("pages of ended jobs", prune_frontier, settings.report_retention_days),

@@ -30,8 +30,6 @@ from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.logs import log_to_file
 from sale_sofia.telemetry.settings import LIVE_RATE_SECONDS
 
-# Live bars of the parallel mode: what is done, how fast, how long it will take, and the portal's circuit.
-
 _MINUTE = 60.0
 
 
@@ -55,13 +53,9 @@ def pace_text(progress: Progress, per_minute: float | None) -> str:
     left = progress.total_urls - progress.result_count - progress.error_count
     if not per_minute:
         return "?/min"
-    return f"{per_minute:.0f}/min, {_span(left / per_minute * _MINUTE)} left"
-
-
-def _span(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, seconds = divmod(round(left / per_minute * _MINUTE), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}"
+    return f"{per_minute:.0f}/min, {hours}:{minutes:02}:{seconds:02} left"
 
 
 class LiveBars:
@@ -81,17 +75,14 @@ class LiveBars:
             return
         circuits = circuit_states(self._settings, redis_url)
         for one in found:
-            self._draw(one, circuits)
-
-    def _draw(self, progress: Progress, circuits: Mapping[str, CircuitStatus]) -> None:
-        done = progress.result_count + progress.error_count
-        pace = self._paces.setdefault(progress.job_id, Pace()).per_minute(done, time.monotonic())
-        circuit = circuits[progress.site].state.value.lower() if progress.site in circuits else "?"
-        told = pace_text(progress, pace)
-        if progress.job_id not in self._tasks:
-            self._tasks[progress.job_id] = self._bars.add_task(progress.site, pace=told, circuit=circuit)
-        task = self._tasks[progress.job_id]
-        self._bars.update(task, completed=done, total=progress.total_urls, pace=told, circuit=circuit)
+            done = one.result_count + one.error_count
+            pace = self._paces.setdefault(one.job_id, Pace()).per_minute(done, time.monotonic())
+            circuit = circuits[one.site].state.value.lower() if one.site in circuits else "?"
+            text = pace_text(one, pace)
+            if one.job_id not in self._tasks:
+                self._tasks[one.job_id] = self._bars.add_task(one.site, pace=text, circuit=circuit)
+            task = self._tasks[one.job_id]
+            self._bars.update(task, completed=done, total=one.total_urls, pace=text, circuit=circuit)
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -105,18 +96,15 @@ class LiveBars:
 
 def circuit_states(settings: Settings, redis_url: str) -> Mapping[str, CircuitStatus]:
     """The portals' circuits as the workers share them; none while Redis does not answer."""
+
+    async def read() -> Mapping[str, CircuitStatus]:
+        async with connect(redis_url) as redis:
+            return await get_circuit_breaker(settings, redis).get_all_states()
+
     try:
-        return asyncio.run(_circuit_states(settings, redis_url))
+        return asyncio.run(read())
     except (RedisError, ServiceRedis, OSError):
         return {}
-
-
-async def _circuit_states(settings: Settings, redis_url: str) -> Mapping[str, CircuitStatus]:
-    async with connect(redis_url) as redis:
-        return await get_circuit_breaker(settings, redis).get_all_states()
-
-
-Begin = Callable[[Orchestrator], Sequence[str]]
 
 
 def crawl_in_parallel(settings: Settings, plans: Sequence[JobPlan], *, as_json: bool) -> None:
@@ -134,7 +122,7 @@ def resume_in_parallel(settings: Settings, job_ids: Sequence[str], *, as_json: b
     _run(settings, begin, as_json=as_json)
 
 
-def _run(settings: Settings, begin: Begin, *, as_json: bool) -> None:
+def _run(settings: Settings, begin: Callable[[Orchestrator], Sequence[str]], *, as_json: bool) -> None:
     job_ids: Sequence[str] = ()
     stopped = False
     with Orchestrator(settings, say=say) as services:
@@ -142,7 +130,10 @@ def _run(settings: Settings, begin: Begin, *, as_json: bool) -> None:
         joined = services.fleet.joined
         try:
             job_ids = begin(services)
-            _wait(services, job_ids)
+            with LiveBars(services.settings, log) as bars:
+                services.wait_for_scraping_completion(
+                    job_ids, LONGEST_CRAWL_SECONDS, lambda found: bars.show(found, services.start_redis())
+                )
         except Interrupted:
             stopped = True
             if not joined:
@@ -160,10 +151,3 @@ def _run(settings: Settings, begin: Begin, *, as_json: bool) -> None:
 
 def _report(connection: Connection, job_id: str) -> SiteReport:
     return report(connection, known_job(connection, job_id))
-
-
-def _wait(services: Orchestrator, job_ids: Sequence[str]) -> None:
-    with LiveBars(services.settings, log) as bars:
-        services.wait_for_scraping_completion(
-            job_ids, LONGEST_CRAWL_SECONDS, lambda found: bars.show(found, services.start_redis())
-        )

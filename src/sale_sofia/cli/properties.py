@@ -1,6 +1,6 @@
 """Commands about properties: list them, see one, join and split; match; agencies."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,147 +12,17 @@ from rich.text import Text
 from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, refuse
 from sale_sofia.cli.progress import moment, number
 from sale_sofia.flats import overrides
-from sale_sofia.flats.agencies import Agency, forget_private_phones, list_agencies
+from sale_sofia.flats.agencies import forget_private_phones, list_agencies
 from sale_sofia.flats.matching.files import match_file
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.settings import LISTED
-from sale_sofia.flats.views import (
-    Order,
-    PropertyLine,
-    count_properties,
-    list_properties,
-    review_queue,
-    show_property,
-    show_review,
-)
+from sale_sofia.flats.views import Order, count_properties, list_properties, review_queue
+from sale_sofia.flats.views import show_property as read_property
+from sale_sofia.flats.views import show_review as read_review
 from sale_sofia.installation import open_ready
 from sale_sofia.settings.model import load_settings
 
-# Tables of properties and agencies for people.
-
 View = Mapping[str, Any]
-
-
-def properties_table(lines: Sequence[PropertyLine]) -> Table:
-    """A line for each property."""
-    table = plain_table(
-        "Properties",
-        ("id", "neighbourhood"),
-        ("rooms", "m²", "floor", "adverts", "portals", "from €", "to €"),
-    )
-    table.add_column("seen first", no_wrap=True)
-    for one in lines:
-        place = one.neighbourhood or "?"
-        facts = (number(one.rooms), number(one.area_sqm), number(one.floor))
-        counts = (f"{one.offered}/{one.adverts}", str(one.portals))
-        prices = (number(one.lowest_eur), number(one.highest_eur))
-        table.add_row(str(one.id), place, *facts, *counts, *prices, moment(one.first_seen_at))
-    return table
-
-
-def property_tables(view: View) -> Iterator[Table | Text]:
-    """One property: its offers, how far their prices are apart, its facts, and why the adverts are one."""
-    yield _offers_table(view)
-    if price := view["price"]:
-        yield Text(_price_sentence(price))
-    yield _facts_table(view)
-    yield _links_table(view["links"])
-
-
-def review_table(found: Sequence[View]) -> Table:
-    """A line for each advert of each pair."""
-    table = plain_table(
-        "Perhaps one property",
-        ("property", "site", "advert", "neighbourhood"),
-        ("€", "m²", "floor", "surely"),
-    )
-    for pair in found:
-        for place, advert in enumerate(pair["adverts"]):
-            surely = f"{pair['probability']:.1%}" if place == 0 else _unsure(pair["unsure_since"])
-            facts = (number(advert["price_eur"]), number(advert["area_sqm"], 1), number(advert["floor"]))
-            words = (advert["site"], str(advert["listing_id"]), advert["neighbourhood"] or "?")
-            table.add_row(str(pair["properties"][place]), *words, *facts, surely)
-        table.add_section()
-    return table
-
-
-def _unsure(since: float | None) -> str:
-    return f"unsure since {moment(since)}" if since else ""
-
-
-def agencies_table(found: Sequence[Agency]) -> Table:
-    """A line for each seller."""
-    table = plain_table("Who sells", ("name",), ("adverts", "properties", "re-posts", "portals"))
-    table.add_column("phones")
-    table.add_column("remark")
-    for one in found:
-        counts = (one.adverts, len(one.properties), one.reposts, len(one.portals))
-        phones = ", ".join(sorted(one.phones)[:2]) + (" …" if len(one.phones) > 2 else "")  # noqa: PLR2004
-        remark = one.mark or ("private" if one.private else "")
-        table.add_row(one.name, *map(str, counts), phones, remark)
-    return table
-
-
-def _offers_table(view: View) -> Table:
-    title = f"Property {view['id']}: {len(view['offers'])} adverts on {', '.join(view['portals'])}"
-    table = plain_table(title, ("advert", "site"), ("€", "above the lowest", "%"))
-    for heading in ("seen", "seller", "address"):
-        table.add_column(heading)
-    for offer in view["offers"]:
-        prices = (number(offer["price_eur"]), number(offer["above_lowest_eur"]))
-        percent = number(offer["above_lowest_percent"], 1)
-        seen = moment(offer["last_seen_at"]) if offer["offered"] else f"gone, {moment(offer['last_seen_at'])}"
-        seller = offer["seller_name"] or offer["seller_kind"] or "?"
-        table.add_row(str(offer["listing_id"]), offer["site"], *prices, percent, seen, seller, offer["url"])
-    return table
-
-
-def _price_sentence(price: View) -> str:
-    if not price["difference_eur"]:
-        return f"All offers ask {number(price['lowest_eur'])} €."
-    return (
-        f"From {number(price['lowest_eur'])} to {number(price['highest_eur'])} €: "
-        f"{number(price['difference_eur'])} € or {price['difference_percent']:.1f} % apart."
-    )
-
-
-def _facts_table(view: View) -> Table:
-    table = plain_table("Facts", ("fact", "value", "from", "seen"), ())
-    table.add_column("others say")
-    for name, told in view["fields"].items():
-        others = "; ".join(f"{_value(other['value'])} ({other['site']})" for other in told["others"])
-        source = f"{told['site']}, {len(told['adverts'])} adverts"
-        table.add_row(name, _value(told["value"]), source, moment(told["seen_at"]), others)
-    return table
-
-
-def _links_table(links: Sequence[View]) -> Table:
-    table = plain_table("Why they are one", ("advert", "said by", "with"), ("surely",))
-    table.add_column("evidence")
-    for link in links:
-        evidence = dict(link["evidence"])
-        other = evidence.pop("with", None)
-        table.add_row(
-            str(link["listing_id"]),
-            link["decided_by"],
-            str(other or ""),
-            f"{link['probability']:.2%}",
-            _told(evidence),
-        )
-    return table
-
-
-def _told(evidence: View) -> str:
-    return ", ".join(
-        f"{name} {said}" if isinstance(said, str) else f"{name} {said[0]} {said[1]:+.1f}"
-        for name, said in evidence.items()
-    )
-
-
-def _value(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
 app = typer.Typer()
 Limit = Annotated[int, typer.Option(min=1, help="Show so many.")]
 PropertyId = Annotated[
@@ -176,16 +46,21 @@ def properties(
     if as_json:
         print_json({"properties": [line._asdict() for line in lines], "total": known, "adverts": adverts})
         return
-    out.print(properties_table(lines))
-    log.print(_counted(known, adverts, len(lines)), highlight=False)
-
-
-def _counted(known: int, adverts: int, shown: int) -> str:
-    if not known:
-        return (
-            "no property yet; adverts come with `sale-sofia crawl`, their properties with `sale-sofia match`"
-        )
-    return f"{shown} of {known} properties shown; they have {adverts} adverts"
+    numbers = ("rooms", "m²", "floor", "adverts", "portals", "from €", "to €")
+    table = plain_table("Properties", ("id", "neighbourhood"), numbers)
+    table.add_column("seen first", no_wrap=True)
+    for line in lines:
+        facts = (number(line.rooms), number(line.area_sqm), number(line.floor))
+        counts = (f"{line.offered}/{line.adverts}", str(line.portals))
+        prices = (number(line.lowest_eur), number(line.highest_eur))
+        place = line.neighbourhood or "?"
+        table.add_row(str(line.id), place, *facts, *counts, *prices, moment(line.first_seen_at))
+    out.print(table)
+    sentence = f"{len(lines)} of {known} properties shown; they have {adverts} adverts"
+    none_yet = (
+        "no property yet; adverts come with `sale-sofia crawl`, their properties with `sale-sofia match`"
+    )
+    log.print(sentence if known else none_yet, highlight=False)
 
 
 @app.command()
@@ -194,12 +69,64 @@ def show(property_id: PropertyId, as_json: AsJson = False) -> None:
 
     Ids are those that `sale-sofia search` and `sale-sofia properties` show.
     """
-    view = open_ready(load_settings()).run_read(partial(show_property, property_id=property_id))
+    view = open_ready(load_settings()).run_read(partial(read_property, property_id=property_id))
     if as_json:
         print_json(view)
-    else:
-        for part in property_tables(view):
-            out.print(part, highlight=False)
+        return
+    out.print(_offers_table(view), highlight=False)
+    if price := view["price"]:
+        out.print(Text(_price_sentence(price)), highlight=False)
+    out.print(_facts_table(view), highlight=False)
+    out.print(_links_table(view["links"]), highlight=False)
+
+
+def _offers_table(view: View) -> Table:
+    title = f"Property {view['id']}: {len(view['offers'])} adverts on {', '.join(view['portals'])}"
+    numbers = ("€", "above the lowest", "%")
+    table = plain_table(title, ("advert", "site"), numbers, "seen", "seller", "address")
+    for offer in view["offers"]:
+        prices = (number(offer["price_eur"]), number(offer["above_lowest_eur"]))
+        percent = number(offer["above_lowest_percent"], 1)
+        seen = moment(offer["last_seen_at"]) if offer["offered"] else f"gone, {moment(offer['last_seen_at'])}"
+        seller = offer["seller_name"] or offer["seller_kind"] or "?"
+        table.add_row(str(offer["listing_id"]), offer["site"], *prices, percent, seen, seller, offer["url"])
+    return table
+
+
+def _price_sentence(price: View) -> str:
+    if not price["difference_eur"]:
+        return f"All offers ask {number(price['lowest_eur'])} €."
+    return (
+        f"From {number(price['lowest_eur'])} to {number(price['highest_eur'])} €: "
+        f"{number(price['difference_eur'])} € or {price['difference_percent']:.1f} % apart."
+    )
+
+
+def _facts_table(view: View) -> Table:
+    table = plain_table("Facts", ("fact", "value", "from", "seen"), (), "others say")
+    for name, fact in view["fields"].items():
+        others = "; ".join(f"{_value(other['value'])} ({other['site']})" for other in fact["others"])
+        source = f"{fact['site']}, {len(fact['adverts'])} adverts"
+        table.add_row(name, _value(fact["value"]), source, moment(fact["seen_at"]), others)
+    return table
+
+
+def _value(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _links_table(links: Sequence[View]) -> Table:
+    table = plain_table("Why they are one", ("advert", "said by", "with"), ("surely",), "evidence")
+    for link in links:
+        evidence = dict(link["evidence"])
+        other = str(evidence.pop("with", None) or "")
+        reasons = ", ".join(
+            f"{name} {said}" if isinstance(said, str) else f"{name} {said[0]} {said[1]:+.1f}"
+            for name, said in evidence.items()
+        )
+        sure = f"{link['probability']:.2%}"
+        table.add_row(str(link["listing_id"]), link["decided_by"], other, sure, reasons)
+    return table
 
 
 @app.command()
@@ -241,11 +168,24 @@ def split(
 def review(limit: Limit = LISTED, as_json: AsJson = False) -> None:
     """Show pairs of properties that may be one, the likeliest first: link them, or leave them apart."""
     with open_ready(load_settings()).read() as connection:
-        found = show_review(connection, review_queue(connection, limit=limit))
+        found = read_review(connection, review_queue(connection, limit=limit))
     if as_json:
         print_json({"review": found})
         return
-    out.print(review_table(found))
+    words = ("property", "site", "advert", "neighbourhood")
+    table = plain_table("Perhaps one property", words, ("€", "m²", "floor", "surely"))
+    for pair in found:
+        unsure_since = pair["unsure_since"]
+        remarks = (
+            f"{pair['probability']:.1%}",
+            f"unsure since {moment(unsure_since)}" if unsure_since else "",
+        )
+        for property_id, advert, remark in zip(pair["properties"], pair["adverts"], remarks, strict=True):
+            facts = (number(advert["price_eur"]), number(advert["area_sqm"], 1), number(advert["floor"]))
+            place = (advert["site"], str(advert["listing_id"]), advert["neighbourhood"] or "?")
+            table.add_row(str(property_id), *place, *facts, remark)
+        table.add_section()
+    out.print(table)
     if found:
         ways = "`sale-sofia properties link ID ID`, `… part ID ID` or `… unsure ID ID`"
         log.print(f"decide with {ways}", highlight=False)
@@ -282,8 +222,14 @@ def agencies(limit: Limit = LISTED, as_json: AsJson = False) -> None:
     found = open_ready(settings).run_read(partial(list_agencies, settings=settings))
     if as_json:
         print_json({"agencies": [one.as_json() for one in found[:limit]], "total": len(found)})
-    else:
-        out.print(agencies_table(found[:limit]))
+        return
+    numbers = ("adverts", "properties", "re-posts", "portals")
+    table = plain_table("Who sells", ("name",), numbers, "phones", "remark")
+    for one in found[:limit]:
+        counts = map(str, (one.adverts, len(one.properties), one.reposts, len(one.portals)))
+        phones = ", ".join(sorted(one.phones)[:2]) + (" …" if len(one.phones) > 2 else "")  # noqa: PLR2004
+        table.add_row(one.name, *counts, phones, one.mark or ("private" if one.private else ""))
+    out.print(table)
 
 
 def _tell(answer: dict[str, object], sentence: str, *, as_json: bool) -> None:

@@ -16,37 +16,39 @@ from rich.text import Text
 from sale_sofia.cli.console import NOT_ALL_RIGHT, AsJson, log, out, print_json
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.proxies.checker import Finding
-from sale_sofia.proxies.control import run_job
-from sale_sofia.proxies.factory import domain_tables, get_pool, get_refresher, new_job_id, open_checker
+from sale_sofia.proxies.control import RotatorService, run_job
 from sale_sofia.proxies.judge import JudgeServer
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
-from sale_sofia.proxies.model import TIERS, DomainStats, PoolRules, Proxy, Scheme, Tier
-from sale_sofia.proxies.pool import ScoredProxyPool
-from sale_sofia.proxies.refresh import Refresher, RefreshProgress, Sweep
+from sale_sofia.proxies.model import TIERS, DomainStats, Proxy, Scheme, Tier
+from sale_sofia.proxies.pool import ScoredProxyPool, domain_tables, get_pool
+from sale_sofia.proxies.refresh import Refresher, Sweep, get_refresher, new_job_id, open_checker
 from sale_sofia.proxies.rotator import serve
-from sale_sofia.proxies.rotator_service import RotatorService
-from sale_sofia.proxies.settings import JUDGE_HOST, JUDGE_HTTP_PORT, JUDGE_PORT, ROTATOR_HOST
+from sale_sofia.proxies.settings import JUDGE_HOST, JUDGE_HTTP_PORT, JUDGE_PORT, ROTATOR_HOST, PoolRules
 from sale_sofia.proxies.sources import Count, Source, SourceList, read_source
 from sale_sofia.settings.errors import RedisUnreachable
 from sale_sofia.settings.model import Settings, load_settings
 
-# What the commands about proxies are told, and the pool they look at.
-
 _STDIN = "-"
+_NOTHING = "–"
 _MOST_COLONS = 2  # in scheme://host:port; a third one stands before a user
 
 
 @asynccontextmanager
-async def open_pool(settings: Settings) -> AsyncIterator[ScoredProxyPool]:
+async def _open_pool(settings: Settings) -> AsyncIterator[ScoredProxyPool]:
     """The pool that all share; without Redis, what the last check found."""
-    pool = await get_pool(settings, shared_redis_url(settings))
+    pool = await get_pool(settings, _shared_redis_url(settings))
     try:
         yield pool
     finally:
         await pool.close()
 
 
-def shared_redis_url(settings: Settings) -> str | None:
+async def _known(settings: Settings) -> list[Proxy]:
+    async with _open_pool(settings) as pool:
+        return await pool.known()
+
+
+def _shared_redis_url(settings: Settings) -> str | None:
     """That of the pool all share; None where this process is alone."""
     try:
         return known_redis_url(settings)
@@ -54,7 +56,7 @@ def shared_redis_url(settings: Settings) -> str | None:
         return None
 
 
-def given_places(places: Sequence[str]) -> list[str]:
+def _given_places(places: Sequence[str]) -> list[str]:
     """The places named, those on standard input too; a password among the arguments is refused."""
     if any("@" in place or (place.count(":") > _MOST_COLONS and "[" not in place) for place in places):
         raise typer.BadParameter(
@@ -64,20 +66,6 @@ def given_places(places: Sequence[str]) -> list[str]:
     named = [place for place in places if place != _STDIN]
     lines = sys.stdin.read().splitlines() if _STDIN in places else []
     return [*named, *(line.strip() for line in lines if line.strip())]
-
-
-def read_tier(given: str) -> Tier:
-    """One of the tiers."""
-    if given not in TIERS:
-        raise typer.BadParameter(f"no tier {given!r}; allowed: {', '.join(TIERS)}")
-    return given
-
-
-def read_scheme(given: str) -> Scheme:
-    """One of the schemes."""
-    if given not in get_args(Scheme):
-        raise typer.BadParameter(f"no scheme {given!r}; allowed: {', '.join(get_args(Scheme))}")
-    return cast("Scheme", given)
 
 
 # The programs about proxies that run until they are stopped: the judge and the rotator.
@@ -129,14 +117,7 @@ def rotator() -> None:
         service.stop()
 
 
-async def _known(settings: Settings) -> list[Proxy]:
-    async with open_pool(settings) as pool:
-        return await pool.known()
-
-
-# Proxies as tables for people; every address is masked.
-
-_NOTHING = "–"
+# The commands; every address that they print is masked.
 
 
 def _folded(name: str) -> Column:
@@ -144,63 +125,18 @@ def _folded(name: str) -> Column:
     return Column(name, overflow="fold")
 
 
-def known_table(proxies: Sequence[Proxy]) -> Table:
-    """Every proxy with what its last check found."""
-    table = Table("id", _folded("proxy"), "tier", "exit", "anonymity", _folded("source"))
-    for one in proxies:
-        table.add_row(
-            one.id, one.address.masked, one.tier, one.exit_address or _NOTHING, one.anonymity, one.source
-        )
-    return table
-
-
-def findings_table(findings: Sequence[Finding]) -> Table:
-    """What a check found, the usable ones first."""
-    table = Table(_folded("proxy"), "found", "exit", "anonymity", "seconds", "why")
-    for one in sorted(findings, key=lambda one: (not one.usable, one.label, one.proxy.id)):
-        seen = (one.proxy.exit_address or _NOTHING, one.proxy.anonymity, f"{one.seconds:.1f}")
-        table.add_row(one.proxy.address.masked, one.label, *seen, Text(one.why))
-    return table
-
-
-def stats_table(domain: str, rows: Sequence[DomainStats]) -> Table:
-    """How each proxy does on a portal."""
-    table = Table(
-        _folded("proxy"),
-        "tier",
-        "expected",
-        "score",
-        "successes",
-        "latency",
-        "ready in",
-        "last reason",
-        title=domain,
-    )
-    for row in rows:
-        latency = _NOTHING if row.latency_seconds is None else f"{row.latency_seconds:.2f} s"
-        numbers = (f"{row.expected:.0%}", f"{row.score:.2f}", f"{row.successes} of {row.uses}", latency)
-        table.add_row(row.address, row.tier, *numbers, _state(row), Text(row.last_reason or _NOTHING))
-    return table
-
-
-def _state(row: DomainStats) -> str:
-    if row.quarantined:
-        return "quarantined"
-    state = "now" if not row.ready_in_seconds else f"{row.ready_in_seconds:.0f} s"
-    return f"in use, {state}" if row.leased else state
-
-
-def counts_sentence(counts: Mapping[str, int]) -> str:
+def _by_count(counts: Mapping[str, int]) -> str:
     """How many of each kind, the most first."""
-    told = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-    return ", ".join(f"{number} {name}" for name, number in told) or "nothing"
+    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return ", ".join(f"{number} {name}" for name, number in ordered) or "nothing"
 
 
-def source_lines(name: str, count: Count) -> list[str]:
+def _say_source(name: str, count: Count) -> None:
     """What was made of a source, and the first of its lines that are no proxies."""
-    told = f"{name}: {count.taken} proxies, {count.duplicates} duplicates, {count.malformed} malformed"
+    head = f"{name}: {count.taken} proxies, {count.duplicates} duplicates, {count.malformed} malformed"
     left = [f"  {count.left} more were left out"] if count.left else []
-    return [told, *(f"  {line}" for line in count.shown), *left]
+    for line in (head, *(f"  {line}" for line in count.shown), *left):
+        log.print(line, highlight=False)
 
 
 app = typer.Typer(no_args_is_help=True, help="Proxies: add, check and watch them. Without any, none is used.")
@@ -221,34 +157,37 @@ def add(
 
     For example: sale-sofia proxies add 203.0.113.7:3128 list.txt --tier own
     """
-    known = SourceList(load_settings().data_dir)
-    for source in [Source(place, read_tier(tier), read_scheme(scheme)) for place in given_places(places)]:
-        for line in asyncio.run(_looked_at(source)):
-            log.print(line, highlight=False)
+    known, schemes = SourceList(load_settings().data_dir), get_args(Scheme)
+    given = _given_places(places)
+    if given and tier not in TIERS:
+        raise typer.BadParameter(f"no tier {tier!r}; allowed: {', '.join(TIERS)}")
+    if given and scheme not in schemes:
+        raise typer.BadParameter(f"no scheme {scheme!r}; allowed: {', '.join(schemes)}")
+    for source in [Source(place, cast("Tier", tier), cast("Scheme", scheme)) for place in given]:
+        count = Count()
+        for _ in asyncio.run(read_source(source, count)):
+            pass
+        _say_source(source.name, count)
         known.add(source)
     log.print("check them with `sale-sofia proxies refresh`", highlight=False)
-
-
-async def _looked_at(source: Source) -> list[str]:
-    count = Count()
-    for _ in await read_source(source, count):
-        pass
-    return source_lines(source.name, count)
 
 
 @app.command("list")
 def list_proxies(as_json: AsJson = False) -> None:
     """Show every proxy that a check found, with its exit address and what it gives away."""
-    proxies = asyncio.run(_known_proxies(load_settings()))
+    proxies = asyncio.run(_known(load_settings()))
     if as_json:
-        print_json({"proxies": [_shown(one) for one in proxies]})
-    else:
-        out.print(known_table(proxies))
+        print_json({"proxies": [_record(one) for one in proxies]})
+        return
+    table = Table("id", _folded("proxy"), "tier", "exit", "anonymity", _folded("source"))
+    for one in proxies:
+        seen = (one.tier, one.exit_address or _NOTHING, one.anonymity, one.source)
+        table.add_row(one.id, one.address.masked, *seen)
+    out.print(table)
 
 
-async def _known_proxies(settings: Settings) -> list[Proxy]:
-    async with open_pool(settings) as pool:
-        return await pool.known()
+def _record(proxy: Proxy) -> dict[str, Any]:
+    return {**asdict(proxy), "address": proxy.address.masked, "id": proxy.id}
 
 
 @app.command()
@@ -259,17 +198,25 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check proxies and say what each is; nothing is changed. Ends with 1 when none is usable."""
-    findings = asyncio.run(_checked(load_settings(), given_places(places or [])))
+    findings = asyncio.run(_checked(load_settings(), _given_places(places or [])))
     if as_json:
-        print_json({"findings": [_finding(one) for one in findings]})
+        records = [
+            {**_record(one.proxy), "found": one.label, "why": one.why, "seconds": round(one.seconds, 3)}
+            for one in findings
+        ]
+        print_json({"findings": records})
     else:
-        out.print(findings_table(findings))
+        table = Table(_folded("proxy"), "found", "exit", "anonymity", "seconds", "why")
+        for one in sorted(findings, key=lambda one: (not one.usable, one.label, one.proxy.id)):
+            seen = (one.proxy.exit_address or _NOTHING, one.proxy.anonymity, f"{one.seconds:.1f}")
+            table.add_row(one.proxy.address.masked, one.label, *seen, Text(one.why))
+        out.print(table)
     if not any(one.usable for one in findings):
         raise typer.Exit(NOT_ALL_RIGHT)
 
 
 async def _checked(settings: Settings, places: Sequence[str]) -> list[Finding]:
-    redis_url = shared_redis_url(settings)
+    redis_url = _shared_redis_url(settings)
     listed = [Source(place) for place in places] or SourceList(settings.data_dir).sources()
     refresher = Refresher(
         pool=MemoryProxyPool(rules=PoolRules.from_settings(settings)),
@@ -289,8 +236,7 @@ async def _checked(settings: Settings, places: Sequence[str]) -> list[Finding]:
 def _say_sources(sweep: Sweep) -> None:
     for name, count in sweep.counts.items():
         if count.malformed or count.left:
-            for line in source_lines(name, count):
-                log.print(line, highlight=False)
+            _say_source(name, count)
     for sentence in sweep.unreadable:
         log.print(sentence, style="red", highlight=False)
 
@@ -299,11 +245,27 @@ def _say_sources(sweep: Sweep) -> None:
 def refresh(as_json: AsJson = False) -> None:
     """Check all proxies and candidates now; each is available to all workers as soon as it was found good."""
     settings = load_settings()
-    redis_url = shared_redis_url(settings)
+    redis_url = _shared_redis_url(settings)
     if redis_url is None:
-        _print_sweep(asyncio.run(_refresh_here(settings)), as_json)
+        sweep = asyncio.run(_refresh_here(settings))
+        _say_sources(sweep)
+        if as_json:
+            print_json({"candidates": sweep.candidates, "checked": sweep.checked, "found": sweep.labels})
+        else:
+            log.print(f"{sweep.checked} checked: {_by_count(sweep.labels)}", highlight=False)
+        usable = bool(sweep.usable)
     else:
-        _print_progress(asyncio.run(run_job(settings, redis_url, new_job_id())), as_json)
+        progress = asyncio.run(run_job(settings, redis_url, new_job_id()))
+        replaced = progress.status == "REPLACED"
+        if as_json:
+            print_json(asdict(progress))
+        elif replaced:
+            log.print("another refresh is under way", highlight=False)
+        else:
+            log.print(f"{progress.checked} checked: {progress.usable} usable", highlight=False)
+        usable = replaced or bool(progress.usable)
+    if not usable:
+        raise typer.Exit(NOT_ALL_RIGHT)
 
 
 async def _refresh_here(settings: Settings) -> Sweep:
@@ -313,27 +275,6 @@ async def _refresh_here(settings: Settings) -> Sweep:
     return sweep
 
 
-def _print_sweep(sweep: Sweep, as_json: bool) -> None:
-    _say_sources(sweep)
-    if as_json:
-        print_json({"candidates": sweep.candidates, "checked": sweep.checked, "found": sweep.labels})
-    else:
-        log.print(f"{sweep.checked} checked: {counts_sentence(sweep.labels)}", highlight=False)
-    if not sweep.usable:
-        raise typer.Exit(NOT_ALL_RIGHT)
-
-
-def _print_progress(progress: RefreshProgress, as_json: bool) -> None:
-    if as_json:
-        print_json(asdict(progress))
-    elif progress.status == "REPLACED":
-        log.print("another refresh is under way", highlight=False)
-    else:
-        log.print(f"{progress.checked} checked: {progress.usable} usable", highlight=False)
-    if progress.status != "REPLACED" and not progress.usable:
-        raise typer.Exit(NOT_ALL_RIGHT)
-
-
 @app.command()
 def stats(
     site: Annotated[str | None, typer.Argument(help="One portal; all without it.")] = None,
@@ -341,15 +282,28 @@ def stats(
 ) -> None:
     """Show how proxies do on each portal: success, latency, rest, last reason."""
     settings = load_settings()
-    tables = asyncio.run(domain_tables(settings, shared_redis_url(settings), site))
+    tables = asyncio.run(domain_tables(settings, _shared_redis_url(settings), site))
     if as_json:
         rows = {one.domain: [asdict(row) for row in one.rows] for one in tables}
         print_json({"stats": rows, "recovery": {one.domain: one.recovery for one in tables}})
         return
     for one in tables:
-        out.print(stats_table(one.domain, one.rows))
+        headings = ("tier", "expected", "score", "successes", "latency", "ready in", "last reason")
+        table = Table(_folded("proxy"), *headings, title=one.domain)
+        for row in one.rows:
+            latency = _NOTHING if row.latency_seconds is None else f"{row.latency_seconds:.2f} s"
+            numbers = (f"{row.expected:.0%}", f"{row.score:.2f}", f"{row.successes} of {row.uses}", latency)
+            table.add_row(row.address, row.tier, *numbers, _state(row), Text(row.last_reason or _NOTHING))
+        out.print(table)
         if one.recovery:
-            out.print(f"recovery steps: {counts_sentence(one.recovery)}", highlight=False)
+            out.print(f"recovery steps: {_by_count(one.recovery)}", highlight=False)
+
+
+def _state(row: DomainStats) -> str:
+    if row.quarantined:
+        return "quarantined"
+    state = "now" if not row.ready_in_seconds else f"{row.ready_in_seconds:.0f} s"
+    return f"in use, {state}" if row.leased else state
 
 
 @app.command()
@@ -363,14 +317,5 @@ def remove(ids: Annotated[list[str], typer.Argument(help="Ids, as `proxies list`
 
 
 async def _removed(settings: Settings, ids: Sequence[str]) -> int:
-    async with open_pool(settings) as pool:
+    async with _open_pool(settings) as pool:
         return await pool.remove(ids)
-
-
-def _shown(proxy: Proxy) -> dict[str, Any]:
-    return {**asdict(proxy), "address": proxy.address.masked, "id": proxy.id}
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    proxy = _shown(finding.proxy)
-    return {**proxy, "found": finding.label, "why": finding.why, "seconds": round(finding.seconds, 3)}

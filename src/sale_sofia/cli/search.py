@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from inspect import Parameter, signature
-from types import NoneType
 from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 import typer
@@ -14,17 +13,15 @@ from rich.table import Table
 from sale_sofia.advice.scoring.profile import load_profile
 from sale_sofia.advice.search.conditions import SECONDS_PER_DAY, Around
 from sale_sofia.advice.search.query import SHOWN_FLATS, SHOWN_UNKNOWN, SearchQuery, is_list
-from sale_sofia.advice.search.run import Found, Judged, saved_query
+from sale_sofia.advice.search.run import Judged, saved_query
 from sale_sofia.advice.search.run import search as find
 from sale_sofia.buyer.searches import forget_search, list_searches, save_search
-from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse
+from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse, tell
 from sale_sofia.cli.progress import moment, number
 from sale_sofia.flats.flat import Flat
 from sale_sofia.installation import open_ready
 from sale_sofia.settings.model import load_settings
 from sale_sofia.storage.database import Database
-
-# Every condition of a search as an option of the command line, made from the query's own fields.
 
 _PANELS: Final = {
     "Where": ("neighbourhood", "not_neighbourhood", "district", "city", "metro_m", "metro_minutes"),
@@ -50,11 +47,7 @@ def with_conditions(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def query_of(conditions: Mapping[str, Any]) -> SearchQuery:
-    """The query that was given; a list may also be written with commas.
-
-    Raises:
-        WrongSearch: it cannot be.
-    """
+    """The query that was given; a list may also be written with commas. Raises WrongSearch."""
     return SearchQuery.from_params(
         {field: _texts(field, value) for field, value in conditions.items() if value not in (None, False, [])}
     )
@@ -64,32 +57,24 @@ def _option(field: str) -> Parameter:
     info = SearchQuery.model_fields[field]
     switch = info.annotation is bool
     kind: Any = bool if switch else list[str] | None if is_list(field) else str | None
+    words = info.description or ""
+    if allowed := _literals(info.annotation):
+        words = f"{words} ({', '.join(allowed)})"
+    numeric = not _plain_types(info.annotation).isdisjoint({int, float})
     option = typer.Option(
         f"--{field.replace('_', '-')}",
-        help=_help(field),
-        metavar=None if switch else _metavar(info.annotation),
+        help=f"{words} It is {ALLOWED}." if field == "new_since" else words,
+        metavar=None if switch else "NUMBER" if numeric else "WORD",
         rich_help_panel=_PANEL_OF[field],
     )
     default = False if switch else None
     return Parameter(field, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
 
 
-def _help(field: str) -> str:
-    sentence = SearchQuery.model_fields[field].description or ""
-    allowed = _literals(SearchQuery.model_fields[field].annotation)
-    words = f"{sentence} ({', '.join(allowed)})" if allowed else sentence
-    return f"{words} It is {ALLOWED}." if field == "new_since" else words
-
-
 def _literals(annotation: Any) -> tuple[str, ...]:  # noqa: ANN401 - a type
     if get_origin(annotation) is Literal:
         return get_args(annotation)
     return next((found for part in get_args(annotation) if (found := _literals(part))), ())
-
-
-def _metavar(annotation: Any) -> str:  # noqa: ANN401 - a type
-    kinds = {part for part in _plain_types(annotation) if part is not NoneType}
-    return "NUMBER" if kinds & {int, float} else "WORD"
 
 
 def _plain_types(annotation: Any) -> set[Any]:  # noqa: ANN401 - a type
@@ -107,8 +92,6 @@ def _texts(field: str, value: Any) -> list[str]:  # noqa: ANN401 - as the option
     return [value]
 
 
-# Flats that a search found: as a table for people, as records for programs.
-
 _FACTS = (
     "title", "price_eur", "vat", "area_sqm", "area_net_sqm", "rooms", "floor", "floors_total", "construction",
     "year_built", "act_status", "condition", "furnishing", "elevator", "city", "district", "neighbourhood",
@@ -116,52 +99,35 @@ _FACTS = (
 )  # fmt: skip
 
 
-def flats_table(title: str, found: Sequence[Judged], around: Around) -> Table:
-    """A line for each flat, and under it the address of its cheapest advert."""
+def _flats_table(title: str, found: Sequence[Judged], around: Around) -> Table:
     numbers = ("rooms", "m²", "floor", "€", "€/m²", "days", *(("score",) if around.scores else ()))
     table = plain_table(title, ("id", "neighbourhood"), numbers)
     table.add_column("status", no_wrap=True)
     table.add_column("not known" if any(one.unknown for one in found) else "portals")
     for one in found:
-        table.add_row(*_cells(one, around))
+        flat = one.flat
+        score: tuple[str, ...] = ()
+        if around.scores:
+            scored = around.scores.get(flat.property_id)
+            score = ("?" if scored is None else f"{scored.points:.2f} ({scored.known:.0%})",)
+        status = around.statuses.get(flat.property_id, "new")
+        table.add_row(
+            str(flat.property_id),
+            flat.neighbourhood or "?",
+            number(flat.rooms),
+            number(flat.area_sqm),
+            f"{number(flat.floor)}/{number(flat.floors_total)}",
+            f"{number(flat.price_eur)}{' +VAT' if flat.vat == 'excluded' else ''}",
+            number(flat.price_per_sqm_eur),
+            number(_days(flat, around)),
+            *score,
+            status if flat.offered else f"{status}, gone",
+            ", ".join(one.unknown or _portals(flat)),
+        )
     return table
 
 
-def _cells(one: Judged, around: Around) -> tuple[str, ...]:
-    flat = one.flat
-    return (
-        str(flat.property_id),
-        flat.neighbourhood or "?",
-        number(flat.rooms),
-        number(flat.area_sqm),
-        f"{number(flat.floor)}/{number(flat.floors_total)}",
-        _price(flat),
-        number(flat.price_per_sqm_eur),
-        number(days(flat, around)),
-        *_score(flat, around),
-        _status(flat, around),
-        ", ".join(one.unknown or _portals(flat)),
-    )
-
-
-def _price(flat: Flat) -> str:
-    return f"{number(flat.price_eur)}{' +VAT' if flat.vat == 'excluded' else ''}"
-
-
-def _score(flat: Flat, around: Around) -> tuple[str, ...]:
-    """Its points, and how much of the score is known."""
-    if not around.scores:
-        return ()
-    scored = around.scores.get(flat.property_id)
-    return ("?",) if scored is None else (f"{scored.points:.2f} ({scored.known:.0%})",)
-
-
-def _status(flat: Flat, around: Around) -> str:
-    status = around.statuses.get(flat.property_id, "new")
-    return status if flat.offered else f"{status}, gone"
-
-
-def days(flat: Flat, around: Around) -> float:
+def _days(flat: Flat, around: Around) -> float:
     """How long the flat has been on the market."""
     return (around.now - flat.first_seen_at) / SECONDS_PER_DAY
 
@@ -170,7 +136,7 @@ def _portals(flat: Flat) -> list[str]:
     return sorted({advert.site for advert in flat.adverts if advert.offered or not flat.offered})
 
 
-def flat_record(one: Judged, around: Around) -> dict[str, Any]:
+def _record(one: Judged, around: Around) -> dict[str, Any]:
     """One flat for programs."""
     flat = one.flat
     per_sqm = flat.price_per_sqm_eur
@@ -180,7 +146,7 @@ def flat_record(one: Judged, around: Around) -> dict[str, Any]:
         "url": flat.adverts[0].url,
         **{name: getattr(flat, name) for name in _FACTS},
         "eur_sqm": None if per_sqm is None else round(per_sqm, 2),
-        "days": round(days(flat, around), 2),
+        "days": round(_days(flat, around), 2),
         "status": around.statuses.get(flat.property_id, "new"),
         "score": None if scored is None else scored._asdict(),
         "adverts": len(flat.adverts),
@@ -216,7 +182,10 @@ def search(
         return
     query, database = query_of(conditions), open_ready(load_settings())
     if save is not None:
-        _save(database, save, query, replace=replace)
+        stored = query.model_dump(mode="json")
+        kept = partial(save_search, name=save, query=stored, now=time.time(), replace=replace)
+        called = database.run_write(kept)
+        log.print(f"saved; `sale-sofia search run {called!r}` runs it again", highlight=False)
     _show(database, query, limit, as_json=as_json)
 
 
@@ -250,13 +219,6 @@ def forget(name: SearchName) -> None:
     log.print(f"the search {name!r} is forgotten", highlight=False)
 
 
-def _save(database: Database, name: str, query: SearchQuery, *, replace: bool) -> None:
-    stored = query.model_dump(mode="json")
-    kept = partial(save_search, name=name, query=stored, now=time.time(), replace=replace)
-    called = database.run_write(kept)
-    log.print(f"saved; `sale-sofia search run {called!r}` runs it again", highlight=False)
-
-
 def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) -> None:
     if query.profile is not None:
         load_profile(load_settings().data_dir, query.profile)  # a name that is none is said to be
@@ -264,29 +226,21 @@ def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) 
     if query.profile is not None and not found.around.scores:
         log.print(f"no flat is scored for {query.profile}; `sale-sofia score` does it", highlight=False)
     if as_json:
-        print_json(_record(found, limit))
+        answer = {
+            "total": len(found.passed),
+            "flats": [_record(one, found.around) for one in found.passed[:limit]],
+            "unknown_total": len(found.unknown),
+            "unknown": [_record(one, found.around) for one in found.unknown[:limit]],
+        }
+        print_json(answer)
         return
     if found.passed:
-        out.print(flats_table("Flats", found.passed[:limit], found.around))
+        out.print(_flats_table("Flats", found.passed[:limit], found.around))
     log.print(f"{min(limit, len(found.passed))} of {len(found.passed)} flats shown", highlight=False)
     if found.unknown:
-        _show_unknown(found, found.unknown[: min(limit, SHOWN_UNKNOWN)])
-
-
-def _show_unknown(found: Found, shown: Sequence[Judged]) -> None:
-    out.print(flats_table("Perhaps", shown, found.around))
-    log.print(
-        f"{len(found.unknown)} more where something is unknown, {len(shown)} shown; "
-        "`--unknown ok` counts them in, `--unknown no` leaves them out",
-        highlight=False,
-        soft_wrap=True,
-    )
-
-
-def _record(found: Found, limit: int) -> dict[str, Any]:
-    return {
-        "total": len(found.passed),
-        "flats": [flat_record(one, found.around) for one in found.passed[:limit]],
-        "unknown_total": len(found.unknown),
-        "unknown": [flat_record(one, found.around) for one in found.unknown[:limit]],
-    }
+        shown = found.unknown[: min(limit, SHOWN_UNKNOWN)]
+        out.print(_flats_table("Perhaps", shown, found.around))
+        tell(
+            f"{len(found.unknown)} more where something is unknown, {len(shown)} shown; "
+            "`--unknown ok` counts them in, `--unknown no` leaves them out",
+        )

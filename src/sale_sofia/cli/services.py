@@ -2,8 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Annotated
 
@@ -21,9 +20,9 @@ from sale_sofia.operations.services.celery import (
     worker_command,
 )
 from sale_sofia.operations.services.disk_room import DiskRoom
+from sale_sofia.operations.services.ownership import take_down
 from sale_sofia.operations.services.redis import known_redis_url, stop_unused_redis
 from sale_sofia.operations.services.signals import Interrupted, StopSignals
-from sale_sofia.operations.services.taking_down import take_down
 from sale_sofia.operations.settings import (
     FLOWER_HOST,
     FLOWER_USER,
@@ -36,8 +35,6 @@ from sale_sofia.operations.settings import (
 from sale_sofia.orchestrator import Orchestrator
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.telemetry.logs import log_to_file
-
-# `sale-sofia metrics`: what Prometheus reads, served on this machine or printed once.
 
 
 def metrics(
@@ -52,9 +49,9 @@ def metrics(
     """Serve metrics for Prometheus, until Ctrl-C."""
     settings = load_settings()
     if once:
-        sys.stdout.write(_exporter(settings).text())
+        sys.stdout.write(Exporter(settings, open_ready(settings)).text())
         return
-    with StopSignals() as signals, metrics_served(settings, host, port) as url:
+    with StopSignals() as signals, _metrics_served(settings, host, port) as url:
         log_to_file(settings, "metrics")
         out.print(f"metrics: {url}", highlight=False, soft_wrap=True)
         out.file.flush()
@@ -63,22 +60,8 @@ def metrics(
             time.sleep(STOP_POLL_SECONDS)
 
 
-@contextmanager
-def metrics_served(settings: Settings, host: str, port: int | None) -> Iterator[str | None]:
-    """Serve them until the block ends; gives the URL, or None without a port: then nothing is served.
-
-    Raises:
-        ServiceError: nobody can listen there.
-    """
-    if port is None:
-        yield None
-        return
-    with serve_metrics(_exporter(settings).registry(), host, port) as url:
-        yield url
-
-
-def _exporter(settings: Settings) -> Exporter:
-    return Exporter(settings, open_ready(settings))
+def _metrics_served(settings: Settings, host: str, port: int) -> AbstractContextManager[str]:
+    return serve_metrics(Exporter(settings, open_ready(settings)).registry(), host, port)
 
 
 def up(
@@ -88,14 +71,19 @@ def up(
 ) -> None:
     """Start Redis, a Celery worker, beat and Flower, and keep them until Ctrl-C or `sale-sofia down`."""
     settings = load_settings()
-    with (
-        Orchestrator(settings, shared=True, say=say) as services,
-        metrics_served(settings, METRICS_HOST, settings.metrics_port) as metrics_url,
-    ):
+    with Orchestrator(settings, shared=True, say=say) as services, ExitStack() as stack:
+        metrics_url = None
+        if settings.metrics_port is not None:
+            metrics_url = stack.enter_context(_metrics_served(settings, METRICS_HOST, settings.metrics_port))
         services.with_room(partial(log_to_file, settings, "up"))
         try:
             services.start_celery()
-            _print_running(services)
+            logs = f"worker (log: {services.fleet.worker.log}), beat (log: {services.fleet.beat.log})"
+            say(f"running: Redis, {logs}")
+            say(
+                "crawl with `sale-sofia crawl --parallel`; "
+                "stop with Ctrl-C, or with `sale-sofia down` elsewhere"
+            )
             if metrics_url:
                 say(f"metrics: {metrics_url}")
             if flower:
@@ -106,12 +94,6 @@ def up(
         except Interrupted:
             say("stopping what was started; a second signal stops it at once")
     say("stopped")
-
-
-def _print_running(services: Orchestrator) -> None:
-    fleet = services.fleet
-    say(f"running: Redis, worker (log: {fleet.worker.log}), beat (log: {fleet.beat.log})")
-    say("crawl with `sale-sofia crawl --parallel`; stop with Ctrl-C, or with `sale-sofia down` elsewhere")
 
 
 def down() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.progress import Progress
 
-from sale_sofia.cli.console import log, out
+from sale_sofia.cli.console import log, out, tell
 from sale_sofia.websites.site_file import CONFIG_FOLDER
 from sale_sofia_simulator.faults import LAYOUTS
 from sale_sofia_simulator.render import write_world
@@ -101,9 +101,7 @@ def _announce(simulation: "Simulation", sites_dir: Path | None) -> None:
         out.print(f"{site}: {urls[0]}", highlight=False, soft_wrap=True)
     if sites_dir:
         told = shlex.quote(str(sites_dir.resolve()))
-        log.print(
-            f"crawl them, in another terminal: export SITES_DIR={told}", highlight=False, soft_wrap=True
-        )
+        tell(f"crawl them, in another terminal: export SITES_DIR={told}")
     log.print("stop it with Ctrl-C", highlight=False)
 
 

@@ -1,4 +1,4 @@
-"""Commands about portals: which there are, how a page of one is read, and a new one."""
+"""Commands about portals: which there are, how a page of one is read, what changed on it, and a new one."""
 
 import asyncio
 import re
@@ -8,22 +8,19 @@ from datetime import datetime
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import typer
 import yaml
-from rich.progress import TaskID, TextColumn, track
+from rich.progress import TextColumn, track
 from rich.table import Table
 from rich.text import Text
-from typer import Exit
 
 from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, AsJson, log, out, plain_table, print_json
 from sale_sofia.cli.progress import make_bars, moment
-from sale_sofia.crawl.fetch.base import Response
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
 from sale_sofia.crawl.probe import Look, Probe, keep, make_folder, probe_sites, without_phones
-from sale_sofia.crawl.probe import as_json as for_program
+from sale_sofia.crawl.probe import as_json as probe_record
 from sale_sofia.crawl.repair import Repair, propose_repair
 from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.crawl.settings import FIELDS, FREE_TEXTS, PERSONAL, REQUESTS, SAMPLE_CHARACTERS
@@ -32,14 +29,14 @@ from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_
 from sale_sofia.crawl.visit.politely import PoliteFetcher, polite_gate
 from sale_sofia.history.drift.judging import Check, Verdict, checks
 from sale_sofia.history.drift.runs import accept_drift, evidence_of
-from sale_sofia.history.drift.store import DriftRun, last_run, open_drift
+from sale_sofia.history.drift.store import last_run, open_drift
 from sale_sofia.history.settings import SHOWN_IDS
 from sale_sofia.history.sweeps import forget_learnt, learnt_rows
 from sale_sofia.installation import open_archive, open_ready
 from sale_sofia.listings.model import FACTS
 from sale_sofia.listings.page import Page, PageError
 from sale_sofia.listings.text import squeeze
-from sale_sofia.operations.hostile import Growth, growths, site_trials
+from sale_sofia.operations.hostile import growths, site_trials
 from sale_sofia.settings.model import Settings, get_settings, load_settings
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.engine import TableSite
@@ -52,7 +49,195 @@ from sale_sofia_simulator.simulation import SITES
 from sale_sofia_simulator.twin_portals import TWIN_PORTALS, render_twin
 from sale_sofia_simulator.world import make_world
 
-# `sale-sofia sites probe`: a first, polite look at portals, and how well each is read.
+app = typer.Typer(no_args_is_help=True, help="The portals sale-sofia can read.")
+SiteName = Annotated[str, typer.Argument(help="The portal, as `sale-sofia sites list` names it.")]
+
+
+def _say(sentence: str, style: str = "") -> None:
+    out.print(sentence, style=style, highlight=False, soft_wrap=True)
+
+
+# What drifted, and proposed repairs.
+
+_STYLES = {Verdict.DRIFTED: "red", Verdict.USUAL: "green", Verdict.UNSURE: "dim"}
+
+
+@app.command()
+def drift(
+    site: Annotated[str | None, typer.Argument(help="Only this portal.")] = None,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="The portal's last run is how its pages should be from now on.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show how the pages of each portal's last run compare with the usual; exit code 1 where one drifted.
+
+    Drift that is open stops delisting and alerts of its portal, and is over by itself when a run is as usual.
+    Where a change is meant to stay, and the site file is right, say so with --accept.
+    """
+    settings = load_settings()
+    if site is not None:
+        get_scraper(site)  # a name that is none is said to be
+    database = open_ready(settings)
+    if accept:
+        _accept(database, settings, site)
+        return
+    found = [_drift_of(database, settings, name) for name in ([site] if site else AVAILABLE_SITES)]
+    for row, judged in found:
+        print_json(row) if as_json else _show_drift(row, judged)
+    if any(row["open"] for row, _ in found):
+        raise typer.Exit(NOT_ALL_RIGHT)
+
+
+def _accept(database: Database, settings: Settings, site: str | None) -> None:
+    if site is None:
+        raise typer.BadParameter("--accept needs a portal")
+    config = get_scraper(site).config
+    work = partial(accept_drift, site=site, config=config, settings=settings, now=time.time())
+    accepted = database.run_write(work)
+    if accepted is None:
+        raise ValueError(f"{site}: no run yet; begin one with `sale-sofia crawl {site}`")
+    out.print(f"{site}: run {accepted.job_id} says from now on what is usual", highlight=False)
+
+
+def _drift_of(database: Database, settings: Settings, site: str) -> tuple[dict[str, Any], list[Check]]:
+    run = database.run_read(partial(last_run, site=site))
+    incidents = database.run_read(partial(open_drift, site=site))
+    judged: list[Check] = []
+    if run is not None:
+        config = get_scraper(site).config
+        judged = checks(database.run_read(partial(evidence_of, run=run, config=config, settings=settings)))
+    row = {
+        "site": site,
+        "job_id": run.job_id if run else None,
+        "sound": run.sound if run else None,
+        "open": [{"kind": one.kind.value, "message": one.message, **one.details} for one in incidents],
+        "checks": [{"verdict": check.verdict.value, **check.details()} for check in judged],
+    }
+    return row, judged
+
+
+def _show_drift(row: dict[str, Any], judged: list[Check]) -> None:
+    def number(value: float | None) -> str:
+        if value is None:
+            return "?"
+        return f"{value:.0%}" if value <= 1 else f"{value:,.0f}"
+
+    out.print(f"\n{row['site']}", style="bold")
+    if row["job_id"] is None:
+        log.print("no run yet", style="dim")
+        return
+    table = Table("field", "what", "usual", "last run", "of", "verdict", "first selector")
+    for check in judged:
+        what = check.kind.value.removeprefix("drift_")
+        verdict = Text(check.verdict.value, _STYLES[check.verdict])
+        numbers = (number(check.usual), number(check.now), str(check.pages))
+        table.add_row(check.name, what, *numbers, verdict, check.selector or "")
+    out.print(table)
+    for incident in row["open"]:
+        out.print(f"{incident['kind']}: {incident['message']}", style="red", soft_wrap=True)
+
+
+@app.command()
+def repair(site: SiteName, as_json: AsJson = False) -> None:
+    """Propose selectors for the fields that drifted, from archived pages; nothing is asked of the portal.
+
+    A proposal gives, on pages from after the change, the values that the same adverts had before it. It is
+    printed for the site file with its evidence, and never applied by itself.
+    """
+    get_scraper(site)
+    settings = load_settings()
+    database = open_ready(settings)
+    found = propose_repair(database, open_archive(settings), site)
+    if as_json:
+        fields = {
+            name: [
+                {"listing": _snippet(name, one), "right": one.right, "wrong": one.wrong, "pages": one.pages}
+                for one in proposals
+            ]
+            for name, proposals in found.proposals.items()
+        }
+        print_json({"site": found.site, "fields": fields, "others": list(found.others)})
+    else:
+        _print_repair(found)
+    if not any(found.proposals.values()):
+        raise typer.Exit(NOT_ALL_RIGHT)
+
+
+def _snippet(name: str, proposal: Proposal) -> dict[str, Any]:
+    """The link to put first in the field's chain, or the set of rows to read it from."""
+    place = proposal.place
+    if place.rows is not None:
+        return {"rows": {place.link.rows: written(place.rows)}}
+    return {"fields": {name: {"from": [written(place.link)]}}}
+
+
+def _print_repair(found: Repair) -> None:
+    out.print(f"# {found.site}.yaml: proposals; look at each before you use it", highlight=False)
+    evidence: dict[str, list[str]] = {}  # each piece of a site file once, with all fields it is right for
+    for name, proposals in found.proposals.items():
+        for one in proposals:
+            piece = {"listing": _snippet(name, one)}
+            snippet = yaml.safe_dump(piece, allow_unicode=True, sort_keys=False, width=100).rstrip()
+            counts = f"right on {one.right} of {one.pages} pages, another value on {one.wrong}"
+            evidence.setdefault(snippet, []).append(f"# listing.fields.{name}: {counts}")
+    for snippet, lines in evidence.items():
+        for line in (*lines, snippet):
+            _say(line)
+    for name, proposals in found.proposals.items():
+        if not proposals:
+            _say(f"# listing.fields.{name}: nothing on the new pages gives its known values")
+    for name in found.others:
+        _say(f"# {name}: no field of an advert's page; look at it with `sale-sofia sites check`")
+
+
+# What crawls learnt of the portals' limits and filters.
+
+
+@app.command()
+def learnt(
+    site: Annotated[str | None, typer.Argument(help="One portal; all without it.")] = None,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Forget it, so that the next crawl of the portal learns it anew.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what crawls learnt of the portals: how much of a search they show, ids of filters, useless ones.
+
+    It is believed for 30 days, and learnt anew by the next crawl after that.
+    """
+    if site is not None:
+        get_scraper(site)
+    if forget and site is None:
+        raise typer.BadParameter("with --forget name the portal")
+    database = open_ready(load_settings())
+    if forget and site is not None:
+        count = database.run_write(partial(forget_learnt, site=site))
+        log.print(f"{site}: {count} forgotten", highlight=False)
+        return
+    rows = database.run_read(partial(learnt_rows, site=site))
+    if as_json:
+        print_json({"learnt": rows})
+    elif rows:
+        cells = (
+            (row["site"], moment(row["learnt_at"]), *_learnt_cells(row["name"], row["value"])) for row in rows
+        )
+        out.print(plain_table("Learnt", ("site", "since", "what"), (), "value", rows=cells))
+    else:
+        log.print("nothing learnt yet; crawls of portals that cap their searches learn how to cut them")
+
+
+def _learnt_cells(name: str, value: Any) -> tuple[str, str]:  # noqa: ANN401 - numbers, ids or names
+    kind, _, query = name.partition(":")
+    if kind == "most":
+        return "most adverts of a search", str(value)
+    if kind == "ids":
+        shown = ", ".join(value[:SHOWN_IDS])
+        return f"ids of {query}", f"{len(value)}: {shown}{' …' if len(value) > SHOWN_IDS else ''}"
+    return "filter that changes nothing", query
+
+
+# A first, polite look at portals, and how well each is read.
 
 _COLOURS = {"reads well": "green", "reads in part": "yellow", "does not read": "red"}
 _COUNTED = {"phones": "number", "description": "character", "photo_urls": "photo"}
@@ -61,6 +246,7 @@ _TOLD_ABOVE = frozenset({"price_eur", "area_sqm", "property_type"})
 """Facts that are the whole of a field that matters, and have no second line of their own."""
 
 
+@app.command()
 def probe(
     sites: Annotated[
         list[str] | None, typer.Argument(help=f"Portals: {', '.join(AVAILABLE_SITES)}. All without any.")
@@ -90,59 +276,46 @@ def probe(
     starts = tuple(check_start_url(scrapers[0], url) for url in start_url or ())
     if keep_dir:
         make_folder(keep_dir)
-    probes = _asked(names, starts)
+    probes = _probe_sites(names, starts)
     if keep_dir:
         keep(keep_dir, probes)
     if as_json:
-        print_json({"probes": [for_program(one) for one in probes]})
+        print_json({"probes": [probe_record(one) for one in probes]})
     else:
-        _show(probes, keep_dir)
+        _show_probes(probes, keep_dir)
     if any(one.verdict != "reads well" for one in probes):
         raise typer.Exit(NOT_ALL_RIGHT)
 
 
-def _asked(names: Sequence[str], starts: tuple[str, ...]) -> list[Probe]:
+def _probe_sites(names: Sequence[str], starts: tuple[str, ...]) -> list[Probe]:
+    """On a terminal with a bar for each portal: what it is being asked for."""
     try:
-        with _Steps(names) as steps:
-            return probe_sites(load_settings(), names, starts, steps.show)
+        with make_bars(log, TextColumn("{task.fields[asking]}")) as bars:
+            tasks = {name: bars.add_task(name, total=REQUESTS, asking="") for name in names}
+
+            def show(site: str, asking: str, sent: int) -> None:
+                bars.update(tasks[site], completed=sent, asking=asking)
+
+            return probe_sites(load_settings(), names, starts, show)
     except KeyboardInterrupt:
         log.print("stopped; nothing was kept", highlight=False)
         raise typer.Exit(INTERRUPTED) from None
 
 
-class _Steps:
-    """A bar per portal on a terminal: what it is being asked for."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._bars = make_bars(log, TextColumn("{task.fields[asking]}"))
-        self._tasks: dict[str, TaskID] = {
-            name: self._bars.add_task(name, total=REQUESTS, asking="") for name in names
-        }
-
-    def show(self, site: str, asking: str, sent: int) -> None:
-        """The portal is about to be asked for this, after so many requests."""
-        self._bars.update(self._tasks[site], completed=sent, asking=asking)
-
-    def __enter__(self) -> Self:
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bars.stop()
-
-
-def _show(probes: Sequence[Probe], kept: Path | None) -> None:
+def _show_probes(probes: Sequence[Probe], kept: Path | None) -> None:
     for one in probes:
         _say(one.site, style="bold")
         if one.requests:
             _show_robots(one)
         if one.looks:
-            out.print(_pages_table(one))
+            table = Table("page", "status", "kind", "block", "found")
+            for look in one.looks:
+                status = "–" if look.status is None else str(look.status)
+                table.add_row(look.what, status, look.kind, look.block or "none", _found_on(one, look))
+            out.print(table)
         if one.read:
             out.print(_fields_table(one))
-            _show_rest(one)
+            _show_unread(one)
         out.print()
     if kept:
         _say(f"kept in {kept}; read again: sale-sofia parse --manifest {kept / 'manifest.jsonl'}")
@@ -150,12 +323,11 @@ def _show(probes: Sequence[Probe], kept: Path | None) -> None:
         _say(f"{one.site}: {one.sentence}", style=_COLOURS[one.verdict])
 
 
-def _say(sentence: str, style: str = "") -> None:
-    out.print(sentence, style=style, highlight=False, soft_wrap=True)
-
-
 def _show_robots(one: Probe) -> None:
-    _say(f"robots.txt: {_rules(one)}")
+    status = f"answered {one.robots.status}" if one.robots else "no answer"
+    delay = "no Crawl-delay" if one.crawl_delay is None else f"Crawl-delay {one.crawl_delay:g} s"
+    rules = "nothing may be asked" if one.start_url is None else f"allowed, {delay}"
+    _say(f"robots.txt: {status}, {rules}")
     _say(f"requests: {one.requests}, one every {one.seconds_per_request:.3g} s")
     for url in one.forbidden:
         _say(f"not allowed: {url}")
@@ -163,23 +335,7 @@ def _show_robots(one: Probe) -> None:
         _say(f"{'began instead' if one.forbidden else 'began'} at {one.start_url}")
 
 
-def _rules(one: Probe) -> str:
-    status = f"answered {one.robots.status}" if one.robots else "no answer"
-    if one.start_url is None:
-        return f"{status}, nothing may be asked"
-    delay = "no Crawl-delay" if one.crawl_delay is None else f"Crawl-delay {one.crawl_delay:g} s"
-    return f"{status}, allowed, {delay}"
-
-
-def _pages_table(one: Probe) -> Table:
-    table = Table("page", "status", "kind", "block", "found")
-    for look in one.looks:
-        cells = (look.what, "–" if look.status is None else str(look.status), look.kind, look.block or "none")
-        table.add_row(*cells, _found(one, look))
-    return table
-
-
-def _found(one: Probe, look: Look) -> str | Text:
+def _found_on(one: Probe, look: Look) -> str | Text:
     if look.problem:
         return Text("not read, see below", "red")
     if look.advert:
@@ -194,22 +350,19 @@ def _found(one: Probe, look: Look) -> str | Text:
 
 
 def _fields_table(one: Probe) -> Table:
-    of = len(one.opened)
-    table = Table("field", f"of {of}", "sample")
+    table = Table("field", f"of {len(one.opened)}", "sample")
     for what in FIELDS:
-        table.add_row(Text(what, "bold"), str(one.count(what)), _matter_sample(one, what))
+        samples = (
+            ", ".join(sample(name, advert.facts[name]) for name in FIELDS[what] if name in advert.facts)
+            for advert in one.read
+        )
+        first = next(filter(None, samples), "on request" if one.count(what) else "")
+        table.add_row(Text(what, "bold"), str(one.count(what)), first)
     for name in FACTS:
         values = [advert.facts[name] for advert in one.read if name in advert.facts]
         if values and name not in _TOLD_ABOVE:
             table.add_row(name, str(len(values)), sample(name, values[0]))
     return table
-
-
-def _matter_sample(one: Probe, what: str) -> str:
-    for advert in one.read:
-        if found := [sample(name, advert.facts[name]) for name in FIELDS[what] if name in advert.facts]:
-            return ", ".join(found)
-    return "on request" if one.count(what) else ""
 
 
 def sample(name: str, value: Any) -> str:  # noqa: ANN401 - facts have many types
@@ -218,16 +371,16 @@ def sample(name: str, value: Any) -> str:  # noqa: ANN401 - facts have many type
         return f"{len(value)} {_COUNTED[name]}{'' if len(value) == 1 else 's'}"
     if name in PERSONAL:
         return "a name"
-    text = _text(value)
+    match value:
+        case tuple():
+            text = ", ".join(map(str, value))
+        case float():
+            text = f"{value:.10g}"
+        case datetime():
+            text = f"{value:%Y-%m-%d %H:%M}"
+        case _:
+            text = str(value)
     return _short(without_phones(text) if name in FREE_TEXTS else text) + _UNITS.get(name, "")
-
-
-def _text(value: Any) -> str:  # noqa: ANN401 - facts have many types
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    if isinstance(value, float):
-        return f"{value:.10g}"
-    return f"{value:%Y-%m-%d %H:%M}" if isinstance(value, datetime) else str(value)
 
 
 def _short(text: str) -> str:
@@ -235,358 +388,17 @@ def _short(text: str) -> str:
     return line if len(line) <= SAMPLE_CHARACTERS else line[: SAMPLE_CHARACTERS - 1] + "…"
 
 
-def _show_rest(one: Probe) -> None:
+def _show_unread(one: Probe) -> None:
     never = [name for name in FACTS if not any(name in advert.facts for advert in one.read)]
     if never:
-        _wrapped(f"on none: {', '.join(never)}")
+        out.print(f"on none: {', '.join(never)}", highlight=False)
     unclear = {name: text for advert in one.read for name, text in advert.not_understood.items()}
     if unclear:
-        told = ", ".join(f"{name} “{_unclear(name, text)}”" for name, text in unclear.items())
-        _wrapped(f"found, but no value made of it: {told}")
-
-
-def _unclear(name: str, text: str) -> str:
-    return "not shown" if name in PERSONAL else _short(without_phones(text))
-
-
-def _wrapped(sentence: str) -> None:
-    out.print(sentence, highlight=False)
-
-
-# A new portal's files: its site file with every key explained, and a test that reads saved pages by it.
-
-_DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,24}")
-_TEMPLATES = files("sale_sofia.websites").joinpath("new_site")
-
-
-def write_site(name: str, folder: Path | None) -> tuple[Path, Path]:
-    """The site file and the test, both new; where either exists already nothing is written."""
-    if not _DOMAIN.fullmatch(name):
-        raise typer.BadParameter(f"{name!r} is no domain; write it like flats.example, in small letters")
-    if name in AVAILABLE_SITES:
-        raise typer.BadParameter(f"there is a portal {name} already; `sale-sofia sites list` names them all")
-    place = folder or own_sites_folder() or Path("sites")
-    paths = place / f"{name}.yaml", place / f"test_{re.sub(r'[^a-z0-9]', '_', name)}.py"
-    for path in paths:
-        if path.exists():
-            raise typer.BadParameter(f"{path} exists already; nothing was written")
-    place.mkdir(parents=True, exist_ok=True)
-    for path, template in zip(paths, ("site.yaml.txt", "test_site.py.txt"), strict=True):
-        path.write_text(_TEMPLATES.joinpath(template).read_text("utf-8").replace("NAME", name), "utf-8")
-    return paths
-
-
-# One page to look at: of a simulated portal, or of the real one, asked once and politely.
-
-_ADVERTS = 3
-_SEED = 1
-
-
-def simulated_pages(site: str) -> list[Page]:
-    """The first advert and the first page of results of the simulated portal."""
-    if site not in SITES:
-        raise typer.BadParameter(
-            f"there is no simulated {site}; give a saved page (--file PAGE --url URL), or --url to fetch one"
+        texts = (
+            f"{name} “{'not shown' if name in PERSONAL else _short(without_phones(text))}”"
+            for name, text in unclear.items()
         )
-    world = make_world(_ADVERTS, _SEED)
-    pages = render_twin(world, site) if site in TWIN_PORTALS else render_world(world)
-    first: dict[str, Page] = {}
-    for page in pages:
-        if page.site == site and page.truth["kind"] in {"listing", "search"}:
-            first.setdefault(page.truth["kind"], Page(page.url, page.body))
-    return list(first.values())
-
-
-async def fetch_page(site: TableSite, url: str) -> Page:
-    """The page at this address of the portal, in the portal's turn; only if its robots.txt allows it.
-
-    Raises:
-        ValueError: the address is not the portal's, robots.txt forbids it, or no whole answer could be had.
-    """
-    settings, start = get_settings(), check_start_url(site, url)
-    fetcher = make_fetcher(settings)
-    gate = polite_gate(settings, site.config, rate_per_minute(settings, site.config))
-    polite = PoliteFetcher(
-        fetcher=fetcher,
-        gate=gate,
-        domain=site.name,
-        longest_wait=settings.longest_polite_wait,
-        most_redirects=settings.fetch_max_redirects,
-    )
-    try:
-        answer = await _asked_page(settings, site, polite, start)
-    except CrawlError as error:
-        raise ValueError(f"{url}: {error}") from error
-    finally:
-        await gate.close()
-        await fetcher.close()
-    return Page(url, answer.body, answer.headers.get("content-type"))
-
-
-async def _asked_page(settings: Settings, site: TableSite, polite: PoliteFetcher, url: str) -> Response:
-    request_for = request_maker(settings, site.config, (url,))
-    robots = robots_gate(settings, polite, request_for, {})
-    if settings.robots_obeyed and not await robots.allowed(url):
-        raise ValueError(f"{url}: robots.txt does not allow it, or could not be read")
-    return await polite.fetch(request_for(url))
-
-
-# `sale-sofia sites learnt`: what crawls learnt of the portals' limits and filters.
-
-
-def learnt(
-    site: Annotated[str | None, typer.Argument(help="One portal; all without it.")] = None,
-    forget: Annotated[
-        bool, typer.Option("--forget", help="Forget it, so that the next crawl of the portal learns it anew.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Show what crawls learnt of the portals: how much of a search they show, ids of filters, useless ones.
-
-    It is believed for 30 days, and learnt anew by the next crawl after that.
-    """
-    if site is not None:
-        get_scraper(site)
-    if forget and site is None:
-        raise typer.BadParameter("with --forget name the portal")
-    database = open_ready(load_settings())
-    if forget and site is not None:
-        count = database.run_write(partial(forget_learnt, site=site))
-        log.print(f"{site}: {count} forgotten", highlight=False)
-        return
-    rows = database.run_read(partial(learnt_rows, site=site))
-    if as_json:
-        print_json({"learnt": rows})
-    elif rows:
-        out.print(_table(rows))
-    else:
-        log.print("nothing learnt yet; crawls of portals that cap their searches learn how to cut them")
-
-
-def _table(rows: list[dict[str, Any]]) -> Table:
-    table = plain_table("Learnt", ("site", "since", "what"), (), "value")
-    for row in rows:
-        table.add_row(row["site"], moment(row["learnt_at"]), *_told(row["name"], row["value"]))
-    return table
-
-
-def _told(name: str, value: Any) -> tuple[str, str]:  # noqa: ANN401 - numbers, ids or names
-    kind, _, query = name.partition(":")
-    match kind:
-        case "most":
-            return "most adverts of a search", str(value)
-        case "ids":
-            shown = ", ".join(value[:SHOWN_IDS])
-            return f"ids of {query}", f"{len(value)}: {shown}{' …' if len(value) > SHOWN_IDS else ''}"
-        case _:
-            return "filter that changes nothing", query
-
-
-# A site file tried on what is made to be slow to read: `sale-sofia sites check NAME --hostile`.
-
-
-def try_hostile(site: TableSite, *, as_json: bool) -> None:
-    """The verdict on everything that can be tried; exits with 1 where anything is slow."""
-    trials = site_trials(site)
-    told = track(growths(trials), "trying", len(trials), console=log, transient=True)
-    found = list(told)
-    slow = [growth for growth in found if growth.fault]
-    if as_json:
-        print_json(_answer(site.name, found, slow))
-    else:
-        _show_hostile(site.name, found, slow)
-    if slow:
-        raise Exit(NOT_ALL_RIGHT)
-
-
-def _answer(site: str, found: list[Growth], slow: list[Growth]) -> dict[str, object]:
-    return {
-        "site": site,
-        "tried": len(found),
-        "slowest_seconds": _slowest(found),
-        "slow": [{"name": one.name, "fault": one.fault, "seconds": one.seconds} for one in slow],
-    }
-
-
-def _show_hostile(site: str, found: list[Growth], slow: list[Growth]) -> None:
-    for one in slow:
-        out.print(Text(f"slow: {one.name}: {one.fault}", "red"), soft_wrap=True)
-    verdict = f"{len(slow)} are slow" if slow else f"none is slow; the slowest took {_slowest(found):.2f} s"
-    out.print(f"{site}: {len(found)} tried, {verdict}", highlight=False, soft_wrap=True)
-
-
-def _slowest(found: list[Growth]) -> float:
-    return round(max((second for one in found for second in one.seconds.values()), default=0.0), 3)
-
-
-# Commands about pages that changed: what drifted, what is as usual, and proposed repairs.
-
-_STYLES = {Verdict.DRIFTED: "red", Verdict.USUAL: "green", Verdict.UNSURE: "dim"}
-
-
-def drift(
-    site: Annotated[str | None, typer.Argument(help="Only this portal.")] = None,
-    accept: Annotated[
-        bool, typer.Option("--accept", help="The portal's last run is how its pages should be from now on.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Show how the pages of each portal's last run compare with the usual; exit code 1 where one drifted.
-
-    Drift that is open stops delisting and alerts of its portal, and is over by itself when a run is as usual.
-    Where a change is meant to stay, and the site file is right, say so with --accept.
-    """
-    settings, sites = load_settings(), _sites(site)
-    database = open_ready(settings)
-    if accept:
-        _accept(database, settings, site)
-        return
-    rows = [_site_row(database, settings, name) for name in sites]
-    for row, judged in rows:
-        print_json(row) if as_json else _show_drift(row, judged)
-    if any(row["open"] for row, _ in rows):
-        raise typer.Exit(NOT_ALL_RIGHT)
-
-
-def _sites(site: str | None) -> list[str]:
-    if site is not None:
-        get_scraper(site)  # a name that is none is said to be
-    return [site] if site else list(AVAILABLE_SITES)
-
-
-def _accept(database: Database, settings: Settings, site: str | None) -> None:
-    if site is None:
-        raise typer.BadParameter("--accept needs a portal")
-    config = get_scraper(site).config
-    work = partial(accept_drift, site=site, config=config, settings=settings, now=time.time())
-    accepted = database.run_write(work)
-    if accepted is None:
-        raise ValueError(f"{site}: no run yet; begin one with `sale-sofia crawl {site}`")
-    out.print(f"{site}: run {accepted.job_id} says from now on what is usual", highlight=False)
-
-
-def _site_row(database: Database, settings: Settings, site: str) -> tuple[dict[str, Any], list[Check]]:
-    run = database.run_read(partial(last_run, site=site))
-    found = database.run_read(partial(open_drift, site=site))
-    judged = [] if run is None else _judged(database, settings, run)
-    row = {
-        "site": site,
-        "job_id": run.job_id if run else None,
-        "sound": run.sound if run else None,
-        "open": [{"kind": one.kind.value, "message": one.message, **one.details} for one in found],
-        "checks": [{"verdict": one.verdict.value, **one.details()} for one in judged],
-    }
-    return row, judged
-
-
-def _judged(database: Database, settings: Settings, run: DriftRun) -> list[Check]:
-    config = get_scraper(run.site).config
-    return checks(database.run_read(partial(evidence_of, run=run, config=config, settings=settings)))
-
-
-def _show_drift(row: dict[str, Any], judged: list[Check]) -> None:
-    out.print(f"\n{row['site']}", style="bold")
-    if row["job_id"] is None:
-        log.print("no run yet", style="dim")
-        return
-    table = Table("field", "what", "usual", "last run", "of", "verdict", "first selector")
-    for check in judged:
-        table.add_row(check.name, *_cells(check), check.selector or "")
-    out.print(table)
-    for one in row["open"]:
-        out.print(f"{one['kind']}: {one['message']}", style="red", soft_wrap=True)
-
-
-def _cells(check: Check) -> tuple[str | Text, ...]:
-    verdict = Text(check.verdict.value, _STYLES[check.verdict])
-    what = check.kind.value.removeprefix("drift_")
-    return what, _number(check.usual), _number(check.now), str(check.pages), verdict
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "?"
-    return f"{value:.0%}" if value <= 1 else f"{value:,.0f}"
-
-
-def repair(
-    site: Annotated[str, typer.Argument(help="The portal, as `sale-sofia sites list` names it.")],
-    as_json: AsJson = False,
-) -> None:
-    """Propose selectors for the fields that drifted, from archived pages; nothing is asked of the portal.
-
-    A proposal gives, on pages from after the change, the values that the same adverts had before it. It is
-    printed for the site file with its evidence, and never applied by itself.
-    """
-    get_scraper(site)
-    settings = load_settings()
-    database = open_ready(settings)
-    found = propose_repair(database, open_archive(settings), site)
-    print_json(_as_json(found)) if as_json else _print_repair(found)
-    if not any(found.proposals.values()):
-        raise typer.Exit(NOT_ALL_RIGHT)
-
-
-def _print_repair(found: Repair) -> None:
-    out.print(f"# {found.site}.yaml: proposals; look at each before you use it", highlight=False)
-    for snippet, evidence in _by_snippet(found).items():
-        for line in (*evidence, snippet):
-            out.print(line, highlight=False, soft_wrap=True)
-    for name, proposals in found.proposals.items():
-        if not proposals:
-            _remark(f"listing.fields.{name}: nothing on the new pages gives its known values")
-    for name in found.others:
-        _remark(f"{name}: no field of an advert's page; look at it with `sale-sofia sites check`")
-
-
-def _remark(text: str) -> None:
-    out.print(f"# {text}", highlight=False, soft_wrap=True)
-
-
-def _by_snippet(found: Repair) -> dict[str, list[str]]:
-    """Each piece of a site file once, with all fields it is right for."""
-    snippets: dict[str, list[str]] = {}
-    for name, proposals in found.proposals.items():
-        for one in proposals:
-            told = f"right on {one.right} of {one.pages} pages, another value on {one.wrong}"
-            snippets.setdefault(_yaml(name, one), []).append(f"# listing.fields.{name}: {told}")
-    return snippets
-
-
-def _yaml(name: str, proposal: Proposal) -> str:
-    return yaml.safe_dump(
-        {"listing": _snippet(name, proposal)}, allow_unicode=True, sort_keys=False, width=100
-    ).rstrip()
-
-
-def _snippet(name: str, proposal: Proposal) -> dict[str, Any]:
-    """The link to put first in the field's chain, or the set of rows to read it from."""
-    place = proposal.place
-    if place.rows is not None:
-        return {"rows": {place.link.rows: written(place.rows)}}
-    return {"fields": {name: {"from": [written(place.link)]}}}
-
-
-def _proposal(name: str, one: Proposal) -> dict[str, Any]:
-    return {"listing": _snippet(name, one), "right": one.right, "wrong": one.wrong, "pages": one.pages}
-
-
-def _as_json(found: Repair) -> dict[str, Any]:
-    return {
-        "site": found.site,
-        "fields": {
-            name: [_proposal(name, one) for one in proposals] for name, proposals in found.proposals.items()
-        },
-        "others": list(found.others),
-    }
-
-
-app = typer.Typer(no_args_is_help=True, help="The portals sale-sofia can read.")
-app.command()(drift)
-app.command()(repair)
-app.command()(learnt)
-app.command()(probe)
-SiteName = Annotated[str, typer.Argument(help="The portal, as `sale-sofia sites list` names it.")]
+        out.print(f"found, but no value made of it: {', '.join(texts)}", highlight=False)
 
 
 @app.command("list")
@@ -598,13 +410,8 @@ def list_sites(as_json: AsJson = False) -> None:
         return
     table = Table("site", "hosts", "a request every", "at once", "start URLs")
     for row in rows:
-        cells = (
-            ", ".join(row["hosts"]),
-            f"{row['delay_seconds']:g} s",
-            row["concurrency"],
-            len(row["start_urls"]),
-        )
-        table.add_row(row["site"], *map(str, cells))
+        hosts, delay = ", ".join(row["hosts"]), f"{row['delay_seconds']:g} s"
+        table.add_row(row["site"], hosts, delay, str(row["concurrency"]), str(len(row["start_urls"])))
     out.print(table)
 
 
@@ -614,6 +421,12 @@ def _site_rows() -> Iterator[dict[str, Any]]:
         politeness = config.politeness.model_dump(include={"delay_seconds", "concurrency"})
         start_urls = list(config.start_urls or load_start_urls().get(name, ()))
         yield {"site": name, "hosts": list(config.hosts), **politeness, "start_urls": start_urls}
+
+
+# How a page is read: a saved one, one of a simulated portal, or one of the real portal, asked for politely.
+
+_ADVERTS = 3
+_SEED = 1
 
 
 @app.command()
@@ -641,13 +454,20 @@ def check(
     """
     scraper = get_scraper(site)
     if hostile:
-        try_hostile(scraper, as_json=as_json)
+        _try_hostile(scraper, as_json=as_json)
         return
-    answers = [_checked(scraper, page) for page in _pages(scraper, file, url)]
+    answers = [_read_page(scraper, page) for page in _pages(scraper, file, url)]
     for answer in answers:
-        print_json(answer) if as_json else _show_sites(answer)
+        print_json(answer) if as_json else _show_page(answer)
     if any(answer["kind"] == "error" for answer in answers):
         raise typer.Exit(NOT_ALL_RIGHT)
+
+
+def _read_page(site: TableSite, page: Page) -> Answer:
+    try:
+        return check_page(site, page)
+    except PageError as error:
+        return error_answer(site.name, page.url, error.code, str(error))
 
 
 def _pages(site: TableSite, file: Path | None, url: str | None) -> list[Page]:
@@ -655,28 +475,66 @@ def _pages(site: TableSite, file: Path | None, url: str | None) -> list[Page]:
         raise typer.BadParameter("with --file give --url too: the address the page was saved from")
     if file is not None:
         return [Page(url or "", file.read_bytes())]
-    return [asyncio.run(fetch_page(site, url))] if url else simulated_pages(site.name)
+    return [asyncio.run(_fetch_page(site, url))] if url else _simulated_pages(site.name)
 
 
-def _checked(site: TableSite, page: Page) -> Answer:
+def _simulated_pages(site: str) -> list[Page]:
+    """The first advert and the first page of results of the simulated portal."""
+    if site not in SITES:
+        raise typer.BadParameter(
+            f"there is no simulated {site}; give a saved page (--file PAGE --url URL), or --url to fetch one"
+        )
+    world = make_world(_ADVERTS, _SEED)
+    pages = render_twin(world, site) if site in TWIN_PORTALS else render_world(world)
+    first: dict[str, Page] = {}
+    for page in pages:
+        if page.site == site and page.truth["kind"] in {"listing", "search"}:
+            first.setdefault(page.truth["kind"], Page(page.url, page.body))
+    return list(first.values())
+
+
+async def _fetch_page(site: TableSite, url: str) -> Page:
+    """The page at this address of the portal, in the portal's turn; ValueError if robots.txt forbids it."""
+    settings, start = get_settings(), check_start_url(site, url)
+    fetcher = make_fetcher(settings)
+    gate = polite_gate(settings, site.config, rate_per_minute(settings, site.config))
+    polite = PoliteFetcher(
+        fetcher=fetcher,
+        gate=gate,
+        domain=site.name,
+        longest_wait=settings.longest_polite_wait,
+        most_redirects=settings.fetch_max_redirects,
+    )
+    request_for = request_maker(settings, site.config, (start,))
     try:
-        return check_page(site, page)
-    except PageError as error:
-        return error_answer(site.name, page.url, error.code, str(error))
+        robots = robots_gate(settings, polite, request_for, {})
+        if settings.robots_obeyed and not await robots.allowed(start):
+            raise ValueError(f"{start}: robots.txt does not allow it, or could not be read")
+        answer = await polite.fetch(request_for(start))
+    except CrawlError as error:
+        raise ValueError(f"{url}: {error}") from error
+    finally:
+        await gate.close()
+        await fetcher.close()
+    return Page(url, answer.body, answer.headers.get("content-type"))
 
 
-def _show_sites(answer: Answer) -> None:
-    out.print(f"\n{answer['kind']} {answer['url']}", style="bold", highlight=False, soft_wrap=True)
+def _show_page(answer: Answer) -> None:
+    _say(f"\n{answer['kind']} {answer['url']}", style="bold")
     if answer["kind"] == "error":
         error = answer["error"]
         log.print(f"{error['type']}: {error['message']}", style="red", soft_wrap=True)
         return
     table = Table("field", "link", "selector", "text", "value")
     for row in answer["fields"]:
-        table.add_row(row["field"], _link(row), row["selector"] or "", _text_sites(row), _value(row))
+        text: str | Text = str(row["text"] or "")
+        if row["unmatched"] is not None:
+            text = Text(f"match missed in: {row['unmatched']}", "yellow")
+        value = ", ".join(f"{name} {value}" for name, value in row["value"].items())
+        table.add_row(row["field"], _link(row), row["selector"] or "", text, value)
     if answer["fields"]:
         out.print(table)
-    out.print(_summary(answer), highlight=False, soft_wrap=True)
+    _say(_summary(answer))
 
 
 def _link(row: Answer) -> str | Text:
@@ -687,39 +545,42 @@ def _link(row: Answer) -> str | Text:
     return f"{row['link']} of {row['links']}"
 
 
-def _text_sites(row: Answer) -> str | Text:
-    if row["unmatched"] is not None:
-        return Text(f"match missed in: {row['unmatched']}", "yellow")
-    return str(row["text"] or "")
-
-
-def _value(row: Answer) -> str:
-    return ", ".join(f"{name} {value}" for name, value in row["value"].items())
-
-
 def _summary(answer: Answer) -> str:
     if "list" in answer:
         return (
             f"{answer['list']}: {answer['cards']} adverts, {answer['sitemaps']} sitemaps, {answer['ids']} ids"
         )
-    said = _search_summary(answer) if answer["kind"] == "search" else _listing_summary(answer)
+    missing = f"missing: {', '.join(answer['missing']) or 'nothing'}"
     unproven = "; none of the marks of proof stands on this page" if answer["proven"] is False else ""
-    return said + unproven
-
-
-def _search_summary(answer: Answer) -> str:
-    paging = f"total {answer['total']}, next {answer['next_url']}"
-    return f"layout {answer['layout']}, {answer['cards']} cards, {paging}; missing: {_missing(answer)}"
-
-
-def _listing_summary(answer: Answer) -> str:
+    if answer["kind"] == "search":
+        paging = f"total {answer['total']}, next {answer['next_url']}"
+        return f"layout {answer['layout']}, {answer['cards']} cards, {paging}; {missing}{unproven}"
     unread = f"; found but not understood: {', '.join(answer['unread'])}" if answer["unread"] else ""
     flags = f"; flags: {', '.join(answer['flags'])}" if answer["flags"] else ""
-    return f"advert {answer['external_id']}; missing: {_missing(answer)}{unread}{flags}"
+    return f"advert {answer['external_id']}; {missing}{unread}{flags}{unproven}"
 
 
-def _missing(answer: Answer) -> str:
-    return ", ".join(answer["missing"]) or "nothing"
+def _try_hostile(site: TableSite, *, as_json: bool) -> None:
+    """Show the verdict on everything that can be tried; exits with 1 where anything is slow."""
+    trials = site_trials(site)
+    found = list(track(growths(trials), "trying", len(trials), console=log, transient=True))
+    slow = [growth for growth in found if growth.fault]
+    slowest = round(max((second for one in found for second in one.seconds.values()), default=0.0), 3)
+    if as_json:
+        faults = [{"name": one.name, "fault": one.fault, "seconds": one.seconds} for one in slow]
+        print_json({"site": site.name, "tried": len(found), "slowest_seconds": slowest, "slow": faults})
+    else:
+        for one in slow:
+            out.print(Text(f"slow: {one.name}: {one.fault}", "red"), soft_wrap=True)
+        verdict = f"{len(slow)} are slow" if slow else f"none is slow; the slowest took {slowest:.2f} s"
+        _say(f"{site.name}: {len(found)} tried, {verdict}")
+    if slow:
+        raise typer.Exit(NOT_ALL_RIGHT)
+
+
+# A new portal's files: its site file with every key explained, and a test that reads saved pages by it.
+
+_DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,24}")
 
 
 @app.command()
@@ -735,12 +596,28 @@ def new(
     Nothing is overwritten. Then save a page of results and one of an advert, fill in the file, and look at
     it with `sale-sofia sites check NAME --file PAGE --url URL`. docs/adding-a-portal.md goes through it.
     """
-    written = write_site(name, folder)
+    paths = write_site(name, folder)
     if as_json:
-        print_json({"site": name, "written": [str(path) for path in written]})
+        print_json({"site": name, "written": [str(path) for path in paths]})
         return
-    for path in written:
-        out.print(f"wrote {path}", highlight=False, soft_wrap=True)
-    out.print(
-        f"set SITES_DIR={written[0].parent} and run: sale-sofia sites check {name} --file PAGE --url URL"
-    )
+    for path in paths:
+        _say(f"wrote {path}")
+    out.print(f"set SITES_DIR={paths[0].parent} and run: sale-sofia sites check {name} --file PAGE --url URL")
+
+
+def write_site(name: str, folder: Path | None) -> tuple[Path, Path]:
+    """Write the site file and the test, both new; where either exists already nothing is written."""
+    if not _DOMAIN.fullmatch(name):
+        raise typer.BadParameter(f"{name!r} is no domain; write it like flats.example, in small letters")
+    if name in AVAILABLE_SITES:
+        raise typer.BadParameter(f"there is a portal {name} already; `sale-sofia sites list` names them all")
+    place = folder or own_sites_folder() or Path("sites")
+    paths = place / f"{name}.yaml", place / f"test_{re.sub(r'[^a-z0-9]', '_', name)}.py"
+    for path in paths:
+        if path.exists():
+            raise typer.BadParameter(f"{path} exists already; nothing was written")
+    place.mkdir(parents=True, exist_ok=True)
+    templates = files("sale_sofia.websites").joinpath("new_site")
+    for path, template in zip(paths, ("site.yaml.txt", "test_site.py.txt"), strict=True):
+        path.write_text(templates.joinpath(template).read_text("utf-8").replace("NAME", name), "utf-8")
+    return paths

@@ -10,10 +10,8 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
-from urllib.parse import urlsplit
 
 from sale_sofia.crawl.fetch.base import Fetcher, Response
-from sale_sofia.crawl.fetch.robots import RobotsGate
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
 from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.resilience import errors as tree
@@ -30,24 +28,21 @@ from sale_sofia.crawl.settings import (
     TURN_SECONDS,
 )
 from sale_sofia.crawl.visit.apart import JudgeApart, page_bounds
-from sale_sofia.crawl.visit.assembly import RequestFor, make_fetcher, request_maker, robots_gate, slowed
+from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_gate, slowed
 from sale_sofia.crawl.visit.judging import Judge, page_of
 from sale_sofia.crawl.visit.outcomes import Found, Gone, NotModified, Read
 from sale_sofia.crawl.visit.politely import NoMoreRequests, PoliteFetcher, polite_gate
-from sale_sofia.listings.model import FACTS, Listing, RawListing
+from sale_sofia.listings.model import FACTS, Listing
 from sale_sofia.listings.numbers import says_no_price
 from sale_sofia.listings.page import Page, ProjectPage
 from sale_sofia.settings.model import Settings
-from sale_sofia.websites.base import Card, SearchPage
+from sale_sofia.websites.base import SearchPage
 from sale_sofia.websites.engine import TableSite
 from sale_sofia.websites.reading import Answer, check_page, search_answer
 from sale_sofia.websites.registry import get_scraper
-from sale_sofia.websites.site_file import SiteConfigError, all_starts
+from sale_sofia.websites.site_file import SiteConfigError, all_starts, path_and_query
 
 _SECONDS_PER_MINUTE = 60
-_PRICE_PARSER = "price"
-Reads = Literal["reads well", "reads in part", "does not read"]
-Ways = Sequence[tuple[str, ...]]
 Step = Callable[[str, str, int], None]
 """Told of each step: the portal, what it is about to be asked for, and how often it was asked so far."""
 Outcome = Found | Read | NotModified | Gone
@@ -86,8 +81,8 @@ class Advert:
     @property
     def facts(self) -> dict[str, Any]:
         """What it states, by name."""
-        said = {name: getattr(self.listing, name) for name in FACTS}
-        return {name: value for name, value in said.items() if value not in (None, ())}
+        values = {name: getattr(self.listing, name) for name in FACTS}
+        return {name: value for name, value in values.items() if value not in (None, ())}
 
     def has(self, what: str) -> bool:
         """Whether it has one of the fields that matter."""
@@ -152,16 +147,17 @@ class Probe:
         return tuple(look.advert for look in self.opened if look.advert and not look.problem)
 
     @property
-    def verdict(self) -> Reads:
+    def verdict(self) -> Literal["reads well", "reads in part", "does not read"]:
         """In three words."""
-        if any(self._why_not_at_all()):
+        if self._why_not_at_all():
             return "does not read"
-        return "reads in part" if any(self._why_in_part()) else "reads well"
+        return "reads in part" if self.reasons else "reads well"
 
     @property
     def reasons(self) -> list[str]:
         """What keeps it from reading well; empty where it does."""
-        return list(self._why_not_at_all()) or list(self._why_in_part())
+        nothing = self._why_not_at_all()
+        return [nothing] if nothing else list(self._why_in_part())
 
     @property
     def sentence(self) -> str:
@@ -171,28 +167,29 @@ class Probe:
     @property
     def new_on_next_page(self) -> int | None:
         """Adverts of the next page that the first does not have; None where one of them could not be read."""
-        first, following = self.results, self.next_page
-        if not (first and first.search and following and following.search):
+        if not (self.results and self.results.search and self.next_page and self.next_page.search):
             return None
-        return len(_ids(following.search) - _ids(first.search))
+        first = {card.external_id for card in self.results.search.cards}
+        return len({card.external_id for card in self.next_page.search.cards} - first)
 
     def count(self, what: str) -> int:
         """How many of the adverts have one of the fields that matter."""
         return sum(advert.has(what) for advert in self.read)
 
-    def _why_not_at_all(self) -> Iterator[str]:
+    def _why_not_at_all(self) -> str | None:
         if self.refusal:
-            yield self.refusal
-        elif self.results and self.results.problem:
-            yield f"results: {self.results.problem}"
-        elif not self.read:
-            problems = dict.fromkeys(look.problem or look.kind for look in self.adverts)
-            yield f"no advert could be read: {', '.join(problems) or 'the results lead to none'}"
+            return self.refusal
+        if self.results and self.results.problem:
+            return f"results: {self.results.problem}"
+        if self.read:
+            return None
+        problems = dict.fromkeys(look.problem or look.kind for look in self.adverts)
+        return f"no advert could be read: {', '.join(problems) or 'the results lead to none'}"
 
     def _why_in_part(self) -> Iterator[str]:
-        yield from self._paging()
-        failed = [look for look in self.opened if look.problem]
-        if failed:
+        if self.results and self.results.search:
+            yield from self._why_not_all_pages(self.results.search)
+        if failed := [look for look in self.opened if look.problem]:
             problems = ", ".join(dict.fromkeys(str(look.problem) for look in failed))
             yield f"{len(failed)} of {len(self.opened)} adverts not read: {problems}"
         counts = {what: self.count(what) for what in FIELDS}
@@ -200,50 +197,32 @@ class Probe:
         if few:
             yield ", ".join(f"{what} {counts[what]} of {len(self.opened)}" for what in few)
 
-    def _paging(self) -> Iterator[str]:
-        found = self.results and self.results.search
-        if not found:
-            return
+    def _why_not_all_pages(self, first: SearchPage) -> Iterator[str]:
         if self.next_page and self.next_page.problem:
             yield f"next page: {self.next_page.problem}"
         elif self.new_on_next_page == 0:
             yield "the next page repeats the first"
-        elif self.next_page is None and found.total is None:
+        elif self.next_page is None and first.total is None:
             yield "no next page and no announced total: nothing says whether there is more"
-        elif self.next_page is None and (found.total or 0) > len(found.cards):
-            yield f"no next page, though {found.total} adverts are announced and {len(found.cards)} shown"
-
-
-def _ids(page: SearchPage) -> set[str]:
-    return {card.external_id for card in page.cards}
-
-
-def ways_to_begin(site: str) -> Ways:
-    """The ways in which a crawl of this portal may begin, in order: each is the addresses of its start.
-
-    Raises:
-        SiteConfigError: its file names none.
-    """
-    return all_starts(site)
+        elif self.next_page is None and (first.total or 0) > len(first.cards):
+            yield f"no next page, though {first.total} adverts are announced and {len(first.cards)} shown"
 
 
 def probe_sites(
     settings: Settings, sites: Sequence[str], start_urls: tuple[str, ...], step: Step
 ) -> list[Probe]:
     """Every portal looked at, all at once, each at its own rate; `start_urls` stand for its own starts."""
-    return asyncio.run(_probe_all(settings, sites, start_urls, step))
 
+    async def probe_all() -> list[Probe]:
+        fetcher = make_fetcher(settings)
+        try:
+            return await asyncio.gather(
+                *(_probe(settings, site, start_urls, fetcher, step) for site in sites)
+            )
+        finally:
+            await fetcher.close()
 
-async def _probe_all(
-    settings: Settings, sites: Sequence[str], start_urls: tuple[str, ...], step: Step
-) -> list[Probe]:
-    fetcher = make_fetcher(settings)
-    try:
-        return list(
-            await asyncio.gather(*(_probe(settings, site, start_urls, fetcher, step) for site in sites))
-        )
-    finally:
-        await fetcher.close()
+    return asyncio.run(probe_all())
 
 
 async def _probe(
@@ -251,12 +230,13 @@ async def _probe(
 ) -> Probe:
     site = get_scraper(name)
     rate = rate_per_minute(settings, site.config)
+    refused = partial(Probe, site=name, seconds_per_request=_SECONDS_PER_MINUTE / rate)
     try:
-        ways = (start_urls,) if start_urls else ways_to_begin(name)
+        ways = (start_urls,) if start_urls else all_starts(name)
     except SiteConfigError as error:
-        return _not_asked(name, rate, str(error))
+        return refused(refusal=f"not asked: {error}")
     if site.config.proxies.use:
-        return _not_asked(name, rate, "it is asked through proxies alone, and a probe asks directly")
+        return refused(refusal="not asked: it is asked through proxies alone, and a probe asks directly")
     polite = PoliteFetcher(
         fetcher=fetcher,
         gate=polite_gate(settings, site.config, rate),
@@ -265,16 +245,12 @@ async def _probe(
         most_redirects=REQUESTS,
         most=REQUESTS,
     )
-    judge = JudgeApart(Judge(site, site.config.proof), page_bounds(settings))
+    guest = _Guest(settings, site, ways, polite, step)
     try:
-        return await _Guest(settings, site, ways, polite, judge, step).visit(rate)
+        return await guest.visit(rate)
     finally:
-        judge.close()
+        guest.judge.close()
         await polite.gate.close()
-
-
-def _not_asked(name: str, rate: float, why: str) -> Probe:
-    return Probe(site=name, seconds_per_request=_SECONDS_PER_MINUTE / rate, refusal=f"not asked: {why}")
 
 
 class _Guest:
@@ -284,9 +260,8 @@ class _Guest:
         self,
         settings: Settings,
         site: TableSite,
-        ways: Ways,
+        ways: Sequence[tuple[str, ...]],
         polite: PoliteFetcher,
-        judge: JudgeApart,
         step: Step,
     ) -> None:
         self._settings = settings
@@ -294,22 +269,25 @@ class _Guest:
         self._ways = ways
         self._polite = polite
         self._step = step
-        starts = tuple(url for way in ways for url in way)
-        self._request_for: RequestFor = request_maker(settings, site.config, starts)
-        self._robots: RobotsGate = robots_gate(settings, polite, self._request_for, {})
-        self._judge = judge
+        self._starts = tuple(url for way in ways for url in way)
+        self._request_for = request_maker(settings, site.config, self._starts)
+        self._robots = robots_gate(settings, polite, self._request_for, {})
+        # Judged where it can be ended: what comes of it may be read again here.
+        self.judge = JudgeApart(Judge(site, site.config.proof), page_bounds(settings))
 
     async def visit(self, rate: float) -> Probe:
         """All of it, in at most `REQUESTS` requests."""
         self._tell("robots.txt")
         start, forbidden = await self._begin()
         seen: dict[str, Any] = {"robots": self._polite.answers[-1] if self._polite.answers else None}
-        if start is None:
-            seen["refusal"] = self._why_closed(forbidden)
-        else:
+        if start is not None:
             seen["crawl_delay"] = await self._robots.crawl_delay(start)
             rate = await self._slow_down(rate, seen["crawl_delay"])
             seen |= await self._look_around(start)
+        elif self._polite.trouble:
+            seen["refusal"] = f"robots.txt could not be had: {self._polite.trouble[0]}"
+        else:
+            seen["refusal"] = f"robots.txt forbids {', '.join(map(path_and_query, forbidden))}"
         self._tell("done")
         return Probe(
             site=self._site.name,
@@ -320,21 +298,19 @@ class _Guest:
             **seen,
         )
 
+    def _tell(self, what: str) -> None:
+        self._step(self._site.name, what, self._polite.sent)
+
     async def _begin(self) -> tuple[str | None, tuple[str, ...]]:
         """The first address that may be asked, and those before it that may not."""
         forbidden: list[str] = []
         with suppress(tree.LeftAlone):  # it stands among the trouble
-            for url in (url for way in self._ways for url in way):
+            for url in self._starts:
                 if await self._robots.allowed(url):
                     return url, tuple(forbidden)
                 if await self._robots.can_be_had(url):
                     forbidden.append(url)
         return None, tuple(forbidden)
-
-    def _why_closed(self, forbidden: Sequence[str]) -> str:
-        if self._polite.trouble:
-            return f"robots.txt could not be had: {self._polite.trouble[0]}"
-        return f"robots.txt forbids {', '.join(map(_path, forbidden))}"
 
     async def _slow_down(self, rate: float, crawl_delay: float | None) -> float:
         """The rate from here on: a Crawl-delay is known only when robots.txt was asked for already."""
@@ -351,11 +327,14 @@ class _Guest:
             way = next(way for way in self._ways if start in way)
             return {"adverts": await self._open([url for url in way if self._site.kind_of(url) == "listing"])}
         results = await self._look("results", "search", start)
-        found = results.search
-        if found is None or not found.cards:
+        if results.search is None or not results.search.cards:
             return {"results": results}
-        further = found.next_url
-        adverts = await self._open([card.url for card in _spread(found.cards)], kept=1 if further else 0)
+        cards, further = results.search.cards, results.search.next_url
+        # The first, the one in the middle and the last before all others: the first are often paid for.
+        spread = {
+            card.external_id: card.url for card in (cards[0], cards[len(cards) // 2], cards[-1], *cards)
+        }
+        adverts = await self._open(list(spread.values()), kept=1 if further else 0)
         next_page = await self._look("next page", "search", further) if further else None
         return {"results": results, "adverts": adverts, "next_page": next_page}
 
@@ -373,90 +352,53 @@ class _Guest:
     async def _look(self, what: str, kind: str, url: str) -> Look:
         self._tell(what)
         claim, before = Claim(0, kind, url, 1, 0), len(self._polite.answers)
+
+        async def judged(response: Response) -> tuple[Outcome, Response]:
+            return await self.judge.outcome(claim, response, datetime.now(UTC)), response
+
         try:
             if not await self._robots.allowed(url):
                 return Look(what, url, "not allowed", "not asked: robots.txt does not allow it")
-            outcome, answer = await self._polite.ask(
-                self._request_for(url), partial(self._judged, claim), self._robots.allowed
-            )
+            outcome, answer = await self._polite.ask(self._request_for(url), judged, self._robots.allowed)
         except CrawlError as error:
             came = self._polite.answers[-1] if len(self._polite.answers) > before else None
-            return Look(what, url, _kind(error), _problem(error), _block(error), came)
+            word = next((word for kind, word in _KINDS.items() if isinstance(error, kind)), "no answer")
+            block = error.block_kind if isinstance(error, HttpBlocked) else None
+            return Look(what, url, word, f"{error} ({block})" if block else str(error), block, came)
         return self._good(what, outcome, answer)
-
-    async def _judged(self, claim: Claim, response: Response) -> tuple[Outcome, Response]:
-        """Judged where it can be ended: what comes of it may be read again here."""
-        return await self._judge.outcome(claim, response, datetime.now(UTC)), response
 
     def _good(self, what: str, outcome: Outcome, answer: Response) -> Look:
         page = page_of(outcome.claim, answer)
         match outcome:
             case Found():
-                return _results(what, self._site.search(page), answer)
+                found = self._site.search(page)
+                problem = None if found.cards else "no adverts: the portal says that nothing was found"
+                return Look(what, found.url, "search", problem, answer=answer, search=found)
             case Read():
-                return _advert(what, outcome.listing, self._site, page, answer)
+                advert = _advert(outcome.listing, self._site, page)
+                problem = None if advert.facts.keys() - NAME_ONLY else "it holds nothing but its id and title"
+                return Look(what, page.url, "listing", problem, answer=answer, advert=advert)
             case _:
-                is_project = isinstance(outcome, Gone) and outcome.reason == ProjectPage().code
+                is_project = isinstance(outcome, Gone) and outcome.code == ProjectPage().code
                 wrong = None if outcome.claim.kind == "listing" else f"it is not there (HTTP {answer.status})"
                 return Look(what, page.url, "project" if is_project else "removed", wrong, answer=answer)
 
-    def _tell(self, what: str) -> None:
-        self._step(self._site.name, what, self._polite.sent)
 
-
-def _results(what: str, found: SearchPage, answer: Response) -> Look:
-    problem = None if found.cards else "no adverts: the portal says that nothing was found"
-    return Look(what, found.url, "search", problem, answer=answer, search=found)
-
-
-def _advert(what: str, listing: Listing, site: TableSite, page: Page, answer: Response) -> Look:
-    advert = Advert(listing, _names_no_price(site.listing(page)), _not_understood(site, page))
-    problem = None if advert.facts.keys() - NAME_ONLY else "it holds nothing but its id and title"
-    return Look(what, page.url, "listing", problem, answer=answer, advert=advert)
-
-
-def _not_understood(site: TableSite, page: Page) -> dict[str, str]:
+def _advert(listing: Listing, site: TableSite, page: Page) -> Advert:
+    on_request = any(
+        found.parser == "price" and says_no_price("\n".join(found.texts))
+        for found in site.listing(page).fields.values()
+    )
     checked = check_page(site, page)
     texts = {row["field"]: str(row["text"]) for row in checked["fields"]}
-    return {name: texts[name] for name in checked["unread"] if not says_no_price(texts[name])}
-
-
-def _names_no_price(raw: RawListing) -> bool:
-    return any(
-        found.parser == _PRICE_PARSER and says_no_price("\n".join(found.texts))
-        for found in raw.fields.values()
-    )
-
-
-def _spread(cards: Sequence[Card]) -> list[Card]:
-    """The first, the one in the middle and the last before all others: the first are often paid for."""
-    chosen = [cards[0], cards[len(cards) // 2], cards[-1], *cards]
-    return list({card.external_id: card for card in chosen}.values())
-
-
-def _kind(error: CrawlError) -> str:
-    return next((word for kind, word in _KINDS.items() if isinstance(error, kind)), "no answer")
-
-
-def _problem(error: CrawlError) -> str:
-    block = _block(error)
-    return f"{error} ({block})" if block else str(error)
-
-
-def _block(error: CrawlError) -> str | None:
-    return error.block_kind if isinstance(error, HttpBlocked) else None
-
-
-def _path(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.path}?{parts.query}" if parts.query else parts.path
+    unread = {name: texts[name] for name in checked["unread"] if not says_no_price(texts[name])}
+    return Advert(listing, on_request, unread)
 
 
 # A probe for a program, and as files: the pages as they were sent, and a fixture of the values read. No
 # phone and no seller's name is in the values: they may be attached to a report of a fault.
 
 _PHONE: Final = re.compile(r"(?<!\w)\+?\d(?:[\s./()-]{0,2}\d){7,13}(?!\d)")
-_MANIFEST, _TRUTH, _WHOLE = "manifest.jsonl", "truth.json", "probe.json"
 
 
 class NotEmpty(ValueError):
@@ -469,11 +411,7 @@ def without_phones(text: str) -> str:
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder before anything is asked for; one with anything in it is refused and left alone.
-
-    Raises:
-        NotEmpty: it is not empty.
-    """
+    """Make the folder before anything is asked for; one with anything in it is left alone (`NotEmpty`)."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise NotEmpty(f"{folder} is not an empty folder; name another to keep the pages in")
@@ -481,32 +419,26 @@ def make_folder(folder: Path) -> None:
 
 def keep(folder: Path, probes: Sequence[Probe]) -> None:
     """Write the pages, `manifest.jsonl` for `sale-sofia parse --manifest`, `truth.json` and `probe.json`."""
-    lines: list[Answer] = []
+    lines: list[str] = []
     truth: dict[str, Answer] = {}
     for probe in probes:
         (folder / probe.site).mkdir()
         if probe.robots:
             (folder / probe.site / "robots.txt").write_bytes(probe.robots.body)
-        for name, look, body in _files(probe):
-            (folder / name).write_bytes(body)
-            lines.append({"site": probe.site, "file": name, **_seen(look)})
+        for look in probe.looks:
+            if not look.answer:
+                continue
+            ending = "json" if Page(look.url, look.answer.body).is_json else "html"
+            name = f"{probe.site}/{look.what.replace(' ', '-')}.{ending}"
+            (folder / name).write_bytes(look.answer.body)
+            line = {"site": probe.site, "file": name, **_seen(look)}
+            lines.append(json.dumps(line, ensure_ascii=False) + "\n")
             if values := values_of(probe.site, look):
                 truth[name] = values
-    (folder / _MANIFEST).write_text("".join(_line(one) + "\n" for one in lines), "utf-8")
-    (folder / _TRUTH).write_text(json.dumps(truth, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    (folder / "manifest.jsonl").write_text("".join(lines), "utf-8")
+    (folder / "truth.json").write_text(json.dumps(truth, ensure_ascii=False, indent=1) + "\n", "utf-8")
     whole = {"probes": [as_json(probe) for probe in probes]}
-    (folder / _WHOLE).write_text(json.dumps(whole, ensure_ascii=False, indent=1) + "\n", "utf-8")
-
-
-def _files(probe: Probe) -> Iterator[tuple[str, Look, bytes]]:
-    for look in probe.looks:
-        if look.answer:
-            ending = "json" if Page(look.url, look.answer.body).is_json else "html"
-            yield f"{probe.site}/{look.what.replace(' ', '-')}.{ending}", look, look.answer.body
-
-
-def _line(answer: Answer) -> str:
-    return json.dumps(answer, ensure_ascii=False)
+    (folder / "probe.json").write_text(json.dumps(whole, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 
 def as_json(probe: Probe) -> Answer:
@@ -533,11 +465,10 @@ def as_json(probe: Probe) -> Answer:
 
 
 def _seen(look: Look) -> Answer:
-    headers: Mapping[str, str] = look.answer.headers if look.answer else {}
     return {
         "url": look.url,
         "status": look.status,
-        "content_type": headers.get("content-type"),
+        "content_type": look.answer.headers.get("content-type") if look.answer else None,
         "kind": look.kind,
         "problem": look.problem,
         "block": look.block,
@@ -552,24 +483,18 @@ def values_of(site: str, look: Look) -> Answer | None:
     if look.search:
         answer = search_answer(look.search)
         return {**answer, "cards": [_impersonal(card) for card in answer["cards"]]}
-    if look.advert:
-        return _listing_values(look.advert.listing.model_dump(mode="json"))
-    return None if look.problem else {"site": site, "kind": look.kind, "url": look.url}
-
-
-def _listing_values(dumped: Answer) -> Answer:
-    photos, description = dumped.pop("photo_urls"), dumped.pop("description")
-    counted = {"photo_count": len(photos), "description_start": description and _start(description)}
-    return _impersonal({**dumped, **counted})
-
-
-def _start(description: str) -> str:
-    return _PHONE.split(description, maxsplit=1)[0][:START_CHARACTERS].rstrip()
+    if not look.advert:
+        return None if look.problem else {"site": site, "kind": look.kind, "url": look.url}
+    values = look.advert.listing.model_dump(mode="json")
+    values["photo_count"] = len(values.pop("photo_urls"))
+    if description := values.pop("description"):
+        description = _PHONE.split(description, maxsplit=1)[0][:START_CHARACTERS].rstrip()
+    return _impersonal({**values, "description_start": description})
 
 
 def _impersonal(values: Mapping[str, Any]) -> Answer:
-    return {name: value for name, value in values.items() if name not in PERSONAL and _is_clean(name, value)}
-
-
-def _is_clean(name: str, value: Any) -> bool:  # noqa: ANN401 - facts have many types
-    return name not in FREE_TEXTS or not _PHONE.search(str(value))
+    return {
+        name: value
+        for name, value in values.items()
+        if name not in PERSONAL and not (name in FREE_TEXTS and _PHONE.search(str(value)))
+    }

@@ -6,12 +6,11 @@ from functools import partial
 
 from sale_sofia.crawl.fetch.archive import ArchiveDamaged, PageArchive
 from sale_sofia.history.drift.store import open_drift
-from sale_sofia.history.pages import PagePair, PageRecord, page_pairs, sound_until
+from sale_sofia.history.pages import PageRecord, page_pairs, sound_until
 from sale_sofia.listings.page import Page
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import Incident
 from sale_sofia.telemetry.settings import REPAIR_PAGES
-from sale_sofia.websites.engine import TableSite
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.repair import Proposal, Sample, known_facts, propose
 
@@ -33,11 +32,7 @@ class Repair:
 
 
 def propose_repair(database: Database, archive: PageArchive, site: str) -> Repair:
-    """Proposals for the open drift of a portal.
-
-    Raises:
-        NothingToRepair: nothing has drifted, or there are no archived pages to learn from.
-    """
+    """Proposals for a portal's open drift; `NothingToRepair` without one, or without pages to learn from."""
     incidents = database.run_read(partial(open_drift, site=site))
     if not incidents:
         raise NothingToRepair(
@@ -49,14 +44,11 @@ def propose_repair(database: Database, archive: PageArchive, site: str) -> Repai
     fields = [name for name in names if name in scraper.config.listing.fields]
     others = [one for one in drifted if one.removeprefix(_LISTING) not in fields]
     pages = _pages(database, archive, site, incidents) if fields else []
-    proposals = {name: propose(scraper, name, _samples(scraper, name, pages)) for name in fields}
+    proposals: dict[str, Sequence[Proposal]] = {}
+    for name in fields:  # learnt from the adverts of which the field was known before
+        values = [(after, known_facts(scraper, name, before)) for before, after in pages]
+        proposals[name] = propose(scraper, name, [Sample(after, known) for after, known in values if known])
     return Repair(site, proposals, others)
-
-
-def _samples(site: TableSite, field: str, pages: Sequence[tuple[Page, Page]]) -> list[Sample]:
-    """The adverts of which the field was known before."""
-    told = [(after, known_facts(site, field, before)) for before, after in pages]
-    return [Sample(after, known) for after, known in told if known]
 
 
 def _pages(
@@ -65,18 +57,14 @@ def _pages(
     opened = min(one.opened_at for one in incidents)
     since = database.run_read(partial(sound_until, site=site, before=opened)) or opened
     pairs = database.run_read(partial(page_pairs, site=site, since=since, most=REPAIR_PAGES))
-    read = [pages for pair in pairs if (pages := _read_pair(archive, pair))]
-    if not read:
+    read = [(_read(archive, pair.before), _read(archive, pair.after)) for pair in pairs]
+    both = [(before, after) for before, after in read if before and after]
+    if not both:
         raise NothingToRepair(
             f"{site}: no advert has an archived page from before the change and one from after it; "
             "ARCHIVE_ENABLED keeps them"
         )
-    return read
-
-
-def _read_pair(archive: PageArchive, pair: PagePair) -> tuple[Page, Page] | None:
-    before, after = _read(archive, pair.before), _read(archive, pair.after)
-    return (before, after) if before and after else None
+    return both
 
 
 def _read(archive: PageArchive, record: PageRecord) -> Page | None:

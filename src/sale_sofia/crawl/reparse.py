@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -35,8 +34,6 @@ from sale_sofia.websites.registry import UnknownSite, get_scraper
 # Saved pages, one by one or by a manifest, as answers.
 
 _KEYS = ("site", "file", "url")
-
-
 BAD_LINE = "bad_line"
 """The error of a line of a manifest that leads to no page."""
 
@@ -59,113 +56,75 @@ def read_file(site: Site, file: Path, url: str) -> Answer:
 
 
 def read_manifest(path: Path) -> Iterator[Answer]:
-    """One answer for each line, in order; one that leads to no page is an error with its number.
-
-    Raises:
-        ManifestError: the manifest itself cannot be read.
-    """
-    return (_answer(path, number, line) for number, line in _lines(path))
-
-
-def _answer(path: Path, number: int, line: str) -> Answer:
-    given = _given(line)
+    """One answer for each line, also for a bad one; `ManifestError` if the file cannot be read."""
     try:
-        site, file, url = _checked(given)
-        body = _located(file, path.parent).read_bytes()
-    except _BadLine as error:
-        wrong = str(error)
-    except OSError as error:
-        wrong = f"{given['file']}: {error.strerror}"
-    else:
-        return read_page(site, Page(url, body))
-    named = given if isinstance(given, dict) else {}
-    return error_answer(named.get("site"), named.get("url"), BAD_LINE, f"{path}, line {number}: {wrong}")
-
-
-def _given(line: str) -> Any:  # noqa: ANN401 - whatever the line holds
-    """What a line says; None where it is no JSON."""
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _checked(given: Any) -> tuple[Site, Path, str]:  # noqa: ANN401 - whatever the line holds
-    if given is None:
-        raise _BadLine("not JSON; a line is {'site': …, 'file': …, 'url': …}")
-    if not isinstance(given, dict) or not all(isinstance(given.get(key), str) for key in _KEYS):
-        raise _BadLine(f"must have the texts {', '.join(_KEYS)}")
-    try:
-        return get_scraper(given["site"]), Path(given["file"]), given["url"]
-    except UnknownSite as error:
-        raise _BadLine(str(error)) from None
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    try:
-        text = path.read_text("utf-8")
+        lines = path.read_text("utf-8").splitlines()
     except OSError as error:
         raise ManifestError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ManifestError(f"{path}: not UTF-8 text") from None
-    return ((number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip())
+    return (_answer(path, number, line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
-def _located(file: Path, beside: Path) -> Path:
-    """A relative path counts from where the command runs, or else from beside the manifest."""
-    return file if file.exists() or file.is_absolute() else beside / file
+def _answer(path: Path, number: int, line: str) -> Answer:
+    try:
+        given = json.loads(line)
+    except (ValueError, RecursionError):
+        given = None
+    try:
+        site = _site_of(given)
+        file = Path(given["file"])
+        # A relative path counts from where the command runs, or else from beside the manifest.
+        body = (file if file.exists() or file.is_absolute() else path.parent / file).read_bytes()
+    except (_BadLine, UnknownSite) as error:
+        wrong = str(error)
+    except OSError as error:
+        wrong = f"{given['file']}: {error.strerror}"
+    else:
+        return read_page(site, Page(given["url"], body))
+    named = given if isinstance(given, dict) else {}
+    return error_answer(named.get("site"), named.get("url"), BAD_LINE, f"{path}, line {number}: {wrong}")
+
+
+def _site_of(given: Any) -> Site:  # noqa: ANN401 - whatever the line holds
+    if given is None:
+        raise _BadLine("not JSON; a line is {'site': …, 'file': …, 'url': …}")
+    if not isinstance(given, dict) or not all(isinstance(given.get(key), str) for key in _KEYS):
+        raise _BadLine(f"must have the texts {', '.join(_KEYS)}")
+    return get_scraper(given["site"])
 
 
 # Saved pages read one after the other, each portal's in a process of its own that can be ended.
 
-Found = TypeVar("Found")
+_Read = tuple[Listing, Mapping[str, FieldSeen]]
 
 
-class ReadersApart(Generic[Found]):
-    """Reads pages by `read`; one that takes too long, or too much memory, is a `HostilePage`."""
+@contextmanager
+def _readers_apart(settings: Settings) -> Iterator[Callable[[Site, Page], _Read]]:
+    """Inside, adverts are read; a page that takes too long, or too much memory, is a `HostilePage`."""
+    readers: dict[str, Apart] = {}
 
-    def __init__(self, read: Callable[[Site, Page], Found], settings: Settings) -> None:
-        self._read = read
-        self._bounds = page_bounds(settings)
-        self._largest = settings.max_page_bytes
-        self._readers: dict[str, Apart] = {}
-
-    def read(self, site: Site, page: Page) -> Found:
-        """What the page says; what `read` raises is raised here."""
-        if len(page.body) > self._largest:
-            return self._read(site, page)  # refused for its size, unread
-        if site.name not in self._readers:
-            self._readers[site.name] = Apart(partial(_read, self._read, site), self._bounds)
+    def read(site: Site, page: Page) -> _Read:
+        if len(page.body) > settings.max_page_bytes:
+            return normalise_seen(site.listing(page))  # refused for its size, unread
+        if site.name not in readers:
+            readers[site.name] = Apart(partial(_read, site), page_bounds(settings))
         try:
-            found: Found = self._readers[site.name].do_now((page.url, page.content_type), page.body)
+            found: _Read = readers[site.name].do_now((page.url, page.content_type), page.body)
         except EndedApart as why:
             raise HostilePage(f"reading the page was ended: {why}") from None
         return found
 
-    def close(self) -> None:
-        """Read no more."""
-        for reader in self._readers.values():
+    try:
+        yield read
+    finally:
+        for reader in readers.values():
             reader.close()
 
 
-@contextmanager
-def readers_apart(read: Callable[[Site, Page], Found], settings: Settings) -> Iterator[ReadersApart[Found]]:
-    """Readers that are gone when the block ends."""
-    readers = ReadersApart(read, settings)
-    try:
-        yield readers
-    finally:
-        readers.close()
-
-
-def _read(
-    read: Callable[[Site, Page], Found], site: Site, told: tuple[str, str | None], body: bytes
-) -> Found:
-    url, content_type = told
-    return read(site, Page(url, body, content_type))
-
-
-_Read = tuple[Listing, Mapping[str, FieldSeen]]
+def _read(site: Site, task: tuple[str, str | None], body: bytes) -> _Read:
+    url, content_type = task
+    return normalise_seen(site.listing(Page(url, body, content_type)))
 
 
 @dataclass(slots=True)
@@ -208,15 +167,15 @@ def reparse_pages(
 ) -> Reparsed:
     """The same for these pages of adverts."""
     done, read = Reparsed(), defaultdict[str, _ReadAgain](_ReadAgain)
-    with readers_apart(_listing, get_settings()) as readers:
-        for records_batch in _batches(iter(records), batch):
-            sightings = [
-                one for record in records_batch if (one := _read_again(archive, record, done, read, readers))
-            ]
+    with _readers_apart(get_settings()) as reader:
+        for first in range(0, len(records), batch):
+            some = records[first : first + batch]
+            seen = [_read_again(archive, record, done, read, reader) for record in some]
+            sightings = [sighting for sighting in seen if sighting]
             saved = database.run_write(partial(_save, sightings=sightings))
-            done.pages += len(records_batch)
+            done.pages += len(some)
             done.changed += sum(result != "unchanged" for result in saved)
-            progress(len(records_batch))
+            progress(len(some))
     for site, again in read.items():
         if are_met(again.facts, floors_of(get_scraper(site).config)):
             database.run_write(partial(_let_go, site=site, read=again.external_ids))
@@ -240,26 +199,17 @@ def _let_go(connection: Connection, site: str, read: set[str]) -> None:
     release_adverts(connection, site, read, now=now)
 
 
-def _batches(records: Iterator[PageRecord], size: int) -> Iterator[list[PageRecord]]:
-    while batch := list(islice(records, size)):
-        yield batch
-
-
-def _listing(site: Site, page: Page) -> _Read:
-    return normalise_seen(site.listing(page))
-
-
 def _read_again(
     archive: PageArchive,
     record: PageRecord,
     done: Reparsed,
     read: Mapping[str, _ReadAgain],
-    readers: ReadersApart[_Read],
+    reader: Callable[[Site, Page], _Read],
 ) -> Sighting | None:
     site = get_scraper(record.site)
     try:
         body = archive.get(record.digest)
-        listing, seen = readers.read(site, Page(record.url, body, record.content_type))
+        listing, seen = reader(site, Page(record.url, body, record.content_type))
     except (ArchiveDamaged, FileNotFoundError):
         done.missing += 1
         return None

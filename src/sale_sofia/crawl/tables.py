@@ -1,5 +1,7 @@
 """The tables of a crawl: its jobs, the rows of its frontier, the turns of the schedule."""
 
+from enum import StrEnum
+
 from sqlalchemy import (
     JSON,
     Column,
@@ -15,6 +17,22 @@ from sqlalchemy import (
 )
 
 from sale_sofia.storage.tables import Id, metadata
+
+
+class Code(StrEnum):
+    """Why a row of the frontier ended, beside the classes of errors and what a page says it is."""
+
+    UNCHANGED = "unchanged"
+    """Its card says nothing new: the advert was not opened."""
+    USELESS_PART = "useless_part"
+    """Of a search cut by a filter that changes nothing."""
+    WORKER_DIED = "worker_died"
+
+
+def spoken(code: str | None, reason: str | None) -> str:
+    """Why a row ended, as people read it."""
+    return ": ".join(filter(None, (code, reason))) or "unknown"
+
 
 # Moments are seconds since 1970 (UTC); the printed ones of an advert are ISO texts with Sofia's offset.
 jobs = Table(
@@ -48,6 +66,8 @@ frontier = Table(
     Column("url", Text, nullable=False),
     Column("url_key", String(500), nullable=False),
     Column("state", String(10), nullable=False, server_default="pending"),
+    # Why it ended or waits: the class of an error, or one of `Code`; and the words for people.
+    Column("code", String(60)),
     Column("reason", Text),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
     Column("not_before", Float, nullable=False, server_default=text("0")),

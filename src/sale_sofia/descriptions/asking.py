@@ -3,10 +3,10 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -21,13 +21,11 @@ from sale_sofia.descriptions.fields import (
     check_value,
     json_schema,
 )
-from sale_sofia.descriptions.rulebook import rules_version
+from sale_sofia.descriptions.ollama import OllamaModel
+from sale_sofia.descriptions.rulebook import rules_version, tagged
 from sale_sofia.descriptions.settings import QUOTE_CHARACTERS, TEXT_CHARACTERS_ASKED
-from sale_sofia.descriptions.words import Prepared, Token, load_rules_file, prepare, tokenize
+from sale_sofia.descriptions.words import Prepared, load_rules_file, prepare, tokenize
 
-# The questions in words.
-
-Message = dict[str, str]
 _TASK: Final = (
     "You read Bulgarian property adverts. For each field asked, give the value that the text states about "
     "the flat on offer, and as quote the exact words of the text that state it, copied letter by letter. "
@@ -37,50 +35,24 @@ _TASK: Final = (
 _REPAIR: Final = "That answer cannot be used: {problems}. Answer again, as JSON of the same shape."
 
 
-def question(text: str, fields: Sequence[str]) -> list[Message]:
-    """The first messages: what to do, and the text."""
-    asked = f"Fields: {', '.join(fields)}.\nText:\n{text[:TEXT_CHARACTERS_ASKED]}"
-    return [{"role": "system", "content": _TASK}, {"role": "user", "content": asked}]
-
-
-def repair(messages: Sequence[Message], answer: str, problems: Sequence[str]) -> list[Message]:
-    """The messages of the second and last try."""
-    complaint = _REPAIR.format(problems="; ".join(problems))
-    said = {"role": "assistant", "content": answer[:TEXT_CHARACTERS_ASKED]}
-    return [*messages, said, {"role": "user", "content": complaint}]
-
-
 # What the rules leave open: fields in conflict, and words that no rule explained.
 
 
 def open_fields(text: str, attributes: Attributes) -> tuple[str, ...]:
     """The fields worth a question, in the order of `ATTRIBUTE_FIELDS`."""
     tokens = tokenize(prepare(text))
-    return tuple(field for field in ATTRIBUTE_FIELDS if _is_open(field, attributes, tokens))
 
+    def is_open(name: str) -> bool:
+        if name in attributes:
+            return attributes[name].status == "conflict"
+        return name not in _words("never_asked_for_words") and tagged(tokens, _words(name))
 
-def _is_open(field: str, attributes: Attributes, tokens: Sequence[Token]) -> bool:
-    known = attributes.get(field)
-    if known is not None:
-        return known.status == "conflict"
-    return field not in _never_asked() and speaks_of(field, tokens)
-
-
-def speaks_of(field: str, tokens: Sequence[Token]) -> bool:
-    """Whether any word of the tokens is about this field."""
-    words = _words()[field]
-    return any(not words.isdisjoint(token.tags) for token in tokens)
+    return tuple(filter(is_open, ATTRIBUTE_FIELDS))
 
 
 @cache
-def _words() -> Mapping[str, frozenset[str]]:
-    data = load_rules_file("questions.yaml")
-    return {field: frozenset(data[field]) for field in ATTRIBUTE_FIELDS}
-
-
-@cache
-def _never_asked() -> frozenset[str]:
-    return frozenset(load_rules_file("questions.yaml")["never_asked_for_words"])
+def _words(name: str) -> frozenset[str]:
+    return frozenset(load_rules_file("questions.yaml")[name])
 
 
 # The model's answer judged: what counts is well-formed, allowed, and said by the words it quotes.
@@ -157,23 +129,14 @@ def _find(quote: str, prepared: Prepared) -> str | None:
 def _is_said_by(name: str, value: Any, quote: str) -> bool:  # noqa: ANN401
     """Whether the quote can say it: it speaks of the field, has the number, and the rules do not deny it."""
     tokens = tokenize(prepare(quote))
-    if not speaks_of(name, tokens):
+    if not tagged(tokens, _words(name)):
         return False
     if name in RANGES and not any(token.value == value for token in tokens) and value not in {0, 1}:
         return False
     read = read_description(quote).get(name)
-    return read is None or read.value is None or _same(name, read.value, value)
-
-
-def _same(name: str, read: Any, value: Any) -> bool:  # noqa: ANN401
-    return set(read) <= set(value) if name in LIST_FIELDS else bool(read == value)
-
-
-class Model(Protocol):
-    """Whatever answers."""
-
-    async def ask(self, messages: Sequence[Message], schema: Mapping[str, Any], budget: TimeoutBudget) -> str:
-        """The model's words."""
+    if read is None or read.value is None:
+        return True
+    return set(read.value) <= set(value) if name in LIST_FIELDS else bool(read.value == value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,29 +164,30 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-async def ask_model(model: Model, text: str, fields: Sequence[str], budget: TimeoutBudget) -> Judgement:
-    """What the model says of the fields and the text bears out.
+async def ask_model(model: OllamaModel, text: str, fields: Sequence[str], budget: TimeoutBudget) -> Judgement:
+    """What the model says of the fields and the text bears out, after one repair where it is needed.
 
     Raises:
         ServiceOllama: it failed.
         ModelBusy: it may not be asked now.
     """
-    schema, messages = json_schema(fields), question(text, fields)
+    schema = json_schema(fields)
+    content = f"Fields: {', '.join(fields)}.\nText:\n{text[:TEXT_CHARACTERS_ASKED]}"
+    messages = [{"role": "system", "content": _TASK}, {"role": "user", "content": content}]
     answer = await model.ask(messages, schema, budget)
     first = judge_text(answer, fields, text)
     if not first.problems:
         return first
-    second = judge_text(
-        await model.ask(repair(messages, answer, first.problems), schema, budget), fields, text
-    )
+    complaint = _REPAIR.format(problems="; ".join(first.problems))
+    messages += [
+        {"role": "assistant", "content": answer[:TEXT_CHARACTERS_ASKED]},
+        {"role": "user", "content": complaint},
+    ]
+    second = judge_text(await model.ask(messages, schema, budget), fields, text)
     return Judgement({**first.attributes, **second.attributes}, second.problems)
 
 
 def merged(dictionary: Attributes, answered: Attributes) -> Attributes:
     """The dictionary's result with the model's answers where it was in conflict or said nothing."""
-    open_ones = {name: one for name, one in answered.items() if _yields(dictionary, name)}
-    return {**dictionary, **open_ones}
-
-
-def _yields(dictionary: Attributes, name: str) -> bool:
-    return name not in dictionary or dictionary[name].status == "conflict"
+    settled = {name: value for name, value in dictionary.items() if value.status != "conflict"}
+    return {**dictionary, **answered, **settled}

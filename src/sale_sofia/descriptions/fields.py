@@ -98,16 +98,15 @@ def json_schema(fields: Sequence[str]) -> dict[str, Any]:
     What a server does not understand of a schema it drops without a word, so that nothing is in it that
     one of them is known to drop; whatever comes is checked again.
     """
-    properties = {field: _field_schema(field) for field in fields}
-    return {"type": "object", "properties": properties, "required": list(fields)}
-
-
-def _field_schema(field: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {"value": _value_schema(field), "quote": {"type": "string"}},
-        "required": ["value", "quote"],
+    properties = {
+        field: {
+            "type": "object",
+            "properties": {"value": _value_schema(field), "quote": {"type": "string"}},
+            "required": ["value", "quote"],
+        }
+        for field in fields
     }
+    return {"type": "object", "properties": properties, "required": list(fields)}
 
 
 def _value_schema(field: str) -> dict[str, Any]:
@@ -129,33 +128,24 @@ def check_value(field: str, given: object) -> Any:  # noqa: ANN401 - each field 
     if given in (UNKNOWN, "", [], None):
         return None
     if field in LIST_FIELDS:
-        return _check_list(field, given)
+        if not isinstance(given, list):
+            raise ValueError(f"{field}: a list is needed")
+        return [_check_word(field, word) for word in dict.fromkeys(map(str, given))]
     if field in WORDS:
         return _check_word(field, given)
     if field in SWITCHES:
-        return _check_switch(field, given)
+        # A list or an object could not even be looked up.
+        switch = given if isinstance(given, bool) else _YES_NO.get(str(given))
+        if switch is None:
+            raise ValueError(f"{field}: {given!r} is none of yes, no")
+        return switch
     return _check_span(given) if field == "year_range" else _check_number(field, given)
-
-
-def _check_list(field: str, given: object) -> list[str]:
-    if not isinstance(given, list):
-        raise ValueError(f"{field}: a list is needed")  # noqa: TRY004 - a wrong answer, not a wrong program
-    return [_check_word(field, one) for one in dict.fromkeys(map(str, given))]
 
 
 def _check_word(field: str, given: object) -> str:
     if given not in WORDS[field]:
         raise ValueError(f"{field}: {given!r} is none of {', '.join(WORDS[field])}")
     return str(given)
-
-
-def _check_switch(field: str, given: object) -> bool:
-    if isinstance(given, bool):
-        return given
-    word = str(given)  # a list or an object could not even be looked up
-    if word not in _YES_NO:
-        raise ValueError(f"{field}: {given!r} is none of yes, no")
-    return _YES_NO[word]
 
 
 def _check_span(given: object) -> str:

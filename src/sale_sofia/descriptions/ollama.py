@@ -1,7 +1,6 @@
 """A model behind Ollama: asked through the gate, within a budget; every failure is a `ServiceOllama`."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +9,8 @@ import httpx
 import ollama
 
 from sale_sofia.crawl.resilience.errors import ServiceOllama
-from sale_sofia.crawl.resilience.gate import Admission, Gate, Outcome, Refusal
+from sale_sofia.crawl.resilience.gate import Gate, Outcome, Refusal
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
-from sale_sofia.descriptions.asking import Message
 from sale_sofia.descriptions.settings import (
     ANSWER_TOKENS_MOST,
     HEALTH_SECONDS,
@@ -82,10 +80,6 @@ _FAILURES = (
 )
 
 
-_PASSING = frozenset({"busy", "rate_limit"})
-"""Refusals that pass by themselves in a moment: another process has the place."""
-
-
 class ModelBusy(Exception):
     """Not now: the gate refused, or the budget is used up. Nothing was asked."""
 
@@ -116,7 +110,9 @@ class OllamaModel:
             raise ServiceOllama(f"Ollama has no model {name}; get it with `ollama pull {name}`")
         return digest
 
-    async def ask(self, messages: Sequence[Message], schema: Mapping[str, Any], budget: TimeoutBudget) -> str:
+    async def ask(
+        self, messages: Sequence[dict[str, str]], schema: Mapping[str, Any], budget: TimeoutBudget
+    ) -> str:
         """The model's words.
 
         Raises:
@@ -126,31 +122,22 @@ class OllamaModel:
         while not budget.expired:
             async with self.gate.request(LLM_DOMAIN, budget.remaining()) as admission:
                 if not isinstance(admission, Refusal):
-                    return await self._asked(admission, messages, schema, budget)
-            if admission.why not in _PASSING:
+                    try:
+                        answer = await self._chat(messages, schema, budget)
+                    except _FAILURES as error:
+                        await self.gate.report(admission, Outcome.failure())
+                        raise ServiceOllama(f"the model gave no answer: {_reason(error)}") from error
+                    await self.gate.report(admission, Outcome.ok())
+                    return answer
+            if admission.why not in {"busy", "rate_limit"}:  # these pass: another process has the place
                 raise ModelBusy(f"the model may not be asked now: {admission.why}")
             await asyncio.sleep(min(admission.retry_after_seconds, budget.remaining()))
         raise ModelBusy("the time for asking the model is used up")
 
-    async def _asked(
-        self,
-        admission: Admission,
-        messages: Sequence[Message],
-        schema: Mapping[str, Any],
-        budget: TimeoutBudget,
-    ) -> str:
-        try:
-            answer = await self._chat(messages, schema, budget.child(self.settings.ollama_timeout))
-        except _FAILURES as error:
-            await self.gate.report(admission, Outcome.failure())
-            raise ServiceOllama(f"the model gave no answer: {_reason(error)}") from error
-        await self.gate.report(admission, Outcome.ok())
-        return answer
-
     async def _chat(
-        self, messages: Sequence[Message], schema: Mapping[str, Any], budget: TimeoutBudget
+        self, messages: Sequence[dict[str, str]], schema: Mapping[str, Any], budget: TimeoutBudget
     ) -> str:
-        seconds = budget.remaining()
+        seconds = budget.child(self.settings.ollama_timeout).remaining()
         async with asyncio.timeout(seconds), self._client(seconds) as client:
             answer = await client.chat(
                 model=self.settings.ollama_model,
@@ -173,10 +160,5 @@ class OllamaModel:
 
 def _reason(error: Exception) -> str:
     """In one short line, whatever the server put into it."""
-    told = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
-    return plain(told, OLLAMA_REASON_CHARACTERS)
-
-
-def run_budget(settings: Settings) -> TimeoutBudget:
-    """The time of one enrichment."""
-    return TimeoutBudget(settings.llm_run_seconds, time.monotonic)
+    reason = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+    return plain(reason, OLLAMA_REASON_CHARACTERS)

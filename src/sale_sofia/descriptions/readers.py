@@ -1,11 +1,11 @@
-"""Bathrooms, and toilets that are not part of one."""
+"""What patterns cannot find: whose an area is, how many rooms, winds, acts, and parking with its terms."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final, Literal
 
-from sale_sofia.descriptions.rulebook import Candidate, after, before, is_negated, is_possible
+from sale_sofia.descriptions.rulebook import Candidate, after, before, is_negated, is_possible, tagged
 from sale_sofia.descriptions.settings import (
     AREA_LEAST,
     AREA_MOST,
@@ -23,75 +23,61 @@ from sale_sofia.descriptions.words import Token, group
 # Square metres, and what they belong to: the flat, or a room, a terrace, a cellar, a yard.
 
 Owner = Literal["built", "total", "flat", "room", "open"]
+_AREA_WORDS: Final = frozenset({"area", "зп", "рзп"})
+_WHOLE_AREA: Final = frozenset({"total", "shared"})
 
 
 def find_areas(tokens: Sequence[Token]) -> Iterator[Candidate]:
     """The flat's area and its built-up area."""
     for place in range(len(tokens) - 1):
-        token = tokens[place]
-        if "num" not in token.tags or not _is_measure(tokens, place):
+        if "num" not in tokens[place].tags or not _is_measure(tokens, place):
             continue
         size = _with_lost_comma(tokens, place)
-        owner = _owner(tokens, place)
+        owner = _owner_after(tokens, place + 2) or _owner_before(tokens, place)
         if owner != "room" and isinstance(size, int | float) and AREA_LEAST <= size <= AREA_MOST:
-            yield _candidate(owner, size, tokens, place)
-
-
-def _with_lost_comma(tokens: Sequence[Token], place: int) -> object:
-    """The number; "площ 53 47 кв.м" is a number whose comma was lost on its way."""
-    token = tokens[place]
-    back = list(before(tokens, place, 4))
-    if len(token.text) != DECIMALS or not back or "whole" not in back[0].tags or "whole" not in token.tags:
-        return token.value
-    about_area = any(not one.tags.isdisjoint({"area", "зп", "рзп"}) for one in back[1:])
-    return float(f"{back[0].text}.{token.text}") if about_area else token.value
+            rank = 0 if place == 0 else 3 if owner == "open" else 1
+            field = "area_built" if owner == "built" else "area"
+            yield Candidate(field, size, "stated", place, place + 2, rank)
 
 
 def _is_measure(tokens: Sequence[Token], place: int) -> bool:
     if "sqm" in tokens[place + 1].tags:
         return True
     # "Застроена площ 78.55": the unit was forgotten, the word says it.
-    if "whole" in tokens[place].tags or "sqm" in tokens[place].tags:
+    if "whole" in tokens[place].tags:
         return False
-    back = list(before(tokens, place, 2))
-    words = [token for token in back if token.text not in {"от", "-", ":", "е"}]
-    return bool(words) and not words[0].tags.isdisjoint({"area", "зп", "рзп"})
+    words = [token for token in before(tokens, place, 2) if token.text not in {"от", "-", ":", "е"}]
+    return tagged(words[:1], _AREA_WORDS)
 
 
-def _candidate(owner: Owner, size: float, tokens: Sequence[Token], place: int) -> Candidate:
-    field = "area_built" if owner == "built" else "area"
-    rank = 0 if place == 0 else {"built": 1, "total": 1, "flat": 1, "open": 3}.get(owner, 2)
-    return Candidate(field, size, "stated", place, min(place + 2, len(tokens)), rank)
+def _with_lost_comma(tokens: Sequence[Token], place: int) -> object:
+    """The number; "площ 53 47 кв.м" is a number whose comma was lost on its way."""
+    token = tokens[place]
+    back = before(tokens, place, 4)
+    if len(token.text) != DECIMALS or not back or "whole" not in back[0].tags or "whole" not in token.tags:
+        return token.value
+    return float(f"{back[0].text}.{token.text}") if tagged(back[1:], _AREA_WORDS) else token.value
 
 
-def _owner(tokens: Sequence[Token], place: int) -> Owner:
-    return _said_after(tokens, place + 2) or _said_before(tokens, place)
-
-
-def _said_after(tokens: Sequence[Token], place: int) -> Owner | None:
+def _owner_after(tokens: Sequence[Token], place: int) -> Owner | None:
     """What follows the number: "62 кв.м чиста площ", "75 кв.м с общи части", "8 кв.м мазе"."""
-    ahead = list(after(tokens, place, 6))
+    ahead = after(tokens, place, 6)
     if ahead and ahead[0].text in {"(", "-", "/"}:
         ahead = ahead[1:]
     if _has_number_of_its_own(ahead):
         return None
     for number, token in enumerate(ahead[:3]):
         if token.text in group("measure_ends") | group("measure_goes_elsewhere"):
-            return None
-        owner = _named_by(token)
-        if owner:
-            return None if owner == "room" and number and ahead[number - 1].text in {"с", "със"} else owner
+            break
+        if "built" in token.tags:
+            return "built"
+        if token.tags & _WHOLE_AREA:
+            return "total"
+        if token.tags & group("measured_rooms"):
+            return None if number and ahead[number - 1].text in {"с", "със"} else "room"
         if "plain" not in token.tags and token.text not in {"с", "със", "без"}:
-            return None
+            break
     return None
-
-
-def _named_by(token: Token) -> Owner | None:
-    if "built" in token.tags:
-        return "built"
-    if not token.tags.isdisjoint({"total", "shared"}):
-        return "total"
-    return None if group("measured_rooms").isdisjoint(token.tags) else "room"
 
 
 def _has_number_of_its_own(ahead: Sequence[Token]) -> bool:
@@ -99,51 +85,53 @@ def _has_number_of_its_own(ahead: Sequence[Token]) -> bool:
     for number, token in enumerate(ahead):
         if token.text in group("measure_ends"):
             return False
-        if "num" in token.tags and number and ahead[number - 1].text not in {"от", "за", "на"}:
-            return True
         if "sqm" in token.tags:
+            return True
+        if "num" in token.tags and number and ahead[number - 1].text not in {"от", "за", "на"}:
             return True
     return False
 
 
-def _said_before(tokens: Sequence[Token], place: int) -> Owner:
+def _owner_before(tokens: Sequence[Token], place: int) -> Owner:
     """The nearest word before the number that can own it; a comma ends its reach."""
     area = flat = False
     for number, token in enumerate(before(tokens, place, OWNER_WINDOW)):
+        first = place - number - 1
         if token.text == "," or "sqm" in token.tags:
-            return "flat" if area or flat else _across(tokens, place - number - 1)
+            return "flat" if area or flat else _owner_beyond_comma(tokens, first)
         if "built" in token.tags and (area or number < 2 or token.text == "зп"):  # noqa: PLR2004
-            return _with_total(tokens, place - number - 1)
-        if not token.tags.isdisjoint({"total", "shared"}):
+            # The "обща застроена площ" is the whole.
+            return "total" if tagged(before(tokens, first, 1), {"total"}) else "built"
+        if token.tags & _WHOLE_AREA:
             return "total"
-        if not group("measured_rooms").isdisjoint(token.tags):
+        if token.tags & group("measured_rooms"):
             return "flat" if flat else "room"
-        flat = flat or not group("flats").isdisjoint(token.tags)
+        flat = flat or bool(token.tags & group("flats"))
         area = area or "area" in token.tags
     return "flat" if area or flat else "open"
 
 
-def _across(tokens: Sequence[Token], place: int) -> Owner:
-    """Beyond the comma: a list of rooms goes on, a flat is told more of."""
+def _owner_beyond_comma(tokens: Sequence[Token], place: int) -> Owner:
+    """A list of rooms goes on, or more is said of a flat."""
     for token in before(tokens, place, OWNER_WINDOW):
-        if "sqm" in token.tags or not group("measured_rooms").isdisjoint(token.tags):
+        if "sqm" in token.tags or token.tags & group("measured_rooms"):
             return "room"
-        if not group("flats").isdisjoint(token.tags):
+        if token.tags & group("flats"):
             return "flat"
     return "open"
 
 
-def _with_total(tokens: Sequence[Token], place: int) -> Owner:
-    """The "обща застроена площ" is the whole."""
-    back = list(before(tokens, place, 1))
-    return "total" if back and "total" in back[0].tags else "built"
-
-
-# How often a thing is named, and how many of it each time.
+# How many: bedrooms, bathrooms, toilets of their own, balconies. Inside a sentence mentions are added,
+# between sentences the largest sum counts: a headline and the plan of the flat say the same twice.
 
 Places = Mapping[str, Sequence[int]]
+_COUNTED: Final = frozenset({
+    "bedroom", "bedrooms", "the_bedroom", "kids", "terrace", "terraces", "the_terrace",
+    "bath", "baths", "the_bath", "toilet", "toilets", "sanitary", "sanitaries",
+})  # fmt: skip
 _NUMBERS: Final = frozenset({"count", "whole", "ordinal"})
 _NODES: Final = frozenset({"node", "nodes"})
+_BATHS: Final = frozenset({"bath", "baths", "the_bath", *_NODES})
 _LIST_ENDS: Final = frozenset({")", ","})
 
 
@@ -157,262 +145,210 @@ class Mention:
     ordinal: bool = False
 
 
-def places_of(tokens: Sequence[Token], tags: frozenset[str]) -> Places:
-    """Where each of the tags stands."""
-    found: dict[str, list[int]] = {tag: [] for tag in tags}
+def find_counts(tokens: Sequence[Token]) -> Iterator[Candidate]:
+    """The counted fields."""
+    places: dict[str, list[int]] = {tag: [] for tag in _COUNTED}
     for place, token in enumerate(tokens):
-        for tag in tags & token.tags:
-            found[tag].append(place)
-    return found
+        for tag in _COUNTED & token.tags:
+            places[tag].append(place)
+    yield from _largest("bedrooms", tokens, list(_bedrooms(tokens, places)))
+    baths, toilets = _baths_and_toilets(tokens, places)
+    yield from _largest("bathrooms", tokens, baths)
+    yield from _largest("wc_separate", tokens, toilets)
+    balconies = list(_plain_mentions(tokens, places, "terrace", "terraces"))
+    yield from _largest("balconies", tokens, balconies)
+    if balconies:
+        yield Candidate("has_balcony", True, "derived", balconies[0].first, balconies[0].after, 1)  # noqa: FBT003
+    elif places["the_terrace"]:
+        place = places["the_terrace"][0]
+        yield Candidate("has_balcony", True, "stated", place, place + 1, 1)  # noqa: FBT003
+    else:
+        for place in (*places["terrace"], *places["terraces"]):
+            if is_negated(tokens, place, place + 1):
+                yield Candidate("has_balcony", False, "negated", place, place + 1, 1)  # noqa: FBT003
 
 
-def plain_mentions(tokens: Sequence[Token], places: Places, one: str, several: str) -> Iterator[Mention]:
+def _largest(field: str, tokens: Sequence[Token], mentions: Sequence[Mention]) -> Iterator[Candidate]:
+    """Mentions added inside each sentence; the largest sum of all sentences."""
+
+    def total(mentions: Sequence[Mention]) -> int:
+        plain = sum(mention.count or 0 for mention in mentions if not mention.ordinal)
+        ordinals = [mention.count or 0 for mention in mentions if mention.ordinal]
+        return max([plain + len(ordinals), *ordinals])
+
+    by_sentence: dict[int, list[Mention]] = {}
+    for mention in mentions:
+        if mention.count is not None:
+            by_sentence.setdefault(tokens[mention.first].sentence, []).append(mention)
+    if by_sentence:
+        best = max(by_sentence.values(), key=total)
+        first = min(best, key=lambda mention: mention.first)
+        last = max(best, key=lambda mention: mention.after)
+        near = tokens[last.after - 1].end - tokens[first.first].start <= QUOTE_CHARACTERS
+        yield Candidate(field, total(best), "stated", first.first, (last if near else first).after, 1)
+
+
+def _plain_mentions(tokens: Sequence[Token], places: Places, one: str, several: str) -> Iterator[Mention]:
     """Mentions of a thing by its singular and its plural; what is denied or only possible is none."""
     for tag, many in ((one, False), (several, True)):
         for place in places[tag]:
-            if not is_skipped(tokens, place) and not _is_told_again(tokens, place):
-                yield mention_at(tokens, place, place + 1, many=many)
+            # Two sanitary units, and in brackets what they are.
+            back = before(tokens, place, 2)
+            is_repeated = bool(back) and back[0].text in {"(", "-", ":"} and tagged(back[-1:], _NODES)
+            if not is_repeated and not _is_denied(tokens, place):
+                yield _mention(tokens, place, place + 1, many=many)
 
 
-def is_skipped(tokens: Sequence[Token], place: int) -> bool:
+def _is_denied(tokens: Sequence[Token], place: int) -> bool:
     """Whether the word is denied or only a possibility."""
     return is_negated(tokens, place, place + 1) or is_possible(tokens, place, _LIST_ENDS)
 
 
-def _is_told_again(tokens: Sequence[Token], place: int) -> bool:
-    """Two sanitary units, and in brackets what they are."""
-    near = list(before(tokens, place, 2))
-    return bool(near) and near[0].text in {"(", "-", ":"} and not _NODES.isdisjoint(near[-1].tags)
-
-
-def mention_at(tokens: Sequence[Token], place: int, end: int, *, many: bool) -> Mention:
+def _mention(tokens: Sequence[Token], place: int, end: int, *, many: bool) -> Mention:
     """The mention whose noun is at `place`, with the number before it (or, after a colon, behind it)."""
     for distance, token in enumerate(before(tokens, place, COUNT_WINDOW), 1):
-        if not _NUMBERS.isdisjoint(token.tags):
-            if many and _is_choice(tokens, place - distance):
-                return Mention(None, place, end)
-            return _counted(token, place - distance, end, many=many)
-        if _ends_counting(tokens, token, place - distance):
+        first = place - distance
+        if token.tags & _NUMBERS:
+            return _counted(tokens, first, place, end, many=many)
+        if token.text == ",":  # between two adjectives, or the end of another thing
+            if first == 0 or "plain" not in tokens[first - 1].tags:
+                break
+        elif token.tags & group("counting_ends"):
             break
-    return _counted_after(tokens, place, end) if many else Mention(1, place, end)
-
-
-def _ends_counting(tokens: Sequence[Token], token: Token, place: int) -> bool:
-    if token.text == ",":  # a comma between two adjectives, or the end of another thing
-        return place == 0 or "plain" not in tokens[place - 1].tags
-    return not group("counting_ends").isdisjoint(token.tags)
-
-
-def _is_choice(tokens: Sequence[Token], place: int) -> bool:
-    """With one, two and three bedrooms: several flats are spoken of."""
-    near = list(before(tokens, place, 2))
-    return bool(near) and near[0].text in {",", "и"} and "count" in near[-1].tags
-
-
-def _counted(token: Token, first: int, end: int, *, many: bool) -> Mention:
-    count = token.value if isinstance(token.value, int) else 0
-    if "ordinal" in token.tags and not many:
-        return Mention(count, first, end, ordinal=True)
-    if many:
-        return Mention(count if 1 < count <= COUNT_MOST else None, first, end)
-    return Mention(1, first, end)
-
-
-def _counted_after(tokens: Sequence[Token], place: int, end: int) -> Mention:
-    """The noun, a colon, the number."""
-    ahead = list(after(tokens, end, 2))
+    if not many:
+        return Mention(1, place, end)
+    ahead = after(tokens, end, 2)
     count = ahead[-1].value if ahead and ahead[0].text in {":", "-"} else None
     if isinstance(count, int) and 0 < count <= COUNT_MOST and "whole" in ahead[-1].tags:
         return Mention(count, place, end + 2)
     return Mention(None, place, end)
 
 
-def largest(field: str, tokens: Sequence[Token], mentions: Sequence[Mention]) -> Iterator[Candidate]:
-    """Mentions added inside each sentence; the largest sum of all sentences."""
-    by_sentence: dict[int, list[Mention]] = {}
-    for mention in mentions:
-        if mention.count is not None:
-            by_sentence.setdefault(tokens[mention.first].sentence, []).append(mention)
-    if by_sentence:
-        best = max(by_sentence.values(), key=_total)
-        best.sort(key=lambda one: one.first)
-        first, end = best[0], max(best, key=lambda one: one.after)
-        near = tokens[end.after - 1].end - tokens[first.first].start <= QUOTE_CHARACTERS
-        yield Candidate(field, _total(best), "stated", first.first, (end if near else first).after, 1)
-
-
-def _total(mentions: Sequence[Mention]) -> int:
-    plain = sum(mention.count or 0 for mention in mentions if not mention.ordinal)
-    ordinals = [mention.count or 0 for mention in mentions if mention.ordinal]
-    return max([plain + len(ordinals), *ordinals])
-
-
-TAGS: Final = frozenset({"bath", "baths", "the_bath", "toilet", "toilets", "sanitary", "sanitaries"})
-_BATHS: Final = frozenset({"bath", "baths", "the_bath", *_NODES})
-
-
-def find_bathrooms(tokens: Sequence[Token], places: Places) -> Iterator[Mention]:
-    """Baths, and sanitary units that are one."""
-    yield from plain_mentions(tokens, places, "bath", "baths")
-    yield from (unit for unit, is_bathroom in _units(tokens, places) if is_bathroom)
-
-
-def find_toilets(tokens: Sequence[Token], places: Places) -> Iterator[Mention]:
-    """Toilets by themselves, and sanitary units beside a bath."""
-    has_bath = any(places[tag] for tag in ("bath", "baths", "the_bath"))
-    for tag, many in (("toilet", False), ("toilets", True)):
-        for place in places[tag]:
-            if _is_toilet(tokens, place, many=many, has_bath=has_bath):
-                mention = mention_at(tokens, place, place + 1, many=many)
-                yield _one(mention) if mention.ordinal else mention
-    yield from (_one(unit) for unit, is_bathroom in _units(tokens, places) if not is_bathroom)
-
-
-def _one(mention: Mention) -> Mention:
-    return Mention(1, mention.first, mention.after)
-
-
-def _is_toilet(tokens: Sequence[Token], place: int, *, many: bool, has_bath: bool) -> bool:
-    if is_skipped(tokens, place):
-        return False
-    if _is_apart(tokens, place):
-        return True
-    return has_bath and not _is_part_of_bath(tokens, place, many=many)
-
-
-def _units(tokens: Sequence[Token], places: Places) -> Iterator[tuple[Mention, bool]]:
-    """Sanitary units, and whether each is a bathroom: one that is apart, beside a bath, is a toilet."""
-    has_bath = bool(places["bath"] or places["baths"])
-    for tag, many in (("sanitary", False), ("sanitaries", True)):
-        for place in places[tag]:
-            following = next(after(tokens, place + 1, 1), None)
-            if (following and _NODES.isdisjoint(following.tags)) or is_skipped(tokens, place):
-                continue
-            end = place + 2 if following else place + 1
-            mention = mention_at(tokens, place, end, many=many)
-            apart = any(not group("apart").isdisjoint(token.tags) for token in before(tokens, place, 2))
-            yield mention, not (apart and has_bath and not mention.ordinal)
-
-
-def _is_apart(tokens: Sequence[Token], place: int) -> bool:
-    ahead = [token.text for token in after(tokens, place + 1, 2) if token.text not in {"-", "(", "за"}]
-    if ahead and ahead[0] in group("apart_after"):
-        return True
-    return any(not group("apart").isdisjoint(token.tags) for token in before(tokens, place, 2))
-
-
-def _is_part_of_bath(tokens: Sequence[Token], place: int, *, many: bool) -> bool:
-    """Whether the toilet is in the bath, named before or after it."""
-    back = list(before(tokens, place, 4))
-    for number, token in enumerate(back):
-        if token.text == ",":
-            return False
-        if not _BATHS.isdisjoint(token.tags):
-            return _is_joined(back[:number], token, many=many)
-    ahead = list(after(tokens, place + 1, 3))
-    return bool(ahead) and ahead[0].text in group("bath_joins") and any("bath" in one.tags for one in ahead)
-
-
-def _is_joined(between: Sequence[Token], bath: Token, *, many: bool) -> bool:
-    if not between:
-        return True
-    words = {token.text for token in between}
-    if "bath" in bath.tags and any(not one.tags.isdisjoint({"count", "whole"}) for one in between):
-        return False
-    one_beside_several = "и" in words and "baths" in bath.tags and not many
-    return not words.isdisjoint(group("bath_joins")) and not one_beside_several
-
-
-# How many: bedrooms, bathrooms, toilets of their own, balconies. Inside a sentence mentions are added,
-# between sentences the largest sum counts: a headline and the plan of the flat say the same twice.
-
-_BEDROOMS: Final = frozenset({"bedroom", "bedrooms", "the_bedroom", "kids"})
-_TERRACES: Final = frozenset({"terrace", "terraces", "the_terrace"})
-
-
-def find_counts(tokens: Sequence[Token]) -> Iterator[Candidate]:
-    """The counted fields."""
-    places = places_of(tokens, _BEDROOMS | _TERRACES | TAGS)
-    yield from largest("bedrooms", tokens, list(_bedrooms(tokens, places)))
-    yield from largest("bathrooms", tokens, list(find_bathrooms(tokens, places)))
-    yield from largest("wc_separate", tokens, list(find_toilets(tokens, places)))
-    balconies = list(plain_mentions(tokens, places, "terrace", "terraces"))
-    yield from largest("balconies", tokens, balconies)
-    yield from _has_balcony(tokens, places, balconies)
+def _counted(tokens: Sequence[Token], first: int, place: int, end: int, *, many: bool) -> Mention:
+    """The mention of a noun whose number stands at `first`."""
+    token = tokens[first]
+    count = token.value if isinstance(token.value, int) else 0
+    if not many:
+        is_ordinal = "ordinal" in token.tags
+        return Mention(count if is_ordinal else 1, first, end, is_ordinal)
+    # With one, two and three bedrooms: several flats are spoken of.
+    back = before(tokens, first, 2)
+    if back and back[0].text in {",", "и"} and "count" in back[-1].tags:
+        return Mention(None, place, end)
+    return Mention(count if 1 < count <= COUNT_MOST else None, first, end)
 
 
 def _bedrooms(tokens: Sequence[Token], places: Places) -> Iterator[Mention]:
-    yield from plain_mentions(tokens, places, "bedroom", "bedrooms")
+    yield from _plain_mentions(tokens, places, "bedroom", "bedrooms")
     yield from (Mention(1, place, place + 1) for place in places["kids"] if _is_kids_room(tokens, place))
     if not places["bedroom"] and not places["bedrooms"]:
         # Only spoken of, never counted: there is one.
-        known = [place for place in places["the_bedroom"] if tokens[place].text == "спалнята"]
-        yield from (Mention(1, place, place + 1) for place in known[:1])
+        spoken_of = [place for place in places["the_bedroom"] if tokens[place].text == "спалнята"]
+        yield from (Mention(1, place, place + 1) for place in spoken_of[:1])
 
 
 def _is_kids_room(tokens: Sequence[Token], place: int) -> bool:
     """A room of the children, and neither a playground nor a word on what another room is."""
     if tokens[place].text != "детска" or place + 1 == len(tokens):
         return False
-    following, previous = tokens[place + 1], tokens[place - 1] if place else None
-    if previous and previous.text in {"-", "("}:
+    if place and tokens[place - 1].text in {"-", "("}:
         return False
+    following = tokens[place + 1]
     if "room" in following.tags or following.text in {",", "и", "/"}:
         return True
-    return "end" in following.tags and _goes_on_a_list(tokens, place)
+    return "end" in following.tags and tagged(tokens[max(0, place - 3) : place], {"bedroom"})
 
 
-def _goes_on_a_list(tokens: Sequence[Token], place: int) -> bool:
-    return any("bedroom" in token.tags for token in tokens[max(0, place - 3) : place])
+def _baths_and_toilets(tokens: Sequence[Token], places: Places) -> tuple[list[Mention], list[Mention]]:
+    """Bathrooms, and toilets that are not part of one; a sanitary unit is one of the two."""
+    baths = list(_plain_mentions(tokens, places, "bath", "baths"))
+    toilets = []
+    for tag, many in (("toilet", False), ("toilets", True)):
+        for place in places[tag]:
+            if _is_toilet(tokens, places, place, many=many):
+                mention = _mention(tokens, place, place + 1, many=many)
+                toilets.append(Mention(1, mention.first, mention.after) if mention.ordinal else mention)
+    for tag, many in (("sanitary", False), ("sanitaries", True)):
+        for place in places[tag]:
+            following = after(tokens, place + 1, 1)
+            if (following and not tagged(following, _NODES)) or _is_denied(tokens, place):
+                continue
+            mention = _mention(tokens, place, place + 1 + len(following), many=many)
+            apart = tagged(before(tokens, place, 2), group("apart"))
+            if apart and (places["bath"] or places["baths"]) and not mention.ordinal:
+                toilets.append(Mention(1, mention.first, mention.after))
+            else:
+                baths.append(mention)
+    return baths, toilets
 
 
-def _has_balcony(tokens: Sequence[Token], places: Places, mentions: Sequence[Mention]) -> Iterator[Candidate]:
-    if mentions:
-        yield Candidate("has_balcony", True, "derived", mentions[0].first, mentions[0].after, 1)  # noqa: FBT003
-    elif places["the_terrace"]:
-        place = places["the_terrace"][0]
-        yield Candidate("has_balcony", True, "stated", place, place + 1, 1)  # noqa: FBT003
-    else:
-        denied = (place for tag in ("terrace", "terraces") for place in places[tag])
-        for place in denied:
-            if is_negated(tokens, place, place + 1):
-                yield Candidate("has_balcony", False, "negated", place, place + 1, 1)  # noqa: FBT003
+def _is_toilet(tokens: Sequence[Token], places: Places, place: int, *, many: bool) -> bool:
+    """Whether this is a toilet by itself: called so, or beside a bath and not in it."""
+    if _is_denied(tokens, place):
+        return False
+    ahead = [token.text for token in after(tokens, place + 1, 2) if token.text not in {"-", "(", "за"}]
+    if ahead and ahead[0] in group("apart_after"):
+        return True
+    if tagged(before(tokens, place, 2), group("apart")):
+        return True
+    has_bath = any(places[tag] for tag in ("bath", "baths", "the_bath"))
+    return has_bath and not _is_part_of_bath(tokens, place, many=many)
+
+
+def _is_part_of_bath(tokens: Sequence[Token], place: int, *, many: bool) -> bool:
+    """Whether the toilet is in the bath, named before or after it."""
+    back = before(tokens, place, 4)
+    for number, token in enumerate(back):
+        if token.text == ",":
+            return False
+        if token.tags & _BATHS:
+            return _is_joined(back[:number], token, many=many)
+    ahead = after(tokens, place + 1, 3)
+    return bool(ahead) and ahead[0].text in group("bath_joins") and tagged(ahead, {"bath"})
+
+
+def _is_joined(between: Sequence[Token], bath: Token, *, many: bool) -> bool:
+    if not between:
+        return True
+    if "bath" in bath.tags and tagged(between, {"count", "whole"}):
+        return False
+    words = {token.text for token in between}
+    one_beside_several = "и" in words and "baths" in bath.tags and not many
+    return not one_beside_several and not words.isdisjoint(group("bath_joins"))
 
 
 # The winds a flat looks to: eight of them, and never a quarter of the town that is called after one.
 
-
-@dataclass(frozen=True, slots=True)
-class Wind:
-    """A wind and its tokens; `noun`: "юг", else "южен"."""
-
-    value: str
-    first: int
-    after: int
-    noun: bool
-    masculine: bool
+_WINDS: Final = frozenset({"wind", "windy"})
 
 
 def find_winds(tokens: Sequence[Token]) -> Iterator[Candidate]:
     """Every wind that is the flat's."""
-    for chain in _chains(list(_winds(tokens)), tokens):
-        if _is_exposure(chain, tokens):
-            for wind in chain:
-                yield Candidate("orientation", wind.value, "stated", wind.first, wind.after, 1)
+    chain: list[Candidate] = []
+    for wind in _winds(tokens):
+        between = tokens[chain[-1].after : wind.first] if chain else ()
+        if len(between) > 2 or any(token.text not in group("wind_links") for token in between):  # noqa: PLR2004
+            if _is_exposure(chain, tokens):
+                yield from chain
+            chain = []
+        chain.append(wind)
+    if chain and _is_exposure(chain, tokens):
+        yield from chain
 
 
-def _winds(tokens: Sequence[Token]) -> Iterator[Wind]:
+def _winds(tokens: Sequence[Token]) -> Iterator[Candidate]:
     place = 0
     while place < len(tokens):
-        token = tokens[place]
-        if "half_wind" in token.tags:
-            wind = _joined(tokens, place)
-            if wind:
-                yield wind
-                place = wind.after
-                continue
-        elif not token.tags.isdisjoint({"wind", "windy"}) or _is_short(tokens, place):
-            yield _single(token, place, place, str(token.value))
+        token, last = tokens[place], place
+        if "half_wind" in token.tags:  # two halves of one wind: "юго-изток"
+            last = place + 2 if place + 1 < len(tokens) and tokens[place + 1].text == "-" else place + 1
+            is_wind = tagged(tokens[last : last + 1], _WINDS)
+        else:
+            is_wind = not token.tags.isdisjoint(_WINDS) or _is_short(tokens, place)
+        if is_wind:
+            value = str(token.value) if last == place else f"{token.value}{tokens[last].value}"
+            yield Candidate("orientation", value, "stated", place, last + 1, 1)
+            place = last
         place += 1
 
 
@@ -420,241 +356,163 @@ def _is_short(tokens: Sequence[Token], place: int) -> bool:
     """A letter for a wind, which it is only beside "изложение" or another such letter: "изл. Ю/И"."""
     if "short_wind" not in tokens[place].tags:
         return False
-    following = next(after(tokens, place + 1, 1), None)
-    if following and following.text not in group("wind_links"):
+    following = after(tokens, place + 1, 1)
+    if following and following[0].text not in group("wind_links"):
         return False
     back = [token for token in before(tokens, place, 3) if token.text not in {":", "-", "/", "."}]
-    return bool(back) and not back[0].tags.isdisjoint({"exposure", "short_wind"})
+    return tagged(back[:1], {"exposure", "short_wind"})
 
 
-def _single(token: Token, first: int, place: int, value: str) -> Wind:
-    return Wind(value, first, place + 1, "wind" in token.tags, token.text.endswith("ен"))
-
-
-def _joined(tokens: Sequence[Token], place: int) -> Wind | None:
-    """Two halves of one wind: "юго-изток"."""
-    last = place + 2 if place + 1 < len(tokens) and tokens[place + 1].text == "-" else place + 1
-    if last < len(tokens) and not tokens[last].tags.isdisjoint({"wind", "windy"}):
-        return _single(tokens[last], place, last, f"{tokens[place].value}{tokens[last].value}")
-    return None
-
-
-def _chains(winds: Sequence[Wind], tokens: Sequence[Token]) -> Iterator[list[Wind]]:
-    chain: list[Wind] = []
-    for wind in winds:
-        if chain and not _linked(tokens[chain[-1].after : wind.first]):
-            yield chain
-            chain = []
-        chain.append(wind)
-    if chain:
-        yield chain
-
-
-def _linked(between: Sequence[Token]) -> bool:
-    return len(between) <= 2 and all(token.text in group("wind_links") for token in between)  # noqa: PLR2004
-
-
-def _is_exposure(chain: Sequence[Wind], tokens: Sequence[Token]) -> bool:
+def _is_exposure(chain: Sequence[Candidate], tokens: Sequence[Token]) -> bool:
     first, end = chain[0].first, chain[-1].after
-    previous = next(before(tokens, first, 1), None)
-    following = next(after(tokens, end, 1), None)
-    if previous and _names_a_place(tokens, first):
+    ahead = after(tokens, end, 3)
+    names = [token for token in before(tokens, first, 3) if token.text not in {"-", '"', ".", "("}]
+    if tagged(names[:1], {"place_word"}) or tagged(ahead[:1], {"town_part"}):
         return False
-    if following and "town_part" in following.tags:
+    if tagged((*before(tokens, first, EXPOSURE_WINDOW), *ahead[:2]), {"exposure"}):
+        return True
+    word = tokens[chain[0].after - 1]
+    if "wind" in word.tags:
+        return len(chain) > 1 or _is_noun_of_flat(chain[0], tokens)
+    if tagged(ahead[:2], {"town_part"}):
         return False
-    if _beside_exposure(tokens, first, end):
-        return True
-    return _noun_chain(chain, tokens) if chain[0].noun else _adjective(chain, tokens)
+    return tagged(ahead, group("facing")) or word.text.endswith("ен")
 
 
-def _names_a_place(tokens: Sequence[Token], first: int) -> bool:
-    back = [token for token in before(tokens, first, 3) if token.text not in {"-", '"', ".", "("}]
-    return bool(back) and "place_word" in back[0].tags
-
-
-def _beside_exposure(tokens: Sequence[Token], first: int, end: int) -> bool:
-    back = before(tokens, first, EXPOSURE_WINDOW)
-    return any("exposure" in token.tags for token in (*back, *after(tokens, end, 2)))
-
-
-def _noun_chain(chain: Sequence[Wind], tokens: Sequence[Token]) -> bool:
-    if len(chain) > 1:
-        return True
-    wind = chain[0]
-    previous = next(before(tokens, wind.first, 1), None)
-    following = next(after(tokens, wind.after, 1), None)
+def _is_noun_of_flat(wind: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether "юг" alone is the flat's: it stands by itself, or a room looks to it."""
+    previous = next(iter(before(tokens, wind.first, 1)), None)
+    following = next(iter(after(tokens, wind.after, 1)), None)
     if previous is None or previous.text == ",":
         apart = following is None or following.text == ","
         return apart and (previous is None or len(wind.value) > 1)
     if previous.text in {"на", "към"} and (following is None or following.text != "от"):
-        return any(
-            not group("facing_rooms").isdisjoint(token.tags)
-            for token in before(tokens, wind.first, EXPOSURE_WINDOW)
-        )
+        return tagged(before(tokens, wind.first, EXPOSURE_WINDOW), group("facing_rooms"))
     return False
-
-
-def _adjective(chain: Sequence[Wind], tokens: Sequence[Token]) -> bool:
-    ahead = list(after(tokens, chain[-1].after, 3))
-    if any("town_part" in token.tags for token in ahead[:2]):
-        return False
-    if any(not group("facing").isdisjoint(token.tags) for token in ahead):
-        return True
-    return chain[0].masculine
 
 
 # Act 14, 15, 16: which one the building has, and which one it waits for.
 
-_NUMBERED: Final = ("act14", "act15", "act16")
-
 
 def settle_acts(candidates: Sequence[Candidate], tokens: Sequence[Token]) -> Iterator[Candidate]:
     """One statement of the papers from all: the highest act there is, else the lowest that is awaited."""
-    others = [one for one in candidates if one.value not in _NUMBERED]
-    numbered = [one for one in candidates if one.value in _NUMBERED and not _is_instalment(one, tokens)]
-    judged = [(one, _is_awaited(one, tokens)) for one in numbered]
-    awaited = [one for one, is_awaited in judged if is_awaited]
-    reached = [one for one, is_awaited in judged if not is_awaited]
-    early = [one for one in others if one.rank == 0]
+    others, awaited, reached = [], [], []
+    for act in candidates:
+        if act.value not in {"act14", "act15", "act16"}:
+            others.append(act)
+        elif any(token.text == "%" for token in before(tokens, act.first, 4)):
+            continue  # an instalment of paying: "70 % при Акт 16"
+        elif _is_awaited(act, tokens):
+            awaited.append(act)
+        else:
+            reached.append(act)
+    early = any(act.rank == 0 for act in others)
     if reached and not early:
-        yield max(reached, key=lambda one: str(one.value))
+        yield max(reached, key=lambda act: str(act.value))
     elif awaited and not early:
-        first = min(awaited, key=lambda one: str(one.value))
-        start = max(0, first.first - 1)
-        yield Candidate("act", f"before_{first.value}", "stated", start, first.after, 1)
+        lowest = min(awaited, key=lambda act: str(act.value))
+        yield Candidate("act", f"before_{lowest.value}", "stated", max(0, lowest.first - 1), lowest.after, 1)
     else:
         yield from others
 
 
-def _is_instalment(one: Candidate, tokens: Sequence[Token]) -> bool:
-    """Of paying: "70 % при Акт 16"."""
-    return any(token.text == "%" for token in before(tokens, one.first, 4))
-
-
-def _is_awaited(one: Candidate, tokens: Sequence[Token]) -> bool:
-    if any(not group("awaiting").isdisjoint(token.tags) for token in before(tokens, one.first, 3)):
+def _is_awaited(act: Candidate, tokens: Sequence[Token]) -> bool:
+    if tagged(before(tokens, act.first, 3), group("awaiting")):
         return True
-    # What stands behind the next act is told of that one.
-    ahead = list(takewhile(lambda token: "act_word" not in token.tags, after(tokens, one.after, 5)))
+    # What stands behind the next act is said of that one.
+    ahead = list(takewhile(lambda token: "act_word" not in token.tags, after(tokens, act.after, 5)))
     if ahead and ahead[0].text == "от":
         return False
     years = [token.value for token in ahead if "year" in token.tags]
     if years and isinstance(years[0], int):
         return years[0] >= AWAITED_FROM_YEAR
-    near = ahead[:3]
-    return any(not token.tags.isdisjoint({"season", "month"}) for token in near)
+    return tagged(ahead[:3], {"season", "month"})
 
 
 # Where the car stands, and whether that place is in the price.
+
+_PARKING: Final = frozenset({"garage", "garages", "parking", "parkings", "park_word"})
 
 
 def find_parking(tokens: Sequence[Token]) -> Iterator[Candidate]:
     """Kinds of parking, and on what terms."""
     for place, token in enumerate(tokens):
-        end = _end(tokens, place, token)
+        if token.tags.isdisjoint(_PARKING):
+            continue
+        end = _parking_end(tokens, place)
         if end and not is_negated(tokens, place, end) and not _is_elsewhere(tokens, place):
             for kind in _kinds(tokens, place, end):
                 yield Candidate("parking_type", kind, "stated", place, end, 1)
             yield Candidate("parking_status", _terms(tokens, place, end), "stated", place, end, 1)
-        elif "park_word" in token.tags and _is_free(tokens, place):
+        elif "park_word" in token.tags and any(
+            near.text in group("parking_free") for near in before(tokens, place, 2)
+        ):
             yield Candidate("parking_status", "free", "stated", place - 1, place + 1, 0)
-            yield from _free_kind(tokens, place)
-        elif not end and _has_a_price(tokens, place, token):
+            ahead = after(tokens, place + 1, 4)
+            if tagged(ahead, {"yard"}):
+                yield Candidate("parking_type", "yard", "stated", place, place + 1, 1)
+            elif tagged(ahead, group("parking_street")):
+                yield Candidate("parking_type", "street", "stated", place, place + 1, 1)
+        elif not end and _has_a_price(tokens, place):
             yield Candidate("parking_status", "optional_purchase", "stated", place, place + 1, 0)
 
 
-def _end(tokens: Sequence[Token], place: int, token: Token) -> int:
+def _parking_end(tokens: Sequence[Token], place: int) -> int:
     """Behind the words that mean a place for a car; 0: these do not."""
-    if not token.tags.isdisjoint({"garage", "parking"}) and token.text != "паркинг":
-        return place + 1
-    following = next(after(tokens, place + 1, 1), None)
+    token = tokens[place]
     if token.text in {"парко", "паркинг"}:
-        if following and "spot" in following.tags:
+        following = after(tokens, place + 1, 1)
+        if tagged(following, {"spot"}):
             return place + 2
-        return place + 1 if token.text == "парко" and following is None else 0
-    if not token.tags.isdisjoint({"garages", "parkings"}) and _is_counted(tokens, place):
+        return place + 1 if token.text == "парко" and not following else 0
+    if token.tags & {"garage", "parking"}:
+        return place + 1
+    if token.tags & {"garages", "parkings"} and (
+        token.text in {"паркоместа", "паркомяста"} or tagged(before(tokens, place, 2), {"count", "whole"})
+    ):
         return place + 1
     return 0
 
 
-def _is_free(tokens: Sequence[Token], place: int) -> bool:
-    return any(token.text in group("parking_free") for token in before(tokens, place, 2))
-
-
-def _free_kind(tokens: Sequence[Token], place: int) -> Iterator[Candidate]:
-    near = frozenset().union(*(token.tags for token in after(tokens, place + 1, 4)))
-    kind = "yard" if "yard" in near else "street" if not near.isdisjoint(group("parking_street")) else None
-    if kind:
-        yield Candidate("parking_type", kind, "stated", place, place + 1, 1)
-
-
-def _has_a_price(tokens: Sequence[Token], place: int, token: Token) -> bool:
+def _has_a_price(tokens: Sequence[Token], place: int) -> bool:
     """Whether it has one of its own: "цената на паркомястото е 30 000 евро"."""
-    if token.tags.isdisjoint({"garages", "parkings"}):
-        return False
-    priced = any("price" in one.tags for one in before(tokens, place, 3))
-    return priced and any("money" in one.tags for one in after(tokens, place, PARKING_WINDOW))
-
-
-def _is_counted(tokens: Sequence[Token], place: int) -> bool:
-    near = before(tokens, place, 2)
-    return tokens[place].text in {"паркоместа", "паркомяста"} or any(
-        not token.tags.isdisjoint({"count", "whole"}) for token in near
+    return (
+        bool(tokens[place].tags & {"garages", "parkings"})
+        and tagged(before(tokens, place, 3), {"price"})
+        and tagged(after(tokens, place, PARKING_WINDOW), {"money"})
     )
 
 
 def _is_elsewhere(tokens: Sequence[Token], place: int) -> bool:
     """Whether it is not part of the offer: "над гаражи"."""
-    back = list(before(tokens, place, 4))
-    in_a_garage = any(token.text in {"в", "във"} for token in back[:2]) and any(
-        "parking" in token.tags for token in back
-    )
-    return in_a_garage or any(not group("parking_elsewhere").isdisjoint(token.tags) for token in back[:2])
+    back = before(tokens, place, 4)
+    in_a_garage = any(token.text in {"в", "във"} for token in back[:2]) and tagged(back, {"parking"})
+    return in_a_garage or tagged(back[:2], group("parking_elsewhere"))
 
 
 def _kinds(tokens: Sequence[Token], place: int, end: int) -> Iterator[str]:
-    tags = frozenset().union(*(token.tags for token in before(tokens, place, 3)))
-    around = tags.union(*(token.tags for token in after(tokens, end, 3)))
-    following = [token.text for token in after(tokens, end, 1)]
-    if not tokens[place].tags.isdisjoint({"garage", "garages"}):
-        yield "underground_garage" if "underground" in tags else "garage"
+    back, ahead = before(tokens, place, 3), after(tokens, end, 3)
+    underground = tagged(back, {"underground"})
+    if tokens[place].tags & {"garage", "garages"}:
+        yield "underground_garage" if underground else "garage"
         return
-    if "underground" in tags or (following in (["в"], ["във"]) and "underground" in around):
+    if underground or (ahead and ahead[0].text in {"в", "във"} and tagged(ahead, {"underground"})):
         yield "underground_space"
-    if "outdoor" in tags or "yard" in around:
+    if tagged(back, {"outdoor"}) or tagged((*back, *ahead), {"yard"}):
         yield "outdoor_space"
 
 
 def _terms(tokens: Sequence[Token], place: int, end: int) -> str:
-    back = list(before(tokens, place, PARKING_WINDOW))
-    ahead = list(after(tokens, end, PARKING_WINDOW))
-    near = frozenset().union(*(token.tags for token in (*back, *ahead)))
-    if _is_included(back, ahead):
+    back = before(tokens, place, PARKING_WINDOW)
+    near = (*back, *after(tokens, end, PARKING_WINDOW))
+    texts = {token.text for token in near}
+    tags = frozenset().union(*(token.tags for token in near))
+    excluded = "извън" in texts or (
+        "не" in texts and any(text.startswith(("включ", "влиза")) for text in texts)
+    )
+    if not excluded and ("included" in tags or {"цената", "в"} <= texts):
         return "included"
-    if (
-        _is_excluded([token.text for token in (*back, *ahead)])
-        or "possible" in frozenset().union(*(token.tags for token in back))
-        or _costs_extra(near)
-    ):
-        return "optional_rent" if _for_rent(near) else "optional_purchase"
+    costs_extra = tags & group("parking_extra") or {"separate", "price"} <= tags
+    if excluded or costs_extra or tagged(back, {"possible"}):
+        return "optional_rent" if tags & group("parking_rent") and "buy" not in tags else "optional_purchase"
     return "included"
-
-
-def _is_included(back: Sequence[Token], ahead: Sequence[Token]) -> bool:
-    near = (*reversed(back), *ahead)
-    texts = [token.text for token in near]
-    if _is_excluded(texts):
-        return False
-    return any("included" in token.tags for token in near) or ("цената" in texts and "в" in texts)
-
-
-def _costs_extra(near: frozenset[str]) -> bool:
-    return not group("parking_extra").isdisjoint(near) or {"separate", "price"} <= near
-
-
-def _is_excluded(texts: Sequence[str]) -> bool:
-    return "извън" in texts or ("не" in texts and any(text.startswith(("включ", "влиза")) for text in texts))
-
-
-def _for_rent(near: frozenset[str]) -> bool:
-    return not near.isdisjoint(group("parking_rent")) and "buy" not in near

@@ -3,9 +3,9 @@
 import re
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel
 
-from sale_sofia.settings.types import decimal, notes, switch, whole
+from sale_sofia.settings.types import decimal, described, switch, whole
 
 STEM_LETTERS: Final = 4
 """Letters of the shortest stem: a shorter one begins too many other words."""
@@ -95,18 +95,16 @@ DESCRIPTION_MOST_CHARACTERS: Final = 50_000
 
 OLLAMA_ALLOWED: Final = "http[s]://host:port, without a path"
 MODEL_ALLOWED: Final = "a name of Ollama's, such as gemma3:4b"
-_OLLAMA_URL: Final = re.compile(r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?/?")
-_MODEL: Final = re.compile(r"[A-Za-z0-9._/-]+(?::[A-Za-z0-9._-]+)?")
 
 
 def _check_url(url: str) -> str:
-    if not _OLLAMA_URL.fullmatch(url):
+    if not re.fullmatch(r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?/?", url):
         raise ValueError(OLLAMA_ALLOWED)
     return url.rstrip("/")
 
 
 def _check_model(name: str) -> str:
-    if not _MODEL.fullmatch(name):
+    if not re.fullmatch(r"[A-Za-z0-9._/-]+(?::[A-Za-z0-9._-]+)?", name):
         raise ValueError(MODEL_ALLOWED)
     return name
 
@@ -123,15 +121,14 @@ class DescriptionSettings(BaseModel):
     ollama_start: bool = switch(
         default=False, sentence="Start `ollama serve` together with the other services, when it does not run."
     )
-    ollama_url: Annotated[str, AfterValidator(_check_url)] = Field(
-        default="http://127.0.0.1:11434",
-        description="Where Ollama listens.",
-        json_schema_extra=notes(OLLAMA_ALLOWED, "URL"),
+    ollama_url: Annotated[str, AfterValidator(_check_url)] = described(
+        "http://127.0.0.1:11434", OLLAMA_ALLOWED, "URL", "Where Ollama listens."
     )
-    ollama_model: Annotated[str, AfterValidator(_check_model)] = Field(
-        default="gemma3:4b",
-        description="The model that is asked; it has to be there already (`ollama pull`).",
-        json_schema_extra=notes(MODEL_ALLOWED, "model"),
+    ollama_model: Annotated[str, AfterValidator(_check_model)] = described(
+        "gemma3:4b",
+        MODEL_ALLOWED,
+        "model",
+        "The model that is asked; it has to be there already (`ollama pull`).",
     )
     ollama_timeout: float = decimal(60.0, 0.1, 3600, "seconds", "Longest wait for one answer of the model.")
     llm_run_seconds: float = decimal(

@@ -1,12 +1,14 @@
 """What descriptions say, stored: the reads, where they differ from the portal, and the model's answers."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, delete, func, or_, select, update
 
+from sale_sofia.descriptions.asking import AnswerKey
 from sale_sofia.descriptions.tables import description_disagreements, description_reads, llm_answers
+from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
 from sale_sofia.storage.upserts import insert_into, replace_in
 
@@ -30,24 +32,12 @@ class Read:
     rules: str
     attributes: Mapping[str, Any]
     open_fields: Sequence[str]
-    disagreements: Sequence[Disagreement] = field(default=())
+    disagreements: Sequence[Disagreement] = ()
     asked: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CachedAnswer:
-    """An answer of the model, and everything that it depends on; the key is made of all of it."""
-
-    key: str
-    text_hash: str
-    schema_hash: str
-    rules: str
-    model: str
-    answer: Mapping[str, Any]
-
-
-def unread_listings(connection: Connection, rules: str, after: int, limit: int) -> Sequence[RowMapping]:
-    """Open adverts whose description is new, has changed, or was read by other rules; in their order."""
+def unread_listings(connection: Connection, rules: str, ids: Collection[int]) -> Sequence[RowMapping]:
+    """Of these adverts, the open ones whose description is new, has changed, or was read by other rules."""
     read = description_reads
     stale = or_(
         read.c.listing_id.is_(None), read.c.content_hash != listings.c.content_hash, read.c.rules != rules
@@ -56,10 +46,9 @@ def unread_listings(connection: Connection, rules: str, after: int, limit: int) 
         select(listings)
         .outerjoin(read, read.c.listing_id == listings.c.id)
         .where(
-            listings.c.id > after, listings.c.closed_at.is_(None), listings.c.description.is_not(None), stale
+            listings.c.id.in_(ids), listings.c.closed_at.is_(None), listings.c.description.is_not(None), stale
         )
         .order_by(listings.c.id)
-        .limit(limit)
     )
     return connection.execute(found).mappings().all()
 
@@ -83,50 +72,30 @@ def open_reads(
 
 def save_reads(connection: Connection, reads: Sequence[Read], *, now: float) -> None:
     """Store reads, each with its disagreements in place of earlier ones. Needs a write transaction."""
-    for read in reads:
-        _save_read(connection, read, now)
-
-
-def _save_read(connection: Connection, read: Read, now: float) -> None:
-    values = {
-        "listing_id": read.listing_id,
-        "content_hash": read.content_hash,
-        "rules": read.rules,
-        "attributes": dict(read.attributes),
-        "open_fields": list(read.open_fields),
-        "open_count": len(read.open_fields),
-        "asked": read.asked,
-        "read_at": now,
-    }
-    connection.execute(replace_in(connection, description_reads), values)
     table = description_disagreements
-    connection.execute(delete(table).where(table.c.listing_id == read.listing_id))
-    rows = [_disagreement_row(read.listing_id, one, now) for one in read.disagreements]
-    if rows:
-        connection.execute(table.insert(), rows)
-
-
-def _disagreement_row(listing_id: int, one: Disagreement, now: float) -> dict[str, Any]:
-    return {
-        "listing_id": listing_id,
-        "field": one.field,
-        "portal": one.portal,
-        "text": one.text,
-        "quote": one.quote,
-        "seen_at": now,
-    }
+    for read in reads:
+        values = {
+            "listing_id": read.listing_id,
+            "content_hash": read.content_hash,
+            "rules": read.rules,
+            "attributes": dict(read.attributes),
+            "open_fields": list(read.open_fields),
+            "open_count": len(read.open_fields),
+            "asked": read.asked,
+            "read_at": now,
+        }
+        connection.execute(replace_in(connection, description_reads), values)
+        connection.execute(delete(table).where(table.c.listing_id == read.listing_id))
+        rows = [{"listing_id": read.listing_id, **asdict(one), "seen_at": now} for one in read.disagreements]
+        if rows:
+            connection.execute(table.insert(), rows)
+    touch(connection, [read.listing_id for read in reads])
 
 
 def mark_asked(connection: Connection, listing_id: int, asked: str) -> None:
     """The model was asked about this advert and said nothing that counts."""
     table = description_reads
     connection.execute(update(table).where(table.c.listing_id == listing_id).values(asked=asked))
-
-
-def load_read(connection: Connection, listing_id: int) -> RowMapping | None:
-    """The stored read of an advert."""
-    found = select(description_reads).where(description_reads.c.listing_id == listing_id)
-    return connection.execute(found).mappings().first()
 
 
 def read_disagreements(connection: Connection, limit: int) -> Sequence[RowMapping]:
@@ -155,15 +124,7 @@ def cached_answer(connection: Connection, key: str) -> Mapping[str, Any] | None:
     return answer
 
 
-def store_answer(connection: Connection, cached: CachedAnswer, *, now: float) -> None:
+def store_answer(connection: Connection, key: AnswerKey, answer: Mapping[str, Any], *, now: float) -> None:
     """Keep an answer; one that is there already stays. Needs a write transaction."""
-    values = {
-        "key": cached.key,
-        "text_hash": cached.text_hash,
-        "schema_hash": cached.schema_hash,
-        "rules": cached.rules,
-        "model": cached.model,
-        "answer": dict(cached.answer),
-        "created_at": now,
-    }
+    values = {**asdict(key), "key": key.digest, "answer": dict(answer), "created_at": now}
     connection.execute(insert_into(connection, llm_answers).values(values).on_conflict_do_nothing())

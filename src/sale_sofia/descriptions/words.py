@@ -2,10 +2,11 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any, Final
 
 import simplemma
@@ -46,58 +47,34 @@ class Prepared:
 
 def prepare(text: str) -> Prepared:
     """The text in small letters, look-alike letters folded, quotes and dashes of one shape."""
-    if _place_by_place(text):
-        plain, starts = text, None
-    else:
-        plain, starts = _composed(text)
-    return Prepared(text, _lowered(fold_lookalikes(plain.translate(_SIGNS))), starts)
+    place_by_place = unicodedata.is_normalized("NFC", text) and _WIDTHLESS.isdisjoint(text)
+    composed, starts = (text, None) if place_by_place else _compose(text)
+    folded = fold_lookalikes(composed.translate(_SIGNS))
+    plain = folded.lower()
+    if len(plain) != len(folded):  # a letter whose small form is of another length stays as it is
+        plain = "".join(small if len(small := sign.lower()) == 1 else sign for sign in folded)
+    return Prepared(text, plain, starts)
 
 
-def _place_by_place(text: str) -> bool:
-    return unicodedata.is_normalized("NFC", text) and _WIDTHLESS.isdisjoint(text)
-
-
-def _composed(text: str) -> tuple[str, list[int]]:
+def _compose(text: str) -> tuple[str, list[int]]:
     """The composed text without characters that have no width, and where each of its characters was."""
     signs: list[str] = []
     starts: list[int] = []
-    for start, cluster in _clusters(text):
-        composed = "".join(sign for sign in unicodedata.normalize("NFC", cluster) if sign not in _WIDTHLESS)
+    # Each character goes with the marks on it.
+    bounds = [place for place in range(1, len(text)) if not unicodedata.combining(text[place])]
+    for start, end in pairwise([0, *bounds, len(text)]):
+        cluster = unicodedata.normalize("NFC", text[start:end])
+        composed = "".join(sign for sign in cluster if sign not in _WIDTHLESS)
         signs.append(composed)
         starts.extend([start] * len(composed))
     return "".join(signs), [*starts, len(text)]
 
 
-def _clusters(text: str) -> Iterator[tuple[int, str]]:
-    """Each character with the marks that go on it."""
-    start = 0
-    for place in range(1, len(text)):
-        if not unicodedata.combining(text[place]):
-            yield start, text[start:place]
-            start = place
-    if text:
-        yield start, text[start:]
-
-
-def _lowered(text: str) -> str:
-    """Small letters; a letter whose small form is of another length stays as it is."""
-    lowered = text.lower()
-    if len(lowered) == len(text):
-        return lowered
-    return "".join(small if len(small := sign.lower()) == 1 else sign for sign in text)
-
-
 # The words of `rules/words.yaml`: what each form stands for, found by form, by lemma and by stem.
 
 Value = int | str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """What a word may stand for, the word itself among it, and the value it carries."""
-
-    tags: frozenset[str]
-    value: Value = None
+Meaning = tuple[frozenset[str], Value]
+"""What a word may stand for, the word itself among it, and the value it carries."""
 
 
 @cache
@@ -108,12 +85,6 @@ def load_rules_file(name: str) -> Any:  # noqa: ANN401 - each file has a shape o
 
 
 @cache
-def abbreviations() -> frozenset[str]:
-    """Words after which a full stop ends nothing."""
-    return frozenset(load_rules_file("words.yaml")["abbreviations"])
-
-
-@cache
 def group(name: str) -> frozenset[str]:
     """A group of tags and words of `rules/groups.yaml`."""
     return frozenset(load_rules_file("groups.yaml")[name])
@@ -121,55 +92,34 @@ def group(name: str) -> frozenset[str]:
 
 @lru_cache(maxsize=WORDS_REMEMBERED)
 def meaning(word: str) -> Meaning:
-    """What a word in small letters stands for: by its form, else by its lemma, else by its stem."""
-    table = _table()
-    found = table.get(word) or _by_stem(word) or table.get(simplemma.lemmatize(word, lang="bg"))
+    """What a word in small letters stands for: by its form, else by its stem, else by its lemma."""
+    forms = _forms()
+    found = forms.get(word) or _by_stem(word) or forms.get(simplemma.lemmatize(word, lang="bg"))
     if found is None and word.isascii():
-        found = table.get(word.translate(LOOKALIKES))
+        found = forms.get(word.translate(LOOKALIKES))
     tags, value = found or (frozenset({"plain"}), None)
     own = {"word"} if word.isascii() else {"word", word}  # a Latin word could be taken for a tag
-    return Meaning(tags | own, value)
+    return tags | own, value
 
 
-def is_listed(word: str) -> bool:
-    """Whether exactly this form is in the list."""
-    return word in _table()
-
-
-def _by_stem(word: str) -> tuple[frozenset[str], Value] | None:
-    stems = _stems()
-    shortest = max(STEM_LETTERS, len(word) - ENDING_LETTERS)
-    for length in range(len(word), shortest - 1, -1):
-        if found := stems.get(word[:length]):
+def _by_stem(word: str) -> Meaning | None:
+    forms = _forms()
+    for length in range(len(word), max(STEM_LETTERS, len(word) - ENDING_LETTERS) - 1, -1):
+        if found := forms.get(f"{word[:length]}*"):
             return found
     return None
 
 
 @cache
-def _table() -> Mapping[str, tuple[frozenset[str], Value]]:
-    return {word: found for word, found in _entries().items() if not word.endswith("*")}
-
-
-@cache
-def _stems() -> Mapping[str, tuple[frozenset[str], Value]]:
-    return {word[:-1]: found for word, found in _entries().items() if word.endswith("*")}
-
-
-@cache
-def _entries() -> Mapping[str, tuple[frozenset[str], Value]]:
+def _forms() -> Mapping[str, Meaning]:
+    """The entries of `rules/words.yaml`; one that ends in * is a stem."""
     data = load_rules_file("words.yaml")
-    entries: dict[str, tuple[frozenset[str], Value]] = {}
-    for tag, words in data["words"].items():
+    forms: dict[str, Meaning] = {}
+    for tag, words in (data["words"] | data["valued"]).items():
         for word in words:
-            entries[word] = (_tags(entries, word) | {tag}, None)
-    for tag, values in data["valued"].items():
-        for word, value in values.items():
-            entries[word] = (_tags(entries, word) | {tag}, value)
-    return entries
-
-
-def _tags(entries: Mapping[str, tuple[frozenset[str], Value]], word: str) -> frozenset[str]:
-    return entries[word][0] if word in entries else frozenset()
+            tags, _ = forms.get(word, (frozenset(), None))
+            forms[word] = (tags | {tag}, words[word] if isinstance(words, dict) else None)
+    return forms
 
 
 # From a comparable text to its words, numbers and signs, each with what it stands for and where it was.
@@ -188,12 +138,11 @@ _SCAN = re.compile(
 )
 _DIGITS = re.compile(r"\d+")
 _PARAGRAPH: Final = ("\n\n", ".", "!", "?", "…")
-_UNITS: Final = frozenset({"year_word", "metre", "minute"})
+_UNITS: Final = frozenset({"sqm", "year_word", "metre", "minute"})
 _NO_WORD: Final = frozenset({"word", "plain"})
 _NUMBER: Final = frozenset({"num"})
 _WHOLE: Final = frozenset({"num", "whole"})
 _YEAR: Final = frozenset({"num", "whole", "year"})
-_YEARS: Final = range(YEAR_FIRST, YEAR_LAST + 1)
 
 
 @dataclass(slots=True)
@@ -214,45 +163,37 @@ def tokenize(prepared: Prepared) -> list[Token]:
     sentence = 0
     for found in _SCAN.finditer(prepared.plain):
         kind = found.lastgroup or ""
-        read = list(_read(kind, found, prepared, sentence))
-        if kind == "end" and _is_abbreviated(tokens, read[0], prepared):
-            continue
-        tokens.extend(read)
-        if kind == "end" and any(sign in found[0] for sign in _PARAGRAPH):
-            sentence += 1
+        text, start, end = found[0], found.start(), found.end()
+        if kind == "word":
+            for word, first in _parts(text, start, prepared):
+                tags, value = meaning(word) if len(text) <= WORD_LETTERS else (_NO_WORD, None)
+                tokens.append(Token(word, tags, value, first, first + len(word), sentence))
+        elif kind == "number":
+            tokens.append(Token(text, *_number(text), start, end, sentence))
+        elif kind in {"ordinal", "decade"}:
+            number = int(_DIGITS.findall(text)[0])
+            tokens.append(Token(text, frozenset({kind}), number, start, end, sentence))
+        elif kind != "end" or not _is_abbreviated(tokens, text, start, prepared):
+            tokens.append(Token(text, frozenset({kind, text}), None, start, end, sentence))
+            if kind == "end" and any(sign in text for sign in _PARAGRAPH):
+                sentence += 1
     return tokens
 
 
-def _is_abbreviated(tokens: list[Token], stop: Token, prepared: Prepared) -> bool:
-    if stop.text != "." or not tokens or tokens[-1].end != stop.start:
+def _is_abbreviated(tokens: list[Token], stop: str, start: int, prepared: Prepared) -> bool:
+    """Whether the full stop belongs to the word before it and ends nothing."""
+    if stop != "." or not tokens or tokens[-1].end != start:
         return False
     last = tokens[-1]
-    if "sqm" in last.tags or not last.tags.isdisjoint(_UNITS):
-        return not _begins_anew(prepared, stop.end)
-    return last.text in abbreviations() or "ordinal" in last.tags
+    if not last.tags.isdisjoint(_UNITS):  # after a unit it may end the sentence too: a capital follows
+        written = prepared.quote(start + 1, min(start + 3, len(prepared.plain))).strip()
+        return not written[:1].isupper()
+    return last.text in _abbreviations() or "ordinal" in last.tags
 
 
-def _begins_anew(prepared: Prepared, place: int) -> bool:
-    """Whether the next letter is a capital: after a unit its stop may also be the sentence's."""
-    written = prepared.quote(place, min(place + 2, len(prepared.plain))).strip()
-    return written[:1].isupper()
-
-
-def _read(kind: str, found: re.Match[str], prepared: Prepared, sentence: int) -> Iterator[Token]:
-    text, start, end = found[0], found.start(), found.end()
-    if kind == "word" and len(text) > WORD_LETTERS:
-        yield Token(text, _NO_WORD, None, start, end, sentence)
-    elif kind == "word":
-        for word, first in _parts(text, start, prepared):
-            known = meaning(word)
-            yield Token(word, known.tags, known.value, first, first + len(word), sentence)
-    elif kind == "number":
-        yield Token(text, *_number(text), start, end, sentence)
-    elif kind in {"ordinal", "decade"}:
-        number = _DIGITS.match(text)
-        yield Token(text, frozenset({kind}), int(number[0]) if number else None, start, end, sentence)
-    else:
-        yield Token(text, frozenset({kind, text}), None, start, end, sentence)
+@cache
+def _abbreviations() -> frozenset[str]:
+    return frozenset(load_rules_file("words.yaml")["abbreviations"])
 
 
 def _number(text: str) -> tuple[frozenset[str], float | int]:
@@ -261,21 +202,19 @@ def _number(text: str) -> tuple[frozenset[str], float | int]:
     if not text.isdecimal():
         return _NUMBER, float(text.replace(",", "."))
     value = int(text)
-    return (_YEAR if value in _YEARS else _WHOLE), value
+    return (_YEAR if YEAR_FIRST <= value <= YEAR_LAST else _WHOLE), value
 
 
-def _parts(word: str, start: int, prepared: Prepared) -> Iterator[tuple[str, int]]:
+def _parts(word: str, start: int, prepared: Prepared) -> Sequence[tuple[str, int]]:
     """The word, or the two that were glued together: known words with a capital or a "без" between them."""
-    if len(word) >= GLUED_LETTERS and not is_listed(word):
+    cut = 0
+    if GLUED_LETTERS <= len(word) <= WORD_LETTERS and word not in _forms():
         cut = _seam(word, start, prepared)
-        if cut:
-            yield from ((word[:cut], start), (word[cut:], start + cut))
-            return
-    yield word, start
+    return ((word[:cut], start), (word[cut:], start + cut)) if cut else ((word, start),)
 
 
 def _seam(word: str, start: int, prepared: Prepared) -> int:
-    if word.endswith("без") and not _unknown(word[:-3]):
+    if word.endswith("без") and "plain" not in meaning(word[:-3])[0]:
         return len(word) - 3
     written = prepared.quote(start, start + len(word))
     if len(written) != len(word) or written.isupper() or written.islower():
@@ -284,7 +223,3 @@ def _seam(word: str, start: int, prepared: Prepared) -> int:
         if written[cut].isupper() and written[cut - 1].islower():
             return cut
     return 0
-
-
-def _unknown(word: str) -> bool:
-    return "plain" in meaning(word).tags

@@ -1,66 +1,22 @@
 """Agencies: one line for each, whatever it calls itself on each portal, and private sellers who are none."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, or_, select, update
+from sqlalchemy import Connection, and_, or_, select, update
 
 from sale_sofia.flats.matching.fingerprint import HASHED_PHONE, agency_of, hashed_phone, load_secret
 from sale_sofia.flats.merger import is_offered
 from sale_sofia.flats.settings import ROWS_AT_ONCE
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.history.listing_rows import content_hash
+from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listing_changes, listings
 from sale_sofia.settings.model import Settings
 
-# Who sells: the sellers' side of every advert, and the phones of private people.
-
 _SELLER = ("id", "site", "seller_kind", "seller_name", "phones", "gone_at", "closed_at")
-
-
-def seller_rows(connection: Connection) -> Iterator[RowMapping]:
-    """Of every matched advert: who sells it, where, and which property it is of."""
-    chosen = select(*(listings.c[name] for name in _SELLER), listing_sources.c.property_id).join(
-        listing_sources, listing_sources.c.listing_id == listings.c.id
-    )
-    ordered = chosen.order_by(listings.c.id).execution_options(yield_per=ROWS_AT_ONCE)
-    yield from connection.execute(ordered).mappings()
-
-
-def ended_private_phones(connection: Connection) -> dict[int, list[str]]:
-    """The phones of each advert of private people that is no longer offered."""
-    chosen = select(listings.c.id, listings.c.phones).where(_ended_private())
-    return {number: phones or [] for number, phones in connection.execute(chosen.order_by(listings.c.id))}
-
-
-def ended_phone_changes(connection: Connection) -> list[RowMapping]:
-    """The changes of their phones, each with what they were and became."""
-    chosen = select(listing_changes).join(listings, listings.c.id == listing_changes.c.listing_id)
-    phones = chosen.where(listing_changes.c.field == "phones", _ended_private())
-    return list(connection.execute(phones.order_by(listing_changes.c.id)).mappings())
-
-
-def _ended_private() -> ColumnElement[bool]:
-    ended = or_(listings.c.gone_at.is_not(None), listings.c.closed_at.is_not(None))
-    return and_(listings.c.seller_kind == "private", ended)
-
-
-def save_phones(connection: Connection, listing_id: int, phones: Sequence[str]) -> None:
-    """Other phones for a stored advert, so that it is as if it had been read with them."""
-    this_one = listings.c.id == listing_id
-    row = connection.execute(select(listings).where(this_one)).mappings().one()
-    hashed = content_hash({**row, "phones": list(phones)})
-    connection.execute(update(listings).where(this_one).values(phones=list(phones), content_hash=hashed))
-
-
-def save_phone_change(connection: Connection, change_id: int, old: object, new: object) -> None:
-    """Other phones for a recorded change."""
-    chosen = update(listing_changes).where(listing_changes.c.id == change_id)
-    connection.execute(chosen.values(old=old, new=new))
-
-
 Row = Mapping[Any, Any]
 
 
@@ -116,7 +72,11 @@ class Agency:
 
 def list_agencies(connection: Connection, settings: Settings) -> list[Agency]:
     """All sellers, those with most adverts first; private ones with too many flats are marked."""
-    sellers = gather(seller_rows(connection))
+    chosen = select(*(listings.c[name] for name in _SELLER), listing_sources.c.property_id).join(
+        listing_sources, listing_sources.c.listing_id == listings.c.id
+    )
+    ordered = chosen.order_by(listings.c.id).execution_options(yield_per=ROWS_AT_ONCE)
+    sellers = gather(connection.execute(ordered).mappings())
     _mark(sellers, settings.private_seller_flats)
     return sorted(sellers, key=lambda one: (-one.adverts, one.key))
 
@@ -125,25 +85,19 @@ def gather(rows: Iterable[Row]) -> list[Agency]:
     """Adverts by seller: an agency by its name, a private person by the phone; without either by nobody."""
     found: dict[tuple[str, bool], Agency] = {}
     for row in rows:
-        for key, private in _sellers(row):
+        private = row["seller_kind"] == "private"
+        agency = None if private else agency_of(row)
+        for key in row["phones"] if private else [agency] if agency else []:
             found.setdefault((key, private), Agency(key, private)).add(row)
     return list(found.values())
 
 
-def _sellers(row: Row) -> Iterator[tuple[str, bool]]:
-    if row["seller_kind"] == "private":
-        yield from ((phone, True) for phone in row["phones"])
-    elif agency := agency_of(row):
-        yield agency, False
-
-
-def _mark(sellers: Iterable[Agency], many: int) -> None:
+def _mark(sellers: Sequence[Agency], many: int) -> None:
     of_agencies: dict[str, list[str]] = defaultdict(list)
-    everybody = list(sellers)
-    for one in everybody:
+    for one in sellers:
         for phone in () if one.private else one.phones:
             of_agencies[phone].append(one.name)
-    for one in everybody:
+    for one in sellers:
         if one.private and len(one.properties) >= many:
             one.mark = f"sells {len(one.properties)} properties"
         elif one.private and (names := of_agencies.get(one.key)):
@@ -158,27 +112,33 @@ def forget_private_phones(connection: Connection, settings: Settings) -> int:
     if settings.private_phones_kept:
         return 0
     secret = load_secret(settings.data_dir)
-    return len({*_hash_phones(connection, secret), *_hash_history(connection, secret)})
+
+    def hashed(phones: Sequence[str]) -> list[str]:
+        return [phone if phone.startswith(HASHED_PHONE) else hashed_phone(secret, phone) for phone in phones]
+
+    ended = or_(listings.c.gone_at.is_not(None), listings.c.closed_at.is_not(None))
+    private = and_(listings.c.seller_kind == "private", ended)
+    adverts = select(listings.c.id, listings.c.phones).where(private).order_by(listings.c.id)
+    done = set()
+    for listing_id, phones in connection.execute(adverts).all():
+        if hashed(phones or []) != (phones or []):
+            save_phones(connection, listing_id, hashed(phones))
+            done.add(listing_id)
+    changes = select(listing_changes).join(listings, listings.c.id == listing_changes.c.listing_id)
+    of_phones = changes.where(listing_changes.c.field == "phones", private).order_by(listing_changes.c.id)
+    for change in connection.execute(of_phones).mappings().all():
+        old, new = change["old"] or [], change["new"] or []
+        if hashed([*old, *new]) != [*old, *new]:
+            this_one = update(listing_changes).where(listing_changes.c.id == change["id"])
+            connection.execute(this_one.values(old=hashed(old), new=hashed(new)))
+            done.add(change["listing_id"])
+    return len(done)
 
 
-def _hash_phones(connection: Connection, secret: bytes) -> Iterator[int]:
-    for listing_id, phones in ended_private_phones(connection).items():
-        if any(map(_is_open, phones)):
-            save_phones(connection, listing_id, _hashed(secret, phones))
-            yield listing_id
-
-
-def _hash_history(connection: Connection, secret: bytes) -> Iterator[int]:
-    for change in ended_phone_changes(connection):
-        values = [change[side] or [] for side in ("old", "new")]
-        if any(_is_open(phone) for phones in values for phone in phones):
-            save_phone_change(connection, change["id"], *(_hashed(secret, phones) for phones in values))
-            yield change["listing_id"]
-
-
-def _hashed(secret: bytes, phones: Sequence[Any]) -> list[str]:
-    return [hashed_phone(secret, phone) if _is_open(phone) else phone for phone in phones]
-
-
-def _is_open(phone: str) -> bool:
-    return not phone.startswith(HASHED_PHONE)
+def save_phones(connection: Connection, listing_id: int, phones: Sequence[str]) -> None:
+    """Other phones for a stored advert, so that it is as if it had been read with them."""
+    this_one = listings.c.id == listing_id
+    row = connection.execute(select(listings).where(this_one)).mappings().one()
+    hashed = content_hash({**row, "phones": list(phones)})
+    connection.execute(update(listings).where(this_one).values(phones=list(phones), content_hash=hashed))
+    touch(connection, [listing_id])

@@ -33,14 +33,16 @@ class PropertyMerger:
         }
 
     def field(self, name: str, adverts: Sequence[Row]) -> View | None:
-        """The value that most adverts print, of equally many the one seen last; with all others beside it."""
+        """The value that most adverts print, of equally many the newest advert's, beside all others."""
         said: dict[str, list[Row]] = defaultdict(list)
         for row in adverts:
             if row[name] not in (None, [], ()):
                 said[repr(row[name])].append(row)
         if not said:
             return None
-        chosen, *others = sorted(said.values(), key=_weight, reverse=True)
+        chosen, *others = sorted(
+            said.values(), key=lambda rows: (len(rows), max(map(newness, rows))), reverse=True
+        )
         return _told(name, chosen) | {"others": [_told(name, rows) for rows in others]}
 
     def offers(self, adverts: Sequence[Row]) -> list[View]:
@@ -68,13 +70,16 @@ def is_offered(row: Row) -> bool:
     return row["gone_at"] is None and row["closed_at"] is None
 
 
-def _weight(rows: Sequence[Row]) -> tuple[int, float, int]:
-    newest = max(rows, key=lambda row: (row["last_seen_at"], row["id"]))
-    return len(rows), newest["last_seen_at"], newest["id"]
+def newness(row: Row) -> tuple[bool, int]:
+    """Which of two adverts is believed: the one still offered, then the one that was found later.
+
+    Not the one that was seen last: every crawl sees them in another order, and facts must not flip with it.
+    """
+    return is_offered(row), row["id"]
 
 
 def _told(name: str, rows: Iterable[Row]) -> View:
-    newest = max(rows, key=lambda row: (row["last_seen_at"], row["id"]))
+    newest = max(rows, key=newness)
     return {
         "value": newest[name],
         "site": newest["site"],

@@ -10,7 +10,7 @@ from sale_sofia.advice.settings import LISTS_REMEMBERED
 from sale_sofia.descriptions.enrichment import COLUMNS
 from sale_sofia.descriptions.fields import TRAP_FIELDS
 from sale_sofia.flats.flat import Advert, Flat, Trap
-from sale_sofia.flats.merger import MERGED, PropertyMerger, is_offered, offer_order
+from sale_sofia.flats.merger import MERGED, PropertyMerger, is_offered, newness, offer_order
 
 AdvertRow = dict[str, Any]
 """An advert's columns, and under `said` what its description says for sure.
@@ -23,7 +23,7 @@ _TOLD: Final = (
 )  # fmt: skip
 """Facts that only descriptions tell, under the same name."""
 _COLUMN_OF: Final = {**COLUMNS, **dict(zip(_TOLD, _TOLD, strict=True))}
-_WHOSE: Final = ("id", "site", "last_seen_at")
+_WHOSE: Final = ("id", "site", "last_seen_at", "gone_at", "closed_at")
 _TRAPS: Final = frozenset(TRAP_FIELDS)
 NO_LIST: Final = "[]"
 _NOTHING: Final = (None, ())
@@ -70,7 +70,10 @@ def merge_one(property_id: int, row: AdvertRow, photos: int | None = None) -> Fl
 def merge_many(property_id: int, rows: Sequence[AdvertRow], photos: int | None = None) -> Flat:
     """The flat of any number of adverts."""
     ordered = sorted(rows, key=offer_order)
-    priced = _priced(ordered)
+    # The cheapest advert still offered; of all, when none is.
+    there = [row for row in ordered if is_offered(row)] or ordered
+    with_price = [row for row in there if row["price_eur"] is not None]
+    priced = min(with_price, key=lambda row: row["price_eur"]) if with_price else None
     return Flat(
         property_id=property_id,
         adverts=tuple(map(_advert, ordered)),
@@ -80,23 +83,17 @@ def merge_many(property_id: int, rows: Sequence[AdvertRow], photos: int | None =
         first_seen_at=min([row["first_seen_at"] for row in rows]),
         last_seen_at=max([row["last_seen_at"] for row in rows]),
         new_at=min([row["new_at"] for row in rows if row["new_at"] is not None], default=None),
-        title=_first("title", ordered),
+        title=next((row["title"] for row in ordered if row["title"]), None),
         photo_urls=_photos(ordered)[:photos],
         flags=frozenset().union(*[row["flags"] for row in rows]),
         features=frozenset().union(*[row["features"] for row in rows]),
-        wc_separate=_separate_toilet(rows),
+        # Descriptions count toilets that are apart; none that has no word of one says that there is none.
+        wc_separate=True if any("wc_separate" in row["said"] for row in rows) else None,
         described=any(row["described"] for row in rows),
         traps=_traps(ordered),
         **_place(rows),
         **_facts(rows),
     )
-
-
-def _priced(ordered: Sequence[AdvertRow]) -> AdvertRow | None:
-    """The cheapest advert still offered; of all, when none is."""
-    there = [row for row in ordered if is_offered(row)] or ordered
-    priced = [row for row in there if row["price_eur"] is not None]
-    return min(priced, key=lambda row: row["price_eur"]) if priced else None
 
 
 def _advert(row: AdvertRow) -> Advert:
@@ -122,16 +119,12 @@ def _photos(ordered: Sequence[AdvertRow]) -> tuple[str, ...]:
     return tuple(json.loads(stored)) if stored != NO_LIST else ()
 
 
-def _first(name: str, ordered: Sequence[AdvertRow]) -> Any:  # noqa: ANN401 - a value of any column
-    return next((row[name] for row in ordered if row[name]), None)
-
-
 def _place(rows: Sequence[AdvertRow]) -> dict[str, Any]:
     """Where the newest advert with coordinates has it: two halves of different places are no place."""
     placed = [row for row in rows if row["lat"] is not None and row["lon"] is not None]
     if not placed:
         return {}
-    newest = max(placed, key=lambda row: (row["last_seen_at"], row["id"]))
+    newest = max(placed, key=newness)
     return {"lat": newest["lat"], "lon": newest["lon"]}
 
 
@@ -141,11 +134,10 @@ def _facts(rows: Sequence[AdvertRow]) -> dict[str, Any]:
     facts = {name: _most_said(name, values, rows) for name, values in columns}
     told = [{**_told(row["said"]), **{name: row[name] for name in _WHOSE}} for row in rows if row["said"]]
     missing = {name for view in told for name in view if facts.get(name) in _NOTHING}.difference(_WHOSE)
-    return facts | {name: _described(name, [view for view in told if name in view]) for name in missing}
-
-
-def _described(name: str, told: Sequence[AdvertRow]) -> Any:  # noqa: ANN401 - a value of any column
-    return _most_said(name, [view[name] for view in told], told)
+    for name in missing:
+        views = [view for view in told if name in view]
+        facts[name] = _most_said(name, [view[name] for view in views], views)
+    return facts
 
 
 def _most_said(name: str, values: Sequence[Any], rows: Sequence[AdvertRow]) -> Any:  # noqa: ANN401 - any column
@@ -175,11 +167,6 @@ def decoded_list(stored: str) -> tuple[str, ...]:
 def decoded_set(stored: str) -> frozenset[str]:
     """The same, for a list whose order says nothing."""
     return frozenset(json.loads(stored))
-
-
-def _separate_toilet(rows: Sequence[AdvertRow]) -> bool | None:
-    """Descriptions count toilets that are apart; none that has no word of one says that there is none."""
-    return True if any("wc_separate" in row["said"] for row in rows) else None
 
 
 def _traps(ordered: Sequence[AdvertRow]) -> dict[str, Trap]:

@@ -16,73 +16,70 @@ class WrongDecision(ValueError):
 
 def link(matching: PropertyMatching, one: int, two: int) -> int:
     """The two properties are one from now on; its id, the older of the two."""
-    members = matching.database.run_write(partial(_link, one=one, two=two, now=matching.clock()))
-    matching.match_new(also=members)
+
+    def decide(connection: Connection) -> list[int]:
+        first, second = sorted((resolve(connection, one), resolve(connection, two)))
+        if first == second:
+            raise WrongDecision(f"{one} and {two} are one property already: {first}")
+        ours, theirs = _members(connection, first), _members(connection, second)
+        parted = {pair for pair, same in read_decisions(connection).items() if not same}
+        between = {(min(pair), max(pair)) for pair in product(ours, theirs)}
+        pairs = (parted & between) | {(ours[0], theirs[0])}
+        save_decisions(connection, pairs, same=True, now=matching.clock())
+        return [*ours, *theirs]
+
+    matching.match_new(also=matching.database.run_write(decide))
     return matching.database.run_read(partial(resolve, property_id=one))
 
 
 def split(matching: PropertyMatching, property_id: int, listing_ids: Sequence[int]) -> int:
     """These adverts are not of this property; the id of the property they are of now."""
-    members = matching.database.run_write(
-        partial(_split, property_id=property_id, listing_ids=listing_ids, now=matching.clock())
-    )
-    matching.match_new(also=members)
+
+    def decide(connection: Connection) -> list[int]:
+        found = resolve(connection, property_id)
+        members = _members(connection, found)
+        if strangers := sorted(set(listing_ids) - set(members)):
+            there = ", ".join(map(str, members))
+            raise WrongDecision(f"property {found} has no advert {strangers[0]}; it has {there}")
+        rest = [member for member in members if member not in listing_ids]
+        if not rest:
+            raise WrongDecision(
+                f"these are all adverts of property {found}; name those that are another flat"
+            )
+        save_decisions(connection, product(listing_ids, rest), same=False, now=matching.clock())
+        return members
+
+    matching.match_new(also=matching.database.run_write(decide))
     return matching.database.run_read(partial(resolve, property_id=min(listing_ids)))
 
 
 def part(matching: PropertyMatching, one: int, two: int) -> None:
     """The two properties are two flats, however alike their adverts are."""
-    members = matching.database.run_write(partial(_part, one=one, two=two, now=matching.clock()))
-    matching.match_new(also=members)
+
+    def decide(connection: Connection) -> list[int]:
+        first, second = resolve(connection, one), resolve(connection, two)
+        if first == second:
+            raise WrongDecision(f"{one} and {two} are one property: {first}; split it by its adverts")
+        ours, theirs = _members(connection, first), _members(connection, second)
+        save_decisions(connection, product(ours, theirs), same=False, now=matching.clock())
+        return [*ours, *theirs]
+
+    matching.match_new(also=matching.database.run_write(decide))
 
 
 def leave_open(matching: PropertyMatching, one: int, two: int) -> None:
     """The buyer is not sure of the two: nothing changes, but all other pairs are asked before them."""
-    matching.database.run_write(partial(_leave_open, one=one, two=two, now=matching.clock()))
 
+    def decide(connection: Connection) -> None:
+        first, second = resolve(connection, one), resolve(connection, two)
+        if first == second:
+            raise WrongDecision(
+                f"{one} and {two} are one property: {first}; there is nothing to be unsure of"
+            )
+        save_doubt(connection, first, second, now=matching.clock())
 
-def _leave_open(connection: Connection, one: int, two: int, now: float) -> None:
-    first, second = resolve(connection, one), resolve(connection, two)
-    if first == second:
-        raise WrongDecision(f"{one} and {two} are one property: {first}; there is nothing to be unsure of")
-    save_doubt(connection, first, second, now=now)
-
-
-def _part(connection: Connection, one: int, two: int, now: float) -> list[int]:
-    first, second = resolve(connection, one), resolve(connection, two)
-    if first == second:
-        raise WrongDecision(f"{one} and {two} are one property: {first}; split it by its adverts")
-    ours, theirs = _members(connection, first), _members(connection, second)
-    save_decisions(connection, product(ours, theirs), same=False, now=now)
-    return [*ours, *theirs]
-
-
-def _link(connection: Connection, one: int, two: int, now: float) -> list[int]:
-    first, second = sorted((resolve(connection, one), resolve(connection, two)))
-    if first == second:
-        raise WrongDecision(f"{one} and {two} are one property already: {first}")
-    sides = [_members(connection, side) for side in (first, second)]
-    parted = {pair for pair, same in read_decisions(connection).items() if not same}
-    between = {(min(pair), max(pair)) for pair in product(*sides)}
-    save_decisions(connection, (parted & between) | {(sides[0][0], sides[1][0])}, same=True, now=now)
-    return [*sides[0], *sides[1]]
-
-
-def _split(connection: Connection, property_id: int, listing_ids: Sequence[int], now: float) -> list[int]:
-    found = resolve(connection, property_id)
-    members = _members(connection, found)
-    if strangers := sorted(set(listing_ids) - set(members)):
-        raise WrongDecision(f"property {found} has no advert {strangers[0]}; it has {_listed(members)}")
-    rest = [member for member in members if member not in listing_ids]
-    if not rest:
-        raise WrongDecision(f"these are all adverts of property {found}; name those that are another flat")
-    save_decisions(connection, product(listing_ids, rest), same=False, now=now)
-    return members
+    matching.database.run_write(decide)
 
 
 def _members(connection: Connection, property_id: int) -> list[int]:
     return [source.listing_id for source in members_of(connection, [property_id])]
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))

@@ -8,15 +8,13 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from sqlalchemy import Column, Connection, Select, Text, cast, func, literal, select
+from sqlalchemy import Connection, Select, Text, cast, func, literal, select
 
 from sale_sofia.advice.settings import (
     ADVERTS_AT_ONCE,
-    LATE_COMMIT_ROWS,
     LATE_COMMIT_SECONDS,
     MEMORY_LOOKED_AT,
     MEMORY_SPARED,
@@ -28,9 +26,10 @@ from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.merger import MERGED
 from sale_sofia.flats.merging import NO_LIST, AdvertRow, decoded_list, decoded_set, merge_flat
 from sale_sofia.flats.store import UnknownProperty, portions
-from sale_sofia.flats.tables import listing_sources, match_state
+from sale_sofia.flats.tables import listing_sources
 from sale_sofia.history.news import NEW_AT
-from sale_sofia.history.tables import listings, market_events, price_points, scrape_history
+from sale_sofia.history.revisions import changes_since
+from sale_sofia.history.tables import listings, price_points
 
 _OWN: Final = (
     "id", "site", "external_id", "url", "title", "price_eur", "vat", "seller_kind", "seller_name",
@@ -104,18 +103,26 @@ def read_adverts(
         chosen = columns.order_by(listings.c.id).execution_options(yield_per=ADVERTS_AT_ONCE)
         yield from map(_decoded, connection.execute(chosen))
         return
-    alone = _unmatched(connection, sorted(set(property_ids).difference(whose)))
-    for some in portions(sorted({*whose, *alone})):
+    for some in portions(_advert_ids(connection, whose, property_ids)):
         yield from map(_decoded, connection.execute(columns.where(listings.c.id.in_(some))))
 
 
-def _unmatched(connection: Connection, ids: Sequence[int]) -> Iterator[int]:
-    """Of these, the adverts that no property has."""
-    found = select(listings.c.id).outerjoin(listing_sources, listing_sources.c.listing_id == listings.c.id)
-    for some in portions(ids):
-        yield from connection.scalars(
-            found.where(listings.c.id.in_(some), listing_sources.c.listing_id.is_(None))
-        )
+def adverts_of(connection: Connection, property_ids: Collection[int]) -> list[int]:
+    """The adverts of these properties."""
+    return _advert_ids(connection, _members(connection, property_ids), property_ids)
+
+
+def _advert_ids(connection: Connection, whose: Mapping[int, int], property_ids: Collection[int]) -> list[int]:
+    """The matched adverts, and of the properties' ids those that are adverts which no property has."""
+    unmatched = (
+        select(listings.c.id)
+        .outerjoin(listing_sources, listing_sources.c.listing_id == listings.c.id)
+        .where(listing_sources.c.listing_id.is_(None))
+    )
+    found = set(whose)
+    for some in portions(sorted(set(property_ids).difference(whose))):
+        found.update(connection.scalars(unmatched.where(listings.c.id.in_(some))))
+    return sorted(found)
 
 
 def advert_columns(*, photos: bool) -> Select[Any]:
@@ -139,20 +146,15 @@ def _decoded(row: Sequence[Any]) -> AdvertRow:
         advert[name] = decoded_list(advert[name])
     for name in _SETS:
         advert[name] = decoded_set(advert[name])
-    advert["described"] = advert["said"] is not None
-    advert["said"] = _sure(advert["said"])
-    return advert
-
-
-def _sure(text: str | None) -> Mapping[str, Any]:
-    """What a description says without contradicting itself, each with its words."""
-    if text is None:
-        return {}
-    return {
+    text = advert["said"]
+    advert["described"] = text is not None
+    # What the description says without contradicting itself, each with its words.
+    advert["said"] = {
         field: one
-        for field, one in json.loads(text).items()
+        for field, one in (json.loads(text).items() if text is not None else ())
         if one["value"] is not None and one["status"] != "conflict"
     }
+    return advert
 
 
 # Memory that is left to the rest of the process while very many objects are made that live on.
@@ -200,80 +202,6 @@ def no_collecting() -> Iterator[None]:
                 gc.enable()
 
 
-# Which adverts are other than when one last looked, without reading those that are as they were.
-
-Trace = tuple[int, float]
-"""An advert, and the stamp that something left on it."""
-
-
-class _Source(NamedTuple):
-    advert: Column[int]
-    stamp: Column[float]
-    window: float
-    """What was stamped so much before the newest may be committed after it."""
-
-
-_SOURCES: Final = {
-    "visits": _Source(scrape_history.c.listing_id, scrape_history.c.id, LATE_COMMIT_ROWS),
-    "events": _Source(market_events.c.listing_id, market_events.c.id, LATE_COMMIT_ROWS),
-    "seen": _Source(listings.c.id, listings.c.last_seen_at, LATE_COMMIT_SECONDS),
-    "held": _Source(listings.c.id, listings.c.new_at, LATE_COMMIT_SECONDS),
-    "read": _Source(description_reads.c.listing_id, description_reads.c.read_at, LATE_COMMIT_SECONDS),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Traces:
-    """What was to be seen at one look."""
-
-    matched: int
-    """How often adverts were matched; another number means that properties may be others."""
-    newest: Mapping[str, float]
-    recent: Mapping[str, frozenset[Trace]]
-
-
-def look(connection: Connection, before: Traces | None = None) -> Traces:
-    """The traces that can have come since the look before."""
-    matched = connection.scalar(select(match_state.c.runs)) or 0
-    newest = {name: _newest(connection, one.stamp) for name, one in _SOURCES.items()}
-    since = newest if before is None else before.newest
-    recent = {name: _recent(connection, one, since[name]) for name, one in _SOURCES.items()}
-    return Traces(matched, newest, recent)
-
-
-def _newest(connection: Connection, stamp: Column[float]) -> float:
-    # Said though no maximum is null: so an index of those that are not is looked at.
-    return connection.scalar(select(func.max(stamp)).where(stamp.is_not(None))) or 0.0
-
-
-def changed_adverts(connection: Connection, before: Traces, after: Traces) -> set[int]:
-    """The adverts on which something left a trace between two looks, with all that ever had the same id."""
-    changed = {advert for name in _SOURCES for advert, _ in after.recent[name] - before.recent[name]}
-    return changed | set(_same_ids(connection, changed))
-
-
-def advert_properties(connection: Connection) -> dict[int, int]:
-    """Advert → property, for those that were matched."""
-    columns = select(listing_sources.c.listing_id, listing_sources.c.property_id)
-    return {row[0]: row[1] for row in connection.execute(columns)}
-
-
-def _recent(connection: Connection, source: _Source, since: float) -> frozenset[Trace]:
-    chosen = select(source.advert, source.stamp).where(
-        source.stamp > since - source.window, source.advert.is_not(None)
-    )
-    return frozenset((row[0], row[1]) for row in connection.execute(chosen))
-
-
-def _same_ids(connection: Connection, adverts: Iterable[int]) -> Iterable[int]:
-    """A portal that gives an id to another flat ends the listing that had it, and leaves no trace there."""
-    other = listings.alias("other")
-    same = (other.c.site == listings.c.site) & (other.c.external_id == listings.c.external_id)
-    for some in portions(sorted(adverts)):
-        joined = select(other.c.id).select_from(listings.join(other, same))
-        yield from connection.scalars(joined.where(listings.c.id.in_(some)))
-
-
 # All flats in memory, brought up to date by reading only those that changed.
 
 NOTHING: Final[Mapping[int, Flat]] = {}
@@ -284,35 +212,37 @@ class FlatBook:
 
     def __init__(self) -> None:
         self.flats: Mapping[int, Flat] = NOTHING
-        self._traces: Traces | None = None
         self.whose: Mapping[int, int] = {}
         """Advert → property, of every advert."""
+        self._revision = 0
+        self._seen: frozenset[tuple[int, float]] = frozenset()
 
     def refresh(self, connection: Connection) -> None:
         """Afterwards the flats are those of the database as the connection sees it.
 
         Where it fails they are as before, and all that changed since then is still to be read.
         """
-        before, now = self._traces, look(connection, self._traces)
-        changed = None if before is None else self._changed(connection, before, now)
-        if changed is None or len(changed) > REREAD_SHARE * len(self.flats):
+        changes = changes_since(connection, self._revision)
+        seen = self._seen_lately(connection)
+        touched = changes.listing_ids | {listing_id for listing_id, _ in seen - self._seen}
+        changed = current_properties(connection, touched) | {
+            self.whose[advert] for advert in touched if advert in self.whose
+        }
+        if not self._revision or len(changed) > REREAD_SHARE * len(self.flats):
             self._hold(NOTHING, read_flats(connection, photos=PHOTOS_REMEMBERED))
         elif changed:
             kept = {number: flat for number, flat in self.flats.items() if number not in changed}
             self._hold(kept, read_flats(connection, changed, photos=PHOTOS_REMEMBERED))
-        self._traces = now
+        self._revision, self._seen = changes.upto, seen
 
-    def _changed(self, connection: Connection, before: Traces, after: Traces) -> set[int]:
-        """The properties to read anew, those that an advert left and those that it came to."""
-        adverts = changed_adverts(connection, before, after)
-        if before.matched == after.matched and all(advert in self.whose for advert in adverts):
-            return {self.whose[advert] for advert in adverts}
-        whose = advert_properties(connection)
-        moved = {advert for advert, old in self.whose.items() if whose.get(advert, advert) != old}
-        touched = adverts | moved
-        return {whose.get(advert, advert) for advert in touched} | {
-            self.whose[advert] for advert in touched if advert in self.whose
-        }
+    def _seen_lately(self, connection: Connection) -> frozenset[tuple[int, float]]:
+        """Adverts and when they were seen last: to be seen once more is no change, and may come late."""
+        at = listings.c.last_seen_at
+        # Said though no moment is null: so an index of those that are not is looked at.
+        newest = connection.scalar(select(func.max(at)).where(at.is_not(None))) or 0.0
+        since = min(newest, max((moment for _, moment in self._seen), default=newest)) - LATE_COMMIT_SECONDS
+        rows = connection.execute(select(listings.c.id, at).where(at > since))
+        return frozenset((row[0], row[1]) for row in rows)
 
     def _hold(self, kept: Mapping[int, Flat], read: Iterable[Flat]) -> None:
         new = {flat.property_id: flat for flat in sparing(read)}
@@ -326,6 +256,17 @@ class FlatBook:
         )
         self.whose = whose
         self.flats = {**kept, **new}
+
+
+def current_properties(connection: Connection, listing_ids: Collection[int]) -> set[int]:
+    """The properties these adverts are of now, with the ids given: one may be a property that ended."""
+    found = set(listing_ids)
+    own = select(listing_sources.c.listing_id, listing_sources.c.property_id)
+    for some in portions(sorted(listing_ids)):
+        for listing_id, property_id in connection.execute(own.where(listing_sources.c.listing_id.in_(some))):
+            if property_id != listing_id:
+                found.add(property_id)
+    return found
 
 
 # The prices of many adverts at once, as small pictures of them need.

@@ -1,10 +1,8 @@
 """Matching the stored adverts: after each crawl only what is new, or everything; both give the same."""
 
 import hashlib
-import logging
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 from itertools import islice
@@ -17,7 +15,6 @@ from sale_sofia.flats.agencies import forget_private_phones
 from sale_sofia.flats.matching.candidates import Rows, find_candidates
 from sale_sofia.flats.matching.clustering import (
     Decisions,
-    Region,
     compare_changes,
     group_numbers,
     reach,
@@ -43,11 +40,19 @@ from sale_sofia.flats.store import (
     save_fingerprints,
     save_sources,
 )
+from sale_sofia.history.revisions import Changes, advance, changes_since, position
 from sale_sofia.settings.model import Settings
-from sale_sofia.storage.database import Database, DatabaseError
-from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import (
+    Aftermath,
+    IncidentKind,
+    Trouble,
+    attempt,
+    close_incident,
+    open_incident,
+)
 
-# What a person should look at: properties with more adverts than one flat has, and matching that failed.
+# What a person should look at: properties with more adverts than one flat has.
 
 
 def judge_sizes(connection: Connection, settings: Settings, *, now: float) -> None:
@@ -65,13 +70,7 @@ def judge_sizes(connection: Connection, settings: Settings, *, now: float) -> No
     open_incident(connection, trouble, now=now)
 
 
-def judge_failure(connection: Connection, error: Exception | None, *, now: float) -> None:
-    """Open an incident when matching failed; close it when it went well."""
-    if error is None:
-        close_incident(connection, IncidentKind.MATCHING_FAILED, INCIDENT_SITE, now=now)
-        return
-    sentence = f"matching failed: {error or type(error).__name__}; `sale-sofia match` tries again"
-    open_incident(connection, Trouble(IncidentKind.MATCHING_FAILED, INCIDENT_SITE, sentence), now=now)
+FOLLOWER: Final = "matching"
 
 
 class MatchSummary(NamedTuple):
@@ -90,20 +89,21 @@ class MatchingBusy(ValueError):
     """Others matched all the time; nothing was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Changes:
-    """The adverts that are new or have changed, with what they have to be stored with."""
+class _Read(NamedTuple):
+    """What a run begins with: the rules of the last one, the buyer's word, and the adverts to match."""
 
+    state: State
+    decisions: Decisions
+    followed: Changes
     adverts: Adverts
+    """Those that are new or have changed, or all."""
     hashes: dict[int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(NamedTuple):
     """What a run is going to write."""
 
-    state: State
-    changes: _Changes
+    read: _Read
     links: Links
     linked: Rows | None
     """Whose links these are; of all adverts, if not said."""
@@ -142,24 +142,29 @@ class PropertyMatching:
         raise MatchingBusy("others were matching all the time; try again when their crawls have ended")
 
     def _plan_all(self) -> _Plan:
-        state, decisions, changes = self.database.run_read(self._read_all)
-        adverts = changes.adverts
-        links = self.matcher.links(adverts, find_candidates(adverts))
-        return _Plan(state, changes, links, None, adverts, self._sources(adverts, links, decisions))
+        read = self.database.run_read(partial(self._read, everything=True))
+        links = self.matcher.links(read.adverts, find_candidates(read.adverts))
+        found = self._sources(read.adverts, links, read.decisions)
+        return _Plan(read, links, None, read.adverts, found)
 
     def _plan_new(self, also: Collection[int]) -> _Plan:
-        state, decisions, old, changes = self.database.run_read(self._read_changes)
-        if state.version != self.version:
+        old, read = self.database.run_read(
+            lambda connection: (
+                Adverts.of_bytes(*read_fingerprints(connection)),
+                self._read(connection, everything=False),
+            )
+        )
+        if read.state.version != self.version:
             return self._plan_all()
-        new = old.with_changes(changes.adverts)
-        touched, candidates = compare_changes(old, new, changes.adverts.ids)
-        links = self.matcher.links(new, candidates)
-        region: Region = self.database.run_read(
+        new = old.with_changes(read.adverts)
+        touched, candidates = compare_changes(old, new, read.adverts.ids)
+        links, decisions = self.matcher.links(new, candidates), read.decisions
+        region, joining = self.database.run_read(
             partial(reach, touched=frozenset(touched.tolist()), also=also, links=links, decisions=decisions)
         )
-        there = new.take(new.rows_of(np.array(sorted(region.ids), np.int64)))
-        found = self._sources(there, region.links, decisions.within(region.ids))
-        return _Plan(state, changes, links, touched, there, found)
+        there = new.take(new.rows_of(np.array(sorted(region), np.int64)))
+        found = self._sources(there, joining, decisions.within(region))
+        return _Plan(read, links, touched, there, found)
 
     def _sources(self, adverts: Adverts, links: Links, decisions: Decisions) -> Iterator[Source]:
         groups = group_numbers(adverts, links, decisions)
@@ -168,35 +173,41 @@ class PropertyMatching:
     def _write(self, connection: Connection, plan: _Plan) -> MatchSummary | None:
         """All of it, or nothing if somebody else has matched since it was planned."""
         now = self.clock()
-        if not begin_run(connection, plan.state, self.version, now=now):
+        if not begin_run(connection, plan.read.state, self.version, now=now):
             return None
+        advance(connection, FOLLOWER, self.version, plan.read.followed)
         if plan.linked is None:
             clear(connection)
-        _save_changes(connection, plan.changes)
+        adverts, hashes = plan.read.adverts, plan.read.hashes
+        ids = adverts.ids.tolist()
+        for begin in range(0, len(ids), SAVED_AT_ONCE):
+            some = np.arange(begin, min(begin + SAVED_AT_ONCE, len(ids)))
+            records = zip(some.tolist(), adverts.take(some).packed(), strict=True)
+            rows = [(ids[place], hashes[ids[place]], record.tobytes()) for place, record in records]
+            save_fingerprints(connection, rows)
         linked = [] if plan.linked is None else plan.linked.tolist()
         replace_links(connection, linked, _stored(plan.links))
-        moved = _save_sources(connection, plan.sources, now)
+        moved = 0
+        while found := list(islice(plan.sources, SAVED_AT_ONCE)):  # a million are never held at once
+            moved += save_sources(connection, found, now=now)
         judge_sizes(connection, self.settings, now=now)
-        return MatchSummary(len(plan.changes.adverts), len(plan.region), moved)
+        return MatchSummary(len(adverts), len(plan.region), moved)
 
-    def _read_all(self, connection: Connection) -> tuple[State, Decisions, _Changes]:
-        return read_state(connection), _decisions(connection), self._changes(read_listings(connection))
-
-    def _read_changes(self, connection: Connection) -> tuple[State, Decisions, Adverts, _Changes]:
-        old = Adverts.of_bytes(*read_fingerprints(connection))
-        changes = self._changes(read_listings(connection, changed_listings(connection)))
-        return read_state(connection), _decisions(connection), old, changes
-
-    def _changes(self, rows: Iterator[Row]) -> _Changes:
+    def _read(self, connection: Connection, *, everything: bool) -> _Read:
+        followed = changes_since(connection, position(connection, FOLLOWER, self.version))
+        chosen = None if everything else changed_listings(connection, followed.listing_ids)
         hashes: dict[int, str] = {}
 
         def noted() -> Iterator[Row]:
-            for row in rows:
+            for row in read_listings(connection, chosen):
                 hashes[row["id"]] = row["content_hash"]
                 yield row
 
         records = self.fingerprinter.fingerprints(noted())
-        return _Changes(Adverts.of(hashes, records), hashes)
+        said = read_decisions(connection)
+        same = frozenset(pair for pair, is_same in said.items() if is_same)
+        decisions = Decisions(same, frozenset(said.keys() - same))
+        return _Read(read_state(connection), decisions, followed, Adverts.of(hashes, records), hashes)
 
 
 def _version(bands: Bands, secret: bytes) -> str:
@@ -207,62 +218,22 @@ def _version(bands: Bands, secret: bytes) -> str:
     return hashlib.sha256(b"|".join((told, weights, words, secret))).hexdigest()
 
 
-def _decisions(connection: Connection) -> Decisions:
-    said = read_decisions(connection)
-    same = frozenset(pair for pair, is_same in said.items() if is_same)
-    return Decisions(same, frozenset(said.keys() - same))
-
-
-def _save_changes(connection: Connection, changes: _Changes) -> None:
-    ids = changes.adverts.ids.tolist()
-    for begin in range(0, len(ids), SAVED_AT_ONCE):
-        rows = np.arange(begin, min(begin + SAVED_AT_ONCE, len(ids)))
-        records = changes.adverts.take(rows).packed()
-        some = zip(ids[begin : begin + SAVED_AT_ONCE], records, strict=True)
-        save_fingerprints(connection, [(one, changes.hashes[one], record.tobytes()) for one, record in some])
-
-
 def _stored(links: Links) -> Iterator[StoredLink]:
     columns = (links.low, links.high, links.probability, links.kind)
     return (StoredLink(*row) for row in zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _save_sources(connection: Connection, found: Iterator[Source], now: float) -> int:
-    """Some at a time, so that a million of them are never held at once."""
-    moved = 0
-    while some := list(islice(found, SAVED_AT_ONCE)):
-        moved += save_sources(connection, some, now=now)
-    return moved
+_AFTERMATH: Final = Aftermath("matching", IncidentKind.MATCHING_FAILED, INCIDENT_SITE, "sale-sofia match")
 
 
-# What is done with new adverts when a crawl ends. It may fail without the crawl failing.
+def match_new(settings: Settings, database: Database, clock: Callable[[], float] = time.time) -> bool:
+    """Match what a crawl brought, forget phones that may not be kept; never raises, `False` if it failed.
 
-log: Final = logging.getLogger(__name__)
-
-
-def match_new(settings: Settings, database: Database) -> bool:
-    """Match what the crawl brought, forget phones that may not be kept; never raises, `False` if it failed.
-
-    A failure is logged and, where the database can be written, opens an incident; the next call does what is
-    left undone.
+    The next call does what is left undone.
     """
-    try:
-        PropertyMatching(settings, database).match_new()
+
+    def match() -> None:
+        PropertyMatching(settings, database, clock=clock).match_new()
         database.run_write(partial(forget_private_phones, settings=settings))
-        database.run_write(partial(judge_failure, error=None, now=time.time()))
-    except (DatabaseError, OSError) as error:  # they say themselves what is wrong
-        log.warning("matching after a crawl failed: %s", error)
-        _report(database, error)
-        return False
-    except Exception as error:
-        log.exception("matching after a crawl failed")
-        _report(database, error)
-        return False
-    return True
 
-
-def _report(database: Database, error: Exception) -> None:
-    try:
-        database.run_write(partial(judge_failure, error=error, now=time.time()))
-    except DatabaseError as unwritten:
-        log.warning("the failure of matching could not be stored: %s", unwritten)
+    return attempt(database, _AFTERMATH, match, clock=clock)

@@ -81,9 +81,6 @@ INCIDENT_EXAMPLES: Final = 5
 """Properties that an incident's sentence names."""
 
 
-# Settings of matching adverts to properties and of agencies.
-
-
 class PropertySettings(BaseModel):
     """Settings of matching adverts to properties and of agencies."""
 

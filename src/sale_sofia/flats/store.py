@@ -1,6 +1,6 @@
 """Properties: which adverts each one has, under which id, and what the buyer said of them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from sale_sofia.flats.tables import (
     match_state,
     properties,
 )
+from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
 from sale_sofia.storage.upserts import insert_into
 
@@ -79,15 +80,19 @@ def begin_run(connection: Connection, seen: State, version: str, *, now: float) 
     return bool(connection.execute(mine).rowcount)
 
 
-def changed_listings(connection: Connection) -> list[int]:
-    """The adverts that are new or have changed since they were matched."""
+def changed_listings(connection: Connection, touched: Collection[int]) -> list[int]:
+    """Of these adverts, those that are new or have changed since they were matched."""
     matched = match_fingerprints
     changed = (
         select(listings.c.id)
         .outerjoin(matched, matched.c.listing_id == listings.c.id)
         .where(or_(matched.c.content_hash.is_(None), matched.c.content_hash != listings.c.content_hash))
     )
-    return list(connection.scalars(changed.order_by(listings.c.id)))
+    return [
+        number
+        for some in portions(sorted(touched))
+        for number in connection.scalars(changed.where(listings.c.id.in_(some)).order_by(listings.c.id))
+    ]
 
 
 def read_listings(connection: Connection, ids: Sequence[int] | None = None) -> Iterator[Row]:
@@ -176,6 +181,10 @@ class Source:
     evidence: Mapping[str, Any]
 
 
+_SOURCE = tuple(Source.__dataclass_fields__)
+_SOURCES: Select[Any] = select(*(listing_sources.c[name] for name in _SOURCE))
+
+
 def save_sources(connection: Connection, sources: Sequence[Source], *, now: float) -> int:
     """Store whose adverts these are; how many were not so before. Ids that end still lead to the property."""
     ids = [source.listing_id for source in sources]
@@ -183,25 +192,32 @@ def save_sources(connection: Connection, sources: Sequence[Source], *, now: floa
     changed = [source for source in sources if known.get(source.listing_id) != source]
     _make_properties(connection, {source.property_id for source in changed}, now=now)
     remove(connection, listing_sources, "listing_id", [source.listing_id for source in changed])
-    insert_all(connection, listing_sources, [_row(source, now) for source in changed])
+    rows = [{name: getattr(source, name) for name in _SOURCE} | {"decided_at": now} for source in changed]
+    insert_all(connection, listing_sources, rows)
     left = {known[one.listing_id].property_id for one in changed if one.listing_id in known}
     _redirect(connection, left | {source.property_id for source in changed})
+    for source in changed:
+        before = known.get(source.listing_id)
+        if before is None:
+            touch(connection, [source.listing_id])
+        elif before.property_id != source.property_id:
+            touch(connection, [source.listing_id, before.property_id])
     return len(changed)
 
 
 def sources_of(connection: Connection, listing_ids: Sequence[int]) -> list[Source]:
     """The stored sources of these adverts."""
     return [
-        source
+        Source(*row)
         for some in portions(listing_ids)
-        for source in _sources(connection, _columns().where(listing_sources.c.listing_id.in_(some)))
+        for row in connection.execute(_SOURCES.where(listing_sources.c.listing_id.in_(some)))
     ]
 
 
 def members_of(connection: Connection, property_ids: Iterable[int]) -> list[Source]:
     """All adverts of these properties, the oldest first."""
-    chosen = _columns().where(listing_sources.c.property_id.in_(list(property_ids)))
-    return _sources(connection, chosen.order_by(listing_sources.c.listing_id))
+    chosen = _SOURCES.where(listing_sources.c.property_id.in_(list(property_ids)))
+    return [Source(*row) for row in connection.execute(chosen.order_by(listing_sources.c.listing_id))]
 
 
 def resolve(connection: Connection, property_id: int) -> int:
@@ -232,8 +248,7 @@ def large_properties(connection: Connection, more_than: int) -> list[tuple[int, 
 
 def read_decisions(connection: Connection) -> dict[Pair, bool]:
     """What the buyer said of pairs of adverts: the same, or not."""
-    rows = connection.execute(select(match_decisions.c.low, match_decisions.c.high, match_decisions.c.same))
-    return {(row.low, row.high): row.same for row in rows}
+    return {(row.low, row.high): row.same for row in connection.execute(select(match_decisions))}
 
 
 def save_decisions(connection: Connection, pairs: Iterable[Pair], *, same: bool, now: float) -> None:
@@ -254,31 +269,6 @@ def listing_rows(connection: Connection, listing_ids: Sequence[int]) -> list[Row
         for row in connection.execute(select(listings).where(listings.c.id.in_(some))).mappings()
     ]
     return sorted(found, key=lambda row: row["id"])
-
-
-def _columns() -> Select[Any]:
-    return select(
-        listing_sources.c.listing_id,
-        listing_sources.c.property_id,
-        listing_sources.c.probability,
-        listing_sources.c.decided_by,
-        listing_sources.c.evidence,
-    )
-
-
-def _sources(connection: Connection, chosen: Select[Any]) -> list[Source]:
-    return [Source(*row) for row in connection.execute(chosen)]
-
-
-def _row(source: Source, now: float) -> dict[str, Any]:
-    return {
-        "listing_id": source.listing_id,
-        "property_id": source.property_id,
-        "probability": source.probability,
-        "decided_by": source.decided_by,
-        "evidence": dict(source.evidence),
-        "decided_at": now,
-    }
 
 
 def _make_properties(connection: Connection, ids: Iterable[int], *, now: float) -> None:

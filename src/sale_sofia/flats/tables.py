@@ -14,7 +14,6 @@ from sqlalchemy import (
     Text,
 )
 
-from sale_sofia.history.tables import listings
 from sale_sofia.storage.tables import Id, metadata
 
 # Every id a property ever had. It is the id of the property's oldest advert; where that advert is in another
@@ -89,6 +88,3 @@ match_state = Table(
     Column("runs", Integer, nullable=False),
     Column("matched_at", Float, nullable=False),
 )
-
-# Looked through after each crawl for what has changed, without reading the adverts themselves.
-Index("ix_listings_id_content_hash", listings.c.id, listings.c.content_hash)

@@ -44,28 +44,36 @@ class ReviewLine(NamedTuple):
 
 def list_properties(connection: Connection, *, order: Order, limit: int) -> list[PropertyLine]:
     """The properties, each with what its oldest advert says of it."""
-    numbers = _numbers().subquery()
+    there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
+    price = case((there, listings.c.price_eur))
+    numbers = (
+        select(
+            listing_sources.c.property_id.label("id"),
+            func.count().label("adverts"),
+            func.sum(case((there, 1), else_=0)).label("offered"),
+            func.count(listings.c.site.distinct()).label("portals"),
+            func.min(price).label("lowest_eur"),
+            func.max(price).label("highest_eur"),
+            func.min(listings.c.first_seen_at).label("first_seen_at"),
+            func.max(listings.c.last_seen_at).label("last_seen_at"),
+        )
+        .join(listings, listings.c.id == listing_sources.c.listing_id)
+        .group_by(listing_sources.c.property_id)
+        .subquery()
+    )
     oldest = listings.alias("oldest")
-    columns = [oldest.c[name] for name in ("area_sqm", "rooms", "floor", "neighbourhood")]
-    chosen = select(
-        *(numbers.c[name] for name in ("id", "adverts", "offered", "portals", "lowest_eur", "highest_eur")),
-        *columns,
-        numbers.c.first_seen_at,
-        numbers.c.last_seen_at,
-    ).join(oldest, oldest.c.id == numbers.c.id)
+    of_oldest = ("area_sqm", "rooms", "floor", "neighbourhood")
+    columns = (oldest.c[name] if name in of_oldest else numbers.c[name] for name in PropertyLine._fields)
+    chosen = select(*columns).join(oldest, oldest.c.id == numbers.c.id)
+    discrepancy = numbers.c.highest_eur - numbers.c.lowest_eur
     ordered = {
         "newest": (numbers.c.first_seen_at.desc(),),
         "cheapest": (numbers.c.lowest_eur.is_(None), numbers.c.lowest_eur),
         "adverts": (numbers.c.adverts.desc(),),
-        "discrepancy": (
-            numbers.c.lowest_eur.is_(None),
-            (numbers.c.highest_eur - numbers.c.lowest_eur).desc(),
-        ),
+        "discrepancy": (numbers.c.lowest_eur.is_(None), discrepancy.desc()),
     }[order]
-    return [
-        PropertyLine._make(row)
-        for row in connection.execute(chosen.order_by(*ordered, numbers.c.id).limit(limit))
-    ]
+    rows = connection.execute(chosen.order_by(*ordered, numbers.c.id).limit(limit))
+    return [PropertyLine._make(row) for row in rows]
 
 
 def count_properties(connection: Connection) -> tuple[int, int]:
@@ -116,40 +124,13 @@ def _waiting() -> Select[Any]:
     )
 
 
-def _numbers() -> Select[Any]:
-    there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
-    price = case((there, listings.c.price_eur))
-    return (
-        select(
-            listing_sources.c.property_id.label("id"),
-            func.count().label("adverts"),
-            func.sum(case((there, 1), else_=0)).label("offered"),
-            func.count(listings.c.site.distinct()).label("portals"),
-            func.min(price).label("lowest_eur"),
-            func.max(price).label("highest_eur"),
-            func.min(listings.c.first_seen_at).label("first_seen_at"),
-            func.max(listings.c.last_seen_at).label("last_seen_at"),
-        )
-        .join(listings, listings.c.id == listing_sources.c.listing_id)
-        .group_by(listing_sources.c.property_id)
-    )
-
-
 # A property as a person wants to see it: merged, with every advert's offer and why it is there.
 
 View = dict[str, Any]
 _SHOWN = (
-    "site",
-    "url",
-    "title",
-    "price_eur",
-    "area_sqm",
-    "rooms",
-    "floor",
-    "floors_total",
-    "neighbourhood",
+    "site", "url", "title", "price_eur", "area_sqm", "rooms", "floor", "floors_total", "neighbourhood",
     "year_built",
-)
+)  # fmt: skip
 
 
 def show_property(connection: Connection, property_id: int) -> View:
@@ -179,11 +160,10 @@ def show_review(connection: Connection, lines: Sequence[ReviewLine]) -> list[Vie
             "properties": [line.one, line.two],
             "probability": line.probability,
             "unsure_since": line.unsure_since,
-            "adverts": [_shown(adverts[one]) for one in (line.low, line.high)],
+            "adverts": [
+                {"listing_id": one, **{name: adverts[one][name] for name in _SHOWN}}
+                for one in (line.low, line.high)
+            ],
         }
         for line in lines
     ]
-
-
-def _shown(row: Mapping[str, Any]) -> View:
-    return {"listing_id": row["id"], **{name: row[name] for name in _SHOWN}}

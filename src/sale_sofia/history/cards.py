@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import Connection, RowMapping, bindparam, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from sale_sofia.history.market_events import set_back
 from sale_sofia.history.tables import cards, listings
@@ -82,42 +82,38 @@ def see_cards(
     These are: an advert never seen, or gone until now; one whose card is not what it was when the advert was
     opened last; one that is due for a visit. When they are fewer than `least`, those due soonest join them.
     """
-    asked = {"of_site": scope.site, "ids": sorted(card.external_id for card in shown)}
-    opened = {(row.external_id, row.opened_hash) for row in connection.execute(_SELECT_OPENED, asked)}
-    known = {row["external_id"]: row for row in connection.execute(_SELECT_LISTINGS, asked).mappings()}
+    ids = {"of_site": scope.site, "ids": sorted(card.external_id for card in shown)}
+    opened = {(row.external_id, row.opened_hash) for row in connection.execute(_SELECT_OPENED, ids)}
+    known = {row["external_id"]: row for row in connection.execute(_SELECT_LISTINGS, ids).mappings()}
     _remember(connection, scope, shown, at)
-    _see_listings(connection, known.values(), at)
+    if known:
+        connection.execute(_SEEN, [{"of_id": row["id"], "at": at} for row in known.values()])
+    gone = [row for row in known.values() if row["gone_at"] is not None]
+    set_back(connection, [row["id"] for row in gone if row["gone_at"] < at], at=at)
     if scope.everything:
         return {card.external_id for card in shown}
+
+    def is_due(external_id: str) -> bool:
+        row = known.get(external_id)
+        return row is None or row["revisit_at"] <= at or row["gone_at"] is not None
+
     wanted = {
         card.external_id
         for card in shown
-        if (card.external_id, card.hash) not in opened or _is_due(known.get(card.external_id), at)
+        if (card.external_id, card.hash) not in opened or is_due(card.external_id)
     }
     others = sorted(known.keys() - wanted, key=lambda one: (known[one]["revisit_at"], one))
     return wanted.union(others[: max(0, least - len(wanted))])
-
-
-def _is_due(row: RowMapping | None, at: float) -> bool:
-    return row is None or row["revisit_at"] <= at or row["gone_at"] is not None
-
-
-def _see_listings(connection: Connection, rows: Iterable[RowMapping], at: float) -> None:
-    seen = list(rows)
-    if seen:
-        connection.execute(_SEEN, [{"of_id": row["id"], "at": at} for row in seen])
-    back = [row["id"] for row in seen if row["gone_at"] is not None and row["gone_at"] < at]
-    set_back(connection, back, at=at)
 
 
 def _remember(connection: Connection, scope: Scope, shown: Sequence[SeenCard], at: float) -> None:
     if not shown:
         return
     new = insert_into(connection, cards)
-    told_anew = {name: new.excluded[name] for name in ("card_hash", "facts", "seen_at")}
+    shown_anew = {name: new.excluded[name] for name in ("card_hash", "facts", "seen_at")}
     upsert = new.on_conflict_do_update(
         index_elements=["scope_id", "external_id"],
-        set_={**told_anew, "missed_at": None, "misses": 0},
+        set_={**shown_anew, "missed_at": None, "misses": 0},
         where=cards.c.seen_at <= new.excluded.seen_at,
     )
     rows = [

@@ -59,7 +59,7 @@ def happenings(connection: Connection, since: float, site: str | None = None) ->
 def _new(connection: Connection, since: float, site: str | None) -> Iterator[Happening]:
     found = (
         select(listings.c.first_seen_at, NEW_AT.label("noted_at"), *_COLUMNS)
-        .where(new_since(since), _not_withdrawn(), *_of(site))
+        .where(new_since(since), listings.c.closed_reason.is_distinct_from(WITHDRAWN), *_of(site))
         .order_by(NEW_AT)
     )
     for row in _stream(connection, found):
@@ -67,22 +67,15 @@ def _new(connection: Connection, since: float, site: str | None) -> Iterator[Hap
         yield Happening("new", row["first_seen_at"], row["noted_at"], _about(row), reason=reason)
 
 
-def _not_withdrawn() -> ColumnElement[bool]:
-    return or_(listings.c.closed_reason.is_(None), listings.c.closed_reason != WITHDRAWN)
-
-
-def _since_new() -> ColumnElement[bool]:
-    """What an advert was before it was shown as new is nobody's news."""
-    return IS_TOLD & or_(listings.c.new_at.is_(None), listing_changes.c.seen_at > listings.c.new_at)
-
-
 def _changed(connection: Connection, since: float, site: str | None) -> Iterator[Happening]:
     names = ("listing_id", "seen_at", "field", "old", "new")
     columns = (*(listing_changes.c[name] for name in names), price_points.c.kind.label("price_kind"))
+    # What an advert was before it was shown as new is nobody's news.
+    since_new = IS_TOLD & or_(listings.c.new_at.is_(None), listing_changes.c.seen_at > listings.c.new_at)
     found = (
         select(*columns, *_COLUMNS)
         .select_from(listing_changes.join(listings).outerjoin(price_points, _SAME_POINT))
-        .where(listing_changes.c.seen_at >= since, _since_new(), *_of(site))
+        .where(listing_changes.c.seen_at >= since, since_new, *_of(site))
         .order_by(listing_changes.c.seen_at, listing_changes.c.listing_id, listing_changes.c.id)
     )
     together = groupby(_stream(connection, found), key=lambda row: (row["seen_at"], row["listing_id"]))

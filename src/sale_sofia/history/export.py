@@ -2,16 +2,18 @@
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import select
+from sqlalchemy import JSON, Boolean, Float, Integer, select
 
+from sale_sofia.history.listing_rows import MOMENT_FIELDS, moment
 from sale_sofia.history.tables import listings
 from sale_sofia.listings.model import Listing
 from sale_sofia.listings.text import without_controls
 from sale_sofia.settings.files import whole_or_not_at_all
+from sale_sofia.settings.model import TIME_ZONE
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.settings import EXPORTED_AT_ONCE
 
@@ -38,7 +40,9 @@ def export_listings(db: Database, path: Path, *, rows_at_once: int = EXPORTED_AT
     Raises:
         ValueError: a suffix of no known format, or no such folder.
     """
-    write = _writer(path)
+    write = _WRITERS.get(path.suffix.lower())
+    if write is None:
+        raise ValueError(f"{path.name} ends in none of {', '.join(_WRITERS)}.")
     with whole_or_not_at_all(path) as unfinished:
         return write(unfinished, _batches(db, rows_at_once))
 
@@ -47,23 +51,13 @@ _Batches = Iterable[list[Record]]
 _Writer = Callable[[Path, _Batches], int]
 
 
-def _writer(path: Path) -> _Writer:
-    try:
-        return _WRITERS[path.suffix.lower()]
-    except KeyError:
-        allowed = ", ".join(_WRITERS)
-        raise ValueError(f"{path.name} ends in none of {allowed}.") from None
-
-
 def _batches(db: Database, rows_at_once: int) -> Iterator[list[Record]]:
     with db.read() as connection:
         rows = connection.execution_options(yield_per=rows_at_once).execute(_STORED).mappings()
         for batch in rows.partitions():
-            yield [_record(row) for row in batch]
-
-
-def _record(row: Mapping[Any, Any]) -> Record:
-    return {name: _KIND if name == "kind" else _harmless(row[name]) for name in FIELDS}
+            yield [
+                {name: _KIND if name == "kind" else _harmless(row[name]) for name in FIELDS} for row in batch
+            ]
 
 
 def _harmless(value: object) -> object:
@@ -74,20 +68,19 @@ def _harmless(value: object) -> object:
 
 
 def _write_csv(path: Path, batches: _Batches) -> int:
+    def cell(value: object) -> object:
+        if isinstance(value, str) and value.startswith(("'", *FORMULA_SIGNS)):
+            return f"'{value}"
+        return _json(value) if isinstance(value, list | bool) else value
+
     count = 0
     with path.open("x", encoding="utf-8", newline="") as file:
         table = csv.writer(file)
         table.writerow(FIELDS)
         for batch in batches:
-            table.writerows([_cell(value) for value in record.values()] for record in batch)
+            table.writerows([cell(value) for value in record.values()] for record in batch)
             count += len(batch)
     return count
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, str) and value.startswith(("'", *FORMULA_SIGNS)):
-        return f"'{value}"
-    return _json(value) if isinstance(value, list | bool) else value
 
 
 def _write_jsonl(path: Path, batches: _Batches) -> int:
@@ -100,9 +93,29 @@ def _write_jsonl(path: Path, batches: _Batches) -> int:
 
 
 def _write_parquet(path: Path, batches: _Batches) -> int:
-    from sale_sofia.history.export_parquet import write_parquet  # noqa: PLC0415 - Arrow is slow to import
+    """A type for every column, moments as moments, each batch a row group."""
+    import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
+    from pyarrow import parquet  # noqa: PLC0415
 
-    return write_parquet(path, batches)
+    types = {JSON: pa.list_(pa.string()), Boolean: pa.bool_(), Float: pa.float64(), Integer: pa.int64()}
+
+    def column_type(name: str) -> Any:  # noqa: ANN401 - Arrow has no types
+        if name in MOMENT_FIELDS:
+            return pa.timestamp("us", tz=TIME_ZONE)
+        stored = getattr(listings.c.get(name), "type", None)
+        return next((arrow for kind, arrow in types.items() if isinstance(stored, kind)), pa.string())
+
+    schema = pa.schema([(name, column_type(name)) for name in FIELDS])
+    count = 0
+    with parquet.ParquetWriter(path, schema) as writer:
+        for batch in batches:
+            rows = [
+                row | {name: moment(row[name]) for name in MOMENT_FIELDS if row[name] is not None}
+                for row in batch
+            ]
+            writer.write_batch(pa.RecordBatch.from_pylist(rows, schema=schema))
+            count += len(batch)
+    return count
 
 
 def _json(value: object) -> str:

@@ -1,12 +1,12 @@
 """The jobs: one crawl of one site each, and how far it is."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, func, insert, select, update
 
 from sale_sofia.crawl.tables import jobs
 
@@ -70,19 +70,19 @@ class Job:
     """When they were sent out last."""
 
 
-__all__ = [
-    "Job",
-    "JobState",
-    "UnknownJob",
-    "add_job_counts",
-    "after_all_others",
-    "create_job",
-    "get_job",
-    "latest_unfinished_job",
-    "list_jobs",
-    "set_job_state",
-    "unfinished_jobs",
-]
+_UNFINISHED = jobs.c.state.not_in([state.value for state in sorted(FINISHED_STATES)])
+_BY_ID = select(jobs).where(jobs.c.id == bindparam("of_id"))
+_NEWEST_FIRST = select(jobs).order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
+_ADD_COUNTS = (
+    update(jobs)
+    .where(jobs.c.id == bindparam("of_id"))
+    .values(
+        requests=jobs.c.requests + bindparam("requests_more"),
+        new_listings=jobs.c.new_listings + bindparam("new_more"),
+        changed_listings=jobs.c.changed_listings + bindparam("changed_more"),
+        seconds=jobs.c.seconds + bindparam("seconds_more"),
+    )
+)
 
 
 def create_job(
@@ -107,7 +107,7 @@ def create_job(
             created_at=now,
         )
     )
-    return _existing_job(connection, job_id)
+    return _read(connection, _BY_ID, {"of_id": job_id})[0]
 
 
 def after_all_others(connection: Connection, site: str, now: float) -> float:
@@ -126,25 +126,17 @@ def set_job_state(
     Raises:
         UnknownJob: there is no such job.
     """
-    moved = connection.execute(
-        update(jobs).where(jobs.c.id == job_id, _unfinished()).values(_state_values(state, now, error))
-    )
+    values: dict[str, Any] = {"state": state.value, "error": error}
+    if state is not JobState.DISPATCHED:
+        values["started_at"] = func.coalesce(jobs.c.started_at, now)
+    if state.finished:
+        values["finished_at"] = now
+    moved = connection.execute(update(jobs).where(jobs.c.id == job_id, _UNFINISHED).values(values))
     if moved.rowcount:
         return True
-    _existing_job(connection, job_id)
+    if get_job(connection, job_id) is None:
+        raise UnknownJob(f"There is no job {job_id}.")
     return False
-
-
-_ADD_COUNTS = (
-    update(jobs)
-    .where(jobs.c.id == bindparam("of_id"))
-    .values(
-        requests=jobs.c.requests + bindparam("requests_more"),
-        new_listings=jobs.c.new_listings + bindparam("new_more"),
-        changed_listings=jobs.c.changed_listings + bindparam("changed_more"),
-        seconds=jobs.c.seconds + bindparam("seconds_more"),
-    )
-)
 
 
 def add_job_counts(
@@ -169,55 +161,28 @@ def add_job_counts(
 
 def get_job(connection: Connection, job_id: str) -> Job | None:
     """The job of this id."""
-    row = connection.execute(_BY_ID, {"of_id": job_id}).mappings().first()
-    return None if row is None else _job(row)
-
-
-_BY_ID = select(jobs).where(jobs.c.id == bindparam("of_id"))
+    return next(iter(_read(connection, _BY_ID, {"of_id": job_id})), None)
 
 
 def list_jobs(connection: Connection, limit: int) -> list[Job]:
     """The newest jobs, the newest first."""
-    newest = select(jobs).order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit)
-    return [_job(row) for row in connection.execute(newest).mappings()]
+    return _read(connection, _NEWEST_FIRST.limit(limit))
 
 
 def latest_unfinished_job(connection: Connection, site: str) -> Job | None:
     """The newest job of the site that could go on."""
-    newest = (
-        select(jobs)
-        .where(jobs.c.site == site, _unfinished())
-        .order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
-    )
-    row = connection.execute(newest.limit(1)).mappings().first()
-    return None if row is None else _job(row)
+    chosen = _NEWEST_FIRST.where(jobs.c.site == site, _UNFINISHED).limit(1)
+    return next(iter(_read(connection, chosen)), None)
 
 
 def unfinished_jobs(connection: Connection) -> list[Job]:
     """All jobs that could go on, the oldest first."""
-    found = select(jobs).where(_unfinished()).order_by(jobs.c.created_at, jobs.c.id)
-    return [_job(row) for row in connection.execute(found).mappings()]
+    return _read(connection, select(jobs).where(_UNFINISHED).order_by(jobs.c.created_at, jobs.c.id))
 
 
-def _existing_job(connection: Connection, job_id: str) -> Job:
-    job = get_job(connection, job_id)
-    if job is None:
-        raise UnknownJob(f"There is no job {job_id}.")
-    return job
-
-
-def _unfinished() -> ColumnElement[bool]:
-    return jobs.c.state.not_in([state.value for state in sorted(FINISHED_STATES)])
-
-
-def _state_values(state: JobState, now: float, error: str | None) -> dict[str, Any]:
-    values: dict[str, Any] = {"state": state.value, "error": error}
-    if state is not JobState.DISPATCHED:
-        values["started_at"] = func.coalesce(jobs.c.started_at, now)
-    if state.finished:
-        values["finished_at"] = now
-    return values
-
-
-def _job(row: RowMapping) -> Job:
-    return Job(**{**row, "state": JobState(row["state"]), "start_urls": tuple(row["start_urls"])})
+def _read(connection: Connection, chosen: Select[Any], values: Mapping[str, Any] | None = None) -> list[Job]:
+    rows = connection.execute(chosen, values).mappings()
+    return [
+        Job(**{**row, "state": JobState(row["state"]), "start_urls": tuple(row["start_urls"])})
+        for row in rows
+    ]

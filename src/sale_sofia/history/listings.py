@@ -1,15 +1,16 @@
 """The adverts: each flat once, with every change and every price it ever had.
 
 The history is a function of the sightings, not of the order in which they are saved: one that comes late is
-put in its place in time (`late_sightings.py`), and one that is saved twice changes nothing.
+put in its place in time (`save_late`), and one that is saved twice changes nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 from sqlalchemy import Connection, Executable, RowMapping, bindparam, func, insert, or_, select, update
 
+from sale_sofia.history import revisions
 from sale_sofia.history.listing_rows import STORED_FIELDS, VOLATILE_FIELDS, detect_all_changes, listing_from
 from sale_sofia.history.market_events import REUSED, SEEN_AGAIN, event, note_events
 from sale_sofia.history.prices import close_if_settled, report_odd
@@ -25,25 +26,16 @@ from sale_sofia.history.sightings import (
     new_row,
     price_rows,
     save_late,
-    touch,
+    updated,
     visit_row,
     visited,
-    whole_update,
     withdrawn_adverts,
 )
 from sale_sofia.history.tables import listing_changes, listings, price_points, scrape_history
 from sale_sofia.history.timeline import HELD_FIELDS, Odd, Step, first_step, is_another_flat, step
 from sale_sofia.listings.model import Listing
 
-__all__ = [
-    "VOLATILE_FIELDS",
-    "SaveResult",
-    "Sighting",
-    "detect_all_changes",
-    "load_listing",
-    "save_listing",
-    "save_listings",
-]
+__all__ = ["VOLATILE_FIELDS", "Sighting", "detect_all_changes"]
 
 SaveResult = Literal["new", "changed", "unchanged"]
 _Pair = tuple[Sighting, RowMapping]
@@ -110,20 +102,24 @@ def _save_different(connection: Connection, sightings: Sequence[Sighting], rules
     # Sorted, so that two writers who lock rows take them in the same order.
     ordered = sorted(sightings, key=lambda sighting: sighting.key)
     stored = _stored_states(connection, ordered)
+    new = [sighting for sighting in ordered if sighting.key not in stored]
     known = [(sighting, stored[sighting.key]) for sighting in ordered if sighting.key in stored]
     late = [pair for pair in known if pair[0].seen_at <= pair[1]["visited_at"]]
     later = [pair for pair in known if pair[0].seen_at > pair[1]["visited_at"]]
-    results: _Results = {sighting.key: "new" for sighting in ordered if sighting.key not in stored}
-    _insert(connection, [(sighting, 1) for sighting in ordered if sighting.key not in stored], rules)
-    results |= _touch(connection, [pair for pair in later if _is_still(pair)], rules)
-    results |= _update(connection, [pair for pair in later if not _is_still(pair)], rules)
-    _note_back(connection, later)
+    still = [pair for pair in later if _is_still(*pair)]
+    _insert(connection, [(sighting, 1) for sighting in new], rules)
+    _run(connection, _UPDATE, [updated(*pair, STILL, rules) for pair in still])
+    visits = [visit_row(sighting, state["id"], "unchanged") for sighting, state in still]
+    _run(connection, _INSERT_QUIET_VISITS, visits)
+    results: _Results = {sighting.key: "new" for sighting in new}
+    results |= {sighting.key: "unchanged" for sighting, _ in still}
+    results |= _update(connection, [pair for pair in later if not _is_still(*pair)], rules)
+    _note_back(connection, [(state, sighting.seen_at) for sighting, state in later])
     return results | {sighting.key: _late(connection, sighting, state, rules) for sighting, state in late}
 
 
-def _is_still(pair: _Pair) -> bool:
+def _is_still(sighting: Sighting, state: RowMapping) -> bool:
     """An advert whose price is in doubt is looked at in full, though it says the same again."""
-    sighting, state = pair
     return bool(sighting.content_hash == state["content_hash"]) and not state["odd_visits"]
 
 
@@ -145,19 +141,13 @@ def _stored_states(connection: Connection, sightings: Iterable[Sighting]) -> dic
     }
 
 
-def _touch(connection: Connection, still: Sequence[_Pair], rules: HistoryRules) -> _Results:
-    _run(connection, _UPDATE, [touch(*pair, rules) for pair in still])
-    visits = [visit_row(sighting, state["id"], "unchanged") for sighting, state in still]
-    _run(connection, _INSERT_QUIET_VISITS, visits)
-    return {sighting.key: "unchanged" for sighting, _ in still}
-
-
 def _insert(connection: Connection, new: Sequence[tuple[Sighting, int]], rules: HistoryRules) -> None:
     """Flats never seen before, each under the generation of its advert's id."""
-    firsts = [first_step(sighting.fields, rules, held=sighting.held) for sighting, _ in new]
-    taken = [(sighting, number, first) for (sighting, number), first in zip(new, firsts, strict=True)]
-    rows = [new_row(sighting, number, first, rules) for sighting, number, first in taken]
-    ids = _inserted(connection, _INSERT_LISTINGS, rows)
+    taken = [
+        (sighting, number, first_step(sighting.fields, rules, held=sighting.held)) for sighting, number in new
+    ]
+    ids = _inserted(connection, _INSERT_LISTINGS, [new_row(*one, rules) for one in taken])
+    revisions.touch(connection, ids)
     seen = [
         visit_row(sighting, own, "new", _odd(sighting, first))
         for (sighting, _, first), own in zip(taken, ids, strict=True)
@@ -175,7 +165,9 @@ def _update(connection: Connection, moved: Sequence[_Pair], rules: HistoryRules)
     """The adverts in which a field changed. A new form of the hash moves it too, and is no change."""
     if not moved:
         return {}
-    pairs = _with_whole_rows(connection, moved)
+    found = connection.execute(_SELECT_WHOLE, {"of_ids": [state["id"] for _, state in moved]}).mappings()
+    whole = {row["id"]: row for row in found}
+    pairs = [(sighting, whole[state["id"]]) for sighting, state in moved]
     reused = [pair for pair in pairs if is_another_flat(pair[1], pair[0].fields)]
     taken = withdrawn_adverts(connection, [sighting for sighting, _ in reused])
     for sighting, _ in reused:
@@ -188,26 +180,23 @@ def _update(connection: Connection, moved: Sequence[_Pair], rules: HistoryRules)
 
 
 def _step(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -> _Results:
-    steps = [
-        step(old, _odd_before(old), sighting.fields, rules, held=sighting.held) for sighting, old in pairs
-    ]
-    taken = list(zip(pairs, steps, strict=True))
+    taken = []
+    for sighting, old in pairs:
+        odd = Odd(old["odd_price_eur"], old["odd_visits"])
+        taken.append(((sighting, old), step(old, odd, sighting.fields, rules, held=sighting.held)))
     rows = [visit_row(sighting, old["id"], one.result, _odd(sighting, one)) for (sighting, old), one in taken]
     visits = _inserted(connection, _INSERT_VISITS, rows)
     seen = [sighting.under(visit) for (sighting, _), visit in zip(pairs, visits, strict=True)]
     whole = [(old["id"], at, one) for ((_, old), one), at in zip(taken, seen, strict=True)]
     _run(connection, _INSERT_CHANGES, [row for one in whole for row in change_rows(*one)])
     _run(connection, _INSERT_PRICES, [row for one in whole for row in price_rows(*one)])
-    _run(connection, _UPDATE, [whole_update(*pair, one, rules) for pair, one in taken])
+    _run(connection, _UPDATE, [updated(*pair, one, rules) for pair, one in taken])
+    revisions.touch(connection, [old["id"] for _, old in pairs])
     report_odd(connection, [pair for pair, one in taken if one.odd.visits])
     settled = {sighting for (sighting, old), one in taken if old["odd_visits"] and not one.odd.visits}
     for sighting in settled:
         close_if_settled(connection, {sighting.listing.site}, now=sighting.seen_at)
     return {sighting.key: "changed" if one.changes else "unchanged" for (sighting, _), one in taken}
-
-
-def _odd_before(old: RowMapping) -> Odd:
-    return Odd(old["odd_price_eur"], old["odd_visits"])
 
 
 def _odd(sighting: Sighting, taken: Step) -> Row | None:
@@ -221,6 +210,7 @@ def _reuse(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) 
         for sighting, old in pairs
     ]
     _run(connection, _UPDATE, closed)
+    revisions.touch(connection, [old["id"] for _, old in pairs])
     ends = [
         event(old["id"], "gone", sighting.seen_at, sighting.seen_at, REUSED)
         for sighting, old in pairs
@@ -230,19 +220,11 @@ def _reuse(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) 
     _insert(connection, [(sighting, old["generation"] + 1) for sighting, old in pairs], rules)
 
 
-def _note_back(connection: Connection, pairs: Sequence[_Pair]) -> None:
-    back = [
-        event(state["id"], "back", sighting.seen_at, sighting.seen_at, SEEN_AGAIN)
-        for sighting, state in pairs
-        if is_back(state, sighting.seen_at)
-    ]
-    note_events(connection, back)
-
-
-def _with_whole_rows(connection: Connection, pairs: Sequence[_Pair]) -> list[_Pair]:
-    found = connection.execute(_SELECT_WHOLE, {"of_ids": [state["id"] for _, state in pairs]}).mappings()
-    whole = {row["id"]: row for row in found}
-    return [(sighting, whole[state["id"]]) for sighting, state in pairs]
+def _note_back(connection: Connection, seen: Iterable[tuple[RowMapping, float]]) -> None:
+    """Which of these adverts, seen at these moments, were gone."""
+    note_events(
+        connection, [event(row["id"], "back", at, at, SEEN_AGAIN) for row, at in seen if is_back(row, at)]
+    )
 
 
 def _inserted(connection: Connection, statement: Executable, rows: Sequence[Row]) -> list[Any]:
@@ -281,12 +263,11 @@ def validators(
         listings.c.odd_visits == 0,
         or_(listings.c.etag.is_not(None), listings.c.last_modified.is_not(None)),
     )
-    return {row.external_id: _headers(row.etag, row.last_modified) for row in connection.execute(known)}
-
-
-def _headers(etag: str | None, last_modified: str | None) -> dict[str, str]:
-    asked = {"If-None-Match": etag, "If-Modified-Since": last_modified}
-    return {name: value for name, value in asked.items() if value is not None}
+    found: dict[str, dict[str, str]] = {}
+    for row in connection.execute(known):
+        headers = {"If-None-Match": row.etag, "If-Modified-Since": row.last_modified}
+        found[row.external_id] = {name: value for name, value in headers.items() if value is not None}
+    return found
 
 
 def save_unmodified(
@@ -320,8 +301,7 @@ def save_unmodified(
             for row, one in seen
         ]
         connection.execute(insert(scrape_history), visits)
-    back = [event(row["id"], "back", one.at, one.at, SEEN_AGAIN) for row, one in seen if is_back(row, one.at)]
-    note_events(connection, back)
+    _note_back(connection, [(row, one.at) for row, one in seen])
     return len(rows)
 
 
@@ -371,20 +351,11 @@ class Visit:
 
 def record_visits(connection: Connection, visits: Sequence[Visit]) -> None:
     """Remember visits. Those that saw an advert are remembered with its sighting."""
-    if visits:
-        connection.execute(insert(scrape_history), [_row(visit) for visit in visits])
-
-
-def _row(visit: Visit) -> dict[str, object]:
-    return {
-        "site": visit.site,
-        "url_key": visit.url_key[:_LONGEST_KEY],
-        "job_id": visit.job_id,
-        "fetched_at": visit.fetched_at,
-        "verdict": visit.verdict[:_LONGEST_VERDICT],
-        "seconds": visit.seconds,
-        "page_digest": visit.page_digest,
-    }
+    rows = [
+        asdict(visit) | {"url_key": visit.url_key[:_LONGEST_KEY], "verdict": visit.verdict[:_LONGEST_VERDICT]}
+        for visit in visits
+    ]
+    _run(connection, insert(scrape_history), rows)
 
 
 def removed_since(connection: Connection, site: str, keys: Sequence[str], since: float) -> dict[str, float]:

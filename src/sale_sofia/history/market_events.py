@@ -5,6 +5,7 @@ from typing import Any, Final, Literal
 
 from sqlalchemy import Connection, bindparam, insert, update
 
+from sale_sofia.history.revisions import touch
 from sale_sofia.history.settings import SECONDS_PER_HOUR
 from sale_sofia.history.tables import listings, market_events
 
@@ -32,6 +33,7 @@ def note_events(connection: Connection, events: Sequence[Row]) -> None:
     """Remember what became of listings."""
     if events:
         connection.execute(insert(market_events), events)
+        touch(connection, [row["listing_id"] for row in events])
 
 
 def set_gone(connection: Connection, since: dict[int, float], *, now: float, reason: str) -> None:

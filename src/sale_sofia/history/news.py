@@ -12,6 +12,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, Select, case, func, or_, select, update
 
 from sale_sofia.flats.tables import listing_sources
+from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings, scrape_history
 
 IS_TOLD: Final[ColumnElement[bool]] = listings.c.held_by.is_(None)
@@ -43,7 +44,8 @@ def hold_first_seen(connection: Connection, job_id: str, *, now: float) -> None:
         scrape_history.c.job_id == job_id, scrape_history.c.result == "new"
     )
     told = update(listings).where(listings.c.id.in_(first), IS_TOLD)
-    connection.execute(told.values(held_by=job_id, new_at=now))
+    held = connection.scalars(told.values(held_by=job_id, new_at=now).returning(listings.c.id))
+    touch(connection, held)
 
 
 def release_read(connection: Connection, site: str, job_id: str, *, now: float) -> int:
@@ -67,8 +69,10 @@ def release_all(connection: Connection, site: str, *, now: float) -> int:
 
 
 def _release(connection: Connection, site: str, ids: Select[tuple[int]] | list[int], now: float) -> int:
-    chosen = update(listings).where(*_held(site), listings.c.id.in_(ids))
-    return connection.execute(chosen.values(held_by=None, new_at=now)).rowcount
+    chosen = update(listings).where(*_held(site), listings.c.id.in_(ids)).values(held_by=None, new_at=now)
+    released = connection.scalars(chosen.returning(listings.c.id)).all()
+    touch(connection, released)
+    return len(released)
 
 
 def _held(site: str) -> tuple[ColumnElement[bool], ...]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, insert, or_, select
 
 from sale_sofia.crawl.tables import frontier, jobs
 from sale_sofia.history.tables import drift_runs, pages
@@ -37,23 +37,18 @@ def record_pages(connection: Connection, batch: Sequence[PageRecord]) -> None:
 
 def latest_pages(connection: Connection, site: str | None = None) -> Iterator[PageRecord]:
     """The newest page of every advert's address, by site and address; read piece by piece."""
-    rows = connection.execute(_latest(site), execution_options={"yield_per": PAGES_STREAMED_AT_ONCE})
-    return (PageRecord(*row) for row in rows)
-
-
-def _latest(site: str | None) -> Select[Any]:
     newer = pages.alias("newer")
     later = or_(
         newer.c.fetched_at > pages.c.fetched_at,
         and_(newer.c.fetched_at == pages.c.fetched_at, newer.c.id > pages.c.id),
     )
     same_address = and_(newer.c.site == pages.c.site, newer.c.url == pages.c.url, newer.c.kind == "listing")
-    statement = (
-        select(*PAGE_COLUMNS)
-        .where(pages.c.kind == "listing", ~exists().where(same_address, later))
-        .order_by(pages.c.site, pages.c.url)
-    )
-    return statement if site is None else statement.where(pages.c.site == site)
+    newest = select(*PAGE_COLUMNS).where(pages.c.kind == "listing", ~exists().where(same_address, later))
+    if site is not None:
+        newest = newest.where(pages.c.site == site)
+    ordered = newest.order_by(pages.c.site, pages.c.url)
+    rows = connection.execute(ordered, execution_options={"yield_per": PAGES_STREAMED_AT_ONCE})
+    return (PageRecord(*row) for row in rows)
 
 
 # Pages that could not be read, each with its archived bytes where they were kept.
@@ -68,6 +63,7 @@ class FailedPage:
     site: str
     url: str
     kind: str
+    code: str | None
     reason: str | None
     attempts: int
     at: float
@@ -77,8 +73,8 @@ class FailedPage:
 def failed_pages(connection: Connection, *, limit: int, site: str | None = None) -> list[FailedPage]:
     """Those of the newest runs first."""
     columns = (
-        frontier.c.id, frontier.c.job_id, jobs.c.site, frontier.c.url, frontier.c.kind, frontier.c.reason,
-        frontier.c.attempts, func.coalesce(jobs.c.started_at, jobs.c.created_at),
+        frontier.c.id, frontier.c.job_id, jobs.c.site, frontier.c.url, frontier.c.kind, frontier.c.code,
+        frontier.c.reason, frontier.c.attempts, func.coalesce(jobs.c.started_at, jobs.c.created_at),
     )  # fmt: skip
     chosen = select(*columns).join(jobs, jobs.c.id == frontier.c.job_id).where(frontier.c.state == "failed")
     if site is not None:
@@ -89,13 +85,12 @@ def failed_pages(connection: Connection, *, limit: int, site: str | None = None)
 
 def archived_page(connection: Connection, page: FailedPage) -> PageRecord | None:
     """What was last kept of its address; None where nothing was."""
-    newest = (
-        select(*PAGE_COLUMNS)
-        .where(pages.c.site == page.site, pages.c.url == page.url)
-        .order_by(pages.c.fetched_at.desc(), pages.c.id.desc())
-        .limit(1)
-    )
-    row = connection.execute(newest).first()
+    return _newest(connection, pages.c.site == page.site, pages.c.url == page.url)
+
+
+def _newest(connection: Connection, *which: ColumnElement[bool]) -> PageRecord | None:
+    newest = select(*PAGE_COLUMNS).where(*which).order_by(pages.c.fetched_at.desc(), pages.c.id.desc())
+    row = connection.execute(newest.limit(1)).first()
     return None if row is None else PageRecord(*row)
 
 
@@ -124,19 +119,10 @@ def page_pairs(connection: Connection, site: str, since: float, most: int) -> li
     own = (pages.c.site == site, pages.c.kind == "listing")
     changed = select(pages.c.url, newest).where(*own, pages.c.fetched_at > since).group_by(pages.c.url)
     found = connection.execute(changed.order_by(newest.desc(), pages.c.url).limit(most * 2)).all()
-    pairs = [_pair(connection, site, row.url, since) for row in found]
-    return [one for one in pairs if one is not None][:most]
-
-
-def _pair(connection: Connection, site: str, url: str, since: float) -> PagePair | None:
-    before = _newest(connection, site, url, pages.c.fetched_at <= since)
-    after = _newest(connection, site, url, pages.c.fetched_at > since)
-    return PagePair(before, after) if before and after else None
-
-
-def _newest(connection: Connection, site: str, url: str, when: ColumnElement[bool]) -> PageRecord | None:
-    chosen = select(*PAGE_COLUMNS).where(
-        pages.c.site == site, pages.c.url == url, pages.c.kind == "listing", when
-    )
-    row = connection.execute(chosen.order_by(pages.c.fetched_at.desc()).limit(1)).first()
-    return None if row is None else PageRecord(*row)
+    pairs = []
+    for row in found:
+        before = _newest(connection, *own, pages.c.url == row.url, pages.c.fetched_at <= since)
+        after = _newest(connection, *own, pages.c.url == row.url, pages.c.fetched_at > since)
+        if before and after:
+            pairs.append(PagePair(before, after))
+    return pairs[:most]

@@ -35,13 +35,10 @@ def _same_but_for_vat(old: Fields, new: Fields) -> bool:
     before, after = old["price_eur"], new["price_eur"]
     if before == after or before is None or after is None:
         return bool(before == after)
-    return any(_near(after / before, ratio, VAT_TOLERANCE) for ratio in _vat_ratios(old["vat"], new["vat"]))
-
-
-def _vat_ratios(before: str | None, after: str | None) -> tuple[float, ...]:
-    if before == "excluded" and after in _WITH_VAT:
-        return (1 + VAT_RATE,)
-    return (1 / (1 + VAT_RATE),) if after == "excluded" and before in _WITH_VAT else ()
+    if old["vat"] == "excluded" and new["vat"] in _WITH_VAT:
+        return _near(after / before, 1 + VAT_RATE, VAT_TOLERANCE)
+    dropped = new["vat"] == "excluded" and old["vat"] in _WITH_VAT
+    return dropped and _near(after / before, 1 / (1 + VAT_RATE), VAT_TOLERANCE)
 
 
 def another_meaning(old: Fields, new: Fields) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, RowMapping, or_, select
+from sqlalchemy import Connection, RowMapping, select
 
 from sale_sofia.history.market_events import WITHDRAWN, days_on_market
 from sale_sofia.history.price_meaning import another_meaning, price_per_sqm
@@ -50,7 +50,7 @@ def price_history(connection: Connection, site: str, external_id: str, *, now: f
     found = select(listings).where(
         listings.c.site == site,
         listings.c.external_id == external_id,
-        or_(listings.c.closed_reason.is_(None), listings.c.closed_reason != WITHDRAWN),
+        listings.c.closed_reason.is_distinct_from(WITHDRAWN),
     )
     rows = connection.execute(found.order_by(listings.c.generation)).mappings().all()
     return [_history(connection, row, now) for row in rows]

@@ -14,7 +14,6 @@ from sale_sofia.storage.upserts import insert_into
 
 Ids = tuple[int, int]
 """The first number, and the one after the last."""
-PruneSome = Callable[[Ids, Connection], int]
 
 
 def prune_visits(db: Database, *, before: float, at_once: int = ROWS_PRUNED_AT_ONCE) -> int:
@@ -47,10 +46,16 @@ def prune_frontier(db: Database, *, before: float, at_once: int = ROWS_PRUNED_AT
     theirs = select(searches.c.id).where(searches.c.job_id.in_(old))
     for table, search_id in ((shown_adverts, shown_adverts.c.search_id), (searches, searches.c.id)):
         db.run_write(partial(Connection.execute, statement=delete(table).where(search_id.in_(theirs))))
-    return sum(_prune_job(db, job_id, at_once) for job_id in job_ids)
+    pruned = 0
+    for job_id in job_ids:
+        while some := db.run_write(partial(_prune_some_pages, job_id=job_id, most=at_once)):
+            pruned += some
+    return pruned
 
 
-def _prune_through(db: Database, table: Table, prune_some: PruneSome, at_once: int) -> int:
+def _prune_through(
+    db: Database, table: Table, prune_some: Callable[[Ids, Connection], int], at_once: int
+) -> int:
     """Once through all rows by their number, so many in each transaction."""
     last = db.run_read(lambda connection: connection.scalar(select(func.max(table.c.id))))
     portions = [(first, first + at_once) for first in range(0, (last or 0) + 1, at_once)]
@@ -80,7 +85,10 @@ def _prune_some_records(ids: Ids, connection: Connection, *, before: float) -> i
         newer.c.fetched_at > pages.c.fetched_at,
         and_(newer.c.fetched_at == pages.c.fetched_at, newer.c.id > pages.c.id),
     )
-    usual = _usual_until()
+    # When the portal's last sound run was judged: `sites repair` compares pages from before and after it.
+    sound = (drift_runs.c.site == pages.c.site, drift_runs.c.sound.is_(True))
+    last_sound = select(func.max(drift_runs.c.judged_at)).where(*sound).correlate(pages)
+    usual = func.coalesce(last_sound.scalar_subquery(), 0.0)
     stands_for_it = exists().where(
         newer.c.site == pages.c.site,
         newer.c.url == pages.c.url,
@@ -92,24 +100,9 @@ def _prune_some_records(ids: Ids, connection: Connection, *, before: float) -> i
     return _delete(connection, pages, ids, stands_for_it)
 
 
-def _usual_until() -> ColumnElement[float]:
-    """When the portal's last sound run was judged: `sites repair` compares pages from before and after it."""
-    last = select(func.max(drift_runs.c.judged_at)).where(
-        drift_runs.c.site == pages.c.site, drift_runs.c.sound.is_(True)
-    )
-    return func.coalesce(last.correlate(pages).scalar_subquery(), 0.0)
-
-
 def _delete(connection: Connection, table: Table, ids: Ids, *which: ColumnElement[bool]) -> int:
     these = delete(table).where(table.c.id >= ids[0], table.c.id < ids[1], *which)
     return connection.execute(these, execution_options={"preserve_rowcount": True}).rowcount
-
-
-def _prune_job(db: Database, job_id: str, at_once: int) -> int:
-    pruned = 0
-    while some := db.run_write(partial(_prune_some_pages, job_id=job_id, most=at_once)):
-        pruned += some
-    return pruned
 
 
 def _prune_some_pages(connection: Connection, *, job_id: str, most: int) -> int:

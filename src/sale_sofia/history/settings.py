@@ -22,25 +22,15 @@ ODD_RATIOS: Final[Sequence[float]] = (0.1, 10.0, 0.001, 1000.0)
 """What a digit or three too few or too many do to a price."""
 ODD_RATIO_TOLERANCE: Final = 0.01
 """Share by which a price may miss such a ratio: a price per m² is printed without cents."""
-BUILT_TYPES: Final = frozenset(
-    {
-        "apartment",
-        "maisonette",
-        "studio",
-        "house",
-        "house_floor",
-        "villa",
-        "office",
-        "shop",
-        "hotel",
-        "industrial",
-    }
-)
+BUILT_TYPES: Final = frozenset({
+    "apartment", "maisonette", "studio", "house", "house_floor", "villa", "office", "shop", "hotel",
+    "industrial",
+})  # fmt: skip
 """Property of which a whole one is never sold or let for what a square metre of it costs."""
 LEAST_PRICE_EUR: Final[Mapping[str, float]] = {"sale": 10_000.0, "rent": 60.0}
 """A built property seen for less, for the first time, is taken for one whose price is another number."""
 VAT_RATE: Final = 0.2
-"""A price without VAT and the same price with it differ by this share."""
+"""ЗДДС, art. 66: the standard rate; due on flats in new buildings, and on fees of notaries and agencies."""
 VAT_TOLERANCE: Final = 0.002
 """Share by which they may miss it: portals print whole euros."""
 
@@ -90,9 +80,6 @@ class HistoryRules:
     """With so many visits in a row a price of another meaning is the price."""
 
 
-# Settings of the history: revisits, sweeps, delisting.
-
-
 class HistorySettings(BaseModel):
     """Settings of the history: revisits, sweeps, delisting."""
 
@@ -132,9 +119,6 @@ class HistorySettings(BaseModel):
     search_max_parts: int = whole(
         5000, 10, 1_000_000, "searches", "A crawl cuts its searches into no more parts than these together."
     )
-
-
-# Settings of the alarm for pages that changed.
 
 
 class DriftSettings(BaseModel):

@@ -1,9 +1,8 @@
 """A sighting of an advert, and the rows it leaves in the tables."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Table, bindparam, delete, insert, select, update
@@ -16,6 +15,7 @@ from sale_sofia.history.listing_rows import (
     listing_fields,
 )
 from sale_sofia.history.market_events import REUSED, WITHDRAWN, event
+from sale_sofia.history.revisions import touch
 from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.tables import listing_changes, listings, market_events, price_points, scrape_history
 from sale_sofia.history.timeline import (
@@ -125,18 +125,14 @@ def new_row(sighting: Sighting, generation: int, first: Step, rules: HistoryRule
     }
 
 
-def touch(sighting: Sighting, old: Stored, rules: HistoryRules) -> Row:
-    """Only what moves without the advert changing."""
-    return {**{name: sighting.fields[name] for name in VOLATILE_FIELDS}, **_seen(sighting, old, STILL, rules)}
-
-
-def whole_update(sighting: Sighting, old: Stored, step: Step, rules: HistoryRules) -> Row:
-    """Every value that is believed, anew."""
-    return {**step.fields, "content_hash": sighting.content_hash, **_seen(sighting, old, step, rules)}
-
-
-def _seen(sighting: Sighting, old: Stored, step: Step, rules: HistoryRules) -> Row:
+def updated(sighting: Sighting, old: Stored, step: Step, rules: HistoryRules) -> Row:
+    """Every value that is believed, anew; after no step, only what moves without the advert changing."""
+    if step is STILL:
+        fields = {name: sighting.fields[name] for name in VOLATILE_FIELDS}
+    else:
+        fields = step.fields | {"content_hash": sighting.content_hash}
     return {
+        **fields,
         **visited(old, sighting.seen_at, step, rules),
         "page_digest": sighting.page_digest,
         "odd_price_eur": step.odd.price_eur,
@@ -194,41 +190,29 @@ _SET_VISIT = update(scrape_history).where(scrape_history.c.id == bindparam("of_i
 
 def save_late(connection: Connection, sighting: Sighting, rules: HistoryRules) -> bool:
     """Store what the advert's sightings, with this one in its place, mean together; whether that is new."""
-    stored = _listings_of(connection, sighting.key)
-    live = [row for row in stored if row["closed_reason"] != WITHDRAWN]
-    seen = list(_seen_before(connection, sighting.key, live))
+    stored, seen = _read_advert(connection, sighting.key)
     if any((one.at, one.hash) == (sighting.seen_at, sighting.content_hash) for one in seen):
         return False
     # The same page read by a better reader takes the place of what was read before.
-    kept = [one for one in seen if not _is_same_page(one, sighting)]
-    again = next((one.visit_id for one in seen if _is_same_page(one, sighting)), None)
-    visit_id = _add_visit(connection, sighting, live[-1]["id"]) if again is None else again
-    generations = fold([*kept, sighting.under(visit_id)], rules)
-    return _store_all(connection, stored, generations, at=sighting.seen_at)
+    page = (sighting.seen_at, sighting.page_digest)
+    replaced = [one for one in seen if one.digest is not None and (one.at, one.digest) == page]
+    if replaced:
+        visit_id = replaced[0].visit_id
+    else:
+        newest = next(row["id"] for row in reversed(stored) if row["closed_reason"] != WITHDRAWN)
+        added = insert(scrape_history).values(visit_row(sighting, newest, "unchanged"))
+        visit_id = int(connection.execute(added.returning(scrape_history.c.id)).scalar_one())
+    kept = [one for one in seen if one not in replaced]
+    return _store_all(connection, stored, fold([*kept, sighting.under(visit_id)], rules), at=sighting.seen_at)
 
 
 def work_out_anew(
     connection: Connection, key: Key, rules: HistoryRules, marks: Mapping[int, Marks], *, now: float
 ) -> bool:
     """Store what the advert's sightings mean when these visits are held back, or no longer are."""
-    stored = _listings_of(connection, key)
-    live = [row for row in stored if row["closed_reason"] != WITHDRAWN]
-    before = _seen_before(connection, key, live)
+    stored, before = _read_advert(connection, key)
     seen = [one._replace(**marks.get(one.visit_id, {})) for one in before]
     return _store_all(connection, stored, fold(seen, rules), at=now)
-
-
-def _store_all(
-    connection: Connection, stored: _Rows, generations: Sequence[Generation], *, at: float
-) -> bool:
-    """Bring the rows of an advert to what its sightings mean; whether that is new."""
-    _withdraw(connection, stored[len(generations) :])
-    ids = [
-        _store(connection, generation, row, number + 1, at)
-        for number, (generation, row) in enumerate(zip(generations, _and_none(stored), strict=False))
-    ]
-    _store_visits(connection, ids, generations)
-    return _store_history(connection, [row["id"] for row in stored], ids, generations, at)
 
 
 def withdrawn_adverts(connection: Connection, sightings: Sequence[Sighting]) -> set[Key]:
@@ -242,28 +226,28 @@ def withdrawn_adverts(connection: Connection, sightings: Sequence[Sighting]) -> 
     return {(row.site, row.external_id) for row in connection.execute(found)}
 
 
-def _listings_of(connection: Connection, key: Key) -> _Rows:
+def _read_advert(connection: Connection, key: Key) -> tuple[_Rows, list[Seen]]:
+    """The advert's listings by generation, which nobody else changes meanwhile, and all its sightings."""
     site, external_id = key
     chosen = select(listings).where(listings.c.site == site, listings.c.external_id == external_id)
-    return connection.execute(chosen.order_by(listings.c.generation).with_for_update()).mappings().all()
-
-
-def _seen_before(connection: Connection, key: Key, rows: _Rows) -> Iterator[Seen]:
-    site, external_id = key
+    stored = connection.execute(chosen.order_by(listings.c.generation).with_for_update()).mappings().all()
     visits = select(scrape_history).where(
         scrape_history.c.site == site,
         scrape_history.c.url_key == listing_key(external_id),
         scrape_history.c.listing_id.is_not(None),
     )
-    known = sorted(connection.execute(visits).mappings(), key=_moment, reverse=True)
-    changes = _history(connection, listing_changes, [row["id"] for row in rows])
-    for row in rows:
-        own = [visit for visit in known if visit["listing_id"] == row["id"]]
-        yield from _undone(row, own, [change for change in changes if change["listing_id"] == row["id"]])
-
-
-def _moment(visit: RowMapping) -> tuple[float, str]:
-    return visit["fetched_at"], visit["content_hash"] or ""
+    newest_first = sorted(
+        connection.execute(visits).mappings(),
+        key=lambda visit: (visit["fetched_at"], visit["content_hash"] or ""),
+        reverse=True,
+    )
+    live = [row for row in stored if row["closed_reason"] != WITHDRAWN]
+    changes = _history(connection, listing_changes, [row["id"] for row in live])
+    seen: list[Seen] = []
+    for row in live:
+        own = [visit for visit in newest_first if visit["listing_id"] == row["id"]]
+        seen += _undone(row, own, [change for change in changes if change["listing_id"] == row["id"]])
+    return stored, seen
 
 
 def _undone(row: RowMapping, newest_first: _Rows, changes: _Rows) -> Iterator[Seen]:
@@ -278,32 +262,52 @@ def _undone(row: RowMapping, newest_first: _Rows, changes: _Rows) -> Iterator[Se
         fields = fields | back
 
 
-def _is_same_page(one: Seen, sighting: Sighting) -> bool:
-    return one.digest is not None and (one.at, one.digest) == (sighting.seen_at, sighting.page_digest)
-
-
-def _add_visit(connection: Connection, sighting: Sighting, listing_id: int) -> int:
-    added = insert(scrape_history).values(visit_row(sighting, listing_id, "unchanged"))
-    return int(connection.execute(added.returning(scrape_history.c.id)).scalar_one())
-
-
-def _withdraw(connection: Connection, surplus: _Rows) -> None:
-    """A listing's number is never taken back: others may know it. It only has no history any more."""
-    if surplus:
-        ids = [row["id"] for row in surplus]
-        emptied = update(listings).where(listings.c.id.in_(ids))
+def _store_all(
+    connection: Connection, stored: _Rows, generations: Sequence[Generation], *, at: float
+) -> bool:
+    """Bring the rows of an advert to what its sightings mean; whether that is new."""
+    if surplus := [row["id"] for row in stored[len(generations) :]]:
+        # A listing's number is never taken back: others may know it. It only has no history any more.
+        emptied = update(listings).where(listings.c.id.in_(surplus))
         connection.execute(emptied.values(closed_at=listings.c.first_seen_at, closed_reason=WITHDRAWN))
-
-
-def _store(
-    connection: Connection, generation: Generation, row: RowMapping | None, number: int, at: float
-) -> int:
-    values = _values(generation, row, at)
-    if row is not None:
-        connection.execute(update(listings).where(listings.c.id == row["id"]).values(values))
-        return int(row["id"])
-    added = insert(listings).values(**values, generation=number).returning(listings.c.id)
-    return int(connection.execute(added).scalar_one())
+        touch(connection, surplus)
+    ids = []
+    for number, generation in enumerate(generations):
+        if number < len(stored):
+            row = stored[number]
+            values = _values(generation, row, at)
+            connection.execute(update(listings).where(listings.c.id == row["id"]).values(values))
+            ids.append(int(row["id"]))
+        else:
+            added = insert(listings).values(**_values(generation, None, at), generation=number + 1)
+            ids.append(int(connection.execute(added.returning(listings.c.id)).scalar_one()))
+    touch(connection, ids)
+    steps = [(own, *one) for own, generation in zip(ids, generations, strict=True) for one in generation.seen]
+    visits = [
+        {
+            "of_id": seen.visit_id,
+            "listing_id": own,
+            "result": step.result,
+            "content_hash": seen.hash,
+            "odd": said_otherwise(seen, step),
+            "held": seen.held,
+            "held_type": seen.held_type,
+        }
+        for own, seen, step in steps
+    ]
+    connection.execute(_SET_VISIT, visits)
+    ends = [
+        event(own, "gone", generation.closed_at, at, REUSED)
+        for own, generation in zip(ids, generations, strict=True)
+        if generation.closed_at is not None
+    ]
+    everybody = sorted({*ids, *(row["id"] for row in stored)})
+    corrected = [
+        _correct(connection, listing_changes, everybody, [row for one in steps for row in change_rows(*one)]),
+        _correct(connection, price_points, everybody, [row for one in steps for row in price_rows(*one)]),
+        _correct(connection, market_events, everybody, ends),
+    ]
+    return any(corrected)
 
 
 def _values(generation: Generation, row: RowMapping | None, at: float) -> Row:
@@ -312,7 +316,7 @@ def _values(generation: Generation, row: RowMapping | None, at: float) -> Row:
     return {
         **generation.fields,
         "content_hash": last.hash,
-        "first_seen_at": generation.first_at,
+        "first_seen_at": generation.seen[0][0].at,
         "last_seen_at": max(last.at, row["last_seen_at"]) if row is not None and by_card else last.at,
         "visited_at": last.at,
         "page_digest": last.digest,
@@ -336,55 +340,17 @@ def _gone_at(generation: Generation, row: RowMapping | None, at: float) -> float
     return None if there_again else gone_at
 
 
-def _store_visits(connection: Connection, ids: Sequence[int], generations: Sequence[Generation]) -> None:
-    rows = [
-        {
-            "of_id": seen.visit_id,
-            "listing_id": own,
-            "result": step.result,
-            "content_hash": seen.hash,
-            "odd": said_otherwise(seen, step),
-            "held": seen.held,
-            "held_type": seen.held_type,
-        }
-        for own, generation in zip(ids, generations, strict=True)
-        for seen, step in generation.seen
-    ]
-    connection.execute(_SET_VISIT, rows)
+def _correct(connection: Connection, table: Table, ids: Sequence[int], wanted: Sequence[Row]) -> bool:
+    """Rows that are right stay, whenever they were noted; whether any was not."""
 
+    def plain(row: Mapping[str, Any]) -> Row:
+        return {name: value for name, value in row.items() if name not in ("id", "noted_at")}
 
-def _store_history(
-    connection: Connection,
-    before: Sequence[int],
-    ids: Sequence[int],
-    generations: Sequence[Generation],
-    noted_at: float,
-) -> bool:
-    """Rows that are right stay; whether any was not."""
-    steps = [(own, *one) for own, generation in zip(ids, generations, strict=True) for one in generation.seen]
-    ends = [
-        event(own, "gone", generation.closed_at, noted_at, REUSED)
-        for own, generation in zip(ids, generations, strict=True)
-        if generation.closed_at is not None
-    ]
-    wanted = (
-        (listing_changes, [row for one in steps for row in change_rows(*one)], ()),
-        (price_points, [row for one in steps for row in price_rows(*one)], ()),
-        (market_events, ends, ("noted_at",)),
-    )
-    everybody = sorted({*before, *ids})
-    corrected = [_correct(connection, table, everybody, rows, free) for table, rows, free in wanted]
-    return any(corrected)
-
-
-def _correct(
-    connection: Connection, table: Table, ids: Sequence[int], wanted: Sequence[Row], free: Sequence[str]
-) -> bool:
     there = [row for row in _history(connection, table, ids) if row.get("reason", REUSED) == REUSED]
-    right = [_plain(row, free) for row in wanted]
-    wrong = [row["id"] for row in there if _plain(row, free) not in right]
-    stored = [_plain(row, free) for row in there]
-    missing = [row for row in wanted if _plain(row, free) not in stored]
+    right = [plain(row) for row in wanted]
+    stored = [plain(dict(row)) for row in there]
+    wrong = [row["id"] for row, was in zip(there, stored, strict=True) if was not in right]
+    missing = [row for row in wanted if plain(row) not in stored]
     if wrong:
         connection.execute(delete(table).where(table.c.id.in_(wrong)))
     if missing:
@@ -392,16 +358,6 @@ def _correct(
     return bool(wrong or missing)
 
 
-def _plain(row: Any, free: Sequence[str]) -> Row:  # noqa: ANN401 - a row to be stored, or a stored one
-    return {name: value for name, value in row.items() if name != "id" and name not in free}
-
-
 def _history(connection: Connection, table: Table, ids: Sequence[int]) -> _Rows:
     chosen = select(table).where(table.c.listing_id.in_(ids)).order_by(table.c.id)
     return connection.execute(chosen).mappings().all()
-
-
-def _and_none(rows: _Rows) -> Iterable[RowMapping | None]:
-    """The rows there are, then none for ever."""
-    for row, _ in zip_longest(rows, iter(int, 1)):
-        yield row

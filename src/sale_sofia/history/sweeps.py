@@ -11,7 +11,6 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    RowMapping,
     Select,
     and_,
     delete,
@@ -84,23 +83,13 @@ def begin_sweep(
     connection: Connection, *, job_id: str, site: str, searches: Sequence[str], everything: bool, now: float
 ) -> None:
     """A job begins to go through these searches; their order says nothing."""
-    connection.execute(
-        insert(sweeps).values(
-            job_id=job_id,
-            scope_id=_scope_id(connection, site, sorted(set(searches))),
-            site=site,
-            everything=everything,
-            started_at=now,
-        )
-    )
-
-
-def _scope_id(connection: Connection, site: str, searches: list[str]) -> int:
-    digest = hashlib.sha256(json.dumps(searches).encode()).hexdigest()
-    row = {"site": site, "digest": digest, "start_urls": searches}
-    connection.execute(insert_into(connection, scopes).values(row).on_conflict_do_nothing())
-    found = select(scopes.c.id).where(scopes.c.site == site, scopes.c.digest == digest)
-    return int(connection.execute(found).scalar_one())
+    start_urls = sorted(set(searches))
+    digest = hashlib.sha256(json.dumps(start_urls).encode()).hexdigest()
+    scope = insert_into(connection, scopes).values(site=site, digest=digest, start_urls=start_urls)
+    connection.execute(scope.on_conflict_do_nothing())
+    own = select(scopes.c.id).where(scopes.c.site == site, scopes.c.digest == digest)
+    row = {"job_id": job_id, "scope_id": connection.execute(own).scalar_one(), "site": site}
+    connection.execute(insert(sweeps).values(**row, everything=everything, started_at=now))
 
 
 def scope_of(connection: Connection, job_id: str) -> Scope | None:
@@ -244,8 +233,7 @@ def add_search(
 
 def get_search(connection: Connection, search_id: int | None) -> Search | None:
     """The search of this number."""
-    found = connection.execute(select(searches).where(searches.c.id == search_id)).mappings().first()
-    return None if found is None else _search(found)
+    return next(iter(_read_searches(connection, searches.c.id == search_id)), None)
 
 
 def keep_search(connection: Connection, search: Search) -> None:
@@ -275,18 +263,17 @@ def count_searches(connection: Connection, job_id: str) -> int:
 
 def searches_of(connection: Connection, job_id: str) -> list[Search]:
     """All searches of a job, in the order in which they were found."""
-    own = select(searches).where(searches.c.job_id == job_id).order_by(searches.c.id)
-    return [_search(row) for row in connection.execute(own).mappings()]
+    return _read_searches(connection, searches.c.job_id == job_id)
 
 
 def parts_of(connection: Connection, search: Search) -> list[Search]:
     """What a search was cut into."""
-    own = select(searches).where(searches.c.parent_id == search.id).order_by(searches.c.id)
-    return [_search(row) for row in connection.execute(own).mappings()]
+    return _read_searches(connection, searches.c.parent_id == search.id)
 
 
-def _search(row: RowMapping) -> Search:
-    return Search(**{**row, "ended": Ended(row["ended"]) if row["ended"] else None})
+def _read_searches(connection: Connection, which: ColumnElement[bool]) -> list[Search]:
+    rows = connection.execute(select(searches).where(which).order_by(searches.c.id)).mappings()
+    return [Search(**{**row, "ended": Ended(row["ended"]) if row["ended"] else None}) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,20 +339,23 @@ def _learn(connection: Connection, site: str, name: str, value: object, now: flo
 
 # Adverts that searches no longer show: missed by complete sweeps, looked at, and then gone.
 
-_SAME_ADVERT = and_(
-    listings.c.site == cards.c.site,
-    listings.c.external_id == cards.c.external_id,
-    listings.c.closed_at.is_(None),
-)
 
-
-def _missing(scope: Scope) -> ColumnElement[bool]:
+def _missing(scope: Scope, *columns: ColumnElement[object]) -> Select[*tuple[object, ...]]:
     """What the sweep has not seen, neither in a search nor by opening it, and is not gone already."""
-    return and_(
-        cards.c.scope_id == scope.id,
-        cards.c.seen_at < scope.since,
-        listings.c.last_seen_at < scope.since,
-        listings.c.gone_at.is_(None),
+    same_advert = and_(
+        listings.c.site == cards.c.site,
+        listings.c.external_id == cards.c.external_id,
+        listings.c.closed_at.is_(None),
+    )
+    return (
+        select(*columns)
+        .select_from(cards.join(listings, same_advert))
+        .where(
+            cards.c.scope_id == scope.id,
+            cards.c.seen_at < scope.since,
+            listings.c.last_seen_at < scope.since,
+            listings.c.gone_at.is_(None),
+        )
     )
 
 
@@ -376,11 +366,9 @@ def to_look_at(connection: Connection, scope: Scope, rule: DelistingTable, *, no
     """
     if not rule.look:
         return []
-    chosen = _with_listings(listings.c.url).where(_missing(scope))
     last = cards.c.misses + 1 >= rule.sweeps if rule.absence else listings.c.revisit_at <= now
-    return list(
-        connection.execute(chosen.where(last).order_by(cards.c.seen_at).limit(LOOKS_AT_ONCE)).scalars()
-    )
+    longest_first = _missing(scope, listings.c.url).where(last).order_by(cards.c.seen_at)
+    return list(connection.execute(longest_first.limit(LOOKS_AT_ONCE)).scalars())
 
 
 def count_misses(connection: Connection, scope: Scope, *, at: float) -> None:
@@ -406,26 +394,18 @@ def delist(connection: Connection, scope: Scope, rule: DelistingTable, *, now: f
     Where absence means something, they are dated by the first complete sweep without them; elsewhere by the
     visit of their own page.
     """
-    chosen = _with_listings(listings.c.id, cards.c.external_id, cards.c.missed_at).where(_missing(scope))
+    chosen = _missing(scope, listings.c.id, cards.c.external_id, cards.c.missed_at)
     if rule.absence:
         chosen = chosen.where(cards.c.misses >= rule.sweeps)
     rows = connection.execute(chosen.order_by(listings.c.id).with_for_update(of=listings)).all()
-    said = _said_removed(connection, scope, [row.external_id for row in rows]) if rule.look else {}
-    agreed = [row for row in rows if not rule.look or row.external_id in said]
-    since = {row.id: row.missed_at if rule.absence else said[row.external_id] for row in agreed}
+    removed: dict[str, float] = {}
+    keys = [listing_key(row.external_id) for row in rows] if rule.look else []
+    for first in range(0, len(keys), LOOKS_AT_ONCE):
+        removed |= removed_since(connection, scope.site, keys[first : first + LOOKS_AT_ONCE], scope.since)
+    since: dict[int, float] = {}
+    for row in rows:
+        key = listing_key(row.external_id)
+        if not rule.look or key in removed:
+            since[row.id] = row.missed_at if rule.absence else removed[key]
     set_gone(connection, since, now=now, reason=MISSED if rule.absence else REMOVED)
     return len(since)
-
-
-def _said_removed(connection: Connection, scope: Scope, external_ids: Sequence[str]) -> dict[str, float]:
-    keys = {listing_key(one): one for one in external_ids}
-    found: dict[str, float] = {}
-    asked = list(keys)
-    for first in range(0, len(asked), LOOKS_AT_ONCE):
-        some = asked[first : first + LOOKS_AT_ONCE]
-        found |= removed_since(connection, scope.site, some, scope.since)
-    return {keys[key]: at for key, at in found.items()}
-
-
-def _with_listings(*columns: ColumnElement[object]) -> Select[*tuple[object, ...]]:
-    return select(*columns).select_from(cards.join(listings, _SAME_ADVERT))

@@ -295,3 +295,27 @@ drift_runs = Table(
     Column("judged_at", Float),
     Index(None, "site", "judged_at"),
 )
+
+
+# What changed. The counter is one row; each advert has the number of the last transaction that touched it;
+# a follower has dealt with all up to its number, by the rules that its version names.
+revision_counter = Table(
+    "revision_counter",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("value", Id, nullable=False),
+)
+revisions = Table(
+    "revisions",
+    metadata,
+    Column("listing_id", ForeignKey("listings.id"), primary_key=True),
+    Column("revision", Id, nullable=False),
+    Index(None, "revision"),
+)
+followers = Table(
+    "followers",
+    metadata,
+    Column("name", String(40), primary_key=True),
+    Column("version", String(64), nullable=False),
+    Column("revision", Id, nullable=False),
+)

@@ -86,22 +86,18 @@ def _believed(
     old: Mapping[Any, Any], odd: Odd, new: Row, rules: HistoryRules, *, held: bool
 ) -> tuple[Odd, Row]:
     """What is doubted of the price, and what is believed of the whole."""
-    doubt = _held(old, new) if held else _odd(old, odd, new)
-    if held or doubt.visits < rules.odd_price_visits:
-        return doubt, new | {name: old[name] for name in HELD_FIELDS} if doubt.visits else new
-    return NOTHING_ODD, new
-
-
-def _held(old: Mapping[Any, Any], new: Row) -> Odd:
-    same = all(old[name] == new[name] for name in HELD_FIELDS)
-    return NOTHING_ODD if same else Odd(new["price_eur"], 1)
-
-
-def _odd(old: Mapping[Any, Any], odd: Odd, new: Row) -> Odd:
-    if not is_doubtful(old, new):
-        return NOTHING_ODD
     price = new["price_eur"]
-    return Odd(price, odd.visits + 1 if price == odd.price_eur else 1)
+    if held:
+        if all(old[name] == new[name] for name in HELD_FIELDS):
+            return NOTHING_ODD, new
+        doubt = Odd(price, 1)
+    elif is_doubtful(old, new):
+        doubt = Odd(price, odd.visits + 1 if price == odd.price_eur else 1)
+        if doubt.visits >= rules.odd_price_visits:
+            return NOTHING_ODD, new
+    else:
+        return NOTHING_ODD, new
+    return doubt, new | {name: old[name] for name in HELD_FIELDS}
 
 
 def next_interval(seconds: float, result: VisitResult, rules: HistoryRules) -> float:
@@ -135,11 +131,6 @@ class Generation:
     closed_at: float | None = None
 
     @property
-    def first_at(self) -> float:
-        """When it was first seen."""
-        return self.seen[0][0].at
-
-    @property
     def last(self) -> Seen:
         """How it was seen last."""
         return self.seen[-1][0]
@@ -168,15 +159,10 @@ def fold(sightings: Iterable[Seen], rules: HistoryRules) -> list[Generation]:
             continue
         if generations:
             generations[-1].closed_at = seen.at
-        generations.append(begin(seen, rules))
+        first = first_step(seen.fields, rules, held=seen.held)
+        first = with_type_held(first, {}) if seen.held_type else first
+        generations.append(Generation([(seen, first)], first.fields, rules.first_seconds, first.odd))
     return generations
-
-
-def begin(seen: Seen, rules: HistoryRules) -> Generation:
-    """The first sight of a flat."""
-    first = first_step(seen.fields, rules, held=seen.held)
-    first = with_type_held(first, {}) if seen.held_type else first
-    return Generation([(seen, first)], first.fields, rules.first_seconds, first.odd)
 
 
 def _go_on(generation: Generation, seen: Seen, rules: HistoryRules) -> None:

@@ -1,6 +1,7 @@
 """Moments as the portals print them, on Sofia's clock."""
 
 import re
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from zoneinfo import ZoneInfo
@@ -28,19 +29,13 @@ _FAMILY_ID = re.compile(r"[12][a-z](?P<created>1\d{9})\d{5}")  # a second betwee
 def parse_moment(text: str) -> datetime | None:
     """A full date and time in Sofia; "today", or a date without its year, is no moment."""
     key = match_key(text)
-    for form in _FORMS:
-        if found := form.fullmatch(key):
-            return _moment(found)
-    return None
-
-
-def _moment(found: re.Match[str]) -> datetime | None:
-    month = found["month"] if found["month"].isdigit() else _months().get(found["month"])
+    found = next(filter(None, (form.fullmatch(key) for form in _FORMS)), None)
+    if found is None:
+        return None
+    year, day, hour, minute = map(int, found.group("year", "day", "hour", "minute"))
+    month = found["month"] if found["month"].isdigit() else _months().get(found["month"], 0)
     try:
-        return datetime(
-            int(found["year"]), int(month or 0), int(found["day"]),
-            int(found["hour"]), int(found["minute"]), tzinfo=SOFIA,
-        )  # fmt: skip
+        return datetime(year, int(month), day, hour, minute, tzinfo=SOFIA)
     except ValueError:
         return None
 
@@ -48,21 +43,14 @@ def _moment(found: re.Match[str]) -> datetime | None:
 def parse_iso(text: str) -> datetime | None:
     """A moment as machines write it, in Sofia; one without its offset is of Sofia's clock, a day is none."""
     written = text.strip()
+    with suppress(ValueError):
+        date.fromisoformat(written)
+        return None
     try:
         moment = datetime.fromisoformat(written)
-        if _is_day(written):
-            return None
         return moment.astimezone(SOFIA) if moment.tzinfo else moment.replace(tzinfo=SOFIA)
     except (ValueError, OverflowError):
         return None
-
-
-def _is_day(text: str) -> bool:
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 def before_expiry(text: str, days: int) -> datetime | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -31,40 +31,31 @@ def told_elsewhere(city: str, title: str | None, description: str | None) -> boo
 
     A title is believed when it names one; a description when it begins so and never names the portal's town.
     """
-    if _names_another(title or "", city):
+    first_words, elsewhere = _other_places(city)
+
+    def names_another(text: str) -> bool:
+        if first_words.isdisjoint(_WORD.findall(text.casefold())):  # nearly every advert, and cheap to see
+            return False
+        return bool(elsewhere.search(match_key(text)))
+
+    if names_another(title or ""):
         return match_key(city) not in match_key(title or "")
-    if not _names_another((description or "")[:_BEGINNING], city):
+    if not names_another((description or "")[:_BEGINNING]):
         return False
     return match_key(city) not in match_key(f"{title} {description}")
 
 
-def _names_another(text: str, city: str) -> bool:
-    if _first_words(city).isdisjoint(_WORD.findall(text.casefold())):  # nearly every advert, and cheap to see
-        return False
-    return bool(_pattern(city).search(match_key(text)))
-
-
-def _towns(city: str) -> tuple[str, ...]:
-    """Every town and resort but this one."""
+@lru_cache(REMEMBERED_TOWNS)
+def _other_places(city: str) -> tuple[frozenset[str], re.Pattern[str]]:
+    """The first words of all other towns, resorts and countries, and a pattern that finds their names."""
     data = place_data()
-    names = map(match_key, (SOFIA, *data["towns"], *data["resorts"]))
-    return tuple(name for name in names if name != match_key(city))
-
-
-@cache
-def _countries() -> tuple[str, ...]:
-    return tuple(map(match_key, place_data()["countries"]))
-
-
-@lru_cache(REMEMBERED_TOWNS)
-def _first_words(city: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(name)[0] for name in (*_towns(city), *_countries()))
-
-
-@lru_cache(REMEMBERED_TOWNS)
-def _pattern(city: str) -> re.Pattern[str]:
-    inside, abroad = any_of(_towns(city)), any_of(_countries())
-    return re.compile(rf"{_IN}(?:{inside})(?!\w)|{_STREET_OF}(?<!\w)(?:{abroad})(?!\w)")
+    towns = [match_key(name) for name in (SOFIA, *data["towns"], *data["resorts"])]
+    towns = [name for name in towns if name != match_key(city)]
+    countries = [match_key(name) for name in data["countries"]]
+    first_words = frozenset(_WORD.findall(name)[0] for name in (*towns, *countries))
+    inside, abroad = any_of(towns), any_of(countries)
+    named = re.compile(rf"{_IN}(?:{inside})(?!\w)|{_STREET_OF}(?<!\w)(?:{abroad})(?!\w)")
+    return first_words, named
 
 
 _COLLECTED = frozenset({"flags", "heating", "parking", "phones", "photo_urls"})
@@ -95,29 +86,17 @@ def normalise_seen(raw: RawListing) -> tuple[Listing, SeenFields]:
     """
     facts, seen = read_seen(raw.fields)
     _settle(facts)
-    _refuse_bare(facts)
-    try:
-        return _listing(raw, facts), seen
-    except ValidationError as error:
-        return _listing(raw, _possible(facts, error)), seen
-
-
-def _refuse_bare(facts: Facts) -> None:
-    """An advert says more than its name: a page of which nothing else is read has another layout."""
     if not any(value not in _NOTHING for name, value in facts.items() if name not in _WHO_IT_IS):
         raise LayoutChanged("of the advert nothing is found but its id and its title")
-
-
-def _listing(raw: RawListing, facts: Facts) -> Listing:
-    return Listing(site=raw.site, url=raw.url, external_id=raw.external_id, **facts)
-
-
-def _possible(facts: Facts, error: ValidationError) -> Facts:
-    """The facts without those that cannot be, such as a building of no storeys."""
-    wrong = {str(one["loc"][0]) for one in error.errors()}
-    flags = (f"{name}_impossible" for name in sorted(wrong))
-    kept = {name: value for name, value in facts.items() if name not in wrong}
-    return {**kept, "flags": (*kept.get("flags", ()), *flags)}
+    who = {"site": raw.site, "url": raw.url, "external_id": raw.external_id}
+    try:
+        return Listing(**who, **facts), seen
+    except ValidationError as error:
+        # Without what cannot be, such as a building of no storeys.
+        wrong = {str(mistake["loc"][0]) for mistake in error.errors()}
+        kept = {name: value for name, value in facts.items() if name not in wrong}
+        kept["flags"] = (*kept.get("flags", ()), *(f"{name}_impossible" for name in sorted(wrong)))
+        return Listing(**who, **kept), seen
 
 
 def read_facts(fields: Mapping[str, RawField]) -> Facts:
@@ -130,41 +109,34 @@ def read_seen(fields: Mapping[str, RawField]) -> tuple[Facts, SeenFields]:
     facts: Facts = {}
     seen: dict[str, FieldSeen] = {}
     for name, field in fields.items():
-        said = _confirmed(name, field)
-        seen[name] = FieldSeen(field.link, _says_something(said))
-        for key, value in said.items():
+        stated = _confirmed(name, field)
+        read = any(value not in _NOTHING for key, value in stated.items() if key != "flags")
+        seen[name] = FieldSeen(field.link, read)
+        for key, value in stated.items():
             _add(facts, key, value)
     return facts, seen
 
 
-def _says_something(said: Facts) -> bool:
-    return any(value not in _NOTHING for key, value in said.items() if key != "flags")
-
-
 def _confirmed(name: str, field: RawField) -> Facts:
-    parser, texts = PARSERS[field.parser], _cleaned(field.texts)
-    facts = parser(name, texts, **field.arguments)
+    """What the field says, where the other places of the page agree.
+
+    The one way of all that a portal writes into an advert: nothing in it is a command to anybody. Who puts
+    such signs into a text may mean harm and is named; line ends of another machine mean nothing.
+    """
+    parser, texts = PARSERS[field.parser], tuple(map(without_controls, field.texts))
+    facts: Facts = parser(name, texts, **field.arguments)
     for others in field.confirmations:
-        if not _agree(facts, parser(name, _cleaned(others), **field.arguments)):
+        other: Facts = parser(name, tuple(map(without_controls, others)), **field.arguments)
+        shared = (facts.keys() & other.keys()) - {"flags"}
+        if not all(_same(facts[key], other[key]) for key in shared):
             return {"flags": (f"{name}_conflict",)}
-    return facts if texts == field.texts else _with_controls_told(name, facts, field.texts)
-
-
-def _cleaned(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The one way of all that a portal writes into an advert: nothing in it is a command to anybody."""
-    return tuple(map(without_controls, texts))
-
-
-def _with_controls_told(name: str, facts: Facts, texts: tuple[str, ...]) -> Facts:
-    """Who puts such signs into a text may mean harm; line ends of another machine mean nothing."""
-    if all(one_line_end(one) == without_controls(one) for one in texts):
+    if texts == field.texts or all(map(_is_only_other_lines, field.texts, texts)):
         return facts
     return {**facts, "flags": (*facts.get("flags", ()), f"{name}_controls")}
 
 
-def _agree(facts: Facts, others: Facts) -> bool:
-    shared = (facts.keys() & others.keys()) - {"flags"}
-    return all(_same(facts[key], others[key]) for key in shared)
+def _is_only_other_lines(text: str, cleaned: str) -> bool:
+    return one_line_end(text) == cleaned
 
 
 def _same(one: Any, other: Any) -> bool:  # noqa: ANN401 - facts have many types
@@ -193,9 +165,20 @@ def _contradict(facts: Facts, *keys: str) -> None:
 def _settle(facts: Facts) -> None:
     """Rules that need more than one fact."""
     _settle_storeys(facts)
-    _settle_rooms(facts)
-    _settle_heating(facts)
-    _settle_place(facts)
+    # A maisonette has no room count unless stated; portals without the type file it under "five or more".
+    if facts.get("property_type") == "maisonette" and facts.get("rooms") == _MANY_ROOMS:
+        facts["rooms"] = None
+    # In one order; "no heating" beside some kind of it is a contradiction.
+    heating = facts.get("heating", ())
+    if len(heating) > 1 and "none" in heating:
+        _contradict(facts, "heating")
+        del facts["heating"]
+    elif heating:
+        facts["heating"] = tuple(sorted(heating, key=vocabulary()["heating_order"].index))
+    # An advert that its seller filed under another town keeps the portal's, and says so.
+    city = facts.get("city")
+    if city and told_elsewhere(city, facts.get("title"), facts.get("description")):
+        _add(facts, "flags", ("place_conflict",))
     if not {"lat", "lon"} <= facts.keys():
         facts.pop("lat", None), facts.pop("lon", None)
     if family_id := facts.get("family_id"):
@@ -211,26 +194,3 @@ def _settle_storeys(facts: Facts) -> None:
         _contradict(facts, "floors_total")
     elif floor is not None and total is not None and floor > total:
         _contradict(facts, "floor", "floors_total")
-
-
-def _settle_rooms(facts: Facts) -> None:
-    """A maisonette has no room count unless stated; portals without the type file it under "five or more"."""
-    if facts.get("property_type") == "maisonette" and facts.get("rooms") == _MANY_ROOMS:
-        facts["rooms"] = None
-
-
-def _settle_heating(facts: Facts) -> None:
-    """In one order; "no heating" beside some kind of it is a contradiction."""
-    heating = facts.get("heating", ())
-    if len(heating) > 1 and "none" in heating:
-        _contradict(facts, "heating")
-        del facts["heating"]
-    elif heating:
-        facts["heating"] = tuple(sorted(heating, key=vocabulary()["heating_order"].index))
-
-
-def _settle_place(facts: Facts) -> None:
-    """An advert that its seller filed under another town keeps the portal's, and says so."""
-    city = facts.get("city")
-    if city and told_elsewhere(city, facts.get("title"), facts.get("description")):
-        _add(facts, "flags", ("place_conflict",))

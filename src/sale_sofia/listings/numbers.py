@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from sale_sofia.listings.text import match_key, squeeze
-from sale_sofia.listings.vocabulary import meaning, meanings, vocabulary
+from sale_sofia.listings.vocabulary import meanings, vocabulary
 
 # Prices as the portals print them: either currency, either order, any separator, or words instead.
 
@@ -44,7 +44,13 @@ def parse_money(text: str) -> Money | None:
     whole = _WHOLE.fullmatch(squeeze(text))
     if not whole:
         return None
-    return _combine([_read(part) for part in whole.group("first", "second") if part])
+    parts = [_read(part) for part in whole.group("first", "second") if part]
+    sums = dict(parts)
+    if len(sums) != len(parts) or not all(sums.values()):
+        return None  # two sums in one currency, or a zero: not a price
+    bgn = sums.get("bgn")
+    eur = sums.get("eur", round((bgn or 0) / BGN_PER_EUR, 2))
+    return Money(eur, bgn, agrees=bgn is None or abs(eur * BGN_PER_EUR - bgn) < _ROUNDING_LEVA)
 
 
 def says_no_price(text: str) -> bool:
@@ -70,15 +76,6 @@ def parse_number(text: str) -> float:
     if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", digits):
         return float(digits.replace(",", ""))
     return float(digits.replace(",", "."))
-
-
-def _combine(parts: list[tuple[str, float]]) -> Money | None:
-    sums = dict(parts)
-    if len(sums) != len(parts) or not all(sums.values()):
-        return None  # two sums in one currency, or a zero: not a price
-    bgn = sums.get("bgn")
-    eur = sums.get("eur", round((bgn or 0) / BGN_PER_EUR, 2))
-    return Money(eur, bgn, agrees=bgn is None or abs(eur * BGN_PER_EUR - bgn) < _ROUNDING_LEVA)
 
 
 @cache
@@ -154,14 +151,13 @@ def parse_floor(text: str) -> Floor | None:
     if half := _half_floor(key):
         return half
     found = _FLOOR.fullmatch(key)
-    if not found:
+    floor = _storey(found["floor"]) if found else None
+    if found is None or floor is None:
         return None
-    floor, total = _storey(found["floor"]), found["total"]
-    if floor is None:
-        return None
-    if total is not None and (floor > int(total) or not int(total)):
+    total = int(found["total"]) if found["total"] else None
+    if total is not None and (floor > total or not total):
         return None  # the eighth floor of five: one of the two is wrong, and nothing says which
-    return Floor(floor, int(total) if total else None, bare=squeeze(text).isdigit())
+    return Floor(floor, total, bare=squeeze(text).isdigit())
 
 
 def _half_floor(key: str) -> Floor | None:
@@ -175,7 +171,5 @@ def _half_floor(key: str) -> Floor | None:
 
 def _storey(word: str) -> int | None:
     digits = re.match(r"\d+", word)
-    if digits:
-        return int(digits[0])
-    floor: int | None = meaning("ground_floors", word) if word in meanings("ground_floors") else None
+    floor: int | None = int(digits[0]) if digits else meanings("ground_floors").get(word)
     return floor

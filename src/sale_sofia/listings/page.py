@@ -19,14 +19,7 @@ from sale_sofia.listings.settings import (
     SHALLOW_TAGS,
 )
 
-# What a page can turn out to be instead of what was asked for. PageError ├── UnreadablePage the bytes
-# cannot be trusted; nothing of them is used, the page is fetched again later │ ├── EmptyPage nothing was
-# sent │ ├── PageTooLarge more bytes than any page of a portal has │ ├── HostilePage built to exhaust the
-# parser │ ├── TruncatedPage the end is missing │ └── UndecodablePage the text was lost on its way here ├──
-# NotAListing a sound page that is not the advert; it is never stored as one │ ├── ProjectPage a new
-# building, not a flat │ ├── RemovedListing the portal shows a category where the advert was: gone │ └──
-# WrongListing another advert than the one asked for ├── ForeignPage a page of another website; nothing of
-# it is used └── LayoutChanged the portal's markup is not the one we know: a person must look
+# What a page can turn out to be instead of what was asked for.
 
 
 class PageError(Exception):
@@ -149,21 +142,18 @@ def refuse_hostile(body: bytes, limits: PageLimits) -> None:
 
 
 def _has_many_attributes(body: bytes) -> bool:
-    """A tag with many attributes is long, and holds a `<` or a `>` at most inside of values."""
-    return any(_MANY_ATTRIBUTES.match(body, start) for start in _long_tags(body))
+    """A tag with many attributes is long, and holds a `<` or a `>` at most inside of values.
 
+    Of many places where one may begin the longest are tried: each may have to be read to the page's end.
+    """
 
-def _long_tags(body: bytes) -> Iterator[int]:
-    """Where a long tag may begin; of many places the longest: each may have to be read to the page's end."""
-    for start, _ in nlargest(MOST_STRETCHES, _stretches(body, b"<"), _length):
-        yield start
-    for start, end in nlargest(MOST_STRETCHES, _stretches(body, b">"), _length):
-        if first := _TAG.search(body, start, end):
-            yield first.start()
+    def longest(sign: bytes) -> list[tuple[int, int]]:
+        return nlargest(MOST_STRETCHES, _stretches(body, sign), lambda stretch: stretch[1] - stretch[0])
 
-
-def _length(stretch: tuple[int, int]) -> int:
-    return stretch[1] - stretch[0]
+    if any(_MANY_ATTRIBUTES.match(body, start) for start, _ in longest(b"<")):
+        return True
+    tags = filter(None, (_TAG.search(body, start, end) for start, end in longest(b">")))
+    return any(_MANY_ATTRIBUTES.match(body, tag.start()) for tag in tags)
 
 
 def _stretches(body: bytes, sign: bytes) -> Iterator[tuple[int, int]]:
@@ -208,17 +198,14 @@ def _reopened(body: bytes, opened: int) -> int:
     if opened <= _FEW_OPENED:
         return (opened // 2) ** 2
     formatting = len(_FORMATTING.findall(body))
-    return formatting * opened if formatting * opened <= MOST_REOPENED else _left_open(body) * opened
-
-
-def _left_open(body: bytes) -> int:
-    """The most tags of formatting that are open at once."""
+    if formatting * opened <= MOST_REOPENED:
+        return formatting * opened
     still_open: Counter[bytes] = Counter()
-    most = 0
+    most_at_once = 0
     for end, name in _FORMATTING_ENDS.findall(body.lower()):
         still_open[name] = max(0, still_open[name] - 1) if end else still_open[name] + 1
-        most = max(most, still_open.total())
-    return most
+        most_at_once = max(most_at_once, still_open.total())
+    return most_at_once * opened
 
 
 _DECLARED_CHARSET = re.compile(rb"charset\s*=[\s\"']*([\w-]+)", re.IGNORECASE)
@@ -264,7 +251,12 @@ class Page:
         Never a page that was cut short, never a replaced character. Marks are ASCII, as tags are.
         """
         self._refuse_size(limits)
-        body = _without(self.body, skipped)
+        body = self.body
+        for first, last in skipped:
+            start = body.find(first)
+            end = body.find(last, start) if start >= 0 else -1
+            if end >= 0:  # a mark that is missing cuts nothing
+                body = body[:start] + body[end:]
         text = decode(body, self.content_type)
         refuse_hostile(body, limits)
         if "</html" not in text[-_TAIL_CHARACTERS:].lower():
@@ -276,16 +268,6 @@ class Page:
             raise PageTooLarge(f"the page has {len(self.body)} bytes; at most {limits.max_bytes} are read")
         if not self.body or self.body.isspace():
             raise EmptyPage("the page is empty")
-
-
-def _without(body: bytes, spans: Spans) -> bytes:
-    """The body without what stands between each pair of marks; a mark that is missing cuts nothing."""
-    for first, last in spans:
-        start = body.find(first)
-        end = body.find(last, start) if start >= 0 else -1
-        if end >= 0:
-            body = body[:start] + body[end:]
-    return body
 
 
 def decode(body: bytes, content_type: str | None = None) -> str:
@@ -300,27 +282,28 @@ def decode_json(body: bytes, content_type: str | None = None) -> str:
     """As `decode`, for text that may spell its Cyrillic letters as escapes."""
     if b"\0" in body:
         raise UndecodablePage("the page holds a NUL byte: it is not text")
-    text = _as_utf8(body)
+    text: str | None = None
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":
+            raise TruncatedPage("the page ends in the middle of a character") from None
+    # What only UTF-8 can hold: the sign for a lost letter, and Cyrillic that was once read as Latin.
     if text is None:
         text = _as_declared(body, content_type)
-    else:
-        _refuse_replaced_letters(text)
-    if _reads_as_cp1251(text):
+    elif "\ufffd" in text:
+        raise UndecodablePage("the page holds U+FFFD: its text was lost before it was saved")
+    elif _READ_AS_LATIN in text and text.count(_READ_AS_LATIN) > _LONE_LATIN_SIGNS:
+        raise UndecodablePage(_MIXED)
+    if _READ_AS_CP1251[1] in text and _READ_AS_CP1251 in text:
         raise UndecodablePage(_MIXED)
     return text
 
 
-def _as_utf8(body: bytes) -> str | None:
-    try:
-        return body.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        if error.reason == "unexpected end of data":
-            raise TruncatedPage("the page ends in the middle of a character") from None
-        return None
-
-
 def _as_declared(body: bytes, content_type: str | None) -> str:
-    charsets = _declared_charsets(body, content_type)
+    """Header first. A page may declare two: suprimmo.bg says utf-8, then windows-1251, which it is."""
+    declared = (content_type or "").encode() + b" " + body[:_HEAD_BYTES]
+    charsets = [found.decode("ascii").lower() for found in _DECLARED_CHARSET.findall(declared)]
     if not charsets:
         raise UndecodablePage("the page is not UTF-8 and declares no charset")
     if any(vowel[1:] in body and vowel in body for vowel in _UTF8_VOWELS):
@@ -329,25 +312,3 @@ def _as_declared(body: bytes, content_type: str | None) -> str:
         with suppress(UnicodeError, LookupError):  # not every codec raises the narrower UnicodeDecodeError
             return body.decode(charset)
     raise UndecodablePage(f"the page is neither UTF-8 nor the {charsets[0]} it declares")
-
-
-def _declared_charsets(body: bytes, content_type: str | None) -> list[str]:
-    """Header first. A page may declare two: suprimmo.bg says utf-8, then windows-1251, which it is."""
-    declared = (content_type or "").encode() + b" " + body[:_HEAD_BYTES]
-    return [found.decode("ascii").lower() for found in _DECLARED_CHARSET.findall(declared)]
-
-
-def _refuse_replaced_letters(text: str) -> None:
-    """What only UTF-8 can hold: the sign for a lost letter, and Cyrillic that was once read as Latin."""
-    if "\ufffd" in text:
-        raise UndecodablePage("the page holds U+FFFD: its text was lost before it was saved")
-    if _reads_as_latin(text):
-        raise UndecodablePage(_MIXED)
-
-
-def _reads_as_cp1251(text: str) -> bool:
-    return _READ_AS_CP1251[1] in text and _READ_AS_CP1251 in text
-
-
-def _reads_as_latin(text: str) -> bool:
-    return _READ_AS_LATIN in text and text.count(_READ_AS_LATIN) > _LONE_LATIN_SIGNS

@@ -5,7 +5,7 @@ the table gives, and returns facts under the names of `Listing`.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -14,7 +14,6 @@ import phonenumbers
 
 from sale_sofia.listings.dates import before_expiry, parse_iso, parse_moment
 from sale_sofia.listings.numbers import (
-    Money,
     parse_area,
     parse_count,
     parse_farmland,
@@ -40,17 +39,13 @@ def parse_phones(texts: tuple[str, ...]) -> tuple[str, ...]:
     What comes after the first `PHONES_MOST_PARTS` parts is not looked at.
     """
     parts = (part for text in texts for part in _BETWEEN_NUMBERS.split(text, PHONES_MOST_PARTS))
-    tried = islice(parts, PHONES_MOST_PARTS)
-    return tuple(dict.fromkeys(number for part in tried for number in _numbers(part)))
-
-
-def _numbers(part: str) -> Iterator[str]:
-    """One number, in which a slash may follow the code of the town, or several with slashes between."""
-    whole = parse_phone(part.strip())
-    pieces = (
-        (whole,) if whole else (parse_phone(piece.strip()) for piece in part.split("/", PHONES_MOST_PARTS))
-    )
-    yield from filter(None, pieces)
+    found: dict[str | None, None] = {}
+    for part in islice(parts, PHONES_MOST_PARTS):
+        # One number, in which a slash may follow the code of the town, or several with slashes between.
+        whole = parse_phone(part.strip())
+        pieces = [] if whole else part.split("/", PHONES_MOST_PARTS)
+        found |= dict.fromkeys([whole, *(parse_phone(piece.strip()) for piece in pieces)])
+    return tuple(number for number in found if number)
 
 
 @lru_cache(_REMEMBERED)
@@ -101,10 +96,7 @@ def offer_code(_name: str, texts: Texts, *, codes: Mapping[Any, Sequence[str]]) 
 
 def offer_slug(_name: str, texts: Texts) -> Facts:
     """Deal, type and rooms from pieces of an address like "apartament-za-prodazhba", "prodava" or "garaj"."""
-    facts: Facts = {}
-    for text in texts:
-        facts |= _slug(text)
-    return facts
+    return {name: fact for text in texts for name, fact in _slug(text).items()}
 
 
 def _slug(text: str) -> Facts:
@@ -162,16 +154,17 @@ def coordinate(name: str, texts: Texts, *, unless: tuple[float, ...] = ()) -> Fa
 
 def urls(name: str, texts: Texts, *, base: str = "") -> Facts:
     """Absolute addresses; a portal leaves out the scheme and means https, or its own host: `base`."""
-    absolute = (_absolute(one, base) for one in texts)
-    return {name: tuple(dict.fromkeys(one for one in absolute if one.startswith("https://")))}
-
-
-def _absolute(address: str, base: str) -> str:
-    if address.startswith("//"):
-        return f"https:{address}"
-    if address.startswith("/"):
-        return base + address
-    return f"{base}/{address}" if base and not _SCHEME.match(address) else address
+    found: dict[str, None] = {}
+    for address in texts:
+        if address.startswith("//"):
+            absolute = f"https:{address}"
+        elif address.startswith("/"):
+            absolute = base + address
+        else:
+            absolute = f"{base}/{address}" if base and not _SCHEME.match(address) else address
+        if absolute.startswith("https://"):
+            found[absolute] = None
+    return {name: tuple(found)}
 
 
 def price(_name: str, texts: Texts) -> Facts:
@@ -187,12 +180,8 @@ def price(_name: str, texts: Texts) -> Facts:
 
 def previous_price(_name: str, texts: Texts) -> Facts:
     """The crossed-out price; of one printed in both currencies, the one in EUR."""
-    sums = [money for one in texts if (money := parse_money(one)) and money.agrees]
-    return {"previous_price_eur": min(sums, key=_converted).eur} if sums else {}
-
-
-def _converted(money: Money) -> bool:
-    return money.bgn is not None
+    sums = [money for printed in texts if (money := parse_money(printed)) and money.agrees]
+    return {"previous_price_eur": min(sums, key=lambda money: money.bgn is not None).eur} if sums else {}
 
 
 def vat(_name: str, texts: Texts) -> Facts:
@@ -264,15 +253,11 @@ def heating(_name: str, texts: Texts, *, yes: str) -> Facts:
 
 def heating_words(_name: str, texts: Texts) -> Facts:
     """Kinds of heating by their names."""
-    parts = [part for one in texts for part in one.split(" / ")]
-    words = [found for part in parts for found in _heating_kinds(part)]
-    return {"heating": tuple(dict.fromkeys(word for word in words if word))}
-
-
-def _heating_kinds(part: str) -> list[str | None]:
-    """A name may hold a comma itself."""
-    whole = meaning("heating_words", part)
-    return [whole] if whole else [meaning("heating_words", word) for word in part.split(",")]
+    kinds: list[str | None] = []
+    for part in (part for printed in texts for part in printed.split(" / ")):
+        whole = meaning("heating_words", part)  # a name may hold a comma itself
+        kinds += [whole] if whole else [meaning("heating_words", word) for word in part.split(",")]
+    return {"heating": tuple(dict.fromkeys(kind for kind in kinds if kind))}
 
 
 def furnishing(name: str, texts: Texts) -> Facts:
@@ -351,9 +336,8 @@ PARSERS: Mapping[str, Parser] = {
     parser.__name__: parser
     for parser in (
         area, building, condition, coordinate, deal, expiry, family_id, farmland, features, floor, furnishing,
-        heating,
-        heating_words, iso, lines, moment, names, number, offer, offer_code, offer_slug, phones, place,
-        previous_price, price, property_type, seller_kind, text, urls, vat, year, yes_no,
+        heating, heating_words, iso, lines, moment, names, number, offer, offer_code, offer_slug, phones,
+        place, previous_price, price, property_type, seller_kind, text, urls, vat, year, yes_no,
     )
 }  # fmt: skip
 NAMED_BY_FIELD: frozenset[str] = frozenset(

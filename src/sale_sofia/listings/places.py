@@ -17,8 +17,6 @@ from sale_sofia.settings.files import read_yaml
 LONGEST = 60
 """Characters. A longer text is a sentence, not a place."""
 
-SETTLEMENTS = frozenset({"town", "village", "resort"})
-
 _SIGNS = str.maketrans(dict.fromkeys('.-"()', " "))
 _CYRILLIC = re.compile(r"[Ѐ-ӿ]")
 _SEAM = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
@@ -59,9 +57,20 @@ def split_name(text: str) -> Name:
 
 def spellings(name: str) -> Iterator[str]:
     """Every way the rules know to write a Bulgarian name: as it is, with a Roman number, in Latin letters."""
-    for text in (name, *_with_roman(name)):
+    written, number = [name], _NUMBERED.search(name)
+    if number and int(number[0]) < len(_ROMAN):
+        written.append(name[: number.start()] + _ROMAN[int(number[0])])
+    rules = place_data()["transliteration"]
+    letters = str.maketrans(rules["letters"])
+    for text in written:
         yield text
-        yield from _in_latin(text.casefold())
+        folded = text.casefold()
+        used = [rule for rule in rules["variants"] if rule["letter"] in folded]
+        for choice in product(*(rule["spellings"] for rule in used)):
+            latin = folded
+            for rule, spelling in zip(used, choice, strict=True):
+                latin = latin.replace(rule["letter"], spelling)
+            yield latin.translate(letters)
 
 
 def any_of(words: Iterable[str]) -> str:
@@ -69,40 +78,20 @@ def any_of(words: Iterable[str]) -> str:
     return "|".join(map(re.escape, words))
 
 
-def _with_roman(name: str) -> Iterator[str]:
-    number = _NUMBERED.search(name)
-    if number and int(number[0]) < len(_ROMAN):
-        yield name[: number.start()] + _ROMAN[int(number[0])]
-
-
-def _in_latin(text: str) -> Iterator[str]:
-    rules = place_data()["transliteration"]
-    used = [rule for rule in rules["variants"] if rule["letter"] in text]
-    letters = str.maketrans(rules["letters"])
-    for choice in product(*(rule["spellings"] for rule in used)):
-        yield _replaced(text, zip(used, choice, strict=True)).translate(letters)
-
-
-def _replaced(text: str, choices: Iterable[tuple[Mapping[str, str], str]]) -> str:
-    for rule, spelling in choices:
-        text = text.replace(rule["letter"], spelling)
-    return text
-
-
 @cache
 def _kind_patterns() -> tuple[tuple[re.Pattern[str], Mapping[str, str]], ...]:
-    before, after = _kind_words("before"), _kind_words("after")
+    before, after = (
+        {
+            place_key(word): "" if kind == "quarter" else kind
+            for kind, words in place_data()["kinds"].items()
+            for word in words[side]
+        }
+        for side in ("before", "after")
+    )
     return (
         (re.compile(rf"(?P<word>{any_of(before)}) (?P<core>.+)"), before),
         (re.compile(rf"(?P<core>.+) (?P<word>{any_of(after)})"), after),
     )
-
-
-def _kind_words(side: str) -> Mapping[str, str]:
-    kinds = place_data()["kinds"].items()
-    return {
-        place_key(word): "" if kind == "quarter" else kind for kind, words in kinds for word in words[side]
-    }
 
 
 # Which town or province a part of an address names, in all of Bulgaria.
@@ -117,7 +106,14 @@ def town(text: str) -> str | None:
 
     `None` for a name that neither says that it is a settlement nor is one of the large towns.
     """
-    return _large_town(text) or _named_town(text)
+    name = split_name(text)
+    large = _large_towns().get(name.core if name.kind == "town" else place_key(text))
+    found = None if large else _town_pattern().fullmatch(fold_lookalikes(squeeze(text)))
+    if not found:
+        return large
+    key = f"{place_key(found['name'])} "
+    begins_with_large = any(key.startswith(f"{known} ") for known in _large_towns())
+    return None if begins_with_large else found["name"]
 
 
 def province(text: str) -> str | None:
@@ -126,35 +122,9 @@ def province(text: str) -> str | None:
     return found and (found["after"] or found["before"])
 
 
-def is_capital_province(key: str) -> bool:
-    """Whether this is the province that is nothing but Sofia's own municipality."""
-    return key in _keys("capital_provinces")
-
-
-def may_hold_sofia(key: str) -> bool:
-    """Whether portals print Sofia inside this province."""
-    return is_capital_province(key) or key in _keys("own_provinces")
-
-
 def is_address(text: str) -> bool:
     """Whether a part of an address is a street, a block, a municipality: anything but a neighbourhood."""
     return bool(_address_pattern().match(place_key(text)))
-
-
-def _large_town(text: str) -> str | None:
-    name = split_name(text)
-    return _large_towns().get(name.core if name.kind == "town" else place_key(text))
-
-
-def _named_town(text: str) -> str | None:
-    found = _town_pattern().fullmatch(fold_lookalikes(squeeze(text)))
-    if not found or _begins_with_large_town(place_key(found["name"])):
-        return None
-    return found["name"]
-
-
-def _begins_with_large_town(key: str) -> bool:
-    return any(f"{key} ".startswith(f"{known} ") for known in _large_towns())
 
 
 @cache
@@ -172,7 +142,7 @@ def _keys(section: str) -> frozenset[str]:
 @cache
 def _town_pattern() -> re.Pattern[str]:
     """An abbreviation needs its dot: "с. Лозен" is a village, "с гараж" is not."""
-    words = [word for kind in sorted(SETTLEMENTS) for word in place_data()["kinds"][kind]["before"]]
+    words = [word for kind in ("resort", "town", "village") for word in place_data()["kinds"][kind]["before"]]
     heads = (re.escape(word) + (r"\s*" if word.endswith(".") else r"\s+") for word in words)
     return re.compile(rf"(?:{'|'.join(heads)}){_TOWN_NAME}", re.IGNORECASE)
 
@@ -234,12 +204,9 @@ def find_neighbourhood(text: str) -> Neighbourhood | None:
     if len(text) > LONGEST:
         return None
     name = split_name(text)
-    return _index().get(name) or _find_after_city(name.core)
-
-
-def _find_after_city(core: str) -> Neighbourhood | None:
-    head, _, rest = core.partition(" ")
-    return _index().get(split_name(rest)) if head in _latin_city() else None
+    found = _index().get(name)
+    head, _, rest = name.core.partition(" ")
+    return _index().get(split_name(rest)) if found is None and head in _latin_city() else found
 
 
 @cache
@@ -251,36 +218,16 @@ def _latin_city() -> frozenset[str]:
 def _index() -> Mapping[Name, Neighbourhood]:
     """Each name that means one place. A bare name is a quarter's before it is a village's or a zone's."""
     own, bare = defaultdict(set), defaultdict(set)
-    for place, name in _claims():
-        own[name].add(place)
-        bare[Name("", name.core)].add(place)
-    claims = bare | own
-    for name in _shared_names():
-        claims.pop(name, None)
-    return {name: places.pop() for name, places in claims.items() if len(places) == 1}
-
-
-def _claims() -> Iterator[tuple[Neighbourhood, Name]]:
     for place, entry in zip(neighbourhoods(), place_data()["neighbourhoods"], strict=True):
         for written in (place.name, *entry.get("aliases", ())):
-            for text in spellings(written):
-                yield place, split_name(text)
-
-
-def _shared_names() -> Iterator[Name]:
-    for name in place_data()["ambiguous"]:
-        yield from map(split_name, spellings(name))
-
-
-__all__ = [
-    "SOFIA",
-    "Neighbourhood",
-    "Place",
-    "districts",
-    "find_neighbourhood",
-    "neighbourhoods",
-    "parse_place",
-]
+            for name in map(split_name, spellings(written)):
+                own[name].add(place)
+                bare[Name("", name.core)].add(place)
+    claims = bare | own
+    for shared in place_data()["ambiguous"]:
+        for name in map(split_name, spellings(shared)):
+            claims.pop(name, None)
+    return {name: places.pop() for name, places in claims.items() if len(places) == 1}
 
 
 _CUTS = re.compile(r"\s{0,9}/\s{0,9}|\s[-‐‑‒–—―]\s")
@@ -312,10 +259,11 @@ def parse_place(text: str) -> Place:
     rest = [part for part in parts if not province(part)]
     if len(provinces) > 1 or not rest:
         return Place(unknown=bool(text.strip()) and len(provinces) != 1)
-    if len(rest) == 1 and any(map(is_capital_province, provinces)):
+    capital = _keys("capital_provinces")  # nothing but Sofia's own municipality
+    if len(rest) == 1 and not capital.isdisjoint(provinces):
         rest = [SOFIA, *rest]
     place = _read(rest)
-    misplaced = place.city == SOFIA and not all(map(may_hold_sofia, provinces))
+    misplaced = place.city == SOFIA and not capital | _keys("own_provinces") >= set(provinces)
     return Place(conflict=True) if misplaced else place
 
 

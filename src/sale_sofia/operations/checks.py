@@ -1,17 +1,18 @@
 """Every file that people write, read as the commands read it: what each would refuse is told before."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from sale_sofia.advice.scoring.profile import load_profiles
-from sale_sofia.alerts.checking import check_file
+from sale_sofia.alerts.editing import check_file
 from sale_sofia.alerts.rules import load_alerts
 from sale_sofia.crawl.fetch.base import Fetcher
 from sale_sofia.crawl.fetch.robots import RobotsGate
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
 from sale_sofia.crawl.resilience.errors import CrawlError, LeftAlone
-from sale_sofia.crawl.runners.schedule_file import load_schedule
+from sale_sofia.crawl.runners.schedule import load_schedule
 from sale_sofia.crawl.visit.assembly import make_fetcher, request_maker, robots_gate, slowed
 from sale_sofia.crawl.visit.politely import PoliteFetcher, polite_gate
 from sale_sofia.flats.matching.fingerprint import load_secret
@@ -35,43 +36,44 @@ from sale_sofia.websites.site_file import (
     start_urls_of,
 )
 
-Mistakes = Iterator[Exception]
 _CORRECT: Final = "Correct the file, or take it from a backup."
 
 
 def check_files(settings: Settings) -> list[Check]:
     """A verdict for each kind of file, or for each mistake: which file, where in it, what is allowed."""
-    return [found for name, look in _LOOKS.items() for found in _verdicts(name, look, settings)]
+    folder, proxies = settings.data_dir, SourceList(settings.data_dir)
+    mistakes: dict[str, list[Exception]] = {
+        "site files": [
+            *_mistakes(load_start_urls),
+            *(error for name in available_sites() for error in _mistakes(partial(_load_site, name))),
+        ],
+        "schedule": _mistakes(lambda: load_schedule(folder)),
+        "alerts": _mistakes(lambda: _check_alerts(settings)),
+        "profiles": list(load_profiles(folder).mistakes.values()),
+        "proxies": _mistakes(proxies.sources, proxies.known),
+        "phone key": _mistakes(lambda: load_secret(folder)) if (folder / SECRET_FILE).exists() else [],
+    }
+    verdicts = []
+    for name, errors in mistakes.items():
+        lines = [line for error in errors for line in str(error).splitlines()]
+        verdicts += [verdict(name, line, _CORRECT) for line in lines]
+        if not errors:
+            verdicts.append(verdict(name, "as they should be"))
+    return verdicts
 
 
-def _verdicts(name: str, look: Callable[[Settings], Mistakes], settings: Settings) -> Iterator[Check]:
-    mistakes = list(look(settings))
-    for line in (line for mistake in mistakes for line in str(mistake).splitlines()):
-        yield verdict(name, line, _CORRECT)
-    if not mistakes:
-        yield verdict(name, "as they should be")
-
-
-def _tried(*work: Callable[[], object]) -> Mistakes:
-    for one in work:
+def _mistakes(*loads: Callable[[], object]) -> list[Exception]:
+    mistakes: list[Exception] = []
+    for load in loads:
         try:
-            one()
+            load()
         except (ValueError, OSError) as error:
-            yield error
+            mistakes.append(error)
+    return mistakes
 
 
-def _sites(_settings: Settings) -> Mistakes:
-    yield from _tried(load_start_urls)
-    for name in available_sites():
-        yield from _tried(lambda name=name: TableSite(load_site_config(name), page_limits()))  # type: ignore[misc]
-
-
-def _schedule(settings: Settings) -> Mistakes:
-    return _tried(lambda: load_schedule(settings.data_dir))
-
-
-def _alerts(settings: Settings) -> Mistakes:
-    return _tried(lambda: _check_alerts(settings))
+def _load_site(name: str) -> None:
+    TableSite(load_site_config(name), page_limits())
 
 
 def _check_alerts(settings: Settings) -> None:
@@ -88,30 +90,6 @@ def _check_alerts(settings: Settings) -> None:
         database.dispose()
 
 
-def _profiles(settings: Settings) -> Mistakes:
-    return iter(load_profiles(settings.data_dir).mistakes.values())
-
-
-def _proxies(settings: Settings) -> Mistakes:
-    kept = SourceList(settings.data_dir)
-    return _tried(kept.sources, kept.known)
-
-
-def _phone_key(settings: Settings) -> Mistakes:
-    there = (settings.data_dir / SECRET_FILE).exists()
-    return _tried(lambda: load_secret(settings.data_dir)) if there else iter(())
-
-
-_LOOKS: Final[dict[str, Callable[[Settings], Mistakes]]] = {
-    "site files": _sites,
-    "schedule": _schedule,
-    "alerts": _alerts,
-    "profiles": _profiles,
-    "proxies": _proxies,
-    "phone key": _phone_key,
-}
-
-
 # Do the portals let us in? Their robots.txt, asked for as politely as any page.
 
 _SECONDS_PER_MINUTE = 60
@@ -119,22 +97,19 @@ _LATER = "Nothing of the portal is crawled while its robots.txt cannot be had; t
 
 
 def check_robots(settings: Settings, sites: Sequence[str] = ()) -> list[Check]:
-    """What each portal's robots.txt says of its start URLs; all portals without `sites`.
-
-    Raises:
-        UnknownSite: a name of no portal.
-    """
+    """What each portal's robots.txt says of its start URLs; all portals without `sites`."""
     if unknown := [site for site in sites if site not in AVAILABLE_SITES]:
         raise UnknownSite(f"no site {unknown[0]!r}; allowed: {', '.join(AVAILABLE_SITES)}")
-    return asyncio.run(_check_all(settings, sites or AVAILABLE_SITES))
 
+    async def check_all() -> list[Check]:
+        fetcher = make_fetcher(settings)
+        try:
+            chosen = sites or AVAILABLE_SITES
+            return list(await asyncio.gather(*(_check(settings, site, fetcher) for site in chosen)))
+        finally:
+            await fetcher.close()
 
-async def _check_all(settings: Settings, sites: Sequence[str]) -> list[Check]:
-    fetcher = make_fetcher(settings)
-    try:
-        return list(await asyncio.gather(*(_check(settings, site, fetcher) for site in sites)))
-    finally:
-        await fetcher.close()
+    return asyncio.run(check_all())
 
 
 async def _check(settings: Settings, site: str, fetcher: Fetcher) -> Check:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -39,14 +39,8 @@ from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseError
 from sale_sofia.storage.migrate import HEAD, current_revision, initialize_database
 
-# Limits of copying a whole database; no environment variable sets them.
-
 COPY_ROWS_AT_ONCE: Final = 500
 """Rows read, and written in one transaction: some megabytes of adverts, less than a second of work."""
-
-
-# Rows of any table as they go from one database into another: every value the same on both sides.
-
 Row = dict[str, Any]
 _MODULUS: Final = 1 << 256
 _canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str).encode
@@ -78,28 +72,19 @@ def _json_columns(table: Table) -> list[Column[Any]]:
 
 def batches(connection: Connection, table: Table, skipped: int = 0) -> Generator[list[Row], None, None]:
     """All rows but the first `skipped`; their order is the same whenever the rows are the same."""
-    nulls = [column.is_(None).label(_flag(column)) for column in _json_columns(table)]
+    flags = {column.name: f"{column.name} is null" for column in _json_columns(table)}
+    nulls = [table.c[name].is_(None).label(flag) for name, flag in flags.items()]
     ordered = select(table, *nulls).order_by(*table.primary_key).offset(skipped)
     with connection.execute(ordered.execution_options(yield_per=COPY_ROWS_AT_ONCE)) as found:
         for batch in found.mappings().partitions():
-            yield [_row(table, row) for row in batch]
-
-
-def _flag(column: Column[Any]) -> str:
-    return f"{column.name} is null"
-
-
-def _row(table: Table, found: Mapping[Any, Any]) -> Row:
-    row = {column.name: found[column.name] for column in table.columns}
-    for column in _json_columns(table):
-        if row[column.name] is None and not found[_flag(column)]:
-            row[column.name] = JSON.NULL
-    return row
-
-
-def write(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
-    """Add rows as they are, with their ids."""
-    connection.execute(insert(table), list(rows))
+            rows = []
+            for read in batch:
+                row = {column.name: read[column.name] for column in table.columns}
+                for name, flag in flags.items():
+                    if row[name] is None and not read[flag]:
+                        row[name] = JSON.NULL
+                rows.append(row)
+            yield rows
 
 
 def content(read: Iterable[Sequence[Row]]) -> Content:
@@ -125,8 +110,6 @@ def _plain(value: object) -> object:
     return {"json": None} if value is JSON.NULL else value
 
 
-# What a copy writes down in its target until it is done: from where, and how far it is.
-
 _marks = Table(
     "copy_in_progress",
     MetaData(),
@@ -135,19 +118,17 @@ _marks = Table(
     Column("digest", String(64), nullable=False),
     Column("rows", Integer, nullable=False),
 )
+"""What a copy writes down in its target until it is done: from where, and how far it is."""
 
 
-class Mark:
+class Mark(NamedTuple):
     """The marks of one copy, as they were read."""
 
-    def __init__(self, source: str, digests: Mapping[str, str], done: Mapping[str, int]) -> None:
-        self.source = source
-        self.digests = digests
-        self.done = done
-
-    def is_of(self, contents: Mapping[str, Content]) -> bool:
-        """Whether the source is still as it was when the copy began."""
-        return dict(self.digests) == {name: content.digest for name, content in contents.items()}
+    source: str
+    digests: dict[str, str]
+    """Of each table of the source when the copy began."""
+    done: dict[str, int]
+    """Rows of each table that are in the target."""
 
 
 def read_mark(connection: Connection) -> Mark | None:
@@ -155,34 +136,8 @@ def read_mark(connection: Connection) -> Mark | None:
     if not inspect(connection).has_table(_marks.name):
         return None
     rows = connection.execute(select(_marks)).all()
-    source = rows[0].source if rows else ""
-    names = {row.table_name: row for row in rows}
-    return Mark(
-        source,
-        {name: row.digest for name, row in names.items()},
-        {name: row.rows for name, row in names.items()},
-    )
-
-
-def begin(connection: Connection, source: str, contents: Mapping[str, Content]) -> None:
-    """Mark the target as one of a copy that has done nothing yet."""
-    _marks.drop(connection, checkfirst=True)
-    _marks.create(connection)
-    rows: Sequence[dict[str, object]] = [
-        {"table_name": name, "source": source, "digest": content.digest, "rows": 0}
-        for name, content in contents.items()
-    ]
-    connection.execute(insert(_marks), rows)
-
-
-def move_on(connection: Connection, table: Table, rows: int) -> None:
-    """So many rows of the table are in the target; belongs into the transaction that adds them."""
-    connection.execute(update(_marks).where(_marks.c.table_name == table.name).values(rows=rows))
-
-
-def end(connection: Connection) -> None:
-    """The target is a database like any other."""
-    _marks.drop(connection)
+    digests = {row.table_name: row.digest for row in rows}
+    return Mark(rows[0].source if rows else "", digests, {row.table_name: row.rows for row in rows})
 
 
 Progress = Callable[[str, int], None]
@@ -212,8 +167,7 @@ def copy_database(source: Database, target: Database, progress: Progress = lambd
         CopyRefused: the two are one, the source has no current tables, or the target holds something else.
         CopyFailed: the target does not take a row, or they are not equal in the end.
     """
-    _check_source(source)
-    _check_different(source, target)
+    _check(source, target)
     initialize_database(target)
     with target.exclusive():
         with source.read() as connection:
@@ -232,7 +186,7 @@ def row_count(connection: Connection) -> int:
     return sum(connection.execute(count).scalar_one() for count in counts)
 
 
-def _check_source(source: Database) -> None:
+def _check(source: Database, target: Database) -> None:
     revision = current_revision(source)
     if revision is None:
         raise CopyRefused(f"There is nothing to copy in {source.name}: it has no tables.")
@@ -241,9 +195,6 @@ def _check_source(source: Database) -> None:
             f"{source.name} has revision {revision}, and this program copies {HEAD}; "
             "bring it there with `sale-sofia db upgrade` and DATABASE_URL set to it."
         )
-
-
-def _check_different(source: Database, target: Database) -> None:
     if current_revision(target) is None:
         return  # a target without tables is not the source, which has some
     if source.run_read(_identity) == target.run_read(_identity):
@@ -276,34 +227,29 @@ def _begin(source: Database, target: Database, contents: Mapping[str, Content]) 
     mark = target.run_read(read_mark)
     if mark and mark.source != source.name:
         raise CopyRefused(f"{target.name} is the unfinished copy of {mark.source}, not of {source.name}.")
-    if mark and mark.is_of(contents):
+    digests = {name: content.digest for name, content in contents.items()}
+    if mark and mark.digests == digests:
         return mark.done
-    work = partial(_begin_anew, source=source, target=target, contents=contents, emptied=mark is not None)
-    target.run_write(work)
+
+    def begin_anew(connection: Connection) -> None:
+        if mark:  # the source has changed since: what this copy brought here is of another moment
+            for table in reversed(all_tables()):
+                connection.execute(delete(table))
+        for table in all_tables():
+            if connection.execute(select(literal_column("1")).select_from(table).limit(1)).first():
+                raise CopyRefused(
+                    f"{target.name} is not empty: it has rows in {table.name}; name an empty database."
+                )
+        _marks.drop(connection, checkfirst=True)
+        _marks.create(connection)
+        marks = [
+            {"table_name": name, "source": source.name, "digest": digest, "rows": 0}
+            for name, digest in digests.items()
+        ]
+        connection.execute(insert(_marks), marks)
+
+    target.run_write(begin_anew)
     return dict.fromkeys(contents, 0)
-
-
-def _begin_anew(
-    connection: Connection,
-    source: Database,
-    target: Database,
-    contents: Mapping[str, Content],
-    *,
-    emptied: bool,
-) -> None:
-    if emptied:  # the source has changed since: what this copy brought here is of another moment
-        for table in reversed(all_tables()):
-            connection.execute(delete(table))
-    _check_empty(connection, target)
-    begin(connection, source.name, contents)
-
-
-def _check_empty(connection: Connection, target: Database) -> None:
-    for table in all_tables():
-        if connection.execute(select(literal_column("1")).select_from(table).limit(1)).first():
-            raise CopyRefused(
-                f"{target.name} is not empty: it has rows in {table.name}; name an empty database."
-            )
 
 
 def _copy(connection: Connection, target: Database, table: Table, done: int, progress: Progress) -> None:
@@ -314,9 +260,11 @@ def _copy(connection: Connection, target: Database, table: Table, done: int, pro
 
 
 def _write(target: Database, table: Table, batch: list[Row], done: int) -> None:
+    """Add rows as they are, with their ids, and mark how far the copy is, in one transaction."""
+
     def work(connection: Connection) -> None:
-        write(connection, table, batch)
-        move_on(connection, table, done)
+        connection.execute(insert(table), batch)
+        connection.execute(update(_marks).where(_marks.c.table_name == table.name).values(rows=done))
 
     try:
         target.run_write(work)
@@ -342,7 +290,7 @@ def _end(connection: Connection) -> None:
             _set_sequence(connection, table)
             # Until the server knows what is in a table it reads all of it to find a few rows.
             connection.execute(text(f"ANALYZE {table.name}"))
-    end(connection)
+    _marks.drop(connection)
 
 
 def _set_sequence(connection: Connection, table: Table) -> None:

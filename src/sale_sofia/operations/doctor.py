@@ -25,8 +25,6 @@ from sale_sofia.operations.settings import (
 from sale_sofia.settings.errors import NoRedisServer, RedisUnreachable
 from sale_sofia.settings.model import MIN_PYTHON, TIME_ZONE, Settings, SettingsError, load_settings
 
-# What a check of the doctor comes to.
-
 Told = Callable[[float, float], None]
 """Told how many seconds a long look has taken, and how many it may take."""
 _VERSION = re.compile(r"(?<!\d)\d+(?:\.\d+)+")
@@ -59,8 +57,6 @@ def program_version(program: Path) -> str | None:
     return found.group() if found else None
 
 
-# Does this machine's clock go with those of the servers? Leases and limits of several machines need it.
-
 _FUTURE: Final = (
     "Was the clock set back, or ahead before? Set it right: until it has caught up, no sweep is complete."
 )
@@ -77,8 +73,6 @@ def clock_check(offsets: Mapping[str, float], future: str | None = None) -> Chec
     advice = f"More than {CLOCK_OFFSET_SECONDS:g} s from {' and '.join(off)}: run NTP on both machines."
     return verdict("clock", detail, advice if off else None)
 
-
-# Which versions are installed: told by what the installer wrote down, without importing anything.
 
 DISTRIBUTION: Final = "sale-sofia"
 _REINSTALL: Final = "Install the package again, with its dependencies."
@@ -114,37 +108,31 @@ def dependencies() -> Iterator[Check]:
     except metadata.PackageNotFoundError:
         return
     for requirement in declared:
-        if "extra ==" not in requirement:
-            yield _dependency(requirement)
+        if "extra ==" in requirement:
+            continue
+        found = _NAME.match(requirement)
+        name = found.group() if found else requirement
+        try:
+            version = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            yield verdict(name, "not installed", _REINSTALL)
+            continue
+        wanted = requirement.partition(";")[0]
+        if all(_fits(version, sign, bound) for sign, bound in _BOUND.findall(wanted)):
+            yield verdict(name, version)
+        else:
+            yield verdict(name, f"{version}, where {wanted} is wanted", _REINSTALL)
 
 
-def _dependency(requirement: str) -> Check:
-    found = _NAME.match(requirement)
-    name = found.group() if found else requirement
-    try:
-        version = metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return verdict(name, "not installed", _REINSTALL)
-    wanted = requirement.partition(";")[0]
-    fits = all(_within(version, sign, bound) for sign, bound in _BOUND.findall(wanted))
-    return verdict(
-        name, version if fits else f"{version}, where {wanted} is wanted", None if fits else _REINSTALL
-    )
-
-
-def _within(version: str, sign: str, bound: str) -> bool:
-    found, limit = _numbers(version), _numbers(bound)
-    return found >= limit if sign == ">=" else found < limit
+def _fits(version: str, sign: str, bound: str) -> bool:
+    first, limit = _numbers(version), _numbers(bound)
+    return first >= limit if sign == ">=" else first < limit
 
 
 def _numbers(version: str) -> tuple[int, ...]:
     """The numbers a version begins with, as `9.1.2.post2` with 9, 1 and 2."""
     found = _NUMBERS.match(version)
-    numbers = found.group().split(".") if found else []
-    return tuple(int(part) for part in numbers)
-
-
-_BYTES_PER_MB: Final = 1_000_000
+    return tuple(map(int, found.group().split("."))) if found else ()
 
 
 def run_checks(settings: Settings | None = None, told: Told | None = None) -> list[Check]:
@@ -159,7 +147,7 @@ def run_checks(settings: Settings | None = None, told: Told | None = None) -> li
     except SettingsError as error:
         return [*verdicts, verdict("settings", str(error), "Correct these variables.")]
     found = [found for check in SETTINGS_CHECKS for found in check(settings)]
-    return [*verdicts, *found, *database(settings, told)]
+    return [*verdicts, verdict("settings", "valid"), *found, *database(settings, told)]
 
 
 def time_zone() -> Iterator[Check]:
@@ -170,17 +158,19 @@ def time_zone() -> Iterator[Check]:
         yield verdict("time zone", f"no data for {TIME_ZONE}", "Install the tzdata package.")
 
 
-def settings_valid(_settings: Settings) -> Iterator[Check]:
-    """Settings that exist are valid; wrong ones never get this far."""
-    yield verdict("settings", "valid")
-
-
 def data_dir_writable(settings: Settings) -> Iterator[Check]:
     """Whether the data folder keeps what is written, or could be made; nothing is left behind or made."""
     folder = settings.data_dir
     try:
         nearest = _nearest_existing(folder)
-        _write_and_forget(nearest)
+        written = os.urandom(WRITE_TEST_BYTES)
+        with tempfile.TemporaryFile(dir=nearest) as file:
+            file.write(written)
+            file.flush()
+            os.fsync(file.fileno())
+            file.seek(0)
+            if file.read() != written:
+                raise OSError("what was written is read as something else")  # noqa: TRY301 - told below
     except OSError as error:
         advice = "Make DATA_DIR a folder that this user can write to."
         yield verdict("data folder", f"{folder}: {error.strerror or error}", advice)
@@ -193,7 +183,7 @@ def free_disk(settings: Settings) -> Iterator[Check]:
     """Whether the disk of the data folder has at least MIN_FREE_DISK_MB free."""
     least = settings.min_free_disk_mb
     try:
-        free = shutil.disk_usage(_nearest_existing(settings.data_dir)).free // _BYTES_PER_MB
+        free = shutil.disk_usage(_nearest_existing(settings.data_dir)).free // 1_000_000
     except OSError as error:
         yield verdict("free disk", f"{settings.data_dir}: {error.strerror}", "Check DATA_DIR.")
     else:
@@ -203,9 +193,9 @@ def free_disk(settings: Settings) -> Iterator[Check]:
 
 def database(settings: Settings, told: Told | None = None) -> Iterator[Check]:
     """Whether the database can be used, or could be made, and is sound; `told` how long the look takes."""
-    from sale_sofia.operations.database_check import look_at_database, untold  # noqa: PLC0415 - it takes its time
+    from sale_sofia.operations.database_check import look_at_database  # noqa: PLC0415 - it takes its time
 
-    for found, advice in look_at_database(settings, told or untold):
+    for found, advice in look_at_database(settings, told or (lambda _seconds, _most: None)):
         yield verdict("database", found, advice)
 
 
@@ -214,13 +204,19 @@ def redis_server(settings: Settings) -> Iterator[Check]:
     try:
         url = _running_redis(settings)
         if url is None:
-            yield _startable()
+            binary = find_server_binary()
+            version = program_version(binary)
+            yield verdict("redis server", f"our own, {binary.name}{f', {version}' if version else ''}")
             return
         from sale_sofia.operations.redis_check import look_at_redis  # noqa: PLC0415 - only where one is asked
 
         yield from look_at_redis(url, "" if settings.redis_url else "our own, ")
     except NoRedisServer as error:
-        yield _no_redis(settings, error)
+        in_redis = settings.circuit_breaker_in_redis or settings.rate_limiter_in_redis
+        if in_redis or settings.parallel_scraping:
+            yield verdict("redis server", str(error), "Install one, or set REDIS_URL.")
+        else:
+            yield verdict("redis server", "none, and none is needed with these settings")
     except RedisUnreachable as error:
         yield verdict(
             "redis server", str(error), "Correct REDIS_URL, or unset it to use a server of our own."
@@ -229,7 +225,17 @@ def redis_server(settings: Settings) -> Iterator[Check]:
 
 def clock(settings: Settings) -> Iterator[Check]:
     """Whether our clock goes with those of Redis and of the database's server, and is not behind its rows."""
-    yield clock_check({**_redis_offset(settings), **_database_offset(settings)}, _future(settings))
+    # They take their time to import.
+    from sale_sofia.operations.database_check import database_clock_offset, future_of_database  # noqa: PLC0415
+
+    offsets: dict[str, float | None] = {}
+    if url := _running_redis(settings):
+        from sale_sofia.operations.redis_check import redis_clock_offset  # noqa: PLC0415
+
+        offsets["Redis"] = redis_clock_offset(url)
+    offsets["PostgreSQL"] = database_clock_offset(settings)
+    known = {name: offset for name, offset in offsets.items() if offset is not None}
+    yield clock_check(known, future_of_database(settings))
 
 
 def browser(settings: Settings) -> Iterator[Check]:
@@ -257,7 +263,6 @@ MACHINE_CHECKS: Final[tuple[Callable[[], Iterator[Check]], ...]] = (
 )
 # … or one that looks at what the settings name.
 SETTINGS_CHECKS: Final[tuple[Callable[[Settings], Iterator[Check]], ...]] = (
-    settings_valid,
     data_dir_writable,
     free_disk,
     redis_server,
@@ -278,52 +283,5 @@ def _running_redis(settings: Settings) -> str | None:
         return None
 
 
-def _startable() -> Check:
-    binary = find_server_binary()
-    version = program_version(binary)
-    return verdict("redis server", f"our own, {binary.name}{f', {version}' if version else ''}")
-
-
-def _no_redis(settings: Settings, error: NoRedisServer) -> Check:
-    wanted = settings.circuit_breaker_in_redis or settings.rate_limiter_in_redis
-    if wanted or settings.parallel_scraping:
-        return verdict("redis server", str(error), "Install one, or set REDIS_URL.")
-    return verdict("redis server", "none, and none is needed with these settings")
-
-
-def _redis_offset(settings: Settings) -> dict[str, float]:
-    url = _running_redis(settings)
-    if url is None:
-        return {}
-    from sale_sofia.operations.redis_check import redis_clock_offset  # noqa: PLC0415 - only where one is asked
-
-    offset = redis_clock_offset(url)
-    return {} if offset is None else {"Redis": offset}
-
-
-def _database_offset(settings: Settings) -> dict[str, float]:
-    from sale_sofia.operations.database_check import database_clock_offset  # noqa: PLC0415 - it takes its time
-
-    offset = database_clock_offset(settings)
-    return {} if offset is None else {"PostgreSQL": offset}
-
-
-def _future(settings: Settings) -> str | None:
-    from sale_sofia.operations.database_check import future_of_database  # noqa: PLC0415 - it takes its time
-
-    return future_of_database(settings)
-
-
 def _nearest_existing(folder: Path) -> Path:
     return next(path for path in (folder, *folder.parents) if os.path.lexists(path))
-
-
-def _write_and_forget(folder: Path) -> None:
-    written = os.urandom(WRITE_TEST_BYTES)
-    with tempfile.TemporaryFile(dir=folder) as file:
-        file.write(written)
-        file.flush()
-        os.fsync(file.fileno())
-        file.seek(0)
-        if file.read() != written:
-            raise OSError("what was written is read as something else")

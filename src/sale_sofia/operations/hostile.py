@@ -1,7 +1,6 @@
-"""Pages made to be hard to parse, each of one shape and of any size.
+"""A site file tried on pages, data and texts made to be hard to read, each of one shape and of any size.
 
-A reader of pages may refuse one, and may never need more than a little longer for one twice as long. `HIDDEN`
-are bad shapes that look harmless to who does not parse: only who can end the parser is safe from them.
+A reader of pages may refuse one, and may never need more than a little longer for one twice as long.
 """
 
 import gc
@@ -35,34 +34,38 @@ from sale_sofia.websites.engine import TableSite
 from sale_sofia.websites.patterns import compiled, pieces_for, text_of
 from sale_sofia.websites.site_file import CARD, JsonTable, Link, SiteConfig, SitemapTable, SplitTable, Urls
 
-# Texts and data of every shape known to be hard to read, each of any size.
-
 Shape = Callable[[int], str]
 
 
 def repeated(piece: str, first: str = "", last: str = "") -> Shape:
     """The piece again and again between two others; a # in it is a number of its own each time."""
-    if "#" not in piece:
-        return lambda size: first + piece * max(1, (size - len(first) - len(last)) // len(piece)) + last
-    return lambda size: first + _numbered(piece, size) + last
 
+    def make(size: int) -> str:
+        left = size - len(first) - len(last)
+        if "#" not in piece:
+            return first + piece * max(1, left // len(piece)) + last
+        pieces, numbers = [first], count()
+        while left > 0:
+            pieces.append(piece.replace("#", f"{next(numbers):x}"))
+            left -= len(pieces[-1])
+        return "".join([*pieces, last])
 
-def _numbered(piece: str, size: int) -> str:
-    made, length, numbers = [], 0, count()
-    while length < size:
-        made.append(piece.replace("#", f"{next(numbers):x}"))
-        length += len(made[-1])
-    return "".join(made)
+    return make
 
 
 def nested(opening: str, closing: str, middle: str = "") -> Shape:
     """As deep as the size allows."""
 
-    def made(size: int) -> str:
+    def make(size: int) -> str:
         depth = max(1, size // (len(opening) + len(closing)))
         return opening * depth + middle + closing * depth
 
-    return made
+    return make
+
+
+def halves(first: str, second: str) -> Shape:
+    """Half the size of the one piece again and again, then half of the other."""
+    return lambda size: repeated(first)(size // 2) + repeated(second)(size // 2)
 
 
 TEXTS: Final[Mapping[str, Shape]] = {
@@ -114,77 +117,25 @@ JSONS: Final[Mapping[str, Shape]] = {
     "an open text": repeated("x", '{"a":"'),
 }
 
-YAMLS: Final[Mapping[str, Shape]] = {
-    "brackets": repeated("["),
-    "closed brackets": nested("[", "]"),
-    "braces": repeated("{a: "),
-    "lists in lists": repeated("- "),
-    "keys of keys": repeated("? "),
-    "both": repeated("- ? "),
-    "indents": lambda size: "\n".join(" " * depth + "a:" for depth in range(int((2 * size) ** 0.5))),
-    "a long key": repeated("a", "", ": 1"),
-    "a long line": repeated("a ", 'a: "', '"'),
-    "keys": repeated("k#: 1\n"),
-    "items": repeated("- 1\n"),
-    "flow items": repeated("a,", "[", "]"),
-    "anchors": repeated("- &a# x\n"),
-    "aliases": repeated("- *a\n", "- &a [1, 2, 3]\n"),
-    "aliases of aliases": lambda size: (
-        "- &a0 [1, 1]\n" + "".join(f"- &a{n + 1} [*a{n}, *a{n}]\n" for n in range(size // 20))
-    ),
-    "an alias of itself": repeated("*a,", "- &a [", "]"),
-    "merged keys": repeated("  <<: *a\n", "a: &a {b: 1}\nc:\n"),
-    "base sixty": repeated(":1", "a: 1"),
-    "a long number": repeated("1", "a: "),
-    "a date": repeated(" ", "a: 2001-01-01 ", "x"),
-    "sets": repeated("a#,", "a: !!set {", "}"),
-    "ordered": repeated("{a#: 1},", "a: !!omap [", "]"),
-    "tags": repeated("%TAG !a#! b\n", "", "--- 1"),
-    "lines of text": repeated("  x\n", "a: |\n"),
-    "comments": lambda size: "#" * size,
-    "empty lines": repeated("\n", "a:", " b"),
-    "documents": repeated("--- 1\n"),
-}
-
-
 HEAD: Final = "<!DOCTYPE html><html><head><title>имот</title></head><body>"
 END: Final = "</body></html>"
 
 
-def page(name: str, size: int) -> bytes:
-    """A page of this shape with about so many bytes; it ends as a whole page does."""
-    shape = HTML.get(name) or HIDDEN[name]
-    return f"{HEAD}{shape(max(0, size - len(HEAD) - len(END)))}{END}".encode()
-
-
-def _between(first: str, piece: Shape, last: str) -> Shape:
-    return lambda size: first + piece(max(0, size - len(first) - len(last))) + last
-
-
-def _halves(first: Shape, second: Shape) -> Shape:
-    """Half the size of the one, then half of the other."""
-    return lambda size: first(size // 2) + second(size // 2)
-
-
-def _select(options: Shape) -> Shape:
-    return _between("<select>", options, "</select>")
-
-
 HTML: Final[Mapping[str, Shape]] = {
     # One tag.
-    "attributes": _between("<div ", repeated("a#=1 "), "></div>"),
-    "attributes without values": _between("<div ", repeated("a# "), "></div>"),
-    "attributes split by slashes": _between("<div ", repeated("a#/"), "></div>"),
-    "attributes after quotes": _between("<div ", repeated('a#=""'), "></div>"),
-    "attributes split by lines": _between("<div", repeated("\na#\n"), "></div>"),
-    "attributes of an end tag": _between("<div></div ", repeated("a# "), ">"),
-    "the same attribute": _between("<div ", repeated("a=1 "), "></div>"),
-    "an attribute's long name": _between("<div ", repeated("a"), "></div>"),
-    "an attribute's long value": _between('<div a="', repeated("x"), '"></div>'),
-    "tags in an attribute's value": _between('<div a="', repeated("<b>"), '"></div>'),
+    "attributes": repeated("a#=1 ", "<div ", "></div>"),
+    "attributes without values": repeated("a# ", "<div ", "></div>"),
+    "attributes split by slashes": repeated("a#/", "<div ", "></div>"),
+    "attributes after quotes": repeated('a#=""', "<div ", "></div>"),
+    "attributes split by lines": repeated("\na#\n", "<div", "></div>"),
+    "attributes of an end tag": repeated("a# ", "<div></div ", ">"),
+    "the same attribute": repeated("a=1 ", "<div ", "></div>"),
+    "an attribute's long name": repeated("a", "<div ", "></div>"),
+    "an attribute's long value": repeated("x", '<div a="', '"></div>'),
+    "tags in an attribute's value": repeated("<b>", '<div a="', '"></div>'),
     "attributes of many tags": repeated("<p " + "".join(f"a{one} " for one in range(100)) + "b#></p>"),
-    "a tag that never ends": _between("<div a='", repeated("a# "), ""),
-    "a long name": _between("<", repeated("x"), ">"),
+    "a tag that never ends": repeated("a# ", "<div a='", ""),
+    "a long name": repeated("x", "<", ">"),
     "attributes added to html": repeated("<html a#>"),
     "attributes added to body": repeated("<body a#>"),
     # Nesting, and tags that are not closed.
@@ -202,11 +153,11 @@ HTML: Final[Mapping[str, Shape]] = {
     "open forms": repeated("<form>"),
     "open rubies": repeated("<ruby><rt>"),
     "open objects": repeated("<object>"),
-    "paragraphs under blocks": _halves(repeated("<div>"), repeated("<p>")),
-    "paragraphs under spans": _halves(repeated("<span>"), repeated("<p>")),
-    "items under spans": _halves(repeated("<span>"), repeated("<li>")),
-    "ends under spans": _halves(repeated("<span>"), repeated("</p>")),
-    "ends of another name": _halves(repeated("<div>"), repeated("</x>")),
+    "paragraphs under blocks": halves("<div>", "<p>"),
+    "paragraphs under spans": halves("<span>", "<p>"),
+    "items under spans": halves("<span>", "<li>"),
+    "ends under spans": halves("<span>", "</p>"),
+    "ends of another name": halves("<div>", "</x>"),
     "ends of nothing": repeated("</div>"),
     "ends of paragraphs": repeated("</p>"),
     "breaks by ends": repeated("</br>"),
@@ -218,7 +169,7 @@ HTML: Final[Mapping[str, Shape]] = {
     "paragraphs after formatting": lambda size: (
         "<p>" + repeated("<b a=#>")(size // 2) + repeated("<p>x")(size // 2)
     ),
-    "formatting under paragraphs": _halves(repeated("<b a=#>"), repeated("<p>")),
+    "formatting under paragraphs": halves("<b a=#>", "<p>"),
     "formatting over paragraphs": repeated("<p><b><i><u>"),
     "formatting, few over many": lambda size: (
         repeated("<b a=#>")(size // 20) + repeated("<p>x")(size * 19 // 20)
@@ -229,38 +180,38 @@ HTML: Final[Mapping[str, Shape]] = {
     "formatting crossed": repeated("<b><i></b></i>"),
     "formatting crossed over blocks": repeated("<b><p></b>"),
     "numbered formatting crossed": repeated("<b a=#><p></b>"),
-    "links under blocks": _halves(repeated("<div>"), repeated("<a></a>")),
+    "links under blocks": halves("<div>", "<a></a>"),
     "links crossed": repeated("<a><p></a>"),
     "unbroken lines": repeated("<nobr>"),
-    "formatting before text": _halves(repeated("<i a=#>"), repeated("</p>x")),
+    "formatting before text": halves("<i a=#>", "</p>x"),
     # Tables: what does not belong there is put before them.
     "nested tables": repeated("<table><tr><td>"),
     "open tables": repeated("<table>"),
-    "text in a table": _between("<table>", repeated("x<tr>"), "</table>"),
-    "blocks in a table": _between("<table>", repeated("<div>"), "</table>"),
-    "formatting in a table": _between("<table>", repeated("<b a=#>"), "</table>"),
-    "paragraphs in a table": _between("<table>", repeated("<p>x"), "</table>"),
-    "rows": _between("<table>", repeated("<tr><td>"), "</table>"),
+    "text in a table": repeated("x<tr>", "<table>", "</table>"),
+    "blocks in a table": repeated("<div>", "<table>", "</table>"),
+    "formatting in a table": repeated("<b a=#>", "<table>", "</table>"),
+    "paragraphs in a table": repeated("<p>x", "<table>", "</table>"),
+    "rows": repeated("<tr><td>", "<table>", "</table>"),
     "text in nested tables": repeated("<table>x"),
     "captions": repeated("<table><caption>"),
-    "columns": _between("<table>", repeated("<col>"), "</table>"),
+    "columns": repeated("<col>", "<table>", "</table>"),
     # Lists to choose from.
-    "options": _select(repeated("<option>")),
-    "options in capitals": _select(repeated("<OPTION>")),
-    "options with text": _select(repeated("<option>x</option>")),
-    "groups": _select(repeated("<optgroup>")),
-    "groups of options": _select(repeated("<optgroup><option>")),
+    "options": repeated("<option>", "<select>", "</select>"),
+    "options in capitals": repeated("<OPTION>", "<select>", "</select>"),
+    "options with text": repeated("<option>x</option>", "<select>", "</select>"),
+    "groups": repeated("<optgroup>", "<select>", "</select>"),
+    "groups of options": repeated("<optgroup><option>", "<select>", "</select>"),
     "selects": repeated("<select><option></select>"),
     "open selects": repeated("<select>"),
-    "nested in options": _select(repeated("<option><div>")),
+    "nested in options": repeated("<option><div>", "<select>", "</select>"),
     "options outside": repeated("<option>"),
-    "lines in a select": _select(repeated("<hr>")),
+    "lines in a select": repeated("<hr>", "<select>", "</select>"),
     # Other worlds.
     "nested drawings": nested("<svg>", "</svg>"),
     "open drawings": repeated("<svg><g>"),
     "drawings left": repeated("<svg><desc><p>"),
     "formulas": repeated("<math><mi>"),
-    "ends in a drawing": _between("<svg>", repeated("<g></x>"), "</svg>"),
+    "ends in a drawing": repeated("<g></x>", "<svg>", "</svg>"),
     "templates": repeated("<template>"),
     "closed templates": nested("<template>", "</template>"),
     "framesets": repeated("<frameset>"),
@@ -273,23 +224,23 @@ HTML: Final[Mapping[str, Shape]] = {
     "broken entities": repeated("&"),
     "half entities": repeated("&notit"),
     "numbers as entities": repeated("&#1078;"),
-    "an endless number": _between("&#", repeated("9"), ";"),
-    "entities in an attribute": _between('<a b="', repeated("&amp"), '"></a>'),
+    "an endless number": repeated("9", "&#", ";"),
+    "entities in an attribute": repeated("&amp", '<a b="', '"></a>'),
     "comments": repeated("<!---->"),
     "broken comments": repeated("<!-"),
-    "a comment": _between("<!--", repeated("--!-"), "-->"),
-    "an open comment": _between("<!--", repeated("<!--"), ""),
+    "a comment": repeated("--!-", "<!--", "-->"),
+    "an open comment": repeated("<!--", "<!--", ""),
     "declarations": repeated("<!x>"),
     "instructions": repeated("<?x>"),
     "CDATA": repeated("<![CDATA[x]]>"),
-    "CDATA in a drawing": _between("<svg>", repeated("<![CDATA[x]]>"), "</svg>"),
+    "CDATA in a drawing": repeated("<![CDATA[x]]>", "<svg>", "</svg>"),
     "doctypes": repeated("<!DOCTYPE html>"),
     "opening signs": repeated("<"),
     "closing signs": repeated(">"),
     "quotes": repeated("\"'"),
     "scripts": repeated("<script></script>"),
-    "an open script": _between("<script>", repeated("<!--<script>"), ""),
-    "a script with ends": _between("<script>", repeated("</scrip"), "</script>"),
+    "an open script": repeated("<!--<script>", "<script>", ""),
+    "a script with ends": repeated("</scrip", "<script>", "</script>"),
     "styles": repeated("<style>a{}</style>"),
     "titles": repeated("<title>x</title>"),
     "text areas": repeated("<textarea>"),
@@ -299,21 +250,13 @@ HTML: Final[Mapping[str, Shape]] = {
     # What readers look for.
     "links": repeated("<a href=#>"),
     "breaks": repeated("x<br>"),
-    "classes": _between('<div class="', repeated("c# "), '"></div>'),
+    "classes": repeated("c# ", '<div class="', '"></div>'),
     "JSON-LD": repeated('<script type="application/ld+json">{"@type":"Product"}</script>'),
-    "a list of JSON-LD": _between(
-        '<script type="application/ld+json">[', repeated('{"@type":"x"},'), '{"@type":"Product"}]</script>'
+    "a list of JSON-LD": repeated(
+        '{"@type":"x"},', '<script type="application/ld+json">[', '{"@type":"Product"}]</script>'
     ),
 }
 """What stands between the head of a page and its end."""
-
-HIDDEN: Final[Mapping[str, Shape]] = {
-    "attributes around tags": _between(
-        "<div ", repeated('v#="<b>" ' + "".join(f"a{one}x# " for one in range(200))), "></div>"
-    ),
-    "formatting closed elsewhere": repeated("<p><b a=#><object></b></object>"),
-}
-
 
 # How the time of a reading grows with what is read: in proportion, or worse. Each reading is made in a
 # child process, which is ended where it takes too long: one that hangs costs its own verdict and no other.
@@ -363,7 +306,14 @@ def _by_a_child(trials: Sequence[Trial], sizes: Sequence[int]) -> Iterator[Growt
     theirs.close()
     try:
         for trial in trials:
-            growth = _received(ours, trial)
+            growth = Growth(trial.name)
+            try:
+                if ours.poll(GROWTH_LIMIT_SECONDS):
+                    growth = ours.recv()
+                else:
+                    growth.fault = f"took more than {GROWTH_LIMIT_SECONDS:g} s and was ended"
+            except EOFError:
+                growth.fault = "its process died"
             yield growth
             if growth.fault:  # whatever it left behind is left with the child
                 return
@@ -373,27 +323,14 @@ def _by_a_child(trials: Sequence[Trial], sizes: Sequence[int]) -> Iterator[Growt
         ours.close()
 
 
-def _received(told: Connection, trial: Trial) -> Growth:
-    growth = Growth(trial.name)
-    try:
-        if told.poll(GROWTH_LIMIT_SECONDS):
-            given: Growth = told.recv()
-            return given
-    except EOFError:
-        growth.fault = "its process died"
-        return growth
-    growth.fault = f"took more than {GROWTH_LIMIT_SECONDS:g} s and was ended"
-    return growth
-
-
 def _measure_all(trials: Sequence[Trial], sizes: Sequence[int], told: Connection) -> None:
     gc.freeze()  # what is loaded is not looked through between the readings
     keep_memory(GROWTH_KEPT_BYTES)  # the size from which on it is given back would be a leap in time
     for trial in trials:
-        told.send(measured(trial, sizes))
+        told.send(_measure(trial, sizes))
 
 
-def measured(trial: Trial, sizes: Sequence[int]) -> Growth:
+def _measure(trial: Trial, sizes: Sequence[int]) -> Growth:
     """The trial at each size, until something is wrong."""
     growth = Growth(trial.name)
     for size in sizes:
@@ -463,7 +400,10 @@ def site_trials(site: TableSite) -> list[Trial]:
 
 def pattern_trials(config: SiteConfig) -> Iterator[Trial]:
     """Each of its patterns on the texts made for it."""
-    for pattern in dict.fromkeys(patterns_of(config)):
+    patterns = (
+        getattr(model, name) for model in _models(config) for name in _PATTERNS_OF.get(type(model), ())
+    )
+    for pattern in dict.fromkeys(filter(None, patterns)):
         for piece in pieces_for(pattern, re.DOTALL):
             name = f"the pattern {pattern!r} on {piece[0]!r} with {piece[1]!r} repeated"
             yield Trial(name, partial(text_of, piece), partial(_all_found, compiled(pattern)))
@@ -472,14 +412,6 @@ def pattern_trials(config: SiteConfig) -> Iterator[Trial]:
 def _all_found(pattern: re.Pattern[str], text: str) -> None:
     for _ in pattern.finditer(text):
         pass
-
-
-def patterns_of(config: SiteConfig) -> Iterator[str]:
-    """Every regular expression of a site file."""
-    for model in _models(config):
-        for name in _PATTERNS_OF.get(type(model), ()):
-            if pattern := getattr(model, name):
-                yield pattern
 
 
 def _models(value: object) -> Iterator[BaseModel]:
@@ -495,41 +427,38 @@ def _models(value: object) -> Iterator[BaseModel]:
 
 def page_trials(site: TableSite) -> Iterator[Trial]:
     """The portal's reader on pages of every shape, those of its own selectors among them."""
-    shapes = {**HTML, **TEXTS, **dict(_own_shapes(site.config))}
-    read = partial(read_all, site)
-    for name, shape in shapes.items():
-        yield Trial(f"a page of {name}", partial(_page, site, shape), read)
-    for name, shape in _data_shapes(site.config):
-        yield Trial(f"data of {name}", partial(_data, site, shape), read)
+
+    def trial(name: str, shape: Shape, head: str = "", end: str = "") -> Trial:
+        def make(size: int) -> Page:
+            body = f"{head}{shape(size)}{end}".encode("utf-8", "replace")
+            return Page(f"https://{site.config.hosts[0]}/", body)
+
+        return Trial(name, make, partial(_read_all, site))
+
+    for name, shape in {**HTML, **TEXTS, **dict(_own_shapes(site.config))}.items():
+        yield trial(f"a page of {name}", shape, HEAD, END)
+    for name, table in site.config.json_.items():
+        for kind, shape in JSONS.items():
+            if table.body:
+                yield trial(f"data of {name}: {kind}", shape)
+            elif table.after:
+                begin = pieces_for(table.after, re.DOTALL)[0][1]
+                yield trial(f"data of {name}: {kind}", shape, f"{HEAD}<script>{begin}", f"</script>{END}")
     if site.config.sitemap:
         for name, shape in _SITEMAPS.items():
-            yield Trial(f"a sitemap of {name}", partial(_data, site, shape), read)
-
-
-def _page(site: TableSite, shape: Shape, size: int) -> Page:
-    return _data(site, lambda wanted: f"{HEAD}{shape(wanted)}{END}", size)
-
-
-def _data(site: TableSite, shape: Shape, size: int) -> Page:
-    return Page(f"https://{site.config.hosts[0]}/", shape(size).encode("utf-8", "replace"))
+            yield trial(f"a sitemap of {name}", shape)
 
 
 def _own_shapes(config: SiteConfig) -> Iterator[tuple[str, Shape]]:
     """What the portal's own selectors find, very often and very long."""
-    for css in dict.fromkeys(_selectors(config)):
+    fields = (getattr(model, "css", None) for model in _models(config))
+    cards = (table.cards for table in config.searches.values() if table.json_ is None)
+    for css in dict.fromkeys([*filter(None, fields), *cards]):
         opening, closing = element(css)
         yield f"{css} again and again", repeated(f"{opening}1 x{closing}")
         yield f"{css} in each other", repeated(opening)
         yield f"{css} in each other, closed", nested(opening, closing)
         yield f"{css} full of text", repeated("1 x\n", opening, closing)
-
-
-def _selectors(config: SiteConfig) -> Iterator[str]:
-    for model in _models(config):
-        css = getattr(model, "css", None)
-        if css:
-            yield css
-    yield from (table.cards for table in config.searches.values() if table.json_ is None)
 
 
 def element(css: str) -> tuple[str, str]:
@@ -544,42 +473,21 @@ def element(css: str) -> tuple[str, str]:
     return f'<{tag}{ids} class="{classes}"{more} href="/1" content="1">', f"</{tag}>"
 
 
-def _data_shapes(config: SiteConfig) -> Iterator[tuple[str, Shape]]:
-    for name, table in config.json_.items():
-        for kind, shape in JSONS.items():
-            if table.body:
-                yield f"{name}: {kind}", shape
-            elif table.after:
-                yield f"{name}: {kind}", partial(_after, table.after, shape)
-
-
-def _after(pattern: str, shape: Shape, size: int) -> str:
-    begin = pieces_for(pattern, re.DOTALL)[0][1]
-    return f"{HEAD}<script>{begin}{shape(size)}</script>{END}"
-
-
-def read_all(site: TableSite, page: Page) -> None:
+def _read_all(site: TableSite, page: Page) -> None:
     """Every way in which the site file reads a page, whatever the page is."""
-    ways: tuple[Callable[[], Any], ...] = (
-        lambda: normalise(site.listing(page)),
-        lambda: [card.facts for card in site.search(page).cards],
-        lambda: site.search(Page(urljoin(page.url, _sitemap_path(site)), page.body)),
-        lambda: _read_links(site, page),
-    )
-    for way in ways:
-        with suppress(PageError):
-            way()
-
-
-def _sitemap_path(site: TableSite) -> str:
-    table = site.config.sitemap
-    return pieces_for(table.path, re.DOTALL)[0][1] if table else ""
-
-
-def _read_links(site: TableSite, page: Page) -> None:
-    document = site.open(page)
-    for name in site.config.listing.rows:
-        document.rows(name)
-    for link in _models(site.config):
-        if isinstance(link, Link) and link.json_ != CARD and link.row is None:
-            document.texts(link)
+    sitemap = site.config.sitemap
+    path = pieces_for(sitemap.path, re.DOTALL)[0][1] if sitemap else ""
+    with suppress(PageError):
+        normalise(site.listing(page))
+    with suppress(PageError):
+        for card in site.search(page).cards:
+            _ = card.facts
+    with suppress(PageError):
+        site.search(Page(urljoin(page.url, path), page.body))
+    with suppress(PageError):
+        document = site.open(page)
+        for name in site.config.listing.rows:
+            document.rows(name)
+        for link in _models(site.config):
+            if isinstance(link, Link) and link.json_ != CARD and link.row is None:
+                document.texts(link)

@@ -14,7 +14,7 @@ from sale_sofia.history.runs.health import PortalFacts, PortalVerdict, RunData, 
 from sale_sofia.history.runs.incidents import unmoved_jobs
 from sale_sofia.history.tables import listings, sweeps
 from sale_sofia.settings.model import Settings
-from sale_sofia.telemetry.incidents import IncidentKind, open_incidents
+from sale_sofia.telemetry.incidents import open_incidents
 from sale_sofia.telemetry.meter import read_metrics
 from sale_sofia.telemetry.metrics import DomainMetrics
 from sale_sofia.telemetry.settings import HEALTH_RUNS
@@ -24,8 +24,6 @@ FILLED: Final = (
     "photo_urls", "description",
 )  # fmt: skip
 """Fields of which it is shown how many adverts have them."""
-_LISTS: Final = frozenset({"phones", "photo_urls"})
-_EMPTY_LIST: Final = "[]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,27 @@ def read_portals(
     rows = []
     for site in sites:
         kinds = frozenset(one.kind for one in incidents if one.site == site)
-        rows.append(_row(connection, site, stored.get(site, {}), (kinds, site in unmoved), now))
+        runs = read_runs(connection, site)
+        usual = [run.adverts for run in runs[1:] if run.adverts] or [
+            run.adverts for run in runs if run.adverts
+        ]
+        expected = median(usual) if usual else None
+        brought = [RunData(run.adverts, run.new, run.changed) for run in runs]
+        counted = read_metrics(connection, runs[0].job_id) if runs else {}
+        found = stored.get(site, {})
+        adverts, last = found.get("adverts", 0), found.get("last")
+        row = PortalRow(
+            site=site,
+            verdict=judge_portal(PortalFacts(now, last, brought, expected, kinds, site in unmoved)),
+            last_listing_at=last,
+            adverts=adverts,
+            expected=expected,
+            runs=runs,
+            fill={name: found[name] / adverts for name in FILLED} if adverts else {},
+            doubted=found.get("doubted", 0),
+            metrics=counted.get(site, DomainMetrics()),
+        )
+        rows.append(row)
     return rows
 
 
@@ -126,32 +144,6 @@ def _read_adverts(table: Table) -> tuple[ColumnElement[bool], ...]:
     return table.c.job_id == jobs.c.id, table.c.state == "done", table.c.kind == "listing"
 
 
-def _row(
-    connection: Connection,
-    site: str,
-    stored: Mapping[str, Any],
-    trouble: tuple[frozenset[IncidentKind], bool],
-    now: float,
-) -> PortalRow:
-    runs = read_runs(connection, site)
-    usual = [run.adverts for run in runs[1:] if run.adverts] or [run.adverts for run in runs if run.adverts]
-    expected = median(usual) if usual else None
-    brought = [RunData(run.adverts, run.new, run.changed) for run in runs]
-    facts = PortalFacts(now, stored.get("last"), brought, expected, *trouble)
-    counted = read_metrics(connection, runs[0].job_id) if runs else {}
-    return PortalRow(
-        site=site,
-        verdict=judge_portal(facts),
-        last_listing_at=stored.get("last"),
-        adverts=stored.get("adverts", 0),
-        expected=expected,
-        runs=runs,
-        fill=_shares(stored),
-        doubted=stored.get("doubted", 0),
-        metrics=counted.get(site, DomainMetrics()),
-    )
-
-
 def _stored(connection: Connection) -> dict[str, Mapping[str, Any]]:
     """What is stored of each portal: how much is on the market, how full it is, when it was last seen."""
     there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
@@ -168,13 +160,8 @@ def _stored(connection: Connection) -> dict[str, Mapping[str, Any]]:
 
 def _has(name: str) -> Any:  # noqa: ANN401 - a condition of SQL
     column = listings.c[name]
-    if name in _LISTS:
-        return cast(column, Text) != _EMPTY_LIST
+    if name in {"phones", "photo_urls"}:
+        return cast(column, Text) != "[]"
     if isinstance(column.type, Text):
         return and_(column.is_not(None), column != "")
     return column.is_not(None)
-
-
-def _shares(stored: Mapping[str, Any]) -> dict[str, float]:
-    adverts = stored.get("adverts", 0)
-    return {name: stored[name] / adverts for name in FILLED} if adverts else {}

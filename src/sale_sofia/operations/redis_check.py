@@ -1,7 +1,7 @@
 """How the Redis is that a crawl would use: asked, never started and never changed."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 import redis
@@ -14,25 +14,27 @@ from sale_sofia.settings.errors import RedisUnreachable
 _MILLISECONDS: Final = 1000
 _BYTES_PER_MB: Final = 1_000_000
 _NOT_TOLD: Final = "the server does not say; its user may not ask for INFO"
-_NO_EVICTION: Final = "noeviction"
 Info = dict[str, Any]
 
 
 def look_at_redis(url: str, whose: str = "") -> Iterator[Check]:
-    """A server that answers: how fast, which, and how it keeps what it is given.
-
-    Raises:
-        RedisUnreachable: it cannot be used; the message holds no password.
-    """
+    """A server that answers: how fast, which, and how it keeps what it is given; raises RedisUnreachable."""
     place = check_reachable(url)
     with connect(url) as client:
-        seconds = min(_timed(client.ping) for _ in range(REDIS_PINGS))
+        times = []
+        for _ in range(REDIS_PINGS):
+            begun = time.perf_counter()
+            client.ping()
+            times.append(time.perf_counter() - begun)
+        seconds, info = min(times), _info(client)
         slow = f"Slower than {REDIS_SLOW_SECONDS * _MILLISECONDS:g} ms: use one that is nearer."
-        told = _info(client)
-        detail = f"{whose}{place} answers in {seconds * _MILLISECONDS:.1f} ms{_version(told)}"
+        name = str(info.get("server_name", "redis")).capitalize()
+        version = info.get("valkey_version") or info.get("redis_version")
+        program = f", {name} {version}" if version else ""
+        detail = f"{whose}{place} answers in {seconds * _MILLISECONDS:.1f} ms{program}"
         yield verdict("redis server", detail, None if seconds <= REDIS_SLOW_SECONDS else slow)
-        yield verdict("redis memory", *_memory(told))
-        yield verdict("redis persistence", *_persistence(told))
+        yield verdict("redis memory", *_memory(info))
+        yield verdict("redis persistence", *_persistence(info))
 
 
 def redis_clock_offset(url: str) -> float | None:
@@ -48,12 +50,6 @@ def redis_clock_offset(url: str) -> float | None:
         return None
 
 
-def _timed(ask: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    ask()
-    return time.perf_counter() - begun
-
-
 def _info(client: redis.Redis) -> Info:
     try:
         return dict(client.info())
@@ -61,37 +57,26 @@ def _info(client: redis.Redis) -> Info:
         return {}
 
 
-def _version(told: Info) -> str:
-    name = str(told.get("server_name", "redis")).capitalize()
-    version = told.get("valkey_version") or told.get("redis_version")
-    return f", {name} {version}" if version else ""
-
-
-def _memory(told: Info) -> tuple[str, str | None]:
-    if not told:
+def _memory(info: Info) -> tuple[str, str | None]:
+    if not info:
         return _NOT_TOLD, None
-    used, most, policy = int(told["used_memory"]), int(told["maxmemory"]), str(told["maxmemory_policy"])
+    used, most, policy = int(info["used_memory"]), int(info["maxmemory"]), str(info["maxmemory_policy"])
     detail = f"{used / _BYTES_PER_MB:.1f} MB" + (f" of {most / _BYTES_PER_MB:.0f} MB" if most else "")
-    return f"{detail}, {policy}", _memory_advice(used, most, policy)
+    advice = None
+    if most and policy != "noeviction":
+        advice = "Set maxmemory-policy to noeviction: it may throw away messages and limits."
+    elif most and used > REDIS_MEMORY_SHARE * most:
+        advice = "Raise maxmemory: it will soon refuse writes."
+    return f"{detail}, {policy}", advice
 
 
-def _memory_advice(used: int, most: int, policy: str) -> str | None:
-    if not most:
-        return None
-    if policy != _NO_EVICTION:
-        return f"Set maxmemory-policy to {_NO_EVICTION}: it may throw away messages and limits."
-    if used > REDIS_MEMORY_SHARE * most:
-        return "Raise maxmemory: it will soon refuse writes."
-    return None
-
-
-def _persistence(told: Info) -> tuple[str, str | None]:
-    if not told:
+def _persistence(info: Info) -> tuple[str, str | None]:
+    if not info:
         return _NOT_TOLD, None
-    if told["aof_enabled"]:
-        sound = told["aof_last_write_status"] == "ok"
+    if info["aof_enabled"]:
+        sound = info["aof_last_write_status"] == "ok"
         return "every write is logged", None if sound else "Its last write to disk failed: look at its log."
-    if told["rdb_last_bgsave_status"] != "ok":
+    if info["rdb_last_bgsave_status"] != "ok":
         return "snapshots", "Its last snapshot failed: look at its log and at its disk."
     # Enough: what a crash takes away is sent out again from the database.
     return "no log of writes; after a crash of Redis waiting messages are sent again", None

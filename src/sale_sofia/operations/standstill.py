@@ -22,37 +22,29 @@ from sale_sofia.storage.sqlite import is_in_use
 def standstill(data_dir: Path) -> Iterator[None]:
     """Until the end of the block no crawl begins in the folder, and no services start.
 
-    Raises:
-        ServicesBusy: somebody runs its services, or has its database open.
-        SiteBusy: a portal is being crawled.
+    Raises ServicesBusy where somebody runs its services or has its database open, SiteBusy where one crawls.
     """
     with ExitStack() as stack:
-        _hold_services(stack, data_dir)
+        ownership = Ownership(data_dir / RUN_FOLDER)
+        if not ownership.take(shared=False):
+            holder = ownership.holder()
+            who = f"process {holder.pid}" if holder else "another process"
+            raise ServicesBusy(
+                f"The services in {data_dir} are run by {who}; stop them with `sale-sofia down`, "
+                "or the crawl where it runs."
+            )
+        stack.callback(ownership.release)
         for path in sorted((data_dir / "locks").glob("*.lock")):
-            _hold_portal(stack, path)
+            file = stack.enter_context(lock_file(path))
+            try:
+                take(file, ALONE)
+            except StillLocked:
+                who = path.read_text("ascii").strip() or "unknown"
+                raise SiteBusy(
+                    f"{path.stem} is being crawled by process {who}; wait for it or stop it"
+                ) from None
         if is_in_use(data_dir / DATABASE_FILE):
             raise ServicesBusy(
                 f"Somebody has {data_dir / DATABASE_FILE} open, a worker or a dashboard; stop it first."
             )
         yield
-
-
-def _hold_services(stack: ExitStack, data_dir: Path) -> None:
-    ownership = Ownership(data_dir / RUN_FOLDER)
-    if not ownership.take(shared=False):
-        holder = ownership.holder()
-        who = f"process {holder.pid}" if holder else "another process"
-        raise ServicesBusy(
-            f"The services in {data_dir} are run by {who}; stop them with `sale-sofia down`, "
-            "or the crawl where it runs."
-        )
-    stack.callback(ownership.release)
-
-
-def _hold_portal(stack: ExitStack, path: Path) -> None:
-    file = stack.enter_context(lock_file(path))
-    try:
-        take(file, ALONE)
-    except StillLocked:
-        who = path.read_text("ascii").strip() or "unknown"
-        raise SiteBusy(f"{path.stem} is being crawled by process {who}; wait for it or stop it") from None

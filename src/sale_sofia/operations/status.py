@@ -8,7 +8,6 @@ from sqlalchemy import Connection, func, select
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.jobs import known_job
 from sale_sofia.crawl.tables import jobs
-from sale_sofia.history.jobs import Job
 from sale_sofia.history.tables import listings
 
 _BEST = 5
@@ -45,31 +44,19 @@ class Offer:
 
 def site_statuses(connection: Connection, sites: Sequence[str]) -> list[SiteStatus]:
     """The portals in the given order."""
-    return [_site_status(connection, site) for site in sites]
-
-
-def _site_status(connection: Connection, site: str) -> SiteStatus:
-    stored = select(func.count(), func.max(listings.c.last_seen_at)).where(
-        listings.c.site == site, *_ON_THE_MARKET
-    )
-    adverts, last_seen_at = connection.execute(stored).one()
-    job = _last_job(connection, site)
-    counts = frontier.count_rows(connection, job.id) if job else frontier.Counts()
-    return SiteStatus(
-        site=site,
-        adverts=adverts,
-        last_seen_at=last_seen_at,
-        job_id=job.id if job else None,
-        job_state=job.state.value if job else None,
-        pending=counts.open,
-        failed=counts.failed,
-    )
-
-
-def _last_job(connection: Connection, site: str) -> Job | None:
-    newest = select(jobs.c.id).where(jobs.c.site == site).order_by(jobs.c.created_at.desc()).limit(1)
-    job_id = connection.execute(newest).scalar()
-    return known_job(connection, job_id) if job_id else None
+    statuses = []
+    for site in sites:
+        stored = select(func.count(), func.max(listings.c.last_seen_at)).where(
+            listings.c.site == site, *_ON_THE_MARKET
+        )
+        adverts, last_seen_at = connection.execute(stored).one()
+        newest = select(jobs.c.id).where(jobs.c.site == site).order_by(jobs.c.created_at.desc()).limit(1)
+        job_id = connection.execute(newest).scalar()
+        state = known_job(connection, job_id).state.value if job_id else None
+        counts = frontier.count_rows(connection, job_id) if job_id else frontier.Counts()
+        status = SiteStatus(site, adverts, last_seen_at, job_id, state, counts.open, counts.failed)
+        statuses.append(status)
+    return statuses
 
 
 def best_offers(connection: Connection) -> list[Offer]:

@@ -4,16 +4,16 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from sale_sofia.crawl.fetch.base import Fetcher
 from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.proxies.control import trigger, trigger_if_needed
-from sale_sofia.proxies.factory import get_pool, get_refresher
-from sale_sofia.proxies.fetcher import Ladder, ProxiedFetcher, Rung, Steps, budgets_of
-from sale_sofia.proxies.lanes import ChallengedFetcher, browser_lane
-from sale_sofia.proxies.pool import ScoredProxyPool
-from sale_sofia.proxies.refresh import refresh_sender
+from sale_sofia.proxies.fetcher import Ladder, ProxiedFetcher, Rung, budgets_of
+from sale_sofia.proxies.lanes import browser_lane
+from sale_sofia.proxies.pool import ScoredProxyPool, get_pool
+from sale_sofia.proxies.refresh import get_refresher, refresh_sender
 from sale_sofia.proxies.settings import REFRESH_FACTOR, REFRESH_PAUSE_SECONDS
 from sale_sofia.proxies.sources import SourceList
 from sale_sofia.settings.model import Settings
@@ -21,6 +21,7 @@ from sale_sofia.websites.site_file import SiteConfig
 
 log = logging.getLogger(__name__)
 _ladders: dict[tuple[str, tuple[tuple[Rung, int], ...]], Ladder] = {}
+"""Of each portal in this process: lanes come and go, but where it stands is remembered."""
 _pools: "WeakKeyDictionary[Fetcher, ScoredProxyPool]" = WeakKeyDictionary()
 
 
@@ -34,58 +35,37 @@ async def through_proxies(
     """
     lane = browser_lane(settings, config, fetcher, redis_url)
     if not config.proxies.use:
-        return ChallengedFetcher(lane) if lane else fetcher
-    pool = await _pool_of(settings, fetcher, redis_url)
-    can_refresh = settings.parallel_scraping or bool(SourceList(settings.data_dir).sources())
-    budgets = budgets_of(settings, config.proxies, can_refresh=can_refresh, browser=lane is not None)
-    return ProxiedFetcher(
-        inner=fetcher,
-        pool=pool,
-        domain=config.site,
-        tiers=config.proxies.tiers,
-        ladder=_ladder_of(config.site, budgets),
-        further_tries=settings.max_proxy_retries,
-        proxy_seconds=settings.proxy_timeout,
-        proof=config.proof,
-        lane=lane,
-        steps=_steps(settings, config.site, pool, fetcher, redis_url),
-    )
-
-
-def _ladder_of(site: str, budgets: dict[Rung, int]) -> Ladder:
-    """The portal's ladder in this process: lanes come and go, but where it stands is remembered."""
-    return _ladders.setdefault((site, tuple(budgets.items())), Ladder(budgets))
-
-
-async def _pool_of(settings: Settings, fetcher: Fetcher, redis_url: str | None) -> ScoredProxyPool:
+        return lane or fetcher
     if fetcher not in _pools:
         pool = _pools[fetcher] = await get_pool(settings, redis_url)
         if isinstance(fetcher, CurlFetcher):
             fetcher.also_close(pool.close)
-    return _pools[fetcher]
-
-
-def _steps(
-    settings: Settings, domain: str, pool: ScoredProxyPool, fetcher: Fetcher, redis_url: str | None
-) -> Steps:
-    async def restart() -> None:
-        if isinstance(fetcher, CurlFetcher):
-            fetcher.forget_sessions()
-
+    pool = _pools[fetcher]
+    can_refresh = settings.parallel_scraping or bool(SourceList(settings.data_dir).sources())
+    budgets = budgets_of(settings, config.proxies, can_refresh=can_refresh, browser=lane is not None)
+    proxied = ProxiedFetcher(
+        inner=fetcher,
+        pool=pool,
+        domain=config.site,
+        tiers=config.proxies.tiers,
+        ladder=_ladders.setdefault((config.site, tuple(budgets.items())), Ladder(budgets)),
+        further_tries=settings.max_proxy_retries,
+        proxy_seconds=settings.proxy_timeout,
+        proof=config.proof,
+        lane=lane,
+    )
+    if isinstance(fetcher, CurlFetcher):
+        proxied.restart = fetcher.forget_sessions
     if settings.parallel_scraping and redis_url is not None:
-        url = redis_url
-
-        async def refresh() -> None:
-            await trigger(url, refresh_sender(url))
-
-        async def refresh_if_needed() -> None:
-            await trigger_if_needed(settings, url, pool, domain, refresh_sender(url))
-
-        return Steps(restart, refresh, refresh_if_needed)
-    local = LocalRefresh(settings, domain, pool, redis_url)
+        send = refresh_sender(redis_url)
+        proxied.refresh = partial(trigger, redis_url, send)
+        proxied.refresh_if_needed = partial(trigger_if_needed, settings, redis_url, pool, config.site, send)
+        return proxied
+    local = LocalRefresh(settings, config.site, pool, redis_url)
     if isinstance(fetcher, CurlFetcher):
         fetcher.also_close(local.stop)
-    return Steps(restart, local.begin, local.begin_if_needed)
+    proxied.refresh, proxied.refresh_if_needed = local.begin, local.begin_if_needed
+    return proxied
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ import re
 import secrets
 from base64 import b64encode
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hmac import compare_digest
@@ -18,34 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from sale_sofia.crawl.fetch.addresses import AddressGuard, Target
-from sale_sofia.crawl.fetch.base import Request, Response
+from sale_sofia.crawl.fetch.base import Patience, Request, Response
 from sale_sofia.crawl.fetch.blocks import asks_for_browser
 from sale_sofia.crawl.fetch.client import REDIRECTS, redirect_of
 from sale_sofia.crawl.fetch.curl import LANGUAGES
-from sale_sofia.crawl.resilience.errors import (
-    AddressRefused,
-    BodyTooLarge,
-    CrawlError,
-    NetworkConnection,
-    NetworkTimeout,
-    NetworkTls,
-    ServiceBrowser,
-    ServiceProxy,
-)
+from sale_sofia.crawl.resilience import errors
+from sale_sofia.crawl.resilience.errors import AddressRefused, CrawlError
 from sale_sofia.proxies.model import parse_proxy
 from sale_sofia.proxies.settings import CLOSE_SECONDS, DOOR_CONNECT_SECONDS, MOST_DOCUMENTS, ROTATOR_HOST
-from sale_sofia.proxies.tunnel import (
-    LoopbackServer,
-    Patience,
-    Streams,
-    TunnelFailed,
-    carry_both,
-    read_head,
-    tunnel,
-)
+from sale_sofia.proxies.tunnel import LoopbackServer, Streams, TunnelFailed, carry_both, read_head, tunnel
 from sale_sofia.settings.model import TIME_ZONE
-
-# A page in the browser, watched: what it may ask for, and when it is no longer a challenge.
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, CDPSession, Page
@@ -53,17 +35,8 @@ if TYPE_CHECKING:
     from playwright.async_api import Response as Told
     from playwright.async_api import Route as Held
 
-_PAGE: Final = "Document"
 _WANTED: Final = frozenset({"document", "script", "xhr", "fetch"})
 """No images, fonts, media or styles: a challenge does not need them, and the portal is spared."""
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A page that came, with the request it came for."""
-
-    response: Response
-    sent: "Sent"
 
 
 @dataclass  # without slots: Playwright notes its own on whose methods it calls
@@ -72,7 +45,7 @@ class BrowserPage:
 
     request: Request
     proof: tuple[bytes, ...]
-    last: Document | None = None
+    last: "tuple[Response, Sent] | None" = None
     _page: "Page | None" = None
     _told: "asyncio.Queue[Told | BaseException]" = field(default_factory=asyncio.Queue)
     _guard: AddressGuard = field(default_factory=lambda: AddressGuard(0.0))
@@ -84,8 +57,8 @@ class BrowserPage:
     _asking: "set[asyncio.Future[bool]]" = field(default_factory=set)
     _deadline: asyncio.Timeout | None = None
 
-    async def read(self, context: "BrowserContext", ends: float) -> Document:
-        """The first document that is no challenge, or the last one there was in time.
+    async def read(self, context: "BrowserContext", ends: float) -> "tuple[Response, Sent]":
+        """The first page that is no challenge, or the last one there was in time, and what was sent for it.
 
         Raises:
             BodyTooLarge: it sent more than any page has.
@@ -100,23 +73,17 @@ class BrowserPage:
                 async with asyncio.timeout_at(ends) as self._deadline:
                     await self._wait_for_the_page()
         finally:
-            await self._end(going)
-        return self._result()
-
-    async def _end(self, going: "asyncio.Task[Told | None]") -> None:
-        """From now on nothing is let through: the handlers stay until the browser is closed."""
-        self._is_over = True
-        self._known.set()
-        tasks: list[asyncio.Future[Any]] = [going, *self._asking]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    def _result(self) -> Document:
+            # From now on nothing is let through: the handlers stay until the browser is closed.
+            self._is_over = True
+            self._known.set()
+            tasks: list[asyncio.Future[Any]] = [going, *self._asking]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         if self._bytes > self.request.max_bytes:
-            raise BodyTooLarge(f"{self.request.url}: more than {self.request.max_bytes} bytes")
+            raise errors.BodyTooLarge(f"{self.request.url}: more than {self.request.max_bytes} bytes")
         if self.last is None:
-            raise NetworkTimeout(f"{self.request.url}: no page in time in the browser")
+            raise errors.NetworkTimeout(f"{self.request.url}: no page in time in the browser")
         return self.last
 
     async def _wait_for_the_page(self) -> None:
@@ -135,7 +102,7 @@ class BrowserPage:
 
     async def _is_the_page(self, told: "Told", following: "asyncio.Task[Any]") -> bool:
         """Whether a document is no challenge; one that gives way to another before it is read is one."""
-        reading = asyncio.create_task(_whole(told))
+        reading = asyncio.create_task(self._whole(told))
         try:
             await asyncio.wait({reading, following}, return_when=asyncio.FIRST_COMPLETED)
             response = reading.result() if reading.done() and not reading.exception() else None
@@ -144,8 +111,12 @@ class BrowserPage:
             await asyncio.gather(reading, return_exceptions=True)
         if response is None:
             return False
-        self.last = Document(response, told.request)
+        self.last = response, told.request
         return not asks_for_browser(response, self.proof)
+
+    @staticmethod
+    async def _whole(told: "Told") -> Response:
+        return Response(told.url, told.status, await told.all_headers(), await told.body(), 0.0)
 
     async def _watched(self, context: "BrowserContext") -> "Page":
         page = self._page = await context.new_page()
@@ -164,7 +135,9 @@ class BrowserPage:
         """Playwright asks before a request and not before the redirects that follow from it."""
         from playwright.async_api import Error  # noqa: PLC0415 - an extra
 
-        name, following = {"requestId": held["requestId"]}, _following(held)
+        name = {"requestId": held["requestId"]}
+        headers = {header["name"].lower(): header["value"] for header in held.get("responseHeaders", ())}
+        following = redirect_of(held.get("responseStatusCode", 0), headers, held["request"]["url"])
         may = following is None or await self._may_follow(following, held["resourceType"])
         with suppress(Error):  # the page is gone
             if may:
@@ -178,7 +151,7 @@ class BrowserPage:
 
     def _download(self, _: object) -> None:
         """Nobody was asked for a turn: no challenge does that, so it is the last thing this one does."""
-        self._told.put_nowait(NetworkConnection(f"{self.request.url}: the page begins a download"))
+        self._told.put_nowait(errors.NetworkConnection(f"{self.request.url}: the page begins a download"))
 
     def _answered(self, told: "Told") -> None:
         if _is_main(told.request) and told.status not in REDIRECTS:
@@ -206,7 +179,7 @@ class BrowserPage:
         if not _is_main(sent):
             await self._known.wait()
         elif self._seen >= MOST_DOCUMENTS:
-            self._told.put_nowait(NetworkTimeout(f"{self.request.url}: one challenge after another"))
+            self._told.put_nowait(errors.NetworkTimeout(f"{self.request.url}: one challenge after another"))
             return False
         if self._is_over or not await self._is_permitted(sent.url):
             return False
@@ -217,7 +190,7 @@ class BrowserPage:
 
     async def _may_follow(self, url: str, kind: str) -> bool:
         refusal = await self._refusal(url)
-        if refusal and self.last is None and kind == _PAGE:  # frames come only after it
+        if refusal and self.last is None and kind == "Document":  # frames come only after it
             self._told.put_nowait(refusal)
         return not (refusal or self._is_over) and await self._is_permitted(url)
 
@@ -239,22 +212,10 @@ class BrowserPage:
         return not asking.cancelled() and asking.result()
 
 
-def _following(held: dict[str, Any]) -> str | None:
-    """Where a held answer would lead on to."""
-    headers = {one["name"].lower(): one["value"] for one in held.get("responseHeaders", ())}
-    return redirect_of(held.get("responseStatusCode", 0), headers, held["request"]["url"])
-
-
-async def _whole(told: "Told") -> Response:
-    return Response(told.url, told.status, await told.all_headers(), await told.body(), 0.0)
-
-
 def _is_main(sent: "Sent") -> bool:
     """Whether it asks for the page itself."""
     return sent.is_navigation_request() and sent.frame.parent_frame is None
 
-
-# Cookies between curl and the browser: a session is one visitor in both.
 
 _ONLY_HTTP: Final = "#HttpOnly_"
 _FIELDS: Final = 7  # domain, subdomains, path, secure, expires, name, value
@@ -265,9 +226,9 @@ def curl_line(cookie: Mapping[str, Any]) -> bytes:
     domain = str(cookie["domain"])
     fields = (
         (_ONLY_HTTP if cookie.get("httpOnly") else "") + domain,
-        _word(domain.startswith(".")),
+        str(domain.startswith(".")).upper(),
         cookie["path"],
-        _word(cookie.get("secure")),
+        str(bool(cookie.get("secure"))).upper(),
         max(0, int(cookie.get("expires", 0))),
         cookie["name"],
         cookie["value"],
@@ -277,32 +238,26 @@ def curl_line(cookie: Mapping[str, Any]) -> bytes:
 
 def browser_cookies(lines: Iterable[bytes]) -> list[dict[str, Any]]:
     """Curl's lines as the browser takes them."""
-    rows = [line.decode("utf-8", errors="replace").split("\t") for line in lines]
-    return [_cookie(row) for row in rows if len(row) == _FIELDS]
+    cookies = []
+    for line in lines:
+        row = line.decode("utf-8", errors="replace").split("\t")
+        if len(row) != _FIELDS:
+            continue
+        domain, wide, path, secure, expires, name, value = row
+        host = domain.removeprefix(_ONLY_HTTP).removeprefix(".")
+        cookies.append(
+            {
+                "name": name,
+                "value": value,
+                "domain": f".{host}" if wide == "TRUE" else host,
+                "path": path,
+                "expires": int(expires) or -1,
+                "httpOnly": domain.startswith(_ONLY_HTTP),
+                "secure": secure == "TRUE",
+            }
+        )
+    return cookies
 
-
-def _cookie(row: list[str]) -> dict[str, Any]:
-    domain, wide, path, secure, expires, name, value = row
-    host = domain.removeprefix(_ONLY_HTTP).removeprefix(".")
-    return {
-        "name": name,
-        "value": value,
-        "domain": f".{host}" if wide == "TRUE" else host,
-        "path": path,
-        "expires": int(expires) or -1,
-        "httpOnly": domain.startswith(_ONLY_HTTP),
-        "secure": secure == "TRUE",
-    }
-
-
-def _word(truth: object) -> str:
-    return "TRUE" if truth else "FALSE"
-
-
-# The browser's only way out: it leads to the portal's own hosts, through one proxy or directly, or nowhere.
-# A proxy on the loopback for the time of one visit, with a password made up for it. So the real proxy's
-# password never leaves this process, a redirect to a foreign host leads nowhere, and what the browser does
-# by itself does not go round the proxy.
 
 _CONNECT: Final = re.compile(r"CONNECT (?P<place>[^\s/]+) HTTP/1\.1")
 _PLAIN: Final = re.compile(r"(?P<method>[A-Z]+) (?P<origin>http://[^\s/]+)(?P<path>/\S*) HTTP/1\.1")
@@ -314,17 +269,14 @@ _NOT_PASSED_ON: Final = ("proxy-", "connection:")
 _LOGIN: Final = re.compile(r"\r\nproxy-authorization: *basic +(?P<login>\S+) *(?=\r\n)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Where a connection is to lead, and what is to be sent there first."""
-
-    url: str
-    first: bytes = b""
-
-
 @dataclass(slots=True)
 class BrowserDoor:
-    """Open while the `async with` block lasts."""
+    """The browser's only way out, open while the `async with` block lasts.
+
+    A proxy on the loopback with a password made up for one visit. It leads to the portal's own hosts, through
+    one proxy or directly, or nowhere: so the real proxy's password never leaves this process, a redirect to a
+    foreign host leads nowhere, and what the browser does by itself does not go round the proxy.
+    """
 
     request: Request
     """Whose hosts and route count."""
@@ -348,75 +300,67 @@ class BrowserDoor:
 
     async def _serve(self, near: Streams) -> None:
         head = await read_head(near)
-        if not self._is_known(head):
+        login = b64encode(f"{self.user}:{self.password}".encode())
+        given = (found["login"].encode("latin-1") for found in _LOGIN.finditer(head))
+        if not any(compare_digest(text, login) for text in given):
             near[1].write(_WHO)
             await near[1].drain()
         elif (asked := _read(head)) is not None:
-            await self._lead(near, asked)
+            await self._lead(near, *asked)
 
-    def _is_known(self, head: str) -> bool:
-        login = b64encode(f"{self.user}:{self.password}".encode())
-        given = (found["login"] for found in _LOGIN.finditer(head))
-        return any(compare_digest(one.encode("latin-1"), login) for one in given)
-
-    async def _lead(self, near: Streams, asked: _Asked) -> None:
+    async def _lead(self, near: Streams, url: str, first: bytes) -> None:
         try:
             away = self.request.route is not None
-            target = await self._guard.check(asked.url, self.request.hosts, looked_up_elsewhere=away)
+            target = await self._guard.check(url, self.request.hosts, looked_up_elsewhere=away)
             async with self._way(target) as far:
                 if not self._holds():
                     return  # so much time was lost that the place may be another's
-                (far if asked.first else near)[1].write(asked.first or _OPEN)
+                (far if first else near)[1].write(first or _OPEN)
                 await carry_both(near, far, self._holds)
         except TunnelFailed as error:
-            self.fault = ServiceProxy(f"{asked.url}: {error}")
+            self.fault = errors.ServiceProxy(f"{url}: {error}")
         except CrawlError as error:
             self.fault = error
 
     def _holds(self) -> bool:
         return self.request.escort is None or self.request.escort.holds()
 
-    def _way(self, target: Target) -> AbstractAsyncContextManager[Streams]:
-        route = self.request.route
-        if route is None:
-            return _direct(target)
-        proxy = replace(parse_proxy(route.proxy), user=route.user, password=route.password)
-        patience = Patience(DOOR_CONNECT_SECONDS, DOOR_CONNECT_SECONDS)
-        return tunnel(proxy, target.host, target.port, patience)
+    @asynccontextmanager
+    async def _way(self, target: Target) -> AsyncIterator[Streams]:
+        """Through the proxy, or directly to the addresses that were looked at alone."""
+        if route := self.request.route:
+            proxy = replace(parse_proxy(route.proxy), user=route.user, password=route.password)
+            patience = Patience(DOOR_CONNECT_SECONDS, DOOR_CONNECT_SECONDS)
+            async with tunnel(proxy, target.host, target.port, patience) as streams:
+                yield streams
+            return
+        place = target.addresses[0] if target.addresses else target.host
+        try:
+            async with asyncio.timeout(DOOR_CONNECT_SECONDS):
+                streams = await asyncio.open_connection(place, target.port)
+        except (OSError, TimeoutError) as error:
+            raise errors.NetworkConnection(f"{target.host}: {error or 'no connection'}") from None
+        try:
+            yield streams
+        finally:
+            streams[1].transport.abort()
 
 
-@asynccontextmanager
-async def _direct(target: Target) -> AsyncIterator[Streams]:
-    """Only to the addresses that were looked at."""
-    place = target.addresses[0] if target.addresses else target.host
-    try:
-        async with asyncio.timeout(DOOR_CONNECT_SECONDS):
-            streams = await asyncio.open_connection(place, target.port)
-    except (OSError, TimeoutError) as error:
-        raise NetworkConnection(f"{target.host}: {error or 'no connection'}") from None
-    try:
-        yield streams
-    finally:
-        streams[1].transport.abort()
+def _read(head: str) -> tuple[str, bytes] | None:
+    """Where a connection is to lead, and what is sent there first: nothing for a tunnel.
 
-
-def _read(head: str) -> _Asked | None:
-    """A tunnel, or a plain request, which is passed on alone on its connection."""
+    A plain request is passed on alone on its connection.
+    """
     first, *lines = head.removesuffix("\r\n\r\n").split("\r\n")
     if found := _CONNECT.fullmatch(first):
-        return _Asked(f"https://{found['place']}")
+        return f"https://{found['place']}", b""
     if not (found := _PLAIN.fullmatch(first)):
         return None
     kept = [line for line in lines if not line.lower().startswith(_NOT_PASSED_ON)]
-    told = [f"{found['method']} {found['path']} HTTP/1.1", *kept, "Connection: close", "", ""]
-    return _Asked(found["origin"], "\r\n".join(told).encode("latin-1"))
+    request = [f"{found['method']} {found['path']} HTTP/1.1", *kept, "Connection: close", "", ""]
+    return found["origin"], "\r\n".join(request).encode("latin-1")
 
 
-if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext
-    from playwright.async_api import Request as Sent
-
-_ROOT: Final = 0
 _ARGUMENTS: Final = (
     "--disable-dev-shm-usage",  # in containers it is too small
     "--disable-quic",  # no proxy leads it
@@ -425,7 +369,7 @@ _ARGUMENTS: Final = (
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--disable-shared-workers",  # what they ask for cannot be held back
 )
-_PROFILE_HEADERS: Final = ("user-agent", "sec-ch-ua", "sec-ch-ua-mobile", "sec-ch-ua-platform")
+_PROFILE_HEADERS: tuple[str, ...] = ("user-agent", "sec-ch-ua", "sec-ch-ua-mobile", "sec-ch-ua-platform")
 _AGENT: Final = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{}.0.0.0 Safari/537.36"
 )
@@ -471,61 +415,43 @@ class BrowserProgram:
                 self._opened(door) as context,
             ):
                 await context.add_cookies(browser_cookies(cookies))  # type: ignore[arg-type]
-                document = await page.read(context, ends)
-                return await _visited(document, context, loop.time() - started)
+                response, sent = await page.read(context, ends)
+                response = replace(response, seconds=loop.time() - started)
+                lines = tuple(curl_line(dict(cookie)) for cookie in await context.cookies())
+                headers = await sent.all_headers()
+                profile = {name: headers[name] for name in _PROFILE_HEADERS if name in headers}
+                return Visit(response, lines, profile)
         except TimeoutError:
-            raise NetworkTimeout(f"{request.url}: the browser did not end in time") from None
+            raise errors.NetworkTimeout(f"{request.url}: the browser did not end in time") from None
         except Error as error:
-            raise door.fault or _meant(error, request.url) from None
+            kind = errors.NetworkTls if "net::ERR_CERT_" in str(error) else errors.NetworkConnection
+            raise door.fault or kind(f"{request.url}: {_first_line(error)}") from None
 
     @asynccontextmanager
     async def _opened(self, door: BrowserDoor) -> "AsyncIterator[BrowserContext]":
-        async with self._started(door) as browser:
-            context = await browser.new_context(
-                user_agent=_AGENT.format(browser.version.partition(".")[0]),
-                extra_http_headers={"Accept-Language": LANGUAGES},
-                locale="bg-BG",
-                timezone_id=TIME_ZONE,
-                service_workers="block",
-                accept_downloads=False,
-            )
-            yield context
-
-    @asynccontextmanager
-    async def _started(self, door: BrowserDoor) -> "AsyncIterator[Browser]":
         from playwright.async_api import Error, async_playwright  # noqa: PLC0415 - an extra
 
         async with async_playwright() as driver:
             try:
                 browser = await driver.chromium.launch(
                     executable_path=self.path,
-                    # Chromium's sandbox does not work for root.
-                    chromium_sandbox=os.geteuid() != _ROOT,
+                    chromium_sandbox=os.geteuid() != 0,  # it does not work for root
                     args=_ARGUMENTS,
                     proxy={"server": door.url, "username": door.user, "password": door.password},
                 )
             except Error as error:
-                raise ServiceBrowser(f"{self.path} does not start: {_first_line(error)}") from None
+                raise errors.ServiceBrowser(f"{self.path} does not start: {_first_line(error)}") from None
             try:
-                yield browser
+                yield await browser.new_context(
+                    user_agent=_AGENT.format(browser.version.partition(".")[0]),
+                    extra_http_headers={"Accept-Language": LANGUAGES},
+                    locale="bg-BG",
+                    timezone_id=TIME_ZONE,
+                    service_workers="block",
+                    accept_downloads=False,
+                )
             finally:
                 await browser.close()
-
-
-async def _visited(document: Document, context: "BrowserContext", seconds: float) -> Visit:
-    response = replace(document.response, seconds=seconds)
-    lines = tuple(curl_line(dict(one)) for one in await context.cookies())
-    return Visit(response, lines, await _profile(document.sent))
-
-
-async def _profile(sent: "Sent") -> Mapping[str, str]:
-    headers = await sent.all_headers()
-    return {name: headers[name] for name in _PROFILE_HEADERS if name in headers}
-
-
-def _meant(error: Exception, url: str) -> CrawlError:
-    sentence = f"{url}: {_first_line(error)}"
-    return NetworkTls(sentence) if "net::ERR_CERT_" in str(error) else NetworkConnection(sentence)
 
 
 def _first_line(error: Exception) -> str:

@@ -9,35 +9,27 @@ import secrets
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
+from sale_sofia.crawl.fetch.base import Patience
+from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.model import Anonymity, Proxy, ProxyAddress, Use
-from sale_sofia.proxies.settings import (
-    CHECK_CONNECT_SECONDS,
-    CHECK_SECONDS,
-    JUDGE_BODY_BYTES,
-    JUDGE_SECONDS,
-    OWN_NETWORK_BITS,
-    OWN_NETWORK_BITS_IPV6,
-    TUNNEL_HEAD_BYTES,
-)
 from sale_sofia.proxies.tunnel import (
     Fault,
-    Patience,
     Streams,
     TunnelFailed,
     connected,
+    in_time,
     lead,
     login_line,
     tunnel,
 )
 from sale_sofia.settings.errors import ServiceError
-
-# What a request's headers give away, by exact names and equal addresses: a likeness proves nothing.
 
 Headers = Sequence[tuple[str, str]]
 PROXY_HEADERS: Final = frozenset(
@@ -54,49 +46,41 @@ _PIECES: Final = re.compile(r'[\s,;="\[\]]+')
 
 
 def anonymity(headers: Headers, own: Collection[str], baseline: Collection[str]) -> Anonymity:
-    """What the headers of a plain request tell; those that come without a proxy too (`baseline`) do not."""
+    """What the headers of a plain request tell; those that come without a proxy too (`baseline`) do not.
+
+    By exact names and equal addresses: a likeness proves nothing.
+    """
     added = [(name.lower(), value) for name, value in headers if name.lower() not in baseline]
-    if any(names_one_of(value, own) for _, value in added):
+    wanted = {address for text in own if (address := as_address(text))}
+    pieces = (piece for _, value in added for piece in _PIECES.split(value) if piece)
+    if wanted and any(as_address(piece) in wanted for piece in pieces):
         return "transparent"
     return "anonymous" if any(name in PROXY_HEADERS for name, _ in added) else "elite"
-
-
-def names_one_of(value: str, own: Collection[str]) -> bool:
-    """Whether one of our addresses stands in a header's value, as a whole."""
-    wanted = {address for text in own if (address := as_address(text))}
-    return any(as_address(piece) in wanted for piece in _PIECES.split(value) if piece) if wanted else False
 
 
 def is_own_exit(exit_address: str, own: Collection[str]) -> bool:
     """Whether a portal would see our own network: the same address, or one of the same /24."""
     address = as_address(exit_address)
-    return address is not None and any(
-        address in network
-        for text in own
-        if (network := _network(text)) and network.version == address.version
-    )
+    for ours in map(as_address, own):
+        if address is not None and ours is not None and ours.version == address.version:
+            bits = (
+                fixed.OWN_NETWORK_BITS
+                if isinstance(ours, ipaddress.IPv4Address)
+                else fixed.OWN_NETWORK_BITS_IPV6
+            )
+            if address in ipaddress.ip_network(f"{ours}/{bits}", strict=False):
+                return True
+    return False
 
 
 def as_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """The address that a text is, with or without a port; None where it is none."""
     for candidate in (text, text.rpartition(":")[0]):
-        try:
+        with suppress(ValueError):
             address = ipaddress.ip_address(candidate.partition("%")[0])
-        except ValueError:
-            continue
-        return getattr(address, "ipv4_mapped", None) or address
+            return getattr(address, "ipv4_mapped", None) or address
     return None
 
-
-def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
-    address = as_address(text)
-    if address is None:
-        return None
-    bits = OWN_NETWORK_BITS if isinstance(address, ipaddress.IPv4Address) else OWN_NETWORK_BITS_IPV6
-    return ipaddress.ip_network(f"{address}/{bits}", strict=False)
-
-
-# What judge and client agree on, apart from the web server, which no client needs to import.
 
 PLAIN_PATH: Final = "/plain"
 SEEN_PATH: Final = "/seen"
@@ -108,79 +92,47 @@ def plain_page(nonce: str) -> bytes:
     return f"<!doctype html><html><head><title>{digest}</title></head><body>{digest}</body></html>\n".encode()
 
 
-# One small GET over given streams: for the judge, whose answers are small and known.
+async def get(streams: Streams, target: str, host: str, more: str = "") -> tuple[int, bytes]:
+    """Status and body of `target` (a path, or a whole address for a proxy); the connection is used up.
 
-_HEX = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Status, headers by lower-case name, and the whole body."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
-async def get(streams: Streams, target: str, host: str, more: str = "") -> Answer:
-    """Ask for `target` (a path, or a whole address for a proxy); the connection is used up.
-
-    Raises:
-        TunnelFailed: no sound answer of a reasonable size came.
+    Raises `TunnelFailed`: no sound answer of a reasonable size came.
     """
     reader, writer = streams
-    writer.write(
-        f"GET {target} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\n{more}Connection: close\r\n\r\n".encode(
-            "latin-1"
-        )
-    )
+    request = f"GET {target} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\n{more}Connection: close\r\n\r\n"
+    writer.write(request.encode("latin-1"))
     try:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-        status, headers = _read_head(head)
-        return Answer(status, headers, await _body(reader, headers))
+        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        pairs = (line.partition(":") for line in lines if line)
+        headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+        return int(first.split(" ")[1]), await _body(reader, headers)
     except (asyncio.LimitOverrunError, ValueError, IndexError):
         raise TunnelFailed("protocol", "no sound HTTP answer") from None
     except (asyncio.IncompleteReadError, ConnectionError):
         raise TunnelFailed("reset", "it hung up") from None
 
 
-def _read_head(head: str) -> tuple[int, Mapping[str, str]]:
-    first, *lines = head.split("\r\n")
-    pairs = (line.partition(":") for line in lines if line)
-    return int(first.split(" ")[1]), {name.strip().lower(): value.strip() for name, _, value in pairs}
-
-
 async def _body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> bytes:
+    if "content-length" in headers and "chunked" not in headers.get("transfer-encoding", "").lower():
+        return await reader.readexactly(_small(int(headers["content-length"])))
+    body = bytearray()
     if "chunked" in headers.get("transfer-encoding", "").lower():
-        return await _chunks(reader)
-    if "content-length" in headers:
-        length = int(headers["content-length"])
-        return await reader.readexactly(_small(length))
-    body = bytearray()
-    while piece := await reader.read(JUDGE_BODY_BYTES):
-        body += piece
-        _small(len(body))
-    return bytes(body)
-
-
-async def _chunks(reader: asyncio.StreamReader) -> bytes:
-    body = bytearray()
-    while length := int((await reader.readuntil(b"\r\n")).partition(b";")[0], _HEX):
-        _small(len(body) + length)
-        body += (await reader.readexactly(length + 2))[:-2]
+        while length := int((await reader.readuntil(b"\r\n")).partition(b";")[0], base=16):
+            _small(len(body) + length)
+            body += (await reader.readexactly(length + 2))[:-2]
+    else:
+        while piece := await reader.read(fixed.JUDGE_BODY_BYTES):
+            body += piece
+            _small(len(body))
     return bytes(body)
 
 
 def _small(length: int) -> int:
-    if not 0 <= length <= JUDGE_BODY_BYTES:
+    if not 0 <= length <= fixed.JUDGE_BODY_BYTES:
         raise TunnelFailed("protocol", "an answer larger than any of the judge's")
     return length
 
 
-# Asking the judge: directly, to know ourselves, and through a proxy, to know the proxy.
-
-PATIENCE: Final = Patience(CHECK_CONNECT_SECONDS, CHECK_SECONDS)
-_PORTS: Final = {"http": 80, "https": 443}
+PATIENCE: Final = Patience(fixed.CHECK_CONNECT_SECONDS, fixed.CHECK_SECONDS)
 
 
 class JudgeGone(ServiceError):
@@ -210,21 +162,20 @@ class Ourselves:
 
 
 class JudgeClient:
-    """Asks the judge at these addresses; the second one, without TLS, may be missing."""
+    """Asks the judge at these addresses: directly, to know ourselves, and through a proxy, to know the proxy.
+
+    The second address, without TLS, may be missing.
+    """
 
     def __init__(self, url: str, plain_url: str | None, ca: Path | None = None) -> None:
         self.url, self.plain_url = url, plain_url
         self._tls = ssl.create_default_context(cafile=str(ca) if ca else None)
 
     async def look_at_ourselves(self) -> Ourselves:
-        """How we look to the judge.
-
-        Raises:
-            JudgeGone: it does not answer.
-        """
+        """How we look to the judge. Raises `JudgeGone`: it does not answer."""
         nonce = new_nonce()
         try:
-            async with asyncio.timeout(JUDGE_SECONDS):
+            async with asyncio.timeout(fixed.JUDGE_SECONDS):
                 if self.plain_url:
                     await _direct(self.plain_url, f"{PLAIN_PATH}?nonce={nonce}", None)
                 seen = _read(await _direct(self.url, f"{SEEN_PATH}?nonce={nonce}", self._tls), nonce)
@@ -238,22 +189,18 @@ class JudgeClient:
         """Send a plain request through the proxy; whether its answer is the judge's, to the letter."""
         if self.plain_url is None:
             return True
-        async with connected(proxy, PATIENCE) as streams:
-            answer = await _in_time(self._plain(proxy, streams, nonce))
-        if answer.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+        named, path = urlsplit(self.plain_url).netloc, f"{PLAIN_PATH}?nonce={nonce}"
+        async with connected(proxy, PATIENCE) as streams, in_time(PATIENCE.seconds):
+            if proxy.scheme == "socks5":
+                await lead(proxy, streams, *_place(self.plain_url))
+                status, body = await get(streams, path, named)
+            else:
+                status, body = await get(streams, f"{self.plain_url}{path}", named, login_line(proxy))
+        if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
             raise TunnelFailed("auth", "HTTP 407: it wants a password, or another one")
-        if answer.status != HTTPStatus.OK:
-            raise TunnelFailed("refused", f"HTTP {answer.status} to a plain request")
-        return answer.body == plain_page(nonce)
-
-    async def _plain(self, proxy: ProxyAddress, streams: Streams, nonce: str) -> Answer:
-        host, port = place(self.plain_url or "")
-        named = urlsplit(self.plain_url or "").netloc
-        path = f"{PLAIN_PATH}?nonce={nonce}"
-        if proxy.scheme != "socks5":
-            return await get(streams, f"{self.plain_url}{path}", named, login_line(proxy))
-        await lead(proxy, streams, host, port)
-        return await get(streams, path, named)
+        if status != HTTPStatus.OK:
+            raise TunnelFailed("refused", f"HTTP {status} to a plain request")
+        return body == plain_page(nonce)
 
     async def ask_securely(self, proxy: ProxyAddress, nonce: str) -> Seen:
         """What the judge saw of the proxy.
@@ -262,26 +209,19 @@ class JudgeClient:
             TunnelFailed: the proxy does not lead to it.
             BreaksTls: it leads to somebody else.
         """
-        host, port = place(self.url)
-        async with tunnel(proxy, host, port, PATIENCE) as streams:
-            answer = await _in_time(self._secure(streams, host, nonce))
+        host, port = _place(self.url)
+        async with tunnel(proxy, host, port, PATIENCE) as streams, in_time(PATIENCE.seconds):
+            # In TLS the host does not speak first; bytes that wait here would be taken for its own.
+            if streams[0]._buffer:  # type: ignore[attr-defined]  # noqa: SLF001 - nothing else tells without waiting
+                raise BreaksTls("it spoke before the host could")
+            try:
+                await streams[1].start_tls(self._tls, server_hostname=host)
+                answer = await get(streams, f"{SEEN_PATH}?nonce={nonce}", urlsplit(self.url).netloc)
+            except ssl.SSLCertVerificationError as error:
+                raise BreaksTls(f"false certificate: {error.verify_message}") from None
+            except ssl.SSLError as error:
+                raise BreaksTls(f"TLS failed: {error.reason or 'what came is not what was sent'}") from None
         return _read(answer, nonce)
-
-    async def _secure(self, streams: Streams, host: str, nonce: str) -> Answer:
-        _refuse_early(streams[0])
-        try:
-            await streams[1].start_tls(self._tls, server_hostname=host)
-            return await get(streams, f"{SEEN_PATH}?nonce={nonce}", urlsplit(self.url).netloc)
-        except ssl.SSLCertVerificationError as error:
-            raise BreaksTls(f"false certificate: {error.verify_message}") from None
-        except ssl.SSLError as error:
-            raise BreaksTls(f"TLS failed: {error.reason or 'what came is not what was sent'}") from None
-
-
-def _refuse_early(reader: asyncio.StreamReader) -> None:
-    """In TLS the host does not speak first; bytes that wait here would be read as if they came over it."""
-    if reader._buffer:  # type: ignore[attr-defined]  # noqa: SLF001 - nothing else tells without waiting
-        raise BreaksTls("it spoke before the host could")
 
 
 def new_nonce() -> str:
@@ -289,34 +229,23 @@ def new_nonce() -> str:
     return secrets.token_urlsafe(16)
 
 
-def place(url: str) -> tuple[str, int]:
-    """Host and port of an address."""
+def _place(url: str) -> tuple[str, int]:
     parts = urlsplit(url)
-    return parts.hostname or "", parts.port or _PORTS[parts.scheme]
+    return parts.hostname or "", parts.port or {"http": 80, "https": 443}[parts.scheme]
 
 
-async def _direct(url: str, path: str, secure: ssl.SSLContext | None) -> Answer:
-    host, port = place(url)
-    reader, writer = await asyncio.open_connection(host, port, ssl=secure, limit=TUNNEL_HEAD_BYTES)
+async def _direct(url: str, path: str, secure: ssl.SSLContext | None) -> tuple[int, bytes]:
+    reader, writer = await asyncio.open_connection(*_place(url), ssl=secure, limit=fixed.TUNNEL_HEAD_BYTES)
     try:
         return await get((reader, writer), path, urlsplit(url).netloc)
     finally:
         writer.transport.abort()
 
 
-async def _in_time(work: Any) -> Answer:  # noqa: ANN401 - any coroutine that gives an answer
+def _read(answer: tuple[int, bytes], nonce: str) -> Seen:
     try:
-        async with asyncio.timeout(PATIENCE.seconds):
-            answer: Answer = await work
-            return answer
-    except TimeoutError:
-        raise TunnelFailed("silent", f"no answer in {PATIENCE.seconds:g} s") from None
-
-
-def _read(answer: Answer, nonce: str) -> Seen:
-    try:
-        told = json.loads(answer.body)
-        if answer.status != HTTPStatus.OK or told["nonce"] != nonce:
+        status, told = answer[0], json.loads(answer[1])
+        if status != HTTPStatus.OK or told["nonce"] != nonce:
             raise TunnelFailed("protocol", "not the judge's answer")
         plain = told["plain"]
         headers = None if plain is None else [(str(name), str(value)) for name, value in plain["headers"]]
@@ -376,37 +305,45 @@ class Checker:
         started = time.monotonic()
         finding = await self._judged(proxy)
         if finding.usable and self.canaries:
-            finding = await self._with_canaries(finding)
+            said = [(domain, await ask(finding.proxy)) for domain, ask in self.canaries.items()]
+            if all(use.kind == "transport" for _, use in said):
+                finding = replace(finding, label="dead", why=said[0][1].why)
+            else:
+                finding = replace(finding, canaries=tuple(said))
         return replace(finding, seconds=time.monotonic() - started)
 
     async def check_all(self, proxies: Iterator[Proxy], at_once: int, told: Told) -> None:
         """Tell every finding when it comes; `proxies` is read no faster than they are checked."""
+
+        async def work() -> None:
+            for proxy in proxies:
+                await told(await self.check(proxy))
+
         async with asyncio.TaskGroup() as group:
             for _ in range(at_once):
-                group.create_task(self._work(proxies, told))
-
-    async def _work(self, proxies: Iterator[Proxy], told: Told) -> None:
-        for proxy in proxies:
-            await told(await self.check(proxy))
+                group.create_task(work())
 
     async def _judged(self, proxy: Proxy) -> Finding:
         try:
-            if self.judge is None:
-                return await self._alive(proxy)
-            return await self._ask(self.judge, proxy)
+            if self.judge is not None:
+                return await self._ask(self.judge, proxy)
+            # It is only known that somebody listens there; the rest is shown by the portals.
+            async with connected(proxy.address, PATIENCE):
+                return Finding(replace(proxy, checked_at=self.clock()), "usable", "not judged")
         except TunnelFailed as error:
             return Finding(proxy, _BY_FAULT[error.fault], str(error))
         except BreaksTls as error:
             return Finding(proxy, "breaks_tls", str(error))
 
-    async def _alive(self, proxy: Proxy) -> Finding:
-        """Without a judge it is only known that somebody listens there; the rest is shown by the portals."""
-        async with connected(proxy.address, PATIENCE):
-            return Finding(replace(proxy, checked_at=self.clock()), "usable", "not judged")
-
     async def _ask(self, judge: JudgeClient, proxy: Proxy) -> Finding:
         nonce = new_nonce()
-        faithful, plainly = await self._ask_plainly(judge, proxy, nonce)
+        plainly = judge.plain_url is not None  # whether a page came at all
+        try:
+            faithful = await judge.ask_plainly(proxy.address, nonce)
+        except TunnelFailed as error:
+            if error.fault != "refused":
+                raise
+            faithful, plainly = True, False  # many lead only to TLS, which is all we need
         try:
             seen = await judge.ask_securely(proxy.address, nonce)
         except TunnelFailed as error:
@@ -414,15 +351,6 @@ class Checker:
                 return Finding(proxy, "http_only", str(error))
             raise
         return self._verdict(proxy, seen, faithful=faithful, plainly=plainly)
-
-    async def _ask_plainly(self, judge: JudgeClient, proxy: Proxy, nonce: str) -> tuple[bool, bool]:
-        """Whether the page came as it was sent, and whether one came at all."""
-        try:
-            return await judge.ask_plainly(proxy.address, nonce), judge.plain_url is not None
-        except TunnelFailed as error:
-            if error.fault != "refused":
-                raise
-            return True, False  # many lead only to TLS, which is all we need
 
     def _verdict(self, proxy: Proxy, seen: Seen, *, faithful: bool, plainly: bool) -> Finding:
         ourselves = self.ourselves or Ourselves(frozenset(), frozenset())
@@ -438,9 +366,3 @@ class Checker:
                 found, anonymity=anonymity(seen.plain_headers, ourselves.addresses, ourselves.headers)
             )
         return Finding(found, "usable")
-
-    async def _with_canaries(self, finding: Finding) -> Finding:
-        said = [(domain, await ask(finding.proxy)) for domain, ask in self.canaries.items()]
-        if said and all(use.kind == "transport" for _, use in said):
-            return replace(finding, label="dead", why=said[0][1].why)
-        return replace(finding, canaries=tuple(said))

@@ -1,48 +1,45 @@
 """What the orchestrator can do about proxies: ask for a refresh, wait, and run the rotator."""
 
 import asyncio
+import os
+import socket
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
 from redis.asyncio import Redis
-from redis.asyncio.client import PubSub
 from redis.exceptions import RedisError
 
 from sale_sofia.crawl.resilience.scripts import connect
-from sale_sofia.proxies.factory import get_pool, get_refresher, new_job_id
+from sale_sofia.operations.services.celery import program_environment
+from sale_sofia.operations.services.processes import TERMINATE, Child
+from sale_sofia.operations.settings import (
+    BEAT_STOP_SECONDS,
+    LOG_FOLDER,
+    RUN_FOLDER,
+    SERVICE_POLL_SECONDS,
+    SERVICE_START_SECONDS,
+)
+from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.model import Proxy
-from sale_sofia.proxies.pool import ScoredProxyPool
+from sale_sofia.proxies.pool import ScoredProxyPool, open_pool
 from sale_sofia.proxies.refresh import (
     RefreshBoard,
     RefreshProgress,
+    get_refresher,
+    new_job_id,
     refresh_alone,
     refresh_sender,
     sites_with_proxies,
 )
-from sale_sofia.proxies.rotator_service import RotatorService
-from sale_sofia.proxies.settings import (
-    EVENTS_CHANNEL,
-    REFRESH_FACTOR,
-    REFRESH_PAUSE_SECONDS,
-    REFRESH_POLL_SECONDS,
-)
 from sale_sofia.proxies.sources import SourceList
+from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings
-
-# Waiting for proxies: an announcement is heard at once, one that was lost is seen a moment later.
+from sale_sofia.settings.programs import own_program
 
 Found = TypeVar("Found")
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """How long, and what is done between two looks."""
-
-    seconds: float
-    between: Callable[[], None]
 
 
 class ProxiesStillMissing(TimeoutError):
@@ -62,8 +59,7 @@ async def wait_for_refresh(
 ) -> RefreshProgress:
     """The last numbers of a refresh, when it has ended; of one that died, as FAILED.
 
-    Raises:
-        RefreshStillOpen: the time was up.
+    Raises `RefreshStillOpen`: the time was up.
     """
     board = RefreshBoard(redis)
 
@@ -72,8 +68,12 @@ async def wait_for_refresh(
         if progress is None or progress.finished:
             return progress or RefreshProgress(job_id, "FAILED", error="nobody knows this refresh")
         # Its lock outlives it by a minute; without lock and end it died on its way.
-        alive = await board.holder() == job_id
-        return None if alive else await _last_look(board, job_id)
+        if await board.holder() == job_id:
+            return None
+        progress = await board.read(job_id)  # it may have ended between the two questions
+        if progress is not None and progress.finished:
+            return progress
+        return RefreshProgress(job_id, "FAILED", error="it ended without a word")
 
     found = await wait_until(redis, ended, seconds, between)
     if found is None:
@@ -81,52 +81,34 @@ async def wait_for_refresh(
     return found
 
 
-async def _last_look(board: RefreshBoard, job_id: str) -> RefreshProgress:
-    """It may have ended between two questions."""
-    progress = await board.read(job_id)
-    if progress is not None and progress.finished:
-        return progress
-    return RefreshProgress(job_id, "FAILED", error="it ended without a word")
+async def _count_ready(pool: ScoredProxyPool, wanted: Mapping[str, int]) -> tuple[dict[str, int], bool]:
+    """How many are ready for each portal, and whether there are as many as are wanted."""
+    found = {domain: await pool.ready(domain) for domain in wanted}
+    return found, all(found[domain] >= least for domain, least in wanted.items())
 
 
 async def wait_for_ready(
     redis: Redis,
     pool: ScoredProxyPool,
-    wanted: dict[str, int],
+    wanted: Mapping[str, int],
     seconds: float,
     between: Callable[[], None] = _nothing,
 ) -> dict[str, int]:
     """How many are ready for each portal, when there are as many as are wanted.
 
-    Raises:
-        ProxiesStillMissing: the time was up; it says how many there are.
+    Raises `ProxiesStillMissing`: the time was up; it says how many there are.
     """
 
     async def enough() -> dict[str, int] | None:
-        found = {domain: await pool.ready(domain) for domain in wanted}
-        return found if all(found[domain] >= least for domain, least in wanted.items()) else None
+        found, are_enough = await _count_ready(pool, wanted)
+        return found if are_enough else None
 
     found = await wait_until(redis, enough, seconds, between)
     if found is None:
-        ready = {domain: await pool.ready(domain) for domain in wanted}
+        ready, _ = await _count_ready(pool, wanted)
         told = ", ".join(f"{domain}: {ready[domain]} of {least}" for domain, least in wanted.items())
         raise ProxiesStillMissing(f"Not enough proxies after {seconds:g} s ({told}).")
     return found
-
-
-async def wait_for_some(
-    redis: Redis, pool: ScoredProxyPool, wanted: dict[str, int], job_id: str, wait: Wait
-) -> dict[str, int]:
-    """How many are ready for each portal: when they are enough, the refresh has ended, or the time is up."""
-    board = RefreshBoard(redis)
-
-    async def look() -> dict[str, int] | None:
-        over = await board.holder() != job_id
-        found = {domain: await pool.ready(domain) for domain in wanted}
-        return found if over or all(found[domain] >= least for domain, least in wanted.items()) else None
-
-    found = await wait_until(redis, look, wait.seconds, wait.between)
-    return found or {domain: await pool.ready(domain) for domain in wanted}
 
 
 async def wait_until(
@@ -135,27 +117,24 @@ async def wait_until(
     seconds: float,
     between: Callable[[], None] = _nothing,
 ) -> Found | None:
-    """What `look` finds, asked after every announcement and each second; None when the time is up."""
+    """What `look` finds, asked after every announcement and each second; None when the time is up.
+
+    An announcement that was lost is seen a moment later.
+    """
     end = time.monotonic() + seconds
     async with redis.pubsub(ignore_subscribe_messages=True) as heard:
         with suppress(RedisError, OSError):
-            await heard.subscribe(EVENTS_CHANNEL)
+            await heard.subscribe(fixed.EVENTS_CHANNEL)
         while (found := await look()) is None and time.monotonic() < end:
             between()
-            await _pause(heard, min(REFRESH_POLL_SECONDS, end - time.monotonic()))
+            started = time.monotonic()
+            pause = max(0.0, min(fixed.REFRESH_POLL_SECONDS, end - started))
+            try:
+                await heard.get_message(timeout=pause)
+            except (RedisError, OSError):
+                await asyncio.sleep(max(0.0, pause - (time.monotonic() - started)))
     return found
 
-
-async def _pause(heard: PubSub, seconds: float) -> None:
-    """Until something is announced, at most so long."""
-    started = time.monotonic()
-    try:
-        await heard.get_message(timeout=max(0.0, seconds))
-    except (RedisError, OSError):
-        await asyncio.sleep(max(0.0, seconds - (time.monotonic() - started)))
-
-
-# Asking for a refresh: by the clock, by a person, or because too few proxies are ready.
 
 Send = Callable[[str], object]
 """Hands a job to the workers."""
@@ -177,23 +156,86 @@ async def trigger_if_needed(
     settings: Settings, redis_url: str, pool: ScoredProxyPool, domain: str, send: Send
 ) -> str | None:
     """A refresh, if fewer than twice the least number are ready and the last was not just now."""
-    if await pool.ready(domain) >= REFRESH_FACTOR * settings.min_proxies_for_scraping:
+    if await pool.ready(domain) >= fixed.REFRESH_FACTOR * settings.min_proxies_for_scraping:
         return None
     async with connect(redis_url) as redis:
         since = await RefreshBoard(redis).seconds_since_last()
-    if since is not None and since < REFRESH_PAUSE_SECONDS:
+    if since is not None and since < fixed.REFRESH_PAUSE_SECONDS:
         return None
     return await trigger(redis_url, send)
 
 
 async def run_job(settings: Settings, redis_url: str, job_id: str) -> RefreshProgress:
     """Carry out the refresh of a job, here and now."""
-    pool = await get_pool(settings, redis_url)
-    try:
-        async with connect(redis_url) as redis:
-            return await refresh_alone(get_refresher(settings, pool, redis_url), RefreshBoard(redis), job_id)
-    finally:
-        await pool.close()
+    async with open_pool(settings, redis_url) as pool, connect(redis_url) as redis:
+        return await refresh_alone(get_refresher(settings, pool, redis_url), RefreshBoard(redis), job_id)
+
+
+@dataclass(frozen=True, slots=True)
+class RotatorService:
+    """One rotator of a data folder, our own program or a mubeng of the user's.
+
+    Starting it again changes nothing while it runs.
+    """
+
+    settings: Settings
+    forced: Callable[[], bool] = lambda: False
+
+    @property
+    def child(self) -> Child:
+        """Its process."""
+        folder = self.settings.data_dir
+        return Child("rotator", folder / RUN_FOLDER, folder / LOG_FOLDER / "rotator.log", self.forced)
+
+    def start(
+        self, redis_url: str, proxies: Sequence[Proxy] = (), check: Callable[[], None] = lambda: None
+    ) -> str:
+        """The address of a rotator at work; `proxies` are for mubeng, which cannot ask the pool.
+
+        Raises `ServiceError`: it does not come up.
+        """
+        child = self.child
+        child.start(self._command(proxies), program_environment(self.settings, redis_url))
+        end = time.monotonic() + SERVICE_START_SECONDS
+        while not self._at_work(child):
+            check()
+            if not child.alive or time.monotonic() > end:
+                raise ServiceError(f"The rotator did not start{child.last_words()}.")
+            time.sleep(SERVICE_POLL_SECONDS)
+        return f"http://{fixed.ROTATOR_HOST}:{self.settings.rotator_port}"
+
+    def wait(self) -> None:
+        """Until it ends by itself."""
+        while self.child.alive:
+            time.sleep(SERVICE_POLL_SECONDS)
+
+    def stop(self) -> None:
+        """Stop it, if it runs."""
+        self.child.stop(((TERMINATE, BEAT_STOP_SECONDS),))
+
+    def _at_work(self, child: Child) -> bool:
+        if self.settings.mubeng_path is None:
+            return child.ready
+        with socket.socket() as probe:
+            return child.alive and probe.connect_ex((fixed.ROTATOR_HOST, self.settings.rotator_port)) == 0
+
+    def _command(self, proxies: Sequence[Proxy]) -> list[str]:
+        settings, binary = self.settings, self.settings.mubeng_path
+        if binary is None:
+            return own_program("sale_sofia.proxies.rotator")
+        # In a file of their owner's: a program's arguments can be read by everybody.
+        folder = settings.data_dir / fixed.FOLDER
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        listed = (folder / "mubeng.txt").absolute()
+        with os.fdopen(os.open(listed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.writelines(f"{proxy.address.secret_url}\n" for proxy in proxies)
+        if not os.access(binary, os.X_OK):
+            raise ServiceError(f"MUBENG_PATH: {binary} is no program that can be run.")
+        if not proxies:
+            raise ServiceError("The pool is empty, and mubeng cannot start without proxies.")
+        place, timeout = f"{fixed.ROTATOR_HOST}:{settings.rotator_port}", f"{settings.proxy_timeout:g}s"
+        # A new proxy for every request, as its own rotation after N is broken.
+        return [str(binary), "-a", place, "-f", str(listed), "-m", "random", "-r", "1", "-t", timeout]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,48 +265,48 @@ class ProxyControl:
     def wait_for_proxies(self, seconds: float, wanted: Mapping[str, int] | None = None) -> dict[str, int]:
         """How many are ready for each portal that uses proxies, when each has MIN_PROXIES_TO_START.
 
-        Raises:
-            ProxiesStillMissing: the time was up.
+        Raises `ProxiesStillMissing`: the time was up.
         """
         least = self.settings.min_proxies_to_start
-        counts = dict(wanted) if wanted else {config.site: least for config in sites_with_proxies()}
+        counts = wanted or {config.site: least for config in sites_with_proxies()}
 
         async def wait(url: str) -> dict[str, int]:
-            pool = await get_pool(self.settings, url)
-            try:
-                async with connect(url) as redis:
-                    return await wait_for_ready(redis, pool, counts, seconds, self.between)
-            finally:
-                await pool.close()
+            async with open_pool(self.settings, url) as pool, connect(url) as redis:
+                return await wait_for_ready(redis, pool, counts, seconds, self.between)
 
         return asyncio.run(wait(self.start_redis()))
 
-    def supply(self, sites: Collection[str], wait: Wait) -> dict[str, int]:
-        """How many are ready for each portal; with too few a refresh is begun and waited for."""
-        wanted = dict.fromkeys(sites, self.settings.min_proxies_to_start)
-        return asyncio.run(self._supply(self.start_redis(), wanted, wait))
+    def supply(self, sites: Collection[str], seconds: float, between: Callable[[], None]) -> dict[str, int]:
+        """How many are ready for each portal; with too few a refresh is begun, and waited for.
 
-    async def _supply(self, url: str, wanted: dict[str, int], wait: Wait) -> dict[str, int]:
-        pool = await get_pool(self.settings, url)
-        try:
-            found = {domain: await pool.ready(domain) for domain in wanted}
-            listed = SourceList(self.settings.data_dir).sources()
-            if not listed or all(found[domain] >= least for domain, least in wanted.items()):
-                return found
-            job_id = await trigger(url, refresh_sender(url))
-            async with connect(url) as redis:
-                return await wait_for_some(redis, pool, wanted, job_id, wait)
-        finally:
-            await pool.close()
+        Until they are enough, the refresh has ended, or the time is up.
+        """
+        wanted = dict.fromkeys(sites, self.settings.min_proxies_to_start)
+
+        async def supply(url: str) -> dict[str, int]:
+            async with open_pool(self.settings, url) as pool, connect(url) as redis:
+                found, are_enough = await _count_ready(pool, wanted)
+                if are_enough or not SourceList(self.settings.data_dir).sources():
+                    return found
+                board, job_id = RefreshBoard(redis), await trigger(url, refresh_sender(url))
+
+                async def look() -> dict[str, int] | None:
+                    over = await board.holder() != job_id
+                    found, are_enough = await _count_ready(pool, wanted)
+                    return found if over or are_enough else None
+
+                return (
+                    await wait_until(redis, look, seconds, between) or (await _count_ready(pool, wanted))[0]
+                )
+
+        return asyncio.run(supply(self.start_redis()))
 
     def start_rotator(self) -> str:
         """The address of a rotator at work."""
-        url = self.start_redis()
-        return self.rotator.start(url, asyncio.run(self._known(url)), self.between)
 
-    async def _known(self, url: str) -> list[Proxy]:
-        pool = await get_pool(self.settings, url)
-        try:
-            return await pool.known()
-        finally:
-            await pool.close()
+        async def known(url: str) -> list[Proxy]:
+            async with open_pool(self.settings, url) as pool:
+                return await pool.known()
+
+        url = self.start_redis()
+        return self.rotator.start(url, asyncio.run(known(url)), self.between)

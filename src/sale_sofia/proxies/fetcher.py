@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import logging
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -23,7 +22,8 @@ from sale_sofia.crawl.resilience.errors import (
     ServiceProxy,
     ServiceRedis,
 )
-from sale_sofia.crawl.resilience.leases import renewing
+from sale_sofia.crawl.resilience.leases import Renewal
+from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.lanes import BrowserLane
 from sale_sofia.proxies.memory_pool import new_token
 from sale_sofia.proxies.model import (
@@ -38,19 +38,8 @@ from sale_sofia.proxies.model import (
     Wish,
 )
 from sale_sofia.proxies.pool import ScoredProxyPool
-from sale_sofia.proxies.settings import (
-    DIRECT_BUDGET,
-    LADDER_BUDGET,
-    LANE_MEMORY_SECONDS,
-    NEW_SESSION_BUDGET,
-    READY_WITHIN_SECONDS,
-    WAIT_FOR_PROXY_SECONDS,
-    WAIT_FOR_PROXY_SHARE,
-)
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.site_file import ProxyTable
-
-# What an answer, or its absence, says of the proxy it came through.
 
 _VERDICTS: Final[Mapping[VerdictKind, UseKind]] = {
     "ok": "ok",
@@ -80,8 +69,6 @@ def use_of_error(error: CrawlError) -> Use:
     return Use("neutral", why=type(error).__name__)
 
 
-# From a lease to a way out: proxy, cookies and profile of one session travel together.
-
 PROFILES: Final = ("chrome", "firefox", "safari", "edge")
 """Manners of speaking; a session keeps the one its name gave it."""
 
@@ -98,11 +85,8 @@ def route_of(address: ProxyAddress, session: str) -> Route:
     )
 
 
-# What is done when proxies do not help: step by step, each within its budget. Pure: no clock, no network.
-
-
 class Rung(StrEnum):
-    """From the cheapest step to the last one."""
+    """What is done when proxies do not help, from the cheapest step to the last one."""
 
     OTHER_PROXY = "other_proxy"
     NEW_SESSION = "new_session"
@@ -114,9 +98,6 @@ class Rung(StrEnum):
     OPEN_CIRCUIT = "open_circuit"
 
 
-_ORDER: Final = tuple(Rung)
-
-
 @dataclass(slots=True)
 class Ladder:
     """One portal's way up. A success leads back to the bottom; the tier that helped is kept for a day.
@@ -125,8 +106,6 @@ class Ladder:
     """
 
     budgets: Mapping[Rung, int]
-    counters: Counter[Rung] = field(default_factory=Counter)
-    """Steps taken, over all climbs."""
     level: int = 0
     """How many tiers beyond the first are used."""
     _rung: int = 0
@@ -138,20 +117,17 @@ class Ladder:
 
         The browser is one only for a page that was `challenged`: against a bare refusal it does not help.
         """
-        while self._is_used_up(_ORDER[self._rung], challenged=challenged):
+        rungs = tuple(Rung)
+        while (step := rungs[self._rung]) is not Rung.OPEN_CIRCUIT:
+            exists = step is not Rung.BROWSER or challenged
+            if exists and self._used < self.budgets.get(step, 0):
+                break
             self._rung, self._used = self._rung + 1, 0
-        step = _ORDER[self._rung]
         self._used += 1
-        self.counters[step] += 1
         if step is Rung.NEXT_TIER:
             self.level += 1
-            self._down_at = now + LANE_MEMORY_SECONDS
+            self._down_at = now + fixed.LANE_MEMORY_SECONDS
         return step
-
-    def _is_used_up(self, rung: Rung, *, challenged: bool) -> bool:
-        if rung is _ORDER[-1]:
-            return False
-        return self._used >= self.budgets.get(rung, 0) or (rung is Rung.BROWSER and not challenged)
 
     def succeeded(self) -> None:
         """Back to the bottom."""
@@ -170,12 +146,12 @@ def budgets_of(
     """The rungs that a portal has."""
     return {
         Rung.OTHER_PROXY: settings.proxy_rotate_budget,
-        Rung.NEW_SESSION: NEW_SESSION_BUDGET,
+        Rung.NEW_SESSION: fixed.NEW_SESSION_BUDGET,
         Rung.RESTART: settings.proxy_restart_budget,
         Rung.REFRESH: settings.proxy_refresh_budget if can_refresh else 0,
         Rung.NEXT_TIER: len(table.tiers) - 1,
-        Rung.BROWSER: LADDER_BUDGET if browser else 0,
-        Rung.DIRECT: DIRECT_BUDGET if table.direct_allowed else 0,
+        Rung.BROWSER: fixed.LADDER_BUDGET if browser else 0,
+        Rung.DIRECT: fixed.DIRECT_BUDGET if table.direct_allowed else 0,
     }
 
 
@@ -186,15 +162,6 @@ _SAFE_TO_REPEAT: Final = (ServiceProxy, NetworkTls)
 
 async def _nothing() -> None:
     pass
-
-
-@dataclass(slots=True)
-class Steps:
-    """What the ladder's steps do; each may be called at any time, and again."""
-
-    restart: Callable[[], Awaitable[None]] = _nothing
-    refresh: Callable[[], Awaitable[None]] = _nothing
-    refresh_if_needed: Callable[[], Awaitable[None]] = _nothing
 
 
 @dataclass(slots=True, kw_only=True)
@@ -215,7 +182,10 @@ class ProxiedFetcher:
     proof: Collection[bytes] = ()
     lane: BrowserLane | None = None
     """For challenges, where the portal's file allows it."""
-    steps: Steps = field(default_factory=Steps)
+    restart: Callable[[], None] = lambda: None
+    refresh: Callable[[], Awaitable[object]] = _nothing
+    refresh_if_needed: Callable[[], Awaitable[object]] = _nothing
+    """What the ladder's steps do; each may be called at any time, and again."""
     clock: Callable[[], float] = time.monotonic
     _idle: list[str] = field(default_factory=list)
     """Sessions that nobody uses now."""
@@ -225,9 +195,11 @@ class ProxiedFetcher:
 
     async def fetch(self, request: Request) -> Response:
         """See `Fetcher`; without a way out, a `ServiceProxy`."""
-        errand = _Errand(self, request, self._idle.pop() if self._idle else self._new_session())
+        errand = _Errand(self, request, self._idle.pop() if self._idle else self.new_session())
         try:
-            await self._look_at_supply()
+            if self.clock() - self._looked_at >= fixed.READY_WITHIN_SECONDS:
+                self._looked_at = self.clock()
+                await self.refresh_if_needed()
             return await errand.run()
         except (RedisError, ServiceRedis, OSError) as error:
             raise NoProxyReady(f"{request.url}: the pool cannot be asked ({type(error).__name__})") from None
@@ -239,26 +211,9 @@ class ProxiedFetcher:
         await self.pool.close()
         await self.inner.close()
 
-    def permitted(self, level: int) -> tuple[Tier, ...]:
-        """The tiers that may be used now."""
-        return self.tiers[: 1 + level]
-
-    def _new_session(self) -> str:
+    def new_session(self) -> str:
+        """The name of a visitor that was never here."""
         return f"{self._prefix}-{next(self._names)}"
-
-    async def through(
-        self, request: Request, lease: Lease, may_climb: Callable[[], Awaitable[bool]]
-    ) -> Response:
-        """The answer by way of a leased proxy, which stays leased as long as it takes."""
-        async with renewing(request.timeout_seconds, partial(self.pool.renew, lease)):
-            if self.lane is None:
-                return await self.inner.fetch(request)
-            return await self.lane.fetch(request, lease.proxy.id, may_climb)
-
-    async def _look_at_supply(self) -> None:
-        if self.clock() - self._looked_at >= READY_WITHIN_SECONDS:
-            self._looked_at = self.clock()
-            await self.steps.refresh_if_needed()
 
 
 @dataclass(slots=True)
@@ -288,8 +243,12 @@ class _Errand:
                 return await self._through(lease)
             except _SAFE_TO_REPEAT as failure:
                 error = failure
-                if (answer := await self._step(failure)) is not None:
-                    return answer
+            rung = await self._climb()
+            if rung is Rung.DIRECT:
+                log.warning("%s: asked directly, as its site file allows", self.owner.domain)
+                return await self.owner.inner.fetch(replace(self.request, timeout_seconds=self._left()))
+            if rung is Rung.OPEN_CIRCUIT:
+                raise NoWayOut(f"{self.request.url}: no proxy helps; the last: {error}") from error
         raise ServiceProxy(
             f"{self.request.url}: {len(self.tried)} proxies failed; the last: {error}"
         ) from error
@@ -297,10 +256,10 @@ class _Errand:
     async def _lease(self) -> Lease | NoProxy:
         """A proxy, waited for if one is ready soon; a tier that holds none at all is passed over."""
         owner, found = self.owner, NoProxy(None)
-        patience = min(WAIT_FOR_PROXY_SECONDS, self._left() * WAIT_FOR_PROXY_SHARE)
+        patience = min(fixed.WAIT_FOR_PROXY_SECONDS, self._left() * fixed.WAIT_FOR_PROXY_SHARE)
         level = owner.ladder.level_at(owner.clock())
         while level < len(owner.tiers):
-            wish = Wish(owner.permitted(level), self.session, self.tried)
+            wish = Wish(owner.tiers[: 1 + level], self.session, self.tried)
             picked = await owner.pool.pick(owner.domain, wish)
             if isinstance(picked, Lease):
                 return picked
@@ -315,10 +274,11 @@ class _Errand:
         return found
 
     async def _through(self, lease: Lease) -> Response:
+        """The answer by way of a leased proxy, which stays leased as long as it takes."""
         owner, use = self.owner, Use("neutral")
         self.tried = (*self.tried, lease.proxy.id)
         try:
-            response = await owner.through(self._routed(lease), lease, self._may_use_browser)
+            response = await self._ask(lease)
             verdict = classify(response, self.request.url, proof=owner.proof)
             use = use_of_verdict(verdict, response.seconds)
         except CrawlError as error:
@@ -326,79 +286,65 @@ class _Errand:
             if isinstance(error, NetworkTls):
                 self.suspects = (*self.suspects, lease.proxy.id)
             if use.kind == "transport" and not isinstance(error, _SAFE_TO_REPEAT):
-                await self._step_without_answer()
+                await self._climb()
                 raise ServiceProxy(f"{self.request.url}: {error}") from error
             raise
         finally:
             await asyncio.shield(owner.pool.report(lease, use))
-        await self._learn_from(use)
+        # The portal answered: whoever showed a false certificate on the way was not the portal.
+        for suspect in self.suspects:
+            await owner.pool.quarantine(suspect, "a false certificate, where another proxy showed a true one")
+        if use.kind not in {"blocked", "transport"}:
+            owner.ladder.succeeded()
+        elif not self.has_climbed:
+            await self._climb()
         return replace(response, disprove=partial(self._disproved, lease)) if use.kind == "ok" else response
 
-    async def _may_use_browser(self) -> bool:
-        """Take the ladder's next step for a challenge; whether it is the browser."""
-        self.has_climbed = True
-        return await self._step_without_answer(challenged=True) is Rung.BROWSER
-
-    async def _disproved(self, lease: Lease, why: str) -> None:
-        """It was a block after all, seen only when the page was read."""
-        await self.owner.pool.note(lease.proxy.id, lease.domain, Use("blocked", why=why))
-        await self._step_without_answer()
-
-    def _routed(self, lease: Lease) -> Request:
-        seconds = max(0.0, min(self._left(), self.owner.proxy_seconds))
-        return replace(
+    async def _ask(self, lease: Lease) -> Response:
+        owner, seconds = self.owner, max(0.0, min(self._left(), self.owner.proxy_seconds))
+        request = replace(
             self.request,
             # Another proxy is another visitor: cookies never follow from one address to the next.
             route=route_of(lease.proxy.address, f"{self.session}@{lease.proxy.id}"),
             timeout_seconds=seconds,
             connect_timeout_seconds=min(seconds, self.request.connect_timeout_seconds),
         )
+        async with Renewal(seconds, partial(owner.pool.renew, lease)):
+            if owner.lane is None:
+                return await owner.inner.fetch(request)
+            return await owner.lane.fetch(request, lease.proxy.id, self._may_use_browser)
 
-    async def _learn_from(self, use: Use) -> None:
-        """The portal answered: whoever showed a false certificate on the way was not the portal."""
-        for suspect in self.suspects:
-            await self.owner.pool.quarantine(
-                suspect, "a false certificate, where another proxy showed a true one"
-            )
-        if use.kind not in {"blocked", "transport"}:
-            self.owner.ladder.succeeded()
-        elif not self.has_climbed:
-            await self._step_without_answer()
+    async def _may_use_browser(self) -> bool:
+        """Take the ladder's next step for a challenge; whether it is the browser."""
+        self.has_climbed = True
+        return await self._climb(challenged=True) is Rung.BROWSER
 
-    async def _step_without_answer(self, *, challenged: bool = False) -> Rung:
-        """Take the ladder's next step for the requests that follow."""
-        rung = self.owner.ladder.failed(self.owner.clock(), challenged=challenged)
-        if rung is not Rung.DIRECT:
-            await self._take(rung)
-        return rung
+    async def _disproved(self, lease: Lease, why: str) -> None:
+        """It was a block after all, seen only when the page was read."""
+        await self.owner.pool.note(lease.proxy.id, lease.domain, Use("blocked", why=why))
+        await self._climb()
 
-    async def _step(self, failure: CrawlError) -> Response | None:
-        """Take the ladder's next step; the answer, where it is to go directly."""
-        rung = self.owner.ladder.failed(self.owner.clock())
-        if rung is Rung.DIRECT:
-            log.warning("%s: asked directly, as its site file allows", self.owner.domain)
-            return await self.owner.inner.fetch(replace(self.request, timeout_seconds=self._left()))
-        await self._take(rung)
-        if rung is Rung.OPEN_CIRCUIT:
-            raise NoWayOut(f"{self.request.url}: no proxy helps; the last: {failure}") from failure
-        return None
-
-    async def _take(self, rung: Rung) -> None:
+    async def _climb(self, *, challenged: bool = False) -> Rung:
+        """Take the ladder's next step; to ask directly is the caller's."""
         owner = self.owner
+        rung = owner.ladder.failed(owner.clock(), challenged=challenged)
+        if rung is Rung.DIRECT:
+            return rung
         await owner.pool.climbed(owner.domain, rung)
         if rung not in {Rung.OTHER_PROXY, Rung.NEW_SESSION}:
             log.warning("%s: proxies do not help, next step: %s", owner.domain, rung)
         if rung in {Rung.NEW_SESSION, Rung.RESTART}:
-            self.session = owner._new_session()  # noqa: SLF001 - an errand is a part of its fetcher
+            self.session = owner.new_session()
         if rung is Rung.RESTART:
-            await owner.steps.restart()
+            owner.restart()
         if rung is Rung.REFRESH:
-            await owner.steps.refresh()
+            await owner.refresh()
+        return rung
 
     async def _none_ready(self, found: NoProxy) -> CrawlError:
         wait = found.retry_after_seconds
         if wait is None:
-            await self.owner.steps.refresh_if_needed()
+            await self.owner.refresh_if_needed()
         told = "no proxy is known" if wait is None else f"no proxy is ready for {wait:.0f} s"
         error = NoProxyReady(f"{self.request.url}: {told}")
         error.retry_after_seconds = wait

@@ -5,23 +5,20 @@ import random
 import secrets
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Final
 
-from sale_sofia.proxies.model import DomainStats, Lease, NoProxy, PoolRules, Proxy, Use, Wish
-from sale_sofia.proxies.pool import EVERYWHERE
-from sale_sofia.proxies.settings import SESSIONS_MOST
+from sale_sofia.proxies.model import EVERYWHERE, DomainStats, Lease, NoProxy, Proxy, Use, Wish
+from sale_sofia.proxies.settings import SESSIONS_MOST, PoolRules
 
-# What is believed of one proxy on one portal, or everywhere. Pure: no clock, no storage.
-
-NO_LATENCY = -1.0
+NO_LATENCY: Final = -1.0
 
 
 @dataclass(slots=True)
 class Belief:
-    """Decayed counts of successes and failures, beside what people want to see."""
+    """What is believed of one proxy on one portal, or everywhere: decayed counts, and what people see."""
 
     good: float = 0.0
     bad: float = 0.0
@@ -93,22 +90,13 @@ def cooldown(failures: int, first: float, most: float) -> float:
     return min(most, first * 2.0 ** min(failures - 1, 60))
 
 
-# What a use teaches: about the proxy on that portal, about the proxy everywhere, and how long it rests.
-
-
-@dataclass(frozen=True, slots=True)
-class Rest:
-    """How long the proxy rests on the portal, and whether it has proven itself there (None: as before)."""
-
-    seconds: float
-    proven: bool | None = None
-
-
-def learn(use: Use, here: Belief, everywhere: Belief, rules: PoolRules, chance: float) -> Rest:
-    """Change both beliefs by the use; `chance` lengthens a rest.
+def learn(
+    use: Use, here: Belief, everywhere: Belief, rules: PoolRules, chance: float
+) -> tuple[float, bool | None]:
+    """Change both beliefs; how long the proxy rests on the portal, and if it is proven (None: as before).
 
     A block is the portal's word on this address and says nothing elsewhere; a transport error is the proxy's
-    own; what the portal itself answers (404, 5xx, 429) costs the proxy nothing.
+    own; what the portal itself answers (404, 5xx, 429) costs the proxy nothing. `chance` lengthens a rest.
     """
     if use.kind != "neutral":
         here.uses += 1
@@ -119,43 +107,36 @@ def learn(use: Use, here: Belief, everywhere: Belief, rules: PoolRules, chance: 
         case "ok":
             here.succeeded(rules, use.seconds)
             everywhere.succeeded(rules, use.seconds)
-            return Rest(rules.spacing_seconds, proven=True)
+            return rules.spacing_seconds, True
         case "blocked":
             here.failed(rules, use.why)
             rest = cooldown(here.failures, rules.block_seconds, rules.block_max_seconds)
-            return Rest(max(asked, rest * longer), proven=False)
+            return max(asked, rest * longer), False
         case "transport":
             here.failed(rules, use.why)
             everywhere.failed(rules, use.why)
             rest = cooldown(everywhere.failures, rules.transport_seconds, rules.transport_max_seconds)
-            return Rest(rest * longer, proven=False)
+            return rest * longer, False
         case "rate_limited":
-            return Rest(max(asked, rules.spacing_seconds))
+            return max(asked, rules.spacing_seconds), None
         case _:
-            return Rest(rules.spacing_seconds)
-
-
-# Draws from a Beta distribution by a generator that Lua has too: one seed, one choice, on every backend.
-
-_MULTIPLIER: Final = 48_271
-_MODULUS: Final = 2_147_483_647
-_WARM_UP: Final = 3
+            return rules.spacing_seconds, None
 
 
 class Chance:
-    """Park and Miller's generator: every product of it is exact in a double, as in Lua."""
+    """Park and Miller's generator, exact in a double as in Lua: one seed, one choice, in every pool."""
 
     __slots__ = ("_state",)
 
     def __init__(self, seed: int) -> None:
-        self._state = seed % (_MODULUS - 1) + 1
-        for _ in range(_WARM_UP):
+        self._state = seed % 2_147_483_646 + 1
+        for _ in range(3):
             self.uniform()
 
     def uniform(self) -> float:
         """A number between 0 and 1, both excluded."""
-        self._state = self._state * _MULTIPLIER % _MODULUS
-        return self._state / _MODULUS
+        self._state = self._state * 48_271 % 2_147_483_647
+        return self._state / 2_147_483_647
 
     def beta(self, a: float, b: float) -> float:
         """A draw from Beta(a, b), both at least 1."""
@@ -167,16 +148,11 @@ class Chance:
         d = shape - 1 / 3
         c = 1 / math.sqrt(9 * d)
         while True:
-            x = self._normal()
+            x = math.sqrt(-2 * math.log(self.uniform())) * math.cos(2 * math.pi * self.uniform())
             v = (1 + c * x) ** 3
             if v > 0 and math.log(self.uniform()) < 0.5 * x * x + d - d * v + d * math.log(v):
                 return d * v
 
-    def _normal(self) -> float:
-        return math.sqrt(-2 * math.log(self.uniform())) * math.cos(2 * math.pi * self.uniform())
-
-
-# In which order a portal's proxies come up: the longest rested first, proven ones apart from the others.
 
 Order = dict[str, float]
 """When each proxy is ready."""
@@ -184,74 +160,49 @@ Order = dict[str, float]
 
 @dataclass(slots=True)
 class DomainOrder:
-    """One portal's proxies: each stands in one of two orders of its tier."""
+    """One portal's proxies: the proven of each tier stand apart from the others."""
 
-    beliefs: dict[str, Belief] = field(default_factory=dict)
-    proven: dict[str, Order] = field(default_factory=dict)
-    idle: dict[str, Order] = field(default_factory=dict)
+    beliefs: defaultdict[str, Belief] = field(default_factory=lambda: defaultdict(Belief))
+    orders: defaultdict[tuple[bool, str], Order] = field(default_factory=lambda: defaultdict(dict))
+    """By whether its proxies are proven, their last answer here being a page, and by their tier."""
 
-    def belief(self, proxy_id: str) -> Belief:
-        """What is believed of a proxy here; a new one is not known yet."""
-        return self.beliefs.setdefault(proxy_id, Belief())
+    def find(self, proxy_id: str) -> tuple[bool, str] | None:
+        """The order in which a proxy stands; None where it is not to be handed out."""
+        return next((key for key, order in self.orders.items() if proxy_id in order), None)
 
-    def orders(self, tiers: Iterable[str]) -> list[Order]:
-        """Both orders of each tier."""
-        return [side.setdefault(tier, {}) for tier in tiers for side in (self.proven, self.idle)]
-
-    def is_proven(self, proxy_id: str) -> bool:
-        """Whether its last answer here was a page."""
-        return any(proxy_id in order for order in self.proven.values())
-
-    def proven_soon(self, tiers: Iterable[str], exclude: Collection[str]) -> float | None:
-        """When the first proven one is ready."""
-        times = [earliest(self.proven.get(tier, {}), exclude) for tier in tiers]
-        return min((one for one in times if one is not None), default=None)
-
-    def all_orders(self) -> list[Order]:
-        """Every order there is."""
-        return [*self.proven.values(), *self.idle.values()]
-
-    def order_of(self, proxy_id: str) -> Order | None:
-        """Where a proxy stands; None where it is not to be handed out."""
-        return next((order for order in self.all_orders() if proxy_id in order), None)
+    def ready_at(self, proxy_id: str) -> float:
+        """When a proxy is ready; one that is not to be handed out never rests."""
+        key = self.find(proxy_id)
+        return 0.0 if key is None else self.orders[key][proxy_id]
 
     def add(self, proxy_id: str, tier: str) -> None:
         """Let it stand in its tier, as it did if it stands there already."""
-        order = self.order_of(proxy_id)
-        if order is None:
-            self.idle.setdefault(tier, {})[proxy_id] = 0.0
-        elif not any(order is one for one in self.orders([tier])):  # equal orders are not the same
-            del order[proxy_id]
-            self.idle[tier][proxy_id] = 0.0
+        key = self.find(proxy_id)
+        if key is None or key[1] != tier:
+            self.drop(proxy_id)
+            self.orders[False, tier][proxy_id] = 0.0
 
     def drop(self, proxy_id: str) -> None:
         """Hand it out no more."""
-        for order in self.all_orders():
+        for order in self.orders.values():
             order.pop(proxy_id, None)
 
     def place(self, proxy_id: str, tier: str, ready_at: float, *, proven: bool | None) -> None:
         """Stand in the right order from now on; one that is not to be handed out stays away."""
-        order = self.order_of(proxy_id)
-        if order is None:
+        key = self.find(proxy_id)
+        if key is None:
             return
         if proven is not None:
-            del order[proxy_id]
-            order = (self.proven if proven else self.idle).setdefault(tier, {})
-        order[proxy_id] = ready_at
+            del self.orders[key][proxy_id]
+            key = proven, tier
+        self.orders[key][proxy_id] = ready_at
 
-
-def rested(order: Order, now: float, most: int) -> list[str]:
-    """The first few that are ready."""
-    found = nsmallest(most, ((ready_at, name) for name, ready_at in order.items() if ready_at <= now))
-    return [name for _, name in found]
-
-
-def earliest(order: Order, exclude: Collection[str]) -> float | None:
-    """When the first of those not excluded is ready."""
-    return min((ready_at for name, ready_at in order.items() if name not in exclude), default=None)
-
-
-MOST_SEED = 2**31 - 2
+    def earliest(self, wish: Wish, sides: Sequence[bool]) -> float | None:
+        """When the first of those that are wished for is ready, of the proven, the others or both."""
+        orders = [self.orders[proven, tier] for tier in wish.tiers for proven in sides]
+        return min(
+            (at for order in orders for name, at in order.items() if name not in wish.exclude), default=None
+        )
 
 
 def new_token() -> str:
@@ -261,12 +212,15 @@ def new_token() -> str:
 
 def new_seed() -> int:
     """A seed for one choice."""
-    return random.randint(0, MOST_SEED)  # noqa: S311 - which of our own proxies; no secret
+    return random.randint(0, 2**31 - 2)  # noqa: S311 - which of our own proxies; no secret
 
 
 @dataclass(slots=True, kw_only=True)
 class MemoryProxyPool:
-    """See `ScoredProxyPool`; no operation awaits anything, so each is atomic in its loop."""
+    """Proxies with what is believed of each on each portal; no operation awaits, so each is atomic.
+
+    No proxy is ever given to two for the same portal, and a report counts once. A failure never deletes one.
+    """
 
     rules: PoolRules
     clock: Callable[[], float] = time.monotonic
@@ -281,108 +235,90 @@ class MemoryProxyPool:
     _sticky: dict[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
 
     async def pick(self, domain: str, wish: Wish) -> Lease | NoProxy:
-        """See `ScoredProxyPool`."""
+        """A proxy that is ready for the portal, leased; or when to ask again."""
         order, now, seed, token = self._order(domain), self.clock(), self.seed(), self.token()
-        bound = self._bound(domain, wish, now)
-        if isinstance(bound, NoProxy):
-            return bound
-        chosen = bound or self._best(order, wish, now, Chance(seed))
+        chosen = self._bound(domain, wish, now)
         if chosen is None:
-            return self._none(order, wish, now)
-        if not bound and (wait := self._better_wait(order, chosen, wish, now)):
-            return NoProxy(wait)
-        place = order.order_of(chosen)
-        assert place is not None  # noqa: S101 - the chosen stand in an order
-        place[chosen] = now + self.rules.lease_seconds
-        order.belief(chosen).token = token
+            chosen = self._best(order, wish, now, Chance(seed))
+        if isinstance(chosen, NoProxy):
+            return chosen
+        order.place(chosen, "", now + self.rules.lease_seconds, proven=None)
+        order.beliefs[chosen].token = token
         if wish.session:
-            self._bind(domain, wish.session, chosen, now)
+            if len(self._sticky) >= SESSIONS_MOST:
+                self._sticky = {name: bound for name, bound in self._sticky.items() if bound[1] > now}
+            self._sticky[domain, wish.session] = chosen, now + self.rules.sticky_seconds
         return Lease(self._known[chosen], domain, token, wish.session)
-
-    def _bind(self, domain: str, session: str, proxy_id: str, now: float) -> None:
-        if len(self._sticky) >= SESSIONS_MOST:
-            self._sticky = {name: bound for name, bound in self._sticky.items() if bound[1] > now}
-        self._sticky[domain, session] = proxy_id, now + self.rules.sticky_seconds
 
     def _bound(self, domain: str, wish: Wish, now: float) -> str | NoProxy | None:
         """The session's own proxy; when it will be ready, if that is soon; None for any other."""
         proxy_id, until = self._sticky.get((domain, wish.session or ""), ("", 0.0))
         if wish.only:
             proxy_id, until = wish.only, math.inf
-        otherwise = NoProxy(None) if wish.only else None
         proxy, order = self._known.get(proxy_id), self._order(domain)
-        place = order.order_of(proxy_id)
-        if proxy is None or place is None or until <= now or proxy.tier not in wish.tiers:
-            return otherwise
-        if proxy_id in wish.exclude:
-            return otherwise
-        wait = max(place[proxy_id], self._everywhere[proxy_id].rests_until) - now
+        if (
+            proxy is None
+            or order.find(proxy_id) is None
+            or until <= now
+            or proxy.tier not in wish.tiers
+            or proxy_id in wish.exclude
+        ):
+            return NoProxy(None) if wish.only else None
+        wait = max(order.ready_at(proxy_id), self._everywhere[proxy_id].rests_until) - now
         if wait <= 0:
             return proxy_id
-        if wish.only:
-            return NoProxy(wait)
-        failed = order.belief(proxy_id).failures or self._everywhere[proxy_id].failures
-        return None if failed or wait > self.rules.session_patience_seconds else NoProxy(wait)
+        failed = order.beliefs[proxy_id].failures or self._everywhere[proxy_id].failures
+        if not wish.only and (failed or wait > self.rules.session_patience_seconds):
+            return None
+        return NoProxy(wait)
 
-    def _best(self, order: DomainOrder, wish: Wish, now: float, chance: Chance) -> str | None:
-        best, most = None, -1.0
-        for proxy_id in self._candidates(order, wish, now):
-            drawn = self._draw(order, proxy_id, chance)
-            if drawn > most:
-                best, most = proxy_id, drawn
-        return best
+    def _best(self, order: DomainOrder, wish: Wish, now: float, chance: Chance) -> str | NoProxy:
+        """The best draw; or when to ask again: rather than a doubtful one, a proven that is soon ready.
 
-    def _draw(self, order: DomainOrder, proxy_id: str, chance: Chance) -> float:
-        """A chance of success that fits what is known, less for the slow."""
-        everywhere = self._everywhere[proxy_id]
-        drawn = chance.beta(*weights(order.belief(proxy_id), everywhere, self.rules))
-        half = self.rules.latency_half_seconds
-        return drawn * half / (half + max(0.0, everywhere.latency))
+        One that failed last is doubtful; for a further try, each that is not proven.
+        """
+
+        def draw(proxy_id: str) -> float:
+            """A chance of success that fits what is known, less for the slow."""
+            everywhere, half = self._everywhere[proxy_id], self.rules.latency_half_seconds
+            drawn = chance.beta(*weights(order.beliefs[proxy_id], everywhere, self.rules))
+            return drawn * half / (half + max(0.0, everywhere.latency))
+
+        chosen = max(self._candidates(order, wish, now), key=draw, default=None)
+        if chosen is None:
+            ready_at = order.earliest(wish, (True, False))
+            return NoProxy(None if ready_at is None else max(0.0, ready_at - now))
+        key = order.find(chosen)
+        doubtful = order.beliefs[chosen].failures or self._everywhere[chosen].failures
+        if doubtful or (wish.exclude and not (key and key[0])):
+            ready_at = order.earliest(wish, (True,))
+            if ready_at is not None and 0 < ready_at - now <= self.rules.doubt_patience_seconds:
+                return NoProxy(ready_at - now)
+        return chosen
 
     def _candidates(self, order: DomainOrder, wish: Wish, now: float) -> list[str]:
         """The proven and a few others; for a further try the proven alone, if any is ready."""
-        sides = ((order.proven, self.rules.candidates), (order.idle, self.rules.explored))
         found: list[str] = []
-        for side, most in sides:
+        for proven, most in ((True, self.rules.candidates), (False, self.rules.explored)):
             for tier in wish.tiers:
-                found += self._front(side.setdefault(tier, {}), wish, now, most)
+                found += self._front(order.orders[proven, tier], wish, now, most)
             if found and wish.exclude:
                 break
         return found
 
-    def _front(self, place: Order, wish: Wish, now: float, most: int) -> list[str]:
-        self._move_resting(place, now, most + len(wish.exclude))
-        found = rested(place, now, most + len(wish.exclude))
-        return [one for one in found if one not in wish.exclude][:most]
-
-    def _better_wait(self, order: DomainOrder, chosen: str, wish: Wish, now: float) -> float | None:
-        """How long to wait for a proven proxy instead of a doubtful one; None: take it.
-
-        One that failed last is doubtful; for a further try, each that is not proven.
-        """
-        doubtful = order.belief(chosen).failures or self._everywhere[chosen].failures
-        if not doubtful and not (wish.exclude and not order.is_proven(chosen)):
-            return None
-        ready_at = order.proven_soon(wish.tiers, wish.exclude)
-        soon = ready_at is not None and 0 < ready_at - now <= self.rules.doubt_patience_seconds
-        return ready_at - now if ready_at is not None and soon else None
-
-    def _move_resting(self, place: Order, now: float, window: int) -> None:
-        """Those at the front that rest everywhere come up when they have rested."""
-        moved = True
-        while moved:
-            moved = False
-            for one in rested(place, now, window):
-                if self._everywhere[one].rests_until > now:
-                    place[one], moved = self._everywhere[one].rests_until, True
-
-    def _none(self, order: DomainOrder, wish: Wish, now: float) -> NoProxy:
-        times = [earliest(place, wish.exclude) for place in order.orders(wish.tiers)]
-        return NoProxy(min((max(0.0, one - now) for one in times if one is not None), default=None))
+    def _front(self, order: Order, wish: Wish, now: float, most: int) -> list[str]:
+        """The first few that are ready; those that rest everywhere come up when they have rested."""
+        while True:
+            ready = ((ready_at, name) for name, ready_at in order.items() if ready_at <= now)
+            found = [name for _, name in nsmallest(most + len(wish.exclude), ready)]
+            resting = [name for name in found if self._everywhere[name].rests_until > now]
+            if not resting:
+                return [name for name in found if name not in wish.exclude][:most]
+            order.update((name, self._everywhere[name].rests_until) for name in resting)
 
     async def report(self, lease: Lease, use: Use) -> bool:
-        """See `ScoredProxyPool`."""
-        belief = self._order(lease.domain).belief(lease.proxy.id)
+        """End the lease and learn from it; False where it had been lost to another or told before."""
+        belief = self._order(lease.domain).beliefs[lease.proxy.id]
         if belief.token != lease.token:
             return False
         belief.token = ""
@@ -392,30 +328,28 @@ class MemoryProxyPool:
         return True
 
     async def note(self, proxy_id: str, domain: str, use: Use) -> None:
-        """See `ScoredProxyPool`."""
+        """Learn from a request that needed no lease, as a canary's."""
         if proxy_id in self._known:
-            place = self._order(domain).order_of(proxy_id)
-            self._learn(proxy_id, domain, use, at_least=place[proxy_id] if place else 0.0)
+            self._learn(proxy_id, domain, use, at_least=self._order(domain).ready_at(proxy_id))
 
     def _learn(self, proxy_id: str, domain: str, use: Use, at_least: float) -> None:
         order, everywhere, now = self._order(domain), self._everywhere[proxy_id], self.clock()
-        rest = learn(use, order.belief(proxy_id), everywhere, self.rules, self.chance())
+        rest, proven = learn(use, order.beliefs[proxy_id], everywhere, self.rules, self.chance())
         if use.kind == "transport":
-            everywhere.rests_until = now + rest.seconds
+            everywhere.rests_until = now + rest
         if proxy := self._known.get(proxy_id):
-            order.place(proxy_id, proxy.tier, max(at_least, now + rest.seconds), proven=rest.proven)
+            order.place(proxy_id, proxy.tier, max(at_least, now + rest), proven=proven)
 
     async def renew(self, lease: Lease) -> bool:
-        """See `ScoredProxyPool`."""
+        """Keep the lease for another while; False where it is lost."""
         order = self._order(lease.domain)
-        place = order.order_of(lease.proxy.id)
-        if place is None or order.belief(lease.proxy.id).token != lease.token:
+        if order.find(lease.proxy.id) is None or order.beliefs[lease.proxy.id].token != lease.token:
             return False
-        place[lease.proxy.id] = self.clock() + self.rules.lease_seconds
+        order.place(lease.proxy.id, "", self.clock() + self.rules.lease_seconds, proven=None)
         return True
 
     async def put(self, proxy: Proxy) -> bool:
-        """See `ScoredProxyPool`."""
+        """Make a proxy that was found alive available at once; True where it was not known before."""
         new = proxy.id not in self._known
         self._known[proxy.id] = proxy
         self._out.discard(proxy.id)
@@ -425,7 +359,10 @@ class MemoryProxyPool:
         return new
 
     async def missed(self, proxy_id: str, why: str) -> bool:
-        """See `ScoredProxyPool`."""
+        """A check found it dead: it rests everywhere, and is forgotten after a few such checks in a row.
+
+        True where it was forgotten.
+        """
         if proxy_id not in self._known:
             return False
         belief, rules = self._everywhere[proxy_id], self.rules
@@ -436,7 +373,7 @@ class MemoryProxyPool:
         return belief.missed >= rules.missed_sweeps and await self.remove([proxy_id]) > 0
 
     async def quarantine(self, proxy_id: str, why: str) -> None:
-        """See `ScoredProxyPool`."""
+        """Never hand it out again until a check finds it clean."""
         if proxy_id in self._known:
             self._out.add(proxy_id)
             self._everywhere[proxy_id].why = why
@@ -444,49 +381,48 @@ class MemoryProxyPool:
                 order.drop(proxy_id)
 
     async def remove(self, proxy_ids: Sequence[str]) -> int:
-        """See `ScoredProxyPool`."""
-        gone = [one for one in proxy_ids if self._known.pop(one, None)]
-        for one in gone:
-            self._out.discard(one)
-            self._everywhere.pop(one, None)
+        """Forget proxies for a person's sake; how many were known."""
+        gone = [proxy_id for proxy_id in proxy_ids if self._known.pop(proxy_id, None)]
+        for proxy_id in gone:
+            self._out.discard(proxy_id)
+            self._everywhere.pop(proxy_id, None)
             for order in self._orders.values():
-                order.drop(one)
-                order.beliefs.pop(one, None)
+                order.drop(proxy_id)
+                order.beliefs.pop(proxy_id, None)
         return len(gone)
 
     async def ready(self, domain: str) -> int:
-        """See `ScoredProxyPool`."""
+        """How many could be used for the portal within a minute, with a fair chance."""
         order, soon = self._order(domain), self.clock() + self.rules.ready_within_seconds
         return sum(
-            max(ready_at, self._everywhere[one].rests_until) <= soon
-            and expected(order.belief(one), self._everywhere[one], self.rules) > self.rules.ready_above
-            for place in order.all_orders()
-            for one, ready_at in place.items()
+            max(ready_at, self._everywhere[name].rests_until) <= soon
+            and expected(order.beliefs[name], self._everywhere[name], self.rules) > self.rules.ready_above
+            for standing in order.orders.values()
+            for name, ready_at in standing.items()
         )
 
     async def known(self) -> list[Proxy]:
-        """See `ScoredProxyPool`."""
+        """Every proxy, quarantined ones too."""
         return sorted(self._known.values(), key=lambda proxy: proxy.id)
 
     async def domains(self) -> list[str]:
-        """See `ScoredProxyPool`."""
+        """The portals that proxies were asked for."""
         return sorted(self._orders)
 
     async def get_stats(self, domain: str) -> list[DomainStats]:
-        """See `ScoredProxyPool`."""
+        """How each proxy does on a portal; on `*`, everywhere."""
         return [self._stats(proxy, domain) for proxy in await self.known()]
 
     def _stats(self, proxy: Proxy, domain: str) -> DomainStats:
         everywhere, now = self._everywhere[proxy.id], self.clock()
         order = DomainOrder() if domain == EVERYWHERE else self._order(domain)
-        belief = everywhere if domain == EVERYWHERE else order.belief(proxy.id)
-        place = order.order_of(proxy.id)
-        ready_at = place[proxy.id] if place else 0.0
+        here, ready_at = order.beliefs[proxy.id], order.ready_at(proxy.id)
+        belief = everywhere if domain == EVERYWHERE else here
         return DomainStats(
             id=proxy.id,
             address=proxy.address.masked,
             tier=proxy.tier,
-            expected=expected(Belief() if domain == EVERYWHERE else belief, everywhere, self.rules),
+            expected=expected(here, everywhere, self.rules),
             score=belief.score,
             uses=belief.uses,
             successes=belief.successes,
@@ -499,15 +435,15 @@ class MemoryProxyPool:
         )
 
     async def climbed(self, domain: str, rung: str) -> None:
-        """See `ScoredProxyPool`."""
+        """Count a step of the recovery ladder."""
         self._climbs[domain][rung] += 1
 
     async def climbs(self, domain: str) -> dict[str, int]:
-        """See `ScoredProxyPool`."""
+        """How often each step was taken."""
         return dict(self._climbs[domain])
 
     async def close(self) -> None:
-        """See `ScoredProxyPool`."""
+        """Let go of connections; what is shared outlives it."""
 
     def _order(self, domain: str) -> DomainOrder:
         if domain not in self._orders:

@@ -5,61 +5,20 @@ import ipaddress
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final, Literal, Self, cast, get_args
+from typing import Any, Final, Literal, Self, get_args
 from urllib.parse import quote, unquote
 
 from sale_sofia.crawl.resilience.errors import Action, ServiceProxy
-from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.settings import LINE_MAX_CHARACTERS
-from sale_sofia.settings.model import Settings
-
-# All numbers of the pool in one object, as both backends know them.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolRules:
-    """How proxies are believed in, rested and leased."""
-
-    spacing_seconds: float
-    lease_seconds: float
-    decay: float = fixed.BELIEF_DECAY
-    failure_decay: float = fixed.FAILURE_DECAY
-    elsewhere: float = fixed.ELSEWHERE_WEIGHT
-    latency_half_seconds: float = fixed.LATENCY_HALF_SECONDS
-    latency_weight: float = fixed.LATENCY_WEIGHT
-    candidates: int = fixed.CANDIDATES
-    explored: int = fixed.EXPLORED
-    doubt_patience_seconds: float = fixed.DOUBT_PATIENCE_SECONDS
-    transport_seconds: float = fixed.TRANSPORT_COOLDOWN_SECONDS
-    transport_max_seconds: float = fixed.TRANSPORT_COOLDOWN_MAX_SECONDS
-    block_seconds: float = fixed.BLOCK_COOLDOWN_SECONDS
-    block_max_seconds: float = fixed.BLOCK_COOLDOWN_MAX_SECONDS
-    jitter: float = fixed.COOLDOWN_JITTER
-    retry_after_max_seconds: float = fixed.RETRY_AFTER_MAX_SECONDS
-    sticky_seconds: float = fixed.STICKY_SECONDS
-    session_patience_seconds: float = fixed.PATIENCE_FOR_SESSION_SECONDS
-    score_up: float = fixed.SCORE_UP
-    score_down: float = fixed.SCORE_DOWN
-    score_least: float = fixed.SCORE_LEAST
-    score_most: float = fixed.SCORE_MOST
-    ready_within_seconds: float = fixed.READY_WITHIN_SECONDS
-    ready_above: float = fixed.READY_ABOVE
-    missed_sweeps: int = fixed.MISSED_SWEEPS
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> Self:
-        """What people set, taken from the settings; everything else as it is fixed in `config`."""
-        return cls(
-            spacing_seconds=settings.proxy_spacing,
-            lease_seconds=settings.proxy_timeout + fixed.LEASE_MARGIN_SECONDS,
-        )
-
-
-# One proxy's address. Its password stands in the field of that name alone: whatever prints it masks it.
 
 Scheme = Literal["http", "https", "socks5"]
 MASK: Final = "***"
-_SCHEMES: Final = {**{name: name for name in get_args(Scheme)}, "socks5h": "socks5"}
+_SCHEMES: Final[dict[str, Scheme]] = {
+    "http": "http",
+    "https": "https",
+    "socks5": "socks5",
+    "socks5h": "socks5",
+}
 _ADDRESS: Final = re.compile(
     r"(?:(?P<scheme>[a-z0-9]+)://)?"
     r"(?:(?P<user>[^:@/\s]+):(?P<password>[^@/\s]*)@)?"
@@ -83,7 +42,10 @@ class NotAProxy(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ProxyAddress:
-    """Where a proxy is, how it is spoken to, and as whom. It looks up the portals' names itself."""
+    """Where a proxy is, how it is spoken to, and as whom. It looks up the portals' names itself.
+
+    Its password stands in the field of that name alone: whatever prints it masks it.
+    """
 
     scheme: Scheme
     host: str
@@ -99,20 +61,22 @@ class ProxyAddress:
     @property
     def masked(self) -> str:
         """The address for people and logs, without its password."""
-        login = f"{quote(self.user, safe='')}:{MASK}@" if self.user else ""
-        return f"{self.scheme}://{login}{self.place}"
+        return self._url(MASK)
 
     @property
     def secret_url(self) -> str:
         """The whole address; only for the pool's own store and files that only their owner can read."""
-        login = f"{quote(self.user, safe='')}:{quote(self.password, safe='')}@" if self.user else ""
-        return f"{self.scheme}://{login}{self.place}"
+        return self._url(quote(self.password, safe=""))
 
     @property
     def id(self) -> str:
         """A short name that says nothing of the password; another user of the same place is another proxy."""
         named = f"{self.scheme}://{self.user}@{self.place}"
         return hashlib.sha1(named.encode(), usedforsecurity=False).hexdigest()[:12]
+
+    def _url(self, password: str) -> str:
+        login = f"{quote(self.user, safe='')}:{password}@" if self.user else ""
+        return f"{self.scheme}://{login}{self.place}"
 
     def __str__(self) -> str:
         return self.masked
@@ -121,8 +85,7 @@ class ProxyAddress:
 def parse_proxy(text: str, default: Scheme = "http") -> ProxyAddress:
     """The proxy that a line names: `[scheme://][user:password@]host:port` or `host:port:user:password`.
 
-    Raises:
-        NotAProxy: it names none.
+    Raises `NotAProxy`: it names none.
     """
     line = text.strip()
     if len(line) > LINE_MAX_CHARACTERS:
@@ -134,8 +97,11 @@ def parse_proxy(text: str, default: Scheme = "http") -> ProxyAddress:
     port = int(named["port"])
     if not 0 < port <= _MOST_PORT:
         raise NotAProxy(f"no port {port}; allowed are 1 to {_MOST_PORT}")
+    scheme = named.get("scheme") or default
+    if scheme not in _SCHEMES:
+        raise NotAProxy(f"no scheme {scheme}; allowed are {', '.join(sorted(_SCHEMES))}")
     return ProxyAddress(
-        _scheme(named.get("scheme"), default),
+        _SCHEMES[scheme],
         parse_host(named["host"].lower()),
         port,
         unquote(named["user"] or ""),
@@ -143,20 +109,10 @@ def parse_proxy(text: str, default: Scheme = "http") -> ProxyAddress:
     )
 
 
-def _scheme(given: str | None, default: Scheme) -> Scheme:
-    found = _SCHEMES.get(given or default)
-    if found is None:
-        raise NotAProxy(f"no scheme {given}; allowed are {', '.join(sorted(_SCHEMES))}")
-    return cast("Scheme", found)
-
-
 def parse_host(host: str) -> str:
-    """An IP address or a name in small letters; what is only nearly an IP address is none.
+    """An IP address or a name in small letters; what is only nearly an IP address, parsers disagree on.
 
-    Parsers disagree on such a one.
-
-    Raises:
-        NotAProxy: it is neither.
+    Raises `NotAProxy`: it is neither.
     """
     if _IPV4.fullmatch(host):  # nearly all are, and this is ten times faster
         return host
@@ -169,6 +125,8 @@ def parse_host(host: str) -> str:
     return host
 
 
+EVERYWHERE: Final = "*"
+"""Stands for all portals together."""
 Tier = Literal["own", "free", "paid"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 """In the order of their price."""
@@ -268,9 +226,6 @@ class DomainStats:
     last_reason: str
     leased: bool
     quarantined: bool
-
-
-# What a portal's crawl hears when no proxy helps.
 
 
 class NoProxyReady(ServiceProxy):

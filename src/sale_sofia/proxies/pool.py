@@ -1,64 +1,201 @@
-"""The scored pool that all workers share: one protocol, kept in memory or in Redis."""
+"""The pool that all workers share, every operation one Lua script; and the pool that the settings ask for."""
 
-from collections.abc import Sequence
-from typing import Protocol
+import json
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, TypeAlias
 
-from sale_sofia.proxies.model import DomainStats, Lease, NoProxy, Proxy, Use, Wish
+from redis.asyncio import Redis
 
-EVERYWHERE = "*"
+from sale_sofia.crawl.resilience.scripts import ScriptRunner, ToldTime, connect
+from sale_sofia.crawl.resilience.settings import STATE_TTL_SECONDS
+from sale_sofia.proxies.memory_pool import NO_LATENCY, MemoryProxyPool, new_seed, new_token
+from sale_sofia.proxies.model import EVERYWHERE, DomainStats, Lease, NoProxy, Proxy, Use, Wish
+from sale_sofia.proxies.settings import KEEP_SHARE, PoolRules
+from sale_sofia.proxies.sources import SourceList
+from sale_sofia.settings.model import Settings
+
+PREFIX: Final = "proxies:{pool}"
 
 
-class ScoredProxyPool(Protocol):
-    """Proxies with what is believed of each on each portal.
+@dataclass(slots=True, kw_only=True)
+class RedisProxyPool:
+    """See `MemoryProxyPool`.
 
-    Picking and reporting are one atomic operation each: no proxy is ever given to two for the same portal,
-    and a report counts once. A failure never deletes a proxy.
+    A pick whose reply was lost holds its proxy until the lease is over; a report told twice counts once.
     """
 
+    redis: Redis
+    rules: PoolRules
+    token: Callable[[], str] = new_token
+    seed: Callable[[], int] = new_seed
+    chance: Callable[[], float] = random.random
+    clock: Callable[[], float] = time.monotonic
+    """Counts only where tests tell the time."""
+    told_time: ToldTime | None = None
+    _scripts: ScriptRunner = field(init=False)
+
+    def __post_init__(self) -> None:
+        fixed = {"ttl_ms": STATE_TTL_SECONDS * 1000, "keep_share": KEEP_SHARE}
+        rules = {**asdict(self.rules), **fixed}
+        self._scripts = ScriptRunner(self.redis, rules, told_time=self.told_time)
+
     async def pick(self, domain: str, wish: Wish) -> Lease | NoProxy:
-        """A proxy that is ready for the portal, leased; or when to ask again."""
+        """See `MemoryProxyPool`."""
+        token = self.token()
+        ask = {
+            "tiers": wish.tiers,
+            "session": wish.session,
+            "exclude": wish.exclude,
+            "only": wish.only or None,
+        }
+        proxy_id, told = await self._run("pick", domain=domain, seed=self.seed(), token=token, **ask)
+        if not proxy_id:
+            return NoProxy(float(told) if told else None)
+        return Lease(Proxy.from_record(json.loads(told)), domain, token, wish.session)
 
     async def report(self, lease: Lease, use: Use) -> bool:
-        """End the lease and learn from it; False where it had been lost to another or told before."""
-
-    async def renew(self, lease: Lease) -> bool:
-        """Keep the lease for another while; False where it is lost."""
-
-    async def put(self, proxy: Proxy) -> bool:
-        """Make a proxy that was found alive available at once; True where it was not known before."""
-
-    async def missed(self, proxy_id: str, why: str) -> bool:
-        """A check found it dead: it rests everywhere, and is forgotten after a few such checks in a row.
-
-        True where it was forgotten.
-        """
+        """See `MemoryProxyPool`."""
+        asked = {"token": lease.token, "session": lease.session}
+        return bool(await self._report(lease.proxy.id, lease.domain, use, **asked))
 
     async def note(self, proxy_id: str, domain: str, use: Use) -> None:
-        """Learn from a request that needed no lease, as a canary's."""
+        """See `MemoryProxyPool`."""
+        await self._report(proxy_id, domain, use)
+
+    async def _report(self, proxy_id: str, domain: str, use: Use, **asked: str | None) -> Any:  # noqa: ANN401
+        told = {"kind": use.kind, "retry_after": use.retry_after_seconds, "why": use.why}
+        if use.seconds is not None:
+            told["seconds"] = use.seconds
+        return await self._run("report", domain=domain, id=proxy_id, use=told, chance=self.chance(), **asked)
+
+    async def renew(self, lease: Lease) -> bool:
+        """See `MemoryProxyPool`."""
+        return bool(await self._run("renew", domain=lease.domain, id=lease.proxy.id, token=lease.token))
+
+    async def put(self, proxy: Proxy) -> bool:
+        """See `MemoryProxyPool`."""
+        record = json.dumps(proxy.as_record())
+        return bool(await self._run("put", id=proxy.id, record=record, tier=proxy.tier))
+
+    async def missed(self, proxy_id: str, why: str) -> bool:
+        """See `MemoryProxyPool`."""
+        return bool(await self._run("out", how="missed", ids=[proxy_id], why=why))
 
     async def quarantine(self, proxy_id: str, why: str) -> None:
-        """Never hand it out again until a check finds it clean."""
+        """See `MemoryProxyPool`."""
+        await self._run("out", how="quarantine", ids=[proxy_id], why=why)
 
     async def remove(self, proxy_ids: Sequence[str]) -> int:
-        """Forget proxies for a person's sake; how many were known."""
+        """See `MemoryProxyPool`."""
+        return int(await self._run("out", how="remove", ids=list(proxy_ids)))
 
     async def ready(self, domain: str) -> int:
-        """How many could be used for the portal within a minute, with a fair chance."""
+        """See `MemoryProxyPool`."""
+        return int(await self._run("ready", domain=domain))
 
     async def known(self) -> list[Proxy]:
-        """Every proxy, quarantined ones too."""
+        """See `MemoryProxyPool`."""
+        records = await self.redis.hgetall(f"{PREFIX}:known")
+        return [Proxy.from_record(json.loads(records[name])) for name in sorted(records)]
 
     async def domains(self) -> list[str]:
-        """The portals that proxies were asked for."""
+        """See `MemoryProxyPool`."""
+        return sorted(map(str, await self.redis.smembers(f"{PREFIX}:domains")))
 
     async def get_stats(self, domain: str) -> list[DomainStats]:
-        """How each proxy does on a portal; on `*`, everywhere."""
+        """See `MemoryProxyPool`."""
+        proxies = await self.known()
+        rows = await self._run("stats", domain=domain, ids=[one.id for one in proxies])
+        return [_stats(proxy, row) for proxy, row in zip(proxies, rows, strict=True)]
 
     async def climbed(self, domain: str, rung: str) -> None:
-        """Count a step of the recovery ladder."""
+        """See `MemoryProxyPool`."""
+        key = f"{PREFIX}:climbs:{domain}"
+        async with self.redis.pipeline(transaction=True) as pipe:
+            pipe.hincrby(key, rung, 1)
+            pipe.expire(key, STATE_TTL_SECONDS)
+            await pipe.execute()
 
     async def climbs(self, domain: str) -> dict[str, int]:
-        """How often each step was taken."""
+        """See `MemoryProxyPool`."""
+        found = await self.redis.hgetall(f"{PREFIX}:climbs:{domain}")
+        return {str(rung): int(number) for rung, number in found.items()}
 
     async def close(self) -> None:
-        """Let go of connections; what is shared outlives it."""
+        """See `MemoryProxyPool`."""
+        await self.redis.aclose()
+
+    async def _run(self, name: str, **ask: object) -> Any:  # noqa: ANN401 - as varied as what scripts return
+        return await self._scripts.run(f"proxy_{name}", [PREFIX], self.clock(), **ask)
+
+
+def _stats(proxy: Proxy, row: Sequence[Any]) -> DomainStats:
+    expected, score, uses, successes, failures, latency, ready_in, why, leased, out = row
+    return DomainStats(
+        id=proxy.id,
+        address=proxy.address.masked,
+        tier=proxy.tier,
+        expected=float(expected),
+        score=float(score),
+        uses=int(uses),
+        successes=int(successes),
+        failures_in_a_row=int(failures),
+        latency_seconds=None if float(latency) == NO_LATENCY else float(latency),
+        ready_in_seconds=float(ready_in),
+        last_reason=why,
+        leased=bool(leased),
+        quarantined=bool(out),
+    )
+
+
+ScoredProxyPool: TypeAlias = MemoryProxyPool | RedisProxyPool
+"""The pool: its own of one process, or that of all workers. One suite of tests runs on both."""
+
+
+async def get_pool(settings: Settings, redis_url: str | None) -> ScoredProxyPool:
+    """The pool that all share; without Redis one of this process's own, of what the last check found."""
+    rules = PoolRules.from_settings(settings)
+    if redis_url is not None:
+        return RedisProxyPool(redis=connect(redis_url), rules=rules)
+    pool = MemoryProxyPool(rules=rules)
+    for proxy in SourceList(settings.data_dir).known():
+        await pool.put(proxy)
+    return pool
+
+
+@asynccontextmanager
+async def open_pool(settings: Settings, redis_url: str | None) -> AsyncIterator[ScoredProxyPool]:
+    """As `get_pool`, closed at the end."""
+    pool = await get_pool(settings, redis_url)
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+@dataclass(frozen=True, slots=True)
+class DomainTable:
+    """How proxies do on one portal, as rows to show; `*` is all portals together."""
+
+    domain: str
+    rows: tuple[DomainStats, ...]
+    """The most promising first, those in quarantine last; every address is masked."""
+    recovery: dict[str, int]
+    """How often each step of the ladder was taken."""
+
+
+async def domain_tables(
+    settings: Settings, redis_url: str | None, site: str | None = None
+) -> list[DomainTable]:
+    """Every portal that proxies were asked for and all together, or one portal; no password is in it."""
+    async with open_pool(settings, redis_url) as pool:
+        tables = []
+        for domain in [site] if site else [*await pool.domains(), EVERYWHERE]:
+            rows = await pool.get_stats(domain)
+            rows.sort(key=lambda row: (row.quarantined, -row.expected, row.id))
+            tables.append(DomainTable(domain, tuple(rows), await pool.climbs(domain)))
+        return tables

@@ -1,49 +1,39 @@
 """A refresh: all known proxies and candidates are checked; each can be had as soon as it was found good."""
 
 import asyncio
+import re
+import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Final, Literal, cast
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
 from sale_sofia.crawl.fetch.base import Fetcher, Request
 from sale_sofia.crawl.fetch.classify import classify
-from sale_sofia.crawl.fetch.client import REDIRECTS
+from sale_sofia.crawl.fetch.client import REDIRECTS, CurlFetcher
 from sale_sofia.crawl.fetch.escort import GateEscort
 from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.crawl.resilience.factory import get_gate
 from sale_sofia.crawl.resilience.gate import Gate, Outcome, Refusal
+from sale_sofia.crawl.resilience.leases import Renewal
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.crawl.settings import APP_NAME, BROKER_CONNECT_SECONDS, BROKER_SOCKET_SECONDS
-from sale_sofia.proxies.checker import HOSTILE, Canary, Checker, Finding
+from sale_sofia.proxies import settings as fixed
+from sale_sofia.proxies.checker import HOSTILE, Canary, Checker, Finding, JudgeClient
 from sale_sofia.proxies.fetcher import route_of, use_of_error, use_of_verdict
 from sale_sofia.proxies.model import Proxy, Use
 from sale_sofia.proxies.pool import ScoredProxyPool
-from sale_sofia.proxies.settings import (
-    CHECK_CONNECT_SECONDS,
-    CHECK_SECONDS,
-    EVENTS_CHANNEL,
-    PROGRESS_TTL_SECONDS,
-    REFRESH_LOCK_SECONDS,
-    REFRESH_SECONDS,
-    REFRESH_SHOW_SECONDS,
-)
-from sale_sofia.proxies.sources import Count, Source, SourceUnreadable, read_source
+from sale_sofia.proxies.sources import Count, Source, SourceList, SourceUnreadable, read_source
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.site_file import SiteConfig, available_sites, load_site_config
 
-# Where a refresh stands, for all processes: one at a time, its numbers, and announcements.
-
 Status = Literal["DISPATCHED", "CHECKING", "COMPLETE", "FAILED", "REPLACED"]
-FINAL: Final = frozenset({"COMPLETE", "FAILED", "REPLACED"})
 LOCK_KEY: Final = "proxies:refresh:lock"
 ENDED_KEY: Final = "proxies:refresh:ended"
-_LOCK_MS: Final = int(REFRESH_LOCK_SECONDS * 1000)
+_LOCK_MS: Final = int(fixed.REFRESH_LOCK_SECONDS * 1000)
 _RUNNING: Final = ":running"
 # A message may come twice: whoever begins first has the job, and the lock says so.
 _BEGIN: Final = """
@@ -76,7 +66,19 @@ class RefreshProgress:
     @property
     def finished(self) -> bool:
         """Whether it has come to an end."""
-        return self.status in FINAL
+        return self.status in {"COMPLETE", "FAILED", "REPLACED"}
+
+
+def new_job_id() -> str:
+    """The name of one refresh."""
+    return f"refresh-{secrets.token_hex(6)}"
+
+
+def check_job_id(told: object) -> str:
+    """The name that a message gives; it becomes a part of keys. Raises `ValueError`: none of ours."""
+    if not isinstance(told, str) or not re.fullmatch(r"refresh-[0-9a-f]{12}", told, re.ASCII):
+        raise ValueError(f"job_id: no refresh of ours is called {told!r:.40}")
+    return told
 
 
 class RefreshBoard:
@@ -100,7 +102,7 @@ class RefreshBoard:
 
     async def free(self, job_id: str) -> None:
         """Give the lock back, and note when."""
-        await self.redis.set(ENDED_KEY, time.time(), ex=PROGRESS_TTL_SECONDS)
+        await self.redis.set(ENDED_KEY, time.time(), ex=fixed.PROGRESS_TTL_SECONDS)
         await self.redis.eval(_FREE, 1, LOCK_KEY, job_id + _RUNNING)
 
     async def holder(self) -> str | None:
@@ -119,16 +121,16 @@ class RefreshBoard:
             for name in _SHOWN:
                 value = getattr(progress, name)
                 if value is not None:
-                    pipe.set(_key(progress.job_id, name), value, ex=PROGRESS_TTL_SECONDS)
-            pipe.publish(EVENTS_CHANNEL, progress.job_id)
+                    pipe.set(f"proxies:{progress.job_id}:{name}", value, ex=fixed.PROGRESS_TTL_SECONDS)
+            pipe.publish(fixed.EVENTS_CHANNEL, progress.job_id)
             await pipe.execute()
 
     async def read(self, job_id: str) -> RefreshProgress | None:
         """The numbers of a job; None where nobody knows it."""
-        found = await self.redis.mget([_key(job_id, name) for name in _SHOWN])
-        if found[0] is None:
+        found = await self.redis.mget([f"proxies:{job_id}:{name}" for name in _SHOWN])
+        status, candidates, checked, usable, started, completed, error = found
+        if status is None:
             return None
-        status, candidates, checked, usable, started, completed, error = map(_text, found)
         return RefreshProgress(
             job_id,
             cast("Status", status),
@@ -137,21 +139,11 @@ class RefreshBoard:
             int(usable or 0),
             float(started) if started else None,
             float(completed) if completed else None,
-            error,
+            str(error or ""),
         )
 
 
 _SHOWN: Final = ("status", "candidates", "checked", "usable", "started_at", "completed_at", "error")
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
-
-
-def _key(job_id: str, name: str) -> str:
-    return f"proxies:{job_id}:{name}"
-
-
 Told = Callable[[Finding], Awaitable[None]]
 OpenChecker = Callable[[], AbstractAsyncContextManager[Checker]]
 
@@ -164,7 +156,6 @@ class Sweep:
     checked: int = 0
     usable: list[Proxy] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
-    forgotten: int = 0
     counts: dict[str, Count] = field(default_factory=dict)
     """What was made of each source, by its name."""
     unreadable: list[str] = field(default_factory=list)
@@ -179,52 +170,46 @@ class Refresher:
     sources: Sequence[Source]
     open_checker: OpenChecker
     at_once: int
-    seconds: float = REFRESH_SECONDS
+    seconds: float = fixed.REFRESH_SECONDS
 
     async def run(self, told: Told | None = None, sweep: Sweep | None = None) -> Sweep:
         """Check everything, within the time that a refresh may take; `sweep` is filled meanwhile."""
         sweep = sweep or Sweep()
-        known = await self.pool.known()
-        fresh = await self._readable(sweep)
+        proxies = [iter(await self.pool.known())]
+        for source in self.sources:
+            count = sweep.counts.setdefault(source.name, Count())  # two may differ only in their keys
+            try:
+                proxies.append(await read_source(source, count))
+            except SourceUnreadable as error:
+                sweep.unreadable.append(str(error))
+
+        async def found(finding: Finding) -> None:
+            await self._settle(finding, sweep)
+            if told is not None:
+                await told(finding)
+
         async with self.open_checker() as checker:
             with suppress(TimeoutError):
                 sweep.timed_out = True
                 async with asyncio.timeout(self.seconds):
-                    todo = _each_once([iter(known), *fresh], sweep)
-                    await checker.check_all(todo, self.at_once, lambda one: self._found(one, sweep, told))
+                    await checker.check_all(_each_once(proxies, sweep), self.at_once, found)
                     sweep.timed_out = False
         return sweep
-
-    async def _readable(self, sweep: Sweep) -> list[Iterator[Proxy]]:
-        found = []
-        for source in self.sources:
-            count = sweep.counts.setdefault(source.name, Count())  # two may differ only in their keys
-            try:
-                found.append(await read_source(source, count))
-            except SourceUnreadable as error:
-                sweep.unreadable.append(str(error))
-        return found
-
-    async def _found(self, finding: Finding, sweep: Sweep, told: Told | None) -> None:
-        sweep.checked += 1
-        sweep.labels[finding.label] = sweep.labels.get(finding.label, 0) + 1
-        if finding.usable:
-            sweep.usable.append(finding.proxy)
-        await self._settle(finding, sweep)
-        if told is not None:
-            await told(finding)
 
     async def _settle(self, finding: Finding, sweep: Sweep) -> None:
         """Usable ones can be had from now on; hostile ones no more; a dead one is not forgotten at once."""
         proxy_id = finding.proxy.id
+        sweep.checked += 1
+        sweep.labels[finding.label] = sweep.labels.get(finding.label, 0) + 1
         if finding.usable:
+            sweep.usable.append(finding.proxy)
             await self.pool.put(finding.proxy)
             for domain, use in finding.canaries:
                 await self.pool.note(proxy_id, domain, use)
         elif finding.label in HOSTILE:
             await self.pool.quarantine(proxy_id, finding.why)
-        elif await self.pool.missed(proxy_id, f"{finding.label}: {finding.why}"):
-            sweep.forgotten += 1
+        else:
+            await self.pool.missed(proxy_id, f"{finding.label}: {finding.why}")
 
 
 def _each_once(sources: Sequence[Iterator[Proxy]], sweep: Sweep) -> Iterator[Proxy]:
@@ -240,64 +225,36 @@ def _each_once(sources: Sequence[Iterator[Proxy]], sweep: Sweep) -> Iterator[Pro
 async def refresh_alone(refresher: Refresher, board: RefreshBoard, job_id: str) -> RefreshProgress:
     """The refresh of a job, unless another is under way; its numbers are shown all the while."""
     if not await board.begin(job_id):
-        return await _replaced(board, job_id)
-    start = RefreshProgress(job_id, "CHECKING", started_at=time.time())
-    sweep = Sweep()
+        told = RefreshProgress(job_id, "REPLACED", completed_at=time.time(), error="another was under way")
+        # If it is this very job, its message came twice: its numbers are left alone.
+        if await board.holder() != job_id:
+            await board.write(told)
+        return told
+    start, sweep = RefreshProgress(job_id, "CHECKING", started_at=time.time()), Sweep()
+
+    def numbers() -> RefreshProgress:
+        usable = len(sweep.usable)
+        return replace(start, candidates=sweep.candidates, checked=sweep.checked, usable=usable)
+
+    async def show() -> bool:
+        await board.renew(job_id)
+        await board.write(numbers())
+        return True
+
     await board.write(start)
     try:
-        async with _shown(board, start, sweep):
+        async with Renewal(fixed.REFRESH_SHOW_SECONDS, show):
             await refresher.run(sweep=sweep)
     except Exception as error:
-        await board.write(_ended(start, sweep, f"{type(error).__name__}: {error}"))
+        why = f"{type(error).__name__}: {error}"
+        await board.write(replace(numbers(), status="FAILED", completed_at=time.time(), error=why))
         raise
     else:
-        ended = _ended(start, sweep, "")
+        ended = replace(numbers(), status="COMPLETE", completed_at=time.time())
         await board.write(ended)
         return ended
     finally:
         await board.free(job_id)
-
-
-async def _replaced(board: RefreshBoard, job_id: str) -> RefreshProgress:
-    """Another is under way, or this very job, whose message came twice: its numbers are left alone."""
-    told = RefreshProgress(job_id, "REPLACED", completed_at=time.time(), error="another was under way")
-    if await board.holder() != job_id:
-        await board.write(told)
-    return told
-
-
-def _now(start: RefreshProgress, sweep: Sweep) -> RefreshProgress:
-    return replace(start, candidates=sweep.candidates, checked=sweep.checked, usable=len(sweep.usable))
-
-
-def _ended(start: RefreshProgress, sweep: Sweep, error: str) -> RefreshProgress:
-    status: Status = "FAILED" if error else "COMPLETE"
-    return replace(_now(start, sweep), status=status, completed_at=time.time(), error=error)
-
-
-@asynccontextmanager
-async def _shown(board: RefreshBoard, start: RefreshProgress, sweep: Sweep) -> AsyncIterator[None]:
-    """The numbers are written, and the lock renewed, as long as this lasts."""
-    task = asyncio.create_task(_keep_showing(board, start, sweep))
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-
-async def _keep_showing(board: RefreshBoard, start: RefreshProgress, sweep: Sweep) -> None:
-    while True:
-        await asyncio.sleep(REFRESH_SHOW_SECONDS)
-        with suppress(RedisError, OSError):  # the next look may succeed; the check itself goes on
-            await board.renew(start.job_id)
-            await board.write(_now(start, sweep))
-
-
-# One small request to a portal through a proxy, within the portal's rate: does it let the proxy in?
-
-_SECONDS_PER_MINUTE = 60
 
 
 def sites_with_proxies() -> list[SiteConfig]:
@@ -314,11 +271,16 @@ def canary_request(config: SiteConfig, max_bytes: int) -> Request:
     """The small page of a portal."""
     url = f"https://{config.hosts[0]}{config.proxies.canary}"
     hosts = frozenset(config.hosts)
-    return Request(url, hosts, CHECK_CONNECT_SECONDS, CHECK_SECONDS, max_bytes, follow_redirects=False)
+    return Request(
+        url, hosts, fixed.CHECK_CONNECT_SECONDS, fixed.CHECK_SECONDS, max_bytes, follow_redirects=False
+    )
 
 
 def make_canary(request: Request, fetcher: Fetcher, gate: Gate, domain: str) -> Canary:
-    """Asks the portal through a proxy if its turn has come; otherwise nothing is sent and nothing learned."""
+    """Asks the portal through a proxy if its turn has come; otherwise nothing is sent and nothing learned.
+
+    So it is known whether the portal lets the proxy in.
+    """
 
     async def ask(proxy: Proxy) -> Use:
         async with gate.request(domain, 0.0) as entry:
@@ -329,55 +291,74 @@ def make_canary(request: Request, fetcher: Fetcher, gate: Gate, domain: str) -> 
             seconds = request.timeout_seconds
             escort = GateEscort(gate, entry, TimeoutBudget(seconds, time.monotonic), seconds)
             route = route_of(proxy.address, f"canary-{proxy.id}")
-            return await _asked(fetcher, replace(request, route=route, escort=escort))
+            try:
+                response = await fetcher.fetch(replace(request, route=route, escort=escort))
+            except CrawlError as error:
+                return use_of_error(error)
+            if response.status in REDIRECTS:
+                return Use("neutral", why="redirected")
+            return use_of_verdict(classify(response, request.url), response.seconds)
 
     return ask
 
 
-async def _asked(fetcher: Fetcher, request: Request) -> Use:
-    try:
-        response = await fetcher.fetch(request)
-    except CrawlError as error:
-        return use_of_error(error)
-    if response.status in REDIRECTS:
-        return Use("neutral", why="redirected")
-    return use_of_verdict(classify(response, request.url), response.seconds)
+def get_refresher(settings: Settings, pool: ScoredProxyPool, redis_url: str | None) -> Refresher:
+    """Refreshes the pool from the operator's sources."""
+    return Refresher(
+        pool=pool,
+        sources=SourceList(settings.data_dir).sources(),
+        open_checker=lambda: open_checker(settings, redis_url),
+        at_once=settings.proxy_check_concurrency,
+    )
 
 
-def canary_gate(settings: Settings, redis_url: str | None) -> Gate:
-    """The gate that the crawl uses too: more proxies never mean more load on a portal."""
+@asynccontextmanager
+async def open_checker(settings: Settings, redis_url: str | None) -> AsyncIterator[Checker]:
+    """A checker that knows ourselves and the portals that use proxies.
 
-    def rate(domain: str) -> float:
-        return settings.rate_limit(
-            domain, _SECONDS_PER_MINUTE / load_site_config(domain).politeness.delay_seconds
-        )
+    Raises `JudgeGone`: a judge is named, but does not answer.
+    """
+    judge = None
+    if settings.proxy_judge_url is not None:
+        judge = JudgeClient(settings.proxy_judge_url, settings.proxy_judge_http_url, settings.proxy_judge_ca)
+    ourselves = await judge.look_at_ourselves() if judge else None
 
-    def places(domain: str) -> int:
-        return load_site_config(domain).politeness.concurrency
+    def rate(site: str) -> float:
+        return settings.rate_limit(site, 60 / load_site_config(site).politeness.delay_seconds)
 
-    return get_gate(settings, rate, places, redis_url)
+    async with AsyncExitStack() as stack:
+        fetcher = CurlFetcher(settings.fetch_profile, settings.fetch_max_redirects)
+        stack.push_async_callback(fetcher.close)
+        # The gate that the crawl uses too: more proxies never mean more load on a portal.
+        gate = get_gate(settings, rate, lambda site: load_site_config(site).politeness.concurrency, redis_url)
+        stack.push_async_callback(gate.close)
+        canaries = {
+            config.site: make_canary(
+                canary_request(config, settings.max_page_bytes), fetcher, gate, config.site
+            )
+            for config in sites_with_proxies()
+        }
+        yield Checker(judge=judge, ourselves=ourselves, canaries=canaries)
 
-
-# Handing a refresh to the workers; Celery is imported only when it is needed, as it is slow to import.
 
 REFRESH_TASK: Final = "sale_sofia.proxies.tasks.refresh_proxies"
 
 
 def refresh_sender(redis_url: str) -> Callable[[str], None]:
     """Sends a job to the workers on this Redis; that a message was lost is noticed by who waits for it."""
-    return partial(_send, redis_url)
 
+    def send(job_id: str) -> None:
+        # Imported only when it is needed, as it is slow to import.
+        from celery import Celery  # noqa: PLC0415
+        from kombu.exceptions import OperationalError  # noqa: PLC0415
 
-def _send(redis_url: str, job_id: str) -> None:
-    from celery import Celery  # noqa: PLC0415 - see above
-    from kombu.exceptions import OperationalError  # noqa: PLC0415
+        with Celery(APP_NAME, broker=redis_url, set_as_current=False) as app:
+            app.conf.broker_transport_options = {
+                "socket_timeout": BROKER_SOCKET_SECONDS,
+                "socket_connect_timeout": BROKER_CONNECT_SECONDS,
+            }
+            # The lock that a lost one holds ends in a minute, and the next who asks sends another.
+            with suppress(OperationalError):
+                app.send_task(REFRESH_TASK, args=[job_id], queue=APP_NAME, ignore_result=True, retry=False)
 
-    with Celery(APP_NAME, broker=redis_url, set_as_current=False) as app:
-        app.conf.broker_transport_options = {
-            "socket_timeout": BROKER_SOCKET_SECONDS,
-            "socket_connect_timeout": BROKER_CONNECT_SECONDS,
-        }
-        try:
-            app.send_task(REFRESH_TASK, args=[job_id], queue=APP_NAME, ignore_result=True, retry=False)
-        except OperationalError:
-            return  # the lock it holds ends in a minute, and the next who asks sends another
+    return send

@@ -10,38 +10,30 @@ import signal
 import time
 from base64 import b64decode
 from binascii import Error as Undecodable
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
 from redis.exceptions import RedisError
 
+from sale_sofia.crawl.fetch.base import Patience
 from sale_sofia.crawl.resilience.errors import ServiceRedis
+from sale_sofia.crawl.resilience.leases import Renewal
 from sale_sofia.crawl.resilience.settings import RENEWALS_PER_LEASE
 from sale_sofia.operations.services.processes import tell_ready
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.proxies import settings as fixed
-from sale_sofia.proxies.factory import get_pool
-from sale_sofia.proxies.model import Lease, NoProxy, NotAProxy, PoolRules, Use, Wish, parse_host
-from sale_sofia.proxies.pool import EVERYWHERE, ScoredProxyPool
-from sale_sofia.proxies.settings import CHECK_CONNECT_SECONDS, ROTATOR_HOST
-from sale_sofia.proxies.tunnel import (
-    LoopbackServer,
-    Patience,
-    Streams,
-    TunnelFailed,
-    carry_both,
-    read_head,
-    tunnel,
-)
+from sale_sofia.proxies.model import EVERYWHERE, Lease, NoProxy, NotAProxy, Use, Wish, parse_host
+from sale_sofia.proxies.pool import ScoredProxyPool, get_pool
+from sale_sofia.proxies.settings import CHECK_CONNECT_SECONDS, ROTATOR_HOST, PoolRules
+from sale_sofia.proxies.tunnel import LoopbackServer, Streams, TunnelFailed, carry_both, read_head, tunnel
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.settings.programs import end_at_once
 from sale_sofia.websites.site_file import available_sites, load_site_config
-
-# What a tool asks of the rotator: where to, and which proxy.
 
 _FIRST: Final = re.compile(
     r"CONNECT (?P<host>[^\s:\[\]]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{1,5}) HTTP/1\.[01]"
@@ -73,11 +65,7 @@ class TunnelRequest:
 
 
 def read_request(head: str) -> TunnelRequest:
-    """The tunnel that a request's head asks for.
-
-    Raises:
-        BadRequest: it asks for something else.
-    """
+    """The tunnel that a request's head asks for. Raises `BadRequest`: it asks for something else."""
     first, *lines = head.split("\r\n")
     found = _FIRST.fullmatch(first)
     if found is None:
@@ -88,32 +76,24 @@ def read_request(head: str) -> TunnelRequest:
     port = int(found["port"])
     if not 0 < port <= _MOST_PORT:
         raise BadRequest(400, f"no port {port}")
+    try:
+        host = parse_host(found["host"].lower())
+    except NotAProxy as error:
+        raise BadRequest(400, str(error)) from None
     headers = {
-        name.strip().lower(): value.strip() for name, _, value in (one.partition(":") for one in lines)
+        name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
     }
+    offset = headers.get("x-proxy-offset")
+    if offset is not None and not _OFFSET.fullmatch(offset):
+        raise BadRequest(400, "X-Proxy-Offset: a whole number is wanted")
     session = _session(headers.get("proxy-authorization", ""))
     return TunnelRequest(
-        _host(found["host"]),
+        host,
         port,
-        _offset(headers.get("x-proxy-offset")),
+        None if offset is None else int(offset),
         session["name"] if session else None,
         session["domain"] if session else None,
     )
-
-
-def _host(told: str) -> str:
-    try:
-        return parse_host(told.lower())
-    except NotAProxy as error:
-        raise BadRequest(400, str(error)) from None
-
-
-def _offset(told: str | None) -> int | None:
-    if told is None:
-        return None
-    if not _OFFSET.fullmatch(told):
-        raise BadRequest(400, "X-Proxy-Offset: a whole number is wanted")
-    return int(told)
 
 
 def _session(told: str) -> re.Match[str] | None:
@@ -149,13 +129,24 @@ class Rotator:
         await self._server.stop()
 
     async def _serve(self, near: Streams) -> None:
+        status, why = 0, ""
         try:
-            request = await _read(near)
-            await self._lead(near, request)
+            request = read_request(await read_head(near))
         except BadRequest as error:
-            await _refuse(near, error.status, str(error))
-        except (RedisError, ServiceRedis, OSError):
-            await _refuse(near, HTTPStatus.SERVICE_UNAVAILABLE, "the pool cannot be asked")
+            status, why = error.status, str(error)
+        except TimeoutError:
+            status, why = HTTPStatus.REQUEST_TIMEOUT, "no request came"
+        except asyncio.LimitOverrunError:
+            status, why = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the request has no end"
+        except asyncio.IncompleteReadError:
+            status, why = HTTPStatus.BAD_REQUEST, "the request broke off"
+        else:
+            try:
+                await self._lead(near, request)
+            except (RedisError, ServiceRedis, OSError):
+                status, why = HTTPStatus.SERVICE_UNAVAILABLE, "the pool cannot be asked"
+        if why:
+            await _refuse(near, status, why)
 
     async def _lead(self, near: Streams, request: TunnelRequest) -> None:
         tried: tuple[str, ...] = ()
@@ -172,23 +163,22 @@ class Rotator:
         await _refuse(near, HTTPStatus.BAD_GATEWAY, f"{len(tried)} proxies did not lead there")
 
     async def _pick(self, request: TunnelRequest, tried: tuple[str, ...]) -> Lease | NoProxy:
+        only = ""
+        if request.offset is not None:
+            # The proxy with this number, counted round.
+            rows = [row.id for row in await self.pool.get_stats(EVERYWHERE) if not row.quarantined]
+            if not rows:
+                return NoProxy(None)
+            only = rows[request.offset % len(rows)]
         domain = request.domain or self.domain_of(request.host)
-        only = "" if request.offset is None else await self._at(request.offset)
-        if request.offset is not None and not only:
-            return NoProxy(None)
         return await self.pool.pick(domain, Wish(session=request.session, exclude=tried, only=only))
-
-    async def _at(self, offset: int) -> str:
-        """The proxy with this number, counted round; of none, nothing."""
-        rows = [row.id for row in await self.pool.get_stats(EVERYWHERE) if not row.quarantined]
-        return rows[offset % len(rows)] if rows else ""
 
     async def _through(self, near: Streams, request: TunnelRequest, lease: Lease) -> bool:
         """Whether the tunnel was there; what became of it is told to the pool."""
         started, use = time.monotonic(), Use("neutral")
         try:
             async with (
-                self._kept(lease),
+                Renewal(self.lease_seconds / RENEWALS_PER_LEASE, partial(self.pool.renew, lease)),
                 tunnel(lease.proxy.address, request.host, request.port, self.patience) as far,
             ):
                 seconds = time.monotonic() - started
@@ -201,33 +191,6 @@ class Rotator:
             return False
         finally:
             await asyncio.shield(self.pool.report(lease, use))
-
-    @asynccontextmanager
-    async def _kept(self, lease: Lease) -> AsyncIterator[None]:
-        """The lease is renewed as long as the tunnel lasts."""
-        task = asyncio.create_task(self._keep(lease))
-        try:
-            yield
-        finally:
-            task.cancel()
-
-    async def _keep(self, lease: Lease) -> None:
-        while True:
-            await asyncio.sleep(self.lease_seconds / RENEWALS_PER_LEASE)
-            with suppress(RedisError, OSError):
-                await self.pool.renew(lease)
-
-
-async def _read(near: Streams) -> TunnelRequest:
-    try:
-        head = await read_head(near)
-    except TimeoutError:
-        raise BadRequest(HTTPStatus.REQUEST_TIMEOUT, "no request came") from None
-    except asyncio.LimitOverrunError:
-        raise BadRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the request has no end") from None
-    except asyncio.IncompleteReadError:
-        raise BadRequest(HTTPStatus.BAD_REQUEST, "the request broke off") from None
-    return read_request(head)
 
 
 async def _refuse(near: Streams, status: int, why: str, retry_after: float | None = None) -> None:
@@ -248,15 +211,8 @@ def domain_of(host: str) -> str:
     return next((site for site in available_sites() if host in load_site_config(site).hosts), host)
 
 
-# The rotator as a program of its own: `python -P -m sale_sofia.proxies.rotator`.
-
-
 async def serve(settings: Settings, redis_url: str) -> None:
-    """Be the rotator until a signal asks for an end.
-
-    Raises:
-        ServiceError: the port is taken.
-    """
+    """Be the rotator until a signal asks for an end. Raises `ServiceError`: the port is taken."""
     pool = await get_pool(settings, redis_url)
     rotator = Rotator(
         pool=pool,
@@ -279,12 +235,7 @@ async def serve(settings: Settings, redis_url: str) -> None:
     await pool.close()
 
 
-def main() -> None:
-    """Run with the settings of the environment."""
-    settings = load_settings()
-    asyncio.run(serve(settings, known_redis_url(settings)))
-
-
 if __name__ == "__main__":
     end_at_once()
-    main()
+    own_settings = load_settings()
+    asyncio.run(serve(own_settings, known_redis_url(own_settings)))

@@ -1,7 +1,9 @@
 """How proxies are chosen, rested and checked; no environment variable sets it, each says its unit."""
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, BaseModel, Field
 
@@ -12,57 +14,13 @@ FOLDER: Final = "proxies"
 SOURCES_FILE: Final = "sources.json"
 KNOWN_FILE: Final = "known.json"
 
-BELIEF_DECAY: Final = 0.97
-"""What is left of what was known with every further use: what a proxy was yesterday counts little."""
-FAILURE_DECAY: Final = 0.5
-"""What is left of earlier successes after a failure: a proxy that died is soon believed dead."""
-ELSEWHERE_WEIGHT: Final = 0.3
-"""How much a proxy's successes and failures on all portals count on one of them."""
-LATENCY_HALF_SECONDS: Final = 10.0
-"""A proxy that takes so long to answer is worth half of one that answers at once."""
-LATENCY_WEIGHT: Final = 0.3
-"""Share of the newest time in the running mean of a proxy's answer times."""
-CANDIDATES: Final = 16
-"""Proven proxies that one pick looks at: the longest rested ones."""
-EXPLORED: Final = 2
-"""Others that it looks at beside them: with many more, one of them would nearly always be drawn."""
-DOUBT_PATIENCE_SECONDS: Final = 5.0
-"""Rather than one that failed last, a proven proxy is waited for so long."""
-
 KEEP_SHARE: Final = 0.05
 """Share of reports that renew the life of what Redis knows; it lives for a week."""
 
-TRANSPORT_COOLDOWN_SECONDS: Final = 30.0
-"""Rest after a transport error; doubles with every further one in a row."""
-TRANSPORT_COOLDOWN_MAX_SECONDS: Final = 1800.0
-BLOCK_COOLDOWN_SECONDS: Final = 120.0
-"""Rest on the portal that blocked; doubles with every further block in a row."""
-BLOCK_COOLDOWN_MAX_SECONDS: Final = 3600.0
-COOLDOWN_JITTER: Final = 0.2
-"""Largest share that chance adds to a rest, so that proxies do not come back together."""
-RETRY_AFTER_MAX_SECONDS: Final = 3600.0
-"""A longer wish of the portal is the rate limiter's business, not one proxy's."""
-
-LEASE_MARGIN_SECONDS: Final = 15.0
-"""A lease lasts the longest answer through a proxy and so much more."""
-STICKY_SECONDS: Final = 1200.0
-"""A session that asked for nothing so long may get another proxy."""
 SESSIONS_MOST: Final = 10_000
 """Sessions from which on ended ones are forgotten."""
-PATIENCE_FOR_SESSION_SECONDS: Final = 30.0
-"""A session waits for its own proxy so long before it takes another: longer than a usual spacing."""
-
-SCORE_UP: Final = 1.1
-SCORE_DOWN: Final = 0.5
-SCORE_LEAST: Final = 0.01
-SCORE_MOST: Final = 10.0
-"""The familiar score, for people: times 1.1 for a success, times 0.5 for a failure, within these bounds."""
-
 READY_WITHIN_SECONDS: Final = 60.0
-READY_ABOVE: Final = 0.3
-"""A proxy counts as ready for a portal when it may be used so soon and is expected to succeed so often."""
-MISSED_SWEEPS: Final = 3
-"""A proxy that was dead in so many checks in a row is forgotten; traffic never forgets one."""
+"""A proxy that may be used so soon counts as ready; how often the supply of a portal is looked at."""
 
 CHECK_CONNECT_SECONDS: Final = 5.0
 CHECK_SECONDS: Final = 10.0
@@ -145,32 +103,23 @@ WAIT_FOR_PROXY_SHARE: Final = 0.5
 WAIT_FOR_PROXY_SECONDS: Final = 10.0
 """A request waits so long for a proxy to be ready; beyond it the page is put back."""
 
-
-# Settings of the proxies; where no portal's file asks for one, none is used.
-
-_JUDGE_ALLOWED: Final = "https://host[:port]"
-_PLAIN_JUDGE_ALLOWED: Final = "http://host[:port]"
+_ORIGIN: Final = "{}://host[:port]"
 
 
-def _https(url: str | None) -> str | None:
-    return _origin(url, "https://", _JUDGE_ALLOWED)
-
-
-def _http(url: str | None) -> str | None:
-    return _origin(url, "http://", _PLAIN_JUDGE_ALLOWED)
-
-
-def _origin(url: str | None, scheme: str, allowed: str) -> str | None:
+def _origin(scheme: str, url: str | None) -> str | None:
     if url is None:
         return None
-    place = url.removeprefix(scheme).rstrip("/")
-    if not url.startswith(scheme) or not place or any(mark in place for mark in "/?#@ "):
-        raise ValueError(allowed)
-    return scheme + place
+    place = url.removeprefix(f"{scheme}://").rstrip("/")
+    if not url.startswith(f"{scheme}://") or not place or any(mark in place for mark in "/?#@ "):
+        raise ValueError(_ORIGIN.format(scheme))
+    return f"{scheme}://{place}"
 
 
 class ProxySettings(BaseModel):
-    """How many proxies are wanted, how patient we are with them, and who judges them."""
+    """How many proxies are wanted, how patient we are with them, and who judges them.
+
+    Where no portal's file asks for one, none is used.
+    """
 
     min_proxies_to_start: int = whole(5, 0, 10_000, "proxies", "Live proxies to wait for before a crawl.")
     min_proxies_for_scraping: int = whole(
@@ -191,15 +140,15 @@ class ProxySettings(BaseModel):
     proxy_refresh_budget: int = whole(
         3, 0, 1000, "tries", "Refreshes of the pool before the next tier is used."
     )
-    proxy_judge_url: Annotated[str | None, AfterValidator(_https)] = Field(
+    proxy_judge_url: Annotated[str | None, AfterValidator(partial(_origin, "https"))] = Field(
         default=None,
         description="The judge that proxies are checked with; unset: exit address and leaks stay unknown.",
-        json_schema_extra=notes(_JUDGE_ALLOWED, "URL"),
+        json_schema_extra=notes(_ORIGIN.format("https"), "URL"),
     )
-    proxy_judge_http_url: Annotated[str | None, AfterValidator(_http)] = Field(
+    proxy_judge_http_url: Annotated[str | None, AfterValidator(partial(_origin, "http"))] = Field(
         default=None,
         description="The same judge without TLS, where a proxy can add headers; unset: leaks stay unknown.",
-        json_schema_extra=notes(_PLAIN_JUDGE_ALLOWED, "URL"),
+        json_schema_extra=notes(_ORIGIN.format("http"), "URL"),
     )
     proxy_judge_ca: Path | None = Field(
         default=None,
@@ -212,6 +161,60 @@ class ProxySettings(BaseModel):
         description="A mubeng binary of yours to use as the rotator instead of our own; see docs/proxies.md.",
         json_schema_extra=notes("a program's path", "file"),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolRules:
+    """How proxies are believed in, rested and leased; both pools know it."""
+
+    spacing_seconds: float
+    lease_seconds: float
+    decay: float = 0.97
+    """What is left of what was known with every further use: what a proxy was yesterday counts little."""
+    failure_decay: float = 0.5
+    """What is left of earlier successes after a failure: a proxy that died is soon believed dead."""
+    elsewhere: float = 0.3
+    """How much a proxy's successes and failures on all portals count on one of them."""
+    latency_half_seconds: float = 10.0
+    """A proxy that takes so long to answer is worth half of one that answers at once."""
+    latency_weight: float = 0.3
+    """Share of the newest time in the running mean of a proxy's answer times."""
+    candidates: int = 16
+    """Proven proxies that one pick looks at: the longest rested ones."""
+    explored: int = 2
+    """Others that it looks at beside them: with many more, one of them would nearly always be drawn."""
+    doubt_patience_seconds: float = 5.0
+    """Rather than one that failed last, a proven proxy is waited for so long."""
+    transport_seconds: float = 30.0
+    """Rest after a transport error; doubles with every further one in a row."""
+    transport_max_seconds: float = 1800.0
+    block_seconds: float = 120.0
+    """Rest on the portal that blocked; doubles with every further block in a row."""
+    block_max_seconds: float = 3600.0
+    jitter: float = 0.2
+    """Largest share that chance adds to a rest, so that proxies do not come back together."""
+    retry_after_max_seconds: float = 3600.0
+    """A longer wish of the portal is the rate limiter's business, not one proxy's."""
+    sticky_seconds: float = 1200.0
+    """A session that asked for nothing so long may get another proxy."""
+    session_patience_seconds: float = 30.0
+    """A session waits for its own proxy so long before it takes another: longer than a usual spacing."""
+    score_up: float = 1.1
+    score_down: float = 0.5
+    score_least: float = 0.01
+    score_most: float = 10.0
+    """The familiar score, for people: times 1.1 for a success, 0.5 for a failure, within these bounds."""
+    ready_within_seconds: float = READY_WITHIN_SECONDS
+    ready_above: float = 0.3
+    """A proxy counts as ready for a portal when it is expected to succeed so often."""
+    missed_sweeps: int = 3
+    """A proxy that was dead in so many checks in a row is forgotten; traffic never forgets one."""
+
+    @classmethod
+    def from_settings(cls, settings: ProxySettings) -> Self:
+        """What people set, taken from the settings; everything else as it is fixed above."""
+        # A lease lasts the longest answer through a proxy and so much more.
+        return cls(spacing_seconds=settings.proxy_spacing, lease_seconds=settings.proxy_timeout + 15.0)
 
 
 # How the browser lane works; no environment variable sets it, each says its unit.
@@ -234,11 +237,8 @@ MOST_GIVEN: Final = 1000
 """Sessions of which is known that they have their cookies; beyond it they are given them again."""
 
 
-# Settings of the browser lane: off unless it is switched on here and allowed by a portal's file.
-
-
 class BrowserSettings(BaseModel):
-    """Whether a browser may be used, which, and how often."""
+    """Whether a browser may be used, where a portal's file allows it too, which, and how often."""
 
     browser_enabled: bool = switch(
         default=False,

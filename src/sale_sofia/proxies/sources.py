@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
@@ -14,21 +13,9 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from sale_sofia.crawl.fetch.addresses import is_inside
+from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.model import MASK, NotAProxy, Proxy, ProxyAddress, Scheme, Tier, parse_proxy
-from sale_sofia.proxies.settings import (
-    FOLDER,
-    JSON_DEEPEST,
-    KNOWN_FILE,
-    SHOWN_CHARACTERS,
-    SHOWN_MALFORMED,
-    SOURCE_MAX_BYTES,
-    SOURCE_MAX_CANDIDATES,
-    SOURCE_SECONDS,
-    SOURCES_FILE,
-)
 from sale_sofia.settings.files import write_whole
-
-# Candidates in what a source holds: lines of text, an HTML page, or JSON. What is no proxy is counted.
 
 # Bounded, so that no text makes them look at its rest again and again.
 _TAGS: Final = re.compile(r"<[^<>]*>")
@@ -54,7 +41,7 @@ class Count:
     def note_malformed(self, line: str, why: str) -> None:
         """Count it, and show the first few."""
         self.malformed += 1
-        if len(self.shown) < SHOWN_MALFORMED:
+        if len(self.shown) < fixed.SHOWN_MALFORMED:
             self.shown.append(f"{masked_line(line)!r}: {why}")
 
 
@@ -72,7 +59,7 @@ def candidates(
         name = hash((address.scheme, address.user, address.host, address.port))
         if name in seen:
             count.duplicates += 1
-        elif count.taken >= SOURCE_MAX_CANDIDATES:
+        elif count.taken >= fixed.SOURCE_MAX_CANDIDATES:
             count.left += 1
         else:
             seen.add(name)
@@ -83,12 +70,17 @@ def candidates(
 def texts_of(head: str, rest: Iterable[str]) -> Iterator[str]:
     """What may be proxies: lines; where the source begins like HTML or JSON, what stands in it."""
     start = head.lstrip()[:1]
+    is_ipv6_line = re.match(r"\s*\[[0-9a-fA-F:.]+\]:[0-9]", head)
     if start == "<":
         yield from _html("".join([head, *rest]))
-    elif start in {"{", "["} and not _is_ipv6_line(head):
+    elif start in {"{", "["} and not is_ipv6_line:
         yield from _json("".join([head, *rest]))
     else:
-        yield from _lines(head, rest)
+        left = ""
+        for piece in chain((head,), rest):
+            *whole, left = (left + piece).split("\n")
+            yield from filter(_says_something, whole)
+        yield from filter(_says_something, [left])
 
 
 def masked_line(line: str) -> str:
@@ -99,20 +91,7 @@ def masked_line(line: str) -> str:
     parts = text.split(":")
     if len(parts) > 3 and "[" not in text:  # noqa: PLR2004 - host:port:user:password
         text = ":".join([*parts[:2], MASK])
-    return text[:SHOWN_CHARACTERS]
-
-
-def _is_ipv6_line(head: str) -> bool:
-    return bool(re.match(r"\s*\[[0-9a-fA-F:.]+\]:[0-9]", head))
-
-
-def _lines(head: str, rest: Iterable[str]) -> Iterator[str]:
-    left = ""
-    for piece in chain((head,), rest):
-        *whole, left = (left + piece).split("\n")
-        yield from (line for line in whole if _says_something(line))
-    if _says_something(left):
-        yield left
+    return text[: fixed.SHOWN_CHARACTERS]
 
 
 def _says_something(line: str) -> bool:
@@ -133,40 +112,31 @@ def _json(text: str) -> Iterator[str]:
     try:
         yield from _walk(json.loads(text), 0)
     except (ValueError, RecursionError):
-        lines = text.splitlines()
-        yield from (line for one in lines if _says_something(one) for line in _json_line(one))
-
-
-def _json_line(line: str) -> Iterator[str]:
-    """One line of JSON lines; what is none is shown as it is."""
-    try:
-        yield from _walk(json.loads(line), 0)
-    except (ValueError, RecursionError):
-        yield line
+        for line in filter(_says_something, text.splitlines()):
+            try:
+                yield from _walk(json.loads(line), 0)
+            except (ValueError, RecursionError):
+                yield line  # no line of JSON lines: shown as it is
 
 
 def _walk(value: Any, depth: int) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
-    if depth > JSON_DEEPEST:
+    if depth > fixed.JSON_DEEPEST:
         return
     match value:
         case str():
             if ":" in value:
                 yield value
         case list():
-            for one in value:
-                yield from _walk(one, depth + 1)
+            for item in value:
+                yield from _walk(item, depth + 1)
         case dict():
-            yield from _object(value, depth)
-
-
-def _object(value: Mapping[str, Any], depth: int) -> Iterator[str]:
-    host, port, scheme = (_first(value, names) for names in (_HOSTS, _PORTS, _SCHEMES))
-    if host and port:
-        known = scheme.lower() if scheme.lower() in {"http", "https", "socks5"} else ""
-        yield f"{known}://{host}:{port}" if known else f"{host}:{port}"
-        return
-    for one in value.values():
-        yield from _walk(one, depth + 1)
+            host, port, scheme = (_first(value, names) for names in (_HOSTS, _PORTS, _SCHEMES))
+            if host and port:
+                known = scheme.lower() in {"http", "https", "socks5"}
+                yield f"{scheme.lower()}://{host}:{port}" if known else f"{host}:{port}"
+                return
+            for item in value.values():
+                yield from _walk(item, depth + 1)
 
 
 def _first(value: Mapping[str, Any], names: Iterable[str]) -> str:
@@ -175,7 +145,6 @@ def _first(value: Mapping[str, Any], names: Iterable[str]) -> str:
 
 
 _PIECE: Final = 1 << 16
-_UNPACKED: Final = {"Accept-Encoding": "identity"}
 
 
 class SourceUnreadable(ValueError):
@@ -220,34 +189,27 @@ class Source:
 async def read_source(source: Source, count: Count) -> Iterator[Proxy]:
     """Its candidates, read as they are asked for; `count` is filled meanwhile.
 
-    Raises:
-        SourceUnreadable: it cannot be had, or is empty.
+    Raises `SourceUnreadable`: it cannot be had, or is empty.
     """
-    addresses = candidates(await _texts(source), _parser(source), count)
-    name = source.name
-    return (Proxy(address, source.tier, name) for address in addresses)
-
-
-def _parser(source: Source) -> Callable[[str], ProxyAddress]:
-    """Reads one proxy; of a list on the web, none inside our network, unless the list is there too."""
+    # Of a list on the web, none inside our network is taken, unless the list is there too.
     from_outside = source.is_url and not is_inside(urlsplit(source.place).hostname or "")
-    return partial(_parse_public if from_outside else parse_proxy, default=source.scheme)
 
+    def parse(text: str) -> ProxyAddress:
+        address = parse_proxy(text, source.scheme)
+        if from_outside and is_inside(address.host):
+            raise NotAProxy("a private address, in a list from outside")
+        return address
 
-def _parse_public(text: str, default: Scheme) -> ProxyAddress:
-    address = parse_proxy(text, default)
-    if is_inside(address.host):
-        raise NotAProxy("a private address, in a list from outside")
-    return address
-
-
-async def _texts(source: Source) -> Iterable[str]:
+    texts: Iterable[str]
     if source.is_proxy:
-        return [source.place]
-    if source.is_url:
-        return texts_of(await _download(source), [])
-    pieces = _pieces(source)
-    return texts_of(next(pieces, ""), pieces)
+        texts = [source.place]
+    elif source.is_url:
+        texts = texts_of(await _download(source), [])
+    else:
+        pieces = _pieces(source)
+        texts = texts_of(next(pieces, ""), pieces)
+    name = source.name
+    return (Proxy(address, source.tier, name) for address in candidates(texts, parse, count))
 
 
 def _pieces(source: Source) -> Iterator[str]:
@@ -255,8 +217,8 @@ def _pieces(source: Source) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
     try:
         path = Path(source.place).expanduser()
-        if path.stat().st_size > SOURCE_MAX_BYTES:
-            raise SourceUnreadable(f"{source.name}: larger than {SOURCE_MAX_BYTES} bytes")
+        if path.stat().st_size > fixed.SOURCE_MAX_BYTES:
+            raise SourceUnreadable(f"{source.name}: larger than {fixed.SOURCE_MAX_BYTES} bytes")
         with path.open("rb") as file:
             while piece := file.read(_PIECE):
                 yield decoder.decode(piece)
@@ -274,15 +236,17 @@ async def _download(source: Source) -> str:
     body = bytearray()
     try:
         async with (
-            asyncio.timeout(SOURCE_SECONDS),
+            asyncio.timeout(fixed.SOURCE_SECONDS),
             aiohttp.ClientSession(auto_decompress=False) as session,
-            session.get(source.place, allow_redirects=False, headers=_UNPACKED) as answer,
+            session.get(
+                source.place, allow_redirects=False, headers={"Accept-Encoding": "identity"}
+            ) as answer,
         ):
             if answer.status != HTTPStatus.OK:
                 raise SourceUnreadable(f"{source.name}: HTTP {answer.status}")
             async for piece in answer.content.iter_chunked(_PIECE):
                 body += piece
-                if len(body) > SOURCE_MAX_BYTES:
+                if len(body) > fixed.SOURCE_MAX_BYTES:
                     break
     except TimeoutError:
         pass
@@ -291,11 +255,9 @@ async def _download(source: Source) -> str:
             raise
         raise SourceUnreadable(f"{source.name}: cannot be had ({type(error).__name__})") from None
     if not body.strip():
-        raise SourceUnreadable(f"{source.name}: gave nothing in {SOURCE_SECONDS:g} s")
+        raise SourceUnreadable(f"{source.name}: gave nothing in {fixed.SOURCE_SECONDS:g} s")
     return body.decode("utf-8-sig", errors="replace")
 
-
-# The operator's sources, in a file that only its owner can read: it may hold passwords.
 
 T = TypeVar("T")
 
@@ -305,29 +267,32 @@ class SourceListBroken(ValueError):
 
 
 class SourceList:
-    """Sources of one data folder; and, for runs without Redis, the proxies found usable by the last check."""
+    """Sources of one data folder; and, for runs without Redis, the proxies found usable by the last check.
+
+    Only their owner can read the files: they may hold passwords.
+    """
 
     def __init__(self, data_dir: Path) -> None:
-        self.folder = data_dir / FOLDER
+        self.folder = data_dir / fixed.FOLDER
 
     def sources(self) -> list[Source]:
         """All sources, in the order in which they were added."""
-        return self._read(SOURCES_FILE, lambda one: Source(**one))
+        return self._read(fixed.SOURCES_FILE, lambda one: Source(**one))
 
     def add(self, source: Source) -> bool:
         """Remember a source; False where it was known: it has this tier from now on."""
         others = [one for one in self.sources() if one.place != source.place]
         new = len(others) == len(self.sources())
-        self._write(SOURCES_FILE, [asdict(one) for one in [*others, source]])
+        self._write(fixed.SOURCES_FILE, [asdict(one) for one in [*others, source]])
         return new
 
     def known(self) -> list[Proxy]:
         """What the last check found usable."""
-        return self._read(KNOWN_FILE, Proxy.from_record)
+        return self._read(fixed.KNOWN_FILE, Proxy.from_record)
 
     def remember(self, proxies: list[Proxy]) -> None:
         """Keep what a check found usable."""
-        self._write(KNOWN_FILE, [one.as_record() for one in proxies])
+        self._write(fixed.KNOWN_FILE, [proxy.as_record() for proxy in proxies])
 
     def remember_sweep(self, usable: list[Proxy], *, whole: bool) -> None:
         """Keep what a refresh found; one that found nothing, or did not end, takes nothing away."""

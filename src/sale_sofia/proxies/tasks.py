@@ -8,8 +8,7 @@ from celery import shared_task
 
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.proxies.control import run_job
-from sale_sofia.proxies.factory import check_job_id, new_job_id
-from sale_sofia.proxies.refresh import REFRESH_TASK
+from sale_sofia.proxies.refresh import REFRESH_TASK, check_job_id, new_job_id
 from sale_sofia.settings.model import load_settings
 
 

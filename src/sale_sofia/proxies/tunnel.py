@@ -12,22 +12,14 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final, Literal
 
+from sale_sofia.crawl.fetch.base import Patience
+from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.model import ProxyAddress
-from sale_sofia.proxies.settings import (
-    LOOPBACK_MOST_CONNECTIONS,
-    ROTATOR_HEAD_BYTES,
-    ROTATOR_HEAD_SECONDS,
-    ROTATOR_HOST,
-    ROTATOR_IDLE_SECONDS,
-    ROTATOR_PIECE_BYTES,
-    TUNNEL_HEAD_BYTES,
-)
 
 Fault = Literal["unreachable", "silent", "reset", "auth", "refused", "protocol"]
 """unreachable: no connection; silent: no answer in time; reset: it hung up; auth: it wants another password;
 refused: it will not lead there; protocol: it speaks something else."""
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-_STATUS: Final = re.compile(rb"HTTP/1\.[01] ([0-9]{3})")
 _SOCKS: Final = 5
 _LOGIN_MOST_BYTES: Final = 255
 _NO_LOGIN, _LOGIN, _CONNECT, _NAME, _IPV4, _IPV6 = 0, 2, 1, 3, 1, 4
@@ -41,23 +33,11 @@ class TunnelFailed(Exception):
         self.fault = fault
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long to wait for a proxy: for the connection, and for the whole."""
-
-    connect_seconds: float
-    seconds: float
-
-
 @asynccontextmanager
 async def tunnel(proxy: ProxyAddress, host: str, port: int, patience: Patience) -> AsyncIterator[Streams]:
-    """Streams to the host, closed at the end.
-
-    Raises:
-        TunnelFailed: the proxy did not lead there.
-    """
+    """Streams to the host, closed at the end. Raises `TunnelFailed`: the proxy did not lead there."""
     async with connected(proxy, patience) as streams:
-        async with _in_time(patience.seconds):
+        async with in_time(patience.seconds):
             await lead(proxy, streams, host, port)
         yield streams
 
@@ -79,7 +59,9 @@ async def _connect(proxy: ProxyAddress, seconds: float) -> Streams:
     secure = ssl.create_default_context() if proxy.scheme == "https" else None
     try:
         async with asyncio.timeout(seconds):
-            return await asyncio.open_connection(proxy.host, proxy.port, ssl=secure, limit=TUNNEL_HEAD_BYTES)
+            return await asyncio.open_connection(
+                proxy.host, proxy.port, ssl=secure, limit=fixed.TUNNEL_HEAD_BYTES
+            )
     except TimeoutError:
         raise TunnelFailed("unreachable", f"no connection in {seconds:g} s") from None
     except ssl.SSLError:
@@ -90,7 +72,8 @@ async def _connect(proxy: ProxyAddress, seconds: float) -> Streams:
 
 
 @asynccontextmanager
-async def _in_time(seconds: float) -> AsyncIterator[None]:
+async def in_time(seconds: float) -> AsyncIterator[None]:
+    """What is waited for inside comes in time, or the proxy was silent."""
     try:
         async with asyncio.timeout(seconds):
             yield
@@ -100,8 +83,7 @@ async def _in_time(seconds: float) -> AsyncIterator[None]:
 
 async def lead(proxy: ProxyAddress, streams: Streams, host: str, port: int) -> None:
     """Ask the proxy to lead to the host; from then on the streams are the host's."""
-    ask = _ask_socks if proxy.scheme == "socks5" else _ask_connect
-    await ask(proxy, streams, host, port)
+    await (_ask_socks if proxy.scheme == "socks5" else _ask_connect)(proxy, streams, host, port)
 
 
 async def _ask_connect(proxy: ProxyAddress, streams: Streams, host: str, port: int) -> None:
@@ -112,10 +94,14 @@ async def _ask_connect(proxy: ProxyAddress, streams: Streams, host: str, port: i
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.LimitOverrunError:
         raise TunnelFailed("protocol", "its answer has no end") from None
-    status = _STATUS.match(head)
-    if status is None:
+    found = re.match(rb"HTTP/1\.[01] ([0-9]{3})", head)
+    if found is None:
         raise TunnelFailed("protocol", "no answer that an HTTP proxy gives")
-    _check_status(int(status[1]))
+    status = int(found[1])
+    if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+        raise TunnelFailed("auth", "HTTP 407: it wants a password, or another one")
+    if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        raise TunnelFailed("refused", f"HTTP {status} to CONNECT")
 
 
 def login_line(proxy: ProxyAddress) -> str:
@@ -124,13 +110,6 @@ def login_line(proxy: ProxyAddress) -> str:
         return ""
     login = b64encode(f"{proxy.user}:{proxy.password}".encode()).decode("ascii")
     return f"Proxy-Authorization: Basic {login}\r\n"
-
-
-def _check_status(status: int) -> None:
-    if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
-        raise TunnelFailed("auth", "HTTP 407: it wants a password, or another one")
-    if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        raise TunnelFailed("refused", f"HTTP {status} to CONNECT")
 
 
 async def _ask_socks(proxy: ProxyAddress, streams: Streams, host: str, port: int) -> None:
@@ -147,7 +126,13 @@ async def _ask_socks(proxy: ProxyAddress, streams: Streams, host: str, port: int
     _, reply, _, kind = await reader.readexactly(4)
     if reply != 0:
         raise TunnelFailed("refused", f"SOCKS5 reply {reply}")
-    await reader.readexactly(await _address_length(reader, kind) + 2)
+    if kind == _NAME:
+        length = (await reader.readexactly(1))[0]
+    elif kind in {_IPV4, _IPV6}:
+        length = 4 if kind == _IPV4 else 16
+    else:
+        raise TunnelFailed("protocol", "no answer that a SOCKS5 proxy gives")
+    await reader.readexactly(length + 2)
 
 
 async def _log_in(proxy: ProxyAddress, streams: Streams) -> None:
@@ -167,22 +152,7 @@ def _socks_host(host: str) -> bytes:
     except ValueError:
         name = host.encode("idna")
         return bytes([_NAME, len(name)]) + name
-    return bytes([_IPV6 if address.version == _IPV6_VERSION else _IPV4]) + address.packed
-
-
-_IPV6_VERSION: Final = 6
-_LENGTHS: Final = {_IPV4: 4, _IPV6: 16}
-
-
-async def _address_length(reader: asyncio.StreamReader, kind: int) -> int:
-    if kind == _NAME:
-        return (await reader.readexactly(1))[0]
-    if kind not in _LENGTHS:
-        raise TunnelFailed("protocol", "no answer that a SOCKS5 proxy gives")
-    return _LENGTHS[kind]
-
-
-# Bytes carried between two connections, unread.
+    return bytes([_IPV4 if isinstance(address, ipaddress.IPv4Address) else _IPV6]) + address.packed
 
 
 def _always() -> bool:
@@ -190,7 +160,7 @@ def _always() -> bool:
 
 
 async def carry_both(near: Streams, far: Streams, may_go: Callable[[], bool] = _always) -> bool:
-    """Carry bytes both ways until one side ends, or until none `may_go`; whether any came back."""
+    """Carry bytes both ways, unread, until one side ends or none `may_go`; whether any came back."""
     came = asyncio.create_task(_carry(far[0], near[1], _always))
     went = asyncio.create_task(_carry(near[0], far[1], may_go))
     try:
@@ -205,8 +175,8 @@ async def _carry(source: asyncio.StreamReader, to: asyncio.StreamWriter, may_go:
     carried = 0
     with suppress(OSError, TimeoutError):
         while True:
-            async with asyncio.timeout(ROTATOR_IDLE_SECONDS):
-                piece = await source.read(ROTATOR_PIECE_BYTES)
+            async with asyncio.timeout(fixed.ROTATOR_IDLE_SECONDS):
+                piece = await source.read(fixed.ROTATOR_PIECE_BYTES)
             if not piece or not may_go():
                 break
             carried += len(piece)
@@ -216,8 +186,6 @@ async def _carry(source: asyncio.StreamReader, to: asyncio.StreamWriter, may_go:
         to.write_eof()
     return carried
 
-
-# A small server for this machine alone: each connection is served by one call, and none is left behind.
 
 _GONE: Final = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError)
 """What a connection may end with, `TimeoutError` too; nobody is left to be told."""
@@ -233,7 +201,9 @@ class LoopbackServer:
 
     async def start(self, port: int = 0) -> int:
         """Listen; the port taken, which matters where 0 was asked for."""
-        self._server = await asyncio.start_server(self._accept, ROTATOR_HOST, port, limit=ROTATOR_HEAD_BYTES)
+        self._server = await asyncio.start_server(
+            self._accept, fixed.ROTATOR_HOST, port, limit=fixed.ROTATOR_HEAD_BYTES
+        )
         return int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
@@ -247,7 +217,7 @@ class LoopbackServer:
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         try:
-            if task is not None and len(self._tasks) < LOOPBACK_MOST_CONNECTIONS:
+            if task is not None and len(self._tasks) < fixed.LOOPBACK_MOST_CONNECTIONS:
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
                 with suppress(*_GONE):
@@ -259,8 +229,7 @@ class LoopbackServer:
 async def read_head(near: Streams) -> str:
     """The head of a request, whole and in time.
 
-    Raises:
-        TimeoutError, asyncio.LimitOverrunError, asyncio.IncompleteReadError: no such thing came.
+    Raises TimeoutError, asyncio.LimitOverrunError, asyncio.IncompleteReadError: no such thing came.
     """
-    async with asyncio.timeout(ROTATOR_HEAD_SECONDS):
+    async with asyncio.timeout(fixed.ROTATOR_HEAD_SECONDS):
         return (await near[0].readuntil(b"\r\n\r\n")).decode("latin-1")

@@ -13,7 +13,7 @@ from secrets import token_hex
 from typing import Any, Final
 
 import yaml
-from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, Event, NodeEvent, ScalarEvent
+from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, Event, ScalarEvent
 
 from sale_sofia.listings.settings import (
     YAML_DEEPEST,
@@ -22,8 +22,6 @@ from sale_sofia.listings.settings import (
     YAML_MOST_VALUES,
     YAML_NUMBER_CHARACTERS,
 )
-
-_OWNER_ONLY: Final = 0o600
 
 
 @contextmanager
@@ -105,7 +103,7 @@ def _draft_of(path: Path) -> Path:
 
 def _write(path: Path, content: str | bytes) -> None:
     data = content.encode() if isinstance(content, str) else content
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY), "wb") as file:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(data)
 
 
@@ -115,7 +113,6 @@ def _write(path: Path, content: str | bytes) -> None:
 # holds is therefore counted before it is read, piece by piece and no further than its limit.
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_NUMBER_STARTS: Final = tuple("+-.0123456789")
 
 
 class YamlTooMuch(yaml.YAMLError):
@@ -153,6 +150,8 @@ def compose_yaml(text: str) -> yaml.Node | None:
 
 
 def _with_care(text: str, work: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the work makes
+    if text.count("\n%") > YAML_MOST_DIRECTIVES:  # each is compared with all before it
+        raise YamlTooMuch(f"has more than {YAML_MOST_DIRECTIVES} lines that begin with %")
     try:
         _weigh(text)
         return work()
@@ -161,54 +160,36 @@ def _with_care(text: str, work: Callable[[], Any]) -> Any:  # noqa: ANN401 - wha
 
 
 def _weigh(text: str) -> None:
-    if text.count("\n%") > YAML_MOST_DIRECTIVES:  # each is compared with all before it
-        raise YamlTooMuch(f"has more than {YAML_MOST_DIRECTIVES} lines that begin with %")
-    weight = _Weight()
+    """Count what a text holds, every alias as all it stands for."""
+    values = 0
+    inside: list[tuple[str | None, int]] = []
+    """The anchor of each list and mapping we are in, and how many values came before it."""
+    anchored: dict[str | None, int] = {}
     for event in yaml.parse(text, Loader=_LOADER):
-        weight.add(event)
-
-
-class _Weight:
-    """What the part of a text read so far comes to; every alias counts as all it stands for."""
-
-    def __init__(self) -> None:
-        self.values = 0
-        self.open: list[tuple[str | None, int]] = []
-        """The anchor of each list and mapping we are in, and how many values came before it."""
-        self.anchored: dict[str | None, int] = {}
-
-    def add(self, event: Event) -> None:
         if isinstance(event, AliasEvent):
-            self._alias(event.anchor)
-        elif isinstance(event, NodeEvent):
-            self._node(event)
+            if any(event.anchor == anchor for anchor, _ in inside):
+                raise YamlTooMuch(f"*{event.anchor} stands inside what it stands for")
+            values += anchored.get(event.anchor, 1)
+        elif isinstance(event, CollectionStartEvent):
+            inside.append((event.anchor, values))
+            anchored.pop(event.anchor, None)
+            values += 1
+            if len(inside) > YAML_DEEPEST:
+                raise YamlTooMuch(f"{_line(event)}: nested deeper than {YAML_DEEPEST} lists and mappings")
+        elif isinstance(event, ScalarEvent):
+            anchored[event.anchor] = 1
+            values += 1
+            if _number_too_long(event):
+                raise YamlTooMuch(
+                    f"{_line(event)}: a number of more than {YAML_NUMBER_CHARACTERS} characters"
+                )
         elif isinstance(event, CollectionEndEvent):
-            anchor, before = self.open.pop()
-            self.anchored[anchor] = self.values - before
-        if self.values > YAML_MOST_VALUES:
+            anchor, before = inside.pop()
+            anchored[anchor] = values - before
+        if values > YAML_MOST_VALUES:
             raise YamlTooMuch(
                 f"holds more than {YAML_MOST_VALUES} values, its aliases written out; no file needs so many"
             )
-
-    def _node(self, event: NodeEvent) -> None:
-        self.values += 1
-        if isinstance(event, CollectionStartEvent):
-            self._deeper(event)
-            return
-        self.anchored[event.anchor] = 1
-        if isinstance(event, ScalarEvent) and _number_too_long(event):
-            raise YamlTooMuch(f"{_line(event)}: a number of more than {YAML_NUMBER_CHARACTERS} characters")
-
-    def _deeper(self, event: CollectionStartEvent) -> None:
-        self.open.append((event.anchor, self.values - 1))
-        self.anchored.pop(event.anchor, None)
-        if len(self.open) > YAML_DEEPEST:
-            raise YamlTooMuch(f"{_line(event)}: nested deeper than {YAML_DEEPEST} lists and mappings")
-
-    def _alias(self, anchor: str | None) -> None:
-        if any(anchor == one for one, _ in self.open):
-            raise YamlTooMuch(f"*{anchor} stands inside what it stands for")
-        self.values += self.anchored.get(anchor, 1)
 
 
 def _number_too_long(event: ScalarEvent) -> bool:
@@ -216,7 +197,7 @@ def _number_too_long(event: ScalarEvent) -> bool:
     return (
         len(event.value) > YAML_NUMBER_CHARACTERS
         and not event.implicit[1]
-        and event.value.startswith(_NUMBER_STARTS)
+        and event.value.startswith(tuple("+-.0123456789"))
     )
 
 
@@ -226,12 +207,10 @@ def _line(event: Event) -> str:
 
 # Files that are nobody else's business: all that we make, and above all those with a secret in them.
 
-_OTHERS: Final = 0o077
-
 
 def keep_others_out() -> None:
     """From now on no other user can open a file or folder that this process, or a child of it, makes."""
-    os.umask(_OTHERS | os.umask(_OTHERS))
+    os.umask(0o077 | os.umask(0o077))
 
 
 def write_own(path: Path, text: str) -> None:

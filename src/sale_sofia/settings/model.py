@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_core.core_schema import ValidationInfo
@@ -29,8 +29,8 @@ from sale_sofia.settings.types import (
     Folder,
     RedisUrl,
     decimal,
+    described,
     from_any_folder,
-    mode_switch,
     notes,
     password_file,
     password_in,
@@ -50,10 +50,6 @@ MODE_SWITCHES: Final = frozenset({"redis_circuit_breaker_enabled", "redis_rate_l
 
 class SettingsError(ValueError):
     """The environment holds wrong settings: one line for each; nothing may start with them."""
-
-
-def _database_in_data_dir(data: dict[str, Any]) -> SecretStr:
-    return SecretStr(f"sqlite:///{data['data_dir'] / DATABASE_FILE}")
 
 
 class Settings(
@@ -93,11 +89,13 @@ class Settings(
         return init_settings, env_settings
 
     parallel_scraping: bool = switch(default=False, sentence="Run on Celery workers instead of this process.")
-    redis_circuit_breaker_enabled: bool | None = mode_switch(
-        "Share the circuit breakers through Redis; unset: on under Celery, off in local mode."
+    redis_circuit_breaker_enabled: bool | None = switch(
+        default=None,
+        sentence="Share the circuit breakers through Redis; unset: on under Celery, off in local mode.",
     )
-    redis_rate_limiter_enabled: bool | None = mode_switch(
-        "Share the rate limits through Redis; unset: on under Celery, off in local mode."
+    redis_rate_limiter_enabled: bool | None = switch(
+        default=None,
+        sentence="Share the rate limits through Redis; unset: on under Celery, off in local mode.",
     )
 
     worker_processes: int = whole(8, 1, 256, "processes", "Processes of one Celery worker.")
@@ -149,26 +147,23 @@ class Settings(
         json_schema_extra=notes(RATES_ALLOWED, "requests per minute"),
     )
 
-    data_dir: Folder = Field(
-        default=Path("data"),
-        description="Folder of everything the system keeps.",
-        json_schema_extra=notes(FOLDER_ALLOWED, "folder"),
+    data_dir: Folder = described(
+        Path("data"), FOLDER_ALLOWED, "folder", "Folder of everything the system keeps."
     )
-    sites_dir: Folder | None = Field(
-        default=None,
-        description="Folder with site files of your own, beside the installed ones.",
-        json_schema_extra=notes(FOLDER_ALLOWED, "folder"),
+    sites_dir: Folder | None = described(
+        None, FOLDER_ALLOWED, "folder", "Folder with site files of your own, beside the installed ones."
     )
     database_url: DatabaseUrl = Field(
-        default_factory=_database_in_data_dir,
+        default_factory=lambda data: SecretStr(f"sqlite:///{data['data_dir'] / DATABASE_FILE}"),
         description="The database; unset: a SQLite file in DATA_DIR.",
         json_schema_extra=notes(DATABASE_ALLOWED, "URL"),
     )
-    redis_url: RedisUrl = Field(
-        default=None,
-        description="Broker and shared state, results in the database after it; "
+    redis_url: RedisUrl = described(
+        None,
+        REDIS_ALLOWED,
+        "URL",
+        "Broker and shared state, results in the database after it; "
         "unset: a server of our own, started when one is needed.",
-        json_schema_extra=notes(REDIS_ALLOWED, "URL"),
     )
     flower_password_file: Path | None = password_file("FLOWER_PASSWORD")
     flower_password: SecretStr | None = Field(
@@ -212,10 +207,11 @@ class Settings(
     fetch_dns_cache_seconds: float = decimal(
         60, 0, 86_400, "seconds", "How long the addresses of a host are remembered."
     )
-    fetch_profile: str = Field(
-        default="chrome",
-        description="The browser whose manner of speaking the client takes on.",
-        json_schema_extra=notes("a profile of curl_cffi, such as chrome or firefox", "profile"),
+    fetch_profile: str = described(
+        "chrome",
+        "a profile of curl_cffi, such as chrome or firefox",
+        "profile",
+        "The browser whose manner of speaking the client takes on.",
     )
     lease_seconds: float = decimal(
         30, 5, 3600, "seconds", "How long a claimed page stays claimed when its worker says nothing."
@@ -289,15 +285,12 @@ def load_settings() -> Settings:
     try:
         return Settings()
     except ValidationError as error:
-        raise SettingsError("\n".join(_lines(error))) from None
-
-
-def _lines(error: ValidationError) -> list[str]:
-    # The first word on a variable is enough; a default that was not worked out is no fault of its own.
-    wrong = [details for details in error.errors() if details["type"] != "default_factory_not_called"]
-    first = {str(details["loc"][0]): details for details in reversed(wrong)}
-    fields = Settings.model_fields
-    return [f"{name.upper()}: {wrong_value(fields[name], first[name])}" for name in fields if name in first]
+        # The first word on a variable is enough; a default that was not worked out is no fault of its own.
+        wrong = [details for details in error.errors() if details["type"] != "default_factory_not_called"]
+        first = {str(details["loc"][0]): details for details in reversed(wrong)}
+        fields = {name: field for name, field in Settings.model_fields.items() if name in first}
+        lines = [f"{name.upper()}: {wrong_value(field, first[name])}" for name, field in fields.items()]
+        raise SettingsError("\n".join(lines)) from None
 
 
 @cache

@@ -25,11 +25,9 @@ def day_of(moment: float) -> date:
 
 def quiet_until(moment: float, start: time, end: time) -> float | None:
     """When the quiet hours end that this moment falls into; None outside of them, their end included."""
-    today = day_of(moment)
-    nights = (_night(today + timedelta(days=days), start, end) for days in (-1, 0))
-    return next((until for since, until in nights if since <= moment < until), None)
-
-
-def _night(day: date, start: time, end: time) -> tuple[float, float]:
-    morning = day if start < end else day + timedelta(days=1)
-    return moment_of(day, start), moment_of(morning, end)
+    for days in (-1, 0):
+        evening = day_of(moment) + timedelta(days=days)
+        morning = evening if start < end else evening + timedelta(days=1)
+        if moment_of(evening, start) <= moment < moment_of(morning, end):
+            return moment_of(morning, end)
+    return None

@@ -31,7 +31,19 @@ class SettingRow:
 def effective_settings(settings: Settings, environ: Mapping[str, str]) -> list[SettingRow]:
     """Every setting once, in the order of the settings object; `environ` is where they were read from."""
     given = {name.lower() for name, value in environ.items() if value}
-    return [_row(settings, name, field, given) for name, field in Settings.model_fields.items()]
+    return [
+        SettingRow(
+            name=name.upper(),
+            value=_as_text(settings.resolved(name), field),
+            source=(
+                "environment" if name in given else "follows the mode" if name in MODE_SWITCHES else "default"
+            ),
+            unit=note(field, "unit"),
+            allowed=note(field, "allowed"),
+            sentence=field.description or "",
+        )
+        for name, field in Settings.model_fields.items()
+    ]
 
 
 def settings_as_json(rows: Iterable[SettingRow]) -> str:
@@ -45,35 +57,12 @@ def settings_table(rows: Iterable[SettingRow]) -> Table:
     table.add_column("Setting", no_wrap=True)
     table.add_column("Value and meaning", overflow="fold")
     for row in rows:
-        table.add_row(_name_cell(row), _value_cell(row))
+        allowed = f"Allowed: {row.allowed} ({row.unit})."
+        table.add_row(  # of Text, so that a value in square brackets is never taken for markup
+            Text.assemble((row.name, "bold"), "\n", (row.source, "dim")),
+            Text.assemble((row.value, "bold"), "\n", row.sentence, "\n", (allowed, "dim")),
+        )
     return table
-
-
-# Cells are made of Text, so that a value in square brackets is never taken for markup.
-def _name_cell(row: SettingRow) -> Text:
-    return Text.assemble((row.name, "bold"), "\n", (row.source, "dim"))
-
-
-def _value_cell(row: SettingRow) -> Text:
-    allowed = f"Allowed: {row.allowed} ({row.unit})."
-    return Text.assemble((row.value, "bold"), "\n", row.sentence, "\n", (allowed, "dim"))
-
-
-def _row(settings: Settings, name: str, field: FieldInfo, given: set[str]) -> SettingRow:
-    return SettingRow(
-        name=name.upper(),
-        value=_as_text(settings.resolved(name), field),
-        source=_source(name, given),
-        unit=note(field, "unit"),
-        allowed=note(field, "allowed"),
-        sentence=field.description or "",
-    )
-
-
-def _source(name: str, given: set[str]) -> Source:
-    if name in given:
-        return "environment"
-    return "follows the mode" if name in MODE_SWITCHES else "default"
 
 
 def _as_text(value: object, field: FieldInfo) -> str:

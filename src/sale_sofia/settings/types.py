@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 from urllib.parse import quote, unquote_plus
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
@@ -19,7 +19,6 @@ DEFAULT_RATE: Final = 10.0
 MAX_RATE: Final = 60_000
 RATES_ALLOWED: Final = f"a JSON object of lower-case domain: number above 0, up to {MAX_RATE}"
 FOLDER_ALLOWED: Final = "a folder's path, without '?'"
-FILE_ALLOWED: Final = "the path of a file that can be read, with the password alone in it"
 _SHOWN_CHARACTERS: Final = 80
 
 
@@ -35,20 +34,21 @@ def decimal(default: float, least: float, most: float, unit: str, sentence: str)
     return Field(default, ge=least, le=most, description=sentence, json_schema_extra=extra)
 
 
-def switch(*, default: bool, sentence: str) -> bool:
-    """True or false."""
-    return Field(default, description=sentence, json_schema_extra=notes("true or false", "switch"))
-
-
-def mode_switch(sentence: str) -> bool | None:
+def switch(*, default: bool | None, sentence: str) -> Any:  # noqa: ANN401 - as the field's own type says
     """True or false; None, when unset, stands for "as the mode says"."""
-    return Field(default=None, description=sentence, json_schema_extra=notes("true or false", "switch"))
+    return described(default, "true or false", "switch", sentence)
 
 
-def password_file(setting: str) -> Path | None:
+def described(default: Any, allowed: str, unit: str, sentence: str) -> Any:  # noqa: ANN401 - as the field's own type says
+    """A value of which its type does not say what is allowed."""
+    return Field(default, description=sentence, json_schema_extra=notes(allowed, unit))
+
+
+def password_file(setting: str) -> Any:  # noqa: ANN401 - a path, or None
     """A file with the password of another setting, so that it stands in no environment."""
+    allowed = "the path of a file that can be read, with the password alone in it"
     sentence = f"File with the password of {setting}; unset: it stands there, or none is needed."
-    return Field(default=None, description=sentence, json_schema_extra=notes(FILE_ALLOWED, "file"))
+    return described(None, allowed, "file", sentence)
 
 
 def notes(allowed: str, unit: str) -> JsonDict:
@@ -64,19 +64,14 @@ def note(field: FieldInfo, key: Literal["allowed", "unit"]) -> str:
 
 def wrong_value(field: FieldInfo, details: ErrorDetails) -> str:
     """What was given and what is allowed, in one sentence that never holds a secret."""
+    given = "the given value"
+    if SecretStr not in {field.annotation, *get_args(field.annotation)}:
+        given = repr(str(details["input"])[:_SHOWN_CHARACTERS])
+        match details["loc"]:
+            case (_, key):  # one entry of a setting that has several
+                given += f" for {key!r}"
     reason = details.get("ctx", {}).get("error", note(field, "allowed"))
-    return f"{_given(field, details)} is not allowed; {reason} ({note(field, 'unit')})."
-
-
-def _given(field: FieldInfo, details: ErrorDetails) -> str:
-    if SecretStr in {field.annotation, *get_args(field.annotation)}:
-        return "the given value"
-    shown = repr(str(details["input"])[:_SHOWN_CHARACTERS])
-    match details["loc"]:
-        case (_, key):
-            return f"{shown} for {key!r}"
-        case _:
-            return shown
+    return f"{given} is not allowed; {reason} ({note(field, 'unit')})."
 
 
 def _read_json(raw: object) -> object:
@@ -116,8 +111,6 @@ MASK: Final = "***"
 _ENCODED: Final = "special characters of a password percent-encoded"
 DATABASE_ALLOWED: Final = f"sqlite:///path or postgresql[+psycopg]://user:password@host:port/name, {_ENCODED}"
 REDIS_ALLOWED: Final = f"redis[s]://user:password@host:port/number or unix:///path, {_ENCODED}"
-_DATABASE_SCHEMES: Final = frozenset({"postgresql", "postgresql+psycopg"})
-_REDIS_SCHEMES: Final = frozenset({"redis", "rediss"})
 # Any other name may stand for a password, and a "&" in that password for the next name: then all is hidden.
 _SHOWN_QUERY_NAMES: Final = frozenset({"connect_timeout", "db", "host", "mode", "port", "sslmode", "timeout"})
 
@@ -130,7 +123,6 @@ _SERVER_URL: Final = re.compile(
     r"(?P<place>(?:[^:@/?#\s\[\]]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?P<path>/[^@?#\s]*)?)"
     r"(?:\?(?P<query>[^@#\s]*))?"
 )
-_REDIS_DATABASE: Final = re.compile(r"/?[0-9]*")
 
 
 def masked_url(url: str) -> str:
@@ -141,7 +133,10 @@ def masked_url(url: str) -> str:
     if parts := _SQLITE_URL.fullmatch(url):
         return parts["place"] + _masked_query(parts["query"])
     if parts := _SERVER_URL.fullmatch(url):
-        return f"{parts['scheme']}://{_masked_login(parts)}{parts['place']}{_masked_query(parts['query'])}"
+        # A lone name is hidden too: `redis://secret@host` is a common slip for `redis://:secret@host`.
+        user = MASK if parts["password"] is None else f"{parts['user']}:{MASK}"
+        login = "" if parts["user"] is None else f"{user}@"
+        return f"{parts['scheme']}://{login}{parts['place']}{_masked_query(parts['query'])}"
     return MASK
 
 
@@ -181,13 +176,6 @@ def password_in(path: Path) -> str:
     return password
 
 
-def _masked_login(parts: re.Match[str]) -> str:
-    if parts["user"] is None:
-        return ""
-    # A lone name is hidden too: `redis://secret@host` is a common slip for `redis://:secret@host`.
-    return f"{MASK}@" if parts["password"] is None else f"{parts['user']}:{MASK}@"
-
-
 def _masked_query(query: str | None) -> str:
     if query is None:
         return ""
@@ -198,7 +186,7 @@ def _masked_query(query: str | None) -> str:
 def _check_database_url(secret: SecretStr) -> SecretStr:
     url = secret.get_secret_value()
     parts = _SERVER_URL.fullmatch(url)
-    if _SQLITE_URL.fullmatch(url) or (parts and parts["scheme"] in _DATABASE_SCHEMES):
+    if _SQLITE_URL.fullmatch(url) or (parts and parts["scheme"] in {"postgresql", "postgresql+psycopg"}):
         return secret
     raise ValueError(DATABASE_ALLOWED)
 
@@ -207,18 +195,14 @@ def _check_redis_url(secret: SecretStr | None) -> SecretStr | None:
     if secret is None:
         return None
     parts = _SERVER_URL.fullmatch(secret.get_secret_value())
-    if parts and (_is_redis_server(parts) or _is_redis_socket(parts)):
-        return secret
+    if parts:
+        path = parts["path"] or ""
+        # The client reads a database that is no number as database 0, without a word.
+        if parts["scheme"] in {"redis", "rediss"} and re.fullmatch(r"/?[0-9]*", path):
+            return secret
+        if parts["scheme"] == "unix" and path:
+            return secret
     raise ValueError(REDIS_ALLOWED)
-
-
-def _is_redis_server(parts: re.Match[str]) -> bool:
-    # The client reads a database that is no number as database 0, without a word.
-    return parts["scheme"] in _REDIS_SCHEMES and bool(_REDIS_DATABASE.fullmatch(parts["path"] or ""))
-
-
-def _is_redis_socket(parts: re.Match[str]) -> bool:
-    return parts["scheme"] == "unix" and bool(parts["path"])
 
 
 DatabaseUrl = Annotated[SecretStr, AfterValidator(_check_database_url)]

@@ -1,4 +1,4 @@
-"""A child process never touches a connection of its parent."""
+"""Connections that no forked child inherits, the database's own thread, and patience with its server."""
 
 import asyncio
 import logging
@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import TypeVar
 from weakref import WeakSet
 
@@ -24,19 +23,16 @@ _inherited: list[Pool] = []
 
 def guard_forks(engine: Engine) -> None:
     """From now on every forked child starts with an empty pool of its own."""
-    _watch()
     _engines.add(engine)
-
-
-@cache
-def _watch() -> None:
-    os.register_at_fork(after_in_child=_start_empty)
 
 
 def _start_empty() -> None:
     for engine in list(_engines):
         _inherited.append(engine.pool)
         engine.dispose(close=False)
+
+
+os.register_at_fork(after_in_child=_start_empty)
 
 
 # A thread for work that an event loop must not wait for.

@@ -4,113 +4,38 @@ import random
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from itertools import count
-from typing import Final, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from sqlalchemy import URL, Connection, make_url, text
 from sqlalchemy.exc import DBAPIError
 
 from sale_sofia.storage.connections import Outage, OwnThread
-from sale_sofia.storage.errors import (
-    DatabaseBusy,
-    DatabaseCorrupt,
-    DatabaseDenied,
-    DatabaseError,
-    DatabaseMissing,
-    DatabaseReadOnly,
-    DatabaseTooNew,
-    DatabaseUnreachable,
-    DatabaseUnsupported,
-    DiskFull,
-    Stop,
-    never,
-)
+from sale_sofia.storage.errors import DatabaseBusy, DatabaseError, DatabaseUnreachable, Stop, never
 from sale_sofia.storage.settings import BUSY_FIRST_PAUSE_SECONDS, BUSY_LONGEST_PAUSE_SECONDS, ServerLimits
 from sale_sofia.storage.sqlite import SqliteStore, file_of
 
-# What every kind of database does for `Database`, each in its own way.
-
-_SERVER = "postgresql"
-
-
-class Store(Protocol):
-    """One database of one kind. Making it opens, creates and changes nothing."""
-
-    name: str
-    """What it is called before people: where it is, and no password."""
-
-    def write(self) -> AbstractContextManager[Connection]:
-        """One transaction, kept as a whole at the end of the block, or not at all."""
-
-    def read(self) -> AbstractContextManager[Connection]:
-        """One view of the data; writing through it is refused."""
-
-    def exists(self) -> bool:
-        """Whether there is anything that could be opened."""
-
-    def prepare(self) -> None:
-        """Make the place where the tables will be."""
-
-    def exclusive(self) -> AbstractContextManager[None]:
-        """Only one process of all is inside."""
-
-    def portal_lock(self, site: str) -> AbstractContextManager[str | None]:
-        """The portal on all machines that use this database: None when it is ours, else who has it."""
-
-    def faults(self, connection: Connection, stop: Stop) -> list[str]:
-        """What the database itself finds wrong."""
-
-    def explain(self, error: DBAPIError) -> DatabaseError | None:
-        """The one sentence for a failure of the environment; `None` for a caller's mistake."""
-
-    def dispose(self) -> None:
-        """Close what is open."""
-
-
-def is_server(url: URL) -> bool:
-    """Whether the address is of a database server, and not of a file."""
-    return url.get_backend_name() == _SERVER
-
-
-def make_store(url: URL, busy_timeout: float, limits: ServerLimits) -> Store:
-    """The store that the address names.
-
-    Raises:
-        DatabaseUnsupported: it names none that this program can use.
-    """
-    if is_server(url):
-        from sale_sofia.storage.postgres import PostgresStore  # noqa: PLC0415 - who has a file needs no driver
-
-        return PostgresStore(url, busy_timeout, limits)
-    return SqliteStore(url, busy_timeout)
-
-
-__all__ = [
-    "Database",
-    "DatabaseBusy",
-    "DatabaseCorrupt",
-    "DatabaseDenied",
-    "DatabaseError",
-    "DatabaseMissing",
-    "DatabaseReadOnly",
-    "DatabaseTooNew",
-    "DatabaseUnreachable",
-    "DatabaseUnsupported",
-    "DiskFull",
-    "is_server",
-    "retry_on_busy",
-]
+if TYPE_CHECKING:
+    from sale_sofia.storage.postgres import PostgresStore
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def is_on_server(url: str) -> bool:
+def is_on_server(url: str | URL) -> bool:
     """Whether the address is of a database server, which many machines can share, and not of a file."""
-    return is_server(make_url(url))
+    return make_url(url).get_backend_name() == "postgresql"
+
+
+def _make_store(url: URL, busy_timeout: float, limits: ServerLimits) -> "SqliteStore | PostgresStore":
+    if not is_on_server(url):
+        return SqliteStore(url, busy_timeout)
+    from sale_sofia.storage.postgres import PostgresStore  # noqa: PLC0415 - who has a file needs no driver
+
+    return PostgresStore(url, busy_timeout, limits)
 
 
 def retry_on_busy(
@@ -137,6 +62,18 @@ def retry_on_busy(
     return decorate
 
 
+_BEFORE_COMMIT: Final = "before_commit"
+
+
+def before_commit(
+    connection: Connection, work: Callable[[Connection, set[int]], None], ids: Iterable[int]
+) -> None:
+    """Let `Database.write` do this as its last act, once for all ids that were given meanwhile."""
+    if collected := set(ids):
+        waiting = connection.info.setdefault(_BEFORE_COMMIT, {})
+        waiting.setdefault(work, set()).update(collected)
+
+
 class Database:
     """One database. Making this object opens, creates and changes nothing.
 
@@ -154,7 +91,7 @@ class Database:
         self.url = make_url(url)
         """Where it is; printed, it shows no password."""
         self.busy_retries = busy_retries
-        self._store = make_store(self.url, busy_timeout_seconds, server)
+        self._store = _make_store(self.url, busy_timeout_seconds, server)
         self.name = self._store.name
         """What it is called before people."""
         self._outage = Outage(server.outage_seconds)
@@ -164,7 +101,10 @@ class Database:
     def write(self) -> Iterator[Connection]:
         """One transaction: all of it is kept, or, after any error or a kill, nothing."""
         with self._explained(), self._store.write() as connection:
+            connection.info.pop(_BEFORE_COMMIT, None)  # of a transaction that failed on the same connection
             yield connection
+            for work, ids in connection.info.pop(_BEFORE_COMMIT, {}).items():
+                work(connection, ids)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -241,9 +181,6 @@ class Database:
             with transaction() as connection:
                 return work(connection)
 
-        return self._through_outages(attempt)
-
-    def _through_outages(self, attempt: Callable[[], T]) -> T:
         for tries in count():
             try:
                 result = attempt()
@@ -279,7 +216,7 @@ class DataVersion:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._served = is_on_server(database.url.render_as_string(hide_password=False))
+        self._served = is_on_server(database.url)
         self._lock = threading.Lock()
         self._file: sqlite3.Connection | None = None
 
@@ -288,14 +225,11 @@ class DataVersion:
         if self._served:
             return str(self._database.run_read(lambda connection: connection.scalar(_SERVER_SNAPSHOT)))
         with self._lock:
-            return str(self._opened().execute("PRAGMA data_version").fetchone()[0])
-
-    def _opened(self) -> sqlite3.Connection:
-        """One connection that only looks: SQLite counts the commits of others for each connection."""
-        if self._file is None:
-            uri = f"{file_of(self._database.url).as_uri()}?mode=ro"
-            self._file = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-        return self._file
+            if self._file is None:
+                # One connection that only looks: SQLite counts the commits of others for each connection.
+                uri = f"{file_of(self._database.url).as_uri()}?mode=ro"
+                self._file = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+            return str(self._file.execute("PRAGMA data_version").fetchone()[0])
 
     def close(self) -> None:
         """Let go of the file; asked again, it is opened again."""

@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 from sale_sofia.storage.database import Database, retry_on_busy
 from sale_sofia.storage.errors import DatabaseError, DatabaseMissing, DatabaseTooNew
 
-HEAD: Final = "0018_tried"
+HEAD: Final = "0020_codes"
 """The last step in `migrations/`, named here so that a current database needs no Alembic to be recognised."""
 
 
@@ -24,7 +24,17 @@ def initialize_database(db: Database) -> None:
 
 def upgrade(db: Database) -> None:
     """Do the steps that are missing, all in one transaction, while no other process does."""
-    retry_on_busy(db.busy_retries)(_upgrade_alone)(db)
+
+    @retry_on_busy(db.busy_retries)
+    def upgrade_alone() -> None:
+        with db.exclusive():
+            if current_revision(db) == HEAD:
+                return  # another process was first
+            db.prepare()
+            with db.write() as connection:
+                _upgrade(connection, db)
+
+    upgrade_alone()
 
 
 def current_revision(db: Database) -> str | None:
@@ -33,7 +43,8 @@ def current_revision(db: Database) -> str | None:
         # Looked at first: between a failed opening and its explanation another process may make it.
         return None
     try:
-        return db.run_read(_revision)
+        found = text("SELECT version_num FROM alembic_version")
+        return db.run_read(lambda connection: connection.execute(found).scalar())
     except DatabaseMissing:
         return None
 
@@ -44,15 +55,6 @@ def check(db: Database) -> list[str]:
         return db.faults() + db.run_read(_differences)
     except DatabaseError as error:
         return [str(error)]
-
-
-def _upgrade_alone(db: Database) -> None:
-    with db.exclusive():
-        if current_revision(db) == HEAD:
-            return  # another process was first
-        db.prepare()
-        with db.write() as connection:
-            _upgrade(connection, db)
 
 
 def _upgrade(connection: Connection, db: Database) -> None:
@@ -67,20 +69,13 @@ def _upgrade(connection: Connection, db: Database) -> None:
     try:
         runner.run(connection)
     except runner.StepFailed as failure:
-        raise _failed(failure, found, db) from failure
-
-
-def _failed(failure: Exception, found: str | None, db: Database) -> DatabaseError:
-    """A full disk or a lost connection says so itself; all else is a step that does not fit this database."""
-    known = db.explain(failure.__cause__) if isinstance(failure.__cause__, DBAPIError) else None
-    if known is not None and type(known) is not DatabaseError:
-        return known
-    at = f"revision {found}" if found else "no tables of ours"
-    return DatabaseError(f"The database {db.name} stays at {at}: {failure}.")
-
-
-def _revision(connection: Connection) -> str | None:
-    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        # A full disk or a lost connection says so itself; all else is a step that does not fit this database.
+        cause = failure.__cause__
+        known = db.explain(cause) if isinstance(cause, DBAPIError) else None
+        if known is not None and type(known) is not DatabaseError:
+            raise known from failure
+        at = f"revision {found}" if found else "no tables of ours"
+        raise DatabaseError(f"The database {db.name} stays at {at}: {failure}.") from failure
 
 
 def _differences(connection: Connection) -> list[str]:

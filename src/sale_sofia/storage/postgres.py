@@ -7,14 +7,13 @@ import secrets
 import socket
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
 import psycopg
-from sqlalchemy import URL, Connection, Engine, QueuePool, TextClause, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 
 from sale_sofia.storage import settings as config
@@ -32,112 +31,92 @@ from sale_sofia.storage.errors import (
     DiskFull,
     Stop,
 )
-from sale_sofia.storage.errors import DatabaseUnsupported as Unsupported
-from sale_sofia.storage.settings import (
-    LOCK_SPACE,
-    MARK_SECONDS,
-    MIGRATION_LOCK,
-    SITE_LOCK_LOOK_SECONDS,
-    ServerLimits,
+from sale_sofia.storage.settings import LOCK_SPACE, MARK_SECONDS, SITE_LOCK_LOOK_SECONDS, ServerLimits
+
+log = logging.getLogger(__name__)
+
+# What a failure of PostgreSQL, or of the way to it, means to a person. Each sentence names the database.
+
+Meaning = tuple[type[DatabaseError], str]
+_MET_ANOTHER: Final = (
+    DatabaseBusy,
+    "Another process wrote the same to {name} at the same moment; nothing was written.",
 )
-
-# What a failure of PostgreSQL, or of the way to it, means to a person.
-
-Sentence = Callable[[str], DatabaseError]
-
-
-def _met_another(name: str) -> DatabaseBusy:
-    return DatabaseBusy(f"Another process wrote the same to {name} at the same moment; nothing was written.")
-
-
-def _locked(name: str) -> DatabaseBusy:
-    waited = "longer than POSTGRES_LOCK_TIMEOUT"
-    return DatabaseBusy(f"Another process kept a part of {name} locked for {waited}; nothing was written.")
-
-
-def _slow(name: str) -> DatabaseError:
-    return DatabaseError(
-        f"{name} took longer than POSTGRES_STATEMENT_TIMEOUT for one statement; nothing was kept."
-    )
-
-
-def _full(name: str) -> DiskFull:
-    return DiskFull(
-        f"There is no room on the server for {name} to grow; nothing of this write was kept: free some space."
-    )
-
-
-def _read_only(name: str) -> DatabaseReadOnly:
-    return DatabaseReadOnly(f"{name} may only be read here: it is a standby, or this user may not write.")
-
-
-def _no_right(name: str) -> DatabaseDenied:
-    return DatabaseDenied(f"The user of DATABASE_URL may not do this in {name}; grant the right to it.")
-
-
-def _no_tables(name: str) -> DatabaseMissing:
-    return DatabaseMissing(f"There is no initialised database at {name}; initialise it first.")
-
-
-def _damaged(name: str) -> DatabaseCorrupt:
-    return DatabaseCorrupt(f"PostgreSQL says that {name} is damaged; restore a copy.")
-
-
-def missing(name: str) -> DatabaseMissing:
-    """The server is there, but not the database."""
-    return DatabaseMissing(f"There is no database {name} on its server; make it there with `createdb`.")
-
-
-def gone(name: str, reason: str) -> DatabaseUnreachable:
-    """The server does not answer, or stopped answering."""
-    return DatabaseUnreachable(f"{name} does not answer: {reason}.")
-
-
-_BY_STATE: Final[Mapping[str, Sentence]] = {
-    "23505": _met_another,  # unique_violation: two were the first to store the same
-    "40001": _met_another,  # serialization_failure
-    "40P01": _met_another,  # deadlock_detected
-    "55P03": _locked,
-    "57014": _slow,
-    "53100": _full,
-    "25006": _read_only,
-    "42501": _no_right,
-    "42P01": _no_tables,
-    "3D000": missing,
-    "XX001": _damaged,
-    "XX002": _damaged,
+_NO_RIGHT: Final = (
+    DatabaseDenied,
+    "The user of DATABASE_URL may not do this in {name}; grant the right to it.",
+)
+_MISSING: Final = (
+    DatabaseMissing,
+    "There is no database {name} on its server; make it there with `createdb`.",
+)
+_DAMAGED: Final = (DatabaseCorrupt, "PostgreSQL says that {name} is damaged; restore a copy.")
+_WRONG_PASSWORD: Final = (DatabaseDenied, "{name} refuses the password or the user of DATABASE_URL.")
+_BY_STATE: Final[Mapping[str, Meaning]] = {
+    "23505": _MET_ANOTHER,  # unique_violation: two were the first to store the same
+    "40001": _MET_ANOTHER,  # serialization_failure
+    "40P01": _MET_ANOTHER,  # deadlock_detected
+    "55P03": (
+        DatabaseBusy,
+        (
+            "Another process kept a part of {name} locked for longer than POSTGRES_LOCK_TIMEOUT; "
+            "nothing was written."
+        ),
+    ),
+    "57014": (
+        DatabaseError,
+        "{name} took longer than POSTGRES_STATEMENT_TIMEOUT for one statement; nothing was kept.",
+    ),
+    "53100": (
+        DiskFull,
+        "There is no room on the server for {name} to grow; nothing of this write was kept: free some space.",
+    ),
+    "25006": (
+        DatabaseReadOnly,
+        "{name} may only be read here: it is a standby, or this user may not write.",
+    ),
+    "42501": _NO_RIGHT,
+    "42P01": (DatabaseMissing, "There is no initialised database at {name}; initialise it first."),
+    "3D000": _MISSING,
+    "XX001": _DAMAGED,
+    "XX002": _DAMAGED,
 }
 # Shut down, crashed, starting, recovering; an idle transaction that was ended; no place or memory left.
 _AWAY: Final = frozenset({"57P01", "57P02", "57P03", "57P05", "25P03", "53300", "53200", "53000"})
-_AWAY_CLASS: Final = "08"
 
 # What is said before there is a session comes without a code. The particular stand before the general.
-_BY_WORDS: Final[Mapping[str, Sentence]] = {
-    "password authentication failed": lambda name: DatabaseDenied(
-        f"{name} refuses the password or the user of DATABASE_URL."
+_BY_WORDS: Final[Mapping[str, Meaning]] = {
+    "password authentication failed": _WRONG_PASSWORD,
+    "no password supplied": (
+        DatabaseDenied,
+        "{name} wants a password: put it into DATABASE_URL, DATABASE_PASSWORD_FILE or a PGPASSFILE.",
     ),
-    "no password supplied": lambda name: DatabaseDenied(
-        f"{name} wants a password: put it into DATABASE_URL, DATABASE_PASSWORD_FILE or a PGPASSFILE."
+    "no pg_hba.conf entry": (
+        DatabaseDenied,
+        "{name} lets nobody in from this machine, as this user or without TLS; its pg_hba.conf says who may.",
     ),
-    "no pg_hba.conf entry": lambda name: DatabaseDenied(
-        f"{name} lets nobody in from this machine, as this user or without TLS; its pg_hba.conf says who may."
+    "certificate": (
+        DatabaseDenied,
+        "The certificates of {name} and of this machine do not fit: see sslmode, sslrootcert and sslcert.",
     ),
-    "certificate": lambda name: DatabaseDenied(
-        f"The certificates of {name} and of this machine do not fit: see sslmode, sslrootcert and sslcert."
+    "server does not support SSL": (
+        DatabaseDenied,
+        "{name} has no TLS, and sslmode asks for it; turn it on there or lower sslmode.",
     ),
-    "server does not support SSL": lambda name: DatabaseDenied(
-        f"{name} has no TLS, and sslmode asks for it; turn it on there or lower sslmode."
+    "SSL error": (DatabaseDenied, "TLS with {name} failed: see sslmode and sslrootcert."),
+    "invalid connection option": (
+        DatabaseUnsupported,
+        "DATABASE_URL has an option after `?` that libpq does not know; {name} was not asked.",
     ),
-    "SSL error": lambda name: DatabaseDenied(f"TLS with {name} failed: see sslmode and sslrootcert."),
-    "invalid connection option": lambda name: DatabaseUnsupported(
-        f"DATABASE_URL has an option after `?` that libpq does not know; {name} was not asked."
+    "invalid sslmode": (
+        DatabaseUnsupported,
+        (
+            "DATABASE_URL has a wrong sslmode; "
+            "allowed: disable, allow, prefer, require, verify-ca, verify-full ({name})."
+        ),
     ),
-    "invalid sslmode": lambda name: DatabaseUnsupported(
-        f"DATABASE_URL has a wrong sslmode; allowed: disable, allow, prefer, require, verify-ca, verify-full "
-        f"({name})."
-    ),
-    "is not permitted to log in": _no_right,
-    "permission denied for database": _no_right,
+    "is not permitted to log in": _NO_RIGHT,
+    "permission denied for database": _NO_RIGHT,
 }
 _REASONS: Final[Mapping[str, str]] = {
     "Connection refused": "the connection is refused, so nothing listens there",
@@ -156,44 +135,32 @@ _REASONS: Final[Mapping[str, str]] = {
 }
 
 
-def is_loss(error: DBAPIError) -> bool:
+def _state_of(error: DBAPIError) -> str:
+    return getattr(error.orig, "sqlstate", None) or ""
+
+
+def _is_loss(error: DBAPIError) -> bool:
     """Whether the connection is gone: what was asked last may or may not have been done."""
-    return error.connection_invalidated or _is_away(error.orig)
-
-
-def explain(error: DBAPIError, name: str) -> DatabaseError | None:
-    """The one sentence for a failure of the environment; `None` for a caller's mistake."""
-    cause = error.orig
-    state = getattr(cause, "sqlstate", None) or ""
-    if state in _BY_STATE:
-        return _BY_STATE[state](name)
-    if is_loss(error):
-        return _outside(str(cause), name)
-    if isinstance(cause, psycopg.OperationalError | psycopg.InternalError):
-        return DatabaseError(f"{name} failed: {_first_line(str(cause))}.")
-    if isinstance(cause, psycopg.ProgrammingError) and not state:
-        return _outside(str(cause), name)
-    return None
-
-
-def _is_away(cause: BaseException | None) -> bool:
-    state = getattr(cause, "sqlstate", None)
+    if error.connection_invalidated:
+        return True
+    state = getattr(error.orig, "sqlstate", None)
     if state is None:
-        return isinstance(cause, psycopg.OperationalError)
-    return state in _AWAY or state.startswith(_AWAY_CLASS)
+        return isinstance(error.orig, psycopg.OperationalError)
+    return state in _AWAY or state.startswith("08")
 
 
-def _outside(words: str, name: str) -> DatabaseError:
+def _explain_outside(words: str, name: str) -> DatabaseError:
     """A failure of the way to the server, or of its door; its words hold no password."""
+    meaning = next((meaning for mark, meaning in _BY_WORDS.items() if mark in words), None)
     if 'database "' in words and "does not exist" in words:
-        return missing(name)
-    if 'role "' in words and "does not exist" in words:
-        return _BY_WORDS["password authentication failed"](name)
-    found = next((sentence for mark, sentence in _BY_WORDS.items() if mark in words), None)
-    if found is not None:
-        return found(name)
+        meaning = _MISSING
+    elif 'role "' in words and "does not exist" in words:
+        meaning = _WRONG_PASSWORD
+    if meaning is not None:
+        kind, sentence = meaning
+        return kind(sentence.format(name=name))
     reason = next((reason for mark, reason in _REASONS.items() if mark in words), _first_line(words))
-    return gone(name, reason)
+    return DatabaseUnreachable(f"{name} does not answer: {reason}.")
 
 
 def _first_line(words: str) -> str:
@@ -202,67 +169,16 @@ def _first_line(words: str) -> str:
 
 # Advisory locks of PostgreSQL: held by a connection, let go by the server when it ends, however it ends.
 
-log = logging.getLogger(__name__)
-
-_WAIT = text("SELECT pg_advisory_lock(:space, :key)")
-_TRY = text("SELECT pg_try_advisory_lock(:space, :key)")
-_LET_GO = text("SELECT pg_advisory_unlock(:space, :key)")
 _HOLDER = text(
     "SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid) "
     "WHERE locktype = 'advisory' AND granted AND classid = :space AND objid::bigint = :unsigned "
     "AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
-_STILL_THERE = text("SELECT 1")
-_LOCK_TIMEOUT = "55P03"
 
 
 def _keys(name: str) -> dict[str, int]:
     unsigned = zlib.crc32(name.encode())
     return {"space": LOCK_SPACE, "key": unsigned - 2**32 if unsigned >= 2**31 else unsigned}
-
-
-@contextmanager
-def exclusive(engine: Engine, name: str) -> Iterator[None]:
-    """Only one process of all is inside.
-
-    Raises:
-        DatabaseBusy: another one stayed inside for too long.
-    """
-    with _session(engine) as connection:
-        try:
-            connection.execute(_WAIT, _keys(MIGRATION_LOCK))
-        except DBAPIError as error:
-            if getattr(error.orig, "sqlstate", None) == _LOCK_TIMEOUT:
-                raise _still_preparing(name) from error
-            raise
-        try:
-            yield
-        finally:
-            with suppress(DBAPIError):  # without a connection there is no lock either
-                connection.execute(_LET_GO, _keys(MIGRATION_LOCK))
-
-
-def _still_preparing(name: str) -> DatabaseBusy:
-    return DatabaseBusy(f"Another process is still preparing the database {name}; try again later.")
-
-
-@contextmanager
-def _session(engine: Engine) -> Iterator[Connection]:
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        yield connection
-
-
-@contextmanager
-def portal_lock(engine: Engine, site: str) -> Iterator[str | None]:
-    """Hold the portal, also over a restart of the server; gives who has it when that is somebody else."""
-    keeper = _Keeper(engine, site)
-    try:
-        holder = keeper.take()
-        if holder is None:
-            keeper.start()
-        yield holder
-    finally:
-        keeper.end()
 
 
 class _Keeper:
@@ -280,10 +196,10 @@ class _Keeper:
         if self._connection is None:
             self._connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         keys = _keys(self._site)
-        if self._connection.execute(_TRY, keys).scalar_one():
+        if self._connection.execute(text("SELECT pg_try_advisory_lock(:space, :key)"), keys).scalar_one():
             return None
-        asked = {"space": keys["space"], "unsigned": keys["key"] % 2**32}
-        return self._connection.execute(_HOLDER, asked).scalar() or "another machine"
+        lock = {"space": keys["space"], "unsigned": keys["key"] % 2**32}
+        return self._connection.execute(_HOLDER, lock).scalar() or "another machine"
 
     def start(self) -> None:
         """From now on look from time to time whether it still holds."""
@@ -299,15 +215,12 @@ class _Keeper:
     def _keep(self) -> None:
         while not self._over.wait(SITE_LOCK_LOOK_SECONDS):
             try:
-                self._look()
+                if self._connection is not None:
+                    self._connection.execute(text("SELECT 1"))
+                elif holder := self.take():
+                    log.error("While the database was away %s began to crawl %s too.", holder, self._site)
             except DBAPIError:  # not back yet: the next look tries again
                 self._drop()
-
-    def _look(self) -> None:
-        if self._connection is not None:
-            self._connection.execute(_STILL_THERE)
-        elif holder := self.take():
-            log.error("While the database was away %s began to crawl %s too.", holder, self._site)
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
@@ -325,8 +238,7 @@ class _Keeper:
 
 TABLE: Final = "write_marks"
 """Made beside the schema's tables, and never copied: it is about the connections of this server."""
-_WRITER, _NUMBER = "mark_writer", "mark_number"
-MAKE_TABLE: Final = text(
+_MAKE_TABLE: Final = text(
     "CREATE TABLE IF NOT EXISTS write_marks "
     "(writer text PRIMARY KEY, number bigint NOT NULL, seen_at timestamptz NOT NULL DEFAULT now())"
 )
@@ -344,29 +256,16 @@ _FORGET = text(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """One write of one connection."""
-
-    writer: str
-    number: int
-
-
-def leave(connection: Connection) -> Mark:
+def _leave_mark(connection: Connection) -> dict[str, Any]:
     """Mark the write that the connection is in; its first one forgets the marks of the long dead."""
     known = connection.info
-    if _WRITER not in known:
-        known[_WRITER], known[_NUMBER] = secrets.token_hex(12), 0
+    if "mark_writer" not in known:
+        known["mark_writer"], known["mark_number"] = secrets.token_hex(12), 0
         connection.execute(_FORGET, {"seconds": MARK_SECONDS})
-    known[_NUMBER] += 1
-    mark = Mark(known[_WRITER], known[_NUMBER])
-    connection.execute(_LEAVE, {"writer": mark.writer, "number": mark.number})
+    known["mark_number"] += 1
+    mark = {"writer": known["mark_writer"], "number": known["mark_number"]}
+    connection.execute(_LEAVE, mark)
     return mark
-
-
-def was_kept(connection: Connection, mark: Mark) -> bool:
-    """Whether the marked write was committed; it certainly will not be any more when this says no."""
-    return bool(connection.execute(_LOOK, {"writer": mark.writer}).scalar_one() >= mark.number)
 
 
 # What can be found wrong with the tables of a server from outside: all of them are read.
@@ -385,50 +284,9 @@ _INDEXES: Final = text(
     "WHERE relnamespace = current_schema()::regnamespace AND indisvalid "
     "AND EXISTS (SELECT FROM pg_extension WHERE extname = 'amcheck') ORDER BY 1"
 )
-_CHECK_INDEX: Final = text("SELECT bt_index_check(CAST(:name AS regclass))")
-_DAMAGED: Final = frozenset({"XX000", "XX001", "XX002", "58030", "58P01"})
+_DAMAGED_STATES: Final = frozenset({"XX000", "XX001", "XX002", "58030", "58P01"})
 """What PostgreSQL answers when it meets what it did not write; files that cannot be read are among it."""
-
-
-def faults(connection: Connection, stop: Stop) -> list[str]:
-    """Indexes that were not finished, constraints that were never checked, and tables that cannot be read.
-
-    Every value of every row is read; the order of indexes is checked where the extension `amcheck` is there.
-
-    Raises:
-        CheckStopped: it was to stop before it had seen all.
-    """
-    found = list(connection.execute(_UNFINISHED).scalars())
-    for name, look in _looks(connection):
-        if stop():
-            raise CheckStopped(found)
-        found += _tried(connection, name, look)
-    return found
-
-
-def _looks(connection: Connection) -> Iterator[tuple[str, TextClause]]:
-    for name in connection.execute(_TABLES).scalars().all():  # quoted by the server where it must be
-        yield name, text(f"SELECT sum(length(CAST(one AS text))) FROM {name} AS one")  # noqa: S608
-    for name in connection.execute(_INDEXES).scalars().all():
-        yield name, _CHECK_INDEX.bindparams(name=name)
-
-
-def _tried(connection: Connection, name: str, look: TextClause) -> list[str]:
-    try:
-        with connection.begin_nested():
-            connection.execute(look)
-    except DBAPIError as error:
-        if getattr(error.orig, "sqlstate", None) not in _DAMAGED:
-            raise
-        reason = str(error.orig).strip().partition("\n")[0]
-        return [f"damaged: {name}: {reason}"]
-    return []
-
-
 _DRIVER: Final = "postgresql+psycopg"
-_DRIVERS: Final = frozenset({"postgresql", _DRIVER})
-_WITHOUT_LIMIT: Final = -1
-_SHOWN_OPTIONS: Final = ("host", "port")
 _SERVER = text(
     "SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS standby, "
     "current_setting('server_encoding') AS encoding"
@@ -439,9 +297,14 @@ class PostgresStore:
     """One database of a server. Writers lock the rows they are about; readers see one moment."""
 
     def __init__(self, url: URL, busy_timeout: float, limits: ServerLimits) -> None:
-        if url.drivername not in _DRIVERS:
-            raise Unsupported(f"{url.drivername} is no driver of ours; write postgresql://… or {_DRIVER}://…")
-        self.name = _shown(url)
+        if url.drivername not in {"postgresql", _DRIVER}:
+            raise DatabaseUnsupported(
+                f"{url.drivername} is no driver of ours; write postgresql://… or {_DRIVER}://…"
+            )
+        # Where it is: no user either, as a password may have slipped into its place.
+        options = {name: value for name, value in url.query.items() if name in {"host", "port"}}
+        shown = URL.create("postgresql", None, None, url.host, url.port, url.database, options)
+        self.name = shown.render_as_string()
         self._limits = limits
         self._session = _session_settings(busy_timeout, limits)
         self._writer = self._engine(url, writes=True)
@@ -450,9 +313,15 @@ class PostgresStore:
     def _engine(self, url: URL, *, writes: bool) -> Engine:
         engine = create_engine(
             url.set(drivername=_DRIVER),
-            connect_args=_connect_arguments(self._limits),
+            connect_args={
+                "connect_timeout": math.ceil(self._limits.connect_seconds),
+                "keepalives_idle": config.KEEPALIVE_IDLE_SECONDS,
+                "keepalives_interval": config.KEEPALIVE_INTERVAL_SECONDS,
+                "keepalives_count": config.KEEPALIVE_COUNT,
+                "tcp_user_timeout": _milliseconds(self._limits.silence_seconds),
+            },
             poolclass=QueuePool,
-            max_overflow=_WITHOUT_LIMIT,
+            max_overflow=-1,  # without limit
             pool_pre_ping=True,
             pool_use_lifo=True,  # those beyond what is needed fall asleep and are ended by nobody's traffic
         )
@@ -477,12 +346,34 @@ class PostgresStore:
         """One transaction, kept as a whole at the end of the block, also when the answer to that is lost."""
         with self._writer.connect() as connection, connection.begin() as transaction:
             yield connection
-            mark = leave(connection)
+            mark = _leave_mark(connection)
             try:
                 transaction.commit()
             except DBAPIError as error:
-                if not is_loss(error) or not self._was_kept(mark):
+                if not _is_loss(error) or not self._was_kept(mark):
                     raise
+
+    def _was_kept(self, mark: Mapping[str, Any]) -> bool:
+        """Whether the marked write was committed; it certainly will not be any more when this says no."""
+        outage = Outage(self._limits.outage_seconds)
+        outage.over()
+        for tries in count():
+            try:
+                with self._writer.begin() as connection:
+                    number = connection.execute(_LOOK, {"writer": mark["writer"]}).scalar_one()
+                    return bool(number >= mark["number"])
+            except DBAPIError as error:
+                problem = self.explain(error) or error
+            if not isinstance(problem, DatabaseBusy | DatabaseUnreachable):
+                raise problem
+            try:
+                outage.endure(DatabaseUnreachable(str(problem)), tries)
+            except DatabaseUnreachable as error:
+                raise DatabaseError(
+                    f"{self.name} went away during a commit and did not come back; "
+                    "whether that write was kept is not known."
+                ) from error
+        raise AssertionError("counting has no end")
 
     def read(self) -> AbstractContextManager[Connection]:
         """One view of the data; writing through it is refused."""
@@ -495,84 +386,117 @@ class PostgresStore:
     def prepare(self) -> None:
         """Refuse a server that cannot be used, and make the table of marks; nothing else has to be there."""
         with self._writer.begin() as connection:
-            _check_server(connection, self.name)
-            connection.execute(MAKE_TABLE)
+            server = connection.execute(_SERVER).one()
+            if server.version < config.LEAST_SERVER_VERSION:
+                raise DatabaseUnsupported(
+                    f"The server of {self.name} is version {server.version // 10_000}; "
+                    f"PostgreSQL {config.LEAST_SERVER_NAME} or newer is needed."
+                )
+            if server.encoding != config.ENCODING:
+                raise DatabaseUnsupported(
+                    f"{self.name} holds its texts in {server.encoding}; make it with the encoding UTF8."
+                )
+            if server.standby:
+                raise DatabaseReadOnly(
+                    f"{self.name} is on a standby server, which only reads; name the primary."
+                )
+            connection.execute(_MAKE_TABLE)
 
-    def exclusive(self) -> AbstractContextManager[None]:
-        """Only one process of all is inside."""
-        return exclusive(self._writer, self.name)
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Only one process of all is inside.
 
-    def portal_lock(self, site: str) -> AbstractContextManager[str | None]:
-        """The portal on all machines that use this database: None when it is ours, else who has it."""
-        return portal_lock(self._writer, site)
+        Raises:
+            DatabaseBusy: another one stayed inside for too long.
+        """
+        keys = _keys("migrations")
+        with self._writer.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            try:
+                connection.execute(text("SELECT pg_advisory_lock(:space, :key)"), keys)
+            except DBAPIError as error:
+                if _state_of(error) != "55P03":  # the lock timeout
+                    raise
+                raise DatabaseBusy(
+                    f"Another process is still preparing the database {self.name}; try again later."
+                ) from error
+            try:
+                yield
+            finally:
+                with suppress(DBAPIError):  # without a connection there is no lock either
+                    connection.execute(text("SELECT pg_advisory_unlock(:space, :key)"), keys)
+
+    @contextmanager
+    def portal_lock(self, site: str) -> Iterator[str | None]:
+        """Hold the portal, also over a restart of the server; gives who has it when that is somebody else."""
+        keeper = _Keeper(self._writer, site)
+        try:
+            holder = keeper.take()
+            if holder is None:
+                keeper.start()
+            yield holder
+        finally:
+            keeper.end()
 
     def faults(self, connection: Connection, stop: Stop) -> list[str]:
-        """What can be found wrong from here."""
-        return faults(connection, stop)
+        """Indexes that were not finished, constraints that were never checked, tables that cannot be read.
+
+        Every value of every row is read; the order of indexes is checked where the extension `amcheck` is
+        there.
+
+        Raises:
+            CheckStopped: it was to stop before it had seen all.
+        """
+        found = list(connection.execute(_UNFINISHED).scalars())
+        tables = connection.execute(_TABLES).scalars().all()  # quoted by the server where it must be
+        looks = {name: text(f"SELECT sum(length(CAST(one AS text))) FROM {name} AS one") for name in tables}  # noqa: S608
+        check = text("SELECT bt_index_check(CAST(:name AS regclass))")
+        looks |= {name: check.bindparams(name=name) for name in connection.execute(_INDEXES).scalars().all()}
+        for name, look in looks.items():
+            if stop():
+                raise CheckStopped(found)
+            try:
+                with connection.begin_nested():
+                    connection.execute(look)
+            except DBAPIError as error:
+                if _state_of(error) not in _DAMAGED_STATES:
+                    raise
+                reason = str(error.orig).strip().partition("\n")[0]
+                found.append(f"damaged: {name}: {reason}")
+        return found
 
     def explain(self, error: DBAPIError) -> DatabaseError | None:
         """The one sentence for a failure of the environment; `None` for a caller's mistake."""
-        return explain(error, self.name)
+        cause, state = error.orig, _state_of(error)
+        if state in _BY_STATE:
+            kind, sentence = _BY_STATE[state]
+            return kind(sentence.format(name=self.name))
+        if _is_loss(error):
+            return _explain_outside(str(cause), self.name)
+        if isinstance(cause, psycopg.OperationalError | psycopg.InternalError):
+            return DatabaseError(f"{self.name} failed: {_first_line(str(cause))}.")
+        if isinstance(cause, psycopg.ProgrammingError) and not state:
+            return _explain_outside(str(cause), self.name)
+        return None
 
     def dispose(self) -> None:
         """Close what is open."""
         self._writer.dispose()
         self._reader.dispose()
 
-    def _was_kept(self, mark: Mark) -> bool:
-        outage = Outage(self._limits.outage_seconds)
-        outage.over()
-        for tries in count():
-            try:
-                with self._writer.begin() as connection:
-                    return was_kept(connection, mark)
-            except DBAPIError as error:
-                self._wait_for_answer(outage, self.explain(error) or error, tries)
-        raise AssertionError("counting has no end")
-
-    def _wait_for_answer(self, outage: Outage, problem: Exception, tries: int) -> None:
-        if not isinstance(problem, DatabaseBusy | DatabaseUnreachable):
-            raise problem
-        try:
-            outage.endure(DatabaseUnreachable(str(problem)), tries)
-        except DatabaseUnreachable as error:
-            raise DatabaseError(
-                f"{self.name} went away during a commit and did not come back; "
-                "whether that write was kept is not known."
-            ) from error
-
-
-def _shown(url: URL) -> str:
-    """Where it is: no user either, as a password may have slipped into its place."""
-    options = {name: value for name, value in url.query.items() if name in _SHOWN_OPTIONS}
-    return URL.create("postgresql", None, None, url.host, url.port, url.database, options).render_as_string()
-
-
-def _connect_arguments(limits: ServerLimits) -> dict[str, Any]:
-    return {
-        "connect_timeout": math.ceil(limits.connect_seconds),
-        "keepalives_idle": config.KEEPALIVE_IDLE_SECONDS,
-        "keepalives_interval": config.KEEPALIVE_INTERVAL_SECONDS,
-        "keepalives_count": config.KEEPALIVE_COUNT,
-        "tcp_user_timeout": _milliseconds(limits.silence_seconds),
-    }
-
 
 def _session_settings(busy_timeout: float, limits: ServerLimits) -> dict[str, str]:
     """What the server is told of each session; it too notices that its other end is gone."""
     lock = max(1, _milliseconds(busy_timeout))  # zero would be for ever
-    milliseconds = {
+    values = {
         "lock_timeout": lock,
         "statement_timeout": max(_milliseconds(limits.statement_seconds), lock + 1),
         "idle_in_transaction_session_timeout": _milliseconds(limits.idle_seconds),
         "tcp_user_timeout": _milliseconds(limits.silence_seconds),
-    }
-    seconds = {
         "tcp_keepalives_idle": config.KEEPALIVE_IDLE_SECONDS,
         "tcp_keepalives_interval": config.KEEPALIVE_INTERVAL_SECONDS,
         "tcp_keepalives_count": config.KEEPALIVE_COUNT,
     }
-    return {name: str(value) for name, value in (milliseconds | seconds).items()}
+    return {name: str(value) for name, value in values.items()}
 
 
 def _milliseconds(seconds: float) -> int:
@@ -582,16 +506,3 @@ def _milliseconds(seconds: float) -> int:
 def _name_session(_dialect: object, _record: object, _arguments: object, parameters: dict[str, Any]) -> None:
     """So that people who look at the server see who is there."""
     parameters.setdefault("application_name", f"sale-sofia {socket.gethostname()} {os.getpid()}"[:63])
-
-
-def _check_server(connection: Connection, name: str) -> None:
-    server = connection.execute(_SERVER).one()
-    if server.version < config.LEAST_SERVER_VERSION:
-        raise Unsupported(
-            f"The server of {name} is version {server.version // 10_000}; "
-            f"PostgreSQL {config.LEAST_SERVER_NAME} or newer is needed."
-        )
-    if server.encoding != config.ENCODING:
-        raise Unsupported(f"{name} holds its texts in {server.encoding}; make it with the encoding UTF8.")
-    if server.standby:
-        raise DatabaseReadOnly(f"{name} is on a standby server, which only reads; name the primary.")

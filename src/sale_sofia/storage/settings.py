@@ -45,8 +45,6 @@ MARK_SECONDS: Final = 86_400.0
 
 LOCK_SPACE: Final = 0x5A1E
 """First half of our advisory locks' keys, so that another program in the same database has others."""
-MIGRATION_LOCK: Final = "migrations"
-"""The advisory lock of whoever changes the tables."""
 SITE_LOCK_LOOK_SECONDS: Final = 2.0
 """How often a local crawl looks whether its lock of a portal still holds: a lost connection loses it."""
 

@@ -31,22 +31,23 @@ from sale_sofia.storage.settings import CHECK_LOOK_STEPS, PREPARING_LOOK_SECONDS
 
 # What a failure of SQLite, or of its disk, means to a person.
 
-_PRIMARY_CODE: Final = 0xFF
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
 _CORRUPT: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 # A write past RLIMIT_FSIZE or a quota is an I/O error to SQLite, not a full disk.
 _NO_ROOM: Final = frozenset(
     {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
 )  # fmt: skip
-_NO_ROOM_ON_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def explain(error: BaseException | None, path: Path, busy_timeout: float) -> DatabaseError | None:
     """The one sentence for a failure of the environment; `None` for a caller's mistake."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
-    primary = code & _PRIMARY_CODE
+    primary = code & 0xFF
     if primary in _BUSY:
-        return _busy(path, busy_timeout)
+        return DatabaseBusy(
+            f"Another process kept the database {path} locked for longer than {busy_timeout:g} seconds "
+            "(SQLITE_TIMEOUT); nothing was written."
+        )
     if code in _NO_ROOM:
         return _full(path)
     if primary in _CORRUPT:
@@ -58,11 +59,11 @@ def explain(error: BaseException | None, path: Path, busy_timeout: float) -> Dat
     return _other(error, path)
 
 
-def explain_os_error(error: OSError, path: Path) -> DatabaseError:
+def _explain_os_error(error: OSError, path: Path) -> DatabaseError:
     """The one sentence for a folder or file that could not be made."""
-    if error.errno in _NO_ROOM_ON_DISK:
+    if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
         return _full(path)
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         return _read_only(path)
     return DatabaseError(f"The database {path} cannot be made: {error.strerror}.")
 
@@ -70,13 +71,10 @@ def explain_os_error(error: OSError, path: Path) -> DatabaseError:
 def _cannot_open(path: Path) -> DatabaseError:
     if not path.exists():
         return _missing(path)
-    if not (_may_write(path) and _may_write(path.parent)):
+    as_who_we_are = os.access in os.supports_effective_ids
+    if not all(os.access(place, os.W_OK, effective_ids=as_who_we_are) for place in (path, path.parent)):
         return _read_only(path)  # even a reader needs to write the log's index beside the file
     return DatabaseError(f"The database {path} cannot be opened; is it a file?")
-
-
-def _may_write(path: Path) -> bool:
-    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _other(error: BaseException | None, path: Path) -> DatabaseError | None:
@@ -85,11 +83,6 @@ def _other(error: BaseException | None, path: Path) -> DatabaseError | None:
     if "no such table" in str(error):
         return _missing(path)
     return DatabaseError(f"The database {path} failed: {error}.")
-
-
-def _busy(path: Path, busy_timeout: float) -> DatabaseBusy:
-    waited = f"longer than {busy_timeout:g} seconds (SQLITE_TIMEOUT)"
-    return DatabaseBusy(f"Another process kept the database {path} locked for {waited}; nothing was written.")
 
 
 def _missing(path: Path) -> DatabaseMissing:
@@ -122,24 +115,15 @@ def network_share(path: Path, mounts: str | None = None) -> str | None:
             mounts = _MOUNTS.read_text("utf-8", "surrogateescape")
         except OSError:
             return None
-    place = path.absolute()
-    kinds = dict(_mounts(mounts))
-    nearest = next((parent for parent in (place, *place.parents) if parent in kinds), None)
-    kind = kinds[nearest] if nearest else ""
+    kinds = {}  # by place; what is mounted later hides what was there
+    for line in mounts.splitlines():
+        left, mark, right = line.partition(" - ")
+        if mark:
+            place = re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), left.split()[4])
+            kinds[Path(place)] = right.split()[0]
+    here = path.absolute()
+    kind = next((kinds[place] for place in (here, *here.parents) if place in kinds), None)
     return kind if kind in _SHARES else None
-
-
-def _mounts(mounts: str) -> list[tuple[Path, str]]:
-    """Where something is mounted, and of which kind it is; the later hides the earlier."""
-    lines = (line.partition(" - ") for line in mounts.splitlines())
-    return [(_unescaped(left.split()[4]), right.split()[0]) for left, mark, right in lines if mark]
-
-
-def _unescaped(text: str) -> Path:
-    return Path(re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text))
-
-
-_WITHOUT_LIMIT: Final = -1
 
 
 class SqliteStore:
@@ -149,10 +133,40 @@ class SqliteStore:
         self.file = file_of(url)
         self.name = str(self.file)
         self._busy_timeout = busy_timeout
-        self._writer = make_engine(url, busy_timeout, writes=True)
-        self._reader = make_engine(url, busy_timeout, writes=False)
-        guard_forks(self._writer)
-        guard_forks(self._reader)
+        self._writer = self._engine(url, writes=True)
+        self._reader = self._engine(url, writes=False)
+
+    def _engine(self, url: URL, *, writes: bool) -> Engine:
+        """An engine whose connections all write (`BEGIN IMMEDIATE`) or all only read; none is opened yet.
+
+        A connection belongs to one thread at a time, from checkout to return.
+        """
+        engine = create_engine(
+            url,
+            creator=lambda: self._connect(writes=writes),
+            poolclass=QueuePool,
+            max_overflow=-1,  # without limit
+        )
+        # A write's lock is taken before anything is read: what it has read cannot change under it.
+        begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
+        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+        guard_forks(engine)
+        return engine
+
+    def _connect(self, *, writes: bool) -> sqlite3.Connection:
+        # mode=rw: opening never makes a file. isolation_level=None: the driver begins no transaction itself.
+        connection = sqlite3.connect(
+            f"{self.file.as_uri()}?mode=rw",
+            uri=True,
+            timeout=self._busy_timeout,
+            isolation_level=None,
+            check_same_thread=False,  # the pool hands a connection to one thread after another, never to two
+        )
+        connection.execute("PRAGMA synchronous = FULL")  # what was committed stays when the power goes
+        connection.execute("PRAGMA foreign_keys = ON")
+        if not writes:
+            connection.execute("PRAGMA query_only = ON")
+        return connection
 
     def write(self) -> AbstractContextManager[Connection]:
         """One transaction, kept as a whole at the end of the block."""
@@ -167,7 +181,7 @@ class SqliteStore:
         return self.file.exists()
 
     def prepare(self) -> None:
-        """Make the file if there is none.
+        """Make the file if there is none, for readers and one writer at once; it remembers that for ever.
 
         Raises:
             DatabaseUnsupported: it would be on a network share, where its locks do not hold.
@@ -177,7 +191,15 @@ class SqliteStore:
                 f"{self.file} is on a network share ({kind}), where SQLite loses data: put DATA_DIR on a "
                 "disk of this machine, or, for several machines, set DATABASE_URL to a PostgreSQL server."
             )
-        prepare(self.file, self._busy_timeout)
+        try:
+            self.file.touch()  # to SQLite an empty file is a database
+            with closing(self._connect(writes=True)) as connection:
+                connection.execute("PRAGMA journal_mode = WAL")
+            keep_name(self.file)
+        except OSError as error:
+            raise _explain_os_error(error, self.file) from error
+        except sqlite3.Error as error:
+            raise explain(error, self.file, self._busy_timeout) or error from error
 
     def exclusive(self) -> AbstractContextManager[None]:
         """Only one process of all on this machine is inside."""
@@ -188,8 +210,24 @@ class SqliteStore:
         return nullcontext()
 
     def faults(self, connection: Connection, stop: Stop) -> list[str]:
-        """What SQLite itself finds wrong."""
-        return faults(connection, stop)
+        """What SQLite itself finds wrong in the file.
+
+        Raises:
+            CheckStopped: it was to stop before it had seen all.
+        """
+        found: list[str] = []
+        driver = cast("sqlite3.Connection", connection.connection.driver_connection)
+        driver.set_progress_handler(stop, CHECK_LOOK_STEPS)
+        try:
+            for fault in _faults(connection):
+                found.append(fault)  # noqa: PERF402 - what was found stays when the next look is stopped
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_INTERRUPT:
+                raise
+            raise CheckStopped(found) from None
+        finally:
+            driver.set_progress_handler(None, 0)
+        return found
 
     def explain(self, error: DBAPIError) -> DatabaseError | None:
         """The one sentence for a failure of the environment; `None` for a caller's mistake."""
@@ -216,60 +254,6 @@ def file_of(url: URL) -> Path:
     return Path(url.database).absolute()
 
 
-def make_engine(url: URL, busy_timeout: float, *, writes: bool) -> Engine:
-    """An engine whose connections all write (`BEGIN IMMEDIATE`) or all only read; none is opened yet.
-
-    A connection belongs to one thread at a time, from checkout to return.
-    """
-    path = file_of(url)
-    engine = create_engine(
-        url,
-        creator=lambda: _connect(path, busy_timeout, writes=writes),
-        poolclass=QueuePool,
-        max_overflow=_WITHOUT_LIMIT,
-    )
-    event.listen(engine, "begin", _begin_immediate if writes else _begin)
-    return engine
-
-
-def _connect(path: Path, busy_timeout: float, *, writes: bool) -> sqlite3.Connection:
-    # mode=rw: opening never makes a file. isolation_level=None: the driver begins no transaction by itself.
-    connection = sqlite3.connect(
-        f"{path.as_uri()}?mode=rw",
-        uri=True,
-        timeout=busy_timeout,
-        isolation_level=None,
-        check_same_thread=False,  # the pool hands a connection to one thread after another, never to two
-    )
-    connection.execute("PRAGMA synchronous = FULL")  # what was committed stays when the power goes
-    connection.execute("PRAGMA foreign_keys = ON")
-    if not writes:
-        connection.execute("PRAGMA query_only = ON")
-    return connection
-
-
-def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN")
-
-
-def _begin_immediate(connection: Connection) -> None:
-    # The lock is taken before anything is read: what a write has read cannot change under it.
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-def prepare(path: Path, busy_timeout: float) -> None:
-    """Make the file if there is none, for readers and one writer at once; it remembers that for ever."""
-    try:
-        path.touch()  # to SQLite an empty file is a database
-        with closing(_connect(path, busy_timeout, writes=True)) as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
-        keep_name(path)
-    except OSError as error:
-        raise explain_os_error(error, path) from error
-    except sqlite3.Error as error:
-        raise explain(error, path, busy_timeout) or error from error
-
-
 @contextmanager
 def exclusive(path: Path, patience: float) -> Iterator[None]:
     """Hold the lock file beside the database, whose folder is made if need be.
@@ -279,27 +263,22 @@ def exclusive(path: Path, patience: float) -> Iterator[None]:
     Raises:
         DatabaseBusy: another process kept it for longer than `patience` seconds.
     """
-    lock = _open_lock(path)
     try:
-        _lock(lock, path, time.monotonic() + patience)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _explain_os_error(error, path) from error
+    deadline = time.monotonic() + patience
+    try:
+        while not _try_lock(lock):
+            if time.monotonic() >= deadline:
+                raise DatabaseBusy(
+                    f"Another process is still preparing the database {path}; try again later."
+                )
+            time.sleep(PREPARING_LOOK_SECONDS)
         yield
     finally:
         os.close(lock)
-
-
-def _open_lock(path: Path) -> int:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise explain_os_error(error, path) from error
-
-
-def _lock(lock: int, path: Path, deadline: float) -> None:
-    while not _try_lock(lock):
-        if time.monotonic() >= deadline:
-            raise DatabaseBusy(f"Another process is still preparing the database {path}; try again later.")
-        time.sleep(PREPARING_LOOK_SECONDS)
 
 
 def _try_lock(lock: int) -> bool:
@@ -308,24 +287,6 @@ def _try_lock(lock: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def faults(connection: Connection, stop: Stop) -> list[str]:
-    """What SQLite itself finds wrong in the file.
-
-    Raises:
-        CheckStopped: it was to stop before it had seen all.
-    """
-    found: list[str] = []
-    try:
-        with _stopping(connection, stop):
-            for fault in _faults(connection):
-                found.append(fault)  # noqa: PERF402 - what was found stays when the next look is stopped
-    except DBAPIError as error:
-        if getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_INTERRUPT:
-            raise
-        raise CheckStopped(found) from None
-    return found
 
 
 def _faults(connection: Connection) -> Iterator[str]:
@@ -337,20 +298,6 @@ def _faults(connection: Connection) -> Iterator[str]:
     mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar_one()
     if mode != "wal":
         yield f"the journal mode is {mode}, not wal"
-
-
-@contextmanager
-def _stopping(connection: Connection, stop: Stop) -> Iterator[None]:
-    """While inside, whatever SQLite does ends when it is to stop."""
-    driver = cast("sqlite3.Connection", connection.connection.driver_connection)
-    driver.set_progress_handler(stop, CHECK_LOOK_STEPS)
-    try:
-        yield
-    finally:
-        driver.set_progress_handler(None, 0)
-
-
-# Whether anybody has a SQLite file open, whoever it is.
 
 
 def is_in_use(file: Path) -> bool:

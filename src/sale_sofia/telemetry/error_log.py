@@ -59,7 +59,10 @@ class ErrorLog:
         for path in (self._old, self._path):
             with suppress(FileNotFoundError), path.open("rb") as file:
                 for line in file:
-                    if (known := _parsed(line)) is not None:
+                    known = None
+                    with suppress(ValueError, RecursionError):
+                        known = json.loads(line)
+                    if isinstance(known, dict):
                         yield known
 
     @contextmanager
@@ -112,11 +115,3 @@ def _line(failure: Failure, now: float) -> Line:
 def _shown(text: str | None) -> str | None:
     """Without user names and passwords of addresses, and not endless."""
     return None if text is None else _LOGIN.sub("***@", text)[:ERROR_TEXT_MAX]
-
-
-def _parsed(line: bytes) -> Line | None:
-    try:
-        known = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return known if isinstance(known, dict) else None

@@ -1,13 +1,21 @@
 """Incidents: what a person should look at, open until it is over. Alerts are made from these rows."""
 
+import logging
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, RowMapping, select, update
 
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.errors import DatabaseError
 from sale_sofia.storage.upserts import insert_into
 from sale_sofia.telemetry.tables import incidents
+
+log: Final = logging.getLogger(__name__)
 
 
 class IncidentKind(StrEnum):
@@ -110,3 +118,44 @@ def newest_incidents(connection: Connection, limit: int) -> list[Incident]:
 
 def _incident(row: RowMapping) -> Incident:
     return Incident(**{**row, "kind": IncidentKind(row["kind"])})
+
+
+# What follows a crawl may fail without the crawl failing.
+
+
+class Aftermath(NamedTuple):
+    """Work that follows a crawl, and the incident that its failure is."""
+
+    name: str
+    kind: IncidentKind
+    site: str
+    again: str
+    """The command that does it again."""
+
+
+def attempt(
+    database: Database,
+    what: Aftermath,
+    work: Callable[[], object],
+    *expected: type[Exception],
+    clock: Callable[[], float] = time.time,
+) -> bool:
+    """Do it; never raises, `False` if it failed.
+
+    A failure is logged (with where it came from, unless it says itself what is wrong, as `expected` ones do)
+    and, where the database can be written, opens the incident; success closes it.
+    """
+    try:
+        work()
+        database.run_write(partial(close_incident, kind=what.kind, site=what.site, now=clock()))
+    except Exception as error:
+        says_itself = isinstance(error, (DatabaseError, OSError, *expected))
+        log.warning("%s failed: %s", what.name, error, exc_info=not says_itself)
+        sentence = f"{what.name} failed: {error or type(error).__name__}; `{what.again}` tries again"
+        trouble = Trouble(what.kind, what.site, sentence)
+        try:
+            database.run_write(partial(open_incident, trouble=trouble, now=clock()))
+        except DatabaseError as unwritten:
+            log.warning("that %s failed could not be stored: %s", what.name, unwritten)
+        return False
+    return True

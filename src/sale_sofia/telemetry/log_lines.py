@@ -1,7 +1,6 @@
 """What a line of the log looks like: text for people, JSON for machines; the same values in both."""
 
 import logging
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -23,6 +22,9 @@ _MANY_LINES: Final = frozenset({"exception", "stack"})
 
 def make_formatter(settings: Settings | None) -> logging.Formatter:
     """For the lines of all loggers: when, how grave, whose, what, and what is bound (job, site, url)."""
+    renderers: tuple[Processor, ...] = (_in_one_line, ConsoleRenderer(colors=False, pad_event_to=0))
+    if settings is not None and settings.log_json:
+        renderers = (JSONRenderer(ensure_ascii=False), _written_out)
     return ProcessorFormatter(
         foreign_pre_chain=[
             _when,
@@ -37,15 +39,9 @@ def make_formatter(settings: Settings | None) -> logging.Formatter:
         processors=[
             ProcessorFormatter.remove_processors_meta,
             Masking.of(settings),
-            *_renderers(as_json=settings is not None and settings.log_json),
+            *renderers,
         ],
     )
-
-
-def _renderers(*, as_json: bool) -> tuple[Processor, ...]:
-    if as_json:
-        return (JSONRenderer(ensure_ascii=False), _written_out)
-    return (_in_one_line, ConsoleRenderer(colors=False, pad_event_to=0))
 
 
 def _when(_logger: object, _method: str, line: EventDict) -> EventDict:
@@ -67,13 +63,10 @@ def _without_repeats(_logger: object, _method: str, line: EventDict) -> EventDic
 
 def _in_one_line(_logger: object, _method: str, line: EventDict) -> EventDict:
     """What a page or a portal said cannot begin a line of its own, nor steer a terminal."""
-    return {
-        name: _plain(value, WRITTEN_OUT if name in _MANY_LINES else _ONE_LINE) for name, value in line.items()
-    }
-
-
-def _plain(value: Any, table: Mapping[int, str]) -> Any:  # noqa: ANN401 - any value of a line
-    return value.translate(table) if isinstance(value, str) else value
+    for name, value in line.items():
+        if isinstance(value, str):
+            line[name] = value.translate(WRITTEN_OUT if name in _MANY_LINES else _ONE_LINE)
+    return line
 
 
 def _written_out(_logger: object, _method: str, line: Any) -> Any:  # noqa: ANN401 - a whole line by now

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Self
+from typing import Any, Final, Self
 from urllib.parse import unquote
 
 from pydantic import SecretStr
@@ -27,18 +27,13 @@ from sale_sofia.settings.model import Settings
 from sale_sofia.settings.types import MASK
 from sale_sofia.telemetry.settings import LEAST_SECRET, LOG_MOST_BYTES, LOGS_PUT_ASIDE, QUIET_LIBRARIES
 
-# Log files that many processes write to: no line is torn, lost or mixed when a file is put aside. A file
-# keeps its place for ever, as programs hold it open: what is put aside is copied, then cut off, while
-# nobody writes. The lock is the system's, on the file itself; who dies lets go of it.
-
-_ANEW: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-
 
 @contextmanager
 def nobody_else_writes(file: int) -> Iterator[None]:
     """Inside, no other process of ours writes to this file or puts it aside; nothing for what is no file.
 
-    Where the file system knows no locks, what is written by one call is still whole.
+    The lock is the system's, on the file itself: who dies lets go of it. Where the file system knows none,
+    what is written by one call is still whole.
     """
     if not stat.S_ISREG(os.fstat(file).st_mode):
         yield
@@ -55,12 +50,23 @@ def nobody_else_writes(file: int) -> Iterator[None]:
 def put_aside(path: Path, beyond: int = LOG_MOST_BYTES) -> None:
     """A log larger than this begins anew; the last ones stay beside it as `.1` (the newest), `.2` and so on.
 
-    A disk that refuses it leaves the log as it is.
+    A file keeps its place for ever, as programs hold it open: what is put aside is copied, then cut off,
+    while nobody writes. A disk that refuses it leaves the log as it is.
     """
     with suppress(OSError), path.open("r+b") as file:
-        if os.fstat(file.fileno()).st_size > beyond:
-            with nobody_else_writes(file.fileno()):
-                _cut(path, file, beyond)
+        if os.fstat(file.fileno()).st_size <= beyond:
+            return
+        with nobody_else_writes(file.fileno()):
+            if os.fstat(file.fileno()).st_size <= beyond:  # another process was faster
+                return
+            for number in range(LOGS_PUT_ASIDE, 1, -1):
+                with suppress(FileNotFoundError):
+                    put_aside_path(path, number - 1).replace(put_aside_path(path, number))
+            # Read through the file that is locked: to open and close it anew would end the lock.
+            anew = os.open(put_aside_path(path, 1), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(anew, "wb") as copy:
+                shutil.copyfileobj(file, copy)
+            file.truncate(0)
 
 
 def put_aside_path(path: Path, number: int) -> Path:
@@ -74,21 +80,6 @@ def last_line(path: Path) -> str:
         lines = path.read_text("utf-8", errors="replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
     return ""
-
-
-def _cut(path: Path, file: BinaryIO, beyond: int) -> None:
-    if os.fstat(file.fileno()).st_size <= beyond:  # another process was faster
-        return
-    for number in range(LOGS_PUT_ASIDE, 1, -1):
-        with suppress(FileNotFoundError):
-            put_aside_path(path, number - 1).replace(put_aside_path(path, number))
-    # Read through the file that is locked: to open and close it anew would end the lock.
-    with os.fdopen(os.open(put_aside_path(path, 1), _ANEW, 0o600), "wb") as copy:
-        shutil.copyfileobj(file, copy)
-    file.truncate(0)
-
-
-_OURS: Final = "sale_sofia"
 
 
 class _StandardError(logging.Handler):
@@ -139,15 +130,13 @@ def log_for_person(settings: Settings | None) -> None:
     Without settings, because they are wrong, as by default; whoever needs them says what is wrong.
     """
     as_json = settings is not None and settings.log_json
-    level = _level(settings) if as_json else logging.WARNING
-    _set_up(settings, _handler(_StandardError(), settings, level), logging.WARNING)
+    _set_up(settings, _level(settings) if as_json else logging.WARNING, logging.WARNING)
 
 
 def log_to_file(settings: Settings, program: str) -> Path:
     """The lines of this program go to `DATA_DIR/logs/<program>.log` as well, all from LOG_LEVEL on.
 
-    Raises:
-        ServiceError: the file cannot be written.
+    Raises `ServiceError`: the file cannot be written.
     """
     path = settings.data_dir / LOG_FOLDER / f"{program}.log"
     try:
@@ -155,23 +144,23 @@ def log_to_file(settings: Settings, program: str) -> Path:
         file = _LogFile(path)
     except OSError as error:
         raise ServiceError(f"The log {path} cannot be written: {error.strerror}.") from error
-    logging.getLogger().addHandler(_handler(file, settings, _level(settings)))
+    _add_handler(file, settings, _level(settings))
     return path
 
 
 def log_as_service(settings: Settings) -> None:
     """Everything on standard error, libraries included: whoever started us has put a file there."""
-    _set_up(settings, _handler(_StandardError(), settings, _level(settings)), _level(settings))
+    _set_up(settings, _level(settings), _level(settings))
 
 
-def _set_up(settings: Settings | None, handler: logging.Handler, libraries: int) -> None:
+def _set_up(settings: Settings | None, level: int, libraries: int) -> None:
     root = logging.getLogger()
-    for one in [one for one in root.handlers if isinstance(one, _StandardError | _LogFile)]:
-        root.removeHandler(one)
-        one.close()
-    root.addHandler(handler)
+    for handler in [known for known in root.handlers if isinstance(known, _StandardError | _LogFile)]:
+        root.removeHandler(handler)
+        handler.close()
+    _add_handler(_StandardError(), settings, level)
     root.setLevel(libraries)
-    logging.getLogger(_OURS).setLevel(_level(settings))
+    logging.getLogger("sale_sofia").setLevel(_level(settings))
     for name in QUIET_LIBRARIES:
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.captureWarnings(capture=True)
@@ -182,10 +171,10 @@ def _level(settings: Settings | None) -> int:
     return logging.getLevelNamesMapping()[name]
 
 
-def _handler(handler: logging.Handler, settings: Settings | None, level: int) -> logging.Handler:
+def _add_handler(handler: logging.Handler, settings: Settings | None, level: int) -> None:
     handler.setLevel(level)
     handler.setFormatter(_Structured(settings))
-    return handler
+    logging.getLogger().addHandler(handler)
 
 
 class _Structured(logging.Formatter):
@@ -204,8 +193,6 @@ class _Structured(logging.Formatter):
         return self._made.format(record)
 
 
-# No line holds a secret: logins in addresses, values named like secrets, and the secrets of the settings.
-
 _PATTERNS: Final = (
     (re.compile(r"(?<=://)[^\s/?#@]*@"), f"{MASK}@"),
     # Proxies are written without a scheme, too. What may stand in a name may not stand before it: so the
@@ -221,7 +208,10 @@ _LOGIN: Final = re.compile(r"[^:]*://(?P<user>[^/?#@:]*)(?::(?P<password>[^@]*))
 
 @dataclass(frozen=True, slots=True)
 class Masking:
-    """A processor of structlog: hides what is secret in every value of a line, whatever it is."""
+    """A processor of structlog: hides what is secret in every value of a line, whatever it is.
+
+    That is logins in addresses, values named like secrets, and the secrets of the settings.
+    """
 
     secrets: tuple[str, ...] = ()
     """The longest first, so that none leaves a piece of another behind."""
@@ -263,14 +253,13 @@ class Masking:
 def _secrets(settings: Settings) -> Iterator[str]:
     """The secrets of the settings, as they are and as they stand in a URL."""
     for _, value in settings:
-        if isinstance(value, SecretStr):
-            yield from (one for one in _pieces(value.get_secret_value()) if len(one) >= LEAST_SECRET)
-
-
-def _pieces(secret: str) -> Iterator[str]:
-    if "://" not in secret:
-        yield secret
-    elif found := _LOGIN.match(secret):
-        # A lone name is a password that stands in the wrong place.
-        password = found["password"] if found["password"] is not None else found["user"]
-        yield from (password, unquote(password))
+        if not isinstance(value, SecretStr):
+            continue
+        secret = value.get_secret_value()
+        pieces = [secret]
+        if "://" in secret:
+            found = _LOGIN.match(secret)
+            # A lone name is a password that stands in the wrong place.
+            password = (found["user"] if found["password"] is None else found["password"]) if found else ""
+            pieces = [password, unquote(password)]
+        yield from (piece for piece in pieces if len(piece) >= LEAST_SECRET)

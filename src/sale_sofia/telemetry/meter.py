@@ -1,12 +1,10 @@
-"""How scraping tells what happens, without knowing who listens."""
+"""One process's counters on their way into the database, where those of all processes become one row."""
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Final, Protocol
 
 from sqlalchemy import Connection, select, update
 
@@ -15,61 +13,9 @@ from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseError
 from sale_sofia.storage.upserts import insert_into
-from sale_sofia.telemetry.metrics import DomainMetrics, MetricsCollector, RequestVerdict, verdict_of
+from sale_sofia.telemetry.metrics import DomainMetrics, Meter, MetricsCollector, RequestVerdict, verdict_of
 from sale_sofia.telemetry.settings import METRICS_FLUSH_SECONDS, METRICS_WRITERS_MAX
 from sale_sofia.telemetry.tables import run_metrics
-
-
-class Meter(Protocol):
-    """Hears of everything countable. No call waits, fails, or keeps anything of a page."""
-
-    def answered(self, domain: str, verdict: RequestVerdict, size: int, seconds: float) -> None:
-        """A request got a whole answer, of `size` bytes after `seconds`."""
-
-    def unanswered(self, domain: str, verdict: RequestVerdict = "no_answer") -> None:
-        """A request got no whole answer."""
-
-    def stored(
-        self, domain: str, *, new: int = 0, changed: int = 0, unchanged: int = 0, failed: int = 0
-    ) -> None:
-        """Adverts were committed, or given up."""
-
-    def retried(self, domain: str) -> None:
-        """A page was asked for again."""
-
-    def waited(self, domain: str, seconds: float) -> None:
-        """A request may go, after it waited for its turn; to be told of every one, also of no wait."""
-
-    def circuit_open(self, domain: str, seconds: float) -> None:
-        """A request was refused: the domain's circuit is open, and will be for `seconds`."""
-
-
-class _NoMeter:
-    """Hears of everything and counts nothing."""
-
-    def answered(self, domain: str, verdict: RequestVerdict, size: int, seconds: float) -> None:
-        pass
-
-    def unanswered(self, domain: str, verdict: RequestVerdict = "no_answer") -> None:
-        pass
-
-    def stored(
-        self, domain: str, *, new: int = 0, changed: int = 0, unchanged: int = 0, failed: int = 0
-    ) -> None:
-        pass
-
-    def retried(self, domain: str) -> None:
-        pass
-
-    def waited(self, domain: str, seconds: float) -> None:
-        pass
-
-    def circuit_open(self, domain: str, seconds: float) -> None:
-        pass
-
-
-NO_METER: Final[Meter] = _NoMeter()
-"""For whoever does not count."""
 
 
 @dataclass(slots=True)
@@ -86,101 +32,62 @@ class Asked:
 def measured(meter: Meter, domain: str) -> Iterator[Asked]:
     """Fetch and judge inside: the request is counted once, by its verdict, whatever becomes of it."""
     asked = Asked()
+
+    def count(verdict: RequestVerdict) -> None:
+        if asked.response is None:
+            meter.unanswered(domain, verdict)
+        else:
+            meter.answered(domain, verdict, len(asked.response.body), asked.response.seconds)
+
     try:
         yield asked
     except CrawlError as error:
-        _count(meter, domain, asked, verdict_of(error))
+        count(verdict_of(error))
         raise
-    _count(meter, domain, asked, asked.verdict)
+    count(asked.verdict)
 
 
-def _count(meter: Meter, domain: str, asked: Asked, verdict: RequestVerdict) -> None:
-    if asked.response is None:
-        meter.unanswered(domain, verdict)
-    else:
-        meter.answered(domain, verdict, len(asked.response.body), asked.response.seconds)
-
-
-# The counters of each run and domain, merged from many processes into one row.
-
-Counters = dict[str, Any]
-Combine = Callable[[Counters, Counters], Counters]
-
-
-@dataclass(frozen=True, slots=True)
-class MetricsDelta:
-    """What one writer counted for a domain since its last delta; its numbers grow by one."""
-
-    job_id: str
-    writer: str
-    sequence: int
-    domain: str
-    counters: Counters
-
-
-def add_deltas(
-    connection: Connection, deltas: Sequence[MetricsDelta], combine: Combine, *, now: float
+def add_counters(
+    connection: Connection,
+    run_id: str,
+    writer: str,
+    sequence: int,
+    counted: Mapping[str, DomainMetrics],
+    *,
+    now: float,
 ) -> None:
-    """Add deltas to their rows in the caller's write transaction; one that is there already adds nothing."""
-    for delta in deltas:
-        _make_row(connection, delta, now)
-        _add(connection, delta, combine, now)
+    """Add what a writer counted since its last call to the run's rows, in the caller's write transaction.
 
-
-def read_run_metrics(connection: Connection, job_id: str) -> dict[str, Counters]:
-    """The run's counters by domain; a domain of which nothing was counted is not there."""
-    rows = select(run_metrics.c.domain, run_metrics.c.counters).where(run_metrics.c.job_id == job_id)
-    found = connection.execute(rows.order_by(run_metrics.c.domain))
-    return {row.domain: row.counters for row in found if row.counters}
-
-
-def _make_row(connection: Connection, delta: MetricsDelta, now: float) -> None:
-    """An empty row first: where rows are locked one by one, only a row that is there can be."""
-    row = {"job_id": delta.job_id, "domain": delta.domain, "counters": {}, "writers": {}, "updated_at": now}
-    connection.execute(insert_into(connection, run_metrics).values(row).on_conflict_do_nothing())
-
-
-def _add(connection: Connection, delta: MetricsDelta, combine: Combine, now: float) -> None:
-    chosen = (run_metrics.c.job_id == delta.job_id, run_metrics.c.domain == delta.domain)
-    row = connection.execute(
-        select(run_metrics.c.counters, run_metrics.c.writers).where(*chosen).with_for_update()
-    ).one()
-    if row.writers.get(delta.writer, 0) >= delta.sequence:
-        return  # the answer to its first try was lost
-    connection.execute(
-        update(run_metrics)
-        .where(*chosen)
-        .values(
-            counters=combine(row.counters, delta.counters) if row.counters else delta.counters,
-            writers=_with_newest(row.writers, delta),
-            updated_at=now,
-        )
-    )
-
-
-def _with_newest(writers: Mapping[str, int], delta: MetricsDelta) -> dict[str, int]:
-    """The writers by their last flush, the newest last; the oldest are forgotten."""
-    others = [(writer, last) for writer, last in writers.items() if writer != delta.writer]
-    return dict([*others, (delta.writer, delta.sequence)][-METRICS_WRITERS_MAX:])
-
-
-# One process's counters on their way into the database, where those of all processes become one.
-
-_TURNS = 2
-"""What failed before, and what was counted since; while a circuit is open there is always something left."""
-
-
-def merged(known: Counters, more: Counters) -> Counters:
-    """Both counters as one."""
-    both = DomainMetrics.from_dict(known)
-    both.merge(DomainMetrics.from_dict(more))
-    return both.to_dict()
+    Its numbers grow by one: what is there already adds nothing.
+    """
+    for domain, counters in sorted(counted.items()):
+        # An empty row first: where rows are locked one by one, only a row that is there can be.
+        row = {"job_id": run_id, "domain": domain, "counters": {}, "writers": {}, "updated_at": now}
+        connection.execute(insert_into(connection, run_metrics).values(row).on_conflict_do_nothing())
+        chosen = (run_metrics.c.job_id == run_id, run_metrics.c.domain == domain)
+        known = connection.execute(
+            select(run_metrics.c.counters, run_metrics.c.writers).where(*chosen).with_for_update()
+        ).one()
+        if known.writers.get(writer, 0) >= sequence:
+            continue  # the answer to its first try was lost
+        both = DomainMetrics.from_dict(known.counters) if known.counters else DomainMetrics()
+        both.merge(counters)
+        # By their last flush, the newest last; the oldest are forgotten.
+        others = [(name, last) for name, last in known.writers.items() if name != writer]
+        writers = dict([*others, (writer, sequence)][-METRICS_WRITERS_MAX:])
+        values = {"counters": both.to_dict(), "writers": writers, "updated_at": now}
+        connection.execute(update(run_metrics).where(*chosen).values(values))
 
 
 def read_metrics(connection: Connection, run_id: str) -> dict[str, DomainMetrics]:
-    """All that was flushed for a run, per domain."""
-    known = read_run_metrics(connection, run_id)
-    return {domain: DomainMetrics.from_dict(counters) for domain, counters in known.items()}
+    """All that was flushed for a run, per domain; one of which nothing was counted is not there."""
+    rows = select(run_metrics.c.domain, run_metrics.c.counters).where(run_metrics.c.job_id == run_id)
+    found = connection.execute(rows.order_by(run_metrics.c.domain))
+    return {row.domain: DomainMetrics.from_dict(row.counters) for row in found if row.counters}
+
+
+_TURNS = 2
+"""What failed before, and what was counted since; while a circuit is open there is always something left."""
 
 
 @dataclass(slots=True)
@@ -195,15 +102,14 @@ class MetricsFlusher:
     clock: Callable[[], float] = time.time
     writer: str = field(default_factory=lambda: secrets.token_hex(8))
     _sequence: int = 0
-    _sealed: list[MetricsDelta] = field(default_factory=list)
+    _sealed: dict[str, DomainMetrics] = field(default_factory=dict)
     """Not known to be stored; it keeps its number, what is counted meanwhile waits for the next."""
     _flushed_at: float = 0.0
 
     def flush(self) -> None:
         """Bring everything counted so far into the database.
 
-        Raises:
-            DatabaseError: it could not; nothing is lost, the next flush brings it.
+        Raises `DatabaseError`: it could not; nothing is lost, the next flush brings it.
         """
         for _ in range(_TURNS):
             if self._seal():
@@ -229,15 +135,16 @@ class MetricsFlusher:
         with suppress(DatabaseError):
             self.flush()
 
-    def _seal(self) -> list[MetricsDelta]:
+    def _seal(self) -> bool:
+        """Whether there is anything to store."""
         if not self._sealed and (taken := self.collector.take()):
             self._sequence += 1
-            delta = partial(MetricsDelta, self.collector.run_id, self.writer, self._sequence)
-            self._sealed = [delta(domain, counted.to_dict()) for domain, counted in sorted(taken.items())]
-        return self._sealed
+            self._sealed = taken
+        return bool(self._sealed)
 
     def _add(self, connection: Connection) -> None:
-        add_deltas(connection, self._sealed, merged, now=self.clock())
+        run_id, now = self.collector.run_id, self.clock()
+        add_counters(connection, run_id, self.writer, self._sequence, self._sealed, now=now)
 
     def _stored(self) -> None:
-        self._flushed_at, self._sealed = self.clock(), []
+        self._flushed_at, self._sealed = self.clock(), {}

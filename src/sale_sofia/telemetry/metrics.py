@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -16,8 +17,6 @@ from sale_sofia.telemetry.settings import (
     SKETCH_MOST_SECONDS,
     SKETCH_RELATIVE_ERROR,
 )
-
-# What came of a request, in a few fixed words: they are counted, so there must be an end to them.
 
 RequestVerdict = VerdictKind | Literal["client_error", "unreadable", "no_answer", "refused"]
 """Beyond the classifier's words: a 4xx, a page we cannot read, no whole answer, an answer we did not want."""
@@ -40,8 +39,6 @@ def verdict_of(error: CrawlError) -> RequestVerdict:
     return next((word for kind, word in _VERDICTS if isinstance(error, kind)), "refused")
 
 
-# Response times as counts in buckets that grow like powers: small, mergeable, right to one per cent.
-
 MICROSECONDS: Final = 1_000_000
 _GROWTH: Final = (1 + SKETCH_RELATIVE_ERROR) / (1 - SKETCH_RELATIVE_ERROR)
 _LOG_GROWTH: Final = math.log(_GROWTH)
@@ -56,13 +53,16 @@ def microseconds(seconds: float) -> int:
 
 @dataclass(slots=True)
 class TimeSketch:
-    """Times of any number in bounded space. Merging loses nothing, in whatever order it is done."""
+    """Times as counts in buckets that grow like powers: small, however many, and right to one per cent.
+
+    Merging loses nothing, in whatever order it is done.
+    """
 
     total: int = 0
     """Microseconds."""
     least: int | None = None
     most: int | None = None
-    buckets: dict[int, int] = field(default_factory=dict)
+    buckets: Counter[int] = field(default_factory=Counter)
 
     @property
     def count(self) -> int:
@@ -72,15 +72,15 @@ class TimeSketch:
     def add(self, seconds: float) -> None:
         """Take in one time."""
         time = microseconds(seconds)
+        bucket = math.ceil(math.log(min(max(time, _LEAST), _MOST)) / _LOG_GROWTH)
         self._take(time, time, time)
-        self._count(_bucket(time), 1)
+        self.buckets[bucket] += 1
 
     def merge(self, other: Self) -> None:
         """Take in all that another sketch holds."""
         if other.least is not None and other.most is not None:
             self._take(other.total, other.least, other.most)
-        for bucket, count in other.buckets.items():
-            self._count(bucket, count)
+        self.buckets.update(other.buckets)
 
     def mean(self) -> float | None:
         """The exact mean in seconds; None of nothing."""
@@ -90,7 +90,12 @@ class TimeSketch:
         """Seconds that this share of the times stays within, at most one per cent wrong; None of nothing."""
         if self.least is None or self.most is None:
             return None
-        estimate = _middle(self._bucket_at(share * (self.count - 1)))
+        rank, passed, estimate = share * (self.count - 1), 0, 0.0
+        for bucket in sorted(self.buckets):
+            estimate = _middle(bucket)
+            passed += self.buckets[bucket]
+            if passed > rank:
+                break
         return min(max(estimate, self.least), self.most) / MICROSECONDS
 
     def count_within(self, seconds: float) -> int:
@@ -106,7 +111,7 @@ class TimeSketch:
     @classmethod
     def from_dict(cls, known: Mapping[str, Any]) -> Self:
         """What `to_dict` gave."""
-        buckets = {int(bucket): count for bucket, count in known["buckets"].items()}
+        buckets = Counter({int(bucket): count for bucket, count in known["buckets"].items()})
         return cls(known["total"], known["least"], known["most"], buckets)
 
     def _take(self, total: int, least: int, most: int) -> None:
@@ -114,28 +119,11 @@ class TimeSketch:
         self.least = least if self.least is None else min(self.least, least)
         self.most = most if self.most is None else max(self.most, most)
 
-    def _count(self, bucket: int, more: int) -> None:
-        self.buckets[bucket] = self.buckets.get(bucket, 0) + more
-
-    def _bucket_at(self, rank: float) -> int:
-        passed = 0
-        for bucket in sorted(self.buckets):
-            passed += self.buckets[bucket]
-            if passed > rank:
-                return bucket
-        return max(self.buckets)
-
-
-def _bucket(time: int) -> int:
-    return math.ceil(math.log(min(max(time, _LEAST), _MOST)) / _LOG_GROWTH)
-
 
 def _middle(bucket: int) -> float:
     """The value whose distance to both edges of the bucket is the same share of the edge."""
     return 2 * _GROWTH**bucket / (_GROWTH + 1)
 
-
-# Stretches of time as a set: however many saw the same stretch, it counts once.
 
 _MILLISECONDS: Final = 1000
 Span = tuple[int, int]
@@ -185,17 +173,11 @@ def _united(spans: Iterable[Span]) -> tuple[Span, ...]:
         else:
             united.append((since, until))
     while len(united) > OPEN_SPANS_MAX:
-        _fill_smallest_gap(united)
+        gaps = [later[0] - earlier[1] for earlier, later in pairwise(united)]
+        at = gaps.index(min(gaps))
+        united[at : at + 2] = [(united[at][0], united[at + 1][1])]
     return tuple(united)
 
-
-def _fill_smallest_gap(spans: list[Span]) -> None:
-    gaps = [later[0] - earlier[1] for earlier, later in pairwise(spans)]
-    at = gaps.index(min(gaps))
-    spans[at : at + 2] = [(spans[at][0], spans[at + 1][1])]
-
-
-# How long circuits were seen open: foretold time counts when it has passed and nobody got through.
 
 Stretch = tuple[str, float, float]
 """A domain, the moment its circuit was open from, and for how many seconds."""
@@ -203,7 +185,10 @@ Stretch = tuple[str, float, float]
 
 @dataclass(slots=True)
 class OpenCircuits:
-    """The circuits that one process believes to be open, and since when nobody counted that."""
+    """The circuits that one process believes to be open, and since when nobody counted that.
+
+    Foretold time counts when it has passed and nobody got through.
+    """
 
     _open: dict[str, tuple[float, float]] = field(default_factory=dict)
     """From when, and until when it was said to last."""
@@ -236,22 +221,15 @@ class OpenCircuits:
 
 
 _COUNTERS: Final = (
-    "bytes",
-    "new",
-    "changed",
-    "unchanged",
-    "failed",
-    "retries",
-    "waits",
-    "waited_microseconds",
-)
+    "bytes", "new", "changed", "unchanged", "failed", "retries", "waits", "waited_microseconds",
+)  # fmt: skip
 
 
 @dataclass(slots=True)
 class DomainMetrics:
     """One domain's counters. Merging loses nothing, in whatever order it is done: all are whole numbers."""
 
-    verdicts: dict[str, int] = field(default_factory=dict)
+    verdicts: Counter[str] = field(default_factory=Counter)
     """Requests by what came of each."""
     response: TimeSketch = field(default_factory=TimeSketch)
     circuit_open: TimeSpans = field(default_factory=TimeSpans)
@@ -274,14 +252,9 @@ class DomainMetrics:
         """Time spent waiting for the limiter, added up over all requests."""
         return self.waited_microseconds / MICROSECONDS
 
-    def count(self, verdict: str, more: int = 1) -> None:
-        """Count requests of one verdict."""
-        self.verdicts[verdict] = self.verdicts.get(verdict, 0) + more
-
     def merge(self, other: Self) -> None:
         """Take in all that another one counted."""
-        for verdict, count in other.verdicts.items():
-            self.count(verdict, count)
+        self.verdicts.update(other.verdicts)
         self.response.merge(other.response)
         self.circuit_open.merge(other.circuit_open)
         for name in _COUNTERS:
@@ -300,16 +273,44 @@ class DomainMetrics:
     def from_dict(cls, known: Mapping[str, Any]) -> Self:
         """What `to_dict` gave."""
         return cls(
-            verdicts=dict(known["verdicts"]),
+            verdicts=Counter(known["verdicts"]),
             response=TimeSketch.from_dict(known["response"]),
             circuit_open=TimeSpans.from_list(known["circuit_open"]),
             **{name: known[name] for name in _COUNTERS},
         )
 
 
+class Meter:
+    """Hears of everything countable, and counts nothing. No call waits, fails, or keeps a page."""
+
+    def answered(self, domain: str, verdict: RequestVerdict, size: int, seconds: float) -> None:
+        """A request got a whole answer, of `size` bytes after `seconds`."""
+
+    def unanswered(self, domain: str, verdict: RequestVerdict = "no_answer") -> None:
+        """A request got no whole answer."""
+
+    def stored(
+        self, domain: str, *, new: int = 0, changed: int = 0, unchanged: int = 0, failed: int = 0
+    ) -> None:
+        """Adverts were committed, or given up."""
+
+    def retried(self, domain: str) -> None:
+        """A page was asked for again."""
+
+    def waited(self, domain: str, seconds: float) -> None:
+        """A request may go, after it waited for its turn; to be told of every one, also of no wait."""
+
+    def circuit_open(self, domain: str, seconds: float) -> None:
+        """A request was refused: the domain's circuit is open, and will be for `seconds`."""
+
+
+NO_METER: Final = Meter()
+"""For whoever does not count."""
+
+
 @dataclass(slots=True)
-class MetricsCollector:
-    """Counts for one run, per domain; a `Meter`. It belongs to one process, and is merged with others'."""
+class MetricsCollector(Meter):
+    """Counts for one run, per domain. It belongs to one process, and is merged with others'."""
 
     run_id: str
     """The job: a crawl of several portals is several runs."""
@@ -318,20 +319,20 @@ class MetricsCollector:
     _circuits: OpenCircuits = field(default_factory=OpenCircuits, compare=False, repr=False)
 
     def answered(self, domain: str, verdict: RequestVerdict, size: int, seconds: float) -> None:
-        """A request got a whole answer, of `size` bytes after `seconds`."""
+        """See `Meter`."""
         counted = self._of(domain)
-        counted.count(verdict)
+        counted.verdicts[verdict] += 1
         counted.bytes += size
         counted.response.add(seconds)
 
     def unanswered(self, domain: str, verdict: RequestVerdict = "no_answer") -> None:
-        """A request got none: its time is that of our patience, and tells nothing of the portal."""
-        self._of(domain).count(verdict)
+        """See `Meter`. Its time is that of our patience, and tells nothing of the portal."""
+        self._of(domain).verdicts[verdict] += 1
 
     def stored(
         self, domain: str, *, new: int = 0, changed: int = 0, unchanged: int = 0, failed: int = 0
     ) -> None:
-        """Adverts were committed, or given up."""
+        """See `Meter`."""
         counted = self._of(domain)
         counted.new += new
         counted.changed += changed
@@ -339,11 +340,11 @@ class MetricsCollector:
         counted.failed += failed
 
     def retried(self, domain: str) -> None:
-        """A page was asked for again."""
+        """See `Meter`."""
         self._of(domain).retries += 1
 
     def waited(self, domain: str, seconds: float) -> None:
-        """A request may go, after it waited for its turn; one that need not wait is no wait."""
+        """See `Meter`. A request that need not wait is no wait."""
         self._cover(self._circuits.let_through(domain, self.clock() - seconds))
         if seconds > 0:
             counted = self._of(domain)
@@ -351,15 +352,8 @@ class MetricsCollector:
             counted.waited_microseconds += microseconds(seconds)
 
     def circuit_open(self, domain: str, seconds: float) -> None:
-        """The domain's circuit is open, and will be for `seconds`; whoever says so too adds nothing."""
+        """See `Meter`. Whoever says so too adds nothing."""
         self._cover(self._circuits.refused(domain, self.clock(), seconds))
-
-    def merge(self, other: Self) -> None:
-        """Take in all that another one counted for the same run."""
-        if other.run_id != self.run_id:
-            raise ValueError(f"counters of run {other.run_id} are none of run {self.run_id}")
-        for domain, counted in other.domains.items():
-            self._of(domain).merge(counted)
 
     def take(self) -> dict[str, DomainMetrics]:
         """All that was counted since the last call; from now on it is the caller's."""
@@ -373,17 +367,6 @@ class MetricsCollector:
         A run's time ends now at the latest, so what has not passed yet is not heard of before it has.
         """
         self._cover(self._circuits.passed(math.inf))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The counters as JSON."""
-        domains = {domain: self.domains[domain].to_dict() for domain in sorted(self.domains)}
-        return {"run_id": self.run_id, "domains": domains}
-
-    @classmethod
-    def from_dict(cls, known: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave."""
-        domains = {domain: DomainMetrics.from_dict(one) for domain, one in known["domains"].items()}
-        return cls(known["run_id"], domains=domains)
 
     def _cover(self, stretches: Iterable[Stretch]) -> None:
         for domain, since, seconds in stretches:

@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+from collections.abc import Sequence
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
 
 from sale_sofia.websites.site_file import PagingTable
@@ -48,58 +49,44 @@ def path_of(url: str) -> str:
 
 def is_of(host: str, hosts: tuple[str, ...], site: str) -> bool:
     """Whether a host is the portal's: one of its own, a firm's under it, or the bare address of a copy."""
-    return host in hosts or host.endswith(f".{site}") or host in {"", "localhost"} or _is_number(host)
+    if host in hosts or host.endswith(f".{site}") or host in {"", "localhost"}:
+        return True
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def following(url: str, paging: PagingTable, last: int | None) -> str | None:
     """The address of the next page; None after the last one."""
     parts = urlsplit(url)
     if paging.path is not None:
-        return _next_in_path(parts, paging.path, last)
+        head, found, number = parts.path.rpartition(paging.path)
+        numbered = bool(found) and number.isdecimal()
+        page = int(number) if numbered else 1
+        if last is not None and page >= last:
+            return None
+        path = head if numbered else parts.path.rstrip("/")
+        return urlunsplit(parts._replace(path=f"{path}{paging.path}{page + 1}"))
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    given = {key: int(value) for key, value in query if value.isdecimal()}
     if paging.window is not None:
-        return _next_window(parts, *paging.window)
-    return _next_in_query(parts, paging, last)
+        first_key, last_key = paging.window
+        first = given.get(first_key, 0)
+        size = given.get(last_key, -1) - first + 1
+        if size < 1:
+            return None  # an address that does not say how much it asks for
+        moved = {first_key: first + size, last_key: first + 2 * size - 1}
+    else:
+        now = {key: given.get(key, start) for key, (start, _) in paging.query.items()}
+        if last is not None and max(now.values()) >= last:
+            return None
+        moved = {key: now[key] + step for key, (_, step) in paging.query.items()}
+    kept = [(key, value) for key, value in query if key not in moved]
+    return asking(parts, [*kept, *((key, str(number)) for key, number in moved.items())])
 
 
-def _next_window(parts: SplitResult, first: str, last: str) -> str | None:
-    query = parse_qsl(parts.query, keep_blank_values=True)
-    asked = {key: int(value) for key, value in query if key in {first, last} and value.isdecimal()}
-    size = asked.get(last, -1) - asked.get(first, 0) + 1
-    if size < 1:
-        return None  # an address that does not say how much it asks for
-    moved = [(first, asked.get(first, 0) + size), (last, asked[last] + size)]
-    kept = [(key, value) for key, value in query if key not in {first, last}]
-    return urlunsplit(parts._replace(query=_query([*kept, *((key, str(to)) for key, to in moved)])))
-
-
-def _next_in_path(parts: SplitResult, mark: str, last: int | None) -> str | None:
-    head, found, number = parts.path.rpartition(mark)
-    page = int(number) if found and number.isdecimal() else 1
-    if last is not None and page >= last:
-        return None
-    path = head if found and number.isdecimal() else parts.path.rstrip("/")
-    return urlunsplit(parts._replace(path=f"{path}{mark}{page + 1}"))
-
-
-def _next_in_query(parts: SplitResult, paging: PagingTable, last: int | None) -> str | None:
-    query = parse_qsl(parts.query, keep_blank_values=True)
-    given = {key: int(value) for key, value in query if key in paging.query and value.isdecimal()}
-    now = {key: given.get(key, first) for key, (first, _) in paging.query.items()}
-    if last is not None and max(now.values()) >= last:
-        return None
-    grown = {key: now[key] + step for key, (_, step) in paging.query.items()}
-    kept = [(key, value) for key, value in query if key not in grown]
-    return urlunsplit(parts._replace(query=_query([*kept, *((key, str(to)) for key, to in grown.items())])))
-
-
-def _query(pairs: list[tuple[str, str]]) -> str:
-    """A query that keeps the brackets and colons in which portals write their filters."""
-    return urlencode(pairs, safe="[]:~,", quote_via=quote)
-
-
-def _is_number(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
+def asking(parts: SplitResult, query: Sequence[tuple[str, str]]) -> str:
+    """The address with this query, which keeps the brackets and colons in which portals write filters."""
+    return urlunsplit(parts._replace(query=urlencode(query, safe="[]:~,", quote_via=quote)))

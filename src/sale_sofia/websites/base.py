@@ -98,8 +98,5 @@ class Site(Protocol):
     def listing(self, page: Page) -> RawListing:
         """The advert the address names, or a `PageError` that says what the page is instead."""
 
-    def split(self, url: str) -> tuple[str, ...]:
-        """Smaller searches that together cover this one; empty when it cannot be cut."""
-
     def parts(self, url: str, hints: Hints) -> Parts:
-        """The same by what is known beyond the address, or the page that must be read before."""
+        """Smaller searches that together cover this one, or the page that must be read before."""

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from itertools import islice, takewhile
@@ -50,10 +51,18 @@ def read_json(text: str, table: JsonTable) -> Any:  # noqa: ANN401 - whatever th
     """
     if len(text) > JSON_MOST_CHARACTERS:
         raise PageTooLarge(f"the JSON has {len(text)} characters; at most {JSON_MOST_CHARACTERS} are read")
+    keys = keys_of(table.path)
     try:
-        return _read_body(text, table) if table.body else _read_after(text, table)
+        if table.body:
+            return next(find(_DECODER.decode(text), keys), None)
+        found = compiled(table.after or "").search(text)
+        return _part(text, found.end(), keys) if found else None
     except RecursionError:
         raise HostilePage("the JSON is nested too deep") from None
+    except ValueError:
+        if table.body:
+            raise TruncatedPage("the JSON breaks off or is damaged") from None
+        return None
 
 
 def read_whole(text: str, path: str = "") -> Any:  # noqa: ANN401 - whatever the page holds
@@ -67,33 +76,13 @@ def read_whole(text: str, path: str = "") -> Any:  # noqa: ANN401 - whatever the
 
 def joined(text: str, pieces: str) -> str:
     """The strings right after every place a pattern finds, as one text; it ends where one is broken."""
-    return "".join(_strings(text, compiled(pieces)))
-
-
-def _strings(text: str, pieces: re.Pattern[str]) -> Iterator[str]:
-    for found in pieces.finditer(text):
-        try:
+    strings: list[str] = []
+    with suppress(ValueError, RecursionError):
+        for found in compiled(pieces).finditer(text):
             piece = _DECODER.raw_decode(text, _past_space(text, found.end()))[0]
-        except (ValueError, RecursionError):
-            return
-        if isinstance(piece, str):
-            yield piece
-
-
-def _read_body(text: str, table: JsonTable) -> Any:  # noqa: ANN401 - whatever the page holds
-    try:
-        whole = _DECODER.decode(text)
-    except ValueError:
-        raise TruncatedPage("the JSON breaks off or is damaged") from None
-    return next(find(whole, keys_of(table.path)), None)
-
-
-def _read_after(text: str, table: JsonTable) -> Any:  # noqa: ANN401 - whatever the page holds
-    found = compiled(table.after or "").search(text)
-    try:
-        return _part(text, found.end(), keys_of(table.path)) if found else None
-    except ValueError:
-        return None
+            if isinstance(piece, str):
+                strings.append(piece)
+    return "".join(strings)
 
 
 def _part(text: str, start: int, keys: Keys) -> Any:  # noqa: ANN401 - whatever the page holds
@@ -198,12 +187,6 @@ def _elements(thing: Any, keys: Keys, known: Elements) -> list[Any]:  # noqa: AN
     return known[keys]
 
 
-def opened_texts(values: list[str], link: Link) -> list[str]:
-    """The texts of a link's paths in values that are JSON themselves."""
-    things = (read_whole(value) for value in values)
-    return [text for thing in things if thing is not None for text in json_texts(thing, link)]
-
-
 @cache
 def _plan(paths: Keys) -> tuple[Keys, tuple[Keys, ...]]:
     """The way to the elements that all paths share (up to their last `*`), and each path from there."""
@@ -255,16 +238,12 @@ def node_value(node: LexborNode, link: Link) -> str:
     """What a link reads of an element: its text, or one of its attributes."""
     if link.attr is not None:
         return attribute(node, link.attr)
-    shown = node if link.without is None else _without(node, link.without)
-    return node_text(shown, own=link.own_text, glue=link.glue)
-
-
-def _without(node: LexborNode, css: str) -> LexborNode:
-    """A copy of the element in which these inner ones do not stand."""
-    copy = LexborHTMLParser(node.html or "")
-    for inner in copy.css(css):
-        inner.decompose()
-    return copy.body or node
+    if link.without is not None:
+        copy = LexborHTMLParser(node.html or "")
+        for inner in copy.css(link.without):
+            inner.decompose()
+        node = copy.body or node
+    return node_text(node, own=link.own_text, glue=link.glue)
 
 
 def attribute(node: LexborNode, name: str) -> str:
@@ -292,9 +271,11 @@ def read_rows(root: LexborHTMLParser | LexborNode, table: RowsTable) -> Rows:
 
 def read_json_rows(thing: Any, table: RowsTable) -> Rows:  # noqa: ANN401 - whatever the page holds
     """The same from the elements of a JSON list."""
+    label, value = keys_of(table.label or ""), keys_of(table.value or "")
     elements = (one for found in find_at(thing, table.path) if isinstance(found, list) for one in found)
     return _joined(
-        (_value(element, table.label), squeezed_lines(_value(element, table.value))) for element in elements
+        (scalar_text(find_first(element, label)), squeezed_lines(scalar_text(find_first(element, value))))
+        for element in elements
     )
 
 
@@ -314,35 +295,23 @@ def _joined(pairs: Iterable[tuple[str, str]]) -> Rows:
 
 def _row(node: LexborNode, table: RowsTable) -> tuple[str, str]:
     if table.beside:
-        return node_text(node), _text_beside(node)
+        beside = node.next
+        while beside is not None and beside.tag in _BETWEEN:
+            beside = beside.next
+        return node_text(node), "" if beside is None else node_text(beside)
     if table.label is None or table.value is None:
         label, _, value = node_text(node).partition(":")
         return label, value.strip()
     label_node, value_node = node.css_first(table.label), node.css_first(table.value)
     if label_node is None or value_node is None:
         return "", ""
-    return node_text(label_node), _row_value(value_node, table.attr)
-
-
-def _row_value(node: LexborNode, attr: str | None) -> str:
-    return node_text(node) if attr is None else attribute(node, attr)
-
-
-def _text_beside(node: LexborNode) -> str:
-    beside = node.next
-    while beside is not None and beside.tag in _BETWEEN:
-        beside = beside.next
-    return "" if beside is None else node_text(beside)
-
-
-def _value(element: Any, key: str | None) -> str:  # noqa: ANN401 - whatever the page holds
-    return scalar_text(find_first(element, keys_of(key or "")))
+    value = node_text(value_node) if table.attr is None else attribute(value_node, table.attr)
+    return node_text(label_node), value
 
 
 Texts = tuple[str, ...]
 RowsTables = Mapping[str, RowsTable]
 
-_JSON = json.JSONDecoder(strict=False)
 _NOTHING = "<html></html>"
 
 
@@ -399,7 +368,10 @@ class Document:
     def _found(self, link: Link, card: Card | None) -> list[str]:
         if link.css is not None:
             values = self._css_texts(link, link.css, card)
-            return opened_texts(values, link) if link.path else values
+            if not link.path:
+                return values
+            things = map(read_whole, values)  # values that are JSON themselves
+            return [text for thing in things if thing is not None for text in json_texts(thing, link)]
         if link.json_ is not None:
             return self._json_texts(link, card)
         if link.jsonld is not None:
@@ -409,10 +381,15 @@ class Document:
     @staticmethod
     def matched(found: list[str], link: Link) -> Texts:
         """Of the texts found, what the link lets count."""
-        if link.match is not None:
-            seen = found if link.page == "source" else [text[:PATTERN_MOST_CHARACTERS] for text in found]
-            return _matching(seen, compiled(link.match), every=link.all)
-        return tuple(filter(None, found))
+        if link.match is None:
+            return tuple(filter(None, found))
+        pattern = compiled(link.match)
+        groups: list[str] = []
+        for text in found:
+            seen = text if link.page == "source" else text[:PATTERN_MOST_CHARACTERS]
+            hits = pattern.finditer(seen) if link.all else filter(None, (pattern.search(seen),))
+            groups += [hit[1].strip() for hit in hits if hit[1]]
+        return tuple(filter(None, groups))
 
     def _css_texts(self, link: Link, css: str, card: Card | None) -> list[str]:
         if card is not None and card.node is None:
@@ -452,14 +429,14 @@ class Document:
     def _read_json(self, table: JsonTable) -> Any:  # noqa: ANN401 - whatever the page holds
         if table.css is not None:
             node = self._first(table.css)
-            return None if node is None else read_whole(_json_text(node, table.attr), table.path)
-        return read_json(self._stream(table.pieces) if table.pieces else self.text, table)
-
-    def _stream(self, pieces: str) -> str:
-        """What a page sends in pieces, joined; several JSON may stand in it."""
-        if pieces not in self._streams:
-            self._streams[pieces] = joined(self.text, pieces)
-        return self._streams[pieces]
+            if node is None:
+                return None
+            return read_whole(node.text() if table.attr is None else attribute(node, table.attr), table.path)
+        if table.pieces is None:
+            return read_json(self.text, table)
+        if table.pieces not in self._streams:  # several JSON may stand in it
+            self._streams[table.pieces] = joined(self.text, table.pieces)
+        return read_json(self._streams[table.pieces], table)
 
     def _lone_text(self, link: Link, card: Card) -> str:
         if link.row is not None:
@@ -478,18 +455,20 @@ class Document:
         """Label → value of a set of rows, of the page or of one card."""
         card = card or self._page
         if name not in card.rows:
-            card.rows[name] = self._read_rows(card.rows_tables[name], card)
+            table = card.rows_tables[name]
+            if table.json_ is None:
+                card.rows[name] = read_rows(card.node or self.tree, table)
+            else:
+                data = card.data if table.json_ == CARD else self.json(table.json_)
+                card.rows[name] = read_json_rows(data, table)
         return card.rows[name]
 
-    def _read_rows(self, table: RowsTable, card: Card) -> Rows:
-        if table.json_ is None:
-            return read_rows(card.node or self.tree, table)
-        return read_json_rows(card.data if table.json_ == CARD else self.json(table.json_), table)
-
     def _jsonld_texts(self, link: Link) -> list[str]:
-        things = (thing for thing in self.jsonld() if link.jsonld in _types(thing))
-        thing = next(things, None)
-        return [] if thing is None else json_texts(thing, link)
+        for thing in self.jsonld():
+            types = thing.get("@type")
+            if link.jsonld in (types if isinstance(types, list) else (types,)):
+                return json_texts(thing, link)
+        return []
 
     def jsonld(self) -> tuple[Mapping[str, Any], ...]:
         """The page's JSON-LD objects, also those in lists and in a `@graph`; a broken one is left out."""
@@ -510,30 +489,8 @@ def _things(value: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - whatev
             waiting.append(thing.get("@graph"))
 
 
-def _types(thing: Mapping[str, Any]) -> Sequence[Any]:
-    given = thing.get("@type")
-    return given if isinstance(given, list) else (given,)
-
-
-def _json_text(node: LexborNode, attr: str | None) -> str:
-    return node.text() if attr is None else attribute(node, attr)
-
-
-def _matching(found: list[str], pattern: re.Pattern[str], *, every: bool) -> Texts:
-    """The first group of each text's first match, or of every match in it."""
-    hits = (hit for text in found for hit in _hits(pattern, text, every=every))
-    return tuple(group for hit in hits if hit[1] and (group := hit[1].strip()))
-
-
-def _hits(pattern: re.Pattern[str], text: str, *, every: bool) -> Iterable[re.Match[str]]:
-    if every:
-        return pattern.finditer(text)
-    hit = pattern.search(text)
-    return () if hit is None else (hit,)
-
-
 def _json(text: str) -> Any:  # noqa: ANN401 - whatever the page holds
     try:
-        return _JSON.decode(text)
+        return _DECODER.decode(text)
     except (ValueError, RecursionError):
         return None

@@ -1,11 +1,10 @@
 """A portal read by its table of fields: the engine behind every site file."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from inspect import getfullargspec
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from sale_sofia.listings.model import FACTS, RawField, RawListing
 from sale_sofia.listings.normalise import read_seen
@@ -23,7 +22,7 @@ from sale_sofia.listings.parsers import NAMED_BY_FIELD, PARSERS
 from sale_sofia.websites.addresses import absolute, following, host_of, is_of, path_of
 from sale_sofia.websites.base import Card as Card_of_results
 from sale_sofia.websites.base import CardReading, PageKind, SearchPage
-from sale_sofia.websites.document import Card, Document, Texts, find_at, node_text
+from sale_sofia.websites.document import Card, Document, find_at, node_text
 from sale_sofia.websites.document import Card as CardElement
 from sale_sofia.websites.patterns import compiled
 from sale_sofia.websites.site_file import (
@@ -47,8 +46,11 @@ def read_fields(
     """Every field of which some link finds a text."""
     fields: dict[str, RawField] = {}
     for name, table in tables.items():
-        if field := _read_field(document, table, card):
-            fields[name] = field
+        for number, link in enumerate(table.links):
+            if texts := document.texts(link, card):
+                others = tuple(filter(None, (document.texts(other, card) for other in table.agree)))
+                fields[name] = RawField(texts, number, *table.parser, others)
+                break
     return fields
 
 
@@ -61,19 +63,6 @@ def read_card(document: Document, tables: Mapping[str, FieldTable], card: Card) 
 def first_text(document: Document, links: tuple[Link, ...]) -> str | None:
     """The first text of the first link that finds one."""
     return next((texts[0] for link in links if (texts := document.texts(link))), None)
-
-
-def _read_field(document: Document, table: FieldTable, card: Card | None) -> RawField | None:
-    for number, link in enumerate(table.links):
-        if texts := document.texts(link, card):
-            return RawField(texts, number, *table.parser, _confirmations(document, table, card))
-    return None
-
-
-def _confirmations(document: Document, table: FieldTable, card: Card | None) -> tuple[Texts, ...]:
-    if not table.agree:
-        return ()
-    return tuple(filter(None, (document.texts(other, card) for other in table.agree)))
 
 
 # Pages of results, in whichever of the portal's layouts they come.
@@ -115,26 +104,19 @@ class Results:
 
     def elements(self, document: Document) -> Iterator[CardElement]:
         """What may be cards of this layout, in the page's order."""
-        table = self.table
+        table, css = self.table, self.table.cards
         if table.json_ is not None:
-            found = document.json(table.json_)
-            return (CardElement(table.rows, data=one) for one in find_at(found, table.cards))
-        return self._nodes(document)
-
-    def _nodes(self, document: Document) -> Iterator[CardElement]:
-        css, hidden = self.table.cards, self._hidden(document)
+            for element in find_at(document.json(table.json_), css):
+                yield CardElement(table.rows, data=element)
+            return
+        # Nobody sees templates, and what stands inside hidden boxes.
+        boxes = document.tree.css(table.hidden) if table.hidden is not None else ()
+        hidden = {node.mem_id for box in boxes for node in box.css(css)}
         for node in document.tree.css(css):
             if len(node.css(css)) > 1:
                 raise LayoutChanged("one card of the results stands inside another")
             if node.mem_id not in hidden:
-                yield CardElement(self.table.rows, node=node)
-
-    def _hidden(self, document: Document) -> frozenset[int]:
-        """Cards that nobody sees: templates, and what stands inside hidden boxes."""
-        if self.table.hidden is None:
-            return frozenset()
-        boxes = document.tree.css(self.table.hidden)
-        return frozenset(node.mem_id for box in boxes for node in box.css(self.table.cards))
+                yield CardElement(table.rows, node=node)
 
     def _card(self, document: Document, element: CardElement) -> Card_of_results | None:
         table = self.table
@@ -160,13 +142,15 @@ class Results:
         total = _number(document, table.total) if cards else 0
         last_page = _number(document, table.last_page)
         bound = bool(table.capped and document.texts(table.capped))
+        too_many = total is not None and table.most is not None and total >= table.most
+        too_long = last_page is not None and table.most_pages is not None and last_page > table.most_pages
         return SearchPage(
             site=site,
             url=document.url,
             cards=cards,
             next_url=self._next_url(document) if cards else None,
             total=total,
-            capped=bound or _reaches(total, table.most) or _exceeds(last_page, table.most_pages),
+            capped=bound or too_many or too_long,
             verified_empty=not cards,
             section=self.section,
             exact=total is not None and not bound and total != table.most,
@@ -178,30 +162,18 @@ class Results:
         )
 
     def _next_url(self, document: Document) -> str | None:
-        address = first_text(document, self.table.next)
-        url = absolute(document.url, address) if address else self._following(document)
+        address, paging, url = first_text(document, self.table.next), self.table.paging, None
+        if address:
+            url = absolute(document.url, address)
+        elif paging and paging.more is not None:
+            url = following(document.url, paging, None) if document.texts(paging.more) else None
+        elif paging and paging.last and (last := _number(document, (paging.last,))):
+            url = following(document.url, paging, last)
         return url if url and url != document.url and self._is_search(url) else None
-
-    def _following(self, document: Document) -> str | None:
-        paging = self.table.paging
-        if paging is None:
-            return None
-        if paging.more is not None:
-            return following(document.url, paging, None) if document.texts(paging.more) else None
-        last = _number(document, (paging.last,) if paging.last else ())
-        return following(document.url, paging, last) if last else None
 
 
 def _number(document: Document, links: tuple[Link, ...]) -> int | None:
     return parse_count(first_text(document, links) or "")
-
-
-def _reaches(number: int | None, most: int | None) -> bool:
-    return number is not None and most is not None and number >= most
-
-
-def _exceeds(number: int | None, most: int | None) -> bool:
-    return number is not None and most is not None and number > most
 
 
 IDS = "ids"
@@ -216,7 +188,12 @@ class TableSite:
         self.config = config
         self.name = config.site
         self._limits = limits
-        self._patterns = _patterns(config)
+        patterns: dict[PageKind, str | None] = {
+            "listing": config.urls.listing,
+            "project": config.urls.project,
+            "search": config.urls.search,
+        }
+        self._patterns = {kind: compiled(pattern) for kind, pattern in patterns.items() if pattern}
         self._skipped = tuple((first.encode(), last.encode()) for first, last in config.listing.skip)
         self._proof = tuple(mark.decode("ascii") for mark in config.proof)
         self._answers_json = any(table.body for table in config.json_.values())
@@ -232,26 +209,21 @@ class TableSite:
         Sitemaps, and pages that list the ids of a filter, are searches: they lead to more addresses.
         """
         path = path_of(url)
-        if self._is_sitemap(path) or self._ids_at(path):
+        if self._is_sitemap(path) or path in self._id_pages:
             return "search"
         return next((kind for kind, pattern in self._patterns.items() if pattern.search(path)), None)
 
     def _is_sitemap(self, path: str) -> bool:
         return self.config.sitemap is not None and bool(compiled(self.config.sitemap.path).search(path))
 
-    def _ids_at(self, path: str) -> IdSplit | None:
-        """The filter whose ids this page lists."""
-        return self._id_pages.get(path)
-
     def _is_search(self, url: str) -> bool:
         return self.kind_of(url) == "search"
 
-    def split(self, url: str) -> tuple[str, ...]:
-        """Smaller searches that together cover this one; empty when it cannot be cut, or never need be."""
-        return self.parts(url, Hints()).urls
-
     def parts(self, url: str, hints: Hints) -> Parts:
-        """The same by what is known beyond the address, or the page that must be read before."""
+        """Smaller searches that together cover this one, or the page that must be read before.
+
+        None when it cannot be cut, or never need be.
+        """
         paging = self.config.search.paging if self.config.search else None
         mark = (paging.path or "").strip("/") if paging else "p-"
         return split_search(url, self.config.split, hints, mark)
@@ -266,17 +238,13 @@ class TableSite:
     def open(self, page: Page) -> Document:
         """The page ready to be read; one of another website is refused."""
         self._refuse_foreign(host_of(page.url))
-        text = self._text(page)
-        listing, sources = self.config.listing, self.config.json_
-        document = Document(text, url=page.url, rows=listing.rows, sources=sources, limits=self._limits)
+        as_json = self._answers_json and page.is_json
+        text = page.json_text(self._limits) if as_json else page.text(self._limits, self._skipped)
+        rows, sources = self.config.listing.rows, self.config.json_
+        document = Document(text, url=page.url, rows=rows, sources=sources, limits=self._limits)
         if address := first_text(document, self.config.address):
             self._refuse_foreign(host_of(absolute(page.url, address)))
         return document
-
-    def _text(self, page: Page) -> str:
-        if self._answers_json and page.is_json:
-            return page.json_text(self._limits)
-        return page.text(self._limits, self._skipped)
 
     def _refuse_foreign(self, host: str) -> None:
         if not is_of(host, self.config.hosts, self.name):
@@ -293,11 +261,15 @@ class TableSite:
 
     def listing_id(self, url: str) -> str | None:
         """The id of the advert an address names."""
-        found = self._patterns["listing"].search(path_of(url))
-        if not found:
-            return None
-        digits = self.config.urls.digits
-        return found["id"] if digits is None else _number_table_site(found["id"], digits)
+        found, digits = self._patterns["listing"].search(path_of(url)), self.config.urls.digits
+        if not found or digits is None:
+            return found["id"] if found else None
+        number = 0
+        for sign in found["id"]:
+            if sign not in digits:
+                return None
+            number = number * len(digits) + digits.index(sign)
+        return str(number)
 
     def _own_id(self, document: Document, asked: str | None) -> str:
         """The one id the page gives itself; a page with none is named for what it is."""
@@ -330,26 +302,21 @@ class TableSite:
         if self.config.sitemap is not None and self._is_sitemap(path):
             self._refuse_foreign(host_of(page.url))
             return read_sitemap(self.name, page, self.config.sitemap, self._limits, self.listing_id)
-        if table := self._ids_at(path):
-            return self._ids_page(page, table)
         document = self.open(page)
+        if table := self._id_pages.get(path):
+            ids = _ids(document, table)
+            if not ids:
+                raise LayoutChanged(f"the page lists no ids of {table.query}")
+            return SearchPage(
+                site=self.name, url=page.url, cards=(), next_url=None, total=None, capped=False,
+                verified_empty=False, section=IDS, exact=False, ids={table.query: ids},
+            )  # fmt: skip
         layout = self.layout_of(document)
-        found = layout.page(self.name, document, layout.cards(document))
-        return replace(found, ids=self._ids_on(document))
-
-    def _ids_page(self, page: Page, table: IdSplit) -> SearchPage:
-        ids = _ids(self.open(page), table)
-        if not ids:
-            raise LayoutChanged(f"the page lists no ids of {table.query}")
-        return SearchPage(
-            site=self.name, url=page.url, cards=(), next_url=None, total=None, capped=False,
-            verified_empty=False, section=IDS, exact=False, ids={table.query: ids},
-        )  # fmt: skip
-
-    def _ids_on(self, document: Document) -> Mapping[str, tuple[str, ...]]:
-        """Ids of filters that a page of results names itself."""
+        results = layout.page(self.name, document, layout.cards(document))
+        # Some pages of results name the ids of filters themselves.
         tables = [way.ids for way in self.config.split if way.ids and way.ids.links and not way.ids.page]
-        return {table.query: ids for table in tables if (ids := _ids(document, table))}
+        named = {table.query: ids for table in tables if (ids := _ids(document, table))}
+        return replace(results, ids=named)
 
     def layout_of(self, document: Document) -> Results:
         """The layout a page of results has: the first with cards, else the first that says it is empty."""
@@ -363,74 +330,38 @@ class TableSite:
         raise LayoutChanged("the page has no cards and does not say that nothing was found")
 
 
-def _patterns(config: SiteConfig) -> Mapping[PageKind, re.Pattern[str]]:
-    kinds: tuple[tuple[PageKind, str | None], ...] = (
-        ("listing", config.urls.listing),
-        ("project", config.urls.project),
-        ("search", config.urls.search),
-    )
-    return {kind: compiled(pattern) for kind, pattern in kinds if pattern}
-
-
 def _ids(document: Document, table: IdSplit) -> tuple[str, ...]:
     found = (text for link in table.links for text in document.texts(link))
     return tuple(dict.fromkeys(found))
 
 
-def _number_table_site(text: str, digits: str) -> str | None:
-    """A number written in other digits, in decimal ones."""
-    number = 0
-    for sign in text:
-        if sign not in digits:
-            return None
-        number = number * len(digits) + digits.index(sign)
-    return str(number)
-
-
 def _refuse_unknown(config: SiteConfig) -> None:
     """Refuses parsers and rows that are not there, and facts that no listing has: all at once."""
-    wrong = [*_wrong_fields(config), *_wrong_fills(config)]
+    wrong = []
+    for section, fields in config.field_tables.items():
+        for name, field in fields.items():
+            sentences = _wrong_field(name, field, config.rows_tables[section])
+            wrong += [f"{section}.fields.{name}{sentence}" for sentence in sentences]
+    for section, table in config.searches.items():
+        if unknown := [name for name in table.fills if name not in FACTS]:
+            wrong.append(f"{section}.fills: no fact {', '.join(unknown)}; allowed: {', '.join(FACTS)}")
     if wrong:
         raise SiteConfigError("\n".join(f"{config.site}.yaml: {sentence}" for sentence in wrong))
 
 
-def _wrong_fills(config: SiteConfig) -> Iterator[str]:
-    for section, table in config.searches.items():
-        if unknown := [name for name in table.fills if name not in FACTS]:
-            yield f"{section}.fills: no fact {', '.join(unknown)}; allowed: {', '.join(FACTS)}"
-
-
-def _wrong_fields(config: SiteConfig) -> Iterator[str]:
-    for section, fields in config.field_tables.items():
-        for name, field in fields.items():
-            wrong = _wrong_field(name, field, config.rows_tables[section])
-            yield from (f"{section}.fields.{name}{sentence}" for sentence in wrong)
-
-
 def _wrong_field(name: str, field: FieldTable, rows: Mapping[str, RowsTable]) -> Iterator[str]:
-    if wrong := _wrong_parser(*field.parser):
-        yield f".parse: {wrong}"
-    if wrong := _wrong_rows(field, rows):
-        yield f": {wrong}"
-    if field.parser[0] in NAMED_BY_FIELD and name not in FACTS:
-        yield f": an advert has no such field; allowed: {', '.join(FACTS)}"
-
-
-def _wrong_rows(field: FieldTable, known: Mapping[str, RowsTable]) -> str | None:
+    parser, arguments = field.parser
+    if parser not in PARSERS:
+        yield f".parse: no parser {parser}; allowed: {', '.join(sorted(PARSERS))}"
+    else:
+        spec = getfullargspec(PARSERS[parser])
+        needed = set(spec.kwonlyargs) - (spec.kwonlydefaults or {}).keys()
+        if not needed <= arguments.keys() <= set(spec.kwonlyargs):
+            known, given = ", ".join(spec.kwonlyargs) or "no arguments", ", ".join(arguments) or "none"
+            yield f".parse: {parser} takes {known}, not {given}"
     named = {link.rows for link in (*field.links, *field.agree) if link.row is not None}
-    unknown = sorted(named - known.keys())
-    if not unknown:
-        return None
-    there_are = f"there are {', '.join(sorted(known))}: name one with rows:" if known else "there are none"
-    return f"no rows named {', '.join(unknown)}; {there_are}"
-
-
-def _wrong_parser(name: str, arguments: Mapping[str, Any]) -> str | None:
-    if name not in PARSERS:
-        return f"no parser {name}; allowed: {', '.join(sorted(PARSERS))}"
-    spec = getfullargspec(PARSERS[name])
-    known, given = ", ".join(spec.kwonlyargs) or "no arguments", ", ".join(arguments) or "none"
-    needed = set(spec.kwonlyargs) - (spec.kwonlydefaults or {}).keys()
-    return (
-        None if needed <= arguments.keys() <= set(spec.kwonlyargs) else f"{name} takes {known}, not {given}"
-    )
+    if unknown := sorted(named - rows.keys()):
+        there_are = f"there are {', '.join(sorted(rows))}: name one with rows:" if rows else "there are none"
+        yield f": no rows named {', '.join(unknown)}; {there_are}"
+    if parser in NAMED_BY_FIELD and name not in FACTS:
+        yield f": an advert has no such field; allowed: {', '.join(FACTS)}"

@@ -6,10 +6,11 @@ stands inside another. Each shows itself by a text that, written again and again
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from itertools import product
+from math import prod
 from re import _compiler, _parser  # type: ignore[attr-defined]  # the parsed pattern has no public name
 from re import _constants as op  # type: ignore[attr-defined]
 from typing import Any, Final
@@ -33,33 +34,15 @@ class Tangled(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
-    """One repeat of the pattern, and how often it may go round."""
-
-    most: int
-    hard: bool
-    """It has no bound, or none that counts."""
-
-
-@dataclass(frozen=True, slots=True)
 class Way:
-    """From one letter to the next: between which letters it may be gone, and what it repeats."""
+    """From one place to the next: between which letters it may be gone."""
 
     source: int
     target: int
     behind: Letters
     ahead: Letters
     hard: bool = False
-
-
-@dataclass(slots=True)
-class _Step:
-    """A move that reads nothing."""
-
-    target: int
-    behind: Letters
-    ahead: Letters
-    hard: bool = False
+    """It repeats something without a bound, or with none that counts."""
 
 
 @dataclass(slots=True)
@@ -124,15 +107,19 @@ def graph_of(pattern: str | bytes, flags: int = 0, how: str = "search") -> Graph
 
 class _Builder:
     def __init__(self, tree: Any, how: str) -> None:  # noqa: ANN401 - a parsed pattern
-        self.alphabet = _with_own(tree)
+        own = {chr(code) for code in _codes(tree)} - set(_ALPHABET)
+        self.alphabet = _ALPHABET + "".join(sorted(own))
         self.all = ((1 << len(self.alphabet) + 1) - 1) & ~_EDGE
         self.any = self.all | _EDGE
         self.letters: dict[int, Letters] = {START: _EDGE}
-        self.steps: list[list[_Step]] = [[], []]
+        self.steps: list[list[Way]] = [[], []]
+        """The moves that read nothing, by the place they begin at."""
         self.bounds: dict[int, int] = {}
-        self.inside: list[Repeat] = []
+        self.inside: list[int] = []
+        """How often each repeat around this place may go round, where that has a bound."""
         self.lazy: set[int] = set()
         self.hollow = False
+        self._closures: dict[int, list[Way]] = {}
         if how == "search":
             self.letters[BEFORE] = self.all
         end = self._sequence(tree, START, tree.state.flags)
@@ -140,7 +127,10 @@ class _Builder:
         self._link(end, self.end, ahead=_EDGE if how == "fullmatch" else self.any)
 
     def graph(self) -> Graph:
-        ways = {number: list(self._ways(number)) for number in self.letters}
+        ways = {
+            number: [way for way in self._closure(number) if way.target in self.letters]
+            for number in self.letters
+        }
         if BEFORE in self.letters:
             first = [Way(BEFORE, way.target, way.behind, way.ahead) for way in ways[START]]
             begin = [Way(number, BEFORE, self.any, self.any, hard=True) for number in (START, BEFORE)]
@@ -150,18 +140,11 @@ class _Builder:
         free |= ending - self.lazy
         return Graph(self.letters, ways, self.bounds, free, ending & self.lazy, self.alphabet, self.hollow)
 
-    def _ways(self, source: int) -> Iterator[Way]:
-        return (
-            Way(source, target, behind, ahead, hard)
-            for target, behind, ahead, hard in self._closure(source)
-            if target in self.letters
-        )
-
     def _accepts(self, source: int, followed_by: Letters) -> bool:
         """Whether the pattern has matched by this letter, if one of those follows."""
         return source != START and any(
-            target == self.end and behind == self.any and ahead & followed_by == followed_by
-            for target, behind, ahead, _ in self._closure(source)
+            way.target == self.end and way.behind == self.any and way.ahead & followed_by == followed_by
+            for way in self._closure(source)
         )
 
     def _reads_on(self, source: int, ways: list[Way]) -> bool:
@@ -169,30 +152,25 @@ class _Builder:
         again = Way(source, source, self.any, self.any, hard=True)
         return self.letters[source] == self.all and again in ways and self._accepts(source, _EDGE)
 
-    @cached_property
-    def _closures(self) -> dict[int, list[tuple[int, Letters, Letters, bool]]]:
-        return {}
-
-    def _closure(self, source: int) -> list[tuple[int, Letters, Letters, bool]]:
+    def _closure(self, source: int) -> list[Way]:
         """The next letters, and the end, by every way that reads nothing; one twice where there are two."""
         if source not in self._closures:
-            self._closures[source] = list(self._walk(source, (), (self.any, self.any, False)))
+            begin = Way(source, source, self.any, self.any)
+            self._closures[source] = list(self._walk(begin, ()))
             if len(self._closures[source]) > _MOST_WAYS:
                 raise Tangled("it has too many ways to go on from one place")
         return self._closures[source]
 
-    def _walk(
-        self, place: int, passed: tuple[int, ...], held: tuple[Letters, Letters, bool]
-    ) -> Iterator[tuple[int, Letters, Letters, bool]]:
-        for step in self.steps[place]:
-            behind, ahead = held[0] & step.behind, held[1] & step.ahead
+    def _walk(self, so_far: Way, passed: tuple[int, ...]) -> Iterator[Way]:
+        for step in self.steps[so_far.target]:
+            behind, ahead = so_far.behind & step.behind, so_far.ahead & step.ahead
             if step.target in passed or not behind or not ahead:
                 continue
-            now = behind, ahead, held[2] or step.hard
+            now = Way(so_far.source, step.target, behind, ahead, so_far.hard or step.hard)
             if step.target in self.letters or step.target == self.end:
-                yield step.target, *now
+                yield now
             else:
-                yield from self._walk(step.target, (*passed, step.target), now)
+                yield from self._walk(now, (*passed, step.target))
 
     def _point(self) -> int:
         self.steps.append([])
@@ -201,14 +179,14 @@ class _Builder:
     def _link(
         self, source: int, target: int, behind: Letters = -1, ahead: Letters = -1, *, hard: bool = False
     ) -> None:
-        self.steps[source].append(_Step(target, behind & self.any, ahead & self.any, hard))
+        self.steps[source].append(Way(source, target, behind & self.any, ahead & self.any, hard))
 
     def _letter(self, source: int, letters: Letters) -> int:
         number = self._point()
         self.letters[number] = letters
         self._link(source, number)
         if self.inside:
-            self.bounds[number] = _product(one.most for one in self.inside)
+            self.bounds[number] = prod(self.inside)
         return number
 
     def _sequence(self, nodes: Any, source: int, flags: int) -> int:  # noqa: ANN401 - a parsed pattern
@@ -247,57 +225,53 @@ class _Builder:
     def _repeat(self, value: Any, source: int, flags: int, *, lazy: bool = False) -> int:  # noqa: ANN401
         least, most, body = value
         if most <= _WRITTEN_OUT and len(body) == 1 and body[0][0] in _LETTERS:
-            return self._written_out(value, source, flags)
+            end = self._point()
+            for number in range(most):
+                if number >= least:
+                    self._link(source, end)
+                source = self._sequence(body, source, flags)
+            self._link(source, end)
+            return end
         begin, end = self._point(), self._point()
         self._link(source, begin)
-        if most > 1:
-            hard = most > REPEAT_COUNTS_TO
-            self.inside.append(Repeat(1 if hard else int(most), hard))
+        again, hard = most > 1, most > REPEAT_COUNTS_TO
+        if again:
+            self.inside.append(1 if hard else int(most))
         before = len(self.steps)
         last = self._sequence(body, begin, flags)
         self.lazy |= set(range(before, len(self.steps))) if lazy else set()
         self._link(last, end)
-        if most > 1:
-            self.hollow |= _may_be_empty(body)
-            self._link(last, begin, hard=self.inside.pop().hard)
+        if again:
+            self.inside.pop()
+            self.hollow |= isinstance(body, _parser.SubPattern) and body.getwidth()[0] == 0
+            self._link(last, begin, hard=hard)
         if least == 0:
             self._link(source, end)
         return end
 
-    def _written_out(self, value: Any, source: int, flags: int) -> int:  # noqa: ANN401 - a parsed repeat
-        least, most, body = value
-        end = self._point()
-        for number in range(most):
-            if number >= least:
-                self._link(source, end)
-            source = self._sequence(body, source, flags)
-        self._link(source, end)
-        return end
-
     def _at(self, where: Any, source: int, flags: int) -> int:  # noqa: ANN401 - a place of the parser
         end = self._point()
-        for behind, ahead in self._between(where, flags):
-            self._link(source, end, behind, ahead)
-        return end
-
-    def _between(self, where: Any, flags: int) -> Iterable[tuple[Letters, Letters]]:  # noqa: ANN401
-        line = self._only("\n") | _EDGE
+        line = 1 << self.alphabet.index("\n") + 1 | _EDGE
         if where in (op.AT_BEGINNING, op.AT_BEGINNING_STRING):
             several = flags & re.MULTILINE and where is op.AT_BEGINNING
-            return [(line if several else _EDGE, self.any)]
-        if where in (op.AT_END, op.AT_END_STRING):
-            return [(self.any, line if where is op.AT_END else _EDGE)]
-        word = self._set((op.IN, [(op.CATEGORY, op.CATEGORY_WORD)]), flags)
-        other = self.any & ~word
-        if where is op.AT_BOUNDARY:
-            return [(word, other), (other, word)]
-        return [(word, word), (other, other)]
+            self._link(source, end, line if several else _EDGE)
+        elif where in (op.AT_END, op.AT_END_STRING):
+            self._link(source, end, ahead=line if where is op.AT_END else _EDGE)
+        else:
+            word = self._set((op.IN, [(op.CATEGORY, op.CATEGORY_WORD)]), flags)
+            other = self.any & ~word
+            after_word, after_other = (other, word) if where is op.AT_BOUNDARY else (word, other)
+            self._link(source, end, word, after_word)
+            self._link(source, end, other, after_other)
+        return end
 
     def _look(self, value: Any, source: int, flags: int, *, wanted: bool) -> int:  # noqa: ANN401 - parsed
         """One letter ahead, or the last one behind, narrows what may stand there; more cost their reading."""
         end = self._point()
         side, body = value
-        bare = _bare(body)
+        bare = body
+        while len(bare) == 1 and bare[0][0] is op.SUBPATTERN:
+            bare = bare[0][1][3]
         last_counts = side < 0 and wanted and len(bare)
         if (len(bare) == 1 or last_counts) and bare[-1][0] in _LETTERS:
             letters = self._set(bare[-1], flags)
@@ -310,10 +284,19 @@ class _Builder:
         return end
 
     def _set(self, node: tuple[Any, Any], flags: int) -> Letters:
-        return _letters_of(repr(node), _Node(node), flags, self.alphabet)
-
-    def _only(self, sign: str) -> Letters:
-        return 1 << self.alphabet.index(sign) + 1
+        """The letters that this part of a pattern takes; the same for parts that are written alike."""
+        key = repr(node), flags, self.alphabet
+        if key not in _SETS:
+            state = _parser.State()
+            state.flags, state.str = flags, self.alphabet
+            pattern = _compiler.compile(_parser.SubPattern(state, [node]), flags)
+            if flags & re.UNICODE:
+                signs = set(pattern.findall(self.alphabet))
+            else:
+                found = pattern.findall(self.alphabet.encode("latin-1", "replace"))
+                signs = {sign.decode("latin-1") for sign in found}
+            _SETS[key] = sum(1 << place for place, sign in enumerate(self.alphabet, 1) if sign in signs)
+        return _SETS[key]
 
 
 _WRITTEN_OUT: Final = 4
@@ -325,40 +308,7 @@ _REPEATS: Final = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 _ASSERTS: Final = (op.ASSERT, op.ASSERT_NOT)
 
 
-class _Node:
-    """A part of a parsed pattern, of which only the way it is written is compared."""
-
-    def __init__(self, node: tuple[Any, Any]) -> None:
-        self.node = node
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Node)
-
-    def __hash__(self) -> int:
-        return 0
-
-
-@cache
-def _letters_of(_written: str, node: _Node, flags: int, alphabet: str) -> Letters:
-    state = _parser.State()
-    state.flags, state.str = flags, alphabet
-    pattern = _compiler.compile(_parser.SubPattern(state, [node.node]), flags)
-    found = pattern.findall(alphabet) if flags & re.UNICODE else map(_sign, pattern.findall(_bytes(alphabet)))
-    signs = set(found)
-    return sum(1 << place for place, sign in enumerate(alphabet, 1) if sign in signs)
-
-
-def _bytes(alphabet: str) -> bytes:
-    return alphabet.encode("latin-1", "replace")
-
-
-def _sign(one: bytes) -> str:
-    return one.decode("latin-1")
-
-
-def _with_own(tree: Any) -> str:  # noqa: ANN401 - a parsed pattern
-    own = {chr(code) for code in _codes(tree)} - set(_ALPHABET)
-    return _ALPHABET + "".join(sorted(own))
+_SETS: Final[dict[tuple[str, int, str], Letters]] = {}
 
 
 def _codes(nodes: Any) -> Iterator[int]:  # noqa: ANN401 - a parsed pattern
@@ -370,24 +320,6 @@ def _codes(nodes: Any) -> Iterator[int]:  # noqa: ANN401 - a parsed pattern
     elif isinstance(nodes, list | tuple | _parser.SubPattern):
         for node in nodes:
             yield from _codes(node)
-
-
-def _bare(body: Any) -> Any:  # noqa: ANN401 - a parsed pattern
-    while len(body) == 1 and body[0][0] is op.SUBPATTERN:
-        body = body[0][1][3]
-    return body
-
-
-def _may_be_empty(body: Any) -> bool:  # noqa: ANN401 - a parsed pattern
-    nodes = body if isinstance(body, _parser.SubPattern) else None
-    return nodes is not None and bool(nodes.getwidth()[0] == 0)
-
-
-def _product(numbers: Iterable[int]) -> int:
-    whole = 1
-    for number in numbers:
-        whole *= number
-    return whole
 
 
 MOST_WAYS: Final = 400
@@ -423,7 +355,12 @@ def slowness(pattern: str | bytes, flags: int = 0, how: str = "search") -> Slow 
     if graph.hollow:
         return Slow("a repeat repeats what may be empty, in more ways than can be tried")
     loops = [one for one in graph.loops() if one not in graph.accepting]
-    return _doubled(graph, loops) or _shared(graph, loops)
+    for loop in loops:
+        # It may go round in two ways on the same text: with each round twice as many.
+        if (text := _twice_round(graph, loop)) is not None:
+            reason = "one repeat inside another reads the same text in ever more ways"
+            return Slow(reason, text, way_to(graph, loop))
+    return _shared(graph, loops)
 
 
 def way_to(graph: Graph, loop: int) -> str:
@@ -438,17 +375,6 @@ def way_to(graph: Graph, loop: int) -> str:
                 seen.add(way.target)
                 waiting.append((way.target, text + graph.shown(letters)))
     return ""
-
-
-def _doubled(graph: Graph, loops: Iterable[int]) -> Slow | None:
-    """A repeat that may go round in two ways on the same text: with each round twice as many."""
-    for loop in loops:
-        text = _twice_round(graph, loop)
-        if text is not None:
-            return Slow(
-                "one repeat inside another reads the same text in ever more ways", text, way_to(graph, loop)
-            )
-    return None
 
 
 def _shared(graph: Graph, loops: list[int]) -> Slow | None:
@@ -495,27 +421,22 @@ def _moved_on(graph: Graph, first: int, second: int) -> tuple[str | None, bool]:
     """
     bounded: str | None = None
     allowed = graph.between(first, first), graph.between(first, second), graph.between(second, second)
-    for state, text in _paths(graph, (first, first, second, False, False), allowed):
-        if state[:3] == (first, second, second):
-            if state[3] and state[4]:
-                return text, True
-            bounded = bounded or text
-    return bounded, False
-
-
-def _paths(
-    graph: Graph, start: tuple[int, int, int, bool, bool], allowed: tuple[Container[int], ...]
-) -> Iterator[tuple[tuple[int, int, int, bool, bool], str]]:
-    """All that three readers of one text may come to, and the text; the first and third mark their rounds."""
+    # All that three readers of one text may come to; the first and the third mark their rounds.
+    start = (first, first, second, False, False)
     seen, waiting = {start}, [(start, "")]
     for state, text in waiting:
         for (a, b, c), letters in _together(graph, state[:3], allowed):
             fresh = (a.target, b.target, c.target, state[3] or a.hard, state[4] or c.hard)
-            if fresh not in seen:
-                longer = text + graph.shown(letters)
-                seen.add(fresh)
-                waiting.append((fresh, longer))
-                yield fresh, longer
+            if fresh in seen:
+                continue
+            longer = text + graph.shown(letters)
+            seen.add(fresh)
+            waiting.append((fresh, longer))
+            if fresh[:3] == (first, second, second):
+                if fresh[3] and fresh[4]:
+                    return longer, True
+                bounded = bounded or longer
+    return bounded, False
 
 
 def _together(

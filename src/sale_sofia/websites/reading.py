@@ -1,15 +1,14 @@
 """One page, of whatever kind, as the JSON of `sale-sofia parse`."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from sale_sofia.listings.model import RawField, RawListing
+from sale_sofia.listings.model import RawField
 from sale_sofia.listings.normalise import normalise, read_facts
 from sale_sofia.listings.page import LayoutChanged, Page, PageError, ProjectPage, RemovedListing
 from sale_sofia.listings.text import squeeze
-from sale_sofia.websites.base import Card, SearchPage, Site
+from sale_sofia.websites.base import SearchPage, Site
 from sale_sofia.websites.document import Card as Card_of_checking
 from sale_sofia.websites.document import Document
 from sale_sofia.websites.engine import IDS, Results, TableSite, read_fields
@@ -23,10 +22,9 @@ def read_page(site: Site, page: Page) -> Answer:
     """What the page says. Never raises for a page: what is wrong with it is `kind: error`, by name."""
     try:
         return _read(site, page)
-    except ProjectPage:
-        return _plain(site, page, "project")
-    except RemovedListing:
-        return _plain(site, page, "removed")
+    except (ProjectPage, RemovedListing) as error:
+        kind = "project" if isinstance(error, ProjectPage) else "removed"
+        return {"site": site.name, "kind": kind, "url": page.url}
     except PageError as error:
         return error_answer(site.name, page.url, error.code, str(error))
 
@@ -57,26 +55,16 @@ def search_answer(found: SearchPage) -> Answer:
         "total": found.total,
         "capped": found.capped,
         "next_url": found.next_url,
-        "cards": [_card_answer(card) for card in found.cards],
+        "cards": [
+            {"external_id": card.external_id, "url": card.url, **card.filling(tuple(card.facts))}
+            for card in found.cards
+        ],
     }
-
-
-def _card_answer(card: Card) -> Answer:
-    facts = {
-        name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in card.facts.items()
-    }
-    return {"external_id": card.external_id, "url": card.url, **facts}
-
-
-def _plain(site: Site, page: Page, kind: str) -> Answer:
-    return {"site": site.name, "kind": kind, "url": page.url}
 
 
 # How a page is read, field by field: which link of each chain found a text, and what became of it.
 
 _SHOWN_CHARACTERS = 70
-_LISTS = frozenset({SECTION, IDS})
 
 
 def check_page(site: TableSite, page: Page) -> Answer:
@@ -98,6 +86,10 @@ def check_page(site: TableSite, page: Page) -> Answer:
 
 def _check_listing(site: TableSite, page: Page) -> Answer:
     raw, document = site.listing(page), site.open(page)
+    try:
+        flags = list(normalise(raw).flags)
+    except LayoutChanged as error:  # a page of which nothing is read is shown too
+        flags = [error.code]
     tables = site.config.listing.fields
     rows = [
         _field_row(name, table, raw.fields.get(name), _unmatched(document, table, [None]))
@@ -113,17 +105,9 @@ def _check_listing(site: TableSite, page: Page) -> Answer:
         "unread": [
             row["field"] for row in rows if row["link"] is not None and not row["value"].keys() - {"flags"}
         ],
-        "flags": _flags(raw),
+        "flags": flags,
         "proven": _proven(site, document),
     }
-
-
-def _flags(raw: RawListing) -> list[str]:
-    """What there is to distrust; a page of which nothing is read is shown too, under its right name."""
-    try:
-        return list(normalise(raw).flags)
-    except LayoutChanged as error:
-        return [error.code]
 
 
 def _proven(site: TableSite, document: Document) -> bool | None:
@@ -155,37 +139,26 @@ def _field_row(name: str, table: FieldTable, found: RawField | None, unmatched: 
         "link": found.link + 1,
         "selector": selector(table.links[found.link]),
         "text": _short(" | ".join(found.texts)),
-        "value": _values(read_facts({name: found})),
+        "value": {
+            fact: _short(str(value))
+            for fact, value in read_facts({name: found}).items()
+            if value not in (None, ())
+        },
     }
-
-
-def _values(facts: Mapping[str, Any]) -> dict[str, str]:
-    return {name: _short(str(value)) for name, value in facts.items() if value not in (None, ())}
 
 
 def _check_search(site: TableSite, page: Page) -> Answer:
     found = site.search(page)
-    answer = search_answer(found)
-    told = {
-        **{key: answer[key] for key in ("site", "kind", "url", "total", "capped", "next_url")},
-        "cards": len(found.cards),
-    }
-    if found.section in _LISTS:
-        return {**told, **_list_of(found)}
-    return {**told, **_layout(site, page, with_cards=bool(found.cards))}
-
-
-def _list_of(found: SearchPage) -> Answer:
-    """A sitemap, or a page that lists the ids of a filter: there are no fields to look at."""
-    ids = sum(len(ids) for ids in found.ids.values())
-    return {"list": found.section, "sitemaps": len(found.further), "ids": ids, "fields": [], "missing": []}
-
-
-def _layout(site: TableSite, page: Page, *, with_cards: bool) -> Answer:
+    answer = search_answer(found) | {"cards": len(found.cards)}
+    if found.section in {SECTION, IDS}:
+        # A sitemap, or a page that lists the ids of a filter: there are no fields to look at.
+        ids = sum(map(len, found.ids.values()))
+        lists = {"list": found.section, "sitemaps": len(found.further), "ids": ids}
+        return answer | lists | {"fields": [], "missing": []}
     document = site.open(page)
     layout = site.layout_of(document)
-    rows = list(_search_rows(document, layout)) if with_cards else []
-    return {
+    rows = list(_search_rows(document, layout)) if found.cards else []
+    return answer | {
         "layout": site.layouts.index(layout) + 1,
         "fields": rows,
         "missing": [row["field"] for row in rows if not row["filled"]],
@@ -198,23 +171,19 @@ def _search_rows(document: Document, layout: Results) -> Iterator[Answer]:
     read = [read_fields(document, layout.table.fields, card) for card in cards]
     for name, table in layout.table.fields.items():
         found = [fields[name] for fields in read if name in fields]
+        links = sorted(Counter(field.link for field in found).items())
         yield {
             **_field_row(name, table, found[0] if found else None, _unmatched(document, table, cards)),
             "filled": len(found),
-            "matched": {
-                str(link + 1): count for link, count in sorted(Counter(one.link for one in found).items())
-            },
+            "matched": {str(link + 1): count for link, count in links},
         }
 
 
 def selector(link: Link) -> str:
     """A link as the site file writes it, on one line."""
-    given = link.model_dump(by_alias=True, exclude_defaults=True)
-    return ", ".join(f"{key}: {_written(value)}" for key, value in given.items())
-
-
-def _written(value: object) -> str:
-    return "[" + ", ".join(map(str, value)) + "]" if isinstance(value, tuple) else str(value)
+    given = link.model_dump(by_alias=True, exclude_defaults=True).items()
+    written = {key: f"[{', '.join(value)}]" if isinstance(value, tuple) else value for key, value in given}
+    return ", ".join(f"{key}: {value}" for key, value in written.items())
 
 
 def _short(text: str) -> str:

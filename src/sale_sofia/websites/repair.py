@@ -1,9 +1,9 @@
 """A new place for a field whose page changed: found where known values stand now, never used by itself."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 from selectolax.lexbor import LexborNode
@@ -23,7 +23,7 @@ from sale_sofia.websites.document import (
     scalar_text,
 )
 from sale_sofia.websites.engine import TableSite
-from sale_sofia.websites.site_file import CARD, FieldTable, Link, RowsTable
+from sale_sofia.websites.site_file import CARD, Link, RowsTable
 
 # Where a text may stand on a page: every place that a link of the same kind as the old ones could name.
 
@@ -55,37 +55,29 @@ def places(document: Document, links: Sequence[Link], fits: Fits) -> Iterator[Pl
     """Every place for one of the links, each once, within a bound; of elements, those whose text fits."""
     seen: set[Place] = set()
     for link in links:
-        for place in _places(document, link, fits):
+        found: Iterator[Place] = iter(())
+        if link.row is not None:
+            found = _row_places(document, link)
+        elif link.json_ is not None and link.json_ != CARD:
+            found = _json_places(document, link)
+        elif link.css is not None:
+            found = _css_places(document, link, fits)
+        for place in found:
             if place not in seen and len(seen) < REPAIR_MOST_PLACES:
                 seen.add(place)
                 yield place
 
 
-def _places(document: Document, link: Link, fits: Fits) -> Iterator[Place]:
-    if link.row is not None:
-        yield from _row_places(document, link)
-    elif link.json_ is not None and link.json_ != CARD:
-        yield from _json_places(document, link)
-    elif link.css is not None:
-        yield from _css_places(document, link, fits)
-
-
 def _css_places(document: Document, link: Link, fits: Fits) -> Iterator[Place]:
     """Any element whose text fits, by its class, its id, or those of what it stands in."""
     for node in document.tree.css("body *, meta"):
-        for read in _readings(node, link):
+        if node.tag in _SILENT:
+            continue
+        # A link may read of an element its text, or one of its attributes.
+        for attr in (None, *(name for name in _ATTRIBUTES if name in node.attributes)):
+            read = link.model_copy(update={"attr": attr, "all": False})
             if any(map(fits, document.matched([node_value(node, read)], read))):
                 yield from (Place(read.model_copy(update={"css": css})) for css in _selectors(node))
-
-
-def _readings(node: LexborNode, link: Link) -> Iterator[Link]:
-    """What a link may read of an element: its text, or one of its attributes."""
-    if node.tag in _SILENT:
-        return
-    yield link.model_copy(update={"attr": None, "all": False})
-    for name in _ATTRIBUTES:
-        if name in node.attributes:
-            yield link.model_copy(update={"attr": name, "all": False})
 
 
 def _selectors(node: LexborNode) -> Iterator[str]:
@@ -173,24 +165,15 @@ def _html_rows(document: Document, table: RowsTable, link: Link) -> Iterator[Row
     for node in document.tree.css(table.label or "body *"):
         if row_label(node_text(node).partition(":")[0]) != wanted:
             continue
-        for row in _enclosing(node, table.value):
-            yield from (table.model_copy(update={"css": css}) for css in _row_selectors(row))
-
-
-def _enclosing(node: LexborNode, value: str | None) -> Iterable[LexborNode]:
-    """The element itself where its text is the row; else what stands around it and holds a value too."""
-    if value is None:
-        return [node]
-    above = node.parent
-    while above is not None and above.css_first(value) is None:
-        above = above.parent
-    return [] if above is None else [above]
-
-
-def _row_selectors(row: LexborNode) -> Iterator[str]:
-    yield from _names(row)
-    if row.parent is not None:
-        yield from (f"{name} > {_tag(row) or '*'}" for name in _names(row.parent))
+        # The element itself where its text is the row; else what stands around it and holds a value too.
+        row = node if table.value is None else node.parent
+        while row is not None and table.value is not None and row.css_first(table.value) is None:
+            row = row.parent
+        if row is None:
+            continue
+        above = [] if row.parent is None else _names(row.parent)
+        for css in (*_names(row), *(f"{name} > {_tag(row) or '*'}" for name in above)):
+            yield table.model_copy(update={"css": css})
 
 
 Facts = Mapping[str, Any]
@@ -227,39 +210,34 @@ def known_facts(site: TableSite, field: str, page: Page) -> Facts:
 def propose(site: TableSite, field: str, samples: Sequence[Sample]) -> list[Proposal]:
     """The places that give the known value on some of the pages and hardly ever another, the best first."""
     table = site.config.listing.fields[field]
-    opened = [(document, one.known) for one in samples if (document := _open(site, one.page))]
+    opened: list[tuple[Document, Facts]] = []
+    for sample in samples:
+        with suppress(PageError):
+            opened.append((site.open(sample.page), sample.known))
+
+    def facts_of(texts: tuple[str, ...]) -> Facts:
+        """What the field's own parser makes of the texts: nothing of those of another type."""
+        return _plain(read_facts({field: RawField(texts, 0, *table.parser)})) if texts else {}
+
+    def right_places(document: Document, known: Facts) -> Iterator[Place]:
+        for place in places(document, table.links, lambda text: _agrees(facts_of((text,)), known)):
+            if _agrees(facts_of(document.texts_with(place.link, place.rows)), known):
+                yield place
+
+    def tried(place: Place) -> Proposal:
+        read = [(facts_of(document.texts_with(place.link, place.rows)), known) for document, known in opened]
+        right = sum(_agrees(facts, known) for facts, known in read)
+        return Proposal(place, right, sum(bool(facts) for facts, _ in read) - right, len(read))
+
     searched = opened[:REPAIR_SEARCHED_PAGES]
-    found = (place for document, known in searched for place in _right_places(document, field, table, known))
-    counted = [_tried(place, field, table, opened) for place in dict.fromkeys(found)]
+    found = dict.fromkeys(place for document, known in searched for place in right_places(document, known))
     good = [
-        one for one in counted if one.right >= max(REPAIR_LEAST_PAGES, one.wrong * REPAIR_RIGHT_FOR_WRONG)
+        proposal
+        for proposal in map(tried, found)
+        if proposal.right >= max(REPAIR_LEAST_PAGES, proposal.wrong * REPAIR_RIGHT_FOR_WRONG)
     ]
-    return sorted(good, key=lambda one: (one.wrong - one.right, one.place.cost))[:REPAIR_PROPOSALS]
-
-
-def _right_places(document: Document, field: str, table: FieldTable, known: Facts) -> Iterator[Place]:
-    """The places of one page where the known value stands."""
-    fits = partial(_fits, field, table, known)
-    for place in places(document, table.links, fits):
-        if _agrees(_facts(document, place, field, table), known):
-            yield place
-
-
-def _fits(field: str, table: FieldTable, known: Facts, text: str) -> bool:
-    return _agrees(_plain(read_facts({field: RawField((text,), 0, *table.parser)})), known)
-
-
-def _tried(place: Place, field: str, table: FieldTable, opened: Sequence[tuple[Document, Facts]]) -> Proposal:
-    """The place on every page."""
-    told = [(_facts(document, place, field, table), known) for document, known in opened]
-    right = sum(_agrees(facts, known) for facts, known in told)
-    return Proposal(place, right, sum(bool(facts) for facts, _ in told) - right, len(told))
-
-
-def _facts(document: Document, place: Place, field: str, table: FieldTable) -> Facts:
-    """What the field's own parser makes of the texts at the place: nothing of those of another type."""
-    texts = document.texts_with(place.link, place.rows)
-    return _plain(read_facts({field: RawField(texts, 0, *table.parser)})) if texts else {}
+    best_first = sorted(good, key=lambda one: (one.wrong - one.right, one.place.cost))
+    return best_first[:REPAIR_PROPOSALS]
 
 
 def _plain(facts: Facts) -> Facts:
@@ -269,13 +247,6 @@ def _plain(facts: Facts) -> Facts:
 def _agrees(facts: Facts, known: Facts) -> bool:
     """Every value is the known one, and there is one."""
     return bool(facts) and all(known.get(name) == value for name, value in facts.items())
-
-
-def _open(site: TableSite, page: Page) -> Document | None:
-    try:
-        return site.open(page)
-    except PageError:
-        return None
 
 
 def written(link: Link | RowsTable) -> dict[str, Any]:

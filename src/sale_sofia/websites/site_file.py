@@ -5,7 +5,7 @@ loaded, and what is wrong is named by file and key.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -49,13 +49,11 @@ class Table(BaseModel):
         return data
 
 
-def _several(given: Any) -> Any:  # noqa: ANN401 - whatever the file holds
-    return (given,) if isinstance(given, str) else given
-
-
 Pattern = Annotated[str, AfterValidator(checked)]
 GroupPattern = Annotated[str, AfterValidator(checked), AfterValidator(with_a_group)]
-Paths = Annotated[tuple[str, ...], BeforeValidator(_several)]
+Paths = Annotated[
+    tuple[str, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)
+]
 
 
 class Link(Table):
@@ -554,21 +552,15 @@ def _checked(defaults: Path, defaults_text: str, path: Path, text: str) -> SiteC
 
 def sentences(path: Path, error: ValidationError) -> str:
     """What is wrong with a file, a line for each mistake."""
-    wrong = error.errors()
-    told = [one for one in wrong if not _follows_from_others(one, wrong)]
-    return "\n".join(f"{path}: {_sentence(one)}" for one in told)
-
-
-def _follows_from_others(error: Mapping[str, Any], errors: Iterable[Mapping[str, Any]]) -> bool:
-    """A list is too short because its elements are wrong, which is told of each of them."""
-    place = error["loc"]
-    inner = (one for one in errors if one["loc"] != place and one["loc"][: len(place)] == place)
-    return error["type"] == "too_short" and any(inner)
-
-
-def _sentence(error: Mapping[str, Any]) -> str:
-    key = ".".join(str(part) for part in error["loc"]) or "the file"
-    return f"{key}: {error['msg'].removeprefix('Value error, ')}"
+    lines, mistakes = [], error.errors()
+    for mistake in mistakes:
+        place = mistake["loc"]
+        inner = (one["loc"] for one in mistakes if one["loc"] != place)
+        if mistake["type"] == "too_short" and any(other[: len(place)] == place for other in inner):
+            continue  # a list is too short because its elements are wrong, which is told of each of them
+        key = ".".join(map(str, place)) or "the file"
+        lines.append(f"{path}: {key}: {mistake['msg'].removeprefix('Value error, ')}")
+    return "\n".join(lines)
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,10 +20,7 @@ _TAG = re.compile(r"<(?P<closes>/?)(?P<kind>url|sitemap)\b[^<>]*>")
 _ADDRESS = re.compile(r"<loc>(?:\s*<!\[CDATA\[)?([^<\]]+)(?:\]\]>\s*)?</loc>")
 _CHANGED = re.compile(r"<lastmod>([^<]+)</lastmod>")
 _END = re.compile(r"</(?:urlset|sitemapindex)\s*>$")
-_COMMENT = ("<!--", "-->")
 
-Entry = tuple[str, str]
-"""What an entry is of, and what stands in it."""
 IdOf = Callable[[str], str | None]
 
 
@@ -38,11 +35,22 @@ def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits,
     text = decode_json(_unpacked(page.body, limits.max_bytes), page.content_type)
     if not _END.search(_without_remarks(text[-_TAIL_CHARACTERS:])):
         raise TruncatedPage("the sitemap does not end: </urlset> or </sitemapindex> is missing")
-    entries = list(_entries(text))
-    further = tuple(_followed(page.url, entries, table))
-    cards = {card.external_id: card for card in _adverts(page.url, entries, table, id_of)}
+    follow, adverts = compiled(table.follow or ""), compiled(table.adverts or "")
+    further: list[str] = []
+    cards: dict[str, Card] = {}
+    count = 0
+    for kind, entry in _entries(text):
+        count += 1
+        found = _ADDRESS.search(entry)
+        url = absolute(page.url, unescape(found[1].strip())) if found else ""
+        if kind == "sitemap" and url and follow.search(url):
+            further.append(url)
+        elif kind == "url" and url and adverts.search(url) and (own := id_of(url)):
+            changed = _CHANGED.search(entry)
+            facts = {"lastmod": changed[1].strip()} if changed else {}
+            cards[own] = Card(own, url, partial(CardReading, facts))
     if not further and not cards:
-        raise LayoutChanged(f"none of the {len(entries)} addresses of the sitemap is one of {site}'s adverts")
+        raise LayoutChanged(f"none of the {count} addresses of the sitemap is one of {site}'s adverts")
     return SearchPage(
         site=site,
         url=page.url,
@@ -53,21 +61,20 @@ def read_sitemap(site: str, page: Page, table: SitemapTable, limits: PageLimits,
         verified_empty=False,
         section=SECTION,
         exact=not further,
-        further=further,
+        further=tuple(further),
     )
 
 
 def _without_remarks(tail: str) -> str:
     """The end of a sitemap without the comments behind it."""
-    begin, end = _COMMENT
     tail = tail.rstrip()
-    while tail.endswith(end):
-        tail = tail.rpartition(begin)[0].rstrip()
+    while tail.endswith("-->"):
+        tail = tail.rpartition("<!--")[0].rstrip()
     return tail
 
 
-def _entries(text: str) -> Iterator[Entry]:
-    """Each entry up to the first tag that closes it."""
+def _entries(text: str) -> Iterator[tuple[str, str]]:
+    """What an entry is of, and what stands in it up to the first tag that closes it."""
     opened: re.Match[str] | None = None
     for tag in _TAG.finditer(text):
         if not tag["closes"]:
@@ -75,31 +82,6 @@ def _entries(text: str) -> Iterator[Entry]:
         elif opened and tag["kind"] == opened["kind"]:
             yield tag["kind"], text[opened.end() : tag.start()]
             opened = None
-
-
-def _followed(base: str, entries: list[Entry], table: SitemapTable) -> Iterator[str]:
-    wanted = compiled(table.follow or "")
-    for kind, entry in entries:
-        if kind == "sitemap" and (url := _address(base, entry)) and wanted.search(url):
-            yield url
-
-
-def _adverts(base: str, entries: list[Entry], table: SitemapTable, id_of: IdOf) -> Iterator[Card]:
-    wanted = compiled(table.adverts or "")
-    for kind, entry in entries:
-        url = _address(base, entry) if kind == "url" else ""
-        if url and wanted.search(url) and (own := id_of(url)):
-            changed = _CHANGED.search(entry)
-            yield Card(own, url, partial(_reading, changed[1].strip() if changed else None))
-
-
-def _reading(changed: str | None) -> CardReading:
-    return CardReading({"lastmod": changed} if changed else {})
-
-
-def _address(base: str, entry: str) -> str:
-    found = _ADDRESS.search(entry)
-    return absolute(base, unescape(found[1].strip())) if found else ""
 
 
 def _unpacked(body: bytes, most: int) -> bytes:

@@ -4,10 +4,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urljoin, urlsplit, urlunsplit
 
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.listings.settings import SPLIT_FILL, SPLIT_GROUPS
+from sale_sofia.websites.addresses import asking
 from sale_sofia.websites.patterns import compiled
 from sale_sofia.websites.site_file import IdSplit, PathSplit, PriceSplit, SplitTable
 
@@ -42,34 +43,30 @@ class Parts:
 
 def split_search(url: str, ways: Sequence[SplitTable], hints: Hints, page_mark: str | None) -> Parts:
     """The parts by the first way that cuts this search, each from its first page."""
-    url = _first_page(url, page_mark)
+    parts = urlsplit(url)
+    head, _, last = parts.path.rpartition("/")
+    if page_mark and last.startswith(page_mark):
+        url = urlunsplit(parts._replace(path=head))
     for way in ways:
         if way.name in hints.useless or not compiled(way.at or "").search(urlsplit(url).path):
             continue
-        if urls := tuple(_cut(url, way, hints)):
+        urls: tuple[str, ...] = ()
+        if way.path:
+            urls = tuple(_by_path(url, way.path))
+        elif way.price:
+            urls = tuple(_by_price(url, way.price))
+        elif way.ids:
+            urls = tuple(_by_ids(url, way.ids, hints))
+        if urls:
             return Parts(way.name, urls)
         if way.ids and way.ids.page and way.ids.query not in hints.ids:
             return Parts(way.name, ids_page=urljoin(url, way.ids.page))
     return Parts()
 
 
-def _first_page(url: str, page_mark: str | None) -> str:
-    parts = urlsplit(url)
-    head, _, last = parts.path.rpartition("/")
-    return urlunsplit(parts._replace(path=head)) if page_mark and last.startswith(page_mark) else url
-
-
-def _cut(url: str, way: SplitTable, hints: Hints) -> Iterator[str]:
-    if way.path:
-        return _by_path(url, way.path)
-    if way.price:
-        return _by_price(url, way.price)
-    return _by_ids(url, way.ids, hints) if way.ids else iter(())
-
-
 def _by_path(url: str, table: PathSplit) -> Iterator[str]:
     """By neighbourhood, then by type; a search that names both cannot be cut further."""
-    parts = urlsplit(url)
+    parts = urlsplit(url)._replace(fragment="")
     root, _, rest = parts.path.partition(f"/{table.city}")
     if (
         not root.startswith(table.root)
@@ -84,13 +81,13 @@ def _by_path(url: str, table: PathSplit) -> Iterator[str]:
     if table.neighbourhoods and not places:
         tail = f"/{kinds[0]}" if kinds else ""
         for one in neighbourhoods():
-            yield urlunsplit(parts._replace(path=f"{base}/{one.slug}{tail}", fragment=""))
+            yield urlunsplit(parts._replace(path=f"{base}/{one.slug}{tail}"))
         return
-    query = _query(parts)
+    query = parse_qsl(parts.query, keep_blank_values=True)
     place = f"/{places[0]}" if places else ""
     for kind in _types(kinds, query, table):
         kept = [(key, value) for key, value in query if key != table.added_types]
-        yield _asking(parts._replace(path=f"{base}{place}/{kind}"), kept)
+        yield asking(parts._replace(path=f"{base}{place}/{kind}"), kept)
 
 
 def _types(kinds: Sequence[str], query: Sequence[tuple[str, str]], table: PathSplit) -> Sequence[str]:
@@ -104,40 +101,26 @@ def _types(kinds: Sequence[str], query: Sequence[tuple[str, str]], table: PathSp
 
 def _by_ids(url: str, table: IdSplit, hints: Hints) -> Iterator[str]:
     """So many groups of ids that each should fit under the cap; a group that does not is cut again."""
-    parts = urlsplit(url)
-    query = _query(parts)
+    parts = urlsplit(url)._replace(fragment="")
+    query = parse_qsl(parts.query, keep_blank_values=True)
     kept = [(key, value) for key, value in query if key != table.query]
-    for group in _groups(_asked_ids(query, table) or _all_ids(table, hints), hints):
-        named = (
-            [(table.query, one) for one in group]
-            if table.between is None
-            else [(table.query, "".join(one + table.between for one in group))]
-        )
-        yield _asking(parts, kept + named)
-
-
-def _asked_ids(query: Sequence[tuple[str, str]], table: IdSplit) -> Ids:
-    values = [value for key, value in query if key == table.query]
-    pieces = (
-        values if table.between is None else [one for value in values for one in value.split(table.between)]
-    )
-    return tuple(filter(None, pieces))
-
-
-def _all_ids(table: IdSplit, hints: Hints) -> Ids:
-    if table.neighbourhoods:
-        return tuple(str(one.id) for one in neighbourhoods())
-    return table.known or hints.ids.get(table.query, ())
-
-
-def _groups(ids: Ids, hints: Hints) -> Iterator[Ids]:
-    wanted = (
-        math.ceil(hints.total / (hints.most * SPLIT_FILL)) if hints.total and hints.most else SPLIT_GROUPS
-    )
-    count = min(len(ids), max(wanted, _SMALLEST))
-    if count >= _SMALLEST:
-        edges = [round(place * len(ids) / count) for place in range(count + 1)]
-        yield from (ids[first:last] for first, last in pairwise(edges))
+    named = [value for key, value in query if key == table.query]
+    if table.between is not None:
+        named = [one for value in named for one in value.split(table.between)]
+    ids: Sequence[str] = list(filter(None, named))
+    if not ids and table.neighbourhoods:
+        ids = [str(place.id) for place in neighbourhoods()]
+    ids = ids or table.known or hints.ids.get(table.query, ())
+    groups = SPLIT_GROUPS
+    if hints.total and hints.most:
+        groups = math.ceil(hints.total / (hints.most * SPLIT_FILL))
+    count = min(len(ids), max(groups, _SMALLEST))
+    edges = [round(place * len(ids) / count) for place in range(count + 1)] if count >= _SMALLEST else []
+    for first, last in pairwise(edges):
+        values = ids[first:last]
+        if table.between is not None:
+            values = ["".join(one + table.between for one in values)]
+        yield asking(parts, kept + [(table.query, value) for value in values])
 
 
 def _by_price(url: str, table: PriceSplit) -> Iterator[str]:
@@ -145,13 +128,13 @@ def _by_price(url: str, table: PriceSplit) -> Iterator[str]:
 
     Parts share their border: a price of 49 999.50 € would stand between two that do not.
     """
-    parts, least, most = urlsplit(url), table.least, table.most
-    query = _query(parts)
+    parts, least, most = urlsplit(url)._replace(fragment=""), table.least, table.most
+    query = parse_qsl(parts.query, keep_blank_values=True)
     asked = dict(query)
     kept = [(key, "0" if key == "offset" else value) for key, value in query if key not in {least, most}]
     for low, high in _ranges(asked.get(least) or "0", asked.get(most) or "", table.steps):
         prices = [(least, str(low)), *([(most, str(high))] if high is not None else [])]
-        yield _asking(parts, kept + prices)
+        yield asking(parts, kept + prices)
 
 
 def _ranges(low: str, high: str, steps: tuple[int, ...]) -> list[tuple[int, int | None]]:
@@ -160,19 +143,7 @@ def _ranges(low: str, high: str, steps: tuple[int, ...]) -> list[tuple[int, int 
         return []
     least = int(low)
     if high:
-        return _halves(least, int(high))
+        middle = (least + int(high)) // 2
+        return [(least, middle), (middle, int(high))] if int(high) - least >= _SMALLEST else []
     edges = [least, 2 * least] if least else [0, *steps]  # what lies above the last step is doubled
     return [*pairwise(edges), (edges[-1], None)]
-
-
-def _halves(low: int, high: int) -> list[tuple[int, int | None]]:
-    middle = (low + high) // 2
-    return [(low, middle), (middle, high)] if high - low >= _SMALLEST else []
-
-
-def _query(parts: SplitResult) -> list[tuple[str, str]]:
-    return parse_qsl(parts.query, keep_blank_values=True)
-
-
-def _asking(parts: SplitResult, query: Sequence[tuple[str, str]]) -> str:
-    return urlunsplit(parts._replace(query=urlencode(query, safe="[]:~,", quote_via=quote), fragment=""))

@@ -6,7 +6,8 @@ from pathlib import Path
 from contract.data.helpers import advert, ready_database, rows
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.tables import listing_changes, listings, price_points
-from sale_sofia.storage.database import Database, DiskFull
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.errors import DiskFull
 from sale_sofia.storage.migrate import check
 
 BATCH = 20

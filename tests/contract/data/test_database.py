@@ -13,14 +13,8 @@ from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.jobs import add_job_counts, create_job, get_job
 from sale_sofia.history.listings import save_listing
 from sale_sofia.history.tables import listings
-from sale_sofia.storage.database import (
-    Database,
-    DatabaseBusy,
-    DatabaseMissing,
-    DatabaseReadOnly,
-    DatabaseUnsupported,
-    retry_on_busy,
-)
+from sale_sofia.storage.database import Database, retry_on_busy
+from sale_sofia.storage.errors import DatabaseBusy, DatabaseMissing, DatabaseReadOnly, DatabaseUnsupported
 
 
 def add_job(connection: Connection, job_id: str = "j") -> None:

@@ -15,10 +15,11 @@ from contract.data.strategies import moments
 from sale_sofia.history.export import export_listings
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.settings import HistoryRules
-from sale_sofia.history.tables import listing_changes, listings, price_points
+from sale_sofia.history.tables import listing_changes, listings, price_points, revisions
 from sale_sofia.listings.model import Listing
 from sale_sofia.listings.text import without_controls
-from sale_sofia.storage.database import Database, DatabaseMissing
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.errors import DatabaseMissing
 from tables import each_row
 
 FIELDS = list(Listing.model_fields)
@@ -45,7 +46,7 @@ def db(module_store_url: str) -> Iterator[Database]:
 
 def replace_all(db: Database, adverts: list[Listing]) -> None:
     with db.write() as connection:
-        for table in (price_points, listing_changes, listings):
+        for table in (revisions, price_points, listing_changes, listings):
             connection.execute(table.delete())
         # A price that is too little for a whole flat is believed at once too.
         save_listings(connection, [Sighting(one, 1.0) for one in adverts], HistoryRules(odd_price_visits=1))

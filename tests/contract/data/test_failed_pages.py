@@ -24,7 +24,14 @@ def a_listing() -> RenderedPage:
 def put_failed(connection: Connection, job: str, url: str, at: float) -> None:
     made = {"id": job, "site": "imot.bg", "state": "COMPLETE", "start_urls": [], "created_at": at}
     connection.execute(insert(jobs).values(made))
-    row = {"kind": "listing", "url": url, "url_key": url[:400], "state": "failed", "reason": "no price"}
+    row = {
+        "kind": "listing",
+        "url": url,
+        "url_key": url[:400],
+        "state": "failed",
+        "code": "ParseSelector",
+        "reason": "no price",
+    }
     connection.execute(insert(frontier).values(job_id=job, **row))
 
 
@@ -38,7 +45,12 @@ def test_the_newest_come_first_each_with_what_was_kept_of_it(tmp_path: Path) -> 
         record_pages(connection, [kept])
     with database.read() as connection:
         first, second = failed_pages(connection, limit=10)
-        assert (first.job_id, first.reason, second.url) == ("new", "no price", "https://www.imot.bg/a")
+        assert (first.job_id, first.code, first.reason, second.url) == (
+            "new",
+            "ParseSelector",
+            "no price",
+            "https://www.imot.bg/a",
+        )
         assert archived_page(connection, first) == kept
         assert archived_page(connection, second) is None
         assert [one.job_id for one in failed_pages(connection, limit=1)] == ["new"]

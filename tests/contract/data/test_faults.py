@@ -11,7 +11,7 @@ import pytest
 
 from contract.data.filling import BATCH, counts, fill, fill_to_limit, save_batch
 from contract.data.helpers import at_once, database, ready_database, without_rights
-from sale_sofia.storage.database import DatabaseCorrupt, DatabaseError, DatabaseReadOnly, DiskFull
+from sale_sofia.storage.errors import DatabaseCorrupt, DatabaseError, DatabaseReadOnly, DiskFull
 from sale_sofia.storage.migrate import check, current_revision, initialize_database
 
 

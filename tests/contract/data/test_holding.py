@@ -14,9 +14,9 @@ from sale_sofia.history.drift.store import (
     held_jobs,
     hold_prices,
     hold_types,
-    is_held_back,
     judge_run,
     lock_counters,
+    open_drift,
     release_prices,
     release_types,
     sound_runs,
@@ -165,12 +165,12 @@ def test_a_price_that_is_too_little_is_believed_when_it_stays(connection: Connec
 
 def test_a_portal_is_held_back_while_any_drift_is_open(connection: Connection) -> None:
     open_incident(connection, Trouble(IncidentKind.COLLAPSE, "imot.bg", "few"), now=1.0)
-    assert not is_held_back(connection, "imot.bg")
+    assert not open_drift(connection, "imot.bg")
     open_incident(connection, Trouble(IncidentKind.DRIFT_FILL, "imot.bg", "floor"), now=1.0)
-    assert is_held_back(connection, "imot.bg")
-    assert not is_held_back(connection, "bazar.bg")
+    assert open_drift(connection, "imot.bg")
+    assert not open_drift(connection, "bazar.bg")
     close_incident(connection, IncidentKind.DRIFT_FILL, "imot.bg", now=2.0)
-    assert not is_held_back(connection, "imot.bg")
+    assert not open_drift(connection, "imot.bg")
 
 
 def judged(connection: Connection, number: int, *, sound: bool, limit: int | None = None) -> DriftRun:

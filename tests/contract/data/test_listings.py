@@ -1,4 +1,5 @@
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import count
 from typing import Any
@@ -21,7 +22,14 @@ from sale_sofia.history.listings import (
     save_listings,
 )
 from sale_sofia.history.settings import HistoryRules
-from sale_sofia.history.tables import listing_changes, listings, market_events, price_points, scrape_history
+from sale_sofia.history.tables import (
+    listing_changes,
+    listings,
+    market_events,
+    price_points,
+    revisions,
+    scrape_history,
+)
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.model import Listing
 from sale_sofia.storage.database import Database
@@ -201,13 +209,17 @@ def test_a_batch_stores_what_one_by_one_stores(db: Database, batches: list[list[
     assert _outcome(db, repeated) == _outcome(db, [[one] for batch in repeated for one in batch])
 
 
+class _Undone(Exception):
+    """Nothing of it stays in the database."""
+
+
 def _outcome(db: Database, batches: Sequence[Sequence[Sighting]]) -> tuple[list[SaveResult], list[Any]]:
-    with db.write() as connection, connection.begin_nested() as trial:
-        for table in (market_events, price_points, listing_changes, scrape_history, listings):
+    with suppress(_Undone), db.write() as connection:
+        for table in (revisions, market_events, price_points, listing_changes, scrape_history, listings):
             connection.execute(table.delete())
         results = [result for batch in batches for result in save_listings(connection, batch)]
         stored = [_stored(connection, external_id) for external_id in ("a", "b", "c")]
-        trial.rollback()
+        raise _Undone
     return results, stored
 
 

@@ -5,18 +5,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from alembic import command
+from alembic.config import Config
 from sqlalchemy import inspect, text
 
 from contract.data.helpers import database, ready_database
+from sale_sofia.history.revisions import Changes, changes_since
+from sale_sofia.storage import migrations
 from sale_sofia.storage.all_tables import metadata
-from sale_sofia.storage.database import Database, DatabaseBusy, DatabaseError, DatabaseTooNew
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.errors import DatabaseBusy, DatabaseError, DatabaseTooNew
 from sale_sofia.storage.migrate import HEAD, check, current_revision, initialize_database, upgrade
 from sale_sofia.storage.migrations import runner
 from sale_sofia.storage.sqlite import exclusive
 
 
 def test_the_head_named_in_the_code_is_the_last_step() -> None:
-    assert runner.head() == HEAD
+    assert runner._steps().get_current_head() == HEAD  # noqa: SLF001 - the steps themselves are the point
 
 
 @pytest.fixture
@@ -65,6 +70,44 @@ def test_a_database_without_tables_has_no_revision(tmp_path: Path) -> None:
 def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
     (tmp_path / "x.db").touch()
     assert check(ready_database(tmp_path / "x.db")) == []
+
+
+REASONS = {
+    None: (None, None),
+    "removed": ("removed", None),
+    "its card is unchanged": ("unchanged", None),
+    "a part by a filter that changes nothing": ("useless_part", None),
+    "its worker died 5 times": ("worker_died", "its worker died 5 times"),
+    "ParseSelector: layout_changed: no cards (skip)": ("ParseSelector", "layout_changed: no cards (skip)"),
+}
+
+
+def test_sentences_become_codes_and_every_advert_is_touched(db: Database) -> None:
+    """By the last two steps, on each kind of database."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__ or "").parent))
+    db.prepare()
+    with db.write() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0018_tried")
+        job = "INSERT INTO jobs (id, site, state, start_urls, created_at) VALUES ('j', 's', 'DONE', '[]', 1)"
+        connection.execute(text(job))
+        names = "job_id, kind, url, url_key, state, reason"
+        row = f"INSERT INTO frontier ({names}) VALUES ('j', 'listing', :url, :key, 'done', :why)"  # noqa: S608 - above
+        for number, why in enumerate(REASONS):
+            connection.execute(text(row), {"url": str(number), "key": str(number), "why": why})
+        fields = (
+            "site, external_id, url, content_hash, first_seen_at, last_seen_at, visited_at, revisit_seconds, "
+            "revisit_at, heating, orientation, parking, phones, photo_urls, features, flags"
+        )
+        values = "'s', 'x', 'u', 'h', 1, 1, 1, 1, 1, '[]', '[]', '[]', '[]', '[]', '[]', '[]'"
+        connection.execute(text(f"INSERT INTO listings ({fields}) VALUES ({values})"))  # noqa: S608 - above
+    initialize_database(db)
+    with db.read() as connection:
+        rows = connection.execute(text("SELECT code, reason FROM frontier ORDER BY id")).all()
+        assert [tuple(row) for row in rows] == list(REASONS.values())
+        assert connection.execute(text("SELECT listing_id, revision FROM revisions")).all() == [(1, 1)]
+        assert changes_since(connection, 0) == Changes(frozenset({1}), 0, 1)
 
 
 def test_a_newer_database_is_left_alone(db: Database) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from contract.data.helpers import database
 from sale_sofia.storage import sqlite
-from sale_sofia.storage.database import DatabaseUnsupported
+from sale_sofia.storage.errors import DatabaseUnsupported
 from sale_sofia.storage.migrate import initialize_database
 from sale_sofia.storage.sqlite import network_share
 from tables import each_row

@@ -13,7 +13,7 @@ from contract.data.workers import hold_lock, initialize, moment_of, price_of, sa
 from new_processes import FORKED
 from sale_sofia.history.listings import save_listing
 from sale_sofia.history.tables import listing_changes, listings, price_points
-from sale_sofia.storage.database import DatabaseBusy
+from sale_sofia.storage.errors import DatabaseBusy
 from sale_sofia.storage.migrate import HEAD, check
 
 

@@ -58,7 +58,7 @@ def put_job(connection: Connection, job_id: str, adverts: int) -> None:
     searches, listings = [[target(kind, one) for one in range(adverts)] for kind in ("search", "listing")]
     add_targets(connection, job_id, [*searches[:2], *listings])
     took = claim(connection, job_id, owner="me", count=adverts, now=2.0, lease_seconds=9)
-    finish(connection, [(one, "failed" if one is took[2] else "done", None) for one in took[:-1]])
+    finish(connection, [(one, "failed" if one is took[2] else "done", None, None) for one in took[:-1]])
 
 
 def end_job(connection: Connection, job_id: str, state: JobState, at: float) -> None:
@@ -128,7 +128,7 @@ def test_a_late_result_of_a_page_that_was_pruned_changes_nothing(db: Database) -
         put_job(connection, "next", adverts=8)
         before = count_rows(connection, "next")
         assert still_ours(connection, mine) == {mine[-1].id}  # the last row stays: no number is given twice
-        finish(connection, [(one, "done", None) for one in mine])
+        finish(connection, [(one, "done", None, None) for one in mine])
         assert count_rows(connection, "next") == before
 
 

@@ -1,5 +1,4 @@
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from alembic import command
@@ -11,7 +10,8 @@ from sale_sofia.history.jobs import create_job, get_job
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.migrate import HEAD, check, current_revision, initialize_database
 from sale_sofia.storage.migrations import runner
-from sale_sofia.telemetry.meter import Counters, MetricsDelta, add_deltas, read_run_metrics
+from sale_sofia.telemetry.meter import add_counters, read_metrics
+from sale_sofia.telemetry.metrics import DomainMetrics
 from sale_sofia.telemetry.tables import run_metrics
 
 
@@ -29,17 +29,20 @@ def make_job(db: Database, job_id: str) -> None:
         create_job(connection, job_id=job_id, site="s", start_urls=["u"], listing_limit=None, now=1.0)
 
 
-def total(known: Counters, more: Counters) -> Counters:
-    return {"n": known["n"] + more["n"]}
+def counted(n: int) -> DomainMetrics:
+    return DomainMetrics(retries=n)
 
 
 def add(db: Database, *deltas: tuple[str, int, str, int], job_id: str = "job", now: float = 5.0) -> None:
-    made = [MetricsDelta(job_id, writer, number, domain, {"n": n}) for writer, number, domain, n in deltas]
-    db.run_write(lambda connection: add_deltas(connection, made, total, now=now))
+    def work(connection: Connection) -> None:
+        for writer, number, domain, n in deltas:
+            add_counters(connection, job_id, writer, number, {domain: counted(n)}, now=now)
+
+    db.run_write(work)
 
 
-def stored(db: Database, job_id: str = "job") -> dict[str, Any]:
-    return db.run_read(lambda connection: read_run_metrics(connection, job_id))
+def stored(db: Database, job_id: str = "job") -> dict[str, DomainMetrics]:
+    return db.run_read(lambda connection: read_metrics(connection, job_id))
 
 
 def test_deltas_of_writers_are_added_by_run_and_domain(db: Database) -> None:
@@ -47,8 +50,8 @@ def test_deltas_of_writers_are_added_by_run_and_domain(db: Database) -> None:
     add(db, ("b", 1, "imot.bg", 2))
     add(db, ("a", 2, "imot.bg", 4))
     add(db, ("a", 1, "imot.bg", 100), job_id="other")
-    assert stored(db) == {"bazar.bg": {"n": 10}, "imot.bg": {"n": 7}}
-    assert stored(db, "other") == {"imot.bg": {"n": 100}}
+    assert stored(db) == {"bazar.bg": counted(10), "imot.bg": counted(7)}
+    assert stored(db, "other") == {"imot.bg": counted(100)}
     assert stored(db, "none") == {}
 
 
@@ -59,7 +62,7 @@ def test_a_delta_that_is_there_already_adds_nothing_and_is_no_news(db: Database)
     add(db, ("a", 1, "imot.bg", 1), now=8.0)
     with db.read() as connection:
         [row] = connection.execute(select(run_metrics)).all()
-    assert row == ("job", "imot.bg", {"n": 3}, {"a": 2}, 6.0)
+    assert row == ("job", "imot.bg", counted(3).to_dict(), {"a": 2}, 6.0)
 
 
 def test_a_run_that_is_no_job_is_refused(db: Database) -> None:
@@ -92,5 +95,5 @@ def test_an_older_database_gets_the_tables_and_keeps_what_it_has(empty_store_url
     assert job is not None
     assert (job.site, job.state) == ("s", "EMPTY")
     add(db, ("a", 1, "s", 1), job_id="j")
-    assert stored(db, "j") == {"s": {"n": 1}}
+    assert stored(db, "j") == {"s": counted(1)}
     db.dispose()

@@ -13,11 +13,12 @@ from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.buyer.visitors import all_put_off, put_off, seen_all, take_up, visit
 from sale_sofia.flats import overrides, rows
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.rows import FlatBook, PriceStep, changed_adverts, look, previous_price, read_flats
+from sale_sofia.flats.rows import FlatBook, PriceStep, previous_price, read_flats
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.market_events import set_gone
 from sale_sofia.history.news import release_all
+from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import Settings
@@ -53,6 +54,11 @@ def refreshed(database: Database, book: FlatBook) -> dict[int, Flat]:
     return dict(book.flats)
 
 
+def change(connection: Connection, number: int, **values: Any) -> None:  # noqa: ANN401 - columns of any kind
+    connection.execute(update(listings).where(listings.c.id == number).values(values))
+    touch(connection, [number])
+
+
 @pytest.mark.slow
 def test_every_kind_of_change_is_noticed_and_nothing_else_is_read(
     database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
@@ -77,9 +83,7 @@ def test_every_kind_of_change_is_noticed_and_nothing_else_is_read(
             )
         ),
         "held back": lambda: database.run_write(
-            lambda connection: connection.execute(
-                update(listings).where(listings.c.id == 8).values(held_by="job", new_at=NOW + 5 * HOUR)
-            )
+            partial(change, number=8, held_by="job", new_at=NOW + 5 * HOUR)
         ),
         "let go": lambda: database.run_write(
             lambda connection: release_all(connection, "imot.bg", now=NOW + 6 * HOUR)
@@ -94,7 +98,7 @@ def test_every_kind_of_change_is_noticed_and_nothing_else_is_read(
         assert book.whose == {
             advert.listing_id: flat.property_id for flat in book.flats.values() for advert in flat.adverts
         }, name
-    assert book.flats[10] is untouched
+        assert name in {"matched", "joined", "parted"} or book.flats[10] is untouched
     kept = book.flats
     database.run_read(book.refresh)
     assert book.flats is kept
@@ -104,20 +108,14 @@ def _matching(database: Database, folder: pytest.TempPathFactory) -> PropertyMat
     return PropertyMatching(Settings(data_dir=folder.mktemp("match")), database)
 
 
-def test_what_is_committed_late_is_found_by_the_next_look(database: Database) -> None:
+def test_what_was_seen_again_and_is_committed_late_is_found_by_the_next_look(database: Database) -> None:
     see(database, 1, NOW)
     see(database, 2, NOW)
-    before = database.run_read(look)
-    database.run_write(
-        lambda connection: connection.execute(
-            update(listings).where(listings.c.id == 1).values(last_seen_at=NOW - 60)
-        )
-    )
-
-    def changed(connection: Connection) -> set[int]:
-        return changed_adverts(connection, before, look(connection, before))
-
-    assert database.run_read(changed) == {1}
+    book = FlatBook()
+    refreshed(database, book)
+    late = update(listings).where(listings.c.id == 1).values(last_seen_at=NOW - 60)
+    database.run_write(lambda connection: connection.execute(late))
+    assert refreshed(database, book)[1].last_seen_at == NOW - 60
 
 
 def test_the_version_moves_with_every_commit_and_in_a_file_with_nothing_else(database: Database) -> None:

@@ -1,13 +1,14 @@
 """Runs of scores: everything once, then only what has changed, however it has changed."""
 
 import json
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select
 
 from contract.insights.test_flat_rows import say
 from property_worlds import advert, dispose_all, new_matching
@@ -19,7 +20,8 @@ from sale_sofia.advice.tables import score_yardsticks, scored_flats, scores
 from sale_sofia.crawl.runners.conclusion import match_crawled
 from sale_sofia.flats.store import Source, save_sources
 from sale_sofia.history.listings import Sighting, save_listings
-from sale_sofia.history.tables import listings
+from sale_sofia.history.market_events import set_back, set_gone
+from sale_sofia.history.tables import followers
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
@@ -121,19 +123,54 @@ def test_a_run_after_changes_gives_what_a_full_run_gives(either: Database) -> No
     save(either, 2.0, flat_of(30, construction="panel"), flat_of(31, deal="rent", price_eur=700.0))
     run(either)
     after = stored(either)
-    for table in (scores, scored_flats, score_yardsticks):
+    for table in (scores, scored_flats, score_yardsticks, followers):
         either.run_write(partial(Connection.execute, statement=table.delete()))
     run(either)
     assert stored(either) == after
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_what_changed_is_all_that_a_run_over_everything_would_find(database: Database, seed: int) -> None:
+    """After any change the run that looks only there leaves nothing for one that looks at all flats."""
+    chance = random.Random(seed)
+    run(database)
+    for second in range(2, 14):
+        number = chance.randrange(FLATS)
+        at, listing_id = float(second), number + 1
+        first, joined = Source(1, 1, 1.0, "evidence", {}), Source(listing_id, 1, 1.0, "evidence", {})
+        seen = {
+            "cheaper": flat_of(number, price_eur=90_000.0 + 1_000 * at),
+            "moved": flat_of(number, neighbourhood="Изток"),
+            "new": flat_of(number + 20),
+        }
+        steps: list[Callable[[Connection], object]] = [
+            *(partial(save_listings, batch=[Sighting(listing, at)]) for listing in seen.values()),
+            partial(set_gone, since={listing_id: at}, now=at, reason="missed"),
+            partial(save_sources, sources=list({1: first, listing_id: joined}.values()), now=at),
+            partial(save_sources, sources=[Source(listing_id, listing_id, 1.0, "alone", {})], now=at),
+        ]
+        database.run_write(chance.choice(steps))
+        run(database)
+        kept = whole(database)
+        database.run_write(partial(Connection.execute, statement=followers.delete()))
+        assert run(database) == (0, 0, 0), second
+        assert whole(database) == kept, second
+
+
+def whole(database: Database) -> list[Any]:
+    with database.read() as connection:
+        tables = (scores, scored_flats, score_yardsticks)
+        return [connection.execute(select(one).order_by(*one.primary_key)).all() for one in tables]
+
+
 def test_what_is_gone_or_to_let_has_no_score_and_what_comes_back_has_one(database: Database) -> None:
     run(database)
-    database.run_write(lambda c: c.execute(update(listings).where(listings.c.id == 11).values(gone_at=9.0)))
+    database.run_write(lambda c: set_gone(c, {11: 9.0}, now=9.0, reason="missed"))
     save(database, 2.0, flat_of(9, deal="rent", price_eur=900.0))
     assert run(database) == (2, 0, 4)
     assert {key[0] for key in stored(database)} == {*range(1, 10)}
-    database.run_write(lambda c: c.execute(update(listings).where(listings.c.id == 11).values(gone_at=None)))
+    database.run_write(lambda c: set_back(c, [11], at=10.0))
     assert run(database) == (1, 2, 0)
 
 
@@ -177,7 +214,7 @@ def test_a_run_that_is_killed_half_way_is_done_by_the_next(
         run(database)
     assert len(stored(database)) == 6
     monkeypatch.setattr(store, "save_scores", saved)
-    assert run(database) == (0, 2 * FLATS - 6, 0)
+    assert run(database) == (FLATS, 2 * FLATS - 6, 0)
     assert run(database) == (0, 0, 0)
 
 
@@ -210,7 +247,7 @@ def test_all_profiles_are_scored_and_those_deleted_are_forgotten(database: Datab
     assert score_all(settings_in(tmp_path), database).scored == 2 * FLATS
     mine.unlink()
     done = score_all(settings_in(tmp_path), database)
-    assert done._replace(seconds=0.0) == ScoreSummary(FLATS, 0, 0, FLATS, 0.0)
+    assert done._replace(seconds=0.0) == ScoreSummary(0, 0, FLATS, 0.0)
     assert {key[1] for key in stored(database)} == {"default"}
 
 

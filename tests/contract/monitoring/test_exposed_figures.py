@@ -9,15 +9,7 @@ from contract.data.helpers import advert, database
 from sale_sofia.history.jobs import JobState
 from sale_sofia.history.listings import save_listing
 from sale_sofia.history.tables import listings, scopes, sweeps
-from sale_sofia.operations.metrics import (
-    RunTotals,
-    Stored,
-    figure_families,
-    read_figures,
-    read_stored,
-    run_families,
-    stored_families,
-)
+from sale_sofia.operations.metrics import RunTotals, figure_families, run_families, stored_families
 from sale_sofia.operations.settings import SETTLED_SECONDS
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident
@@ -118,10 +110,9 @@ def test_what_the_database_says_now(db: Database) -> None:
         sweep = {"scope_id": 1, "site": "imot.bg", "started_at": 1.0}
         rows = [{**sweep, "job_id": "open", "gone": None}, {**sweep, "job_id": "done", "gone": 7}]
         connection.execute(insert(sweeps), rows)
-    figures = db.run_read(read_figures)
     found = {
         family.name: {tuple(one.labels.values()): one.value for one in family.samples}
-        for family in figure_families(figures)
+        for family in db.run_read(figure_families)
     }
     assert found == {
         "sale_sofia_jobs_open": {("imot.bg", "PROCESSING"): 1},
@@ -137,11 +128,13 @@ def test_adverts_that_are_there(db: Database) -> None:
         for number, moment in ((1, 100.0), (2, 200.0), (3, 150.0)):
             save_listing(connection, advert(number), seen_at=moment, job_id=None, page_digest=None)
         connection.execute(update(listings).where(listings.c.external_id == "id1").values(gone_at=300.0))
-    assert db.run_read(read_stored) == {"imot.bg": Stored(2, 200.0, 200.0)}
-    families = {one.name: one.samples[0].value for one in stored_families(db.run_read(read_stored), 12)}
+    found = db.run_read(lambda connection: stored_families(connection, 12))
+    families = {
+        family.name: {tuple(one.labels.values()): one.value for one in family.samples} for family in found
+    }
     assert families == {
-        "sale_sofia_listings": 2,
-        "sale_sofia_listing_newest_timestamp_seconds": 200.0,
-        "sale_sofia_listing_seen_timestamp_seconds": 200.0,
-        "sale_sofia_archive_bytes": 12,
+        "sale_sofia_listings": {("imot.bg",): 2},
+        "sale_sofia_listing_newest_timestamp_seconds": {("imot.bg",): 200.0},
+        "sale_sofia_listing_seen_timestamp_seconds": {("imot.bg",): 200.0},
+        "sale_sofia_archive_bytes": {(): 12},
     }

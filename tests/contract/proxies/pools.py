@@ -9,9 +9,9 @@ from typing import TypeVar
 from redis_servers import fresh_database, shared_server
 from sale_sofia.crawl.resilience.scripts import ToldTime, connect
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
-from sale_sofia.proxies.model import Lease, NoProxy, PoolRules, Proxy, ProxyAddress, Tier, Use, Wish
-from sale_sofia.proxies.pool import ScoredProxyPool
-from sale_sofia.proxies.redis_pool import RedisProxyPool
+from sale_sofia.proxies.model import Lease, NoProxy, Proxy, ProxyAddress, Tier, Use, Wish
+from sale_sofia.proxies.pool import RedisProxyPool, ScoredProxyPool
+from sale_sofia.proxies.settings import PoolRules
 
 Result = TypeVar("Result")
 RULES = PoolRules(spacing_seconds=5.0, lease_seconds=30.0, sticky_seconds=1e6)

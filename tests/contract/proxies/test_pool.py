@@ -5,8 +5,9 @@ from redis.asyncio import Redis
 
 from contract.proxies.pools import BAZAR, BLOCKED, IMOT, OK, TRANSPORT, WORLDS, World, proxy
 from sale_sofia.crawl.resilience.scripts import ForeignKey
-from sale_sofia.proxies.model import DomainStats, NoProxy, PoolRules, Proxy, Use, Wish, parse_proxy
-from sale_sofia.proxies.redis_pool import RedisProxyPool
+from sale_sofia.proxies.model import DomainStats, NoProxy, Proxy, Use, Wish, parse_proxy
+from sale_sofia.proxies.pool import RedisProxyPool
+from sale_sofia.proxies.settings import PoolRules
 
 
 def stats(world: World, number: int, domain: str = IMOT) -> DomainStats:

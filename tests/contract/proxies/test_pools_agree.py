@@ -16,8 +16,9 @@ from hypothesis.stateful import (
 )
 
 from contract.proxies.pools import BAZAR, IMOT, WORLDS, proxy
-from sale_sofia.proxies.model import TIERS, DomainStats, Lease, PoolRules, Use, Wish
+from sale_sofia.proxies.model import TIERS, DomainStats, Lease, Use, Wish
 from sale_sofia.proxies.pool import ScoredProxyPool
+from sale_sofia.proxies.settings import PoolRules
 
 RULES = PoolRules(spacing_seconds=5.0, lease_seconds=30.0, sticky_seconds=1e6, candidates=3, explored=2)
 DOMAINS = st.sampled_from([IMOT, BAZAR])

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from redis_servers import fresh_database, shared_server
-from sale_sofia.crawl.resilience.breaker import CircuitBreaker, MemoryCircuitBreaker
-from sale_sofia.crawl.resilience.bulkhead import Bulkhead, MemoryBulkhead
+from sale_sofia.crawl.resilience.breaker import MemoryCircuitBreaker
+from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead
 from sale_sofia.crawl.resilience.gate import new_token
-from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter, RateLimiter
+from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import ComposedGate
 from sale_sofia.crawl.resilience.policy import (
     BreakerRules,
@@ -19,8 +19,15 @@ from sale_sofia.crawl.resilience.policy import (
     RetryBudgetRules,
 )
 from sale_sofia.crawl.resilience.redis_gate import RedisGate
-from sale_sofia.crawl.resilience.redis_parts import RedisBulkhead, RedisCircuitBreaker, RedisRateLimiter
-from sale_sofia.crawl.resilience.retry import MemoryRetryBudget, RetryBudget
+from sale_sofia.crawl.resilience.redis_parts import (
+    Bulkhead,
+    CircuitBreaker,
+    RateLimiter,
+    RedisBulkhead,
+    RedisCircuitBreaker,
+    RedisRateLimiter,
+)
+from sale_sofia.crawl.resilience.retry import RetryBudget
 from sale_sofia.crawl.resilience.scripts import ToldTime, connect
 from sale_sofia.settings.model import Settings
 
@@ -75,7 +82,7 @@ class MemoryBackend:
         return MemoryBulkhead(lease_seconds)
 
     def retry_budget(self, rules: RetryBudgetRules) -> RetryBudget:
-        return MemoryRetryBudget(rules)
+        return RetryBudget(rules)
 
     def gate(self, plan: GatePlan) -> ComposedGate | RedisGate:
         return composed(self, plan)
@@ -106,7 +113,7 @@ class RedisBackend:
         return RedisBulkhead(self.redis, lease_seconds, told_time=self.told_time)
 
     def retry_budget(self, rules: RetryBudgetRules) -> RetryBudget:
-        return MemoryRetryBudget(rules)
+        return RetryBudget(rules)
 
     def gate(self, plan: GatePlan) -> ComposedGate | RedisGate:
         return RedisGate(

@@ -9,15 +9,9 @@ from contextlib import asynccontextmanager, nullcontext
 import pytest
 
 from contract.resilience.backends import Backend, Clock
-from sale_sofia.crawl.resilience.limiter import (
-    Acquiring,
-    BlockingRateLimiter,
-    MemoryRateLimiter,
-    RateLimiter,
-    Reservation,
-)
+from sale_sofia.crawl.resilience.limiter import Acquiring, BlockingRateLimiter, MemoryRateLimiter, Reservation
 from sale_sofia.crawl.resilience.policy import LimiterRules
-from sale_sofia.crawl.resilience.redis_parts import RedisRateLimiter
+from sale_sofia.crawl.resilience.redis_parts import RateLimiter, RedisRateLimiter
 from sale_sofia.crawl.resilience.scripts import connect
 
 IMOT = "imot.bg"

@@ -18,11 +18,11 @@ from hypothesis.stateful import (
 )
 
 from contract.resilience.backends import GATE_BACKENDS, Clock, GatePlan
-from sale_sofia.crawl.resilience.breaker import CircuitBreaker, Permission
-from sale_sofia.crawl.resilience.bulkhead import Bulkhead, Place
+from sale_sofia.crawl.resilience.breaker import Permission
+from sale_sofia.crawl.resilience.bulkhead import Place
 from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
-from sale_sofia.crawl.resilience.limiter import RateLimiter
 from sale_sofia.crawl.resilience.policy import BreakerRules, LimiterRules
+from sale_sofia.crawl.resilience.redis_parts import Bulkhead, CircuitBreaker, RateLimiter
 
 IMOT = "imot.bg"
 LEASE = 35.0

@@ -3,7 +3,8 @@ import asyncio
 import pytest
 
 from contract.resilience.backends import Backend
-from sale_sofia.crawl.resilience.bulkhead import Bulkhead, Place, holding
+from sale_sofia.crawl.resilience.bulkhead import Place
+from sale_sofia.crawl.resilience.redis_parts import Bulkhead, holding
 
 IMOT = "imot.bg"
 LEASE = 30.0

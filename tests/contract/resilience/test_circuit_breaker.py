@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 
 from contract.resilience.backends import Backend
-from sale_sofia.crawl.resilience.breaker import CircuitBreaker, CircuitState, CircuitStatus, Permission
+from sale_sofia.crawl.resilience.breaker import CircuitState, CircuitStatus, Permission
 from sale_sofia.crawl.resilience.policy import BreakerRules
+from sale_sofia.crawl.resilience.redis_parts import CircuitBreaker
 
 IMOT = "imot.bg"
 CHANCE = 0.5

@@ -7,6 +7,7 @@ import pytest
 
 from contract.resilience.backends import Backend, GatePlan, composed
 from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
+from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import ComposedGate, memory_gate
 from sale_sofia.crawl.resilience.policy import BreakerRules, ResilienceConfig
 from sale_sofia.crawl.resilience.redis_gate import RedisGate
@@ -131,7 +132,7 @@ def test_a_broken_limiter_costs_no_place(backend: Backend) -> None:
 
 
 def test_real_tasks_together_keep_the_pace_and_the_places() -> None:
-    gate = memory_gate(CONFIG, lambda _: PER_MINUTE, lambda _: 3)
+    gate = memory_gate(CONFIG, MemoryRateLimiter(CONFIG.limiter, lambda _: PER_MINUTE), lambda _: 3)
     went: list[float] = []
 
     async def worker() -> None:

@@ -2,7 +2,7 @@ import asyncio
 
 from redis.exceptions import ConnectionError as RedisGone
 
-from sale_sofia.crawl.resilience.leases import renewing
+from sale_sofia.crawl.resilience.leases import Renewal
 
 
 def test_renewals_go_on_after_one_that_failed_and_end_with_the_lease() -> None:
@@ -15,7 +15,7 @@ def test_renewals_go_on_after_one_that_failed_and_end_with_the_lease() -> None:
         return answer
 
     async def story() -> None:
-        async with renewing(0.01, renew):
+        async with Renewal(0.01, renew):
             await asyncio.sleep(0.5)
 
     asyncio.run(story())
@@ -30,7 +30,7 @@ def test_who_is_done_soon_renews_nothing() -> None:
             asked.append(True)
             return True
 
-        async with renewing(0.05, renew):
+        async with Renewal(0.05, renew):
             pass
         await asyncio.sleep(0.1)
         return asked

@@ -6,7 +6,7 @@ import pytest
 from contract.resilience.backends import Clock
 from sale_sofia.crawl.resilience.gate import Admission, Outcome, Refusal
 from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
-from sale_sofia.crawl.resilience.memory import LocalShare, memory_gate_around
+from sale_sofia.crawl.resilience.memory import LocalShare, memory_gate
 from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share
 from sale_sofia.settings.model import Settings
 
@@ -21,7 +21,7 @@ class Alone:
         self.clock = Clock()
         self.share = Share(60.0, 4)
         limiter = MemoryRateLimiter(CONFIG.limiter, lambda _: 15.0)
-        gate = memory_gate_around(limiter, CONFIG, lambda _: 9, self.clock, self.clock.sleep)
+        gate = memory_gate(CONFIG, limiter, lambda _: 9, self.clock, self.clock.sleep)
         self.local = LocalShare(
             gate=gate,
             limiter=limiter,

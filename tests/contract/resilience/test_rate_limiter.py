@@ -5,8 +5,9 @@ from itertools import pairwise
 import pytest
 
 from contract.resilience.backends import Backend
-from sale_sofia.crawl.resilience.limiter import RateLimiter, Reservation
+from sale_sofia.crawl.resilience.limiter import Reservation
 from sale_sofia.crawl.resilience.policy import LimiterRules
+from sale_sofia.crawl.resilience.redis_parts import RateLimiter
 
 IMOT = "imot.bg"
 ONE = LimiterRules(burst=1)

@@ -76,7 +76,7 @@ def test_a_row_remembers_what_its_tries_ended_in(database: Database) -> None:
     ):
         [one] = claim(database, 1, now=now)
         with database.write() as connection:
-            frontier.postpone(connection, [PutOff(one, 1.0, "why", refund, ended_as)], now=now)
+            frontier.postpone(connection, [PutOff(one, 1.0, "why", "", refund, ended_as)], now=now)
         now += 1.0
     [one] = claim(database, 1, now=now)
     assert (one.tried, one.attempts) == ("LeftAlone HttpRateLimit HttpBlocked", 3)
@@ -107,10 +107,10 @@ def test_a_late_owner_changes_nothing(database: Database) -> None:
     with database.write() as connection:
         assert frontier.still_ours(connection, [lost]) == set()
         assert frontier.still_ours(connection, [ours]) == {ours.id}
-        frontier.finish(connection, [(lost, "failed", "late")])
+        frontier.finish(connection, [(lost, "failed", "late", None)])
     assert counts(database).leased == 1
     with database.write() as connection:
-        frontier.finish(connection, [(ours, "done", None)])
+        frontier.finish(connection, [(ours, "done", None, None)])
     assert counts(database) == Counts(done=1)
 
 
@@ -125,7 +125,7 @@ def test_whoever_holds_the_lock_gets_all_rows_back_at_once(database: Database) -
 def test_an_end_is_an_end(database: Database, state: str) -> None:
     add(database, ADVERTS[:1])
     with database.write() as connection:
-        frontier.finish(connection, [(claim_inside(connection), state, "why")])
+        frontier.finish(connection, [(claim_inside(connection), state, "why", None)])
     assert claim(database, 5) == []
     assert (counts(database).open, counts(database).total) == (0, 1)
 

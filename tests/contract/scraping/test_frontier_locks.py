@@ -13,7 +13,8 @@ from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.urls import Target
 from sale_sofia.history.jobs import create_job
-from sale_sofia.storage.database import Database, DatabaseBusy
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.errors import DatabaseBusy
 
 
 def targets(first: int, count: int, kind: str = "listing") -> list[Target]:
@@ -56,7 +57,7 @@ def test_what_is_ours_stays_ours_until_the_batch_is_written(database: Database) 
         assert frontier.still_ours(connection, [mine]) == {mine.id}
         with pytest.raises(DatabaseBusy), database.write() as other:
             frontier.reclaim_expired(other, "job", now=999.0, most_deaths=5)
-        frontier.finish(connection, [(mine, "done", None)])
+        frontier.finish(connection, [(mine, "done", None, None)])
     with database.write() as other:
         assert frontier.reclaim_expired(other, "job", now=999.0, most_deaths=5) == 0
         assert frontier.still_ours(other, [mine]) == set()
@@ -82,7 +83,7 @@ def write(connection: Connection, done: Claim, found: list[Target], limit: int) 
     assert frontier.still_ours(connection, [done]) == {done.id}
     room = limit - frontier.count_rows(connection, "job", "listing").total
     frontier.add_targets(connection, "job", found[: max(0, room)])
-    frontier.finish(connection, [(done, "done", None)])
+    frontier.finish(connection, [(done, "done", None, None)])
 
 
 @pytest.mark.parametrize("limit", [50, 1000])

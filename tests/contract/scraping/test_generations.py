@@ -85,7 +85,7 @@ def test_waiting_rows_are_woken_when_they_are_due(database: Database) -> None:
 def test_a_job_whose_rows_are_all_at_their_end_ends(database: Database) -> None:
     begin(database)
     with database.write() as connection:
-        frontier.finish(connection, [(one, "done", None) for one in claim(connection, this_owner())])
+        frontier.finish(connection, [(one, "done", None, None) for one in claim(connection, this_owner())])
     assert after_lanes(database) == Step(Next.OVER)
     assert state(database) == "COMPLETE"
     assert after_lanes(database) == Step(Next.OVER)
@@ -138,7 +138,7 @@ def test_a_page_under_which_workers_die_is_read_alone_and_given_up(database: Dat
             together.append([(one.url[-1], one.attempts) for one in claims])  # a death is not the page's try
             # The first of all kills whoever has it; nobody else is at an end by then.
             if claims and claims[0].url != "https://x/0":
-                frontier.finish(connection, [(one, "done", None) for one in claims])
+                frontier.finish(connection, [(one, "done", None, None) for one in claims])
         repair(database, now + 31)
     both, alone = [("0", 1), ("1", 1)], [("0", 1)]
     assert together == [both, both, [("2", 1)], alone, alone, alone, [("1", 1)], []]
@@ -160,7 +160,7 @@ def test_a_suspected_page_is_only_for_empty_hands(database: Database) -> None:
 def test_what_is_handed_back_is_as_if_it_had_not_been_claimed(database: Database) -> None:
     with database.write() as connection:
         claims = claim(connection, "x")
-        frontier.finish(connection, [(claims[0], "done", None)])
+        frontier.finish(connection, [(claims[0], "done", None, None)])
         frontier.release(connection, "job", "x")
     counts = database.run_read(lambda connection: frontier.count_rows(connection, "job"))
     assert (counts.done, counts.pending) == (1, 2)

@@ -83,8 +83,8 @@ def test_prices_are_compared_with_the_known_ones(connection: Connection) -> None
 
 
 def test_pages_that_cannot_be_read_are_counted_by_their_reason(connection: Connection) -> None:
-    failed = Failed(SEARCH, "ParseSelector: layout_changed: no cards (manual_review)", "b" * 64)
-    blocked = Failed(SEARCH, "HttpBlocked: blocked: a challenge (open the circuit)")
+    failed = Failed(SEARCH, "ParseSelector", "layout_changed: no cards", "b" * 64, "layout_changed")
+    blocked = Failed(SEARCH, "HttpBlocked", "blocked: a challenge (open the circuit)")
     counts = observe(connection, SITE, [failed, failed, blocked])["search"]
     assert counts.unreadable == {"layout_changed": 2}
     assert counts.puzzle == Example(SEARCH.url, "b" * 64)

@@ -51,12 +51,12 @@ class World:
     def read(self, page: Found) -> None:
         with self.db.write() as connection:
             SearchSteps(connection, JOB, self.site, 9.0).read(page)
-            frontier.finish(connection, [(page.claim, "done", None)])
+            frontier.finish(connection, [(page.claim, "done", None, None)])
 
     def lost(self, outcome: Gone | Failed) -> None:
         with self.db.write() as connection:
             SearchSteps(connection, JOB, self.site, 9.0).unanswered(outcome)
-            frontier.finish(connection, [(outcome.claim, "done", None)])
+            frontier.finish(connection, [(outcome.claim, "done", None, None)])
 
     @property
     def searches(self) -> list[Search]:
@@ -138,7 +138,7 @@ def test_without_the_ids_it_is_read_on(db: Database, how: str) -> None:
     world = World(db, "homes.bg", HOMES)
     world.read(world.page(0, 100, total=2000, capped=True, most=1000, following=f"{HOMES}&x=2"))
     claim = world.claim()
-    world.lost(Gone(claim, "removed") if how == "gone" else Failed(claim, "HttpServer: 503"))
+    world.lost(Gone(claim, "removed") if how == "gone" else Failed(claim, "HttpServer", "503"))
     assert (world.searches[0].ended, world.open) == (None, [f"{HOMES}&x=2"])
 
 

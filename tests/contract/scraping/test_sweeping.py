@@ -91,7 +91,7 @@ class World:
         number = int(str(get_scraper(self.site).listing_id(claim.url))[2:])
         self.opened.append(number)
         if number in self.broken:
-            return Failed(claim, "HttpServer: 503 (skip)")
+            return Failed(claim, "HttpServer", "503 (skip)")
         if number not in self.prices:
             return Gone(claim, "removed")
         listing = Listing(
@@ -107,7 +107,7 @@ class World:
 
     def _search(self, claim: Claim, shown: Sequence[int], how: dict[str, Any]) -> Outcome:
         if how.get("fails"):
-            return Failed(claim, "HttpBlocked: captcha")
+            return Failed(claim, "HttpBlocked", "captcha")
         if how.get("missing"):
             return Gone(claim, "removed")
         adverts = tuple(
@@ -329,8 +329,8 @@ def test_a_quiet_crawl_is_complete_and_counts_what_it_saw(world: World) -> None:
     with world.database.read() as connection:
         job_id = world.last().job_id
         assert frontier.count_rows(connection, job_id, "listing").done == 12
-        reasons = select(rows.c.reason).where(rows.c.job_id == job_id, rows.c.kind == "listing").distinct()
-        assert list(connection.execute(reasons).scalars()) == ["its card is unchanged"]
+        codes = select(rows.c.code).where(rows.c.job_id == job_id, rows.c.kind == "listing").distinct()
+        assert list(connection.execute(codes).scalars()) == ["unchanged"]
 
 
 def test_a_sweep_that_found_nothing_at_all_is_empty(world: World) -> None:

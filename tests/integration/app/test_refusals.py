@@ -1,5 +1,6 @@
 """What is refused, and what is wrong with a portal, is said in Bulgarian on a Bulgarian page."""
 
+import re
 import time
 from pathlib import Path
 from string import Formatter
@@ -155,10 +156,13 @@ def test_what_nobody_translated_stays_as_it_is() -> None:
 
 def test_a_sentence_has_the_same_gaps_or_fewer_in_bulgarian_and_is_really_said() -> None:
     source = "\n".join(path.read_text("utf-8") for path in Path(sale_sofia.__file__).parent.rglob("*.py"))
+    source = re.sub(r'"\s+f?"', "", source)  # a sentence of two lines is one
     for line in yaml.safe_load((APP / "sentences.yaml").read_text("utf-8")):
         gaps = [{name for _, name, _, _ in Formatter().parse(line[one]) if name} for one in ("en", "bg")]
         assert gaps[1] <= gaps[0], line
         pieces = [piece for piece, _, _, _ in Formatter().parse(line["en"])]
         longest = max(pieces, key=len).strip("`:;., ()")
-        ours = not line["en"].startswith(("Input should", "String should", "Tuple should"))
+        theirs = ("Input should", "String should", "Tuple should")
+        put_together = {f"{name} failed: {{why}}" for name in ("matching", "scoring", "alerts")}
+        ours = not line["en"].startswith(theirs) and line["en"] not in put_together
         assert not ours or max(longest.split("; "), key=len) in source, line

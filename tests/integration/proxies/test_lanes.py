@@ -15,7 +15,7 @@ from sale_sofia.crawl.fetch.base import Response
 from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.proxies.browser import BrowserProgram
-from sale_sofia.proxies.lanes import BrowserLane, Clearance, FileNotes, LaneMemory, Notes, RedisNotes
+from sale_sofia.proxies.lanes import BrowserLane, Clearance, FileNotes, LaneMemory, RedisNotes
 from sale_sofia_simulator.faults import SCRIPT_PATH
 from unit.fetching.portal import Portal, portal
 from unit.proxies.challenging import CAPTCHA, Challenger, Escorted, asking
@@ -40,7 +40,7 @@ class Store:
     redis_url: str = ""
     clients: list[Redis] = field(default_factory=list)
 
-    def notes(self, clock: Clock) -> Notes:
+    def notes(self, clock: Clock) -> FileNotes | RedisNotes:
         if not self.redis_url:
             return FileNotes(self.path, clock)
         self.clients.append(connect(self.redis_url))

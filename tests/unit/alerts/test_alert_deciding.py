@@ -99,6 +99,20 @@ CASES = {
         ),
         [],
     ),
+    "perhaps less: nobody says whether VAT is in the lower price": (
+        seen(
+            flat(advert(1, 200_000.0, vat="excluded"), advert(2, 205_000.0, site="bazar.bg", vat=None)),
+            watched((1, 200_000.0)),
+        ),
+        [],
+    ),
+    "surely less, whatever its VAT": (
+        seen(
+            flat(advert(1, 200_000.0, vat="excluded"), advert(2, 180_000.0, site="bazar.bg", vat=None)),
+            watched((1, 200_000.0)),
+        ),
+        ["cheaper|2|180000"],
+    ),
     "the same portal has it for less: no other one": (
         seen(flat(advert(1, 200_000.0), advert(2, 190_000.0)), watched((1, 200_000.0))),
         [],

@@ -7,8 +7,7 @@ import pytest
 
 from contract.data.helpers import ready_database
 from sale_sofia.alerts.channels import channels_of, open_service
-from sale_sofia.alerts.deciding import profiles_of, sources_of
-from sale_sofia.alerts.operator import check_kinds
+from sale_sofia.alerts.deciding import check_kinds, profiles_of, sources_of
 from sale_sofia.alerts.rules import AlertsError, AlertsFile, load_alerts
 
 SECRET = "sEcReT-7431"  # noqa: S105 - planted to be looked for

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from sale_sofia.crawl.runners.schedule_file import CrawlSchedule, ScheduledCrawl, load_schedule
+from sale_sofia.crawl.runners.schedule import CrawlSchedule, ScheduledCrawl, load_schedule
 from sale_sofia.websites.site_file import SiteConfigError, available_sites
 from tables import each_row
 

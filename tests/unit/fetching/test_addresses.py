@@ -6,7 +6,8 @@ from aiohttp import web
 from curl_cffi import AsyncCurl, CurlOpt
 
 from sale_sofia.crawl.fetch.addresses import AddressGuard, Target, is_private
-from sale_sofia.crawl.fetch.curl import CookieJar, CurlPool, Handle, Patience, Setup
+from sale_sofia.crawl.fetch.base import Patience
+from sale_sofia.crawl.fetch.curl import CookieJar, CurlPool, Handle, Setup
 from sale_sofia.crawl.resilience.errors import ForeignAddress, NetworkDns, PrivateAddress
 from sale_sofia.crawl.resilience.gate import Turn
 from tables import each_row

@@ -4,8 +4,7 @@ from typing import Any
 
 from sale_sofia.advice.scoring.judging import Finding, Part
 from sale_sofia.advice.scoring.profile import Profile
-from sale_sofia.advice.scoring.remembering import Seen, look
-from sale_sofia.advice.scoring.scoring import Score, Scorer
+from sale_sofia.advice.scoring.scoring import Score, Scorer, Seen, look
 from sale_sofia.advice.scoring.yardsticks import Prices, Rents, Yardstick
 from sale_sofia.flats.flat import Advert, Flat, Trap
 

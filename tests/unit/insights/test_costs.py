@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from sale_sofia.advice.costs import Band, all_costs, notary, vat_due
+from sale_sofia.advice.costs import all_costs, notary
+from sale_sofia.flats.prices import Band, vat_due
 from tables import each_row
 from unit.insights.scored import flat, profile, trap
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sale_sofia.advice.elsewhere import cheaper_elsewhere
-from sale_sofia.flats.flat import Advert, Flat
+from sale_sofia.flats.flat import Advert, Flat, Trap
 from tables import each_row
 
 
@@ -30,10 +30,32 @@ def flat(*adverts: Advert, number: int = 1, **fields: Any) -> Flat:  # noqa: ANN
         ((advert("imot.bg", 200_000, "excluded"), advert("bazar.bg", 220_000)), 20_000),
         ((advert("imot.bg", 200_000, "excluded"), advert("bazar.bg", 240_000)), None),
         ((advert("imot.bg", 200_000), advert("imot.bg", 180_000), advert("alo.bg", 190_000)), 10_000),
+        # Nobody says whether VAT is in the second price; the first shows that this flat carries VAT.
+        ((advert("imot.bg", 200_000, "excluded"), advert("bazar.bg", 200_000, None)), None),
+        ((advert("imot.bg", 200_000, "excluded"), advert("bazar.bg", 190_000, None)), 12_000),
+        # No advert speaks of VAT, and nothing says that the building is new: prices as they are printed.
+        ((advert("imot.bg", 200_000, None), advert("bazar.bg", 190_000, None)), 10_000),
     ],
 )
 def test_the_saving(adverts: tuple[Advert, ...], saving: float | None) -> None:
     found = [one.saving_eur for one in cheaper_elsewhere([flat(*adverts)])]
+    assert found == ([] if saving is None else [pytest.approx(saving)])
+
+
+@each_row(
+    ("traps", "condition", "saving"),
+    [
+        (("price_without_vat",), None, 50_000),  # the silent price is without VAT as well: 240 000
+        ((), "new", 10_000),  # a new building's price may hold VAT or not: at least 200 000
+        (("price_from",), None, None),
+    ],
+)
+def test_what_texts_and_the_building_say_of_a_silent_price(
+    traps: tuple[str, ...], condition: str | None, saving: float | None
+) -> None:
+    both = advert("imot.bg", 200_000, None), advert("bazar.bg", 190_000)
+    of = flat(*both, traps={name: Trap(value=True, quote="") for name in traps}, condition=condition)
+    found = [pair.saving_eur for pair in cheaper_elsewhere([of])]
     assert found == ([] if saving is None else [pytest.approx(saving)])
 
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sale_sofia.advice.scoring.judging import State
-from sale_sofia.advice.scoring.scoring import Score, preview, ranking
+from sale_sofia.advice.scoring.scoring import Score, Scorer, count_passing, ranking
 from sale_sofia.advice.scoring.settings import WEIGHTS
 from sale_sofia.advice.scoring.yardsticks import Yardstick
 from sale_sofia.listings.model import ActStatus, Condition, Construction, Orientation, Parking
-from unit.insights.scored import EVERY_CONDITION, WISHES, empty_flat, flat, profile, score, trap
+from unit.insights.scored import EVERY_CONDITION, WISHES, empty_flat, flat, profile, score, seen, trap
 
 
 def values(found: Score) -> dict[str, float | None]:
@@ -166,7 +166,7 @@ def test_knowing_less_never_earns_points_nor_turns_a_failure_into_a_pass(
         assert after.verdict == State.UNKNOWN
 
 
-def test_a_preview_counts_what_passes_and_what_only_one_condition_keeps_out() -> None:
+def test_it_is_counted_what_passes_and_what_only_one_condition_keeps_out() -> None:
     flats = [
         flat(property_id=1),
         flat(property_id=2, metro_minutes=30),
@@ -178,7 +178,9 @@ def test_a_preview_counts_what_passes_and_what_only_one_condition_keeps_out() ->
         flat(property_id=8, property_type="garage"),
         flat(property_id=9, offered=False),
     ]
-    found = preview(EVERY_CONDITION, flats)
+    scorer = Scorer(EVERY_CONDITION)
+    there = (one for one in flats if one.offered and scorer.is_candidate(one))
+    found = count_passing(scorer.score(seen(one)) for one in there)
     assert (found.candidates, found.passing, found.unknown, found.failing) == (6, 1, 1, 4)
     assert dict(found.only) == {"metro": 2, "ground_floor": 1}
 

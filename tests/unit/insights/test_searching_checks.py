@@ -10,7 +10,7 @@ from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.advice.search.conditions import Around, Scored, checks_of
 from sale_sofia.advice.search.query import SearchQuery
-from sale_sofia.advice.search.run import judge, matches
+from sale_sofia.advice.search.run import judge
 from sale_sofia.flats.flat import Advert, Flat, Trap
 from tables import each_row
 
@@ -34,6 +34,13 @@ def flat(**fields: Any) -> Flat:  # noqa: ANN401 - any field
         last_seen_at=NOW, new_at=NOW - 10 * DAY, deal="sale", property_type="apartment", city="София",
     )  # fmt: skip
     return replace(plain, **fields)
+
+
+def matches(what: Flat, query: SearchQuery, around: Around) -> State:
+    judged = judge(what, query, around)
+    if judged is None:
+        return State.FAIL
+    return State.UNKNOWN if judged.unknown and query.unknown == "apart" else State.PASS
 
 
 NOTHING = flat(price_eur=None)

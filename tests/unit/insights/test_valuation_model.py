@@ -1,6 +1,6 @@
 """Fair prices: forests, intervals and errors, on flats whose prices follow a known rule."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -77,8 +77,8 @@ def test_the_error_is_near_what_chance_leaves_and_the_interval_holds_its_share(j
 def test_the_same_flats_give_the_same_forest(judged: Judged) -> None:
     part = judged.model.parts[2]
     again = Forest.grow(matrix([FLATS[place] for place in part.known]), judged.model.target[part.known])
-    for name, values in part.forest.arrays().items():
-        assert (again.arrays()[name] == values).all()
+    for field in fields(Forest):
+        assert (getattr(again, field.name) == getattr(part.forest, field.name)).all()
 
 
 @pytest.mark.slow

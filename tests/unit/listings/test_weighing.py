@@ -5,8 +5,9 @@ import time
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from hostile_readers import page
 from sale_sofia.listings.page import HostilePage, PageLimits, refuse_hostile
-from sale_sofia.operations.hostile import HTML, page
+from sale_sofia.operations.hostile import HTML
 from tables import each_row
 
 LIMITS = PageLimits(max_bytes=8_000_000, max_tags=20_000, max_options=4000)

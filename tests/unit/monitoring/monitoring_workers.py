@@ -38,7 +38,8 @@ def make_run(
             "url": f"https://x/{n}",
             "url_key": str(n),
             "state": end,
-            "reason": why,
+            "code": why and why.partition(": ")[0],
+            "reason": why and why.partition(": ")[2],
         }
         for n, (kind, end, why) in enumerate(pages)
     ]

@@ -52,7 +52,7 @@ def judged(counted: FactCounts, **fields: int) -> list[Check]:
 
 
 def verdict(counted: FactCounts, field: str = "price") -> Verdict:
-    return next(one.verdict for one in judged(counted) if one.field == field)
+    return next(one.verdict for one in judged(counted) if one.name == f"listing.{field}")
 
 
 @each_row(

@@ -1,3 +1,4 @@
+from collections import Counter
 from dataclasses import replace
 
 from sale_sofia.history.jobs import Job, JobState
@@ -20,7 +21,8 @@ def run(
 ) -> RunFacts:
     """A run of a hundred pages, a hundred requests and a hundred seconds."""
     job = Job("j", "imot.bg", state, ("u",), None, 999.0, 1000.0, 1100.0, None, 100, 1, 1, 100.0)
-    counted = DomainMetrics({"ok": 100 - refused, "blocked": refused // 2, "rate_limited": -(-refused // 2)})
+    verdicts = {"ok": 100 - refused, "blocked": refused // 2, "rate_limited": -(-refused // 2)}
+    counted = DomainMetrics(Counter(verdicts))
     counted.circuit_open = TimeSpans()
     counted.circuit_open.add(1050, open_seconds)
     return RunFacts(job, PageCounts(100 - failed, failed, 0, adverts), {"imot.bg": counted}, 9000.0)

@@ -62,7 +62,7 @@ def read_page(database: Database, job_id: str, owner: str, now: float) -> None:
     """Claim the next page and be done with it at once."""
     claim = partial(frontier.claim, job_id=job_id, owner=owner, count=1, now=now, lease_seconds=30)
     (claimed,) = database.run_write(claim)
-    database.run_write(partial(frontier.finish, ends=[(claimed, "done", None)]))
+    database.run_write(partial(frontier.finish, ends=[(claimed, "done", None, None)]))
 
 
 def add_adverts(database: Database, job_id: str, count: int) -> None:

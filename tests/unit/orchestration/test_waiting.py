@@ -2,12 +2,12 @@
 
 import threading
 import time
+from contextlib import closing
 
 import pytest
 import redis
 
-from sale_sofia.crawl.runners.events import JobEvents, JobsStillOpen, wait_for_jobs
-from sale_sofia.crawl.runners.progress import Progress
+from sale_sofia.crawl.runners.progress import JobEvents, JobsStillOpen, Progress, wait_for_jobs
 from sale_sofia.crawl.settings import EVENTS_CHANNEL
 
 
@@ -17,7 +17,7 @@ def progress(job_id: str, ended: float | None) -> Progress:
 
 
 def test_an_announcement_ends_the_wait(redis_url: str) -> None:
-    with JobEvents(lambda: redis_url) as events, redis.Redis.from_url(redis_url) as client:
+    with closing(JobEvents(lambda: redis_url)) as events, redis.Redis.from_url(redis_url) as client:
         events.wait(0.05)
         announce = threading.Timer(0.2, client.publish, (EVENTS_CHANNEL, "job"))
         announce.start()
@@ -28,7 +28,7 @@ def test_an_announcement_ends_the_wait(redis_url: str) -> None:
 
 
 def test_without_redis_only_time_passes() -> None:
-    with JobEvents(lambda: "redis://127.0.0.1:9/0") as events:
+    with closing(JobEvents(lambda: "redis://127.0.0.1:9/0")) as events:
         began = time.monotonic()
         events.wait(0.3)
         events.wait(0.3)
@@ -38,7 +38,7 @@ def test_without_redis_only_time_passes() -> None:
 def test_the_time_is_kept_and_the_open_jobs_are_named() -> None:
     found = {"a": progress("a", 5.0), "b": progress("b", None)}
     shown: list[int] = []
-    with JobEvents(lambda: "redis://127.0.0.1:9/0") as events:
+    with closing(JobEvents(lambda: "redis://127.0.0.1:9/0")) as events:
         began = time.monotonic()
         with pytest.raises(JobsStillOpen, match=r"^Not ended after 0\.5 s: b \(PROCESSING\)\.$"):
             wait_for_jobs(lambda: found, events, 0.5, lambda all_: shown.append(len(all_)), lambda: None)

@@ -14,9 +14,9 @@ from sale_sofia.listings.normalise import normalise
 from sale_sofia.listings.page import Page
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia_simulator.model import BazarAdvert, ImotAdvert, Money
-from sale_sofia_simulator.portals.bazar_bg import pages
+from sale_sofia_simulator.portals.bazar_bg import listing as bazar_bg
 from sale_sofia_simulator.portals.bazar_bg.adverts import import_to_bazar
-from sale_sofia_simulator.portals.imot_bg import pages as imot_bg
+from sale_sofia_simulator.portals.imot_bg import listing as imot_bg
 from sale_sofia_simulator.world import make_world
 
 
@@ -49,7 +49,7 @@ def on_bazar(source: ImotAdvert, external_id: str) -> BazarAdvert:
 
 def read(made: ImotAdvert | BazarAdvert) -> Listing:
     """What we read from the rendered page."""
-    page = imot_bg.listing_page(made) if isinstance(made, ImotAdvert) else pages.listing_page(made)
+    page = imot_bg.listing_page(made) if isinstance(made, ImotAdvert) else bazar_bg.listing_page(made)
     return normalise(get_scraper(made.site).listing(Page(made.url, page)))
 
 

@@ -2,6 +2,7 @@ from typing import Any
 
 from property_worlds import FLAT
 from sale_sofia.flats.merger import MERGED, PropertyMerger
+from tables import each_row
 
 EMPTY: dict[str, Any] = dict.fromkeys(
     (*MERGED, "title", "vat", "seller_kind", "seller_name", "gone_at", "closed_at", "price_eur")
@@ -24,10 +25,21 @@ def test_a_fact_is_what_most_say_with_its_source_and_date_and_the_others_beside_
     }  # fmt: skip
 
 
-def test_of_equally_many_the_newest_word_counts() -> None:
-    told = PropertyMerger().field("floor", [row(1, floor=4, last_seen_at=9.0), row(2, floor=5)])
+@each_row(
+    ("first", "second", "value"),
+    [
+        ({}, {}, 5),
+        ({"last_seen_at": 9.0}, {}, 5),  # whichever a crawl happened to see last
+        ({}, {"gone_at": 5.0}, 4),
+        ({"gone_at": 5.0}, {"gone_at": 6.0}, 5),
+    ],
+)
+def test_of_equally_many_the_newest_advert_counts_and_one_still_offered_before_it(
+    first: dict[str, float], second: dict[str, float], value: int
+) -> None:
+    told = PropertyMerger().field("floor", [row(1, floor=4, **first), row(2, floor=5, **second)])
     assert told is not None
-    assert (told["value"], [one["value"] for one in told["others"]]) == (4, [5])
+    assert (told["value"], [one["value"] for one in told["others"]]) == (value, [9 - value])
 
 
 def test_what_nobody_says_is_not_there() -> None:

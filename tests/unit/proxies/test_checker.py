@@ -10,10 +10,11 @@ import pytest
 from fleet_certificates import Certificates
 from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import KINDS, OWN, SHARED_EXIT
+from sale_sofia.crawl.fetch.base import Patience
 from sale_sofia.proxies import checker as judge_client
 from sale_sofia.proxies.checker import Checker, Finding, JudgeClient, JudgeGone, Ourselves
 from sale_sofia.proxies.model import Proxy, parse_proxy
-from sale_sofia.proxies.tunnel import LoopbackServer, Patience, Streams, read_head
+from sale_sofia.proxies.tunnel import LoopbackServer, Streams, read_head
 
 OURSELVES = Ourselves(frozenset({OWN}), frozenset({"host", "accept", "connection"}))
 # kind: label, anonymity

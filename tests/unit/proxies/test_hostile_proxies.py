@@ -18,7 +18,7 @@ from fleet_certificates import Certificates
 from fleet_origins import GOOD, HOSTS
 from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import answer
-from sale_sofia.crawl.fetch.base import Response, Route
+from sale_sofia.crawl.fetch.base import Patience, Response, Route
 from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.proxies import browser, checker
@@ -26,7 +26,7 @@ from sale_sofia.proxies.browser import BrowserDoor
 from sale_sofia.proxies.checker import Checker, Finding, Ourselves, plain_page
 from sale_sofia.proxies.fetcher import use_of_error
 from sale_sofia.proxies.model import Proxy, parse_proxy
-from sale_sofia.proxies.tunnel import LoopbackServer, Patience, Streams, carry_both, read_head
+from sale_sofia.proxies.tunnel import LoopbackServer, Streams, carry_both, read_head
 
 SECONDS = 0.4
 """Patience with every proxy here."""

@@ -19,10 +19,11 @@ from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.resilience.errors import CrawlError, ForeignAddress, ServiceProxy, ServiceRedis
 from sale_sofia.crawl.resilience.gate import Outcome
 from sale_sofia.proxies.browser import BrowserProgram
-from sale_sofia.proxies.fetcher import Ladder, ProxiedFetcher, Rung, Steps, route_of
+from sale_sofia.proxies.fetcher import Ladder, ProxiedFetcher, Rung, route_of
 from sale_sofia.proxies.lanes import BrowserLane, Clearance, FileNotes, LaneMemory
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
-from sale_sofia.proxies.model import DomainStats, NoProxyReady, NoWayOut, PoolRules, Proxy
+from sale_sofia.proxies.model import DomainStats, NoProxyReady, NoWayOut, Proxy
+from sale_sofia.proxies.settings import PoolRules
 from unit.proxies.challenging import Escorted
 
 RULES = PoolRules(spacing_seconds=0.0, lease_seconds=30.0)
@@ -182,7 +183,7 @@ def test_with_an_empty_pool_nothing_goes_out(certificates: Certificates) -> None
         asked.append("refresh")
 
     async def scenario() -> set[str]:
-        async with made(certificates, {}, steps=Steps(refresh_if_needed=refresh)) as one:
+        async with made(certificates, {}, refresh_if_needed=refresh) as one:
             for _ in range(3):
                 with pytest.raises(NoProxyReady, match="no proxy is known") as told:
                     await one.fetch()
@@ -228,16 +229,15 @@ def test_without_the_pool_nothing_goes_out(certificates: Certificates) -> None:
 def test_the_whole_ladder_and_its_end(certificates: Certificates) -> None:
     done = []
 
-    def step(name: str) -> Any:  # noqa: ANN401
-        async def take() -> None:
-            done.append(name)
+    def restart() -> None:
+        done.append("restart")
 
-        return take
+    async def refresh() -> None:
+        done.append("refresh")
 
     async def scenario() -> tuple[set[str], dict[str, int], list[str]]:
-        steps = Steps(restart=step("restart"), refresh=step("refresh"))
         errors = []
-        async with made(certificates, {"refusing": 60}, steps=steps) as one:
+        async with made(certificates, {"refusing": 60}, restart=restart, refresh=refresh) as one:
             for _ in range(6):
                 with pytest.raises(ServiceProxy) as told:
                     await one.fetch()

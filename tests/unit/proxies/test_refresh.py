@@ -15,6 +15,7 @@ from fleet_certificates import Certificates
 from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import OWN
 from redis_servers import fresh_database, shared_server
+from sale_sofia.crawl.fetch.base import Patience
 from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.proxies import checker
 from sale_sofia.proxies.checker import Checker, Ourselves
@@ -26,10 +27,9 @@ from sale_sofia.proxies.control import (
     wait_for_refresh,
 )
 from sale_sofia.proxies.model import NoProxy, Proxy, Use, Wish
-from sale_sofia.proxies.redis_pool import RedisProxyPool
+from sale_sofia.proxies.pool import RedisProxyPool
 from sale_sofia.proxies.refresh import RefreshBoard, Refresher, RefreshProgress, Sweep, refresh_alone
 from sale_sofia.proxies.sources import Source
-from sale_sofia.proxies.tunnel import Patience
 
 PORTAL = "imot.bg"
 

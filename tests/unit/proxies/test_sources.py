@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from contract.proxies.pools import proxy
-from sale_sofia.proxies import sources
+from sale_sofia.proxies import settings
 from sale_sofia.proxies.sources import (
     Count,
     Source,
@@ -176,7 +176,7 @@ async def page_of_words(_: web.BaseRequest) -> web.StreamResponse:
 
 
 def test_a_list_that_never_ends_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "SOURCE_SECONDS", 0.3)
+    monkeypatch.setattr(settings, "SOURCE_SECONDS", 0.3)
     assert asyncio.run(fetched(for_ever)) == ["http://1.2.3.4:80"]
 
 

@@ -11,15 +11,16 @@ from contract.proxies.pools import RULES, proxy
 from sale_sofia.crawl.fetch.base import Request, Response
 from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.resilience.errors import NetworkTimeout
+from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import memory_gate
 from sale_sofia.crawl.resilience.policy import ResilienceConfig
 from sale_sofia.proxies import assembly
 from sale_sofia.proxies.assembly import LocalRefresh, through_proxies
-from sale_sofia.proxies.factory import DomainTable, domain_tables, get_pool
 from sale_sofia.proxies.fetcher import ProxiedFetcher, Rung
-from sale_sofia.proxies.lanes import ChallengedFetcher, browser_lane
+from sale_sofia.proxies.lanes import BrowserLane, browser_lane
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
 from sale_sofia.proxies.model import Proxy, ProxyAddress, Use
+from sale_sofia.proxies.pool import DomainTable, domain_tables, get_pool
 from sale_sofia.proxies.refresh import Sweep, canary_request, make_canary
 from sale_sofia.proxies.sources import SourceList
 from sale_sofia.settings.model import Settings, SettingsError, load_settings
@@ -81,7 +82,7 @@ def test_a_canary_asks_once_and_within_the_rate(answer: Any, kind: str) -> None:
     async def scenario() -> tuple[list[str], list[Request]]:
         portal = Portal(answer)
         config = ResilienceConfig.from_settings(Settings())
-        gate = memory_gate(config, lambda _: 1.0, lambda _: 9)
+        gate = memory_gate(config, MemoryRateLimiter(config.limiter, lambda _: 1.0), lambda _: 9)
         ask = make_canary(canary_request(load_site_config("imot.bg"), 1000), portal, gate, "imot.bg")
         return [(await ask(proxy(number))).kind for number in (1, 2, 3)], portal.asked
 
@@ -157,7 +158,8 @@ def test_the_browser_needs_the_setting_and_the_portals_file(
         found = await through_proxies(settings, config, fetcher, None)
         await fetcher.close()
         assert isinstance(found, ProxiedFetcher) == proxies
-        lane = found.lane if isinstance(found, ProxiedFetcher | ChallengedFetcher) else None
+        lane = found.lane if isinstance(found, ProxiedFetcher) else found
+        lane = lane if isinstance(lane, BrowserLane) else None
         if isinstance(found, ProxiedFetcher):
             assert (found.ladder.budgets[Rung.BROWSER] > 0) == (enabled and allowed)
         return lane is not None

@@ -11,6 +11,7 @@ from sale_sofia.crawl.fetch.archive import PageArchive
 from sale_sofia.crawl.fetch.base import Request, Response
 from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.resilience.policy import RetryBudgetRules
+from sale_sofia.crawl.tables import spoken
 from sale_sofia.crawl.visit.outcomes import Failed, Gone, Later, Outcome, Read
 from visiting import RESET, SILENCE, Mistaken, Step, Visiting, good, html, listing, scripted
 
@@ -21,6 +22,11 @@ CAPTCHA = (
     f"<html><body>{'Моля, потвърдете. ' * 400}<div class='g-recaptcha' data-sitekey='0'></div></body></html>"
 )
 LOST_TEXT = "<html><body>no letter of ours</body></html>"
+
+
+def why(outcome: Gone | Failed | Later) -> str:
+    """As the error log tells it."""
+    return spoken(outcome.code, None if isinstance(outcome, Gone) else outcome.reason)
 
 
 def visits(
@@ -65,7 +71,7 @@ def test_a_connection_that_breaks_twice_waits_in_the_frontier(tmp_path: Path) ->
     outcome, asked = visit(Visiting(tmp_path), RESET)
     assert isinstance(outcome, Later)
     assert (outcome.seconds_later, outcome.refund, outcome.requests, asked) == (2.0, False, 2, 2)
-    assert outcome.reason.startswith("NetworkReset: http://127.0.0.1:")
+    assert why(outcome).startswith("NetworkReset: http://127.0.0.1:")
     assert Visiting(tmp_path).lines("class", "action", "next_delay") == [
         ("NetworkReset", "retry_now", 0.2),
         ("NetworkReset", "backoff", 2.0),
@@ -85,7 +91,7 @@ def test_the_second_try_needs_the_gate_and_what_it_cost_comes_back(tmp_path: Pat
     assert (outcome.requests, asked, outcome.refund) == (1, 1, False)
     [_, *refused], _ = visits(slow, RESET, attempts=(1, 2, 2))
     assert [
-        isinstance(one, Later) and (one.reason, one.refund, one.all_pages, one.requests) for one in refused
+        isinstance(one, Later) and (one.code, one.refund, one.all_pages, one.requests) for one in refused
     ] == [("rate_limit", True, True, 0)] * 2
 
 
@@ -96,7 +102,7 @@ def test_a_retry_that_is_not_paid_for_is_put_off_and_uses_up_no_attempt(tmp_path
     assert isinstance(unpaid, Later)
     assert (paid.seconds_later, paid.refund, paid.requests) == (4.0, False, 1)
     assert (unpaid.seconds_later, unpaid.refund, unpaid.all_pages, unpaid.requests) == (60.0, True, False, 0)
-    assert unpaid.reason == "retry_budget: the domain has had its share of retries"
+    assert why(unpaid) == "retry_budget: the domain has had its share of retries"
     assert asked == 1
 
 
@@ -118,7 +124,7 @@ def test_too_many_requests_has_five_tries_of_its_own(tmp_path: Path) -> None:
         (7.0, False), (16.0, False),
     ]  # fmt: skip
     assert isinstance(outcomes[2], Failed)
-    assert outcomes[2].reason == "HttpRateLimit: rate_limited: HTTP 429 (skip)"
+    assert why(outcomes[2]) == "HttpRateLimit: rate_limited: HTTP 429 (skip)"
 
 
 def test_a_retry_after_may_be_a_date(tmp_path: Path) -> None:
@@ -132,7 +138,7 @@ def test_a_retry_after_may_be_a_date(tmp_path: Path) -> None:
 def test_a_block_is_escalated_after_three_tries(tmp_path: Path) -> None:
     outcome, _ = visit(Visiting(tmp_path), html("no", 403), attempt=3, tried="HttpBlocked HttpBlocked")
     assert isinstance(outcome, Failed)
-    assert outcome.reason == "HttpBlocked: blocked: HTTP 403 by the portal (escalate)"
+    assert why(outcome) == "HttpBlocked: blocked: HTTP 403 by the portal (escalate)"
     assert Visiting(tmp_path).lines("class", "action", "status", "attempt", "next_delay") == [
         ("HttpBlocked", "escalate", 403, 3, None)
     ]
@@ -151,7 +157,7 @@ def test_a_visit_ends_with_its_own_time_whatever_the_site_allows(tmp_path: Path)
     outcome, _ = visit(Visiting(tmp_path, seconds=0.4, timeout=30.0), SILENCE)
     assert 0.3 < time.monotonic() - started < 20
     assert isinstance(outcome, Later)
-    assert outcome.reason.startswith("NetworkTimeout")
+    assert why(outcome).startswith("NetworkTimeout")
 
 
 def test_waiting_for_a_turn_leaves_room_for_the_request(tmp_path: Path) -> None:
@@ -159,7 +165,7 @@ def test_waiting_for_a_turn_leaves_room_for_the_request(tmp_path: Path) -> None:
     [first, second], asked = visits(visiting, good(), attempts=(1, 1))
     assert isinstance(first, Read)
     assert isinstance(second, Later)
-    assert (second.reason, second.refund, asked) == ("rate_limit", True, 1)
+    assert (second.code, second.refund, asked) == ("rate_limit", True, 1)
 
 
 def test_a_captcha_where_the_advert_should_be_is_a_block_and_the_breaker_hears_of_it(tmp_path: Path) -> None:
@@ -167,10 +173,10 @@ def test_a_captcha_where_the_advert_should_be_is_a_block_and_the_breaker_hears_o
         Visiting(tmp_path, fail_max=1, archive=True), html(CAPTCHA), attempts=(1, 1)
     )
     assert isinstance(seen, Later)
-    assert seen.reason.startswith("HttpBlocked: blocked: HTTP 200 by ")
+    assert why(seen).startswith("HttpBlocked: blocked: HTTP 200 by ")
     assert seen.kept is None
     assert isinstance(after, Later)
-    assert (after.reason, asked) == ("circuit_open", 1)
+    assert (why(after), asked) == ("circuit_open", 1)
     assert Visiting(tmp_path).lines("class", "page") == [("HttpBlocked", None)]
 
 
@@ -181,8 +187,8 @@ def test_a_new_layout_is_kept_for_review_and_no_fault_of_the_portal(tmp_path: Pa
     )
     assert isinstance(seen, Later)
     assert isinstance(again, Failed)
-    assert again.reason.startswith("ParseSelector: layout_changed: ")
-    assert again.reason.endswith("(manual_review)")
+    assert why(again).startswith("ParseSelector: layout_changed: ")
+    assert why(again).endswith("(manual_review)")
     assert asked == 2
     assert seen.kept is not None
     body = PageArchive(tmp_path / "archive", 10**9).get(seen.kept.digest)
@@ -204,7 +210,7 @@ def test_a_page_that_can_never_be_read_is_kept_but_not_read_again(tmp_path: Path
 def test_a_removed_advert_is_no_failure(tmp_path: Path) -> None:
     outcome, _ = visit(Visiting(tmp_path, fail_max=1), html("gone", 404))
     assert isinstance(outcome, Gone)
-    assert (outcome.reason, outcome.requests, outcome.kept) == ("removed", 1, None)
+    assert (why(outcome), outcome.requests, outcome.kept) == ("removed", 1, None)
     assert Visiting(tmp_path).lines("class") == []
 
 
@@ -212,8 +218,8 @@ def test_a_mistake_of_ours_ends_one_page_and_not_the_crawl(tmp_path: Path) -> No
     visiting = Visiting(tmp_path, site=Mistaken(), fail_max=1, archive=True)
     outcome, _ = visit(visiting, good())
     assert isinstance(outcome, Failed)
-    assert outcome.reason.startswith("ParseError: KeyError: ")
-    assert outcome.reason.endswith("(manual_review)")
+    assert why(outcome).startswith("ParseError: KeyError: ")
+    assert why(outcome).endswith("(manual_review)")
     [(page,)] = visiting.lines("page")
     assert page is not None
 

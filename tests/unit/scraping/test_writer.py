@@ -42,8 +42,8 @@ def write(database: Database, outcomes: list[Outcome], ledger: Ledger = LEDGER) 
 
 def states(database: Database) -> list[tuple[str, str | None]]:
     with database.read() as connection:
-        found = connection.execute(select(rows.c.state, rows.c.reason).order_by(rows.c.id))
-        return [(row.state, row.reason) for row in found]
+        found = connection.execute(select(rows.c.state, rows.c.code).order_by(rows.c.id))
+        return [(row.state, row.code) for row in found]
 
 
 def stored(database: Database) -> list[str]:

@@ -88,14 +88,14 @@ def ids_of(url: str) -> list[str]:
 
 def test_imoti_com_is_cut_by_groups_of_neighbourhoods_and_by_type() -> None:
     site, base = get_scraper("imoti.com"), "https://www.imoti.com/prodazhbi/grad-sofiya"
-    parts = site.split(f"{base}/dvustaini/page-2")
+    parts = site.parts(f"{base}/dvustaini/page-2", Hints()).urls
     assert {urlsplit(part).path for part in parts} == {"/prodazhbi/grad-sofiya/dvustaini"}
     assert [one for part in parts for one in ids_of(part)] == [str(one.id) for one in neighbourhoods()]
-    smaller = site.split(parts[0])
+    smaller = site.parts(parts[0], Hints()).urls
     assert [one for part in smaller for one in ids_of(part)] == ids_of(parts[0])
-    assert site.split(f"{base}/dvustaini?sraion=10~") == ()
-    assert len(site.split(f"{base}/lozenets")) == 19
-    assert site.split(f"{base}/lozenets/dvustaini") == ()
+    assert site.parts(f"{base}/dvustaini?sraion=10~", Hints()).urls == ()
+    assert len(site.parts(f"{base}/lozenets", Hints()).urls) == 19
+    assert site.parts(f"{base}/lozenets/dvustaini", Hints()).urls == ()
     assert {site.kind_of(part) for part in parts} == {"search"}
 
 
@@ -129,26 +129,30 @@ def test_ids_that_are_not_known_are_asked_for_first() -> None:
 def test_imot_bg_is_cut_by_neighbourhood_and_then_by_the_types_it_asks_for() -> None:
     site = get_scraper("imot.bg")
     base = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya"
-    parts = site.split(f"{base}/ednostaen?type_home=2~3~4~5~6~")
+    parts = site.parts(f"{base}/ednostaen?type_home=2~3~4~5~6~", Hints()).urls
     assert len(parts) == 193
     assert f"{base}/lozenets/ednostaen?type_home=2~3~4~5~6~" in parts
-    assert site.split(f"{base}/lozenets/ednostaen?type_home=2~6~") == tuple(
+    assert site.parts(f"{base}/lozenets/ednostaen?type_home=2~6~", Hints()).urls == tuple(
         f"{base}/lozenets/{kind}" for kind in ("ednostaen", "dvustaen", "mezonet")
     )
-    assert len(site.split(f"{base}/lozenets")) == 20
-    assert site.split(f"{base}/lozenets/dvustaen") == ()
+    assert len(site.parts(f"{base}/lozenets", Hints()).urls) == 20
+    assert site.parts(f"{base}/lozenets/dvustaen", Hints()).urls == ()
 
 
 def test_imoti_net_is_cut_by_type_alone() -> None:
     site, base = get_scraper("imoti.net"), "https://www.imoti.net/bg/obiavi/r/prodava/sofia"
-    parts = site.split(f"{base}/")
+    parts = site.parts(f"{base}/", Hints()).urls
     assert f"{base}/dvustaen" in parts
-    assert site.split(f"{base}/dvustaen") == ()
+    assert site.parts(f"{base}/dvustaen", Hints()).urls == ()
     assert {site.kind_of(part) for part in parts} == {"search"}
 
 
 def test_pages_and_interface_of_olx_take_other_filters() -> None:
-    pages = get_scraper("olx.bg").split("https://www.olx.bg/nedvizhimi-imoti/prodazhbi/apartamenti/")
+    pages = (
+        get_scraper("olx.bg")
+        .parts("https://www.olx.bg/nedvizhimi-imoti/prodazhbi/apartamenti/", Hints())
+        .urls
+    )
     assert all("search[filter_float_price:from]=" in part for part in pages)
 
 
@@ -168,29 +172,35 @@ def test_olx_is_cut_by_price_until_nothing_is_left_to_cut() -> None:
         get_scraper("olx.bg"),
         "https://www.olx.bg/api/v1/offers/?offset=40&limit=40&category_id=524",
     )
-    parts = site.split(start)
+    parts = site.parts(start, Hints()).urls
     ranges = [price_range(part) for part in parts]
     assert ranges[0] == (0, 50_000)
     assert ranges[-1] == (600_000, None)
     assert all(one[1] == other[0] for one, other in pairwise(ranges)), "no price stands between two"
     assert {parse_qs(urlsplit(part).query)["offset"][0] for part in parts} == {"0"}
-    assert [price_range(part) for part in site.split(parts[0])] == [(0, 25_000), (25_000, 50_000)]
-    assert [price_range(part) for part in site.split(parts[-1])] == [(600_000, 1_200_000), (1_200_000, None)]
-    assert site.split(parts[0].replace("to=50000", "to=1")) == ()
+    assert [price_range(part) for part in site.parts(parts[0], Hints()).urls] == [
+        (0, 25_000),
+        (25_000, 50_000),
+    ]
+    assert [price_range(part) for part in site.parts(parts[-1], Hints()).urls] == [
+        (600_000, 1_200_000),
+        (1_200_000, None),
+    ]
+    assert site.parts(parts[0].replace("to=50000", "to=1"), Hints()).urls == ()
 
 
 def test_a_search_from_nothing_on_is_cut_like_one_without_prices() -> None:
     site, start = get_scraper("olx.bg"), "https://www.olx.bg/api/v1/offers/?limit=40&f[]=1&f[]=2"
-    whole = site.split(start)
-    assert site.split(f"{start}&filter_float_price:from=0") == whole
+    whole = site.parts(start, Hints()).urls
+    assert site.parts(f"{start}&filter_float_price:from=0", Hints()).urls == whole
     assert all("&f[]=1&f[]=2&" in part for part in whole)
 
 
 @pytest.mark.parametrize("price", ["abc", "10.5", "-1"])
 def test_a_price_that_is_no_whole_number_cannot_be_cut(price: str) -> None:
     start = "https://www.olx.bg/api/v1/offers/?filter_float_price:"
-    assert get_scraper("olx.bg").split(f"{start}from={price}") == ()
-    assert get_scraper("olx.bg").split(f"{start}to={price}") == ()
+    assert get_scraper("olx.bg").parts(f"{start}from={price}", Hints()).urls == ()
+    assert get_scraper("olx.bg").parts(f"{start}to={price}", Hints()).urls == ()
 
 
 def price_range(url: str) -> tuple[int, int | None]:
@@ -201,4 +211,4 @@ def price_range(url: str) -> tuple[int, int | None]:
 
 @each_row("site", ["alo.bg", "homes.bg", "imoti.net", "bazar.bg"])
 def test_portals_without_a_cap_are_not_cut(site: str) -> None:
-    assert get_scraper(site).split(f"https://{site}/obiavi/x") == ()
+    assert get_scraper(site).parts(f"https://{site}/obiavi/x", Hints()).urls == ()

@@ -15,6 +15,7 @@ from sale_sofia.listings.page import LayoutChanged, Page, PageLimits, RemovedLis
 from sale_sofia.websites.engine import TableSite
 from sale_sofia.websites.reading import check_page, read_page
 from sale_sofia.websites.site_file import CONFIG_FOLDER, SiteConfigError, load_site_config
+from sale_sofia.websites.splitting import Hints
 
 LIMITS = PageLimits(1_000_000, 10_000, 1_000)
 SITE = """
@@ -325,7 +326,7 @@ def test_kinds_of_addresses(site: TableSite) -> None:
     assert site.kind_of("http://127.0.0.1:8701/imot/7") == "listing"
     assert site.kind_of(SEARCH) == "search"
     assert site.kind_of("https://pazar.example/kontakti") is None
-    assert site.split(SEARCH) == ()
+    assert site.parts(SEARCH, Hints()).urls == ()
 
 
 def test_a_page_that_says_only_who_it_is_is_a_changed_layout(tmp_path: Path) -> None:

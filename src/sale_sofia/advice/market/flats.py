@@ -5,14 +5,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, or_, select
+from sqlalchemy import Connection, Row, Select, Table, or_, select
 
 from sale_sofia.advice.market.settings import EVENTS_AT_ONCE, LARGEST_ROOMS, ROUNDING
 from sale_sofia.advice.scoring.settings import COMPARED_TYPES
-from sale_sofia.advice.settings import VAT
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.prices import vat_on_top, with_vat
 from sale_sofia.flats.rows import sparing
 from sale_sofia.history.market_events import WITHDRAWN, days_on_market
 from sale_sofia.history.tables import listings, market_events, price_points
@@ -56,48 +56,28 @@ class AdvertHistory:
         which = self.priced[place - 1][1] if place else None
         return None if which is None else self.prices[which]
 
-    def steps(self) -> Iterator[tuple[Asked, Asked]]:
-        """Each two prices of which the later is another one."""
-        return ((old, new) for old, new in pairwise(self.prices) if new.moved)
-
 
 def read_histories(connection: Connection) -> dict[int, AdvertHistory]:
     """The history of every advert that was one; what turned out to be no flat of its own is left out."""
-    events = _by_listing(connection, _events())
-    points = _by_listing(connection, _points())
+
+    def stream(chosen: Select[Any]) -> Iterator[Row[Any]]:
+        return iter(connection.execute(chosen, execution_options={"yield_per": EVENTS_AT_ONCE}))
+
+    def by_listing(table: Table, names: Sequence[str], moment: str) -> defaultdict[int, list[Row[Any]]]:
+        found: defaultdict[int, list[Row[Any]]] = defaultdict(list)
+        columns = [table.c[name] for name in ("listing_id", moment, *names)]
+        for row in stream(select(*columns).order_by(table.c[moment], table.c.id)):
+            found[row.listing_id].append(row)
+        return found
+
+    events = by_listing(market_events, ["kind"], "at")
+    points = by_listing(price_points, ["price_eur", "vat", "kind"], "seen_at")
+    columns = [listings.c[name] for name in ("id", "first_seen_at", "gone_at", "closed_at")]
+    real = or_(listings.c.closed_reason.is_(None), listings.c.closed_reason != WITHDRAWN)
     return {
         row.id: _history(row, events.pop(row.id, ()), points.pop(row.id, ()))
-        for row in sparing(_stream(connection, _adverts()))
+        for row in sparing(stream(select(*columns).where(real).order_by(listings.c.id)))
     }
-
-
-def _adverts() -> Select[Any]:
-    names = ("id", "first_seen_at", "gone_at", "closed_at")
-    real = or_(listings.c.closed_reason.is_(None), listings.c.closed_reason != WITHDRAWN)
-    return select(*(listings.c[name] for name in names)).where(real).order_by(listings.c.id)
-
-
-def _events() -> Select[Any]:
-    columns = (market_events.c.listing_id, market_events.c.kind, market_events.c.at)
-    return select(*columns).order_by(market_events.c.at, market_events.c.id)
-
-
-def _points() -> Select[Any]:
-    names = ("listing_id", "seen_at", "price_eur", "vat", "kind")
-    return select(*(price_points.c[name] for name in names)).order_by(
-        price_points.c.seen_at, price_points.c.id
-    )
-
-
-def _by_listing(connection: Connection, chosen: Select[Any]) -> defaultdict[int, list[Row[Any]]]:
-    found: defaultdict[int, list[Row[Any]]] = defaultdict(list)
-    for row in _stream(connection, chosen):
-        found[row.listing_id].append(row)
-    return found
-
-
-def _stream(connection: Connection, chosen: Select[Any]) -> Iterator[Row[Any]]:
-    return iter(connection.execute(chosen, execution_options={"yield_per": EVENTS_AT_ONCE}))
 
 
 def _history(row: Row[Any], events: Sequence[Row[Any]], points: Sequence[Row[Any]]) -> AdvertHistory:
@@ -175,10 +155,6 @@ def kaplan_meier(stays: Iterable[Stay]) -> Curve:
     return Curve(days, shares, len(given), went.total(), max(ends, default=0.0))
 
 
-MAISONETTE: Final = "maisonette"
-UNKNOWN_ROOMS: Final = "?"
-
-
 class Snapshot(NamedTuple):
     """A flat at one moment: whether it was offered, and for how much each m², where that is known."""
 
@@ -208,8 +184,7 @@ class MarketFlat:
     def gone_at(self) -> float | None:
         """When the last of its adverts went; None while one is there."""
         ends = [advert.spells[-1].end for advert in self.adverts]
-        there = any(end is None for end in ends)
-        return None if there else max(end for end in ends if end is not None)
+        return None if None in ends else max(end for end in ends if end is not None)
 
     def at(self, moment: float) -> Snapshot:
         """Whether any of its adverts was offered then, and the lowest of their prices, VAT included."""
@@ -222,9 +197,9 @@ class MarketFlat:
     def cuts(self) -> Iterator[float]:
         """By what share the price fell each time that an advert's was lowered."""
         for advert in self.adverts:
-            for old, new in advert.steps():
+            for old, new in pairwise(advert.prices):
                 before, after = self._with_vat(old), self._with_vat(new)
-                if after < before:
+                if new.moved and after < before:
                     yield 1 - after / before
 
     def stay(self, now: float) -> Stay:
@@ -232,8 +207,8 @@ class MarketFlat:
         return Stay(days_on_market(self.first_seen_at, self.gone_at, None, now=now), self.gone_at is not None)
 
     def _with_vat(self, asked: Asked) -> float:
-        due = asked.vat == "excluded" or (asked.vat is None and self.says_without_vat)
-        return asked.price_eur * (1 + VAT) if due else asked.price_eur
+        due = vat_on_top(asked.vat, text_says_so=self.says_without_vat, may_be_due=False)
+        return with_vat(asked.price_eur, due=due).least
 
 
 def market_flats(
@@ -241,30 +216,25 @@ def market_flats(
 ) -> Iterator[MarketFlat]:
     """The flats in Sofia for sale (or to let) whose place is known, each once."""
     for flat in flats:
-        if flat.neighbourhood is None or not is_on_this_market(flat, deal):
+        place = flat.neighbourhood
+        if (
+            place is None
+            or flat.deal != deal
+            or flat.property_type not in COMPARED_TYPES
+            or flat.city != SOFIA
+            or "place_conflict" in flat.flags
+        ):
             continue
         known = (histories.get(advert.listing_id) for advert in flat.adverts)
-        if adverts := tuple(one for one in known if one is not None):
+        if adverts := tuple(history for history in known if history is not None):
             trap = "price_without_vat" in flat.traps
-            yield MarketFlat(
-                flat.property_id, flat.neighbourhood, room_type(flat), flat.area_sqm, trap, adverts
-            )
-
-
-def is_on_this_market(flat: Flat, deal: str) -> bool:
-    """Whether the flat is one that the figures are made of."""
-    return (
-        flat.deal == deal
-        and flat.property_type in COMPARED_TYPES
-        and flat.city == SOFIA
-        and "place_conflict" not in flat.flags
-    )
+            yield MarketFlat(flat.property_id, place, room_type(flat), flat.area_sqm, trap, adverts)
 
 
 def room_type(flat: Flat) -> str:
     """The kind of flat, by its rooms."""
-    if flat.property_type == MAISONETTE:
-        return MAISONETTE
+    if flat.property_type == "maisonette":
+        return "maisonette"
     if flat.rooms is None:
-        return UNKNOWN_ROOMS
+        return "?"
     return f"{LARGEST_ROOMS}+" if flat.rooms >= LARGEST_ROOMS else str(flat.rooms)

@@ -12,7 +12,6 @@ import numpy as np
 from sqlalchemy import Connection
 
 from sale_sofia.advice.market.flats import (
-    Curve,
     MarketFlat,
     Snapshot,
     Stay,
@@ -47,7 +46,6 @@ class Track:
     """One flat through the weeks, worked out once for all parts of the market it belongs to."""
 
     flat: MarketFlat
-    spans: Sequence[Span]
     first_seen_at: float
     new_in: int | None
     """The number of the week in which it came; None: before the first."""
@@ -58,28 +56,20 @@ class Track:
     cuts: tuple[float, ...]
     stay: Stay
 
-    @property
-    def now(self) -> Snapshot:
-        """The flat as it is."""
-        return self.snapshots[-1]
 
+def _track(flat: MarketFlat, spans: Sequence[Span]) -> Track:
+    def week_of(moment: float | None) -> int | None:
+        return next((number for number, span in enumerate(spans) if span.holds(moment)), None)
 
-def track(flat: MarketFlat, spans: Sequence[Span]) -> Track:
-    """What became of a flat in these weeks."""
     return Track(
         flat,
-        spans,
         flat.first_seen_at,
-        _week_of(flat.first_seen_at, spans),
-        _week_of(flat.gone_at, spans),
+        week_of(flat.first_seen_at),
+        week_of(flat.gone_at),
         tuple([flat.at(span.end) for span in spans]),
         tuple(flat.cuts()),
         flat.stay(spans[-1].end),
     )
-
-
-def _week_of(moment: float | None, spans: Sequence[Span]) -> int | None:
-    return next((number for number, span in enumerate(spans) if span.holds(moment)), None)
 
 
 def spans_until(now: float, weeks: int) -> list[Span]:
@@ -149,65 +139,52 @@ class Figures:
     cuts: Cuts
 
 
-def figures(tracks: Sequence[Track], *, began: float, least: int) -> Figures:
+def _figures(tracks: Sequence[Track], spans: Sequence[Span], *, began: float, least: int) -> Figures:
     """The figures of these flats, watched since `began`; none that fewer than `least` flats make."""
-    offered = [one for one in tracks if one.now.there]
-    prices = _prices([one.now for one in offered])
-    weeks = tuple(_weeks(tracks, began, least))
+    offered = [track for track in tracks if track.snapshots[-1].there]
+    prices = _prices(track.snapshots[-1] for track in offered)
+    quartiles = Quartiles(*np.quantile(prices, (0.25, 0.5, 0.75)).tolist()) if len(prices) >= least else None
+    weeks = tuple(_weeks(tracks, spans, began, least))
     whole = [week for week in weeks if week.complete and week.new is not None]
+    medians = [week.median_eur_sqm for week in weeks if week.median_eur_sqm is not None]
+    curve = kaplan_meier(track.stay for track in tracks)
+    days = DaysOnMarket(curve.flats, curve.gone, None, None)
+    if curve.flats >= least:
+        still_there = {days: curve.after(days) for days in STILL_THERE_DAYS}
+        days = DaysOnMarket(curve.flats, curve.gone, curve.median(), still_there)
+    cut = [track for track in offered if track.cuts]
+    cuts = Cuts(len(cut), None, None)
+    if len(offered) >= least:
+        sizes = [size for track in cut for size in track.cuts]
+        median = statistics.median(sizes) * 100 if sizes else None
+        cuts = Cuts(len(cut), len(cut) / len(offered), median)
     return Figures(
         len(offered),
         len(prices),
-        quartiles(prices) if len(prices) >= least else None,
+        quartiles,
         weeks,
-        _change_percent(weeks),
+        (medians[-1] / medians[0] - 1) * 100 if len(medians) > 1 else None,
         statistics.fmean(week.new or 0 for week in whole) if whole else None,
         statistics.fmean(week.gone for week in whole) if whole else None,
-        _days(kaplan_meier(one.stay for one in tracks), least),
-        _cuts(offered, least),
+        days,
+        cuts,
     )
 
 
-def quartiles(prices: Sequence[float]) -> Quartiles:
-    """With values between two flats where a quartile falls between them."""
-    return Quartiles(*np.quantile(np.asarray(prices), (0.25, 0.5, 0.75)).tolist())
+def _prices(snapshots: Iterable[Snapshot]) -> list[float]:
+    return [snapshot.eur_sqm for snapshot in snapshots if snapshot.eur_sqm is not None]
 
 
-def _prices(snapshots: Sequence[Snapshot]) -> list[float]:
-    return [one.eur_sqm for one in snapshots if one.eur_sqm is not None]
-
-
-def _weeks(tracks: Sequence[Track], began: float, least: int) -> Iterator[Week]:
-    new, gone = Counter(one.new_in for one in tracks), Counter(one.gone_in for one in tracks)
-    for number, span in enumerate(tracks[0].spans):
+def _weeks(tracks: Sequence[Track], spans: Sequence[Span], began: float, least: int) -> Iterator[Week]:
+    new, gone = Counter(track.new_in for track in tracks), Counter(track.gone_in for track in tracks)
+    for number, span in enumerate(spans):
         if span.complete and span.end <= began:
             continue
-        there = [one.snapshots[number] for one in tracks if one.snapshots[number].there]
+        there = [track.snapshots[number] for track in tracks if track.snapshots[number].there]
         prices = _prices(there)
         median = statistics.median(prices) if len(prices) >= least else None
         watched = None if span.start < began else new[number]
         yield Week(span.start, span.complete, len(there), len(prices), median, watched, gone[number])
-
-
-def _change_percent(weeks: Sequence[Week]) -> float | None:
-    told = [week.median_eur_sqm for week in weeks if week.median_eur_sqm is not None]
-    return (told[-1] / told[0] - 1) * 100 if len(told) > 1 else None
-
-
-def _days(curve: Curve, least: int) -> DaysOnMarket:
-    if curve.flats < least:
-        return DaysOnMarket(curve.flats, curve.gone, None, None)
-    still = {days: curve.after(days) for days in STILL_THERE_DAYS}
-    return DaysOnMarket(curve.flats, curve.gone, curve.median(), still)
-
-
-def _cuts(offered: Sequence[Track], least: int) -> Cuts:
-    cut = [one for one in offered if one.cuts]
-    if len(offered) < least:
-        return Cuts(len(cut), None, None)
-    sizes = [size for one in cut for size in one.cuts]
-    median = statistics.median(sizes) * 100 if sizes else None
-    return Cuts(len(cut), len(cut) / len(offered), median)
 
 
 Deal = Literal["sale", "rent"]
@@ -240,8 +217,22 @@ class Market:
             "deal": self.deal,
             "at": _moment(self.now),
             "hidden_under": self.least,
-            "cells": [{**cell._asdict(), **_figures(found)} for cell, found in self.cells.items()],
+            "cells": [{**cell._asdict(), **_printed(found)} for cell, found in self.cells.items()],
         }
+
+
+def _printed(found: Figures) -> dict[str, Any]:
+    return {
+        **asdict(found),
+        "eur_sqm": found.eur_sqm and found.eur_sqm._asdict(),
+        "weeks": [{**week._asdict(), "start": _moment(week.start)} for week in found.weeks],
+        "days": found.days._asdict(),
+        "cuts": found.cuts._asdict(),
+    }
+
+
+def _moment(seconds: float) -> str:
+    return moment_text(datetime.fromtimestamp(seconds, UTC))
 
 
 def read_market(connection: Connection, settings: Settings, *, now: float, deal: Deal = "sale") -> Market:
@@ -254,50 +245,22 @@ def market_of(
 ) -> Market:
     """The market of these flats, with the histories that the database has of their adverts."""
     histories, spans = read_histories(connection), spans_until(now, settings.market_weeks)
-    tracks = [track(flat, spans) for flat in market_flats(flats, histories, deal)]
-    return Market(deal, now, settings.market_least_flats, _cells(tracks, settings.market_least_flats))
+    by_cell: dict[Cell, list[Track]] = defaultdict(list)
+    for flat in market_flats(flats, histories, deal):
+        track = _track(flat, spans)
+        for neighbourhood in (None, flat.neighbourhood):
+            for rooms in (None, flat.rooms):
+                by_cell[Cell(neighbourhood, rooms)].append(track)
+    least = settings.market_least_flats
+    found = {}
+    for cell, tracks in by_cell.items():
+        # When watching began, as far as the flats of the neighbourhood tell.
+        began = min(track.first_seen_at for track in by_cell[Cell(cell.neighbourhood, None)])
+        found[cell] = _figures(tracks, spans, began=began, least=least)
 
+    def order(cell: Cell) -> tuple[bool, int, str, bool, str]:
+        stock = found[Cell(cell.neighbourhood, None)].stock
+        place, rooms = cell.neighbourhood, cell.rooms
+        return place is not None, -stock, place or "", rooms is not None, rooms or ""
 
-def _cells(tracks: list[Track], least: int) -> dict[Cell, Figures]:
-    by_cell = _by_cell(tracks)
-    found = {
-        cell: figures(members, began=_began(by_cell[Cell(cell.neighbourhood, None)]), least=least)
-        for cell, members in by_cell.items()
-    }
-    return {cell: found[cell] for cell in sorted(found, key=lambda cell: _order(cell, found))}
-
-
-def _began(tracks: Iterable[Track]) -> float:
-    """When watching began, as far as these flats tell."""
-    return min(one.first_seen_at for one in tracks)
-
-
-def _by_cell(tracks: Iterable[Track]) -> dict[Cell, list[Track]]:
-    found: dict[Cell, list[Track]] = defaultdict(list)
-    for one in tracks:
-        for neighbourhood in (None, one.flat.neighbourhood):
-            for rooms in (None, one.flat.rooms):
-                found[Cell(neighbourhood, rooms)].append(one)
-    return found
-
-
-def _order(cell: Cell, found: Mapping[Cell, Figures]) -> tuple[bool, int, str, bool, str]:
-    stock = found[Cell(cell.neighbourhood, None)].stock
-    place, rooms = cell.neighbourhood or "", cell.rooms or ""
-    return cell.neighbourhood is not None, -stock, place, cell.rooms is not None, rooms
-
-
-def _figures(found: Figures) -> dict[str, Any]:
-    told = asdict(found)
-    told["eur_sqm"] = found.eur_sqm and found.eur_sqm._asdict()
-    told["weeks"] = [_week(week) for week in found.weeks]
-    told["days"], told["cuts"] = found.days._asdict(), found.cuts._asdict()
-    return told
-
-
-def _week(week: Week) -> dict[str, Any]:
-    return {**week._asdict(), "start": _moment(week.start)}
-
-
-def _moment(seconds: float) -> str:
-    return moment_text(datetime.fromtimestamp(seconds, UTC))
+    return Market(deal, now, least, {cell: found[cell] for cell in sorted(found, key=order)})

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sale_sofia.advice.scoring.profile import Profile
-from sale_sofia.advice.scoring.remembering import JUDGES, Alike, Seen, look
-from sale_sofia.advice.scoring.scoring import Score, Scorer, ranking
+from sale_sofia.advice.scoring.scoring import JUDGES, Alike, Score, Scorer, Seen, look, ranking
 from sale_sofia.advice.scoring.yardsticks import Cell, Comparable, Yardstick, Yardsticks, cell_of, comparable
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import sparing

@@ -1,18 +1,16 @@
 """Deal breakers. Each is a function of a few facts; what it cannot know it says so."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from operator import attrgetter
 from typing import Final
 
-from sale_sofia.advice.costs import Band
 from sale_sofia.advice.scoring.criteria import walk_minutes
 from sale_sofia.advice.scoring.judging import Finding, YesNo, fails, not_known, passes
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.flats.flat import Trap
+from sale_sofia.flats.prices import Band
 from sale_sofia.listings.places import SOFIA
 
-_NEEDED_ACT: Final = ACTS.index("act15")
 _NO_TRAP: Final = passes("traps", "none")
 _NOT_READ: Final = not_known("traps")
 
@@ -50,13 +48,12 @@ def budget(limit: float, cost: Band | None) -> Finding:
 
 def at_least(name: str, wanted: str) -> Callable[[Profile, float | None], Finding]:
     """A breaker of a number that must not be too small."""
-    limit = attrgetter(f"must.{wanted}")
 
     def judge(profile: Profile, value: float | None) -> Finding:
+        least = getattr(profile.must, wanted)
         if value is None:
-            return not_known(name, least=limit(profile))
-        verdict = passes if value >= limit(profile) else fails
-        return verdict(name, "number", value=value, least=limit(profile))
+            return not_known(name, least=least)
+        return (passes if value >= least else fails)(name, "number", value=value, least=least)
 
     return judge
 
@@ -98,7 +95,7 @@ def act15(_profile: Profile, act: str | None) -> Finding:
     """The building has its act 15 or is further; "before act 15" is not."""
     if act is None:
         return not_known("act15")
-    return (passes if ACTS.index(act) >= _NEEDED_ACT else fails)("act15", "act", act=act)
+    return (passes if ACTS.index(act) >= ACTS.index("act15") else fails)("act15", "act", act=act)
 
 
 def metro(profile: Profile, told_minutes: int | None, metres: int | None) -> Finding:
@@ -140,6 +137,5 @@ def traps(profile: Profile, found: Mapping[str, Trap], *, described: bool) -> Fi
     """None of the traps; unknown while nobody has read a description."""
     for name in profile.must.no_traps:
         if name in found:
-            told = fails("traps", "trap", trap=name)
-            return Finding("traps", told.state, told.say, told.told, found[name].quote)
+            return fails("traps", "trap", trap=name)._replace(quote=found[name].quote)
     return _NO_TRAP if described else _NOT_READ

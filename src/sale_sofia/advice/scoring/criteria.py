@@ -1,47 +1,17 @@
-"""The criteria of the flat itself: location, condition, layout. Each is a function of its named inputs.
-
-A part is a function of one or two facts, of which there are few: equal ones are made once.
-"""
+"""The criteria, each a function of its named inputs. Equal parts are made once."""
 
 from collections.abc import Collection
 from functools import cache, lru_cache
-from typing import Final
 
-from sale_sofia.advice.costs import Band, renovation_band
-from sale_sofia.advice.scoring.judging import Criterion, Part, Told, YesNo, known, unknown, weigh
+from sale_sofia.advice.costs import renovation_band
+from sale_sofia.advice.scoring import settings
+from sale_sofia.advice.scoring.judging import Criterion, Part, YesNo, known, unknown, weigh
 from sale_sofia.advice.scoring.profile import Profile
-from sale_sofia.advice.scoring.settings import (
-    ACT_VALUES,
-    ACTS,
-    AREA_WORST_SHARE,
-    BATHROOM_SHORT,
-    BEST,
-    CLIMB,
-    CONDITIONS,
-    CONSTRUCTIONS,
-    FINISHED_YEARS,
-    GROUND_FLOOR,
-    LAST_FLOOR,
-    METRES_PER_MINUTE,
-    METRO_BEST_MINUTES,
-    METRO_WORST_MINUTES,
-    OLD_CONSTRUCTIONS,
-    PARKING,
-    PARKING_EXTRA,
-    PARKING_NOT_INCLUDED,
-    RENOVATION_BEST,
-    ROOM_SHORT,
-    SEPARATE_TOILET,
-    TIERS,
-    VIEW_FEATURES,
-    YEARS,
-    YIELD_BEST,
-    YIELD_WORST,
-)
 from sale_sofia.advice.scoring.yardsticks import Prices, Rents
 from sale_sofia.advice.settings import PARTS_REMEMBERED
+from sale_sofia.flats.prices import Band
 
-Sides = tuple[str, ...]
+Words = tuple[str, ...]
 
 
 def location(
@@ -56,7 +26,7 @@ def location(
 def _tier(neighbourhood: str | None, tier: str | None) -> Part:
     if tier is None:
         return unknown("location", "tier")
-    return known("location", "tier", TIERS[tier], "tier", neighbourhood=neighbourhood, tier=tier)
+    return known("location", "tier", settings.TIERS[tier], "tier", neighbourhood=neighbourhood, tier=tier)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
@@ -64,39 +34,35 @@ def _metro(told_minutes: int | None, metres: int | None) -> Part:
     minutes = walk_minutes(told_minutes, metres)
     if minutes is None:
         return unknown("location", "metro")
-    worth = between(minutes, METRO_WORST_MINUTES, METRO_BEST_MINUTES)
+    worth = between(minutes, settings.METRO_WORST_MINUTES, settings.METRO_BEST_MINUTES)
     return known("location", "metro", worth, "metro", minutes=minutes)
 
 
 def walk_minutes(minutes: float | None, metres: float | None) -> float | None:
     """How long the walk to the metro is; of two that are told the longer one."""
-    told = [minutes, None if metres is None else metres / METRES_PER_MINUTE]
+    told = [minutes, None if metres is None else metres / settings.METRES_PER_MINUTE]
     return max((one for one in told if one is not None), default=None)
 
 
 def between(value: float, worst: float, best: float) -> float:
     """0 at the worst and beyond, 5 at the best and beyond, in between in proportion."""
-    return BEST * min(max((value - worst) / (best - worst), 0.0), 1.0)
+    return settings.BEST * min(max((value - worst) / (best - worst), 0.0), 1.0)
 
 
 def condition(profile: Profile, told: str | None, area_sqm: float | None) -> Criterion:
     """The condition; where it has to be renovated, against what the buyer would spend on it."""
     if told is None:
-        return weigh("condition", (unknown("condition", "condition"),))
-    if told in CONDITIONS:
-        return weigh(
-            "condition", (known("condition", "condition", CONDITIONS[told], "condition", condition=told),)
-        )
-    return weigh("condition", (_renovation(profile, told, renovation_band(profile, told, area_sqm)),))
-
-
-def _renovation(profile: Profile, told: str, cost: Band) -> Part:
-    if not cost.exact:
-        return unknown("condition", "condition", "area_unknown", condition=told)
-    budget = profile.renovation_eur
-    worth = RENOVATION_BEST * max(1 - cost.least / budget, 0.0) if budget else 0.0
-    spent = {"cost": cost.least, "budget": budget}
-    return known("condition", "condition", worth, "renovation", condition=told, **spent)
+        part = unknown("condition", "condition")
+    elif told in settings.CONDITIONS:
+        part = known("condition", "condition", settings.CONDITIONS[told], "condition", condition=told)
+    elif not (cost := renovation_band(profile, told, area_sqm)).exact:
+        part = unknown("condition", "condition", "area_unknown", condition=told)
+    else:
+        budget = profile.renovation_eur
+        worth = settings.RENOVATION_BEST * max(1 - cost.least / budget, 0.0) if budget else 0.0
+        spent = {"cost": cost.least, "budget": budget}
+        part = known("condition", "condition", worth, "renovation", condition=told, **spent)
+    return weigh("condition", (part,))
 
 
 def layout(
@@ -104,7 +70,7 @@ def layout(
     rooms: int | None,
     bathrooms: int | None,
     wc_separate: YesNo,
-    orientation: Sides,
+    orientation: Words,
     area_net_sqm: float | None,
 ) -> Criterion:
     """Rooms, bathrooms and toilets, sides and net area, against the buyer's wishes."""
@@ -122,7 +88,7 @@ def layout(
 def _rooms(rooms: int | None, wished: int) -> Part:
     if rooms is None:
         return unknown("layout", "rooms")
-    worth = {0: BEST, 1: ROOM_SHORT}.get(max(wished - rooms, 0), 0.0)
+    worth = {0: settings.BEST, 1: settings.ROOM_SHORT}.get(max(wished - rooms, 0), 0.0)
     return known("layout", "rooms", worth, "rooms", rooms=rooms, wished=wished)
 
 
@@ -130,18 +96,18 @@ def _rooms(rooms: int | None, wished: int) -> Part:
 def _bathrooms(bathrooms: int | None, wc_separate: YesNo, wished: int) -> Part:
     if bathrooms is None:
         return unknown("layout", "bathrooms")
-    worth = {0: BEST, 1: BATHROOM_SHORT}.get(max(wished - bathrooms, 0), 0.0)
-    worth = min(worth + (SEPARATE_TOILET if wc_separate else 0.0), BEST)
+    worth = {0: settings.BEST, 1: settings.BATHROOM_SHORT}.get(max(wished - bathrooms, 0), 0.0)
+    worth = min(worth + (settings.SEPARATE_TOILET if wc_separate else 0.0), settings.BEST)
     say = "bathrooms_and_toilet" if wc_separate else "bathrooms"
     return known("layout", "bathrooms", worth, say, bathrooms=bathrooms, wished=wished)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _orientation(sides: Sides, wished: Sides) -> Part:
-    """Sides are compared whole: SW is neither S nor W."""
+def _orientation(sides: Words, wished: Words) -> Part:
+    """Words are compared whole: SW is neither S nor W."""
     if not sides or not wished:
         return unknown("layout", "orientation", None if wished else "orientation_not_wished")
-    worth = BEST if set(sides) & set(wished) else 0.0
+    worth = settings.BEST if set(sides) & set(wished) else 0.0
     return known("layout", "orientation", worth, "orientation", sides=sides, wished=wished)
 
 
@@ -149,15 +115,8 @@ def _orientation(sides: Sides, wished: Sides) -> Part:
 def _area(area_net_sqm: float | None, wished: float) -> Part:
     if area_net_sqm is None:
         return unknown("layout", "area_net")
-    worth = between(area_net_sqm, wished * AREA_WORST_SHARE, wished)
+    worth = between(area_net_sqm, wished * settings.AREA_WORST_SHARE, wished)
     return known("layout", "area_net", worth, "area_net", area=area_net_sqm, wished=wished)
-
-
-# The criteria of the house and of what belongs to the flat: building, extras.
-
-FINISHED: Final = ACTS[-1]
-_FLOOR_SAYS: Final = {True: "floor_and_elevator", False: "floor_without_elevator", None: "floor"}
-Words = tuple[str, ...]
 
 
 def building(  # noqa: PLR0913, PLR0917 - the named inputs of the criterion
@@ -184,7 +143,7 @@ def building(  # noqa: PLR0913, PLR0917 - the named inputs of the criterion
 def _construction(construction: str | None) -> Part:
     if construction is None:
         return unknown("building", "construction")
-    worth = CONSTRUCTIONS[construction]
+    worth = settings.CONSTRUCTIONS[construction]
     return known("building", "construction", worth, "construction", construction=construction)
 
 
@@ -192,7 +151,7 @@ def _construction(construction: str | None) -> Part:
 def _year(year_built: int | None) -> Part:
     if year_built is None:
         return unknown("building", "year")
-    worth = next(worth for since, worth in YEARS if year_built >= since)
+    worth = next(worth for since, worth in settings.YEARS if year_built >= since)
     return known("building", "year", worth, "year", year=year_built)
 
 
@@ -200,7 +159,7 @@ def _year(year_built: int | None) -> Part:
 def _act(act: str | None) -> Part:
     if act is None:
         return unknown("building", "act")
-    return known("building", "act", ACT_VALUES[ACTS.index(act)], "act", act=act)
+    return known("building", "act", settings.ACT_VALUES[settings.ACTS.index(act)], "act", act=act)
 
 
 def act_reached(
@@ -215,8 +174,8 @@ def act_reached(
         return act_status
     if under_construction:
         return None
-    aged = year_built is not None and year_built <= first_seen_year - FINISHED_YEARS
-    return FINISHED if aged or construction in OLD_CONSTRUCTIONS else None
+    aged = year_built is not None and year_built <= first_seen_year - settings.FINISHED_YEARS
+    return settings.ACTS[-1] if aged or construction in settings.OLD_CONSTRUCTIONS else None
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
@@ -225,16 +184,14 @@ def _floor(floor: int | None, floors: int | None, elevator: YesNo, climb: int) -
         return unknown("building", "floor")
     if floor > climb and elevator is None:
         return unknown("building", "floor", "elevator_unknown", floor=floor)
-    worth = _floor_worth(floor, floors, climb, elevator=bool(elevator))
-    return known("building", "floor", worth, _FLOOR_SAYS[elevator], floor=floor, floors=floors)
-
-
-def _floor_worth(floor: int, floors_total: int | None, climb: int, *, elevator: bool) -> float:
     if floor <= 0:
-        return GROUND_FLOOR
-    if not elevator:
-        return CLIMB if floor <= climb else 0.0
-    return LAST_FLOOR if floor == floors_total else BEST
+        worth = settings.GROUND_FLOOR
+    elif elevator:
+        worth = settings.LAST_FLOOR if floor == floors else settings.BEST
+    else:
+        worth = settings.CLIMB if floor <= climb else 0.0
+    say = {True: "floor_and_elevator", False: "floor_without_elevator", None: "floor"}[elevator]
+    return known("building", "floor", worth, say, floor=floor, floors=floors)
 
 
 def extras(
@@ -254,9 +211,9 @@ def extras(
 def _parking(parking: Words, status: str | None) -> Part:
     if not parking:
         return unknown("extras", "parking")
-    if status in PARKING_NOT_INCLUDED:
-        return known("extras", "parking", PARKING_EXTRA, "parking_extra", parking=parking)
-    worth = max(PARKING[one] for one in parking)
+    if status in settings.PARKING_NOT_INCLUDED:
+        return known("extras", "parking", settings.PARKING_EXTRA, "parking_extra", parking=parking)
+    worth = max(settings.PARKING[one] for one in parking)
     return known("extras", "parking", worth, "parking", parking=parking)
 
 
@@ -264,31 +221,25 @@ def _parking(parking: Words, status: str | None) -> Part:
 def _storage(storage: Words) -> Part:
     if not storage:
         return unknown("extras", "storage")
-    return known("extras", "storage", BEST, "storage", storage=storage)
+    return known("extras", "storage", settings.BEST, "storage", storage=storage)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
 def _balcony(has_balcony: YesNo) -> Part:
     if has_balcony is None:
         return unknown("extras", "balcony")
-    worth, say = (BEST, "balcony") if has_balcony else (0.0, "no_balcony")
+    worth, say = (settings.BEST, "balcony") if has_balcony else (0.0, "no_balcony")
     return known("extras", "balcony", worth, say)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
 def _view(view: YesNo) -> Part:
-    return known("extras", "view", BEST, "view") if view else unknown("extras", "view")
+    return known("extras", "view", settings.BEST, "view") if view else unknown("extras", "view")
 
 
 def has_view(features: Collection[str]) -> bool | None:
     """Whether the portal lists a view; that it lists none says nothing."""
-    return True if any(one.strip().lower() in VIEW_FEATURES for one in features) else None
-
-
-# The criteria that look at the market: price per m² among its neighbours, and what the flat would earn.
-
-_MONTHS = 12
-_PERCENT = 100
+    return True if any(one.strip().lower() in settings.VIEW_FEATURES for one in features) else None
 
 
 def price(paid: Band | None, area_sqm: float | None, prices: Prices | None) -> Criterion:
@@ -302,7 +253,8 @@ def price(paid: Band | None, area_sqm: float | None, prices: Prices | None) -> C
     eur_sqm = paid.most / area_sqm
     cheaper = prices.place(eur_sqm)
     told = {"eur_sqm": eur_sqm, "cheaper": cheaper, "flats": prices.flats}
-    return _known("price", "place", BEST * (1 - cheaper), f"place_{prices.scope}", told)
+    part = known("price", "place", settings.BEST * (1 - cheaper), f"place_{prices.scope}", **told)
+    return weigh("price", (part,))
 
 
 def rental(paid: Band | None, area_sqm: float | None, rents: Rents | None) -> Criterion:
@@ -312,13 +264,10 @@ def rental(paid: Band | None, area_sqm: float | None, rents: Rents | None) -> Cr
     if rents is None:
         return _unknown("rental", "yield", "too_few")
     rent = rents.eur_sqm * area_sqm
-    percent = rent * _MONTHS / paid.most * _PERCENT
-    told = {"percent": percent, "rent": rent, "flats": rents.flats}
-    return _known("rental", "yield", between(percent, YIELD_WORST, YIELD_BEST), "yield", told)
-
-
-def _known(criterion: str, part: str, value: float, say: str, told: Told) -> Criterion:
-    return weigh(criterion, (known(criterion, part, value, say, **told),))
+    percent = rent * 12 / paid.most * 100
+    worth = between(percent, settings.YIELD_WORST, settings.YIELD_BEST)
+    part = known("rental", "yield", worth, "yield", percent=percent, rent=rent, flats=rents.flats)
+    return weigh("rental", (part,))
 
 
 @cache

@@ -6,11 +6,10 @@ from importlib.resources import files
 from string import Formatter
 from typing import Any, Final, Literal
 
-from sale_sofia.advice.costs import Band, all_costs
-from sale_sofia.advice.scoring.judging import Criterion, Finding, Part
+from sale_sofia.advice.costs import all_costs
+from sale_sofia.advice.scoring.judging import Criterion, Finding, Part, State
 from sale_sofia.advice.scoring.profile import Profile
-from sale_sofia.advice.scoring.remembering import look
-from sale_sofia.advice.scoring.scoring import Score, Scorer
+from sale_sofia.advice.scoring.scoring import Score, Scorer, look
 from sale_sofia.advice.scoring.yardsticks import Cell, Yardstick
 from sale_sofia.flats.flat import Flat
 from sale_sofia.settings.files import read_yaml
@@ -48,7 +47,12 @@ def explain_flat(
     """The whole score of a flat, with its costs, by the yardsticks that scores were made by last."""
     seen = look(flat, lambda cell: yardsticks.get(cell, Yardstick()))
     told = explain(Scorer(profile).score(seen), profile, language)
-    return {**told, "offered": flat.offered, "costs": explain_costs(flat, profile, language)}
+    costs = all_costs(flat, profile)
+    items: list[dict[str, Any]] = [
+        {"item": item, "name": _COST_NAMES[item][language], "least_eur": band.least, "most_eur": band.most}
+        for item, band in (costs._asdict() if costs else {}).items()
+    ]
+    return {**told, "offered": flat.offered, "costs": items}
 
 
 def explain(score: Score, profile: Profile, language: Language) -> dict[str, Any]:
@@ -61,20 +65,18 @@ def explain(score: Score, profile: Profile, language: Language) -> dict[str, Any
         "points": score.points,
         "verdict": score.verdict.value,
         "criteria": [_criterion(one, shares[one.name], language) for one in score.criteria],
-        "breakers": [_breaker(one, profile, language) for one in score.findings],
+        "breakers": [
+            {
+                "breaker": one.name,
+                "name": name_of(one.name, language),
+                "state": one.state.value,
+                "accepted": one.state is State.UNKNOWN and one.name in profile.unknown_ok,
+                "why": sentence(one, language),
+                "quote": one.quote,
+            }
+            for one in score.findings
+        ],
     }
-
-
-def explain_costs(flat: Flat, profile: Profile, language: Language) -> list[dict[str, Any]]:
-    """What the flat costs this buyer, item by item; nothing without a price."""
-    costs = all_costs(flat, profile)
-    if costs is None:
-        return []
-    return [
-        {"item": item, "name": _COST_NAMES[item][language], "least_eur": band.least, "most_eur": band.most}
-        for item, band in costs._asdict().items()
-        if isinstance(band, Band)
-    ]
 
 
 def _criterion(one: Criterion, weight: float, language: Language) -> dict[str, Any]:
@@ -85,27 +87,15 @@ def _criterion(one: Criterion, weight: float, language: Language) -> dict[str, A
         "value": one.value,
         "known": one.known,
         "points": (one.value or 0.0) * one.known * weight,
-        "parts": [_part(part, weight, language) for part in one.parts],
-    }
-
-
-def _part(part: Part, weight: float, language: Language) -> dict[str, Any]:
-    return {
-        "part": part.name,
-        "value": part.value,
-        "points": (part.value or 0.0) * part.share * weight,
-        "why": sentence(part, language),
-    }
-
-
-def _breaker(one: Finding, profile: Profile, language: Language) -> dict[str, Any]:
-    return {
-        "breaker": one.name,
-        "name": name_of(one.name, language),
-        "state": one.state.value,
-        "accepted": one.state.value == "unknown" and one.name in profile.unknown_ok,
-        "why": sentence(one, language),
-        "quote": one.quote,
+        "parts": [
+            {
+                "part": part.name,
+                "value": part.value,
+                "points": (part.value or 0.0) * part.share * weight,
+                "why": sentence(part, language),
+            }
+            for part in one.parts
+        ],
     }
 
 

@@ -1,7 +1,7 @@
 """What a buyer wants: budget, neighbourhoods, wishes, conditions, weights. One profile is one YAML file."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -29,7 +29,6 @@ BreakerName = Literal[
     "elevator", "panel", "act15", "metro", "orientation", "outdoors", "traps",
 ]  # fmt: skip
 BREAKERS: Final[tuple[BreakerName, ...]] = get_args(BreakerName)
-FULL_WEIGHT: Final = 100.0
 _MOST_EUR: Final = 100_000_000
 
 
@@ -78,15 +77,10 @@ class Neighbourhoods(_Section):
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
-        named = [name for _, names in self.tiers() for name in names]
+        named = [name for tier in get_args(Tier) for name in getattr(self, tier)]
         if twice := sorted({name for name in named if named.count(name) > 1}):
             raise ValueError(f"{', '.join(twice)} stands in two tiers; each neighbourhood is in one")
         return self
-
-    def tiers(self) -> Iterator[tuple[Tier, tuple[str, ...]]]:
-        """Each tier with its neighbourhoods."""
-        for tier in get_args(Tier):
-            yield tier, getattr(self, tier)
 
     def tier(self, neighbourhood: str) -> Tier:
         """The tier of a neighbourhood."""
@@ -94,7 +88,7 @@ class Neighbourhoods(_Section):
 
     @cached_property
     def _tier_of(self) -> dict[str, Tier]:
-        return {name: tier for tier, names in self.tiers() for name in names}
+        return {name: tier for tier in get_args(Tier) for name in getattr(self, tier)}
 
 
 class Wishes(_Section):
@@ -191,17 +185,10 @@ class Profile(_Section):
     def remark(self) -> str | None:
         """A sentence, when the weights do not sum to 100 and are normalised."""
         total = self.weights.total()
-        if total == FULL_WEIGHT:
+        if total == 100:  # noqa: PLR2004 - per cent
             return None
         shares = ", ".join(f"{name} {share:.1%}" for name, share in self.shares().items())
-        return f"the weights sum to {total:g}, not {FULL_WEIGHT:g}; they count as {shares}"
-
-
-def section_of(model: type[BaseModel], key: str) -> type[BaseModel] | None:
-    """The model of a section of a profile."""
-    field = model.model_fields.get(key)
-    kind = field.annotation if field else None
-    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+        return f"the weights sum to {total:g}, not 100; they count as {shares}"
 
 
 # Profiles as files: the shipped default, and the buyer's own in DATA_DIR/profiles.
@@ -229,11 +216,7 @@ def profile_names(data_dir: Path) -> list[str]:
 
 
 def profile_path(data_dir: Path, name: str) -> Path:
-    """Where a profile is, or would be written.
-
-    Raises:
-        ProfileError: a profile cannot have this name.
-    """
+    """Where a profile is, or would be written. Raises ProfileError if a profile cannot have this name."""
     if not _NAME.fullmatch(name):
         raise ProfileError(f"a profile cannot be called {name!r}; allowed: up to 40 letters, digits, - and _")
     return data_dir / FOLDER / f"{name}.yaml"
@@ -303,21 +286,17 @@ def new_profile(data_dir: Path, name: str, like: str = DEFAULT) -> Path:
 def edit_profile(data_dir: Path, name: str, changes: Sequence[tuple[str, Any]]) -> tuple[Path, Profile]:
     """Change keys of a profile, such as `must.rooms_least`; nothing is written unless all of it is right."""
     path, (_, values) = profile_path(data_dir, name), read_profile(data_dir, name)
-    for key, value in changes:
-        _put(values, key.split("."), value)
+    for keys, value in changes:
+        *above, last = keys.split(".")
+        section = values
+        for key in above:
+            section = section.setdefault(key, {})
+            if not isinstance(section, dict):
+                raise ProfileError(f"{keys}: {key} holds a value and no keys")
+        section[last] = value
     profile = check_profile(path, values)
     write_whole(path, yaml.safe_dump(values, allow_unicode=True, sort_keys=False, default_flow_style=None))
     return path, profile
-
-
-def _put(values: dict[str, Any], keys: Sequence[str], value: object) -> None:
-    *above, last = keys
-    for key in above:
-        below = values.setdefault(key, {})
-        if not isinstance(below, dict):
-            raise ProfileError(f"{'.'.join(keys)}: {key} holds a value and no keys")
-        values = below
-    values[last] = value
 
 
 def _sentence(details: ErrorDetails) -> str:
@@ -336,8 +315,9 @@ def _field(loc: Iterable[int | str]) -> Any:  # noqa: ANN401 - a field, or None 
     """The field of a profile that a mistake is in; a place in a list belongs to the list."""
     model: type[BaseModel] = Profile
     for key in loc:
-        section = section_of(model, str(key))
-        if section is None:
-            return model.model_fields.get(str(key))
-        model = section
+        field = model.model_fields.get(str(key))
+        kind = field.annotation if field else None
+        if not isinstance(kind, type) or not issubclass(kind, BaseModel):
+            return field
+        model = kind
     return None

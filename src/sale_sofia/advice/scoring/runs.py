@@ -1,65 +1,66 @@
 """Scores of all offered flats for all profiles; only what has changed is scored again.
 
 A score is a function of the flat's facts, the profile and the yardstick of its neighbourhood; the digest of
-the three is stored with it. So whatever happens between two runs, a run makes again what is not made of
-these, and nothing else. A yardstick is kept until a mark of it has moved by more than YARDSTICK_TOLERANCE.
+the three is stored with it. A run looks at the flats that were touched since the last one and at those of
+their neighbourhoods, whose yardsticks they may move; at all of them when a profile or a rule is another. What
+is not made of these any more is made again. A yardstick is kept until a mark of it has moved by more than
+YARDSTICK_TOLERANCE.
 """
 
 import json
-import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
 
 from sale_sofia.advice.scoring import store
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.profile import Profile, ProfileError, load_profiles
-from sale_sofia.advice.scoring.remembering import look
-from sale_sofia.advice.scoring.scoring import Score, Scorer, in_scope
+from sale_sofia.advice.scoring.scoring import Scorer, in_scope, look
 from sale_sofia.advice.scoring.settings import SCORING_VERSION
 from sale_sofia.advice.scoring.store import ScoredFlat, ScoreRow
 from sale_sofia.advice.scoring.yardsticks import (
+    Cell,
     Comparable,
+    Yardstick,
     Yardsticks,
     cell_of,
     comparable,
-    kept_yardsticks,
-    yardstick_rows,
 )
 from sale_sofia.advice.settings import INCIDENT_SITE, REREAD_SHARE, SCORES_AT_ONCE
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.rows import no_collecting, read_flats
+from sale_sofia.flats.rows import current_properties, no_collecting, read_flats
+from sale_sofia.flats.settings import TRIES
+from sale_sofia.history.revisions import Changes, advance, changes_since, is_at, position
 from sale_sofia.settings.model import Settings
-from sale_sofia.storage.database import Database, DatabaseError
-from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import Aftermath, IncidentKind, attempt
 
-# What a run of scores has to do: what has changed, and which scores are made of something else now.
-
+FOLLOWER: Final = "scores"
 Profiles = Mapping[str, Profile]
-Digests = Mapping[int, str]
-"""Property → what its score is made of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """What a run has to do. Scores are by profile."""
 
-    properties: int
-    """All that there are."""
+    changes: Changes
+    version: str
+    neighbourhoods: Collection[str] | None
+    """Where flats changed; None: all of them were looked at."""
     changed: Sequence[ScoredFlat]
     vanished: set[int]
     """Properties that are none any more."""
     flats: Sequence[Flat]
     """All that have to be scored, for whichever profile."""
     yardsticks: Yardsticks
-    wanted: Mapping[str, Digests]
-    """Of what every score has to be made."""
+    wanted: Mapping[str, Mapping[int, str]]
+    """Of what every score has to be made, by property."""
     stale: Mapping[str, set[int]]
     """Scores that are made of something else, or not at all."""
     outdated: Mapping[str, set[int]]
@@ -67,53 +68,65 @@ class Work:
 
 
 def find_work(connection: Connection, settings: Settings, profiles: Profiles) -> Work:
-    """Look through everything that is stored; only flats that have to be scored are read."""
-    facts, known = store.read_facts(connection), store.read_scored_flats(connection)
-    new = {one for one, digest in facts.items() if one not in known or known[one].facts != digest}
-    flats = _read_flats(connection, new, len(facts))
-    changed = [_scored_flat(flat, facts[one]) for one, flat in flats.items()]
+    """What has to be scored; without any change since the last run nothing more is read."""
+    # The version names everything but the flats that scores depend on.
+    limits = (settings.score_least_prices, settings.score_least_rents)
+    by = (SCORING_VERSION, limits, sorted((name, one.model_dump_json()) for name, one in profiles.items()))
+    version = blake2b(repr(by).encode(), digest_size=16).hexdigest()
+    changes = changes_since(connection, position(connection, FOLLOWER, version))
+    touched = current_properties(connection, changes.listing_ids) if changes.since else None
+    facts, known = store.read_facts(connection, touched), store.read_scored_flats(connection, touched)
+    new = {number for number, digest in facts.items() if number not in known or known[number].facts != digest}
+    total = len(facts) if touched is None else None
+    flats = _read_flats(connection, new, total)
+    changed = [_scored_flat(flat, facts[number]) for number, flat in flats.items()]
     vanished = known.keys() - facts.keys()
+    neighbourhoods = None
+    if touched is not None:
+        involved = (*known.values(), *changed)
+        neighbourhoods = {flat.neighbourhood for flat in involved if flat.neighbourhood is not None}
+        known |= store.read_neighbours(connection, neighbourhoods)
     known |= {flat.property_id: flat for flat in changed}
-    there = [flat for one, flat in known.items() if one not in vanished]
-    yardsticks = _measure(there, Yardsticks(_comparables(there), settings, kept_yardsticks(connection)))
+    there = [flat for number, flat in known.items() if number not in vanished]
+    yardsticks = _measure(there, settings, store.kept_yardsticks(connection, neighbourhoods))
     wanted = {name: _digests(profile, there, yardsticks) for name, profile in profiles.items()}
-    stored = {name: store.read_digests(connection, name) for name in profiles}
-    stale = {name: _differing(wanted[name], stored[name]) for name in profiles}
-    outdated = {name: stored[name].keys() - wanted[name].keys() for name in profiles}
+    looked_at = None if touched is None else known.keys()
+    stale: dict[str, set[int]] = {}
+    outdated: dict[str, set[int]] = {}
+    for name, digests in wanted.items():
+        stored = store.read_digests(connection, name, looked_at)
+        stale[name] = {number for number, digest in digests.items() if stored.get(number) != digest}
+        outdated[name] = stored.keys() - digests.keys()
     missing = set().union(*stale.values()) - flats.keys()
-    flats |= _read_flats(connection, missing, len(facts))
-    return Work(len(facts), changed, vanished, list(flats.values()), yardsticks, wanted, stale, outdated)
+    flats |= _read_flats(connection, missing, total)
+    return Work(
+        changes, version, neighbourhoods, changed, vanished, list(flats.values()), yardsticks, wanted, stale,
+        outdated,
+    )  # fmt: skip
 
 
-def _read_flats(connection: Connection, wanted: set[int], known: int) -> dict[int, Flat]:
-    """These properties; where they are many, all are gone through, which is faster than asking for each."""
-    asked = wanted if len(wanted) <= REREAD_SHARE * known else None
-    found = read_flats(connection, asked, photos=0)
+def _read_flats(connection: Connection, wanted: set[int], total: int | None) -> dict[int, Flat]:
+    """These properties; where they are many of all, all are gone through: faster than asking for each."""
+    every = total is not None and len(wanted) > REREAD_SHARE * total
+    found = read_flats(connection, None if every else wanted, photos=0)
     return {flat.property_id: flat for flat in found if flat.property_id in wanted}
 
 
 def _scored_flat(flat: Flat, facts: str) -> ScoredFlat:
     cell, compared = cell_of(flat.neighbourhood, flat.rooms), comparable(flat)
-    return ScoredFlat(
-        flat.property_id,
-        facts,
-        flat.deal,
-        flat.property_type,
-        flat.offered,
-        flat.neighbourhood,
-        cell[1] if cell else 0,
-        compared.eur_sqm if compared else None,
+    rooms, eur_sqm = cell[1] if cell else 0, compared.eur_sqm if compared else None
+    kind = (flat.deal, flat.property_type, flat.offered, flat.neighbourhood)
+    return ScoredFlat(flat.property_id, facts, *kind, rooms, eur_sqm)
+
+
+def _measure(known: Sequence[ScoredFlat], settings: Settings, kept: Mapping[Cell, Yardstick]) -> Yardsticks:
+    """The yardsticks of all flats, whoever looks for them: those that are not made are forgotten."""
+    comparables = (
+        Comparable(flat.deal or "", flat.neighbourhood, flat.rooms, flat.eur_sqm)
+        for flat in known
+        if flat.eur_sqm is not None and flat.neighbourhood is not None
     )
-
-
-def _comparables(known: Sequence[ScoredFlat]) -> Iterator[Comparable]:
-    for flat in known:
-        if flat.eur_sqm is not None and flat.neighbourhood is not None:
-            yield Comparable(flat.deal or "", flat.neighbourhood, flat.rooms, flat.eur_sqm)
-
-
-def _measure(known: Sequence[ScoredFlat], yardsticks: Yardsticks) -> Yardsticks:
-    """Make the yardsticks of all flats, whoever looks for them: those that are not made are forgotten."""
+    yardsticks = Yardsticks(comparables, settings, kept)
     for cell in {(flat.neighbourhood, flat.rooms) for flat in known if flat.neighbourhood is not None}:
         yardsticks.of(cell)
     return yardsticks
@@ -121,37 +134,31 @@ def _measure(known: Sequence[ScoredFlat], yardsticks: Yardsticks) -> Yardsticks:
 
 def _digests(profile: Profile, known: Sequence[ScoredFlat], yardsticks: Yardsticks) -> dict[int, str]:
     begun = blake2b(f"{SCORING_VERSION} {profile.model_dump_json()}".encode(), digest_size=16)
-    return {
-        flat.property_id: _digest(begun, flat, yardsticks)
-        for flat in known
-        if flat.offered and in_scope(profile, flat.deal, flat.property_type)
-    }
-
-
-def _digest(begun: Any, flat: ScoredFlat, yardsticks: Yardsticks) -> str:  # noqa: ANN401 - a hash that was begun
-    measured = "" if flat.neighbourhood is None else yardsticks.digest((flat.neighbourhood, flat.rooms))
-    made = begun.copy()
-    made.update(f"{flat.facts} {measured}".encode())
-    digest: str = made.hexdigest()
-    return digest
-
-
-def _differing(wanted: Digests, stored: Digests) -> set[int]:
-    return {one for one, digest in wanted.items() if stored.get(one) != digest}
+    digests = {}
+    for flat in known:
+        if flat.offered and in_scope(profile, flat.deal, flat.property_type):
+            place = flat.neighbourhood
+            measured = "" if place is None else yardsticks.digest((place, flat.rooms))
+            made = begun.copy()
+            made.update(f"{flat.facts} {measured}".encode())
+            digests[flat.property_id] = made.hexdigest()
+    return digests
 
 
 class ScoreSummary(NamedTuple):
     """What a run did."""
 
-    properties: int
-    """All that there are."""
     changed: int
-    """Of these, whose facts are not what they were."""
+    """Properties whose facts are not what they were."""
     scored: int
     """Scores that were made: one for a property and a profile."""
     removed: int
     """Scores of what is gone, or is no longer looked for."""
     seconds: float
+
+
+class ScoringBusy(ValueError):
+    """Others scored all the time; the last of them has done it."""
 
 
 def score_all(
@@ -172,7 +179,12 @@ def score_all(
 
 
 class ScoreRun:
-    """One run. What it reads is one view of the database; what it writes may be read while it writes."""
+    """One run for these profiles, which are all that are followed: for others it would begin from the start.
+
+    What it reads is one view of the database; what it writes may be read while it writes. Of two runs at once
+    the later begins anew, and finds what is left. One that is killed has done a part, and the next does it
+    again with the rest: only its last transaction says that all of it is done.
+    """
 
     def __init__(self, settings: Settings, database: Database, profiles: Profiles) -> None:
         self._settings = settings
@@ -180,21 +192,26 @@ class ScoreRun:
         self._profiles = profiles
 
     def run(self, clock: Callable[[], float] = time.time) -> ScoreSummary:
-        """Score what has to be; a run that is killed has done a part, and the next one does the rest."""
+        """Score what has to be. Raises ScoringBusy if others were always first."""
         began = time.perf_counter()
-        with no_collecting():
-            work = self._database.run_read(
-                partial(find_work, settings=self._settings, profiles=self._profiles)
-            )
-            self._database.run_write(partial(_save_flats, work=work))
-            scored = self._save_scores(work, now=clock())
-            removed = self._database.run_write(partial(_forget, outdated=work.outdated))
-        return ScoreSummary(work.properties, len(work.changed), scored, removed, time.perf_counter() - began)
+        find = partial(find_work, settings=self._settings, profiles=self._profiles)
+        for _ in range(TRIES):
+            with no_collecting():
+                work = self._database.run_read(find)
+                if not work.changes.listing_ids and work.changes.since:
+                    return ScoreSummary(0, 0, 0, time.perf_counter() - began)
+                scored = self._save_scores(work, now=clock())
+                if scored is not None and self._database.run_write(partial(_finish, work=work)):
+                    removed = sum(map(len, work.outdated.values()))
+                    return ScoreSummary(len(work.changed), scored, removed, time.perf_counter() - began)
+        raise ScoringBusy("others were scoring all the time; try again when they have ended")
 
-    def _save_scores(self, work: Work, *, now: float) -> int:
+    def _save_scores(self, work: Work, *, now: float) -> int | None:
+        """How many; None if another run was first: then these may be older than what is there."""
         rows, scored = self._rows(work, now=now), 0
         while some := list(islice(rows, SCORES_AT_ONCE)):
-            self._database.run_write(partial(store.save_scores, rows=some))
+            if not self._database.run_write(partial(_save_some, work=work, rows=some)):
+                return None
             scored += len(some)
         return scored
 
@@ -205,77 +222,49 @@ class ScoreRun:
             for name, scorer in scorers.items():
                 if flat.property_id in work.stale[name]:
                     seen = seen or look(flat, work.yardsticks.of)
-                    yield _row(name, work.wanted[name][flat.property_id], scorer.score(seen), now)
+                    score = scorer.score(seen)
+                    yield ScoreRow(
+                        score.property_id,
+                        name,
+                        work.wanted[name][flat.property_id],
+                        score.value,
+                        score.known,
+                        score.points,
+                        score.verdict.value,
+                        _names(score.named(State.FAIL)),
+                        _names(score.named(State.UNKNOWN)),
+                        f"{{{','.join([one.stored for one in score.criteria])}}}",
+                        now,
+                    )
 
 
-def _row(profile: str, digest: str, score: Score, now: float) -> ScoreRow:
-    return ScoreRow(
-        score.property_id,
-        profile,
-        digest,
-        score.value,
-        score.known,
-        score.points,
-        score.verdict.value,
-        _names(score.named(State.FAIL)),
-        _names(score.named(State.UNKNOWN)),
-        f"{{{','.join([one.stored for one in score.criteria])}}}",
-        now,
-    )
+_names = cache(json.dumps)
+"""Of breakers, as they are stored; there are few different ones."""
 
 
-@cache
-def _names(breakers: tuple[str, ...]) -> str:
-    return json.dumps(breakers)
-
-
-def _save_flats(connection: Connection, work: Work) -> None:
-    store.save_scored_flats(connection, work.changed)
-    store.forget_flats(connection, work.vanished)
-    store.save_yardsticks(connection, yardstick_rows(work.yardsticks.made))
-
-
-def _forget(connection: Connection, outdated: Mapping[str, set[int]]) -> int:
-    for profile, property_ids in outdated.items():
-        store.forget_scores(connection, profile, property_ids)
-    return sum(map(len, outdated.values()))
-
-
-# What is scored when a crawl ends. It may fail without the crawl failing.
-
-log: Final = logging.getLogger(__name__)
-
-
-def score_new(settings: Settings, database: Database) -> bool:
-    """Score what has changed, for every profile that can be used; never raises, `False` if it failed.
-
-    A failure, or a profile that cannot be used, is logged and opens an incident; the next call does what is
-    left undone.
-    """
-    try:
-        score_all(settings, database)
-        database.run_write(partial(_judge_failure, error=None, now=time.time()))
-    except (DatabaseError, OSError, ProfileError) as error:  # they say themselves what is wrong
-        log.warning("scoring after a crawl failed: %s", error)
-        _report(database, error)
+def _save_some(connection: Connection, work: Work, rows: Sequence[ScoreRow]) -> bool:
+    if not is_at(connection, FOLLOWER, work.version, work.changes.since):
         return False
-    except Exception as error:
-        log.exception("scoring after a crawl failed")
-        _report(database, error)
-        return False
+    store.save_scores(connection, rows)
     return True
 
 
-def _judge_failure(connection: Connection, error: Exception | None, *, now: float) -> None:
-    if error is None:
-        close_incident(connection, IncidentKind.SCORING_FAILED, INCIDENT_SITE, now=now)
-        return
-    sentence = f"scoring failed: {error or type(error).__name__}; `sale-sofia score` tries again"
-    open_incident(connection, Trouble(IncidentKind.SCORING_FAILED, INCIDENT_SITE, sentence), now=now)
+def _finish(connection: Connection, work: Work) -> bool:
+    if not advance(connection, FOLLOWER, work.version, work.changes):
+        return False
+    store.save_scored_flats(connection, work.changed)
+    store.forget_flats(connection, work.vanished)
+    store.save_yardsticks(connection, work.yardsticks.made, work.neighbourhoods)
+    for profile, property_ids in work.outdated.items():
+        store.forget_scores(connection, profile, property_ids)
+    return True
 
 
-def _report(database: Database, error: Exception) -> None:
-    try:
-        database.run_write(partial(_judge_failure, error=error, now=time.time()))
-    except DatabaseError as unwritten:
-        log.warning("the failure of scoring could not be stored: %s", unwritten)
+def score_new(settings: Settings, database: Database, clock: Callable[[], float] = time.time) -> bool:
+    """Score what a crawl changed, for every profile that can be used; never raises, `False` if it failed.
+
+    One that cannot be used is a failure too. The next call does what is left undone.
+    """
+    what = Aftermath("scoring", IncidentKind.SCORING_FAILED, INCIDENT_SITE, "sale-sofia score")
+    work = partial(score_all, settings, database, clock=clock)
+    return attempt(database, what, work, ProfileError, clock=clock)

@@ -6,18 +6,122 @@ ranked by their points: what nobody tells earns nothing, so that hiding a fact n
 which nothing is known comes last.
 """
 
+import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from sale_sofia.advice.costs import commission_share, renovation_band, total
-from sale_sofia.advice.scoring.breakers import budget, traps
+from sale_sofia.advice.costs import Purchase, commission_share, purchase, renovation_band, total
+from sale_sofia.advice.scoring import breakers, criteria
 from sale_sofia.advice.scoring.judging import Criterion, Finding, State
 from sale_sofia.advice.scoring.profile import Profile
-from sale_sofia.advice.scoring.remembering import BREAKERS, CRITERIA, Remembered, Seen, look
-from sale_sofia.advice.scoring.yardsticks import Cell, Yardstick
+from sale_sofia.advice.scoring.yardsticks import Cell, Yardstick, cell_of
 from sale_sofia.flats.flat import Flat
+
+T = TypeVar("T")
+Alike = list[dict[tuple[Any, ...], tuple[Any, ...]]]
+"""Facts by themselves, for each of `JUDGES`: what is equal for one may differ for another (1 and True)."""
+
+
+class Seen(NamedTuple):
+    """A flat, with what follows from its facts for every buyer."""
+
+    flat: Flat
+    act: str | None
+    """How far the building is."""
+    view: bool | None
+    bought: Purchase | None
+    """What it costs whoever buys it; None without a price."""
+    money: tuple[Criterion, Criterion]
+    """Price per m² and rental: the same for every buyer."""
+    facts: tuple[tuple[Any, ...], ...] = ()
+    """What each judge of `JUDGES` looks at."""
+
+
+def look(flat: Flat, measure: Callable[[Cell], Yardstick], alike: Alike | None = None) -> Seen:
+    """The flat, looked at beside its neighbours; it shares equal facts with others of the same `alike`."""
+    first_year = time.gmtime(flat.first_seen_at).tm_year
+    act = criteria.act_reached(
+        flat.act_status, flat.under_construction, flat.year_built, flat.construction, first_year
+    )
+    bought, cell = purchase(flat), cell_of(flat.neighbourhood, flat.rooms)
+    paid = bought and bought.price
+    by = measure(cell) if cell else Yardstick()
+    money = (
+        criteria.price(paid, flat.area_sqm, by.prices),
+        criteria.rental(paid, flat.area_sqm, by.rents),
+    )
+    seen = Seen(flat, act, criteria.has_view(flat.features), bought, money)
+    facts = [judge.read(seen) for judge in JUDGES]
+    if alike is not None:
+        facts = [known.setdefault(some, some) for known, some in zip(alike, facts, strict=True)]
+    return seen._replace(facts=tuple(facts))
+
+
+class Judge(NamedTuple, Generic[T]):
+    """A criterion or a deal breaker: what it looks at, and its judgement."""
+
+    read: Callable[[Seen], tuple[Any, ...]]
+    judge: Callable[..., T]
+    wanted: str | None = None
+    """The key of a profile's `must` that asks for it; None: all profiles do."""
+
+
+def _of(*names: str) -> Callable[[Seen], tuple[Any, ...]]:
+    """These facts of the flat, `act` or `view`; always as a tuple."""
+    found = attrgetter(*(name if name in {"act", "view"} else f"flat.{name}" for name in names))
+    return found if len(names) > 1 else lambda seen: (found(seen),)
+
+
+CRITERIA: Final[tuple[Judge[Criterion], ...]] = (
+    Judge(_of("neighbourhood", "metro_minutes", "metro_distance_m"), criteria.location),
+    Judge(_of("condition", "area_sqm"), criteria.condition),
+    Judge(_of("rooms", "bathrooms", "wc_separate", "orientation", "area_net_sqm"), criteria.layout),
+    Judge(
+        _of("construction", "year_built", "act", "floor", "floors_total", "elevator"), criteria.building
+    ),
+    Judge(_of("parking", "parking_status", "storage", "has_balcony", "view"), criteria.extras),
+)  # fmt: skip
+BREAKERS: Final[tuple[Judge[Finding], ...]] = (
+    Judge(_of("deal", "property_type"), breakers.offer),
+    Judge(_of("city", "flags"), breakers.place),
+    Judge(_of("rooms"), breakers.at_least("rooms", "rooms_least"), "rooms_least"),
+    Judge(_of("area_sqm"), breakers.at_least("area", "area_least_sqm"), "area_least_sqm"),
+    Judge(_of("area_net_sqm"), breakers.at_least("area_net", "area_net_least_sqm"), "area_net_least_sqm"),
+    Judge(_of("bathrooms"), breakers.at_least("bathrooms", "bathrooms_least"), "bathrooms_least"),
+    Judge(_of("floor"), breakers.ground_floor, "not_ground_floor"),
+    Judge(_of("floor", "floors_total"), breakers.last_floor, "not_last_floor"),
+    Judge(_of("floor", "elevator"), breakers.elevator, "elevator_above_floor"),
+    Judge(_of("construction"), breakers.panel, "not_panel"),
+    Judge(_of("act"), breakers.act15, "act15_or_later"),
+    Judge(_of("metro_minutes", "metro_distance_m"), breakers.metro, "metro_most_minutes"),
+    Judge(_of("orientation"), breakers.orientation, "orientation"),
+    Judge(_of("has_balcony", "balconies", "yard_sqm", "floor"), breakers.outdoors, "balcony_or_garden"),
+)
+JUDGES: Final[tuple[Judge[Any], ...]] = (*CRITERIA, *BREAKERS)
+
+
+class _Remembered(Generic[T]):
+    """Judges in a row. Flats have few different facts: equal ones are judged once."""
+
+    def __init__(self, profile: Profile, judges: Sequence[Judge[T]]) -> None:
+        self._profile = profile
+        self._judges: list[tuple[int, dict[Any, T], Callable[..., T]]] = [
+            (JUDGES.index(one), {}, one.judge) for one in judges
+        ]
+
+    def judge(self, seen: Seen) -> list[T]:
+        """What each of them says of this flat."""
+        found = []
+        for place, made, judge in self._judges:
+            facts = seen.facts[place]
+            one = made.get(facts)
+            if one is None:
+                one = made[facts] = judge(self._profile, *facts)
+            found.append(one)
+        return found
 
 
 class Score(NamedTuple):
@@ -45,40 +149,36 @@ class Scorer:
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self._shares = profile.shares()
-        self._criteria = Remembered(profile, CRITERIA)
-        self._breakers = Remembered(profile, [one for one in BREAKERS if one.wanted(profile.must)])
+        self._criteria = _Remembered(profile, CRITERIA)
+        wanted = [one for one in BREAKERS if one.wanted is None or getattr(profile.must, one.wanted)]
+        self._breakers = _Remembered(profile, wanted)
         self._commission = commission_share(profile)
         self._accepted = frozenset(profile.unknown_ok)
 
     def score(self, seen: Seen) -> Score:
         """The score of a flat."""
-        criteria = (*self._criteria.judge(seen), *seen.money)
-        known, points = self._add(criteria)
+        judged = (*self._criteria.judge(seen), *seen.money)
+        known = points = 0.0
+        for one in judged:
+            if one.value is not None:
+                weight = self._shares[one.name] * one.known
+                known += weight
+                points += weight * one.value
         findings = self._findings(seen)
         value = points / known if known else None
-        verdict = self._verdict(findings)
-        return Score(seen.flat.property_id, value, known, points, verdict, criteria, findings)
+        return Score(seen.flat.property_id, value, known, points, self._verdict(findings), judged, findings)
 
     def is_candidate(self, flat: Flat) -> bool:
         """Whether the flat is for sale at all, or may be, and of a kind the buyer looks for, or may be."""
         return in_scope(self.profile, flat.deal, flat.property_type)
 
-    def _add(self, criteria: Iterable[Criterion]) -> tuple[float, float]:
-        known = points = 0.0
-        for one in criteria:
-            if one.value is not None:
-                weight = self._shares[one.name] * one.known
-                known += weight
-                points += weight * one.value
-        return known, points
-
     def _findings(self, seen: Seen) -> tuple[Finding, ...]:
         flat, profile = seen.flat, self.profile
         renovation = renovation_band(profile, flat.condition, flat.area_sqm)
         cost = seen.bought and total(seen.bought, self._commission, renovation)
-        found = [*self._breakers.judge(seen), budget(profile.budget_eur, cost)]
+        found = [*self._breakers.judge(seen), breakers.budget(profile.budget_eur, cost)]
         if profile.must.no_traps:
-            found.append(traps(profile, flat.traps, described=flat.described))
+            found.append(breakers.traps(profile, flat.traps, described=flat.described))
         return tuple(found)
 
     def _verdict(self, findings: Iterable[Finding]) -> State:
@@ -102,12 +202,9 @@ def ranking(score: Score) -> tuple[int, float, int]:
     return order.index(score.verdict), -score.points, score.property_id
 
 
-# How many flats pass a buyer's conditions, and how many only one of them keeps out.
-
-
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """Of the flats that are offered and of the right kind."""
+    """How many of the flats that are offered and of the right kind pass a buyer's conditions."""
 
     candidates: int = 0
     passing: int = 0
@@ -133,18 +230,3 @@ def count_passing(scores: Iterable[Score]) -> Passing:
         failing=states[State.FAIL],
         only=dict(only.most_common()),
     )
-
-
-# What a profile would let through: for the person who is just changing it.
-
-
-def preview(profile: Profile, flats: Iterable[Flat]) -> Passing:
-    """Count what the profile would do with these flats; those that are gone do not count."""
-    scorer = Scorer(profile)
-    there = (flat for flat in flats if flat.offered and scorer.is_candidate(flat))
-    return count_passing(scorer.score(look(flat, _nothing)) for flat in there)
-
-
-def _nothing(_cell: Cell) -> Yardstick:
-    """Breakers look at no neighbours."""
-    return Yardstick()

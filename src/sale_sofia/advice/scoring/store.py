@@ -5,18 +5,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, RowMapping, Table, case, delete, func, select, tuple_
+from sqlalchemy import Column, Connection, RowMapping, Select, Table, case, delete, func, select, tuple_
 
+from sale_sofia.advice.scoring.yardsticks import Cell, Prices, Rents, Yardstick
 from sale_sofia.advice.settings import ADVERTS_AT_ONCE
 from sale_sofia.advice.tables import score_yardsticks, scored_flats, scores
 from sale_sofia.descriptions.tables import description_reads
+from sale_sofia.flats.rows import adverts_of
 from sale_sofia.flats.store import portions
 from sale_sofia.flats.tables import listing_sources
+from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
 from sale_sofia.storage.upserts import replace_in
-
-Row = Mapping[str, Any]
-_CELL = (score_yardsticks.c.neighbourhood, score_yardsticks.c.rooms)
 
 
 class ScoredFlat(NamedTuple):
@@ -48,26 +48,16 @@ class ScoreRow(NamedTuple):
     scored_at: float
 
 
-def read_facts(connection: Connection) -> dict[int, str]:
-    """A digest for each property of all that its adverts and their descriptions say, which are not read.
+def read_facts(connection: Connection, property_ids: Collection[int] | None = None) -> dict[int, str]:
+    """A digest for each property, or for these, of all that its adverts and their descriptions say.
 
-    Which advert was seen last decides where equally many differ, so that their order is part of it.
+    Neither are read for it. One of these that is no property is left out.
     """
-    told: dict[int, list[tuple[float, int, str]]] = defaultdict(list)
-    rows = connection.execute(_facts_query().execution_options(yield_per=ADVERTS_AT_ONCE))
-    for listing_id, property_id, seen_at, content, there, read_at in rows:
-        text = f"{listing_id} {content} {there} {read_at}"
-        told[listing_id if property_id is None else property_id].append((seen_at, listing_id, text))
-    return {property_id: _digest(adverts) for property_id, adverts in told.items()}
-
-
-def _facts_query() -> Any:  # noqa: ANN401 - a statement of six columns
     gone = listings.c.gone_at.is_not(None) | listings.c.closed_at.is_not(None)
-    return (
+    columns = (
         select(
             listings.c.id,
             listing_sources.c.property_id,
-            listings.c.last_seen_at,
             listings.c.content_hash,
             case((gone, 0), else_=1),
             description_reads.c.read_at,
@@ -75,37 +65,92 @@ def _facts_query() -> Any:  # noqa: ANN401 - a statement of six columns
         .outerjoin(listing_sources, listing_sources.c.listing_id == listings.c.id)
         .outerjoin(description_reads, description_reads.c.listing_id == listings.c.id)
     )
+    listing_ids = None
+    if property_ids is None:
+        columns = columns.execution_options(yield_per=ADVERTS_AT_ONCE)
+    else:
+        listing_ids = adverts_of(connection, property_ids)
+    adverts: dict[int, list[tuple[int, str]]] = defaultdict(list)
+    for query in _queries(columns, listings.c.id, listing_ids):
+        for listing_id, property_id, content, there, read_at in connection.execute(query):
+            text = f"{listing_id} {content} {there} {read_at}"
+            adverts[listing_id if property_id is None else property_id].append((listing_id, text))
+    return {
+        number: blake2b("\n".join(text for _, text in sorted(told)).encode(), digest_size=16).hexdigest()
+        for number, told in adverts.items()
+    }
 
 
-def _digest(adverts: Sequence[tuple[float, int, str]]) -> str:
-    text = "\n".join(text for _, _, text in sorted(adverts))
-    return blake2b(text.encode(), digest_size=16).hexdigest()
+def _queries(
+    chosen: Select[*tuple[Any, ...]], column: Column[Any], values: Collection[Any] | None
+) -> list[Select[*tuple[Any, ...]]]:
+    """The query of all, or the queries of these values: as many in each as one statement may name."""
+    if values is None:
+        return [chosen]
+    return [chosen.where(column.in_(some)) for some in portions(sorted(values))]
 
 
-def read_scored_flats(connection: Connection) -> dict[int, ScoredFlat]:
-    """All properties as they were scored last."""
-    return {row[0]: ScoredFlat._make(row) for row in connection.execute(select(scored_flats))}
+def read_scored_flats(
+    connection: Connection, property_ids: Collection[int] | None = None
+) -> dict[int, ScoredFlat]:
+    """All properties, or these, as they were scored last."""
+    queries = _queries(select(scored_flats), scored_flats.c.property_id, property_ids)
+    return {row[0]: ScoredFlat._make(row) for query in queries for row in connection.execute(query)}
 
 
-def read_digests(connection: Connection, profile: str) -> dict[int, str]:
-    """Of what each stored score of a profile was made."""
+def read_neighbours(connection: Connection, neighbourhoods: Collection[str]) -> dict[int, ScoredFlat]:
+    """The properties of these neighbourhoods, as they were scored last."""
+    queries = _queries(select(scored_flats), scored_flats.c.neighbourhood, neighbourhoods)
+    return {row[0]: ScoredFlat._make(row) for query in queries for row in connection.execute(query)}
+
+
+def read_digests(
+    connection: Connection, profile: str, property_ids: Collection[int] | None = None
+) -> dict[int, str]:
+    """Of what each stored score of a profile was made; of these properties, or of all."""
     columns = select(scores.c.property_id, scores.c.digest).where(scores.c.profile == profile)
-    return {row[0]: row[1] for row in connection.execute(columns)}
+    queries = _queries(columns, scores.c.property_id, property_ids)
+    return {row[0]: row[1] for query in queries for row in connection.execute(query)}
 
 
-def read_yardsticks(connection: Connection) -> Sequence[RowMapping]:
-    """What every neighbourhood was measured by last."""
-    return connection.execute(select(score_yardsticks)).mappings().all()
+def kept_yardsticks(
+    connection: Connection, neighbourhoods: Collection[str] | None = None
+) -> dict[Cell, Yardstick]:
+    """What every neighbourhood, or each of these, was measured by last."""
+    chosen = select(score_yardsticks)
+    if neighbourhoods is not None:
+        chosen = chosen.where(score_yardsticks.c.neighbourhood.in_(sorted(neighbourhoods)))
+    found = {}
+    for row in connection.execute(chosen):
+        prices = Prices(tuple(row.marks), row.flats, row.scope) if row.scope else None
+        rents = None if row.rent_eur_sqm is None else Rents(row.rent_eur_sqm, row.rents)
+        found[row.neighbourhood, row.rooms] = Yardstick(prices, rents)
+    return found
 
 
-def save_yardsticks(connection: Connection, rows: Sequence[Row]) -> None:
-    """These, instead of all that there were."""
+def save_yardsticks(
+    connection: Connection, made: Mapping[Cell, Yardstick], neighbourhoods: Collection[str] | None = None
+) -> None:
+    """These, instead of all that there were, or that these neighbourhoods had."""
+    rows = []
+    for cell in sorted(made):
+        prices, rents = made[cell].prices, made[cell].rents
+        rows.append(
+            {
+                "neighbourhood": cell[0],
+                "rooms": cell[1],
+                "marks": list(prices.marks) if prices else [],
+                "scope": prices.scope if prices else None,
+                "flats": prices.flats if prices else 0,
+                "rent_eur_sqm": rents.eur_sqm if rents else None,
+                "rents": rents.flats if rents else 0,
+            }
+        )
     if rows:
-        connection.execute(replace_in(connection, score_yardsticks), list(rows))
-    wanted = {(row["neighbourhood"], row["rooms"]) for row in rows}
-    for row in read_yardsticks(connection):
-        if (cell := (row["neighbourhood"], row["rooms"])) not in wanted:
-            connection.execute(delete(score_yardsticks).where(tuple_(*_CELL).in_([cell])))
+        connection.execute(replace_in(connection, score_yardsticks), rows)
+    columns = tuple_(score_yardsticks.c.neighbourhood, score_yardsticks.c.rooms)
+    for cell in kept_yardsticks(connection, neighbourhoods).keys() - made.keys():
+        connection.execute(delete(score_yardsticks).where(columns.in_([cell])))
 
 
 def save_scored_flats(connection: Connection, flats: Sequence[ScoredFlat]) -> None:
@@ -114,8 +159,9 @@ def save_scored_flats(connection: Connection, flats: Sequence[ScoredFlat]) -> No
 
 
 def save_scores(connection: Connection, rows: Sequence[ScoreRow]) -> None:
-    """Store these scores, in place of what was there."""
+    """Store these scores, in place of what was there; their flats are touched."""
     _upsert_plain(connection, scores, rows)
+    touch(connection, [row.property_id for row in rows])
 
 
 def _upsert_plain(connection: Connection, table: Table, rows: Sequence[ScoredFlat | ScoreRow]) -> None:
@@ -133,7 +179,8 @@ def forget_flats(connection: Connection, property_ids: Collection[int]) -> None:
 
 
 def forget_scores(connection: Connection, profile: str, property_ids: Collection[int]) -> None:
-    """Forget these scores of a profile."""
+    """Forget these scores of a profile; their flats are touched."""
+    touch(connection, property_ids)
     for some in portions(sorted(property_ids)):
         connection.execute(delete(scores).where(scores.c.profile == profile, scores.c.property_id.in_(some)))
 

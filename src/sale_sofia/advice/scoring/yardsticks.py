@@ -6,15 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from sqlalchemy import Connection
-
-from sale_sofia.advice.costs import price_band
 from sale_sofia.advice.scoring.settings import COMPARED_TYPES, PRICE_MARKS, ROOM_GROUPS, YARDSTICK_TOLERANCE
-from sale_sofia.advice.scoring.store import read_yardsticks
 from sale_sofia.advice.valuation.settings import DISTORTED
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.prices import price_band
 from sale_sofia.listings.places import SOFIA
 from sale_sofia.settings.model import Settings
 
@@ -86,7 +83,10 @@ class Yardsticks:
     ) -> None:
         self._settings = settings
         self._kept = kept
-        self._sales, self._rents = _by_cell(comparables)
+        self._sales, self._rents = defaultdict[Cell, list[float]](list), defaultdict[Cell, list[float]](list)
+        for one in comparables:
+            by_cell = self._sales if one.deal == "sale" else self._rents
+            by_cell[one.neighbourhood, one.rooms].append(one.eur_sqm)
         self.made: dict[Cell, Yardstick] = {}
         self._digests: dict[Cell, str] = {}
 
@@ -105,32 +105,32 @@ class Yardsticks:
     def _make(self, cell: Cell) -> Yardstick:
         kept = self._kept.get(cell, Yardstick())
         prices, rents = self._find_prices(cell), self._find_rents(cell)
-        if prices and kept.prices and _is_near(prices, kept.prices):
-            prices = replace(prices, marks=kept.prices.marks)
+        old = kept.prices
+        if prices and old and prices.scope == old.scope and _are_near(prices.marks, old.marks):
+            prices = replace(prices, marks=old.marks)
         if rents and kept.rents and _are_near((rents.eur_sqm,), (kept.rents.eur_sqm,)):
             rents = replace(rents, eur_sqm=kept.rents.eur_sqm)
         return Yardstick(prices, rents)
 
     def _find_prices(self, cell: Cell) -> Prices | None:
+        """Of flats with as many rooms; where these are too few, of all in the neighbourhood."""
         least = self._settings.score_least_prices
-        same = self._sales.get(cell, ()) if cell[1] else ()
-        if len(same) >= least:
-            return Prices(_marks(same), len(same), "rooms")
-        groups = range(ROOM_GROUPS + 1)
-        everywhere = [one for rooms in groups for one in self._sales.get((cell[0], rooms), ())]
-        if len(everywhere) < least:
+        scope: Literal["rooms", "neighbourhood"] = "rooms"
+        found = self._sales.get(cell, []) if cell[1] else []
+        if len(found) < least:
+            scope = "neighbourhood"
+            groups = range(ROOM_GROUPS + 1)
+            found = [price for rooms in groups for price in self._sales.get((cell[0], rooms), ())]
+        if len(found) < least:
             return None
-        return Prices(_marks(everywhere), len(everywhere), "neighbourhood")
+        marks = statistics.quantiles(found, n=PRICE_MARKS, method="inclusive")  # none beyond what is asked
+        return Prices(tuple(marks), len(found), scope)
 
     def _find_rents(self, cell: Cell) -> Rents | None:
         found = self._rents.get(cell, ()) if cell[1] else ()
         if len(found) < self._settings.score_least_rents:
             return None
         return Rents(statistics.median(found), len(found))
-
-
-def _is_near(new: Prices, kept: Prices) -> bool:
-    return new.scope == kept.scope and _are_near(new.marks, kept.marks)
 
 
 def _are_near(new: Sequence[float], kept: Sequence[float]) -> bool:
@@ -148,14 +148,7 @@ def cell_of(neighbourhood: str | None, rooms: int | None) -> Cell | None:
 
 def comparable(flat: Flat) -> Comparable | None:
     """The flat as one of those that others are compared with; None when it says nothing of the market."""
-    price, cell = price_band(flat), cell_of(flat.neighbourhood, flat.rooms)
-    if price is None or cell is None or not flat.area_sqm or not _is_ordinary(flat):
-        return None
-    return Comparable(flat.deal or "", *cell, price.least / flat.area_sqm)
-
-
-def _is_ordinary(flat: Flat) -> bool:
-    return (
+    ordinary = (
         flat.offered
         and flat.deal is not None
         and flat.city == SOFIA
@@ -163,49 +156,7 @@ def _is_ordinary(flat: Flat) -> bool:
         and flat.property_type in COMPARED_TYPES
         and DISTORTED.isdisjoint(flat.traps)
     )
-
-
-def _by_cell(
-    comparables: Iterable[Comparable],
-) -> tuple[Mapping[Cell, list[float]], Mapping[Cell, list[float]]]:
-    """EUR per m² of sales and of rents."""
-    sales, rents = defaultdict[Cell, list[float]](list), defaultdict[Cell, list[float]](list)
-    for one in comparables:
-        (sales if one.deal == "sale" else rents)[one.neighbourhood, one.rooms].append(one.eur_sqm)
-    return sales, rents
-
-
-def _marks(found: Sequence[float]) -> tuple[float, ...]:
-    """The marks between equal parts, none beyond what is asked."""
-    return tuple(statistics.quantiles(found, n=PRICE_MARKS, method="inclusive"))
-
-
-# Yardsticks as they are stored between two runs.
-
-
-def kept_yardsticks(connection: Connection) -> dict[Cell, Yardstick]:
-    """What every neighbourhood was measured by last."""
-    return {(row["neighbourhood"], row["rooms"]): _yardstick(row) for row in read_yardsticks(connection)}
-
-
-def yardstick_rows(made: Mapping[Cell, Yardstick]) -> list[dict[str, Any]]:
-    """These yardsticks, to be stored."""
-    return [_row(cell, made[cell]) for cell in sorted(made)]
-
-
-def _yardstick(row: Mapping[Any, Any]) -> Yardstick:
-    prices = Prices(tuple(row["marks"]), row["flats"], row["scope"]) if row["scope"] else None
-    rents = None if row["rent_eur_sqm"] is None else Rents(row["rent_eur_sqm"], row["rents"])
-    return Yardstick(prices, rents)
-
-
-def _row(cell: Cell, made: Yardstick) -> dict[str, Any]:
-    return {
-        "neighbourhood": cell[0],
-        "rooms": cell[1],
-        "marks": list(made.prices.marks) if made.prices else [],
-        "scope": made.prices.scope if made.prices else None,
-        "flats": made.prices.flats if made.prices else 0,
-        "rent_eur_sqm": made.rents.eur_sqm if made.rents else None,
-        "rents": made.rents.flats if made.rents else 0,
-    }
+    price, cell = price_band(flat), cell_of(flat.neighbourhood, flat.rooms)
+    if not ordinary or price is None or cell is None or not flat.area_sqm:
+        return None
+    return Comparable(flat.deal or "", *cell, price.least / flat.area_sqm)

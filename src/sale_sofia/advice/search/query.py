@@ -1,8 +1,7 @@
 """What a buyer looks for, as data: one query, checked, for commands, alerts, saved searches and addresses."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
 from typing import Annotated, Any, Final, Literal, Self, get_args, get_origin
 
 from pydantic import (
@@ -34,92 +33,8 @@ from sale_sofia.listings.places import SOFIA, districts, find_neighbourhood, nei
 from sale_sofia.listings.text import squeeze
 from sale_sofia.websites.site_file import available_sites
 
-# Names that a search may use: neighbourhoods, districts, towns, portals; each as the data spells it.
-
-
-def known_neighbourhood(text: str) -> str:
-    """The neighbourhood of Sofia that this text names, in any known writing.
-
-    Raises:
-        ValueError: it names none, or several.
-    """
-    found = find_neighbourhood(text)
-    if found is None:
-        raise ValueError(f"no neighbourhood of Sofia is called so{_near(text)}")
-    return found.name
-
-
-def known_district(text: str) -> str:
-    """The district of Sofia that this text names.
-
-    Raises:
-        ValueError: it names none.
-    """
-    found = _districts().get(place_key(text))
-    if found is None:
-        raise ValueError(f"no district of Sofia is called so; there are {', '.join(districts())}")
-    return found
-
-
-def known_city(text: str) -> str:
-    """The town as adverts print it; Sofia in any writing.
-
-    Raises:
-        ValueError: the text is empty.
-    """
-    plain = squeeze(text)
-    if not plain:
-        raise ValueError("the name of the town is empty")
-    return town(plain) or plain
-
-
-def known_portal(text: str) -> str:
-    """The portal of this name.
-
-    Raises:
-        ValueError: there is none.
-    """
-    if text not in available_sites():
-        raise ValueError(f"no portal is called so; there are {', '.join(available_sites())}")
-    return text
-
-
-def _near(text: str) -> str:
-    """Those whose names begin with the same words, or hold them."""
-    key = place_key(text)
-    like = [place.name for place in neighbourhoods() if key and key in place_key(place.name)]
-    return f"; there are {_listed(like)}" if like else "; `sale-sofia search --help` says how to write it"
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))
-
-
-@cache
-def _districts() -> dict[str, str]:
-    return {place_key(name): name for name in districts()}
-
-
-# Limits of searches; each says its unit and why.
-
-MOST_DAYS: Final = 36_500.0
-"""Days that may be asked for: a hundred years is for ever."""
-LOWEST_FLOOR: Final = -5
-"""Below it nobody lives."""
-HIGHEST_FLOOR: Final = 100
-"""Above it nothing is built."""
-FIRST_YEAR: Final = 1800
-"""Of what stands in Sofia nothing that is sold is older."""
-LAST_YEAR: Final = 2100
-"""Nothing is announced for later."""
 MANY_ROOMS: Final = 5
 """Portals count rooms up to here: five means five or more."""
-MOST_BATHROOMS: Final = 10
-"""Bathrooms that may be asked for."""
-LONGEST_WORD: Final = 60
-"""Characters of a word or a phrase that is looked for."""
-LONGEST_PROFILE: Final = 80
-"""Characters of a profile's name."""
 READ_ALL_SHARE: Final = 0.3
 """From this share of all properties on, reading all of them once is quicker than picking some."""
 SHOWN_FLATS: Final = 30
@@ -128,7 +43,40 @@ SHOWN_UNKNOWN: Final = 10
 """Of those of which something is not known, how many are shown beneath."""
 
 
-# What the conditions of a search may be.
+# What the conditions of a search may be. Each name is written as the data spells it.
+
+
+def _neighbourhood(text: str) -> str:
+    """In any known writing."""
+    found = find_neighbourhood(text)
+    if found is not None:
+        return found.name
+    key = place_key(text)
+    like = sorted(place.name for place in neighbourhoods() if key and key in place_key(place.name))
+    hint = f"there are {', '.join(like)}" if like else "`sale-sofia search --help` says how to write it"
+    raise ValueError(f"no neighbourhood of Sofia is called so; {hint}")
+
+
+def _district(text: str) -> str:
+    key = place_key(text)
+    found = next((name for name in districts() if place_key(name) == key), None)
+    if found is None:
+        raise ValueError(f"no district of Sofia is called so; there are {', '.join(districts())}")
+    return found
+
+
+def _city(text: str) -> str:
+    """As adverts print it; Sofia in any writing."""
+    plain = squeeze(text)
+    if not plain:
+        raise ValueError("the name of the town is empty")
+    return town(plain) or plain
+
+
+def _portal(text: str) -> str:
+    if text not in available_sites():
+        raise ValueError(f"no portal is called so; there are {', '.join(available_sites())}")
+    return text
 
 
 def _iso(value: object) -> object:
@@ -149,24 +97,20 @@ def _utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC)
 
 
-Euros = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Metres = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Minutes = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Days = Annotated[float, Field(ge=0, le=MOST_DAYS, allow_inf_nan=False)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Days = Annotated[float, Field(ge=0, le=36_500.0, allow_inf_nan=False)]  # a hundred years is for ever
 Percent = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
-Floor = Annotated[int, Field(ge=LOWEST_FLOOR, le=HIGHEST_FLOOR)]
-Year = Annotated[int, Field(ge=FIRST_YEAR, le=LAST_YEAR)]
-Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_WORD)]
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_PROFILE)]
-Quarter = Annotated[str, AfterValidator(known_neighbourhood)]
-District = Annotated[str, AfterValidator(known_district)]
-City = Annotated[str, AfterValidator(known_city)]
-Portal = Annotated[str, AfterValidator(known_portal)]
+Floor = Annotated[int, Field(ge=-5, le=100)]  # where nobody lives, and where nothing is built
+Year = Annotated[int, Field(ge=1800, le=2100)]  # of what is sold, and of what is announced
+Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=60)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80)]
+Quarter = Annotated[str, AfterValidator(_neighbourhood)]
+District = Annotated[str, AfterValidator(_district)]
+City = Annotated[str, AfterValidator(_city)]
+Portal = Annotated[str, AfterValidator(_portal)]
 Rooms = Annotated[int, Field(ge=1, le=MANY_ROOMS)]
-Bathrooms = Annotated[int, Field(ge=1, le=MOST_BATHROOMS)]
+Bathrooms = Annotated[int, Field(ge=1, le=10)]
 Moment = Annotated[AwareDatetime, BeforeValidator(_iso), AfterValidator(_utc)]
-
-
 Unknown = Literal["apart", "ok", "no"]
 Sort = Literal["newest", "price", "eur_sqm", "days", "score"]
 Params = Mapping[str, str | Sequence[str]]
@@ -191,16 +135,18 @@ class SearchQuery(BaseModel):
     city: City | None = Field(SOFIA, description="In this town; any: all.")
     deal: Deal | None = Field("sale", description="For sale, or for rent; any: both.")
     property_type: tuple[PropertyType, ...] = Field(FLATS, description="Of this type; any: all of them.")
-    price_min: Euros | None = Field(None, description="Price from, in euros, with VAT where it comes on top.")
-    price_max: Euros | None = Field(
+    price_min: Amount | None = Field(
+        None, description="Price from, in euros, with VAT where it comes on top."
+    )
+    price_max: Amount | None = Field(
         None, description="Price up to, in euros, with VAT where it comes on top."
     )
-    eur_sqm_min: Euros | None = Field(None, description="Price per m² from, in euros.")
-    eur_sqm_max: Euros | None = Field(None, description="Price per m² up to, in euros.")
-    area_min: Metres | None = Field(None, description="Area from, in m², as advertised (gross).")
-    area_max: Metres | None = Field(None, description="Area up to, in m², as advertised (gross).")
-    net_area_min: Metres | None = Field(None, description="Net area from, in m².")
-    net_area_max: Metres | None = Field(None, description="Net area up to, in m².")
+    eur_sqm_min: Amount | None = Field(None, description="Price per m² from, in euros.")
+    eur_sqm_max: Amount | None = Field(None, description="Price per m² up to, in euros.")
+    area_min: Amount | None = Field(None, description="Area from, in m², as advertised (gross).")
+    area_max: Amount | None = Field(None, description="Area up to, in m², as advertised (gross).")
+    net_area_min: Amount | None = Field(None, description="Net area from, in m².")
+    net_area_max: Amount | None = Field(None, description="Net area up to, in m².")
     rooms: tuple[Rooms, ...] = Field(
         (), description="So many rooms, the living room counted; 5: five or more."
     )
@@ -218,8 +164,8 @@ class SearchQuery(BaseModel):
     furnishing: tuple[Furnishing, ...] = Field((), description="Furnished so.")
     heating: tuple[Heating, ...] = Field((), description="Heated so.")
     orientation: tuple[Orientation, ...] = Field((), description="Facing this way: S is not SE.")
-    metro_m: Metres | None = Field(None, description="So many metres from the metro at most.")
-    metro_minutes: Minutes | None = Field(None, description="So many minutes on foot from the metro at most.")
+    metro_m: Amount | None = Field(None, description="So many metres from the metro at most.")
+    metro_minutes: Amount | None = Field(None, description="So many minutes on foot from the metro at most.")
     balcony: bool = Field(default=False, description="With a balcony.")
     parking: bool = Field(default=False, description="With a garage or a parking place, not on the street.")
     elevator: bool = Field(default=False, description="With an elevator.")
@@ -286,7 +232,10 @@ class SearchQuery(BaseModel):
         """Whatever differs from the defaults, as texts for an address."""
         fields = type(self).model_fields
         own = {name: getattr(self, name) for name in fields if getattr(self, name) != fields[name].default}
-        return {name: _texts(value) for name, value in own.items()}
+        return {
+            name: list(map(_text, value if isinstance(value, tuple) and value else [value]))
+            for name, value in own.items()
+        }
 
 
 def is_list(field: str) -> bool:
@@ -295,13 +244,9 @@ def is_list(field: str) -> bool:
     return info is not None and get_origin(info.annotation) is tuple
 
 
-def _texts(value: object) -> list[str]:
-    if value in (None, ()):
-        return [ANY]
-    return [_text(one) for one in value] if isinstance(value, tuple) else [_text(value)]
-
-
 def _text(value: object) -> str:
+    if value in (None, ()):
+        return ANY
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, datetime):
@@ -324,5 +269,5 @@ def _sentence(error: ErrorDetails) -> str:
     name = str(error["loc"][0]) if error["loc"] else ""
     if error["type"] == "extra_forbidden":
         return f"a search has no {name!r}; allowed: {', '.join(SearchQuery.model_fields)}"
-    said = str(error.get("ctx", {}).get("error") or error["msg"]).removesuffix(".")
-    return f"{name}: {error['input']!r}: {said}" if name else said
+    message = str(error.get("ctx", {}).get("error") or error["msg"]).removesuffix(".")
+    return f"{name}: {error['input']!r}: {message}" if name else message

@@ -6,14 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sale_sofia.advice.valuation.flats import Matrix, log_asked, matrix
+from sale_sofia.advice.valuation.flats import log_asked, matrix
 from sale_sofia.advice.valuation.model import Model, Numbers, Values, fit, folds_of
 from sale_sofia.advice.valuation.settings import FOLDS, JUDGED_FLATS, NEAR_ERROR, WORST_LISTED
 from sale_sofia.flats.flat import Flat
-
-Bands = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +52,21 @@ class Judged:
 
 def fit_and_judge(flats: Sequence[Flat]) -> Judged:
     """Fit on these flats; all adverts of a flat are in one fold."""
-    ids = [flat.property_id for flat in flats]
-    return _judged(flats, matrix(flats), folds_of(ids))
+    return _judged(flats, folds_of([flat.property_id for flat in flats]))
 
 
 def judge_apart(flats: Sequence[Flat], key: Callable[[Flat], str]) -> Judged | None:
     """The same with all flats of one key (a neighbourhood) left out together; None with too few keys."""
-    folds = _folds_by(flats, key)
-    return None if folds is None else _judged(flats, matrix(flats), folds)
+    places = _places(flats, key)
+    if len(places) < FOLDS:
+        return None
+    # Keys are dealt out so that the folds are about as large.
+    folds, sizes = np.zeros(len(flats), np.int32), [0] * FOLDS
+    for _, found in sorted(places.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+        smallest = sizes.index(min(sizes))
+        folds[found] = smallest
+        sizes[smallest] += len(found)
+    return _judged(flats, folds)
 
 
 def neighbourhood_of(flat: Flat) -> str:
@@ -70,17 +74,22 @@ def neighbourhood_of(flat: Flat) -> str:
     return flat.neighbourhood or "?"
 
 
-def _judged(flats: Sequence[Flat], rows: Matrix, folds: Numbers) -> Judged:
+def _judged(flats: Sequence[Flat], folds: Numbers) -> Judged:
+    rows = matrix(flats)
     target = np.array([log_asked(flat) for flat in flats])
     model = fit([flat.property_id for flat in flats], folds, rows, target)
     bands = np.array([band for band, _ in model.values(folds, rows)])
     asked = np.exp(target)
-    return Judged(
-        model, _error(asked, bands), _median_error(flats, asked, folds), _worst(flats, asked, bands)
-    )
+    by_name = {
+        name: _error(asked[found], bands[found])
+        for name, found in _places(flats, neighbourhood_of).items()
+        if len(found) >= JUDGED_FLATS
+    }
+    worst = sorted(by_name.items(), key=lambda pair: -pair[1].median)[:WORST_LISTED]
+    return Judged(model, _error(asked, bands), _median_error(flats, asked, folds), dict(worst))
 
 
-def _error(asked: Values, bands: Bands) -> Error:
+def _error(asked: Values, bands: Values) -> Error:
     off = np.abs(bands[:, 1] / asked - 1)
     held = (asked >= bands[:, 0]) & (asked <= bands[:, 2])
     width = (bands[:, 2] - bands[:, 0]) / bands[:, 1]
@@ -94,40 +103,16 @@ def _of(off: Values, coverage: float | None, width: float | None) -> Error:
 def _median_error(flats: Sequence[Flat], asked: Values, folds: Numbers) -> Error:
     """The neighbourhood's median for each m² in the other folds, of all flats where it has none."""
     names = [flat.neighbourhood for flat in flats]
-    told = np.empty(len(asked))
+    medians = np.empty(len(asked))
     for fold in range(FOLDS):
         others: dict[str | None, list[float]] = defaultdict(list)
         for place in np.flatnonzero(folds != fold).tolist():
             others[names[place]].append(asked[place])
-        everywhere = float(np.median(asked[folds != fold]))
-        medians = {name: float(np.median(found)) for name, found in others.items()}
-        own = folds == fold
-        told[own] = [medians.get(names[place], everywhere) for place in np.flatnonzero(own).tolist()]
-    return _of(np.abs(told / asked - 1), None, None)
-
-
-def _worst(flats: Sequence[Flat], asked: Values, bands: Bands) -> dict[str, Error]:
-    places = _places(flats, neighbourhood_of)
-    judged = {
-        name: _error(asked[found], bands[found])
-        for name, found in places.items()
-        if len(found) >= JUDGED_FLATS
-    }
-    ordered = sorted(judged.items(), key=lambda one: -one[1].median)
-    return dict(ordered[:WORST_LISTED])
-
-
-def _folds_by(flats: Sequence[Flat], key: Callable[[Flat], str]) -> Numbers | None:
-    """Keys dealt out so that the folds are about as large."""
-    places = _places(flats, key)
-    if len(places) < FOLDS:
-        return None
-    folds, sizes = np.zeros(len(flats), np.int32), [0] * FOLDS
-    for _, found in sorted(places.items(), key=lambda one: (-len(one[1]), one[0])):
-        smallest = sizes.index(min(sizes))
-        folds[found] = smallest
-        sizes[smallest] += len(found)
-    return folds
+        everywhere = np.median(asked[folds != fold])
+        by_name = {name: np.median(found) for name, found in others.items()}
+        for place in np.flatnonzero(folds == fold).tolist():
+            medians[place] = by_name.get(names[place], everywhere)
+    return _of(np.abs(medians / asked - 1), None, None)
 
 
 def _places(flats: Sequence[Flat], key: Callable[[Flat], str]) -> dict[str, list[int]]:

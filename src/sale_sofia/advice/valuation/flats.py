@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sale_sofia.advice.costs import price_band, vat_due
 from sale_sofia.advice.scoring.settings import ACTS, COMPARED_TYPES
 from sale_sofia.advice.valuation.settings import (
     CENTRE,
@@ -22,6 +21,7 @@ from sale_sofia.advice.valuation.settings import (
     MOST_EUR_SQM,
 )
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.prices import price_band, vat_due
 from sale_sofia.listings.places import SOFIA, find_neighbourhood, neighbourhoods
 
 _REASONS: Final[Mapping[str, str]] = {
@@ -69,14 +69,15 @@ def why_not_valued(flat: Flat) -> str | None:
 
 def not_valued_for(flat: Flat) -> str | None:
     """The same as the name of the reason."""
+    area = flat.area_sqm
     reasons = {
         "deal": flat.deal != "sale",
         "type": flat.property_type not in COMPARED_TYPES,
         "city": flat.city != SOFIA,
         "conflict": "place_conflict" in flat.flags,
         "place": flat.neighbourhood is None and flat.lat is None,
-        "area": flat.area_sqm is None,
-        "odd_area": not _is_usual_area(flat.area_sqm),
+        "area": area is None,
+        "odd_area": not LEAST_AREA_SQM <= (area or 0.0) <= MOST_AREA_SQM,
     }
     return next((reason for reason, applies in reasons.items() if applies), None)
 
@@ -97,10 +98,6 @@ def is_comparable(flat: Flat) -> bool:
         and asked is not None
         and LEAST_EUR_SQM <= asked <= MOST_EUR_SQM
     )
-
-
-def _is_usual_area(area: float | None) -> bool:
-    return area is not None and LEAST_AREA_SQM <= area <= MOST_AREA_SQM
 
 
 # A flat as numbers for the fair-price model. What is not known is `UNKNOWN`, apart from every real value.
@@ -129,7 +126,43 @@ def matrix(flats: Iterable[Flat]) -> Matrix:
 
 def features(flat: Flat) -> list[float]:
     """What the price is judged by: size, height, place, building, papers, state and comfort."""
-    return [*_size(flat), *_height(flat), *_where(flat), *_building(flat), *_comfort(flat)]
+    area, rooms, floor, floors = flat.area_sqm or 0.0, flat.rooms, flat.floor, flat.floors_total
+    has_height = floor is not None and bool(floors)
+    place = place_of(flat)
+    return [
+        math.log(area) if area else UNKNOWN,
+        _number(rooms),
+        area / rooms if area and rooms else UNKNOWN,
+        _number(flat.bedrooms),
+        _number(flat.bathrooms),
+        float(flat.property_type == "maisonette"),
+        _number(floor),
+        _number(floors),
+        (floor or 0) / (floors or 1) if has_height else UNKNOWN,
+        float((floor or 0) >= (floors or 1)) if has_height else UNKNOWN,
+        _number(flat.elevator),
+        *((place.lat, place.lon, kilometres(place, Point(*CENTRE))) if place else (UNKNOWN,) * 3),
+        _number(flat.metro_distance_m),
+        _rank(flat.construction, _CONSTRUCTIONS),
+        _number(flat.year_built),
+        _rank(flat.act_status, ACTS),
+        _number(flat.under_construction),
+        _number(vat_due(flat)),
+        _rank(flat.condition, _CONDITIONS),
+        _rank(flat.furnishing, _FURNISHINGS),
+        *(float(kind in flat.heating) if flat.heating else UNKNOWN for kind in _HEATINGS),
+        float(not _SOUTH.isdisjoint(flat.orientation)) if flat.orientation else UNKNOWN,
+        _number(flat.has_balcony),
+        float(bool(flat.parking)),
+    ]
+
+
+def _number(value: float | None) -> float:
+    return UNKNOWN if value is None else float(value)
+
+
+def _rank(value: str | None, order: tuple[str, ...]) -> float:
+    return float(order.index(value)) if value in order else UNKNOWN
 
 
 def place_of(flat: Flat) -> Point | None:
@@ -154,72 +187,11 @@ def kilometres(one: Point, two: Point) -> float:
 @cache
 def _district_centres() -> dict[str, Point]:
     """The middle of the neighbourhoods whose centres are known."""
-    found: dict[str, list[Point]] = defaultdict(list)
-    for one in neighbourhoods():
-        if one.district and one.lat is not None and one.lon is not None:
-            found[one.district].append(Point(one.lat, one.lon))
+    found: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for area in neighbourhoods():
+        if area.district and area.lat is not None and area.lon is not None:
+            found[area.district].append((area.lat, area.lon))
     return {
-        name: Point(sum(p.lat for p in all_) / len(all_), sum(p.lon for p in all_) / len(all_))
-        for name, all_ in found.items()
+        name: Point(*(sum(degrees) / len(points) for degrees in zip(*points, strict=True)))
+        for name, points in found.items()
     }
-
-
-def _size(flat: Flat) -> list[float]:
-    area = flat.area_sqm or 0.0
-    return [
-        math.log(area) if area else UNKNOWN,
-        _number(flat.rooms),
-        area / flat.rooms if area and flat.rooms else UNKNOWN,
-        _number(flat.bedrooms),
-        _number(flat.bathrooms),
-        float(flat.property_type == "maisonette"),
-    ]
-
-
-def _height(flat: Flat) -> list[float]:
-    floor, floors = flat.floor, flat.floors_total
-    known = floor is not None and floors
-    return [
-        _number(floor),
-        _number(floors),
-        (floor or 0) / floors if known and floors else UNKNOWN,
-        float((floor or 0) >= floors) if known and floors else UNKNOWN,
-        _number(flat.elevator),
-    ]
-
-
-def _where(flat: Flat) -> list[float]:
-    place = place_of(flat)
-    if place is None:
-        return [UNKNOWN, UNKNOWN, UNKNOWN, _number(flat.metro_distance_m)]
-    return [place.lat, place.lon, kilometres(place, Point(*CENTRE)), _number(flat.metro_distance_m)]
-
-
-def _building(flat: Flat) -> list[float]:
-    due = vat_due(flat)
-    return [
-        _rank(flat.construction, _CONSTRUCTIONS),
-        _number(flat.year_built),
-        _rank(flat.act_status, ACTS),
-        _number(flat.under_construction),
-        UNKNOWN if due is None else float(due),
-    ]
-
-
-def _comfort(flat: Flat) -> list[float]:
-    return [
-        _rank(flat.condition, _CONDITIONS),
-        _rank(flat.furnishing, _FURNISHINGS),
-        *(float(kind in flat.heating) if flat.heating else UNKNOWN for kind in _HEATINGS),
-        float(not _SOUTH.isdisjoint(flat.orientation)) if flat.orientation else UNKNOWN,
-        _number(flat.has_balcony),
-        float(bool(flat.parking)),
-    ]
-
-
-def _number(value: float | None) -> float:
-    return UNKNOWN if value is None else float(value)
-
-
-def _rank(value: str | None, order: tuple[str, ...]) -> float:
-    return float(order.index(value)) if value in order else UNKNOWN

@@ -1,19 +1,15 @@
-"""The fair-price model: five forests, each flat valued by the one that has not seen it.
-
-So the error that is told is the error of what is shown, and no flat's price is explained by itself.
-"""
+"""The fair-price model: five forests, each flat valued by the one that has not seen it."""
 
 import hashlib
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, RowMapping, delete, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from sale_sofia.advice.tables import valuation_models
 from sale_sofia.advice.valuation.flats import Matrix
@@ -61,16 +57,22 @@ class Forest:
         grown = RandomForestRegressor(
             TREES, min_samples_leaf=LEAF_FLATS, max_features=FEATURE_SHARE, random_state=SEED
         ).fit(rows, target)
-        return cls._of_trees([one.tree_ for one in grown.estimators_], rows)
+        return cls._of_trees([estimator.tree_ for estimator in grown.estimators_], rows)
 
     @classmethod
-    def _of_trees(cls, trees: list[Any], rows: Matrix) -> "Forest":
+    def _of_trees(cls, trees: Sequence[Any], rows: Matrix) -> "Forest":
         sizes = np.array([tree.node_count for tree in trees])
         roots = (np.cumsum(sizes) - sizes).astype(np.int32)
+
+        def joined(children: str) -> Numbers:
+            found = [getattr(tree, children) for tree in trees]
+            moved = [np.where(own < 0, -1, own + root) for own, root in zip(found, roots, strict=True)]
+            return np.concatenate(moved).astype(np.int32)
+
         shape = {
             "roots": roots,
-            "left": np.concatenate([_moved(t.children_left, r) for t, r in zip(trees, roots, strict=True)]),
-            "right": np.concatenate([_moved(t.children_right, r) for t, r in zip(trees, roots, strict=True)]),
+            "left": joined("children_left"),
+            "right": joined("children_right"),
             "feature": np.concatenate([tree.feature for tree in trees]).astype(np.int32),
             "threshold": np.concatenate([tree.threshold for tree in trees]),
         }
@@ -102,19 +104,6 @@ class Forest:
         share = np.repeat(1.0 / (counts * len(leaves)), counts)
         weights: Values = np.bincount(places, share, minlength=known)  # type: ignore[assignment]
         return weights
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """All there is, for storing."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
-
-    @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Forest":
-        """The forest that was stored."""
-        return cls(**{one.name: arrays[one.name] for one in fields(cls)})
-
-
-def _moved(children: Numbers, root: int) -> Numbers:
-    return np.where(children < 0, -1, children + root).astype(np.int32)
 
 
 _TAIL = (1 - COVERAGE) / 2
@@ -165,23 +154,35 @@ class Model:
 
 def fit(ids: Sequence[int], folds: Numbers, rows: Matrix, target: Values) -> Model:
     """The model of these flats, its intervals calibrated on flats that their forests have not seen."""
-    parts = [_part(np.flatnonzero(folds != fold), rows, target) for fold in range(FOLDS)]
-    own = np.empty((len(target), len(_QUANTILES)))
-    for fold, part in enumerate(parts):
-        own[folds == fold] = _own_quantiles(part, rows[folds == fold], target)
-    return Model(
-        np.asarray(ids, np.int64),
-        target,
-        tuple(
-            Part(part.forest, part.known, _margins(own[folds != fold], target[folds != fold]))
-            for fold, part in enumerate(parts)
-        ),
-    )
+    forests: list[tuple[Forest, Numbers]] = []
+    quantiles = np.empty((len(target), len(_QUANTILES)))
+    for fold in range(FOLDS):
+        known = np.flatnonzero(folds != fold).astype(np.int32)
+        # Rising prices, so that quantiles need no sorting for each flat that is asked about.
+        known = known[np.argsort(target[known], kind="stable")]
+        forest = Forest.grow(rows[known], target[known])
+        quantiles[folds == fold] = [
+            weighted_quantiles(target[known], forest.weights(leaves, len(known)))
+            for leaves in forest.leaves(rows[folds == fold])
+        ]
+        forests.append((forest, known))
+    parts = []
+    for fold, (forest, known) in enumerate(forests):
+        # What makes each side hold its share (conformalised quantile regression, Romano 2019, side by side).
+        own, asked = quantiles[folds != fold], target[folds != fold]
+        parts.append(Part(forest, known, (_upper(own[:, 0] - asked), _upper(asked - own[:, -1]))))
+    return Model(np.asarray(ids, np.int64), target, tuple(parts))
+
+
+def _upper(misses: Values) -> float:
+    share = min(1.0, (1 - _TAIL) * (1 + 1 / len(misses)))
+    return float(np.quantile(misses, share, method="higher"))
 
 
 def folds_of(ids: Sequence[int]) -> Numbers:
     """The part of each flat, by its id alone: all adverts of a flat are in one, today and tomorrow."""
-    return np.array([_digest(one) % FOLDS for one in ids], np.int32)
+    digests = [hashlib.blake2b(str(number).encode(), digest_size=8).digest() for number in ids]
+    return np.array([int.from_bytes(digest) % FOLDS for digest in digests], np.int32)
 
 
 def weighted_quantiles(rising: Values, weights: Values) -> Values:
@@ -193,40 +194,8 @@ def weighted_quantiles(rising: Values, weights: Values) -> Values:
     return found
 
 
-def _digest(number: int) -> int:
-    return int.from_bytes(blake2b(str(number).encode(), digest_size=8).digest())
-
-
-def _part(known: NDArray[np.int64], rows: Matrix, target: Values) -> Part:
-    # Rising prices, so that quantiles need no sorting for each flat that is asked about.
-    rising = known[np.argsort(target[known], kind="stable")]
-    forest = Forest.grow(rows[rising], target[rising])
-    return Part(forest, rising.astype(np.int32), (0.0, 0.0))
-
-
-def _own_quantiles(part: Part, rows: Matrix, target: Values) -> list[Values]:
-    rising = target[part.known]
-    return [
-        weighted_quantiles(rising, part.forest.weights(leaves, len(rising)))
-        for leaves in part.forest.leaves(rows)
-    ]
-
-
-def _margins(own: Values, target: Values) -> tuple[float, float]:
-    """What makes each side hold its share (conformalised quantile regression, Romano 2019, side by side)."""
-    return _upper(own[:, 0] - target), _upper(target - own[:, -1])
-
-
-def _upper(misses: Values) -> float:
-    share = min(1.0, (1 - _TAIL) * (1 + 1 / len(misses)))
-    return float(np.quantile(misses, share, method="higher"))
-
-
 # The fair-price model in a file of numbers under DATA_DIR; what it is worth stands in the database. Reading
 # the file runs nothing, and a file whose digest the database does not know is not read at all.
-
-_BELONGS: Final = "{}_{}"
-"""The name of an array of one of the forests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +209,13 @@ class Current:
 
 def write_file(data_dir: Path, model: Model) -> str:
     """Put the model into its file, whole or not at all; its digest."""
+    arrays: dict[str, NDArray[Any]] = {"ids": model.ids, "target": model.target}
+    for number, part in enumerate(model.parts):
+        forest = {one.name: getattr(part.forest, one.name) for one in fields(part.forest)}
+        own = {**forest, "known": part.known, "margins": np.array(part.margins)}
+        arrays |= {f"{number}_{name}": values for name, values in own.items()}
     packed = io.BytesIO()
-    np.savez_compressed(packed, allow_pickle=False, **_arrays(model))
+    np.savez_compressed(packed, allow_pickle=False, **arrays)
     write_whole(data_dir / MODEL_FILE, packed.getvalue())
     return hashlib.sha256(packed.getvalue()).hexdigest()
 
@@ -264,35 +238,18 @@ def stored_model(
         packed = (data_dir / MODEL_FILE).read_bytes()
     except FileNotFoundError:
         return None
-    row = _row(connection, hashlib.sha256(packed).hexdigest())
+    digest = hashlib.sha256(packed).hexdigest()
+    found = select(valuation_models).where(valuation_models.c.digest == digest)
+    row = connection.execute(found).mappings().first()
     if row is None or row["format"] != MODEL_FORMAT:
         return None
     if row["made_at"] < made_since or row["flats"] < least_flats:
         return None
-    with np.load(io.BytesIO(packed), allow_pickle=False) as arrays:
-        return Current(_model(dict(arrays)), row["made_at"], row["report"])
-
-
-def _row(connection: Connection, digest: str) -> RowMapping | None:
-    found = select(valuation_models).where(valuation_models.c.digest == digest)
-    return connection.execute(found).mappings().first()
-
-
-def _arrays(model: Model) -> dict[str, NDArray[Any]]:
-    named: dict[str, NDArray[Any]] = {"ids": model.ids, "target": model.target}
-    for number, part in enumerate(model.parts):
-        own = {**part.forest.arrays(), "known": part.known, "margins": np.array(part.margins)}
-        named |= {_BELONGS.format(number, name): values for name, values in own.items()}
-    return named
-
-
-def _model(arrays: dict[str, NDArray[Any]]) -> Model:
-    return Model(
-        arrays["ids"], arrays["target"], tuple(_stored_part(arrays, number) for number in range(FOLDS))
-    )
-
-
-def _stored_part(arrays: dict[str, NDArray[Any]], number: int) -> Part:
-    own = {name.partition("_")[2]: values for name, values in arrays.items() if name.startswith(f"{number}_")}
-    below, above = own["margins"].tolist()
-    return Part(Forest.of_arrays(own), own["known"], (below, above))
+    with np.load(io.BytesIO(packed), allow_pickle=False) as file:
+        arrays = dict(file)
+    parts = []
+    for number in range(FOLDS):
+        forest = Forest(**{one.name: arrays[f"{number}_{one.name}"] for one in fields(Forest)})
+        below, above = arrays[f"{number}_margins"].tolist()
+        parts.append(Part(forest, arrays[f"{number}_known"], (below, above)))
+    return Current(Model(arrays["ids"], arrays["target"], tuple(parts)), row["made_at"], row["report"])

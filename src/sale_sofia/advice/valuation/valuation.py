@@ -4,13 +4,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any, Final, Literal
 
 import numpy as np
-from sqlalchemy import Connection
 
-from sale_sofia.advice import costs
 from sale_sofia.advice.valuation.error import fit_and_judge, neighbourhood_of
 from sale_sofia.advice.valuation.flats import (
     TooFewFlats,
@@ -24,6 +23,7 @@ from sale_sofia.advice.valuation.flats import (
 from sale_sofia.advice.valuation.model import Band, Current, folds_of, note_model, stored_model, write_file
 from sale_sofia.advice.valuation.settings import COMPARABLES_SHOWN, COVERAGE, DISTORTED, JUDGED_FLATS
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.store import resolve
 from sale_sofia.history.settings import SECONDS_PER_HOUR
@@ -68,14 +68,14 @@ class Comparable:
 
 def compare(flat: Flat, others: Mapping[int, Flat], weights: Mapping[int, float]) -> list[Comparable]:
     """The others that are still known, those that weigh most first."""
-    ordered = sorted(weights.items(), key=lambda one: (-one[1], one[0]))
-    return [_compared(flat, others[key], weight) for key, weight in ordered if key in others]
-
-
-def _compared(flat: Flat, other: Flat, weight: float) -> Comparable:
-    here, there = place_of(flat), place_of(other)
-    far = kilometres(here, there) if here and there else None
-    return Comparable(other, weight, far, tuple(_why(flat, other)))
+    here = place_of(flat)
+    found = []
+    for key, weight in sorted(weights.items(), key=lambda pair: (-pair[1], pair[0])):
+        if other := others.get(key):
+            there = place_of(other)
+            far = kilometres(here, there) if here and there else None
+            found.append(Comparable(other, weight, far, tuple(_why(flat, other))))
+    return found
 
 
 def _why(flat: Flat, other: Flat) -> Iterator[str]:
@@ -88,9 +88,9 @@ def _why(flat: Flat, other: Flat) -> Iterator[str]:
     if flat.year_built and other.year_built:
         yield _differs(other.year_built - flat.year_built, "year", ("newer", "older"), "same year")
     for name in ("construction", "condition", "act_status"):
-        if own := getattr(flat, name):
-            told = getattr(other, name)
-            yield f"same {_word(name)}" if own == told else f"{_word(name)} {told or '?'}"
+        own, its, word = getattr(flat, name), getattr(other, name), name.removesuffix("_status")
+        if own:
+            yield f"same {word}" if own == its else f"{word} {its or '?'}"
 
 
 def _differs(by: float, unit: str, words: tuple[str, str], alike: str) -> str:
@@ -98,13 +98,8 @@ def _differs(by: float, unit: str, words: tuple[str, str], alike: str) -> str:
     return f"{round(abs(by), 1):g} {unit}{several} {words[by < 0]}" if round(by, 1) else alike
 
 
-def _word(name: str) -> str:
-    return name.removesuffix("_status")
-
-
 Verdict = Literal["below", "within", "above", "unknown"]
 BASIS: Final = "asking prices, de-duplicated, VAT included"
-_HOURS_PER_DAY: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,27 +119,28 @@ class Valuation:
 
     def as_json(self) -> dict[str, Any]:
         """As it is printed."""
-        asked = costs.price_band(self.flat)
+        flat, asked, fair, area = self.flat, price_band(self.flat), self.fair, self.flat.area_sqm or 0.0
         return {
-            "property": self.flat.property_id,
+            "property": flat.property_id,
             "basis": BASIS,
             "asked": {
-                "price_eur": self.flat.price_eur,
-                "vat": self.flat.vat,
+                "price_eur": flat.price_eur,
+                "vat": flat.vat,
                 "with_vat_eur": asked._asdict() if asked else None,
-                "area_sqm": self.flat.area_sqm,
+                "area_sqm": flat.area_sqm,
             },
-            "fair_eur": None if self.fair is None else self._whole_price(self.fair),
-            "fair_eur_sqm": None if self.fair is None else _rounded(self.fair),
+            "fair_eur": fair and {name: round(value * area) for name, value in fair._asdict().items()},
+            "fair_eur_sqm": fair and {name: round(value) for name, value in fair._asdict().items()},
             "verdict": self.verdict,
             "explanation": self.explanation,
             "rests_on": self.rests_on,
             "comparables": [one.as_json() for one in self.comparables],
-            "model": self.current and {"made_at": self.current.made_at, **_worth(self.current.report)},
+            "model": self.current
+            and {
+                "made_at": self.current.made_at,
+                **{name: value for name, value in self.current.report.items() if name != "by_neighbourhood"},
+            },
         }
-
-    def _whole_price(self, fair: Band) -> dict[str, int]:
-        return _rounded(Band(*(value * (self.flat.area_sqm or 0.0) for value in fair)))
 
 
 def value_property(
@@ -170,16 +166,14 @@ def value_flat(database: Database, flat: Flat, current: Current) -> Valuation:
     ((fair, weights),) = current.model.values(folds_of([flat.property_id]), matrix([flat]))
     heaviest = np.argsort(-weights, kind="stable")[:COMPARABLES_SHOWN]
     shares = {int(current.model.ids[place]): float(weights[place]) for place in heaviest if weights[place]}
-    verdict, explanation = _judged_here(flat, fair, current)
-    return Valuation(
-        flat,
-        fair,
-        verdict,
-        explanation,
-        tuple(compare(flat, _flats(database, list(shares)), shares)),
-        int(np.count_nonzero(weights)),
-        current,
-    )
+    near = current.report["by_neighbourhood"].get(flat.neighbourhood, 0)
+    verdict, explanation = judge(flat, fair)
+    if near < JUDGED_FLATS:  # intervals may hold far fewer flats there
+        verdict = "unknown"
+        explanation = f"flats known of its neighbourhood: {near}, needed to judge: {JUDGED_FLATS}"
+    comparables = compare(flat, _flats(database, list(shares)), shares)
+    rests_on = int(np.count_nonzero(weights))
+    return Valuation(flat, fair, verdict, explanation, tuple(comparables), rests_on, current)
 
 
 def current_model(database: Database, settings: Settings, *, refit: bool = False) -> Current:
@@ -188,20 +182,33 @@ def current_model(database: Database, settings: Settings, *, refit: bool = False
     Raises:
         TooFewFlats: there are fewer flats than VALUATION_LEAST_FLATS.
     """
-    since = time.time() - settings.valuation_model_hours * SECONDS_PER_HOUR
-    work = partial(
-        stored_model,
-        data_dir=settings.data_dir,
-        made_since=since,
-        least_flats=settings.valuation_least_flats,
+    now = time.time()
+    if not refit:
+        work = partial(
+            stored_model,
+            data_dir=settings.data_dir,
+            made_since=now - settings.valuation_model_hours * SECONDS_PER_HOUR,
+            least_flats=settings.valuation_least_flats,
+        )
+        if found := database.run_read(work):
+            return found
+    since = now - timedelta(days=settings.valuation_days).total_seconds()
+    flats = database.run_read(
+        lambda connection: known_flats(
+            read_flats(connection, photos=0), seen_since=since, most=settings.valuation_most_flats
+        )
     )
-    found = None if refit else database.run_read(work)
-    return found or _fitted(database, settings)
+    judged = fit_and_judge(enough(flats, settings))
+    near = Counter(neighbourhood_of(flat) for flat in flats)
+    report = {"flats": len(flats), **judged.as_json(), "by_neighbourhood": dict(near)}
+    digest = write_file(settings.data_dir, judged.model)
+    database.run_write(partial(note_model, digest=digest, made_at=now, flats=len(flats), report=report))
+    return Current(judged.model, now, report)
 
 
 def judge(flat: Flat, fair: Band) -> tuple[Verdict, str]:
     """Where the asked price lies, and why that is said; an unsure VAT leaves it unsure."""
-    asked = costs.price_band(flat)
+    asked = price_band(flat)
     if asked is None or not flat.area_sqm:
         return "unknown", "no price is asked"
     if traps := DISTORTED.intersection(flat.traps):
@@ -213,14 +220,6 @@ def judge(flat: Flat, fair: Band) -> tuple[Verdict, str]:
     return first, _sentence(first, most if first == "below" else least, fair)
 
 
-def _judged_here(flat: Flat, fair: Band, current: Current) -> tuple[Verdict, str]:
-    """No verdict where too little is known of the neighbourhood: there intervals may hold far fewer flats."""
-    near = current.report["by_neighbourhood"].get(flat.neighbourhood, 0)
-    if near < JUDGED_FLATS:
-        return "unknown", f"flats known of its neighbourhood: {near}, needed to judge: {JUDGED_FLATS}"
-    return judge(flat, fair)
-
-
 def _side(eur_sqm: float, fair: Band) -> Verdict:
     if eur_sqm < fair.low:
         return "below"
@@ -228,26 +227,13 @@ def _side(eur_sqm: float, fair: Band) -> Verdict:
 
 
 def _sentence(verdict: Verdict, eur_sqm: float, fair: Band) -> str:
-    away = f"{abs(eur_sqm / fair.middle - 1):.0%} {'under' if eur_sqm < fair.middle else 'over'} the middle"
-    share = f"{COVERAGE:.0%} of such flats"
-    match verdict:
-        case "below":
-            return f"below the interval in which {share} are asked for, {away}: look for the reason"
-        case "above":
-            return f"above the interval in which {share} are asked for, {away}"
-        case _:
-            return f"inside the interval in which {share} are asked for, {away}"
-
-
-def _fitted(database: Database, settings: Settings) -> Current:
-    now = time.time()
-    since = now - settings.valuation_days * _HOURS_PER_DAY * SECONDS_PER_HOUR
-    flats = database.run_read(
-        lambda connection: known_flats(
-            read_flats(connection, photos=0), seen_since=since, most=settings.valuation_most_flats
-        )
+    where = "inside" if verdict == "within" else verdict
+    side = "under" if eur_sqm < fair.middle else "over"
+    reason = ": look for the reason" if verdict == "below" else ""
+    return (
+        f"{where} the interval in which {COVERAGE:.0%} of such flats are asked for, "
+        f"{abs(eur_sqm / fair.middle - 1):.0%} {side} the middle{reason}"
     )
-    return _store(database, settings, enough(flats, settings), now)
 
 
 def enough(flats: list[Flat], settings: Settings) -> list[Flat]:
@@ -261,25 +247,6 @@ def enough(flats: list[Flat], settings: Settings) -> list[Flat]:
     return flats
 
 
-def _store(database: Database, settings: Settings, flats: list[Flat], now: float) -> Current:
-    judged = fit_and_judge(flats)
-    near = Counter(neighbourhood_of(flat) for flat in flats)
-    report = {"flats": len(flats), **judged.as_json(), "by_neighbourhood": dict(near)}
-    digest = write_file(settings.data_dir, judged.model)
-    database.run_write(partial(note_model, digest=digest, made_at=now, flats=len(flats), report=report))
-    return Current(judged.model, now, report)
-
-
 def _flats(database: Database, ids: list[int]) -> Mapping[int, Flat]:
-    def work(connection: Connection) -> dict[int, Flat]:
-        return {flat.property_id: flat for flat in read_flats(connection, ids, photos=0)}
-
-    return database.run_read(work)
-
-
-def _worth(report: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: told for name, told in report.items() if name != "by_neighbourhood"}
-
-
-def _rounded(band: Band) -> dict[str, int]:
-    return {name: round(value) for name, value in band._asdict().items()}
+    found = database.run_read(lambda connection: list(read_flats(connection, ids, photos=0)))
+    return {flat.property_id: flat for flat in found}

@@ -62,9 +62,6 @@ class AddressGuard:
         host, port, needs_look_up = self._allowed[place]
         if not needs_look_up or looked_up_elsewhere:
             return Target(url, host, port, ())
-        return await self._resolved(url, host, port)
-
-    async def _resolved(self, url: str, host: str, port: int) -> Target:
         addresses = await self._look_up(host, port)
         if private := [text for text in addresses if is_private(text)]:
             raise PrivateAddress(f"{host} leads to the private address {private[0]}")
@@ -74,7 +71,11 @@ class AddressGuard:
         expires, addresses = self._known.get((host, port), (0.0, ()))
         if addresses and self._clock() < expires:
             return addresses
-        addresses = await _addresses(host, port)
+        try:
+            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except OSError as error:
+            raise NetworkDns(f"{host}: {error.strerror or error}") from error
+        addresses = tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
         self._known[host, port] = self._clock() + self._seconds, addresses
         return addresses
 
@@ -82,21 +83,18 @@ class AddressGuard:
 def is_private(text: str) -> bool:
     """Whether an IP address is private, loopback, link-local or reserved: not of the public internet."""
     address = ipaddress.ip_address(text.partition("%")[0])
-    inner = _inner(address) if isinstance(address, ipaddress.IPv6Address) else None
-    return not (inner or address).is_global or (inner or address).is_multicast
+    if isinstance(address, ipaddress.IPv6Address):
+        # What counts is the IPv4 address that a gateway would make of it (mapped, NAT64, 6to4, Teredo).
+        inner = address.sixtofour or (address.teredo[1] if address.teredo else None)
+        if any(address in network for network in _WITH_IPV4_AT_THE_END):
+            inner = ipaddress.IPv4Address(address.packed[-4:])
+        address = inner or address
+    return not address.is_global or address.is_multicast
 
 
 def is_inside(host: str) -> bool:
     """Whether a host says by itself that it is in a private network; a name has to be looked up to know."""
-    literal = _literal(host)
-    return _is_local(host) or (literal is not None and is_private(literal))
-
-
-def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that a gateway would make of it (mapped, NAT64, 6to4, Teredo)."""
-    if any(address in network for network in _WITH_IPV4_AT_THE_END):
-        return ipaddress.IPv4Address(address.packed[-4:])
-    return address.sixtofour or (address.teredo[1] if address.teredo else None)
+    return host == LOCALHOST or (_is_literal(host) and is_private(host))
 
 
 def _split(url: str) -> SplitResult:
@@ -114,49 +112,26 @@ def _allowed(parts: SplitResult, hosts: Collection[str]) -> tuple[str, int, bool
     """Host, port, and whether the host is a name that has to be looked up."""
     host = (parts.hostname or "").lower()
     port = parts.port or PORTS[parts.scheme]
-    _check_host(host, _names(host, parts, port), hosts)
-    if _is_local(host) or _literal(host):
-        return host, port, False
-    return _ascii(host), port, True
-
-
-def _names(host: str, parts: SplitResult, port: int) -> set[str]:
-    """What `hosts` may call this host: a port that goes without saying may be said or not."""
+    # What `hosts` may call this host: a port that goes without saying may be said or not.
     shown = f"[{host}]" if ":" in host else host
-    with_port = {f"{shown}:{port}"}
-    return with_port | {host, shown} if port == PORTS[parts.scheme] else with_port
-
-
-def _check_host(host: str, names: set[str], hosts: Collection[str]) -> None:
-    if not names.isdisjoint(hosts):
-        return
-    if is_inside(host):
-        raise PrivateAddress(f"no start address names the private host {host}")
-    raise ForeignAddress(f"{host} is not one of {', '.join(sorted(hosts)) or 'no hosts'}")
-
-
-def _is_local(host: str) -> bool:
-    return host == LOCALHOST
-
-
-def _literal(host: str) -> str | None:
+    names = {f"{shown}:{port}"}
+    if port == PORTS[parts.scheme]:
+        names |= {host, shown}
+    if names.isdisjoint(hosts):
+        if is_inside(host):
+            raise PrivateAddress(f"no start address names the private host {host}")
+        raise ForeignAddress(f"{host} is not one of {', '.join(sorted(hosts)) or 'no hosts'}")
+    if host == LOCALHOST or _is_literal(host):
+        return host, port, False
     try:
-        return str(ipaddress.ip_address(host))
-    except ValueError:
-        return None
-
-
-def _ascii(host: str) -> str:
-    try:
-        return host.encode("idna").decode("ascii")
+        return host.encode("idna").decode("ascii"), port, True
     except UnicodeError:
         raise ForeignAddress(f"not a host name: {host!r}") from None
 
 
-async def _addresses(host: str, port: int) -> tuple[str, ...]:
-    loop = asyncio.get_running_loop()
+def _is_literal(host: str) -> bool:
     try:
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError as error:
-        raise NetworkDns(f"{host}: {error.strerror or error}") from error
-    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

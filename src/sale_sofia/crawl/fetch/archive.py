@@ -15,11 +15,12 @@ import zstandard
 from sale_sofia.crawl.fetch.settings import ARCHIVED_MOST_BYTES, ARCHIVED_READ_BYTES
 from sale_sofia.settings.files import keep_name
 
-# The bytes of an archived page: a zstd frame that is called by the SHA-256 of what it unpacks to.
-
 
 def is_page_of(digest: str, packed: IO[bytes]) -> bool:
-    """Whether these bytes unpack to the page of this digest; read piece by piece, however large it is."""
+    """Whether these bytes are a zstd frame that unpacks to the page of this SHA-256 digest.
+
+    It is read piece by piece, however large it is.
+    """
     found, size = hashlib.sha256(), 0
     try:
         with zstandard.ZstdDecompressor().stream_reader(packed, closefd=False) as page:
@@ -63,8 +64,14 @@ class PageArchive:
         """Store a body; its digest. A body that is there already, and whole, only counts as seen again."""
         digest, packed = hashlib.sha256(body).hexdigest(), zstandard.compress(body, LEVEL)
         path = self._path(digest)
-        if not _is_seen_again(path, len(packed)):
-            self._add(_write(path, packed))
+        with suppress(FileNotFoundError):
+            os.utime(path)
+            # One that was cut off when the machine lost its power is written anew.
+            if path.stat().st_size == len(packed):
+                return digest
+        _write(path, packed)
+        if self._total is not None:
+            self._total += len(packed)
         return digest
 
     def get(self, digest: str) -> bytes:
@@ -102,8 +109,16 @@ class PageArchive:
         # Temporary files of a process that died are among them and go when their turn comes.
         files = sorted(self._files(), key=lambda file: file[1].st_mtime_ns)
         total = sum(stat.st_size for _, stat in files)
-        surplus = _surplus(files, total - limit)
-        removed = [stat.st_size for path, stat in surplus if _is_unseen(path, stat) and _remove(path)]
+        too_much, removed = total - limit, []
+        for path, stat in files:
+            if too_much <= 0:
+                break
+            too_much -= stat.st_size
+            with suppress(FileNotFoundError):
+                # One that a crawl has met again since it was looked at stays.
+                if path.stat().st_mtime_ns == stat.st_mtime_ns:
+                    path.unlink()
+                    removed.append(stat.st_size)
         self._total = total - sum(removed)
         return Pruned(len(removed), sum(removed))
 
@@ -111,17 +126,19 @@ class PageArchive:
         """Remove the pages that are not what their names say; the digests of each."""
         for path, _ in self._files():
             digest = f"{path.parent.name}{path.stem}"
-            if DIGEST.fullmatch(digest) and not _is_whole(path, digest) and _remove(path):
-                yield digest
+            if not DIGEST.fullmatch(digest):
+                continue
+            with suppress(FileNotFoundError):  # one that is pruned meanwhile is nobody's to judge
+                with path.open("rb") as file:
+                    is_whole = is_page_of(digest, file)
+                if not is_whole:
+                    path.unlink()
+                    yield digest
 
     def _path(self, digest: str) -> Path:
         if not DIGEST.fullmatch(digest):
             raise ValueError(f"not a SHA-256 digest: {digest!r}")
         return self._folder / digest[:2] / f"{digest[2:]}.zst"
-
-    def _add(self, size: int) -> None:
-        if self._total is not None:
-            self._total += size
 
     def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
         for path in self._folder.glob("??/*"):
@@ -130,7 +147,7 @@ class PageArchive:
                 yield path, path.stat()
 
 
-def _write(path: Path, packed: bytes) -> int:
+def _write(path: Path, packed: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem[:8], suffix=".tmp")
     try:
@@ -141,50 +158,5 @@ def _write(path: Path, packed: bytes) -> int:
         Path(name).replace(path)
         keep_name(path)
     except BaseException:
-        _remove(Path(name))
+        Path(name).unlink(missing_ok=True)
         raise
-    return len(packed)
-
-
-def _is_seen_again(path: Path, size: int) -> bool:
-    """Whether the page is there; one that was cut off when the machine lost its power is not."""
-    try:
-        os.utime(path)
-        return path.stat().st_size == size
-    except FileNotFoundError:
-        return False
-
-
-def _is_whole(path: Path, digest: str) -> bool:
-    """Whether it is what its name says; one that is pruned meanwhile is nobody's to judge."""
-    try:
-        with path.open("rb") as file:
-            return is_page_of(digest, file)
-    except FileNotFoundError:
-        return True
-
-
-def _is_unseen(path: Path, before: os.stat_result) -> bool:
-    """Whether no crawl has met the page again since it was looked at."""
-    try:
-        return path.stat().st_mtime_ns == before.st_mtime_ns
-    except FileNotFoundError:
-        return False
-
-
-def _remove(path: Path) -> bool:
-    try:
-        path.unlink()
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def _surplus(
-    files: list[tuple[Path, os.stat_result]], too_much: int
-) -> Iterator[tuple[Path, os.stat_result]]:
-    for path, stat in files:
-        if too_much <= 0:
-            return
-        too_much -= stat.st_size
-        yield path, stat

@@ -36,6 +36,14 @@ class Route:
             raise ValueError("a route needs a proxy")
 
 
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long one request may take to connect, and altogether."""
+
+    connect_seconds: float
+    seconds: float
+
+
 class Escort(Protocol):
     """Goes along with an admitted request: every request that becomes of it is sent in a turn of its own."""
 
@@ -47,11 +55,7 @@ class Escort(Protocol):
         """The turn at hand; None where another has to be waited for."""
 
     async def turn(self) -> Turn:
-        """The next turn, waited for unless there is a fresh one.
-
-        Raises:
-            LeftAlone: none comes in time.
-        """
+        """The next turn, waited for unless there is a fresh one. Raises `LeftAlone`: none comes in time."""
 
     async def may_ask(self, url: str) -> bool:
         """Wait for the next turn, and use it; False where robots.txt forbids it or no turn comes in time."""

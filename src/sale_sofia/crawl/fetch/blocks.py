@@ -1,7 +1,7 @@
-"""Whether an answer is a block or a challenge page, by the marks of `block_marks`."""
+"""Whether an answer is a block or a challenge page, by the marks that such pages have."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, TypeAlias
@@ -22,8 +22,8 @@ from sale_sofia.crawl.fetch.settings import LOOKED_AT_BYTES, TINY_BYTES, TITLE_M
 # `UndecodablePage`; one that says that it is another's is `ForeignPage`. A 444, 502 or 504 may be the
 # portal's fault or a proxy's: a server error.
 
-HeaderTest: TypeAlias = Callable[[str], bool]
-HeaderMarks: TypeAlias = tuple[tuple[str, HeaderTest, "Mark"], ...]
+HeaderMarks: TypeAlias = tuple[tuple[str, re.Pattern[str], "Mark"], ...]
+"""A header, how its whole value looks in small letters, and what that means."""
 BodyMarks: TypeAlias = Mapping[bytes, "Mark"]
 """Words in small letters, because pages are searched in small letters."""
 
@@ -99,45 +99,29 @@ SUPPORTING_BODY: Final[BodyMarks] = {
 }
 
 
-def _is(*words: str) -> HeaderTest:
-    return lambda value: value.strip().lower() in words
+def _headers(*rows: tuple[str, str, Mark]) -> HeaderMarks:
+    return tuple((name, re.compile(pattern, re.DOTALL), mark) for name, pattern, mark in rows)
 
 
-def _is_not(word: str) -> HeaderTest:
-    return lambda value: value.strip().lower() != word
-
-
-def _starts(word: str) -> HeaderTest:
-    return lambda value: value.strip().lower().startswith(word)
-
-
-def _sets(cookie: str) -> HeaderTest:
-    return lambda value: f"{cookie}=" in value.lower()
-
-
-def _any(value: str) -> bool:
-    return bool(value.strip())
-
-
-DECISIVE_HEADERS: Final[HeaderMarks] = (
-    ("cf-mitigated", _is("challenge"), CLOUDFLARE),
-    ("x-datadome", _is_not("protected"), DATADOME),
-    ("x-dd-b", _any, DATADOME),
-    ("x-amzn-waf-action", _is("challenge"), AWS),
-    ("x-amzn-waf-action", _is("captcha"), AWS_CAPTCHA),
-    ("x-kasada-challenge", _any, KASADA),
-    ("x-vercel-mitigated", _is("challenge"), Mark("Vercel", "challenge")),
+DECISIVE_HEADERS: Final = _headers(
+    ("cf-mitigated", "challenge", CLOUDFLARE),
+    ("x-datadome", r"(?!protected\Z).*", DATADOME),
+    ("x-dd-b", ".+", DATADOME),
+    ("x-amzn-waf-action", "challenge", AWS),
+    ("x-amzn-waf-action", "captcha", AWS_CAPTCHA),
+    ("x-kasada-challenge", ".+", KASADA),
+    ("x-vercel-mitigated", "challenge", Mark("Vercel", "challenge")),
 )
-SUPPORTING_HEADERS: Final[HeaderMarks] = (
-    ("set-cookie", _sets("aws-waf-token"), AWS),
-    ("x-px-authorization", _any, PERIMETERX),
-    ("x-iinfo", _any, IMPERVA),
-    ("x-cdn", _is("incapsula"), IMPERVA),
-    ("akamai-cache-status", _starts("error"), AKAMAI),
+SUPPORTING_HEADERS: Final = _headers(
+    ("set-cookie", ".*aws-waf-token=.*", AWS),
+    ("x-px-authorization", ".+", PERIMETERX),
+    ("x-iinfo", ".+", IMPERVA),
+    ("x-cdn", "incapsula", IMPERVA),
+    ("akamai-cache-status", "error.*", AKAMAI),
 )
-FORBIDDEN_HEADERS: Final[HeaderMarks] = (
-    ("set-cookie", _sets("datadome"), DATADOME),
-    ("server", _is("cloudflare"), CLOUDFLARE),
+FORBIDDEN_HEADERS: Final = _headers(
+    ("set-cookie", ".*datadome=.*", DATADOME),
+    ("server", "cloudflare", CLOUDFLARE),
 )
 """On every answer of a portal behind them, so they name the vendor of a 403 and nothing else."""
 
@@ -145,7 +129,6 @@ FORBIDDEN_HEADERS: Final[HeaderMarks] = (
 TITLE: Final = re.compile(rb"<title[^<>]{0,%d}>([^<]{0,%d})<" % (TITLE_MAX_BYTES, TITLE_MAX_BYTES))
 CHALLENGE_PATH: Final = re.compile(r"/(captcha|sorry|challenge|blocked)(?![a-z])", re.IGNORECASE)
 LOGIN_PATH: Final = re.compile(r"/(login|log-in|signin|sign-in|vhod)(?![a-z])", re.IGNORECASE)
-NO_STATUS: Final[BodyMarks] = {}
 
 
 def decisive_mark(response: Response, *, moved: bool, proof: Collection[bytes]) -> Mark | None:
@@ -153,10 +136,15 @@ def decisive_mark(response: Response, *, moved: bool, proof: Collection[bytes]) 
 
     Marks in the body do not count on a page that is proven good: an advert may quote any of them.
     """
+    mark = _header(response, DECISIVE_HEADERS) or (_place(response) if moved else None)
+    if mark or is_proven(response, proof):
+        return mark
+    start = _start(response)
     return (
-        _header(response, DECISIVE_HEADERS)
-        or (_place(response) if moved else None)
-        or (None if is_proven(response, proof) else _decisive_body(response))
+        _in_body(start, DECISIVE_BODY)
+        or _in_body(start, STATUS_BODY.get(response.status, {}))
+        or (_in_body(start, TINY_BODY) if len(response.body) < TINY_BYTES else None)
+        or _title(start)
     )
 
 
@@ -184,8 +172,11 @@ def supporting_mark(response: Response) -> Mark | None:
 
 
 def _header(response: Response, marks: HeaderMarks) -> Mark | None:
-    headers = response.headers
-    return next((mark for name, test, mark in marks if name in headers and test(headers[name])), None)
+    for name, pattern, mark in marks:
+        value = response.headers.get(name)
+        if value is not None and pattern.fullmatch(value.strip().lower()):
+            return mark
+    return None
 
 
 def _place(response: Response) -> Mark | None:
@@ -196,16 +187,6 @@ def _place(response: Response) -> Mark | None:
     if found := LOGIN_PATH.search(path):
         return Mark(f"address {found[0]}", "login")
     return None if path.strip("/") else Mark("address /", "redirect")
-
-
-def _decisive_body(response: Response) -> Mark | None:
-    start = _start(response)
-    return (
-        _in_body(start, DECISIVE_BODY)
-        or _in_body(start, STATUS_BODY.get(response.status, NO_STATUS))
-        or (_in_body(start, TINY_BODY) if len(response.body) < TINY_BYTES else None)
-        or _title(start)
-    )
 
 
 def _start(response: Response) -> bytes:

@@ -15,22 +15,17 @@ class BrowserMissing(ValueError):
 def find_browser(path: Path | None) -> Path:
     """The Chromium to use; `path` is what BROWSER_PATH names.
 
-    Raises:
-        BrowserMissing: the extra or the program is not here.
+    Raises `BrowserMissing`: the extra or the program is not here.
     """
     if find_spec("playwright") is None:
         raise BrowserMissing("The package that drives the browser is missing; install `sale-sofia[browser]`.")
     if path is not None:
-        return _named(path)
+        if not path.is_file() or not os.access(path, os.X_OK):
+            raise BrowserMissing(f"BROWSER_PATH: {path} is no program; a Chromium is wanted.")
+        return path
     found = next((place for name in PROGRAMS if (place := shutil.which(name))), None)
     if found is None:
         raise BrowserMissing(
             "No Chromium in PATH; install the system's (`apt-get install chromium`) or set BROWSER_PATH."
         )
     return Path(found)
-
-
-def _named(path: Path) -> Path:
-    if not path.is_file() or not os.access(path, os.X_OK):
-        raise BrowserMissing(f"BROWSER_PATH: {path} is no program; a Chromium is wanted.")
-    return path

@@ -39,7 +39,12 @@ def classify(
     wait = retry_after_seconds(response.headers.get("retry-after"), now, response.headers.get("date"))
     if mark := decisive_mark(response, moved=moved, proof=proof):
         return _blocked(response, mark, wait)
-    return _by_status(response, wait) or _by_place(response, moved=moved) or _by_body(response, proof)
+    if verdict := _by_status(response, wait):
+        return verdict
+    if moved or response.status >= HTTPStatus.MULTIPLE_CHOICES:
+        leads = f"HTTP {response.status}, to {response.headers.get('location')}"
+        return Verdict("redirected", f"to {response.url}" if moved else leads)
+    return _by_body(response, proof)
 
 
 def disguised_block(response: Response, *, proof: Collection[bytes] = ()) -> Verdict | None:
@@ -59,8 +64,11 @@ def _by_status(response: Response, wait: float | None) -> Verdict | None:
         return _blocked(response, supporting_mark(response) or Mark("the portal", REFUSED[status]), wait)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return _slow_down(response, wait)
+    if status == HTTPStatus.SERVICE_UNAVAILABLE and "retry-after" in response.headers:
+        return _slow_down(response, wait)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
-        return _unavailable(response, wait)
+        mark = supporting_mark(response)
+        return _blocked(response, mark, wait) if mark else Verdict("server_error", "HTTP 503")
     return Verdict("server_error", f"HTTP {status}", wait) if status >= HTTPStatus.BAD_REQUEST else None
 
 
@@ -73,43 +81,24 @@ def _slow_down(response: Response, wait: float | None) -> Verdict:
     return Verdict("rate_limited", f"HTTP {response.status}{by}", wait)
 
 
-def _unavailable(response: Response, wait: float | None) -> Verdict:
-    if "retry-after" in response.headers:
-        return _slow_down(response, wait)
-    mark = supporting_mark(response)
-    return _blocked(response, mark, wait) if mark else Verdict("server_error", "HTTP 503")
-
-
 def _blocked(response: Response, mark: Mark, wait: float | None) -> Verdict:
     return Verdict("blocked", f"HTTP {response.status} by {mark.vendor}", wait, mark.kind, mark.vendor)
-
-
-def _by_place(response: Response, *, moved: bool) -> Verdict | None:
-    if moved:
-        return Verdict("redirected", f"to {response.url}")
-    if response.status >= HTTPStatus.MULTIPLE_CHOICES:
-        return Verdict("redirected", f"HTTP {response.status}, to {response.headers.get('location')}")
-    return None
 
 
 def _by_body(response: Response, proof: Collection[bytes]) -> Verdict:
     body = response.body.removeprefix(BOM)
     if not body or body.isspace():
         return Verdict("empty", "no body")
-    if len(body) < TINY_BYTES and (tiny := _by_tiny_body(response, body, proof)):
-        return tiny
+    if len(body) < TINY_BYTES:  # no room for an advert: nothing at all, or what a supporting mark says it is
+        if WHITE_PAGE.fullmatch(SPACE.sub(b"", body)):
+            return Verdict("empty", "a page without content")
+        if _is_html(response) and (block := disguised_block(response, proof=proof)):
+            return block
     if response.status == HTTPStatus.PARTIAL_CONTENT or (
         _is_html(response) and b"</html" not in body[-NEAR_END_BYTES:].lower()
     ):
         return Verdict("truncated", f"{len(body)} bytes without an end")
     return Verdict("ok")
-
-
-def _by_tiny_body(response: Response, body: bytes, proof: Collection[bytes]) -> Verdict | None:
-    """A page without room for an advert: nothing at all, or what a supporting mark says it is."""
-    if WHITE_PAGE.fullmatch(SPACE.sub(b"", body)):
-        return Verdict("empty", "a page without content")
-    return disguised_block(response, proof=proof) if _is_html(response) else None
 
 
 def _is_html(response: Response) -> bool:

@@ -11,9 +11,9 @@ from urllib.parse import quote, urldefrag, urljoin
 
 from curl_cffi import CurlError
 
-from sale_sofia.crawl.fetch.addresses import AddressGuard, Target
-from sale_sofia.crawl.fetch.base import Request, Response
-from sale_sofia.crawl.fetch.curl import Answer, CurlPool, Patience, Setup, crawl_error
+from sale_sofia.crawl.fetch.addresses import AddressGuard
+from sale_sofia.crawl.fetch.base import Patience, Request, Response
+from sale_sofia.crawl.fetch.curl import CurlPool, Setup, crawl_error
 from sale_sofia.crawl.fetch.settings import RETRY_AFTER_DIGITS
 from sale_sofia.crawl.resilience.errors import ForeignAddress, NetworkConnection, NetworkTimeout, RedirectLoop
 from sale_sofia.crawl.resilience.gate import Turn
@@ -43,9 +43,7 @@ class CurlFetcher:
         """The answer to one request, redirects followed within its hosts and its time, each in its turn.
 
         Its time stands still while it waits for a turn.
-
-        Raises:
-            CrawlError: no whole answer could be had; its class says why.
+        Raises `CrawlError`: no whole answer could be had; its class says why.
         """
         started = time.monotonic() - _waited(request)
         try:
@@ -85,15 +83,23 @@ class CurlFetcher:
         self._pool = self._pool or CurlPool()
         return self._pool
 
-    async def _follow(self, request: Request, deadline: asyncio.Timeout) -> tuple[str, Answer]:
+    async def _follow(self, request: Request, deadline: asyncio.Timeout) -> tuple[str, Response]:
         url = request.url
         seen: set[str] = set()
         while len(seen) <= self._max_redirects:
             seen.add(url)
             through_proxy = request.route is not None
             target = await self._guard.check(url, request.hosts, looked_up_elsewhere=through_proxy)
-            setup = self._setup(target, request, redirected=len(seen) > 1)
-            answer = await self._hop(target, request, setup, deadline)
+            setup = Setup(
+                profile=request.profile or self._profile,
+                pin=target.pin,
+                max_bytes=request.max_bytes,
+                headers=tuple(request.headers.items()),
+                route=request.route,
+                ca_file=self._ca_file,
+                fresh=len(seen) > 1,
+            )
+            answer = await self._hop(request, target.url, setup, deadline)
             following = redirect_of(answer.status, answer.headers, url) if request.follow_redirects else None
             if following is None:
                 return url, answer
@@ -102,31 +108,20 @@ class CurlFetcher:
             url = following
         raise RedirectLoop(f"{request.url}: more than {self._max_redirects} redirects")
 
-    def _setup(self, target: Target, request: Request, *, redirected: bool) -> Setup:
-        return Setup(
-            profile=request.profile or self._profile,
-            pin=target.pin,
-            max_bytes=request.max_bytes,
-            headers=tuple(request.headers.items()),
-            route=request.route,
-            ca_file=self._ca_file,
-            fresh=redirected,
-        )
-
-    async def _hop(self, target: Target, request: Request, setup: Setup, deadline: asyncio.Timeout) -> Answer:
-        pool, url = self._open(), quote(target.url, safe=PRINTABLE)
+    async def _hop(self, request: Request, url: str, setup: Setup, deadline: asyncio.Timeout) -> Response:
+        pool, quoted = self._open(), quote(url, safe=PRINTABLE)
         patience = Patience(request.connect_timeout_seconds, request.timeout_seconds)
         while True:
             turn = await _turn(request, deadline)
             try:
-                answer = await pool.get(url, setup, patience, turn)
+                answer = await pool.get(quoted, setup, patience, turn)
             except CurlError as error:
                 if turn.missed:
                     continue  # it connected for longer than its place was its own: nothing was sent
-                raise crawl_error(error, target.url, through_proxy=request.route is not None) from error
+                raise crawl_error(error, url, through_proxy=request.route is not None) from error
             if pool.closed:
                 # Closing ends open requests as if they were complete.
-                raise NetworkConnection(f"{target.url}: the client was closed")
+                raise NetworkConnection(f"{url}: the client was closed")
             return answer
 
 
@@ -151,8 +146,7 @@ async def _turn(request: Request, deadline: asyncio.Timeout) -> Turn:
 def redirect_of(status: int, headers: Mapping[str, str], url: str) -> str | None:
     """Where an answer to this address sends us; None where it does not.
 
-    Raises:
-        ForeignAddress: to what is no address.
+    Raises `ForeignAddress`: to what is no address.
     """
     location = headers.get("location")
     if status not in REDIRECTS or not location:
@@ -165,18 +159,13 @@ def redirect_of(status: int, headers: Mapping[str, str], url: str) -> str | None
         raise ForeignAddress(f"{url}: redirected to {location!r}, which is no address") from None
 
 
-# How long a server asks to be left alone.
-
-SECONDS: Final = re.compile(rf"\d{{1,{RETRY_AFTER_DIGITS}}}", re.ASCII)
-
-
 def retry_after_seconds(value: str | None, now: datetime | None, date: str | None = None) -> float | None:
     """Seconds to wait by a `Retry-After` header; None for nonsense, a past date, or a date without `now`.
 
     The server's own `Date` counts before `now`: our clock may be an hour off.
     """
     text = (value or "").strip()
-    if SECONDS.fullmatch(text):
+    if re.fullmatch(rf"\d{{1,{RETRY_AFTER_DIGITS}}}", text, re.ASCII):
         return float(text)
     moment, since = _moment(text), _moment(date or "") or now
     if moment is None or since is None or moment < since:

@@ -10,52 +10,39 @@ from curl_cffi import AsyncCurl, Curl, CurlError, CurlHttpVersion, CurlInfo, Cur
 from curl_cffi.const import CurlECode
 from curl_cffi.requests.impersonate import resolve_latest_browser_type
 
-from sale_sofia.crawl.fetch.base import Route
+from sale_sofia.crawl.fetch.base import Patience, Response, Route
 from sale_sofia.crawl.fetch.settings import MOST_COOKIES, MOST_IDLE_HANDLES, MOST_SESSIONS, READ_BYTES
-from sale_sofia.crawl.resilience.errors import (
-    BodyTooLarge,
-    CrawlError,
-    ForeignAddress,
-    NetworkBroken,
-    NetworkConnection,
-    NetworkDns,
-    NetworkReset,
-    NetworkTimeout,
-    NetworkTls,
-    ServiceProxy,
-)
+from sale_sofia.crawl.resilience import errors
+from sale_sofia.crawl.resilience.errors import BodyTooLarge, CrawlError, ServiceProxy
 from sale_sofia.crawl.resilience.gate import Turn
 
-# What curl's error codes mean in our own tree.
-
 MEANING: Final[Mapping[int, type[CrawlError]]] = {
-    CurlECode.OPERATION_TIMEDOUT: NetworkTimeout,
+    CurlECode.OPERATION_TIMEDOUT: errors.NetworkTimeout,
     CurlECode.FILESIZE_EXCEEDED: BodyTooLarge,
-    CurlECode.URL_MALFORMAT: ForeignAddress,
-    CurlECode.COULDNT_RESOLVE_HOST: NetworkDns,
+    CurlECode.URL_MALFORMAT: errors.ForeignAddress,
+    CurlECode.COULDNT_RESOLVE_HOST: errors.NetworkDns,
     CurlECode.COULDNT_RESOLVE_PROXY: ServiceProxy,
     CurlECode.PROXY: ServiceProxy,
-    CurlECode.GOT_NOTHING: NetworkReset,
-    CurlECode.SEND_ERROR: NetworkReset,
-    CurlECode.RECV_ERROR: NetworkReset,
-    CurlECode.ABORTED_BY_CALLBACK: NetworkReset,  # curl wanted to send it again, see `sent_once`
-    CurlECode.PEER_FAILED_VERIFICATION: NetworkTls,
-    CurlECode.SSL_CERTPROBLEM: NetworkTls,
-    CurlECode.SSL_CACERT_BADFILE: NetworkTls,
-    CurlECode.SSL_ISSUER_ERROR: NetworkTls,
-    CurlECode.SSL_INVALIDCERTSTATUS: NetworkTls,
-    CurlECode.PARTIAL_FILE: NetworkBroken,
-    CurlECode.UNSUPPORTED_PROTOCOL: NetworkBroken,
-    CurlECode.BAD_CONTENT_ENCODING: NetworkBroken,
-    CurlECode.WRITE_ERROR: NetworkBroken,
-    CurlECode.WEIRD_SERVER_REPLY: NetworkBroken,
-    CurlECode.HTTP2: NetworkBroken,
-    CurlECode.HTTP2_STREAM: NetworkBroken,
-    CurlECode.HTTP3: NetworkBroken,
-    CurlECode.TOO_LARGE: NetworkBroken,
+    CurlECode.GOT_NOTHING: errors.NetworkReset,
+    CurlECode.SEND_ERROR: errors.NetworkReset,
+    CurlECode.RECV_ERROR: errors.NetworkReset,
+    CurlECode.ABORTED_BY_CALLBACK: errors.NetworkReset,  # curl wanted to send it again, see `SentOnce`
+    CurlECode.PEER_FAILED_VERIFICATION: errors.NetworkTls,
+    CurlECode.SSL_CERTPROBLEM: errors.NetworkTls,
+    CurlECode.SSL_CACERT_BADFILE: errors.NetworkTls,
+    CurlECode.SSL_ISSUER_ERROR: errors.NetworkTls,
+    CurlECode.SSL_INVALIDCERTSTATUS: errors.NetworkTls,
+    CurlECode.PARTIAL_FILE: errors.NetworkBroken,
+    CurlECode.UNSUPPORTED_PROTOCOL: errors.NetworkBroken,
+    CurlECode.BAD_CONTENT_ENCODING: errors.NetworkBroken,
+    CurlECode.WRITE_ERROR: errors.NetworkBroken,
+    CurlECode.WEIRD_SERVER_REPLY: errors.NetworkBroken,
+    CurlECode.HTTP2: errors.NetworkBroken,
+    CurlECode.HTTP2_STREAM: errors.NetworkBroken,
+    CurlECode.HTTP3: errors.NetworkBroken,
+    CurlECode.TOO_LARGE: errors.NetworkBroken,
 }
-
-
+"""What curl's error codes mean in our own tree."""
 THROUGH_PROXY: Final = frozenset({CurlECode.COULDNT_CONNECT, CurlECode.RECV_ERROR, CurlECode.SEND_ERROR})
 """With a proxy these are its connection, or its refusal to lead on."""
 
@@ -65,68 +52,56 @@ def crawl_error(error: CurlError, url: str, *, through_proxy: bool = False) -> C
     sentence = str(error).partition(". See http")[0]
     if through_proxy and error.code in THROUGH_PROXY:
         return ServiceProxy(f"{url}: {sentence}")
-    return MEANING.get(int(error.code), NetworkConnection)(f"{url}: {sentence}")
-
-
-# A request is sent once, in its turn: curl would repeat one whose kept connection was reset, and late.
-
-_SEND: Final = 0
-_REFUSE: Final = 1
+    return MEANING.get(int(error.code), errors.NetworkConnection)(f"{url}: {sentence}")
 
 
 class SentOnce:
-    """Ends a request as aborted where curl is about to send it without a turn."""
+    """Ends a request as aborted where curl is about to send it without a turn.
+
+    curl would repeat a request whose kept connection was reset, and late.
+    """
 
     def __init__(self, curl: Curl) -> None:
         self.turn = Turn()
+        """Of the present request."""
         self._name = ffi.new_handle(self)
         # curl_cffi sets only the callbacks that it knows itself.
         lib._curl_easy_setopt(curl._curl, CurlOpt.PREREQFUNCTION, _before_sending)  # noqa: SLF001
         curl.setopt(CurlOpt.PREREQDATA, self._name)
 
-    def begin(self, turn: Turn) -> None:
-        """From here on it is another request."""
-        self.turn = turn
 
-
-@ffi.callback("int(void *, char *, char *, int, int)", error=_REFUSE)  # type: ignore[untyped-decorator]
+@ffi.callback("int(void *, char *, char *, int, int)", error=1)  # type: ignore[untyped-decorator]
 def _before_sending(name: Any, *_: object) -> int:  # noqa: ANN401 - a pointer of curl's
-    """The connection stands, and nothing was sent on it."""
+    """The connection stands, and nothing was sent on it: 0 sends, 1 refuses."""
     request: SentOnce = ffi.from_handle(name)
-    return _SEND if request.turn.use() else _REFUSE
+    return 0 if request.turn.use() else 1
 
-
-# The cookies of one browser profile, shared by all its handles: a portal sees one visitor, not many.
 
 _NAME_FIELDS = (0, 2, 5)  # curl's cookie lines: domain, subdomains, path, secure, expires, name, value
 
 
 class CookieJar:
-    """What the portals set, as curl's own lines. Each handle gives back only what it changed itself."""
+    """What the portals set, as curl's own lines, shared by all handles: a portal sees one visitor, not many.
+
+    Each handle gives back only what it changed itself.
+    """
 
     def __init__(self) -> None:
-        self._lines: dict[tuple[bytes, ...], bytes] = {}
-
-    @property
-    def lines(self) -> Mapping[tuple[bytes, ...], bytes]:
+        self.lines: Mapping[tuple[bytes, ...], bytes] = {}
         """Every cookie by its domain, path and name; never changed in place, so the same are equal."""
-        return self._lines
 
     def take(self, before: Mapping[tuple[bytes, ...], bytes], after: Iterable[bytes]) -> None:
         """Add what is new or changed since `before`, and drop what the portal took back."""
         now = {_key(line): line for line in after}
-        kept = {key: line for key, line in self._lines.items() if key in now or key not in before}
+        kept = {key: line for key, line in self.lines.items() if key in now or key not in before}
         changed = {key: line for key, line in now.items() if before.get(key) != line}
         # Of a portal that sets ever new ones the newest are kept, or its pages would fill our memory.
-        self._lines = dict([*kept.items(), *changed.items()][-MOST_COOKIES:])
+        self.lines = dict([*kept.items(), *changed.items()][-MOST_COOKIES:])
 
 
 def _key(line: bytes) -> tuple[bytes, ...]:
     fields = line.split(b"\t")
     return tuple(fields[number] for number in _NAME_FIELDS if number < len(fields))
-
-
-# A body as it comes in, piece by piece.
 
 
 class Body:
@@ -185,23 +160,6 @@ class Setup:
     """On a connection of its own: after a redirect the old one may just be closing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long one request may take to connect, and altogether."""
-
-    connect_seconds: float
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One answer as curl gave it; bytes of headers beyond ASCII are read as Latin-1, so none is lost."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
 class Handle:
     """One curl handle. After an error it must be closed, not used again."""
 
@@ -218,61 +176,49 @@ class Handle:
 
     async def get(
         self, url: str, patience: Patience, turn: Turn, multi: AsyncCurl, cookies: CookieJar
-    ) -> Answer:
+    ) -> Response:
         """Ask once, in this turn; redirects are not followed.
 
         Raises a `CurlError`, or what the body's limit or a proxy's refusal raises.
         """
         self._body = Body(url, self.setup.max_bytes)
         self._headers = []
-        self._sending.begin(turn)
-        self._give_cookies(cookies)
-        self._set_patience(patience)
-        self.curl.setopt(CurlOpt.URL, url.encode())
-        await multi.add_handle(self.curl)
-        headers = _read_headers(self._headers)
-        if "set-cookie" in headers:
-            self._take_cookies(cookies)
-        return Answer(cast("int", self.curl.getinfo(CurlInfo.RESPONSE_CODE)), headers, self._body.whole())
-
-    def _set_patience(self, patience: Patience) -> None:
+        self._sending.turn = turn
+        if self._cookies_given is not cookies.lines:
+            self._cookies_given = cookies.lines
+            self.curl.setopt(CurlOpt.COOKIELIST, "ALL")
+            for line in cookies.lines.values():
+                self.curl.setopt(CurlOpt.COOKIELIST, line)
         if patience != self._patience:
             self._patience = patience
             self.curl.setopt(CurlOpt.CONNECTTIMEOUT_MS, int(patience.connect_seconds * MILLISECONDS))
             self.curl.setopt(CurlOpt.TIMEOUT_MS, int(patience.seconds * MILLISECONDS))
+        self.curl.setopt(CurlOpt.URL, url.encode())
+        await multi.add_handle(self.curl)
+        headers = _read_headers(self._headers)
+        if "set-cookie" in headers:
+            cookies.take(self._cookies_given, cast("list[bytes]", self.curl.getinfo(CurlInfo.COOKIELIST)))
+        status = cast("int", self.curl.getinfo(CurlInfo.RESPONSE_CODE))
+        return Response(url, status, headers, self._body.whole(), 0.0)
 
     def _write(self, chunk: bytes) -> int:
         return self._body.write(chunk)
 
     def _take_header(self, line: bytes) -> int:
-        if not self._sending.turn.used:
-            self._hear_proxy(line)
-        elif line.startswith(b"HTTP/"):
-            self._headers = []  # an interim answer (103) came before
-        else:
-            self._headers.append(line)
-        return len(line)
-
-    def _hear_proxy(self, line: bytes) -> None:
-        """What comes before anything was asked is the proxy's, and no part of the answer.
+        """One line; what comes before anything was asked is the proxy's, and no part of the answer.
 
         Raises `ServiceProxy` where it does not lead on: curl would read what comes with a 407 to its end,
         however far that is, and nobody else's request would go on meanwhile.
         """
-        if line.startswith(b"HTTP/") and not _LEADS_ON.match(line):
-            raise ServiceProxy(f"{self._body.url}: HTTP {line[9:12].decode('latin-1')} to CONNECT")
-
-    def _give_cookies(self, cookies: CookieJar) -> None:
-        if self._cookies_given is cookies.lines:
-            return
-        self.curl.setopt(CurlOpt.COOKIELIST, "ALL")
-        for line in cookies.lines.values():
-            self.curl.setopt(CurlOpt.COOKIELIST, line)
-        self._cookies_given = cookies.lines
-
-    def _take_cookies(self, cookies: CookieJar) -> None:
-        lines = cast("list[bytes]", self.curl.getinfo(CurlInfo.COOKIELIST))
-        cookies.take(self._cookies_given, lines)
+        begins = line.startswith(b"HTTP/")
+        if not self._sending.turn.used:
+            if begins and not _LEADS_ON.match(line):
+                raise ServiceProxy(f"{self._body.url}: HTTP {line[9:12].decode('latin-1')} to CONNECT")
+        elif begins:
+            self._headers = []  # an interim answer (103) came before
+        else:
+            self._headers.append(line)
+        return len(line)
 
 
 def _curl(setup: Setup) -> Curl:
@@ -311,7 +257,10 @@ def _lead_through(curl: Curl, route: Route) -> None:
 
 
 def _read_headers(lines: list[bytes]) -> Mapping[str, str]:
-    """Names in lower case; values of a repeated name are joined, as HTTP says they may be."""
+    """Names in lower case; values of a repeated name are joined, as HTTP says they may be.
+
+    Bytes beyond ASCII are read as Latin-1, so none is lost.
+    """
     headers: dict[str, str] = {}
     for line in lines:
         name, _, value = line.decode("latin-1").partition(":")
@@ -319,9 +268,6 @@ def _read_headers(lines: list[bytes]) -> Mapping[str, str]:
         if key:
             headers[key] = f"{headers[key]}, {text}" if key in headers else text
     return headers
-
-
-# The handles of one client: connections and cookies are theirs together.
 
 
 class CurlPool:
@@ -336,22 +282,19 @@ class CurlPool:
         self._idle: list[Handle] = []
         self.closed = False
 
-    async def get(self, url: str, setup: Setup, patience: Patience, turn: Turn) -> Answer:
+    async def get(self, url: str, setup: Setup, patience: Patience, turn: Turn) -> Response:
         """Ask once, in this turn. A handle that failed or was cancelled is closed, its connection with it."""
         handle = self._take(setup)
         try:
             session = setup.route.session if setup.route else ""
             answer = await handle.get(url, patience, turn, self._multi, self.cookies_of(session))
         except BaseException:
-            self._drop(handle)
+            if not self.closed:
+                self._multi.remove_handle(handle.curl)
+            handle.curl.close()
             raise
         self._idle.append(handle)
         return answer
-
-    @property
-    def idle(self) -> int:
-        """Handles that wait for work."""
-        return len(self._idle)
 
     async def close(self) -> None:
         """Let go of all connections; requests under way end as if they were complete."""
@@ -380,8 +323,3 @@ class CurlPool:
         if len(self._idle) >= MOST_IDLE_HANDLES:
             self._idle.pop(0).curl.close()
         return Handle(setup)
-
-    def _drop(self, handle: Handle) -> None:
-        if not self.closed:
-            self._multi.remove_handle(handle.curl)
-        handle.curl.close()

@@ -19,7 +19,6 @@ from sale_sofia.crawl.resilience.errors import CrawlError, LeftAlone, RedirectLo
 READ_BYTES: Final = 500 * 1024
 """RFC 9309, 2.5: so much must be read of a robots.txt; what follows is left alone."""
 _AGENT: Final = re.compile(r"\s*user[- ]?agent(?:\s*:|\s)(?P<name>[^#]*)", re.IGNORECASE)
-_SOMEBODY_ELSE: Final = "User-agent: somebody-else"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +89,23 @@ class RobotsGate:
         return self._clock() < self._known.get(origin, UNKNOWN).expires
 
     async def _fetch(self, origin: str, escort: Escort | None) -> Rules:
-        robots = await self._ask(f"{origin}/robots.txt", escort)
+        request = replace(self._make_request(f"{origin}/robots.txt"), escort=escort)
+        robots = None
+        try:
+            robots = _parsed(await self._fetcher.fetch(request), self._user_agent)
+        except LeftAlone:
+            raise
+        except RedirectLoop:
+            # RFC 9309, 2.3.1.2: redirected too often is as good as no file.
+            robots = Protego.parse("")
+        except CrawlError:
+            pass
         if robots is not None:
             delay = robots.crawl_delay(self._user_agent)
             return Rules(self._clock() + self._cache_seconds, robots, delay)
         # RFC 9309, 2.4: rules that were known hold for as long as no newer ones can be had.
         known = self._known.get(origin, UNKNOWN)
         return replace(known, expires=self._clock() + self._error_cache_seconds)
-
-    async def _ask(self, url: str, escort: Escort | None) -> Protego | None:
-        request = replace(self._make_request(url), escort=escort)
-        try:
-            return _parsed(await self._fetcher.fetch(request), self._user_agent)
-        except LeftAlone:
-            raise
-        except RedirectLoop:
-            # RFC 9309, 2.3.1.2: redirected too often is as good as no file.
-            return Protego.parse("")
-        except CrawlError:
-            return None
 
 
 def known_delay(known: Mapping[str, Rules], url: str) -> float | None:
@@ -124,8 +121,13 @@ def _origin(url: str) -> str:
 def _parsed(answer: Response, user_agent: str) -> Protego | None:
     if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
         return None
-    found = HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES
-    return Protego.parse(without_others(_text(answer.body), user_agent) if found else "")
+    if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES or b"\0" in answer.body:
+        return Protego.parse("")
+    body = answer.body
+    if len(body) > READ_BYTES:
+        # Half a rule is another rule: the last line goes where it was cut.
+        body = body[:READ_BYTES].rpartition(b"\n")[0]
+    return Protego.parse(without_others(body.decode("utf-8-sig", errors="replace"), user_agent))
 
 
 def without_others(text: str, user_agent: str) -> str:
@@ -133,22 +135,11 @@ def without_others(text: str, user_agent: str) -> str:
 
     Protego keeps each rule as often as its group has names: thousands of both would fill our memory.
     """
-    lines = (
-        _SOMEBODY_ELSE if _is_for_others(line, user_agent.lower()) else line for line in text.splitlines()
-    )
-    return "\n".join(lines)
-
-
-def _is_for_others(line: str, user_agent: str) -> bool:
-    found = _AGENT.match(line)
-    name = found["name"].strip().lower() if found else "*"
-    part = name.replace("*", "")
-    return name != "*" and not (part and part in user_agent)
-
-
-def _text(body: bytes) -> str:
-    if b"\0" in body:
-        return ""
-    # Half a rule is another rule: the last line goes where it was cut.
-    whole = body if len(body) <= READ_BYTES else body[:READ_BYTES].rpartition(b"\n")[0]
-    return whole.decode("utf-8-sig", errors="replace")
+    kept = []
+    for line in text.splitlines():
+        found = _AGENT.match(line)
+        name = found["name"].strip().lower() if found else "*"
+        part = name.replace("*", "")
+        is_for_us = name == "*" or (part and part in user_agent.lower())
+        kept.append(line if is_for_us else "User-agent: somebody-else")
+    return "\n".join(kept)

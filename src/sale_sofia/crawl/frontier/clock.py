@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from sqlalchemy import Connection, case, func, select, update
+from sqlalchemy import Connection, case, func, select, text, update
 
 from sale_sofia.crawl.resilience.settings import (
     RESET_JITTER,
@@ -42,59 +42,32 @@ def bring_back(connection: Connection, job_id: str, *, now: float) -> float:
     ahead = _seconds_ahead(connection, job_id, now, settings.lease_seconds)
     if ahead:
         log.warning("the clock was set back by %.0f s: leases and waits of %s are mended", ahead, job_id)
-        _shorten_leases(connection, job_id, now, settings.lease_seconds)
-    _shorten_waits(connection, job_id, now)
-    _end_impossible_waits(connection, job_id, now, longest_wait(settings))
+        # No lease lasts longer than one from now; what the others say of a clock is not to be heard again.
+        until = case((frontier.c.state == "leased", now + settings.lease_seconds), else_=now)
+        later = (frontier.c.job_id == job_id, frontier.c.lease_until > until)
+        connection.execute(update(frontier).where(*later).values(lease_until=until))
+        woken = update(jobs).where(jobs.c.id == job_id, jobs.c.woken_at > now)
+        connection.execute(woken.values(woken_at=now))
+    pending = update(frontier).where(frontier.c.job_id == job_id, frontier.c.state == "pending")
+    # Waits also where it cannot be told from leases: a page may be put off by a clock that gave none.
+    by_another_clock = (frontier.c.not_before > now, frontier.c.put_off_at > now + CLOCK_FAULT_SECONDS)
+    left = frontier.c.not_before - frontier.c.put_off_at + now
+    connection.execute(pending.where(*by_another_clock).values(not_before=left, put_off_at=now))
+    impossible = frontier.c.not_before > now + longest_wait(settings) + CLOCK_FAULT_SECONDS
+    connection.execute(pending.where(impossible).values(not_before=now))
     return ahead
 
 
 def _seconds_ahead(connection: Connection, job_id: str, now: float, lease_seconds: float) -> float:
-    said = max(_woken_at(connection, job_id), _last_lease(connection, job_id, now) - lease_seconds)
-    return said - now if said > now + CLOCK_FAULT_SECONDS else 0.0
-
-
-def _woken_at(connection: Connection, job_id: str) -> float:
-    return connection.execute(select(jobs.c.woken_at).where(jobs.c.id == job_id)).scalar() or 0.0
-
-
-def _last_lease(connection: Connection, job_id: str, now: float) -> float:
-    """Until when a row is leased, or was: all are asked only where no page is due for long."""
-    own = frontier.c.job_id == job_id
-    due = select(func.min(frontier.c.not_before)).where(own, frontier.c.state == "pending")
-    waits = (connection.execute(due).scalar() or 0.0) > now + CLOCK_FAULT_SECONDS
-    asked = [] if waits else [frontier.c.state == "leased"]
-    last = select(func.max(frontier.c.lease_until)).where(own, *asked)
-    return connection.execute(last).scalar() or 0.0
-
-
-def _shorten_waits(connection: Connection, job_id: str, now: float) -> None:
-    """Also where it cannot be told from leases: a page may be put off by a clock that gave none."""
-    by_another_clock = (
-        frontier.c.job_id == job_id,
-        frontier.c.state == "pending",
-        frontier.c.not_before > now,
-        frontier.c.put_off_at > now + CLOCK_FAULT_SECONDS,
-    )
-    left = frontier.c.not_before - frontier.c.put_off_at + now
-    connection.execute(update(frontier).where(*by_another_clock).values(not_before=left, put_off_at=now))
-
-
-def _shorten_leases(connection: Connection, job_id: str, now: float, lease_seconds: float) -> None:
-    """No lease lasts longer than one from now; what the others say of a clock is not to be heard again."""
-    until = case((frontier.c.state == "leased", now + lease_seconds), else_=now)
-    later = (frontier.c.job_id == job_id, frontier.c.lease_until > until)
-    connection.execute(update(frontier).where(*later).values(lease_until=until))
-    woken = update(jobs).where(jobs.c.id == job_id, jobs.c.woken_at > now)
-    connection.execute(woken.values(woken_at=now))
-
-
-def _end_impossible_waits(connection: Connection, job_id: str, now: float, longest: float) -> None:
-    impossible = (
-        frontier.c.job_id == job_id,
-        frontier.c.state == "pending",
-        frontier.c.not_before > now + longest + CLOCK_FAULT_SECONDS,
-    )
-    connection.execute(update(frontier).where(*impossible).values(not_before=now))
+    woken_at = connection.execute(select(jobs.c.woken_at).where(jobs.c.id == job_id)).scalar() or 0.0
+    # Until when a row is leased, or was: all are asked only where no page is due for long.
+    last = select(func.max(frontier.c.lease_until)).where(frontier.c.job_id == job_id)
+    pending = (frontier.c.job_id == job_id, frontier.c.state == "pending")
+    due = connection.execute(select(func.min(frontier.c.not_before)).where(*pending)).scalar() or 0.0
+    if due <= now + CLOCK_FAULT_SECONDS:
+        last = last.where(frontier.c.state == "leased")
+    latest = max(woken_at, (connection.execute(last).scalar() or 0.0) - lease_seconds)
+    return latest - now if latest > now + CLOCK_FAULT_SECONDS else 0.0
 
 
 # The clock of all who share a store: a server's own, which every host sees alike; of a file, this
@@ -105,7 +78,10 @@ def _end_impossible_waits(connection: Connection, job_id: str, now: float, longe
 
 def store_time(database: Database) -> float:
     """The time of day by the store's clock, in seconds since 1970."""
-    return database.run_read(_told) if stores.is_server(database.url) else time.time()
+    if not stores.is_on_server(database.url):
+        return time.time()
+    moment = text("SELECT extract(epoch FROM clock_timestamp())")
+    return database.run_read(lambda connection: float(connection.execute(moment).scalar_one()))
 
 
 def store_clock(database: Database) -> Callable[[], float]:
@@ -113,11 +89,7 @@ def store_clock(database: Database) -> Callable[[], float]:
 
     For a file it is this machine's, as it is set.
     """
-    if not stores.is_server(database.url):
+    if not stores.is_on_server(database.url):
         return time.time
-    told, since = store_time(database), time.monotonic()
-    return lambda: told + time.monotonic() - since
-
-
-def _told(connection: Connection) -> float:
-    return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())
+    then, since = store_time(database), time.monotonic()
+    return lambda: then + time.monotonic() - since

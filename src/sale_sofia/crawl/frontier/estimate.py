@@ -11,8 +11,7 @@ from sale_sofia.history.tables import sweeps
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.site_file import SiteConfig
 
-_SECONDS_PER_MINUTE = 60
-_MINUTES_PER_HOUR = 60
+_SECONDS_PER_MINUTE = _MINUTES_PER_HOUR = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +38,18 @@ def estimate(
     connection: Connection, settings: Settings, config: SiteConfig, limit: int | None = None
 ) -> Estimate:
     """From the last complete sweep when there is one, else from the portal's known size."""
-    requests = _last_sweep(connection, config.site)
+    complete = (
+        select(jobs.c.id)
+        .join(sweeps, sweeps.c.job_id == jobs.c.id)
+        .where(jobs.c.site == config.site, sweeps.c.complete.is_(True))
+        .order_by(jobs.c.created_at.desc())
+        .limit(1)
+    )
+    job_id = connection.execute(complete).scalar()
+    requests = frontier.count_rows(connection, job_id).total if job_id else 0
     basis = "the last complete crawl" if requests else "the portal's known size"
     if not requests:
         requests = config.inventory.adverts + math.ceil(config.inventory.adverts / config.inventory.per_page)
     if limit is not None:
         requests = min(requests, limit + math.ceil(limit / config.inventory.per_page))
     return Estimate(config.site, requests, rate_per_minute(settings, config), basis)
-
-
-def _last_sweep(connection: Connection, site: str) -> int:
-    complete = (
-        select(jobs.c.id)
-        .join(sweeps, sweeps.c.job_id == jobs.c.id)
-        .where(jobs.c.site == site, sweeps.c.complete.is_(True))
-        .order_by(jobs.c.created_at.desc())
-        .limit(1)
-    )
-    job_id = connection.execute(complete).scalar()
-    return frontier.count_rows(connection, job_id).total if job_id else 0

@@ -24,7 +24,7 @@ from sqlalchemy import (
     Connection,
     Integer,
     Select,
-    Table,
+    Update,
     bindparam,
     case,
     exists,
@@ -37,7 +37,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from sale_sofia.crawl.settings import SUSPECT_DEATHS
-from sale_sofia.crawl.tables import frontier, frontier_pruned, jobs
+from sale_sofia.crawl.tables import Code, frontier, frontier_pruned, jobs
 from sale_sofia.crawl.urls import Target
 from sale_sofia.operations.services.processes import born
 from sale_sofia.storage.upserts import insert_into
@@ -46,7 +46,6 @@ from sale_sofia.storage.upserts import insert_into
 _SEARCHES_FIRST = -1.0
 _ADVERTS_AFTER = 0.001
 _LONGEST_KEY = 500
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +69,12 @@ class PutOff:
 
     claim: Claim
     seconds: float
-    why: str
+    code: str
+    reason: str = ""
     refund: bool = False
     """Whether its attempt is given back, for a wait that is nobody's fault."""
     ended_as: str | None = None
     """The class of the error that its try ended in; None where nothing was asked."""
-
-    @property
-    def tried(self) -> str | None:
-        """What its tries ended in, this one included."""
-        return " ".join(filter(None, (self.claim.tried, self.ended_as))) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +104,12 @@ def add_targets(
     job_id: str,
     targets: Iterable[Target],
     *,
-    done: str | None = None,
+    done: Code | None = None,
     search_id: int | None = None,
 ) -> int:
     """Add what the job does not have yet, in the given order; returns how many were new.
 
-    With `done` they are done already, for this reason: they need not be fetched. Pages of results belong to
+    With `done` they are done already, for that: they need not be fetched. Pages of results belong to
     the search of `search_id`.
     """
     rows = [
@@ -124,7 +119,7 @@ def add_targets(
             "url": target.url,
             "url_key": _key(target),
             "state": "pending" if done is None else "done",
-            "reason": done,
+            "code": done,
             "not_before": _SEARCHES_FIRST if target.kind == "search" else 0.0,
             "search_id": search_id,
         }
@@ -133,8 +128,7 @@ def add_targets(
     if not rows:
         return 0
     new = insert_into(connection, frontier).on_conflict_do_nothing()
-    added = connection.execute(new, rows, execution_options={"preserve_rowcount": True})
-    return added.rowcount
+    return connection.execute(new, rows, execution_options={"preserve_rowcount": True}).rowcount
 
 
 def without_known(connection: Connection, job_id: str, targets: Sequence[Target]) -> list[Target]:
@@ -145,10 +139,11 @@ def without_known(connection: Connection, job_id: str, targets: Sequence[Target]
     return [target for target, key in zip(targets, keys, strict=True) if key not in known]
 
 
-def drop_searches(connection: Connection, job_id: str, search_ids: Sequence[int], why: str) -> None:
+def drop_searches(connection: Connection, job_id: str, search_ids: Sequence[int]) -> None:
     """No page of these searches is asked for any more; those that are in hand come to their end."""
     waiting = (_OF_JOB, frontier.c.state == "pending", frontier.c.search_id.in_(search_ids))
-    connection.execute(update(frontier).where(*waiting).values(state="done", reason=why), {"of_job": job_id})
+    dropped = update(frontier).where(*waiting).values(state="done", code=Code.USELESS_PART)
+    connection.execute(dropped, {"of_job": job_id})
 
 
 def _key(target: Target) -> str:
@@ -166,12 +161,10 @@ def claim(
     When there is nothing else, a row under which owners died is leased alone, to one with empty hands: should
     it be what kills them, it takes no other row with it.
     """
-    asked = {"of_job": job_id, "at": now, "most": count, "to_owner": owner, "until": now + lease_seconds}
-    return _lease(connection, _LEASE_INNOCENT, asked) or _lease(connection, _LEASE_SUSPECT, asked)
-
-
-def _lease(connection: Connection, lease: ReturningUpdate[Any], asked: Row) -> list[Claim]:
-    return sorted((Claim(*row) for row in connection.execute(lease, asked)), key=lambda one: one.id)
+    values = {"of_job": job_id, "at": now, "most": count, "to_owner": owner, "until": now + lease_seconds}
+    leased = connection.execute(_LEASE_INNOCENT, values).all()
+    leased = leased or connection.execute(_LEASE_SUSPECT, values).all()
+    return sorted((Claim(*row) for row in leased), key=lambda claim: claim.id)
 
 
 def _leasing(rows: Select[Any]) -> ReturningUpdate[Any]:
@@ -187,7 +180,7 @@ def _leasing(rows: Select[Any]) -> ReturningUpdate[Any]:
             attempts=frontier.c.attempts + 1,
             fence=frontier.c.fence + 1,
         )
-        .returning(*(frontier.c[one.name] for one in fields(Claim)))
+        .returning(*(frontier.c[field.name] for field in fields(Claim)))
     )
 
 
@@ -230,58 +223,63 @@ def still_ours(connection: Connection, claims: Sequence[Claim]) -> set[int]:
 
     The jobs are the transaction's alone from now on: no other batch of theirs is written beside it.
     """
-    fences = {one.id: one.fence for one in claims}
+    fences = {claim.id: claim.fence for claim in claims}
     ids = {"row_ids": sorted(fences)}
     if connection.dialect.name != "sqlite":
         connection.execute(_THEIR_JOBS, ids)
     return {row.id for row in connection.execute(_LEASED, ids) if row.fence == fences[row.id]}
 
 
-_END = (
-    update(frontier)
-    .where(frontier.c.id == bindparam("row_id"), frontier.c.fence == bindparam("row_fence"))
-    .values(state=bindparam("to_state"), reason=bindparam("why"))
+_OWN = update(frontier).where(
+    frontier.c.id == bindparam("row_id"), frontier.c.fence == bindparam("row_fence")
 )
-_POSTPONE = (
-    update(frontier)
-    .where(frontier.c.id == bindparam("row_id"), frontier.c.fence == bindparam("row_fence"))
-    .values(
-        state="pending",
-        not_before=bindparam("due"),
-        put_off_at=bindparam("at"),
-        reason=bindparam("why"),
-        attempts=frontier.c.attempts - bindparam("refund"),
-        tried=bindparam("tries"),
-    )
+_END = _OWN.values(state=bindparam("to_state"), code=bindparam("why"), reason=bindparam("words"))
+_POSTPONE = _OWN.values(
+    state="pending",
+    not_before=bindparam("due"),
+    put_off_at=bindparam("at"),
+    code=bindparam("why"),
+    reason=bindparam("words"),
+    attempts=frontier.c.attempts - bindparam("refund"),
+    tried=bindparam("tries"),
 )
+_RENEW = _OWN.where(frontier.c.state == "leased").values(lease_until=bindparam("until"))
 
 
-def finish(connection: Connection, ends: Sequence[tuple[Claim, str, str | None]]) -> None:
-    """Bring rows to `done` or `failed`, each with its reason; who had them stays written on them."""
-    if ends:
-        rows = [
-            {"row_id": one.id, "row_fence": one.fence, "to_state": state, "why": why}
-            for one, state, why in ends
-        ]
-        connection.execute(_END, _in_order(rows))
+def _update_each(connection: Connection, statement: Update, rows: Iterable[tuple[Claim, Any]]) -> None:
+    values = [{"row_id": claim.id, "row_fence": claim.fence, **more} for claim, more in rows]
+    if values:
+        connection.execute(statement, sorted(values, key=lambda row: row["row_id"]))
+
+
+def finish(connection: Connection, ends: Sequence[tuple[Claim, str, str | None, str | None]]) -> None:
+    """Bring rows to `done` or `failed`, each with why, also in words; who had them stays written on them."""
+    rows = ((claim, {"to_state": state, "why": code, "words": words}) for claim, state, code, words in ends)
+    _update_each(connection, _END, rows)
 
 
 def postpone(connection: Connection, later: Sequence[PutOff], *, now: float) -> None:
     """Hand rows back for some seconds."""
-    if later:
-        rows = [
+    rows = [
+        (
+            wait.claim,
             {
-                "row_id": one.claim.id,
-                "row_fence": one.claim.fence,
-                "due": now + one.seconds,
+                "due": now + wait.seconds,
                 "at": now,
-                "why": one.why,
-                "refund": int(one.refund),
-                "tries": one.tried,
-            }
-            for one in later
-        ]
-        connection.execute(_POSTPONE, _in_order(rows))
+                "why": wait.code,
+                "words": wait.reason or None,
+                "refund": int(wait.refund),
+                "tries": " ".join(filter(None, (wait.claim.tried, wait.ended_as))) or None,
+            },
+        )
+        for wait in later
+    ]
+    _update_each(connection, _POSTPONE, rows)
+
+
+def renew(connection: Connection, claims: Sequence[Claim], *, until: float) -> None:
+    """Keep what is in hand; a row that was lost meanwhile stays lost."""
+    _update_each(connection, _RENEW, ((claim, {"until": until}) for claim in claims))
 
 
 _waiting = (
@@ -310,28 +308,6 @@ def postpone_rest(connection: Connection, job_id: str, *, seconds: float, now: f
     connection.execute(_POSTPONE_REST, {"of_job": job_id, "due": now + seconds, "at": now})
 
 
-_RENEW = (
-    update(frontier)
-    .where(
-        frontier.c.id == bindparam("row_id"),
-        frontier.c.fence == bindparam("row_fence"),
-        frontier.c.state == "leased",
-    )
-    .values(lease_until=bindparam("until"))
-)
-
-
-def renew(connection: Connection, claims: Sequence[Claim], *, until: float) -> None:
-    """Keep what is in hand; a row that was lost meanwhile stays lost."""
-    if claims:
-        rows = [{"row_id": one.id, "row_fence": one.fence, "until": until} for one in claims]
-        connection.execute(_RENEW, _in_order(rows))
-
-
-def _in_order(rows: list[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: row["row_id"])
-
-
 def count_rows(connection: Connection, job_id: str, kind: str | None = None) -> Counts:
     """The job's rows by state, of one kind or of all; those that were pruned since it ended count too."""
     asked = {"of_job": job_id, "of_kind": kind} if kind else {"of_job": job_id}
@@ -344,17 +320,15 @@ def count_rows(connection: Connection, job_id: str, kind: str | None = None) -> 
 
 @cache
 def _counting(*, of_one_kind: bool) -> tuple[CompoundSelect[Any], Select[Any]]:
-    there, pruned = (_chosen(table, of_one_kind=of_one_kind) for table in (frontier, frontier_pruned))
+    there, pruned = [_OF_JOB], [frontier_pruned.c.job_id == bindparam("of_job")]
+    if of_one_kind:
+        there.append(frontier.c.kind == bindparam("of_kind"))
+        pruned.append(frontier_pruned.c.kind == bindparam("of_kind"))
     by_state = union_all(
         select(frontier.c.state, func.count()).where(*there).group_by(frontier.c.state),
         select(frontier_pruned.c.state, frontier_pruned.c.pages).where(*pruned),
     )
     return by_state, select(func.min(frontier.c.not_before)).where(*there, frontier.c.state == "pending")
-
-
-def _chosen(table: Table, *, of_one_kind: bool) -> list[ColumnElement[bool]]:
-    of_kind = [table.c.kind == bindparam("of_kind")] if of_one_kind else []
-    return [table.c.job_id == bindparam("of_job"), *of_kind]
 
 
 # Whose rows of the frontier are whose: who holds some, who had some, and the rows of the dead given back.
@@ -374,23 +348,12 @@ def release(connection: Connection, job_id: str, owner: str) -> None:
     )
 
 
-def owners(connection: Connection, job_id: str, *, since: float = 0.0) -> set[str]:
-    """Who holds rows of the job, on leases that last until `since` or longer."""
-    return _owners(connection, frontier.c.job_id == job_id, frontier.c.state == "leased", _lasts(since))
-
-
-def last_owners(connection: Connection, job_id: str, *, since: float) -> set[str]:
-    """Who holds rows of the job, or had some, on leases that lasted until `since` or longer."""
-    return _owners(connection, frontier.c.job_id == job_id, _lasts(since))
-
-
-def _lasts(since: float) -> ColumnElement[bool]:
-    return frontier.c.lease_until >= since
-
-
-def _owners(connection: Connection, *which: ColumnElement[bool]) -> set[str]:
-    found = connection.execute(select(frontier.c.lease_owner).where(*which).distinct()).scalars()
-    return {owner for owner in found if owner}
+def owners(connection: Connection, job_id: str, *, since: float = 0.0, also_former: bool = False) -> set[str]:
+    """Who holds rows of the job, or had some, on leases that last or lasted until `since` or longer."""
+    held = select(frontier.c.lease_owner).where(frontier.c.job_id == job_id, frontier.c.lease_until >= since)
+    if not also_former:
+        held = held.where(frontier.c.state == "leased")
+    return {owner for owner in connection.execute(held.distinct()).scalars() if owner}
 
 
 def last_owner(connection: Connection, job_id: str) -> str | None:
@@ -426,6 +389,7 @@ def _bury(connection: Connection, job_id: str, held: ColumnElement[bool], most_d
         .where(frontier.c.id.in_(theirs), *leased)
         .values(
             state=case((last, "failed"), else_="pending"),
+            code=case((last, Code.WORKER_DIED), else_=frontier.c.code),
             reason=case((last, f"its worker died {most_deaths} times"), else_=frontier.c.reason),
             deaths=frontier.c.deaths + 1,
             attempts=frontier.c.attempts - 1,
@@ -436,9 +400,6 @@ def _bury(connection: Connection, job_id: str, held: ColumnElement[bool], most_d
 
 
 # Who leases rows: a process, named so that others on its machine can see whether it still lives.
-
-_PID_NAMESPACE = Path("/proc/self/ns/pid")
-_MOST_CHARACTERS = 80
 
 
 def this_owner() -> str:
@@ -458,10 +419,10 @@ def is_dead(owner: str) -> bool:
 def _place() -> str:
     """The machine, or the container in it: process numbers mean something only inside."""
     try:
-        space = str(_PID_NAMESPACE.readlink())
+        space = str(Path("/proc/self/ns/pid").readlink())
     except OSError:
         space = "host"
-    return f"{socket.gethostname()[: _MOST_CHARACTERS // 4]}/{space}"
+    return f"{socket.gethostname()[:20]}/{space}"
 
 
 def _mark(birth: str | None) -> str:

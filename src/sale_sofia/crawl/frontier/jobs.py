@@ -12,6 +12,7 @@ from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.searches import begin_searches
 from sale_sofia.crawl.frontier.sweeping import finish_sweep, verdict_on_adverts
 from sale_sofia.crawl.tables import frontier as rows
+from sale_sofia.crawl.tables import spoken
 from sale_sofia.crawl.urls import check_start_url, target
 from sale_sofia.history.drift.runs import review_drift
 from sale_sofia.history.drift.store import shortfalls
@@ -118,34 +119,26 @@ def end_job(connection: Connection, job: Job, *, now: float) -> JobState:
 def _verdict(connection: Connection, job_id: str) -> tuple[JobState, str | None]:
     """No page, or no advert, that could be read is a failure, no advert at all an alarm; neither is done."""
     if not frontier.count_rows(connection, job_id).done:
-        return JobState.FAILED, first_failure(connection, job_id)
+        failed = select(rows.c.url, rows.c.code, rows.c.reason).where(
+            rows.c.job_id == job_id, rows.c.state == "failed"
+        )
+        first = connection.execute(failed.order_by(rows.c.id).limit(1)).first()
+        return JobState.FAILED, f"{first.url}: {spoken(first.code, first.reason)}" if first else None
     if not frontier.count_rows(connection, job_id, "listing").total:
         return JobState.EMPTY, "the portal shows no advert for this search"
     return verdict_on_adverts(connection, job_id) or (JobState.COMPLETE, None)
-
-
-def first_failure(connection: Connection, job_id: str) -> str | None:
-    """Why the first failed row failed."""
-    failed = select(rows.c.url, rows.c.reason).where(rows.c.job_id == job_id, rows.c.state == "failed")
-    row = connection.execute(failed.order_by(rows.c.id).limit(1)).first()
-    return f"{row.url}: {row.reason}" if row else None
-
-
-def failure_reasons(connection: Connection, job_id: str) -> dict[str, int]:
-    """How many rows failed for each reason, the commonest first; by class, without addresses."""
-    failed = select(rows.c.reason, func.count().label("pages")).where(
-        rows.c.job_id == job_id, rows.c.state == "failed"
-    )
-    counts: Counter[str] = Counter()
-    for reason, pages in connection.execute(failed.group_by(rows.c.reason)):
-        counts[(reason or "unknown").partition(":")[0]] += pages
-    return dict(counts.most_common())
 
 
 def report(connection: Connection, job: Job, error: str | None = None) -> SiteReport:
     """The job as its rows tell it."""
     adverts = frontier.count_rows(connection, job.id, "listing")
     everything = frontier.count_rows(connection, job.id)
+    failed = select(rows.c.code, func.count()).where(rows.c.job_id == job.id, rows.c.state == "failed")
+    counted = connection.execute(failed.group_by(rows.c.code).order_by(rows.c.code))
+    reasons = Counter({code or "unknown": pages for code, pages in counted})
+    searches = searches_of(connection, job.id)
+    forbidden = [search.url for search in searches if search.ended is Ended.FORBIDDEN]
+    useless = sorted({search.way or "" for search in searches if search.ended is Ended.USELESS})
     return SiteReport(
         job_id=job.id,
         site=job.site,
@@ -157,22 +150,12 @@ def report(connection: Connection, job: Job, error: str | None = None) -> SiteRe
         requests=job.requests,
         seconds=job.seconds,
         error=error or job.error,
-        reasons=failure_reasons(connection, job.id),
+        reasons=dict(reasons.most_common()),
         shortfalls=[one["found"] for one in shortfalls(connection, job.id)],
         held_back=count_held(connection, job.id),
         missing=sweep.missing if (sweep := get_sweep(connection, job.id)) else None,
-        notes=_notes(connection, job.id),
+        notes=[
+            *(f"robots.txt forbids {url}, another start was taken" for url in forbidden),
+            *(f"the filter {way} changes nothing and is not used" for way in useless),
+        ],
     )
-
-
-def _notes(connection: Connection, job_id: str) -> list[str]:
-    searches = searches_of(connection, job_id)
-    useless = sorted({one.way or "" for one in searches if one.ended is Ended.USELESS})
-    return [
-        *(
-            f"robots.txt forbids {one.url}, another start was taken"
-            for one in searches
-            if one.ended is Ended.FORBIDDEN
-        ),
-        *(f"the filter {way} changes nothing and is not used" for way in useless),
-    ]

@@ -51,11 +51,15 @@ def check_plans(plans: Sequence[JobPlan]) -> None:
             check_start_url(plan.site, url)
 
 
-def plan_job(settings: Settings, database: Database, plan: JobPlan) -> str:
-    """The job for a local runner. Refused, with nothing written, while anybody crawls the portal."""
+def plan_job(settings: Settings, database: Database, plan: JobPlan, now: float | None = None) -> str:
+    """The job for a local runner. Refused, with nothing written, while anybody crawls the portal.
+
+    It is dated by the store's clock, unless `now` is given.
+    """
     check_plans([plan])
     with site_lock(database, settings.data_dir / "locks", plan.site.name):
-        return database.run_write(partial(_plan_local, plan=plan, now=store_time(database)))
+        dated = store_time(database) if now is None else now
+        return database.run_write(partial(_plan_local, plan=plan, now=dated))
 
 
 def _plan_local(connection: Connection, plan: JobPlan, now: float) -> str:
@@ -76,8 +80,7 @@ def _same_or_new(connection: Connection, plan: JobPlan, now: float) -> str:
 def plan_for_workers(settings: Settings, database: Database, plan: JobPlan) -> str:
     """The job for the workers, theirs from now on; the very one they are at, when it is the same crawl.
 
-    Raises:
-        SiteBusy: a local runner, or another crawl of theirs, is at the portal; nothing was written.
+    While another crawl of the portal runs it is refused by a `SiteBusy`, and nothing is written.
     """
     check_plans([plan])
     with site_lock(database, settings.data_dir / "locks", plan.site.name):
@@ -95,12 +98,7 @@ def _plan_shared(connection: Connection, plan: JobPlan, now: float) -> str:
 
 
 def resume_for_workers(settings: Settings, database: Database, job_id: str) -> str:
-    """An unfinished job, the workers' from now on.
-
-    Raises:
-        JobEnded: there is nothing to go on with.
-        SiteBusy: a local runner, or another job of theirs, is at the portal.
-    """
+    """An unfinished job, the workers' from now on; `JobEnded` or `SiteBusy` where it cannot be."""
     job_to_resume(database, job_id)
     job = database.run_read(partial(known_job, job_id=job_id))
     with site_lock(database, settings.data_dir / "locks", job.site):
@@ -135,12 +133,7 @@ def unfinished_jobs(database: Database) -> list[str]:
 
 
 def cancel_job(connection: Connection, job_id: str, *, now: float) -> bool:
-    """The job is cancelled afterwards; False when it was before.
-
-    Raises:
-        UnknownJob: there is no such job.
-        JobEnded: it came to another end.
-    """
+    """The job is cancelled afterwards, False when it was before; `JobEnded` if it came to another end."""
     if set_job_state(connection, known_job(connection, job_id).id, JobState.CANCELLED, now=now):
         return True
     state = known_job(connection, job_id).state

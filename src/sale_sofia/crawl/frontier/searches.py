@@ -10,7 +10,7 @@ bound. What that needs to know is in the database: a crawl that was killed goes 
 import hashlib
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
@@ -20,9 +20,11 @@ from pydantic import ValidationError
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.tables import Code
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.urls import Target, target
 from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, moment
+from sale_sofia.history import sweeps
 from sale_sofia.history.cards import Scope, SeenCard, card_facts, see_cards
 from sale_sofia.history.settings import (
     CAP_LEAST_ADVERTS,
@@ -32,24 +34,7 @@ from sale_sofia.history.settings import (
     SITEMAP_MOST_DEPTH,
 )
 from sale_sofia.history.sightings import Sighting
-from sale_sofia.history.sweeps import (
-    Ended,
-    Learnt,
-    Search,
-    add_search,
-    count_searches,
-    forget_shown,
-    get_search,
-    keep_search,
-    learn_ids,
-    learn_most,
-    learn_useless,
-    note_shown,
-    parts_of,
-    read_learnt,
-    scope_of,
-    searches_of,
-)
+from sale_sofia.history.sweeps import Ended, Learnt, Search, scope_of, searches_of
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import get_settings
 from sale_sofia.telemetry.settings import DRIFT_SAMPLE_SHARE
@@ -61,15 +46,9 @@ from sale_sofia.websites.splitting import Hints
 log: Final = logging.getLogger(__name__)
 SITEMAP: Final = "sitemap"
 """How an index of sitemaps is cut."""
-_DROPPED: Final = "a part by a filter that changes nothing"
 
 
-def begin_searches(connection: Connection, job_id: str, targets: Sequence[Target]) -> int:
-    """Add searches that begin at these addresses, each with its first page; how many are new."""
-    return _add_searches(connection, job_id, targets)
-
-
-def _add_searches(
+def begin_searches(
     connection: Connection,
     job_id: str,
     targets: Sequence[Target],
@@ -77,10 +56,11 @@ def _add_searches(
     parent_id: int | None = None,
     way: str | None = None,
 ) -> int:
+    """Add searches that begin at these addresses, each with its first page; how many are new."""
     new = frontier.without_known(connection, job_id, targets)
-    for one in new:
-        search_id = add_search(connection, job_id, one.url, parent_id=parent_id, way=way)
-        frontier.add_targets(connection, job_id, [one], search_id=search_id)
+    for page in new:
+        search_id = sweeps.add_search(connection, job_id, page.url, parent_id=parent_id, way=way)
+        frontier.add_targets(connection, job_id, [page], search_id=search_id)
     return len(new)
 
 
@@ -101,11 +81,11 @@ class SearchSteps:
     @cached_property
     def learnt(self) -> Learnt:
         """What earlier crawls, and this one, know of the portal's limits."""
-        return read_learnt(self.connection, self.site.name, now=self.now)
+        return sweeps.read_learnt(self.connection, self.site.name, now=self.now)
 
     def read(self, page: Found) -> int:
         """A page of results was read; how many further ones join the frontier."""
-        before = get_search(self.connection, page.claim.search_id)
+        before = sweeps.get_search(self.connection, page.claim.search_id)
         if before is None:  # a page of no search: nobody asks whether it was whole
             return self._add_page(page.following, None)
         self._learn(page)
@@ -119,7 +99,7 @@ class SearchSteps:
 
     def unanswered(self, outcome: Gone | Failed) -> int:
         """A page of results is not there, or could not be had; how many others are asked instead."""
-        search = get_search(self.connection, outcome.claim.search_id)
+        search = sweeps.get_search(self.connection, outcome.claim.search_id)
         if search is None:
             return 0
         if search.ended is Ended.WAITING:
@@ -148,7 +128,7 @@ class SearchSteps:
     def _learn(self, page: Found) -> None:
         for query, ids in page.ids.items():
             if (self.learnt.ids or {}).get(query) != ids:
-                learn_ids(self.connection, self.site.name, query, ids, now=self.now)
+                sweeps.learn_ids(self.connection, self.site.name, query, ids, now=self.now)
                 self._look_again()
 
     def _look_again(self) -> None:
@@ -160,7 +140,7 @@ class SearchSteps:
         if page.sitemaps:
             return self._cut_index(search, page.sitemaps)
         first = search.pages == 1 and before.pages == 0
-        parent = get_search(self.connection, search.parent_id) if first else None
+        parent = sweeps.get_search(self.connection, search.parent_id) if first else None
         doubtful = parent is not None and _has_all_of(search, parent)
         if parent is not None and doubtful:
             search = self._beside_others(search, parent)
@@ -175,11 +155,15 @@ class SearchSteps:
     def _follow(self, before: Search, page: Found) -> int:
         """Read on, while pages bring what the search has not shown, and no bound is reached."""
         settings = get_settings()
-        new = note_shown(self.connection, before.id, (card.external_id for card, _ in page.adverts))
+        new = sweeps.note_shown(self.connection, before.id, (card.external_id for card, _ in page.adverts))
         search = replace(before, different=before.different + new, stale=0 if new else before.stale + 1)
+        announced = search.announced if search.exact else None
         if search.stale >= (page.stale_pages or settings.search_stale_pages):
-            return self._conclude(replace(search, shown=search.different), page, whole=_has_shown_all(search))
-        if _exceeds(search, settings.search_total_factor, len(page.adverts)):
+            whole = announced is not None and is_enough(search.different, announced)
+            return self._conclude(replace(search, shown=search.different), page, whole=whole)
+        # A page more than so many times what it announced: small totals are loose.
+        bound = math.inf if announced is None else announced * settings.search_total_factor
+        if search.different > bound + len(page.adverts):
             return self._end(search, Ended.EXCEEDED)
         if search.pages >= settings.search_max_pages:
             return self._end(search, Ended.ENDLESS)
@@ -189,17 +173,17 @@ class SearchSteps:
 
     def _cut_index(self, search: Search, sitemaps: Sequence[Target]) -> int:
         """Read the sitemaps of an index, unless they are without end."""
-        if self._depth(search) > SITEMAP_MOST_DEPTH or not self._may_be_cut(len(sitemaps)):
+        depth = 0
+        above: Search | None = search
+        while above is not None:
+            depth, above = depth + 1, sweeps.get_search(self.connection, above.parent_id)
+        if depth > SITEMAP_MOST_DEPTH or not self._may_be_cut(len(sitemaps)):
             return self._end(search, Ended.ENDLESS)
         return self._cut(search, sitemaps, SITEMAP)
 
-    def _depth(self, search: Search | None) -> int:
-        """How many searches stand above each other down to this one."""
-        return 0 if search is None else 1 + self._depth(get_search(self.connection, search.parent_id))
-
     def _may_be_cut(self, parts: int) -> bool:
         """Whether the job may have so many more searches."""
-        return count_searches(self.connection, self.job_id) + parts <= get_settings().search_max_parts
+        return sweeps.count_searches(self.connection, self.job_id) + parts <= get_settings().search_max_parts
 
     def _is_capped(self, search: Search, page: Found) -> bool:
         most = self.learnt.most
@@ -216,22 +200,16 @@ class SearchSteps:
                 return self._cut(search, [target(self.site, url) for url in parts.urls], parts.way)
             if parts.ids_page is None:
                 return 0
-            if self._waits_for(search, target(self.site, parts.ids_page)):
+            # Put off until this page is read; not where that was tried already.
+            if self._add_page(target(self.site, parts.ids_page), search.id) or self._waiting():
+                self._end(search, Ended.WAITING)
                 return 1
             hints = replace(hints, useless=hints.useless | {parts.way})  # its ids could not be had
-
-    def _waits_for(self, search: Search, ids_page: Target) -> bool:
-        """Put the search off until this page is read; not where that was tried already."""
-        new = frontier.add_targets(self.connection, self.job_id, [ids_page], search_id=search.id)
-        if not new and not self._waiting():
-            return False
-        self._end(search, Ended.WAITING)
-        return True
 
     def _hints(self, search: Search, page: Found | None) -> Hints:
         known = search.exact or (page is not None and page.last_page is not None)
         by_pages = page.most_pages * len(page.adverts) if page and page.most_pages else None
-        by_file = [one.most for one in self.site.config.searches.values() if one.most]
+        by_file = [table.most for table in self.site.config.searches.values() if table.most]
         most = (page.most if page else None) or by_pages or self.learnt.most or min(by_file, default=None)
         return Hints(
             total=search.announced if known else None,
@@ -242,18 +220,18 @@ class SearchSteps:
 
     def _cut(self, search: Search, parts: Sequence[Target], way: str) -> int:
         self._end(search, Ended.SPLIT)
-        return _add_searches(self.connection, self.job_id, parts, parent_id=search.id, way=way)
+        return begin_searches(self.connection, self.job_id, parts, parent_id=search.id, way=way)
 
     def _reopen_waiting(self) -> int:
         """The page that lists ids was read, or cannot be: cut what waited for it, or read it to its end."""
         waiting = self._waiting()
-        for one in waiting:
-            self._end(one, None)
-        return sum(self._reopened(one) for one in waiting)
+        for search in waiting:
+            self._end(search, None)
+        return sum(self._reopened(search) for search in waiting)
 
     def _waiting(self) -> list[Search]:
         own = searches_of(self.connection, self.job_id)
-        return [one for one in own if one.ended is Ended.WAITING]
+        return [search for search in own if search.ended is Ended.WAITING]
 
     def _reopened(self, search: Search) -> int:
         """Cut the search, or read on where its first page ended."""
@@ -269,23 +247,23 @@ class SearchSteps:
 
         Where they show other adverts, it is only the total that does not follow the filter, and says nothing.
         """
-        others = [one for one in parts_of(self.connection, parent) if one.id != search.id]
+        others = [one for one in sweeps.parts_of(self.connection, parent) if one.id != search.id]
         alike = [one for one in others if _has_all_of(one, parent)]
         if any(one.first_digest == search.first_digest for one in alike):
             return replace(search, ended=Ended.USELESS)
         for one in alike:
-            keep_search(self.connection, replace(one, announced=None, exact=False))
+            sweeps.keep_search(self.connection, replace(one, announced=None, exact=False))
         disbelieved = alike or any(one.pages and one.announced is None for one in others)
         return replace(search, announced=None, exact=False) if disbelieved else search
 
     def _drop_way(self, search: Search, parent: Search) -> int:
         """The filter changes nothing: its parts are left alone, and their parent is read in another way."""
-        learn_useless(self.connection, self.site.name, search.way or "", now=self.now)
+        sweeps.learn_useless(self.connection, self.site.name, search.way or "", now=self.now)
         self._look_again()
-        parts = [one for one in parts_of(self.connection, parent) if one.way == search.way]
+        parts = [one for one in sweeps.parts_of(self.connection, parent) if one.way == search.way]
         for one in parts:
-            keep_search(self.connection, replace(one, ended=Ended.USELESS))
-        frontier.drop_searches(self.connection, self.job_id, [one.id for one in parts], _DROPPED)
+            sweeps.keep_search(self.connection, replace(one, ended=Ended.USELESS))
+        frontier.drop_searches(self.connection, self.job_id, [one.id for one in parts])
         return self._reopened(parent)
 
     def _finish(self, search: Search, page: Found | None) -> int:
@@ -298,7 +276,7 @@ class SearchSteps:
             return self._end(replace(search, announced=announced, exact=True), Ended.READ)
         if search.shown < CAP_LEAST_ADVERTS:
             return self._end(search, Ended.SHORT)
-        learn_most(self.connection, self.site.name, search.shown, now=self.now)
+        sweeps.learn_most(self.connection, self.site.name, search.shown, now=self.now)
         self._look_again()
         return self._cut_up(search, page) or self._end(search, Ended.CAPPED)
 
@@ -315,9 +293,9 @@ class SearchSteps:
         return page.last_page is None or search.pages >= page.last_page
 
     def _end(self, search: Search, ended: Ended | None) -> int:
-        keep_search(self.connection, replace(search, ended=ended))
+        sweeps.keep_search(self.connection, replace(search, ended=ended))
         if ended is not None and search.different:
-            forget_shown(self.connection, search.id)
+            sweeps.forget_shown(self.connection, search.id)
         return 0
 
     def _add_page(self, page: Target | None, search_id: int | None) -> int:
@@ -326,11 +304,20 @@ class SearchSteps:
 
 
 def _told(search: Search, page: Found) -> Search:
-    """The search after this page; the same page again adds nothing."""
-    digest = _digest(page)
+    """The search after this page; the same page again adds nothing.
+
+    Where the portal names no total, its last page tells about how many adverts there are. A total that was
+    not believed on the first page is not believed later.
+    """
+    shown = sorted(card.external_id for card, _ in page.adverts)
+    digest = hashlib.sha256("\n".join(shown).encode()).hexdigest()
     if search.pages and digest == search.last_digest:
         return search
-    announced, exact = _announced(search, page)
+    announced, exact = search.announced, search.exact
+    if page.total is not None and (not search.pages or (page.adverts and search.announced is not None)):
+        announced, exact = page.total, page.exact
+    elif search.announced is None and page.last_page and page.adverts:
+        announced, exact = page.last_page * len(page.adverts), False
     return replace(
         search,
         announced=announced,
@@ -343,39 +330,9 @@ def _told(search: Search, page: Found) -> Search:
     )
 
 
-def _announced(search: Search, page: Found) -> tuple[int | None, bool]:
-    """What the portal says; where it names no total, its last page tells about how many there are.
-
-    A total that was not believed on the first page is not believed later.
-    """
-    if page.total is not None and (not search.pages or (page.adverts and search.announced is not None)):
-        return page.total, page.exact
-    if search.announced is None and page.last_page and page.adverts:
-        return page.last_page * len(page.adverts), False
-    return search.announced, search.exact
-
-
-def _digest(page: Found) -> str:
-    shown = sorted(card.external_id for card, _ in page.adverts)
-    return hashlib.sha256("\n".join(shown).encode()).hexdigest()
-
-
 def _is_last(search: Search, page: Found) -> bool:
     """Whether the portal answers no page after this one."""
     return page.most_pages is not None and search.pages >= page.most_pages
-
-
-def _has_shown_all(search: Search) -> bool:
-    """Whether its pages have had, each counted once, as many adverts as it announced."""
-    known = search.announced is not None and search.exact
-    return known and is_enough(search.different, search.announced or 0)
-
-
-def _exceeds(search: Search, factor: float, slack: int) -> bool:
-    """Whether it has shown so many times what it announced, and a page more: small totals are loose."""
-    if search.announced is None or not search.exact:
-        return False
-    return search.different > search.announced * factor + slack
 
 
 def _has_all_of(part: Search, whole: Search) -> bool:
@@ -386,11 +343,6 @@ def _has_all_of(part: Search, whole: Search) -> bool:
 
 # What a page of results adds to a job: adverts whose card says nothing new are done without being opened.
 
-UNCHANGED: Final = "its card is unchanged"
-"""Why an advert is done though nobody opened it."""
-
-_Adverts = Sequence[tuple[SeenCard, Target]]
-
 
 def add_found(
     connection: Connection, steps: SearchSteps, pages: Sequence[Found], *, limit: int | None, now: float
@@ -400,73 +352,64 @@ def add_found(
         return 0
     job_id = steps.job_id
     scope = scope_of(connection, job_id)
-    room = _room(connection, job_id, limit)
+    room = math.inf
+    if limit is not None:
+        room = limit - frontier.count_rows(connection, job_id, "listing").total
     adverts = searches = 0
     for page in pages:
         shown = page.adverts[: max(0, int(min(room - adverts, len(page.adverts))))]
-        for some in _portions(shown, CARDS_AT_ONCE):
+        for first in range(0, len(shown), CARDS_AT_ONCE):
+            some = shown[first : first + CARDS_AT_ONCE]
             adverts += _add_adverts(connection, job_id, scope, some, at=moment(page, now))
         if adverts < room:
             searches += steps.read(page)
     return adverts + searches
 
 
-def _portions(adverts: _Adverts, most: int) -> Iterator[_Adverts]:
-    """The adverts in portions."""
-    return (adverts[first : first + most] for first in range(0, len(adverts), most))
-
-
-def _room(connection: Connection, job_id: str, limit: int | None) -> float:
-    """How many adverts may still be added."""
-    return math.inf if limit is None else limit - frontier.count_rows(connection, job_id, "listing").total
-
-
-def _still_to_open(connection: Connection, job_id: str, more: int) -> int:
-    """How many adverts to open at least, so that a change of their pages is seen at once."""
+def _add_adverts(
+    connection: Connection,
+    job_id: str,
+    scope: Scope | None,
+    adverts: Sequence[tuple[SeenCard, Target]],
+    *,
+    at: float,
+) -> int:
+    if scope is None:
+        return frontier.add_targets(connection, job_id, [target for _, target in adverts])
+    shown = [card for card, _ in adverts]
+    # So many are opened at least that a change of their pages is seen at once.
     most = get_settings().drift_sample_pages
-    there = more + _adverts(connection, job_id, int(most / DRIFT_SAMPLE_SHARE))
-    opened = _adverts(connection, job_id, most, rows.c.reason.is_distinct_from(UNCHANGED))
-    return max(0, min(most, int(there * DRIFT_SAMPLE_SHARE)) - opened)
+    there = len(shown) + _count_adverts(connection, job_id, int(most / DRIFT_SAMPLE_SHARE))
+    opened = _count_adverts(connection, job_id, most, rows.c.code.is_distinct_from(Code.UNCHANGED))
+    least = max(0, min(most, int(there * DRIFT_SAMPLE_SHARE)) - opened)
+    wanted = see_cards(connection, scope, shown, at=at, least=least)
+    new = [target for card, target in adverts if card.external_id in wanted]
+    same = [target for card, target in adverts if card.external_id not in wanted]
+    added = frontier.add_targets(connection, job_id, new)
+    return added + frontier.add_targets(connection, job_id, same, done=Code.UNCHANGED)
 
 
-def _adverts(connection: Connection, job_id: str, most: int, *chosen: ColumnElement[bool]) -> int:
+def _count_adverts(connection: Connection, job_id: str, most: int, *chosen: ColumnElement[bool]) -> int:
     """How many adverts the job has, counted up to `most`."""
     own = (rows.c.job_id == job_id, rows.c.kind == "listing", *chosen)
     counted = select(rows.c.id).where(*own).limit(most).subquery()
     return int(connection.execute(select(func.count()).select_from(counted)).scalar_one())
 
 
-def _add_adverts(
-    connection: Connection, job_id: str, scope: Scope | None, adverts: _Adverts, *, at: float
-) -> int:
-    if scope is None:
-        return frontier.add_targets(connection, job_id, [target for _, target in adverts])
-    shown = [card for card, _ in adverts]
-    least = _still_to_open(connection, job_id, len(shown))
-    wanted = see_cards(connection, scope, shown, at=at, least=least)
-    opened = [target for card, target in adverts if card.external_id in wanted]
-    known = [target for card, target in adverts if card.external_id not in wanted]
-    return frontier.add_targets(connection, job_id, opened) + frontier.add_targets(
-        connection, job_id, known, done=UNCHANGED
-    )
-
-
 # Facts that a portal prints on its cards alone, given to the adverts whose own pages lack them.
-
-_NOTHING: Final = (None, ())
 
 
 def fill_from_cards(connection: Connection, site: str, sightings: Sequence[Sighting]) -> list[Sighting]:
     """The sightings with what their cards say and their pages do not; each such fact is named in `flags`."""
     if not any(table.fills for table in get_scraper(site).config.searches.values()):
         return list(sightings)
-    known = card_facts(connection, site, [one.listing.external_id for one in sightings])
-    return [_filled(one, known.get(one.listing.external_id, {})) for one in sightings]
+    facts = card_facts(connection, site, [sighting.listing.external_id for sighting in sightings])
+    return [_filled(sighting, facts.get(sighting.listing.external_id, {})) for sighting in sightings]
 
 
 def _filled(sighting: Sighting, facts: Mapping[str, Any]) -> Sighting:
     said = sighting.listing.model_dump()
-    lacking = {name: value for name, value in facts.items() if said.get(name) in _NOTHING}
+    lacking = {name: value for name, value in facts.items() if said.get(name) in (None, ())}
     if not lacking:
         return sighting
     flags = (*sighting.listing.flags, *(f"{name}_from_card" for name in lacking))

@@ -8,16 +8,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 from urllib.parse import urlsplit
 
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, literal, or_, select
 
 from sale_sofia.crawl.frontier import frontier
-from sale_sofia.crawl.frontier.searches import SITEMAP, UNCHANGED, is_enough
+from sale_sofia.crawl.frontier.searches import SITEMAP, is_enough
+from sale_sofia.crawl.tables import Code, spoken
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.urls import target
-from sale_sofia.crawl.visit.outcomes import REMOVED_REASONS
+from sale_sofia.crawl.visit.outcomes import REMOVED_CODES
+from sale_sofia.history import sweeps
 from sale_sofia.history.cards import Scope
 from sale_sofia.history.drift.counts import LISTING, Share, sections_of
 from sale_sofia.history.drift.store import get_drift_run, open_drift
@@ -25,22 +26,7 @@ from sale_sofia.history.jobs import Job, JobState, get_job
 from sale_sofia.history.news import hold_first_seen, release_all
 from sale_sofia.history.settings import LEAST_USUAL_ADVERTS, SITEMAP_LEAST_UNIQUE, THIN_SHARE
 from sale_sofia.history.sightings import listing_key
-from sale_sofia.history.sweeps import (
-    Ended,
-    Search,
-    SweepFigures,
-    adverts_seen,
-    count_misses,
-    delist,
-    end_sweep,
-    is_first_sweep,
-    newest_card,
-    scope_of,
-    searches_of,
-    spaced,
-    to_look_at,
-    usual_adverts,
-)
+from sale_sofia.history.sweeps import Ended, Search, SweepFigures, adverts_seen, scope_of, searches_of, spaced
 from sale_sofia.history.tables import cards
 from sale_sofia.operations.settings import CLOCK_FAULT_SECONDS
 from sale_sofia.settings.model import get_settings
@@ -49,9 +35,6 @@ from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import known_starts
 
 # Coverage: how much of what a portal announced its searches showed, and why some fell short.
-
-_WITHOUT_END = frozenset({Ended.EXCEEDED, Ended.ENDLESS})
-_FELL_SHORT = frozenset({Ended.CAPPED, Ended.SHORT, Ended.WAITING, None})
 
 
 @dataclass(frozen=True)
@@ -63,51 +46,61 @@ class Coverage:
     @cached_property
     def _parts(self) -> Mapping[int | None, Sequence[Search]]:
         parts: dict[int | None, list[Search]] = {}
-        for one in self.searches:
-            if one.ended is not Ended.USELESS:
-                parts.setdefault(one.parent_id, []).append(one)
+        for search in self.searches:
+            if search.ended is not Ended.USELESS:
+                parts.setdefault(search.parent_id, []).append(search)
         return parts
 
     @cached_property
     def _endless(self) -> Search | None:
         """One of which nobody knows how many adverts it has."""
-        return next((one for one in self.searches if one.ended in _WITHOUT_END), None)
+        endless = (search for search in self.searches if search.ended in {Ended.EXCEEDED, Ended.ENDLESS})
+        return next(endless, None)
 
     @property
     def _starts(self) -> list[Search]:
-        return [one for one in self._parts.get(None, ()) if one.ended is not Ended.FORBIDDEN]
+        return [search for search in self._parts.get(None, ()) if search.ended is not Ended.FORBIDDEN]
 
     @cached_property
     def announced(self) -> int | None:
         """How many adverts the portal says there are; None where it does not say."""
-        known = [self._announced(one) for one in self._starts]
-        return None if not known or None in known or self._endless else sum(one or 0 for one in known)
+        totals = [self._announced(search) for search in self._starts]
+        return None if not totals or None in totals or self._endless else sum(total or 0 for total in totals)
 
     @cached_property
     def reachable(self) -> int:
         """How many of them it lets one see, by the caps that are known or were met."""
-        return sum(self._reachable(one) for one in self._starts)
+        return sum(self._reachable(search) for search in self._starts)
 
     def _announced(self, search: Search) -> int | None:
         if search.ended is Ended.ABSENT:
             return 0
         if search.ended is Ended.SPLIT and not search.exact:
-            parts = sum(self._announced(one) or one.shown for one in self._parts.get(search.id, ()))
-            return max(parts, search.announced or 0)
-        # A bound that was reached, as of "1000+", says only that there are more.
-        return None if _is_reached_bound(search) else search.announced
+            return max(self._announced_by_parts(search), search.announced or 0)
+        if not search.exact and search.announced is not None and search.announced <= search.shown:
+            return None  # a bound that was reached, as of "1000+", says only that there are more
+        return search.announced
+
+    def _announced_by_parts(self, search: Search) -> int:
+        return sum(self._announced(part) or part.shown for part in self._parts.get(search.id, ()))
 
     def _reachable(self, search: Search) -> int:
         if search.ended is Ended.SPLIT:
-            return sum(self._reachable(one) for one in self._parts.get(search.id, ()))
+            return sum(self._reachable(part) for part in self._parts.get(search.id, ()))
         return max(search.shown, search.announced or 0) if search.ended is Ended.READ else search.shown
 
     def shortfall(self, seen: int) -> str | None:
         """In one line why adverts are missing, when this many were seen; None when these are all."""
         if self._endless:
             return f"{self.figures(seen)}, {_went_on(self._endless)}"
-        if any(one.way == SITEMAP for one in self.searches):
-            return self._repeats(seen)
+        if any(search.way == SITEMAP for search in self.searches):
+            listed = self.announced or 0
+            if seen >= listed * SITEMAP_LEAST_UNIQUE:
+                return None
+            # One that lists adverts twice leaves out others meanwhile.
+            return (
+                f"{spaced(seen)} different adverts among {spaced(listed)} of the sitemap: it is being rebuilt"
+            )
         if self.announced is not None and is_enough(seen, self.announced):
             return None
         why = next(self._reasons(), None)
@@ -119,46 +112,30 @@ class Coverage:
             return f"{spaced(seen)} seen of an unknown number"
         return f"{spaced(seen)} of {spaced(self.announced)} seen"
 
-    def _repeats(self, seen: int) -> str | None:
-        """A sitemap that lists adverts twice is being rebuilt, and leaves out others meanwhile."""
-        listed = self.announced or 0
-        if seen >= listed * SITEMAP_LEAST_UNIQUE:
-            return None
-        return f"{spaced(seen)} different adverts among {spaced(listed)} of the sitemap: it is being rebuilt"
-
     def _reasons(self) -> Iterator[str]:
-        leaves = [one for one in self.searches if one.ended in _FELL_SHORT]
-        yield from self._caps([one for one in leaves if one.ended is Ended.CAPPED])
-        yield from (_ended_early(one) for one in leaves if one.ended is not Ended.CAPPED and one.pages)
-        yield from (f"{one.url} was not read" for one in leaves if not one.pages)
-        yield from self._gaps()
-
-    def _caps(self, capped: Sequence[Search]) -> Iterator[str]:
-        if capped:
-            most = Counter(one.shown for one in capped).most_common(1)[0][0]
+        if capped := [search.shown for search in self.searches if search.ended is Ended.CAPPED]:
+            most = Counter(capped).most_common(1)[0][0]
             which = "" if len(capped) == 1 else f", and {len(capped)} searches have more"
-            yield f"the portal shows {spaced(most)} of a query{which}{self._useless()}"
-
-    def _useless(self) -> str:
-        ways = sorted({one.way or "" for one in self.searches if one.ended is Ended.USELESS})
-        return f"; its filter {', '.join(ways)} changes nothing" if ways else ""
+            ways = sorted({search.way or "" for search in self.searches if search.ended is Ended.USELESS})
+            useless = f"; its filter {', '.join(ways)} changes nothing" if ways else ""
+            yield f"the portal shows {spaced(most)} of a query{which}{useless}"
+        short = [search for search in self.searches if search.ended in {Ended.SHORT, Ended.WAITING, None}]
+        yield from (_ended_early(search) for search in short if search.pages)
+        yield from (f"{search.url} was not read" for search in short if not search.pages)
+        yield from self._gaps()
 
     def _gaps(self) -> Iterator[str]:
         """Searches whose parts have less than the whole: some adverts are in none of them."""
-        for one in self.searches:
-            parts = self._parts.get(one.id, ())
-            if one.ended is not Ended.SPLIT or one.announced is None:
+        for search in self.searches:
+            if search.ended is not Ended.SPLIT or search.announced is None:
                 continue
-            together = sum(self._announced(part) or part.shown for part in parts)
-            if not is_enough(together, one.announced):
+            together = self._announced_by_parts(search)
+            if not is_enough(together, search.announced):
+                parts = self._parts.get(search.id, ())
                 absent = sum(part.ended is Ended.ABSENT for part in parts)
                 gone = f", {absent} of them are not there" if absent else ""
-                of_whole = f"{spaced(together)} of its {spaced(one.announced)}"
-                yield f"the {len(parts)} parts of {one.url} have {of_whole}{gone}"
-
-
-def _is_reached_bound(search: Search) -> bool:
-    return not search.exact and search.announced is not None and search.announced <= search.shown
+                of_whole = f"{spaced(together)} of its {spaced(search.announced)}"
+                yield f"the {len(parts)} parts of {search.url} have {of_whole}{gone}"
 
 
 def _ended_early(search: Search) -> str:
@@ -179,44 +156,30 @@ def _went_on(search: Search) -> str:
 # search has just shown and whose page says that it is removed was not read either: a portal that lists
 # forty and has none of them is no portal of forty.
 
-_LISTED: Final = "it is listed, and its page says that it is removed"
-
-
-@dataclass(frozen=True, slots=True)
-class Adverts:
-    """The adverts of a job by what came of them."""
-
-    read: int = 0
-    unread: int = 0
-    unchanged: int = 0
-    """Known from before, and not opened."""
-
-    @property
-    def none_was_read(self) -> bool:
-        """Whether nothing is known of any of them."""
-        return bool(self.unread) and not self.read and not self.unchanged
-
-    def too_few_were_read(self, share: float) -> bool:
-        """Whether so great a share of all, or surely of those that were opened, could not be read.
-
-        Surely: the one new advert of a day may have a bad page, and says nothing of the portal.
-        """
-        opened = Share(self.unread, self.read + self.unread)
-        everything = Share(self.unread, opened.whole + self.unchanged)
-        return bool(self.unread) and (everything.value >= share or opened.least >= share)
-
 
 def verdict_on_adverts(connection: Connection, job_id: str) -> tuple[JobState, str] | None:
     """How a job ends of whose adverts none, or too few, could be read, and why; None where all is well."""
-    unread = _is_unread(scope_of(connection, job_id))
-    adverts = _count(connection, job_id, unread)
-    if not adverts.none_was_read and not adverts.too_few_were_read(get_settings().health_failure_critical):
+    is_unread = _is_unread(scope_of(connection, job_id))
+    ended = case((is_unread, "unread"), (rows.c.code == Code.UNCHANGED, "unchanged"), else_="read")
+    adverts = (rows.c.job_id == job_id, rows.c.kind == "listing")
+    # Grouped outside: as a bound expression it would be another one there than where it is selected.
+    each = select(ended.label("ended")).where(*adverts, rows.c.state.in_(("done", "failed"))).subquery()
+    counted = connection.execute(select(each.c.ended, func.count()).group_by(each.c.ended))
+    counts = Counter({row[0]: row[1] for row in counted})
+    unread = counts["unread"]
+    opened = Share(unread, counts["read"] + unread)
+    everything = Share(unread, opened.whole + counts["unchanged"])
+    # Surely of those that were opened: the one new advert of a day may have a bad page, and says nothing.
+    critical = get_settings().health_failure_critical
+    if not unread or (everything.value < critical and opened.least < critical and unread < everything.whole):
         return None
-    first = _first(connection, job_id, unread)
-    if adverts.none_was_read:
-        return JobState.FAILED, f"none of {adverts.unread} adverts could be read; {first}"
-    opened = adverts.read + adverts.unread
-    return JobState.PARTIAL, f"{adverts.unread} of {opened} opened adverts could not be read; {first}"
+    columns = select(rows.c.url, rows.c.state, rows.c.code, rows.c.reason).where(*adverts, is_unread)
+    row = connection.execute(columns.order_by(rows.c.id).limit(1)).one()
+    listed = "it is listed, and its page says that it is removed"
+    first = f"{row.url}: {spoken(row.code, row.reason) if row.state == 'failed' else listed}"
+    if unread == everything.whole:
+        return JobState.FAILED, f"none of {unread} adverts could be read; {first}"
+    return JobState.PARTIAL, f"{unread} of {opened.whole} opened adverts could not be read; {first}"
 
 
 def _is_unread(scope: Scope | None) -> ColumnElement[bool]:
@@ -228,24 +191,7 @@ def _is_unread(scope: Scope | None) -> ColumnElement[bool]:
         cards.c.seen_at >= scope.since,
         rows.c.url_key == literal(listing_key("")) + cards.c.external_id,
     )
-    return or_(failed, and_(rows.c.state == "done", rows.c.reason.in_(REMOVED_REASONS), shown))
-
-
-def _count(connection: Connection, job_id: str, unread: ColumnElement[bool]) -> Adverts:
-    ended = case((unread, "unread"), (rows.c.reason == UNCHANGED, "unchanged"), else_="read")
-    own = (rows.c.job_id == job_id, rows.c.kind == "listing", rows.c.state.in_(("done", "failed")))
-    # Grouped outside: as a bound expression it would be another one there than where it is selected.
-    each = select(ended.label("ended")).where(*own).subquery()
-    counted = select(each.c.ended, func.count()).group_by(each.c.ended)
-    return Adverts(**{row[0]: row[1] for row in connection.execute(counted)})
-
-
-def _first(connection: Connection, job_id: str, unread: ColumnElement[bool]) -> str:
-    own = select(rows.c.url, rows.c.state, rows.c.reason).where(
-        rows.c.job_id == job_id, rows.c.kind == "listing", unread
-    )
-    row = connection.execute(own.order_by(rows.c.id).limit(1)).one()
-    return f"{row.url}: {row.reason if row.state == 'failed' else _LISTED}"
+    return or_(failed, and_(rows.c.state == "done", rows.c.code.in_(REMOVED_CODES), shown))
 
 
 def look_for_missing(connection: Connection, job_id: str, *, now: float) -> int:
@@ -254,10 +200,10 @@ def look_for_missing(connection: Connection, job_id: str, *, now: float) -> int:
     if scope is None or frontier.count_rows(connection, job_id, "search").open:
         return 0
     job = get_job(connection, job_id)
-    if job is None or _incomplete_because(connection, job, scope, now) is not None:
+    if job is None or any(_shortcomings(connection, job, scope, now)):
         return 0
     site = get_scraper(job.site)
-    addresses = to_look_at(connection, scope, site.config.delisting, now=now)
+    addresses = sweeps.to_look_at(connection, scope, site.config.delisting, now=now)
     return frontier.add_targets(connection, job_id, [target(site, url) for url in addresses])
 
 
@@ -266,30 +212,24 @@ def finish_sweep(connection: Connection, job: Job, *, now: float) -> None:
     scope = scope_of(connection, job.id)
     if scope is None:
         return
-    reason, gone = _incomplete_because(connection, job, scope, now), 0
+    reason, gone = next(_shortcomings(connection, job, scope, now), None), 0
     if reason is None:
-        count_misses(connection, scope, at=now)
-        gone = delist(connection, scope, get_scraper(job.site).config.delisting, now=now)
+        sweeps.count_misses(connection, scope, at=now)
+        gone = sweeps.delist(connection, scope, get_scraper(job.site).config.delisting, now=now)
     found = _found(connection, job, scope)
-    _tell(connection, job, scope, reason, found, now=now)
-    end_sweep(connection, job.id, found, reason=reason, gone=gone, now=now)
-
-
-def _tell(
-    connection: Connection, job: Job, scope: Scope, reason: str | None, found: SweepFigures, *, now: float
-) -> None:
-    """Open and close what an operator hears of the sweep."""
+    # What an operator hears of the sweep.
     if reason is not None and (collapsed := _collapse(connection, scope)):
         trouble = Trouble(IncidentKind.COLLAPSE, job.site, f"{collapsed}; nothing is delisted", job.id)
         open_incident(connection, trouble, now=now)
     if found.missing is not None:
-        if is_first_sweep(connection, scope):
+        if sweeps.is_first_sweep(connection, scope):
             hold_first_seen(connection, job.id, now=now)
-        said = f"{job.site}: {found.missing}; nothing is delisted"
-        open_incident(connection, Trouble(IncidentKind.COVERAGE, job.site, said, job.id), now=now)
+        message = f"{job.site}: {found.missing}; nothing is delisted"
+        open_incident(connection, Trouble(IncidentKind.COVERAGE, job.site, message, job.id), now=now)
     elif reason is None:
         release_all(connection, job.site, now=now)
         close_incident(connection, IncidentKind.COVERAGE, job.site, now=now)
+    sweeps.end_sweep(connection, job.id, found, reason=reason, gone=gone, now=now)
 
 
 def _found(connection: Connection, job: Job, scope: Scope) -> SweepFigures:
@@ -307,11 +247,8 @@ def _found(connection: Connection, job: Job, scope: Scope) -> SweepFigures:
     )
 
 
-def _incomplete_because(connection: Connection, job: Job, scope: Scope, now: float) -> str | None:
-    return next(_shortcomings(connection, job, scope, now), None)
-
-
 def _shortcomings(connection: Connection, job: Job, scope: Scope, now: float) -> Iterator[str]:
+    """Why the sweep is not complete; the next reason is looked for only when it is asked for."""
     covered, seen = Coverage(searches_of(connection, job.id)), adverts_seen(connection, scope)
     figures = f", {covered.figures(seen)}" if seen else ""
     searches = frontier.count_rows(connection, job.id, "search")
@@ -326,7 +263,7 @@ def _shortcomings(connection: Connection, job: Job, scope: Scope, now: float) ->
         yield missing
     if collapsed := _collapse(connection, scope):
         yield collapsed
-    if newest_card(connection, scope) > now + CLOCK_FAULT_SECONDS:
+    if sweeps.newest_card(connection, scope) > now + CLOCK_FAULT_SECONDS:
         yield "adverts were seen later than now: the clock was set back"
     if bad := verdict_on_adverts(connection, job.id):
         yield bad[1]
@@ -337,16 +274,14 @@ def _shortcomings(connection: Connection, job: Job, scope: Scope, now: float) ->
 def _missing(connection: Connection, job: Job, seen: int) -> str | None:
     """Why not all adverts of the portal were seen, in one line."""
     searches = searches_of(connection, job.id)
-    if absent := [one.url for one in searches if one.parent_id is None and one.ended is Ended.ABSENT]:
+    if absent := [
+        search.url for search in searches if search.parent_id is None and search.ended is Ended.ABSENT
+    ]:
         return f"{len(absent)} searches are not there any more, for example {absent[0]}"
-    return Coverage(searches).shortfall(seen) or _thin(job, seen)
-
-
-def _thin(job: Job, seen: int) -> str | None:
-    """A sweep of a whole portal that found far less than the portal is known to have.
-
-    What it announced may itself be a part: a filter that is not honoured any more shrinks both.
-    """
+    if shortfall := Coverage(searches).shortfall(seen):
+        return shortfall
+    # A whole portal that shows far less than it is known to have: what it announced may itself be a part, as
+    # a filter that is not honoured any more shrinks both.
     config = get_scraper(job.site).config
     whole = job.listing_limit is None and job.start_urls == known_starts(job.site)
     real = {urlsplit(url).hostname for url in job.start_urls} <= set(config.hosts)
@@ -356,7 +291,7 @@ def _thin(job: Job, seen: int) -> str | None:
 
 
 def _collapse(connection: Connection, scope: Scope) -> str | None:
-    usual, seen = usual_adverts(connection, scope), adverts_seen(connection, scope)
+    usual, seen = sweeps.usual_adverts(connection, scope), adverts_seen(connection, scope)
     if usual is None or usual < LEAST_USUAL_ADVERTS or seen >= usual * get_settings().health_collapse_share:
         return None
     return f"collapsed: {seen} adverts, where {usual:g} are usual"

@@ -2,13 +2,10 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
 
 from sale_sofia.crawl.resilience.policy import BreakerRules
-
-# The results of the last minutes, in buckets. Pure: the clock is an argument.
 
 
 @dataclass(slots=True)
@@ -25,10 +22,17 @@ class FailureWindow:
 
     def add(self, now: float, *, ok: bool) -> None:
         """Count one result."""
-        self._forget(now)
+        bucket = math.floor(now * self.buckets / self.seconds)
+        for counts in (self._good, self._bad):
+            for old in [key for key in counts if key <= bucket - self.buckets]:
+                del counts[old]
         counts = self._good if ok else self._bad
-        counts[self._bucket(now)] = counts.get(self._bucket(now), 0) + 1
-        self._count_in_a_row(now, ok=ok)
+        counts[bucket] = counts.get(bucket, 0) + 1
+        if ok:
+            self.in_a_row = 0
+        else:
+            self.in_a_row = self.in_a_row + 1 if now - self._last_failure <= self.seconds else 1
+            self._last_failure = now
 
     @property
     def volume(self) -> int:
@@ -39,23 +43,6 @@ class FailureWindow:
     def rate(self) -> float:
         """Share of failures among them; 0 where there is none."""
         return sum(self._bad.values()) / max(1, self.volume)
-
-    def _count_in_a_row(self, now: float, *, ok: bool) -> None:
-        goes_on = not ok and now - self._last_failure <= self.seconds
-        self.in_a_row = self.in_a_row + 1 if goes_on else int(not ok)
-        if not ok:
-            self._last_failure = now
-
-    def _bucket(self, now: float) -> int:
-        return math.floor(now * self.buckets / self.seconds)
-
-    def _forget(self, now: float) -> None:
-        oldest = self._bucket(now) - self.buckets
-        self._good = {bucket: count for bucket, count in self._good.items() if bucket > oldest}
-        self._bad = {bucket: count for bucket, count in self._bad.items() if bucket > oldest}
-
-
-# One domain's circuit as a state machine. Pure: the clock and chance are arguments.
 
 
 class CircuitState(StrEnum):
@@ -81,7 +68,10 @@ class Permission:
 
 @dataclass(slots=True)
 class Circuit:
-    """Guarantees: at most `half_open_calls` live probes; only results of this generation change it."""
+    """One domain's circuit as a state machine; the clock and chance are arguments.
+
+    Guarantees: at most `half_open_calls` live probes; only results of this generation change it.
+    """
 
     rules: BreakerRules
     random: Callable[[], float]
@@ -101,19 +91,21 @@ class Circuit:
         self._close()
 
     def allow(self, now: float, token: str | None = None) -> Permission:
-        """Permission for one request, or the time to ask again.
-
-        A `token` names the probe that may come of it: asked twice with one token, there is one probe.
-        """
-        self._advance(now)
-        if token in self.probes:
-            return self._probe(token)
-        wait = self._wait(now)
-        if wait > 0:
-            self.refused += 1
-            return Permission(allowed=False, retry_after_seconds=wait, generation=self.generation)
-        self.allowed += 1
-        return self._permit(now, token)
+        """Permission for one request, or the time to ask again; see `MemoryCircuitBreaker`."""
+        if self.state is CircuitState.OPEN and self._open_wait(now) <= 0:
+            self._enter(CircuitState.HALF_OPEN)
+        self.probes = {name: end for name, end in self.probes.items() if end > now}
+        if token is None or token not in self.probes:
+            wait = self._wait(now)
+            if wait > 0:
+                self.refused += 1
+                return Permission(allowed=False, retry_after_seconds=wait, generation=self.generation)
+            self.allowed += 1
+            if self.state is CircuitState.CLOSED:
+                return Permission(allowed=True, retry_after_seconds=0.0, generation=self.generation)
+            token = token or f"{self.generation}-{self.allowed}"
+            self.probes[token] = now + self.rules.probe_lease_seconds
+        return Permission(True, 0.0, self.generation, probe=True, token=token)  # noqa: FBT003
 
     def confirm(self, permission: Permission, now: float, token: str | None = None) -> Permission:
         """The same permission while it holds; otherwise what `allow` says now."""
@@ -135,76 +127,44 @@ class Circuit:
         if permission.probe:
             del self.probes[permission.token]
             self._record_probe(now, ok=ok)
-        else:
-            self._record_closed(now, ok=ok)
+            return
+        rules, window = self.rules, self.window
+        window.add(now, ok=ok)
+        too_many = window.volume >= rules.min_volume and window.rate >= rules.failure_rate
+        if not ok and (too_many or window.in_a_row >= rules.fail_max):
+            self._open(now)
 
     def cancel(self, permission: Permission) -> None:
         """Forget a permission that led to no result; a probe may be made again."""
         if permission.generation == self.generation:
             self.probes.pop(permission.token, None)
 
-    def _advance(self, now: float) -> None:
-        if self.state is CircuitState.OPEN and self._open_wait(now) <= 0:
-            self._enter(CircuitState.HALF_OPEN)
-        self.probes = {token: end for token, end in self.probes.items() if end > now}
-
     def _open_wait(self, now: float) -> float:
         return self.open_seconds - (now - (self.opened_at or 0.0))
 
     def _wait(self, now: float) -> float:
-        match self.state:
-            case CircuitState.CLOSED:
-                return 0.0
-            case CircuitState.OPEN:
-                return self._open_wait(now)
-            case CircuitState.HALF_OPEN:
-                return self._probe_wait(now)
-
-    def _probe_wait(self, now: float) -> float:
+        if self.state is CircuitState.CLOSED:
+            return 0.0
+        if self.state is CircuitState.OPEN:
+            return self._open_wait(now)
         if len(self.probes) + self.probe_successes < self.rules.half_open_calls:
             return 0.0
         return min(self.rules.probe_busy_seconds, min(self.probes.values()) - now)
-
-    def _permit(self, now: float, token: str | None) -> Permission:
-        if self.state is CircuitState.CLOSED:
-            return self._free_pass()
-        token = token or f"{self.generation}-{self.allowed}"
-        self.probes[token] = now + self.rules.probe_lease_seconds
-        return self._probe(token)
-
-    def _probe(self, token: str) -> Permission:
-        return replace(self._free_pass(), probe=True, token=token)
-
-    def _free_pass(self) -> Permission:
-        return Permission(allowed=True, retry_after_seconds=0.0, generation=self.generation)
 
     def _counts(self, permission: Permission, now: float) -> bool:
         current = permission.allowed and permission.generation == self.generation
         return current and (not permission.probe or self.probes.get(permission.token, now) > now)
 
-    def _record_closed(self, now: float, *, ok: bool) -> None:
-        self.window.add(now, ok=ok)
-        if not ok and self._tripped():
-            self._open(now)
-
-    def _tripped(self) -> bool:
-        rules, window = self.rules, self.window
-        too_many = window.volume >= rules.min_volume and window.rate >= rules.failure_rate
-        return too_many or window.in_a_row >= rules.fail_max
-
     def _record_probe(self, now: float, *, ok: bool) -> None:
+        rules = self.rules
         self.probe_successes += ok
         if not ok:
-            self._grow()
+            longest = max(rules.reset_max_seconds, rules.reset_timeout_seconds)
+            jitter = 1 + rules.reset_jitter * self.random()
+            self.open_seconds = min(longest, self.open_seconds * rules.reset_step * jitter)
             self._open(now)
-        elif self.probe_successes >= self.rules.half_open_calls:
+        elif self.probe_successes >= rules.half_open_calls:
             self._close()
-
-    def _grow(self) -> None:
-        rules = self.rules
-        longest = max(rules.reset_max_seconds, rules.reset_timeout_seconds)
-        jitter = 1 + rules.reset_jitter * self.random()
-        self.open_seconds = min(longest, self.open_seconds * rules.reset_step * jitter)
 
     def _open(self, now: float) -> None:
         self.opened_at = now
@@ -240,40 +200,11 @@ class CircuitStatus:
     refused: int = 0
 
 
-class CircuitBreaker(Protocol):
-    """One circuit per domain. `now` is in seconds; a backend with a clock of its own ignores it."""
-
-    async def allow(self, domain: str, now: float, token: str | None = None) -> Permission:
-        """Permission for one request. Half open: at most as many probes as configured, each a lease.
-
-        A `token` names the probe: whoever asks twice with one token makes one probe.
-        """
-
-    async def confirm(
-        self, domain: str, permission: Permission, now: float, token: str | None = None
-    ) -> Permission:
-        """The same permission if it still holds after a wait; otherwise what `allow` says now."""
-
-    async def renew(self, domain: str, token: str, now: float) -> bool:
-        """Begin the lease of a living probe anew; False where there is none."""
-
-    async def record(
-        self, domain: str, permission: Permission, *, ok: bool, now: float, block_kind: str | None = None
-    ) -> None:
-        """A result. One of another generation, or of a probe whose lease ended, changes nothing."""
-
-    async def cancel(self, domain: str, permission: Permission) -> None:
-        """The permission led to no result: a probe may be made again, nothing is counted."""
-
-    async def get_state(self, domain: str) -> CircuitStatus:
-        """The domain's circuit; closed and untouched where nothing is known."""
-
-    async def get_all_states(self) -> Mapping[str, CircuitStatus]:
-        """The circuits of all domains that were asked about."""
-
-
 class MemoryCircuitBreaker:
-    """The breaker of one process. Safe within one event loop: no method gives up control."""
+    """One circuit per domain, of one process. Safe within one event loop: no method gives up control.
+
+    `now` is in seconds; the breaker in Redis has a clock of its own and ignores it.
+    """
 
     def __init__(self, rules: BreakerRules, random: Callable[[], float]) -> None:
         self._rules = rules
@@ -281,51 +212,52 @@ class MemoryCircuitBreaker:
         self._circuits: dict[str, Circuit] = {}
 
     async def allow(self, domain: str, now: float, token: str | None = None) -> Permission:
-        """See `CircuitBreaker`."""
+        """Permission for one request. Half open: at most as many probes as configured, each a lease.
+
+        A `token` names the probe: whoever asks twice with one token makes one probe.
+        """
         return self._circuit(domain).allow(now, token)
 
     async def confirm(
         self, domain: str, permission: Permission, now: float, token: str | None = None
     ) -> Permission:
-        """See `CircuitBreaker`."""
+        """The same permission if it still holds after a wait; otherwise what `allow` says now."""
         return self._circuit(domain).confirm(permission, now, token)
 
     async def renew(self, domain: str, token: str, now: float) -> bool:
-        """See `CircuitBreaker`."""
+        """Begin the lease of a living probe anew; False where there is none."""
         return self._circuit(domain).renew(token, now)
 
     async def record(
         self, domain: str, permission: Permission, *, ok: bool, now: float, block_kind: str | None = None
     ) -> None:
-        """See `CircuitBreaker`."""
+        """A result. One of another generation, or of a probe whose lease ended, changes nothing."""
         self._circuit(domain).record(permission, now, block_kind, ok=ok)
 
     async def cancel(self, domain: str, permission: Permission) -> None:
-        """See `CircuitBreaker`."""
+        """The permission led to no result: a probe may be made again, nothing is counted."""
         self._circuit(domain).cancel(permission)
 
     async def get_state(self, domain: str) -> CircuitStatus:
-        """See `CircuitBreaker`."""
-        circuit = self._circuits.get(domain)
-        return _status(circuit) if circuit else CircuitStatus()
+        """The domain's circuit; closed and untouched where nothing is known."""
+        return (await self.get_all_states()).get(domain, CircuitStatus())
 
     async def get_all_states(self) -> Mapping[str, CircuitStatus]:
-        """See `CircuitBreaker`."""
-        return {domain: _status(circuit) for domain, circuit in self._circuits.items()}
+        """The circuits of all domains that were asked about."""
+        return {
+            domain: CircuitStatus(
+                state=circuit.state,
+                generation=circuit.generation,
+                failures=circuit.window.in_a_row,
+                opened_at=circuit.opened_at,
+                last_block=circuit.last_block,
+                allowed=circuit.allowed,
+                refused=circuit.refused,
+            )
+            for domain, circuit in self._circuits.items()
+        }
 
     def _circuit(self, domain: str) -> Circuit:
         if domain not in self._circuits:
             self._circuits[domain] = Circuit(self._rules, self._random)
         return self._circuits[domain]
-
-
-def _status(circuit: Circuit) -> CircuitStatus:
-    return CircuitStatus(
-        state=circuit.state,
-        generation=circuit.generation,
-        failures=circuit.window.in_a_row,
-        opened_at=circuit.opened_at,
-        last_block=circuit.last_block,
-        allowed=circuit.allowed,
-        refused=circuit.refused,
-    )

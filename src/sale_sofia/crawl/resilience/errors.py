@@ -41,15 +41,11 @@ CrawlError               what next      tries  then
 """
 
 from enum import StrEnum
-from typing import ClassVar
-
-from sale_sofia.crawl.resilience import settings as fixed
-
-# What the system does next after something went wrong.
+from typing import ClassVar, TypedDict, Unpack
 
 
 class Action(StrEnum):
-    """One step. Whoever reads the error log or a failed row finds these words."""
+    """What the system does next. Whoever reads the error log or a failed row finds these words."""
 
     RETRY_NOW = "retry_now"
     """Once more within the same visit; if that is not possible, as `BACKOFF`."""
@@ -67,12 +63,19 @@ class Action(StrEnum):
     """A person must look."""
 
 
+class _Rules(TypedDict, total=False):
+    action: Action
+    attempts: int | None
+    at_last: Action
+    counts_against_domain: bool
+
+
 class CrawlError(Exception):
     """A page could not be had. Its class says what the system does next; the attributes, what is known."""
 
     action: ClassVar[Action] = Action.SKIP
     """While it has tries left."""
-    attempts: ClassVar[int | None] = fixed.TRIES_NONE
+    attempts: ClassVar[int | None] = 0
     """Tries of one page, the first included; None stands for RETRY_MAX_ATTEMPTS."""
     at_last: ClassVar[Action] = Action.SKIP
     """When they are used up."""
@@ -84,46 +87,47 @@ class CrawlError(Exception):
     """How long the portal asked to be left alone."""
     page_digest: str | None = None
     """Which archived bytes show it."""
+    page_code: str | None = None
+    """What is wrong with the page, by its reader's word."""
+
+    @property
+    def unreadable(self) -> str | None:
+        """Why a page that came could not be read; None for every other error."""
+        return None
+
+    def __init_subclass__(cls, **rules: Unpack[_Rules]) -> None:
+        """What the class says goes for those below it, unless they say otherwise."""
+        super().__init_subclass__()
+        for name, value in rules.items():
+            setattr(cls, name, value)
 
 
-class NetworkError(CrawlError):
+class NetworkError(CrawlError, action=Action.BACKOFF, attempts=None, counts_against_domain=True):
     """No whole answer came: try again later."""
 
-    action = Action.BACKOFF
-    attempts: ClassVar[int | None] = None
-    counts_against_domain = True
 
-
-class NetworkTimeout(NetworkError):
-    """The deadline passed before the whole answer was here."""
-
-    attempts = fixed.TRIES_TIMEOUT
+class NetworkTimeout(NetworkError, attempts=3):
+    """The deadline passed before the whole answer was here; each try costs a whole deadline."""
 
 
 class NetworkConnection(NetworkError):
     """The connection was refused, or nothing is there."""
 
 
-class NetworkReset(NetworkConnection):
+class NetworkReset(NetworkConnection, action=Action.RETRY_NOW):
     """The connection broke off before any answer."""
-
-    action = Action.RETRY_NOW
 
 
 class NetworkDns(NetworkError):
     """The name is unknown, or nobody could be asked for it."""
 
 
-class NetworkTls(NetworkError):
+class NetworkTls(NetworkError, at_last=Action.MANUAL_REVIEW):
     """The certificate is not valid. Verification is never switched off."""
 
-    at_last = Action.MANUAL_REVIEW
 
-
-class NetworkBroken(NetworkError):
+class NetworkBroken(NetworkError, action=Action.RETRY_NOW):
     """The answer broke off before its end, was empty, or its compression is damaged."""
-
-    action = Action.RETRY_NOW
 
 
 class HttpError(CrawlError):
@@ -134,81 +138,58 @@ class HttpClient(HttpError):
     """The portal does not want this request, and would not want it later."""
 
 
-class HttpServer(HttpError):
+class HttpServer(HttpError, action=Action.BACKOFF, attempts=None, counts_against_domain=True):
     """The portal cannot answer now."""
 
-    action = Action.BACKOFF
-    attempts = None
-    counts_against_domain = True
 
-
-class HttpRateLimit(HttpError):
+class HttpRateLimit(HttpError, action=Action.BACKOFF, attempts=5, counts_against_domain=True):
     """Too many requests."""
 
-    action = Action.BACKOFF
-    attempts = fixed.TRIES_RATE_LIMIT
-    counts_against_domain = True
 
-
-class HttpBlocked(HttpError):
-    """A page that keeps us out."""
-
-    action = Action.BACKOFF
-    attempts = fixed.TRIES_BLOCKED
-    at_last = Action.ESCALATE
-    counts_against_domain = True
+class HttpBlocked(
+    HttpError, action=Action.BACKOFF, attempts=3, at_last=Action.ESCALATE, counts_against_domain=True
+):
+    """A page that keeps us out; after its tries only another way of asking helps."""
 
     block_kind: str | None = None
     """Who or what blocks: cloudflare, captcha, ip_ban …"""
 
 
-class ParseError(CrawlError):
+class ParseError(CrawlError, at_last=Action.MANUAL_REVIEW):
     """An answer that cannot be read."""
 
-    at_last = Action.MANUAL_REVIEW
+    @property
+    def unreadable(self) -> str | None:
+        """By its reader's word, or its own class."""
+        return self.page_code or type(self).__name__
 
 
-class ParseJson(ParseError):
+class ParseJson(ParseError, action=Action.MANUAL_REVIEW):
     """No JSON where JSON was promised."""
 
-    action = Action.MANUAL_REVIEW
 
-
-class ParseHtml(ParseError):
+class ParseHtml(ParseError, action=Action.BACKOFF, attempts=None):
     """The bytes of the page cannot be trusted."""
-
-    action = Action.BACKOFF
-    attempts = None
 
 
 class ParseHostile(ParseError):
     """To read the page would cost more than any page may, and would the next time."""
 
 
-class ParseSelector(ParseError):
-    """The page is not laid out as we know it."""
-
-    action = Action.BACKOFF
-    attempts = fixed.TRIES_SELECTOR
+class ParseSelector(ParseError, action=Action.BACKOFF, attempts=3):
+    """The page is not laid out as we know it: a block in disguise goes away, a new layout does not."""
 
 
-class ParseOtherPage(ParseError):
+class ParseOtherPage(ParseError, at_last=Action.SKIP):
     """A sound page, but another one than was asked for."""
 
-    at_last = Action.SKIP
 
-
-class ServiceError(CrawlError):
+class ServiceError(CrawlError, action=Action.OPEN_CIRCUIT, attempts=None):
     """Something of ours that the crawl leans on does not answer: left alone for a while."""
 
-    action = Action.OPEN_CIRCUIT
-    attempts = None
 
-
-class ServiceProxy(ServiceError):
+class ServiceProxy(ServiceError, action=Action.OTHER_PROXY):
     """A proxy that does not work: says nothing of the portal."""
-
-    action = Action.OTHER_PROXY
 
 
 class ServiceRedis(ServiceError):
@@ -227,18 +208,12 @@ class DatabaseFailure(CrawlError):
     """What was read could not be stored."""
 
 
-class DatabaseLocked(DatabaseFailure):
+class DatabaseLocked(DatabaseFailure, action=Action.BACKOFF, attempts=None):
     """Another process keeps it locked; nothing was written."""
 
-    action = Action.BACKOFF
-    attempts = None
 
-
-class DatabaseCorrupt(DatabaseFailure):
+class DatabaseCorrupt(DatabaseFailure, action=Action.MANUAL_REVIEW, at_last=Action.MANUAL_REVIEW):
     """The file is no database, or a damaged one."""
-
-    action = Action.MANUAL_REVIEW
-    at_last = Action.MANUAL_REVIEW
 
 
 class AddressRefused(CrawlError):
@@ -256,12 +231,12 @@ class PrivateAddress(AddressRefused):
 class RobotsDisallowed(AddressRefused):
     """robots.txt asks us to stay away."""
 
+    is_known = False
+    """Whether it was read, and not only could not be had."""
 
-class LeftAlone(CrawlError):
+
+class LeftAlone(CrawlError, action=Action.BACKOFF, attempts=None):
     """Our own gate gave no turn: the request that needed one was not sent."""
-
-    action = Action.BACKOFF
-    attempts = None
 
 
 class BodyTooLarge(CrawlError):
@@ -274,8 +249,6 @@ class RedirectLoop(CrawlError):
 
 def class_names() -> list[str]:
     """The names of all classes drawn above."""
-    return sorted(kind.__name__ for kind in _all(CrawlError) if kind.__module__ == __name__)
-
-
-def _all(kind: type[CrawlError]) -> set[type[CrawlError]]:
-    return {kind}.union(*(_all(below) for below in kind.__subclasses__()))
+    return sorted(
+        name for name, kind in globals().items() if isinstance(kind, type) and issubclass(kind, CrawlError)
+    )

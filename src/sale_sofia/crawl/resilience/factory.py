@@ -6,15 +6,22 @@ from typing import TypeVar
 
 from redis.asyncio import Redis
 
-from sale_sofia.crawl.resilience.breaker import CircuitBreaker, MemoryCircuitBreaker
-from sale_sofia.crawl.resilience.bulkhead import Bulkhead, MemoryBulkhead
-from sale_sofia.crawl.resilience.fallback import FallbackGate, SharedGate
+from sale_sofia.crawl.resilience.breaker import MemoryCircuitBreaker
+from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead
+from sale_sofia.crawl.resilience.fallback import FallbackGate
 from sale_sofia.crawl.resilience.gate import Gate
-from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter, RateLimiter
-from sale_sofia.crawl.resilience.memory import ComposedGate, LocalShare, memory_gate, memory_gate_around
+from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
+from sale_sofia.crawl.resilience.memory import ComposedGate, LocalShare, memory_gate
 from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share
 from sale_sofia.crawl.resilience.redis_gate import RedisGate
-from sale_sofia.crawl.resilience.redis_parts import RedisBulkhead, RedisCircuitBreaker, RedisRateLimiter
+from sale_sofia.crawl.resilience.redis_parts import (
+    Bulkhead,
+    CircuitBreaker,
+    RateLimiter,
+    RedisBulkhead,
+    RedisCircuitBreaker,
+    RedisRateLimiter,
+)
 from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.crawl.resilience.settings import FALLBACK_WORKERS
 from sale_sofia.settings.model import Settings
@@ -57,20 +64,11 @@ def get_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf, redis_url: 
     """The gate that the two settings ask for. Close it at the end; what is shared outlives it."""
     config = ResilienceConfig.from_settings(settings)
     if not needs_redis(settings):
-        return memory_gate(config, rate_of, limit_of)
-    redis = connect(_given(redis_url))
+        return memory_gate(config, MemoryRateLimiter(config.limiter, rate_of), limit_of)
+    redis, shared_by_all = connect(_given(redis_url)), None
     if settings.circuit_breaker_in_redis and settings.rate_limiter_in_redis:
-        shared = RedisGate(redis=redis, config=config, rate_of=rate_of, limit_of=limit_of)
-        return _with_fallback(shared, config, _known_share(shared, rate_of), limit_of)
-    mixed = _mixed_gate(settings, rate_of, limit_of, redis)
-    # A limiter in memory gives each process the whole rate, with Redis or without.
-    workers = FALLBACK_WORKERS if settings.rate_limiter_in_redis else 1
-    return _with_fallback(mixed, config, _guessed_share(rate_of, workers), limit_of)
-
-
-def _mixed_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf, redis: Redis) -> ComposedGate:
-    config = ResilienceConfig.from_settings(settings)
-    return ComposedGate(
+        shared_by_all = RedisGate(redis=redis, config=config, rate_of=rate_of, limit_of=limit_of)
+    shared = shared_by_all or ComposedGate(
         limiter=get_rate_limiter(settings, rate_of, redis),
         breaker=get_circuit_breaker(settings, redis),
         bulkhead=get_bulkhead(settings, redis),
@@ -78,26 +76,17 @@ def _mixed_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf, redis: R
         busy_seconds=config.bulkhead.busy_seconds,
         closing=redis.aclose,
     )
+    # A limiter in memory gives each process the whole rate, with Redis or without.
+    workers = FALLBACK_WORKERS if settings.rate_limiter_in_redis else 1
 
+    def share_of(domain: str) -> Share:
+        known = shared_by_all.shares.get(domain) if shared_by_all else None
+        return known or Share(rate_of(domain), workers)
 
-def _with_fallback(
-    shared: SharedGate, config: ResilienceConfig, share_of: Callable[[str], Share], limit_of: LimitOf
-) -> FallbackGate:
     limiter = MemoryRateLimiter(config.limiter, lambda domain: share_of(domain).own_per_minute)
-    gate = memory_gate_around(
-        limiter, config, lambda domain: max(1, limit_of(domain) // share_of(domain).workers)
-    )
+    gate = memory_gate(config, limiter, lambda domain: max(1, limit_of(domain) // share_of(domain).workers))
     local = LocalShare(gate=gate, limiter=limiter, share_of=share_of)
     return FallbackGate(shared=shared, local=local, rules=config.limiter)
-
-
-def _known_share(shared: RedisGate, rate_of: RateOf) -> Callable[[str], Share]:
-    guessed = _guessed_share(rate_of, FALLBACK_WORKERS)
-    return lambda domain: shared.shares.get(domain) or guessed(domain)
-
-
-def _guessed_share(rate_of: RateOf, workers: int) -> Callable[[str], Share]:
-    return lambda domain: Share(rate_of(domain), workers)
 
 
 def _given(thing: Given | None) -> Given:

@@ -5,24 +5,27 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Final
 
 from redis.exceptions import RedisError
 
 from sale_sofia.crawl.resilience.bulkhead import Place
-from sale_sofia.crawl.resilience.gate import Admission, Gate, Outcome, Refusal, Requests, asks_for_pause
+from sale_sofia.crawl.resilience.gate import Admission, Gate, GateSteps, Outcome, Refusal, asks_for_pause
 from sale_sofia.crawl.resilience.limiter import pause_seconds
 from sale_sofia.crawl.resilience.memory import LocalShare
 from sale_sofia.crawl.resilience.policy import LimiterRules
 from sale_sofia.crawl.resilience.settings import SHARED_RETRY_SECONDS, SHARED_SETTLE_SECONDS, STOPPED_SECONDS
 
-# Whether the shared gate can be had; told once when that changes, and not for every request.
-
 _log: Final = logging.getLogger(__name__)
+_GONE: Final = (RedisError, OSError)
+_NEVER: Final = (-math.inf, None)
 
 
 class Outage:
-    """Knows when to try again: while the shared gate is gone, one request at a time finds out."""
+    """Knows when to try again: while the shared gate is gone, one request at a time finds out.
+
+    That it is gone or back is logged once, and not for every request.
+    """
 
     def __init__(self, clock: Callable[[], float], retry_seconds: float) -> None:
         self._clock = clock
@@ -72,57 +75,29 @@ class Outage:
         _log.warning("Redis is back after %.1f s; rates are shared again", seconds, extra=told)
 
 
-_GONE: Final = (RedisError, OSError)
-
-
-class SharedGate(Gate, Protocol):
-    """A gate whose answers come from afar."""
-
-    @property
-    def lease_seconds(self) -> float:
-        """How long a request that is not heard of keeps its place."""
-
-    async def keep(self, place: Place) -> bool:
-        """Lease the place anew; False when it is lost."""
-
-    async def penalise(self, domain: str, retry_after: float, seen_epoch: int | None = None) -> None:
-        """Pause the domain for everybody; see `RateLimiter`."""
-
-    def abandon(self, admission: Admission) -> None:
-        """Forget a request that cannot be reported now."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Pause:
-    """What a portal asked this process for, and the epoch under which the shared gate was to hear of it."""
-
-    until: float
-    seen_epoch: int | None
-
-
 @dataclass(slots=True, kw_only=True, eq=False)
-class FallbackGate(Requests):
+class FallbackGate(Gate):
     """A request belongs to the gate that admitted it. A pause that a portal asked for is kept by both.
 
     This process remembers it to its end: a server that came back empty, or older than it was, is told again.
     """
 
-    shared: SharedGate
+    shared: GateSteps
     local: LocalShare
     rules: LimiterRules
     clock: Callable[[], float] = time.monotonic
     retry_seconds: float = SHARED_RETRY_SECONDS
     _outage: Outage = field(init=False)
     _local_places: set[Place] = field(default_factory=set, init=False)
-    _pauses: dict[str, _Pause] = field(default_factory=dict, init=False)
-    """By their domain."""
+    _pauses: dict[str, tuple[float, int | None]] = field(default_factory=dict, init=False)
+    """Until when each domain is to be left alone, and under which epoch the shared gate was to hear of it."""
 
     def __post_init__(self) -> None:
         self._outage = Outage(self.clock, self.retry_seconds)
 
     @property
     def lease_seconds(self) -> float:
-        """See `Requests`."""
+        """See `Gate`."""
         return self.shared.lease_seconds
 
     async def close(self) -> None:
@@ -158,7 +133,8 @@ class FallbackGate(Requests):
         """See `Gate`. Without Redis, or with one that may not know all, nobody can say when its turn is."""
         if admission.place in self._local_places:
             return await self.local.gate.further(admission, max_wait)
-        if self._outage.lasts or self._outage.settling or self._is_paused(admission.domain):
+        until, _ = self._pauses.get(admission.domain, _NEVER)
+        if self._outage.lasts or self._outage.settling or self.clock() < until:
             return Refusal(self.retry_seconds, "shared_gone")
         asked_at = self.clock()
         try:
@@ -177,10 +153,18 @@ class FallbackGate(Requests):
             self._remember(admission.domain, outcome, seen_epoch=None)
             return
         await self.local.learn(admission.domain, outcome)
-        await self._report_shared(admission, outcome)
+        self._remember(admission.domain, outcome, admission.epoch)
+        if self._outage.lasts:
+            self.shared.abandon(admission)
+            return
+        asked_at = self.clock()
+        try:
+            await self.shared.report(admission, outcome)
+        except _GONE as error:
+            self._lose(error, asked_at)
 
     async def keep(self, place: Place) -> bool:
-        """See `Requests`."""
+        """See `Gate`."""
         giver = self.local.gate if place in self._local_places else self.shared
         return await giver.keep(place)
 
@@ -193,41 +177,24 @@ class FallbackGate(Requests):
         if isinstance(entry, Admission):
             entry = await self._after_pause(entry)
         if self._outage.settling and isinstance(entry, Admission):
-            entry = await self._within_share(entry, max_wait)
+            # No sooner than this process would go on its own.
+            wait = max(entry.wait_seconds, await self.local.wait_seconds(domain))
+            if wait <= max_wait:
+                entry = replace(entry, wait_seconds=wait)
+            else:
+                await self.shared.report(entry, Outcome.neutral())
+                entry = Refusal(wait, "rate_limit")
         self.local.heard(domain, entry)
         return entry
 
     async def _after_pause(self, admission: Admission) -> Admission | Refusal:
         """The admission, unless it is for an instant in a pause that the shared gate has forgotten."""
-        pause = self._pauses.get(admission.domain)
-        if pause is None or self.clock() + admission.wait_seconds >= pause.until:
+        until, _ = self._pauses.get(admission.domain, _NEVER)
+        if self.clock() + admission.wait_seconds >= until:
             return admission
         await self.shared.report(admission, Outcome.neutral())
         await self._tell_pause(admission.domain)
-        return Refusal(max(0.0, pause.until - self.clock()), "penalty")
-
-    def _is_paused(self, domain: str) -> bool:
-        pause = self._pauses.get(domain)
-        return pause is not None and self.clock() < pause.until
-
-    async def _within_share(self, admission: Admission, max_wait: float) -> Admission | Refusal:
-        """The admission, but no sooner than this process would go on its own."""
-        wait = max(admission.wait_seconds, await self.local.wait_seconds(admission.domain))
-        if wait <= max_wait:
-            return replace(admission, wait_seconds=wait)
-        await self.shared.report(admission, Outcome.neutral())
-        return Refusal(wait, "rate_limit")
-
-    async def _report_shared(self, admission: Admission, outcome: Outcome) -> None:
-        self._remember(admission.domain, outcome, admission.epoch)
-        if self._outage.lasts:
-            self.shared.abandon(admission)
-            return
-        asked_at = self.clock()
-        try:
-            await self.shared.report(admission, outcome)
-        except _GONE as error:
-            self._lose(error, asked_at)
+        return Refusal(max(0.0, until - self.clock()), "penalty")
 
     def _lose(self, error: Exception, asked_at: float) -> bool:
         """Whether the shared gate is gone; who was stopped so long missed the answer, and asks again."""
@@ -240,11 +207,11 @@ class FallbackGate(Requests):
     def _remember(self, domain: str, outcome: Outcome, seen_epoch: int | None) -> None:
         if asks_for_pause(outcome):
             until = self.clock() + pause_seconds(self.rules, outcome.retry_after_seconds)
-            known = self._pauses.get(domain)
-            self._pauses[domain] = _Pause(max(until, known.until if known else until), seen_epoch)
+            known, _ = self._pauses.get(domain, _NEVER)
+            self._pauses[domain] = max(until, known), seen_epoch
 
     async def _tell_pause(self, domain: str) -> None:
         """What it may have heard before; by the epoch it knows then not to slow down a second time."""
-        pause = self._pauses.get(domain)
-        if pause and pause.until > self.clock():
-            await self.shared.penalise(domain, pause.until - self.clock(), pause.seen_epoch)
+        until, seen_epoch = self._pauses.get(domain, _NEVER)
+        if until > self.clock():
+            await self.shared.penalise(domain, until - self.clock(), seen_epoch)

@@ -5,17 +5,17 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from secrets import token_hex
-from typing import Literal, Protocol, Self
+from typing import Literal, Self
 
 from sale_sofia.crawl.resilience.breaker import Permission
 from sale_sofia.crawl.resilience.bulkhead import Place
 from sale_sofia.crawl.resilience.errors import CrawlError, HttpBlocked, HttpClient, HttpRateLimit, ParseError
 from sale_sofia.crawl.resilience.leases import Renewal
-from sale_sofia.crawl.resilience.limiter import Reservation
+from sale_sofia.crawl.resilience.redis_parts import Bulkhead, CircuitBreaker, RateLimiter
 from sale_sofia.crawl.resilience.settings import FRESH_TURN_SECONDS, RENEWALS_PER_LEASE
 
 # What became of a request, in the words that the breaker and the limiter understand.
@@ -134,46 +134,13 @@ class Refusal:
     why: Why
 
 
-class Gate(Protocol):
-    """Breaker, bulkhead and limiter in their order. Whatever ends a request, its place comes back."""
-
-    async def admit(self, domain: str, max_wait: float) -> Admission | Refusal:
-        """Leave to go within `max_wait` seconds, or a refusal that holds and reserves nothing."""
-
-    async def wait(self, admission: Admission) -> Admission | Refusal:
-        """Sleep until the request's instant, then make sure that it may still go.
-
-        Refused, cancelled or failed, it holds nothing any more. Report the admission returned here.
-        """
-
-    async def further(self, admission: Admission, max_wait: float) -> Admission | Refusal:
-        """Wait for another instant for a request that asks again, in the place it has.
-
-        Report the admission returned here. Refused for another reason than its rate, it holds nothing more.
-        """
-
-    async def report(self, admission: Admission, outcome: Outcome) -> None:
-        """Give the place back and tell breaker and limiter. Only the first report of an admission counts."""
-
-    def request(self, domain: str, max_wait: float) -> AbstractAsyncContextManager[Admission | Refusal]:
-        """Admit and wait; inside, fetch and report. What was not reported by the end says nothing."""
-
-    async def close(self) -> None:
-        """Let go of connections, if there are any."""
-
-
 def asks_for_pause(outcome: Outcome) -> bool:
     """Whether the portal wants to be left alone for a while."""
     return outcome.kind == "rate_limited" or outcome.retry_after_seconds is not None
 
 
-# What all gates do alike: a request from its beginning to its end.
-
-_TOKEN_BYTES = 16
-
-
-class Requests(ABC):
-    """A request from its beginning to its end, over the steps of a gate."""
+class Gate(ABC):
+    """Breaker, bulkhead and limiter in their order. Whatever ends a request, its place comes back."""
 
     @property
     @abstractmethod
@@ -182,23 +149,40 @@ class Requests(ABC):
 
     @abstractmethod
     async def admit(self, domain: str, max_wait: float) -> Admission | Refusal:
-        """See `Gate`."""
+        """Leave to go within `max_wait` seconds, or a refusal that holds and reserves nothing."""
 
     @abstractmethod
     async def wait(self, admission: Admission) -> Admission | Refusal:
-        """See `Gate`."""
+        """Sleep until the request's instant, then make sure that it may still go.
+
+        Refused, cancelled or failed, it holds nothing any more. Report the admission returned here.
+        """
+
+    @abstractmethod
+    async def further(self, admission: Admission, max_wait: float) -> Admission | Refusal:
+        """Wait for another instant for a request that asks again, in the place it has.
+
+        Report the admission returned here. Refused for another reason than its rate, it holds nothing more.
+        """
 
     @abstractmethod
     async def report(self, admission: Admission, outcome: Outcome) -> None:
-        """See `Gate`."""
+        """Give the place back and tell breaker and limiter. Only the first report of an admission counts."""
 
     @abstractmethod
     async def keep(self, place: Place) -> bool:
         """Lease the place, and the probe that goes with it, anew; False when it is lost."""
 
+    @abstractmethod
+    async def close(self) -> None:
+        """Let go of connections, if there are any."""
+
     @asynccontextmanager
     async def request(self, domain: str, max_wait: float) -> AsyncIterator[Admission | Refusal]:
-        """See `Gate`. However long it takes, its place is kept."""
+        """Admit and wait; inside, fetch and report. What was not reported by the end says nothing.
+
+        However long it takes, its place is kept.
+        """
         asked_at = time.monotonic()  # before asking: an answer may lie here unread while we are stopped
         entry = await self.admit(domain, max_wait)
         if isinstance(entry, Refusal):
@@ -206,16 +190,13 @@ class Requests(ABC):
             return
         hold = Hold(asked_at + self.lease_seconds)
         entry = replace(entry, due=asked_at + entry.wait_seconds, hold=hold)
-        renewal = Renewal(self.lease_seconds / RENEWALS_PER_LEASE, partial(self._keep, entry.place, hold))
-        try:
-            entry = await self.wait(entry)
-            yield entry
-        finally:
+        async with Renewal(self.lease_seconds / RENEWALS_PER_LEASE, partial(self._keep, entry.place, hold)):
             try:
+                entry = await self.wait(entry)
+                yield entry
+            finally:
                 if isinstance(entry, Admission):
                     await self.report(entry, Outcome.neutral())
-            finally:
-                await renewal.stop()
 
     async def _keep(self, place: Place, hold: Hold) -> bool:
         asked_at = time.monotonic()
@@ -227,13 +208,17 @@ class Requests(ABC):
 
 def new_token() -> str:
     """A name for one request, never given twice."""
-    return token_hex(_TOKEN_BYTES)
+    return token_hex(16)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class GateSteps(Requests):
+class GateSteps(Gate):
     """What all gates do alike: each request has a name, waits once, and is reported once."""
 
+    limiter: RateLimiter
+    breaker: CircuitBreaker
+    bulkhead: Bulkhead
+    clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     token: Callable[[], str] = new_token
     _open: set[Place] = field(default_factory=set, init=False)
@@ -246,11 +231,16 @@ class GateSteps(Requests):
         """The admission as it is after its wait; refused, it holds nothing any more."""
 
     @abstractmethod
-    async def _reserve(self, domain: str, max_wait: float) -> Reservation:
-        """An instant for one more request."""
-
-    @abstractmethod
     async def _report(self, admission: Admission, outcome: Outcome) -> None: ...
+
+    @property
+    def lease_seconds(self) -> float:
+        """See `Gate`."""
+        return self.bulkhead.lease_seconds
+
+    async def penalise(self, domain: str, retry_after: float, seen_epoch: int | None = None) -> None:
+        """Pause the domain for everybody; see `MemoryRateLimiter`."""
+        await self.limiter.penalise(domain, retry_after, self.clock(), seen_epoch=seen_epoch)
 
     async def admit(self, domain: str, max_wait: float) -> Admission | Refusal:
         """See `Gate`."""
@@ -276,7 +266,7 @@ class GateSteps(Requests):
     async def further(self, admission: Admission, max_wait: float) -> Admission | Refusal:
         """See `Gate`. Who is stopped while it waits finds its place given away."""
         asked_at = time.monotonic()
-        slot = await self._reserve(admission.domain, max_wait)
+        slot = await self.limiter.reserve(admission.domain, max_wait, self.clock())
         if not slot.granted:
             return Refusal(slot.wait_seconds, "rate_limit")
         await self.sleep(slot.wait_seconds)

@@ -7,14 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Self
 
 from sale_sofia.crawl.resilience.policy import LimiterRules, checked_rate
 
-# One domain's pace: the generic cell rate algorithm with penalties. Pure: the clock is an argument.
-
-_SECONDS_PER_MINUTE: Final = 60.0
+SECONDS_PER_MINUTE: Final = 60.0
 
 
 def pause_seconds(rules: LimiterRules, retry_after: float | None) -> float:
@@ -25,7 +22,7 @@ def pause_seconds(rules: LimiterRules, retry_after: float | None) -> float:
 
 @dataclass(slots=True)
 class Pace:
-    """When the next request may go.
+    """One domain's pace: the generic cell rate algorithm with penalties; the clock is an argument.
 
     Guarantee: the instants it gives out under one epoch keep, in any window of w seconds, to at most
     burst + w·rate/60 requests; after a penalty no instant before `not_before` is given, and no burst.
@@ -48,7 +45,7 @@ class Pace:
     @property
     def interval(self) -> float:
         """Seconds between two requests now."""
-        return _SECONDS_PER_MINUTE / self.rate * self.slow
+        return SECONDS_PER_MINUTE / self.rate * self.slow
 
     @property
     def _tolerance(self) -> float:
@@ -100,9 +97,6 @@ class Pace:
             self.slow = max(1.0, self.slow * self.rules.recovery_factor)
 
 
-# Waiting for one's turn at a rate limiter: one reservation, one sleep, one look at the epoch; no polling.
-
-
 @dataclass(frozen=True, slots=True)
 class Reservation:
     """Granted: go after `wait_seconds`, if the epoch is still this one. Else: nothing was reserved."""
@@ -114,24 +108,31 @@ class Reservation:
 
 
 class Acquiring(ABC):
-    """The waiting face of a limiter. Who gives up or dies while waiting wastes one instant and no more."""
+    """Waits for a turn: one reservation, one sleep, one look at the epoch; no polling.
+
+    Who gives up or dies while waiting wastes one instant and no more.
+    """
 
     clock: Callable[[], float] = staticmethod(time.monotonic)
     sleep: Callable[[float], Awaitable[object]] = staticmethod(asyncio.sleep)
 
     @abstractmethod
     async def reserve(self, domain: str, max_wait: float, now: float) -> Reservation:
-        """See `RateLimiter`."""
+        """The next free instant, if it is at most `max_wait` seconds away; otherwise nothing is reserved."""
 
     @abstractmethod
     async def epoch(self, domain: str) -> int:
-        """See `RateLimiter`."""
+        """Changes whenever instants reserved before must not be used any more."""
 
     async def acquire_async(
         self, domain: str, *, blocking: bool = True, max_wait: float | None = None
     ) -> bool:
-        """See `RateLimiter`. A penalty during the wait makes it reserve anew, within what is left of it."""
-        end = self.clock() + _patience(max_wait, blocking=blocking)
+        """Wait for a turn, at most `max_wait` seconds, and say whether it came; not blocking: now or not.
+
+        A penalty during the wait makes it reserve anew, within what is left of it.
+        """
+        patience = math.inf if max_wait is None else max_wait
+        end = self.clock() + (patience if blocking else 0.0)
         while True:
             slot = await self.reserve(domain, max(0.0, end - self.clock()), self.clock())
             if not slot.granted or slot.wait_seconds <= 0:
@@ -141,22 +142,10 @@ class Acquiring(ABC):
                 return True
 
 
-def _patience(max_wait: float | None, *, blocking: bool) -> float:
-    if not blocking:
-        return 0.0
-    return math.inf if max_wait is None else max_wait
-
-
-class _Waits(Protocol):
-    async def acquire_async(
-        self, domain: str, *, blocking: bool = True, max_wait: float | None = None
-    ) -> bool: ...
-
-
 class BlockingRateLimiter:
     """A limiter for code without an event loop, which it brings along; `opened` is entered inside of it."""
 
-    def __init__(self, opened: AbstractAsyncContextManager[_Waits]) -> None:
+    def __init__(self, opened: AbstractAsyncContextManager[Acquiring]) -> None:
         self._opened = opened
         self._runner = asyncio.Runner()
 
@@ -165,63 +154,19 @@ class BlockingRateLimiter:
         return self._runner.run(self._limiter.acquire_async(domain, blocking=blocking, max_wait=max_wait))
 
     def __enter__(self) -> Self:
-        self._limiter = self._runner.run(self._enter())
+        self._limiter = self._runner.run(self._opened.__aenter__())
         return self
 
-    async def _enter(self) -> _Waits:
-        return await self._opened.__aenter__()
-
-    async def _exit(self) -> None:
-        await self._opened.__aexit__(None, None, None)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._runner:
-            self._runner.run(self._exit())
-
-
-__all__ = ["MemoryRateLimiter", "RateLimiter", "Reservation"]
-
-
-class RateLimiter(Protocol):
-    """Gives out instants to go at. `now` is in seconds; a backend with a clock of its own ignores it."""
-
-    async def reserve(self, domain: str, max_wait: float, now: float) -> Reservation:
-        """The next free instant, if it is at most `max_wait` seconds away; otherwise nothing is reserved."""
-
-    async def peek(self, domain: str, now: float) -> float:
-        """Seconds until the next free instant; nothing is reserved."""
-
-    async def penalise(
-        self, domain: str, retry_after: float | None, now: float, *, seen_epoch: int | None = None
-    ) -> None:
-        """Stop the domain for everybody, slow it down, void what was reserved for later and move the epoch.
-
-        `seen_epoch` is the epoch the refused request went out under: one that is over slows no further.
-        """
-
-    async def epoch(self, domain: str) -> int:
-        """Changes whenever instants reserved before must not be used any more."""
-
-    async def succeeded(self, domain: str, now: float) -> None:
-        """A good answer: a slowed domain recovers step by step, never above its configured rate."""
-
-    async def set_rate(self, domain: str, per_minute: float | None) -> None:
-        """Another rate for everybody from now on; None is the configured one again.
-
-        Raises:
-            ValueError: no rate that makes sense.
-        """
-
-    async def acquire_async(
-        self, domain: str, *, blocking: bool = True, max_wait: float | None = None
-    ) -> bool:
-        """Wait for a turn, at most `max_wait` seconds, and say whether it came; not blocking: now or not."""
+            self._runner.run(self._opened.__aexit__(None, None, None))
 
 
 class MemoryRateLimiter(Acquiring):
-    """The rate limiter of one process. Safe within one event loop: no method gives up control."""
+    """The rate limiter of one process. Safe within one event loop: no method gives up control.
+
+    `now` is in seconds; the limiter in Redis has a clock of its own and ignores it.
+    """
 
     def __init__(self, rules: LimiterRules, rate_of: Callable[[str], float]) -> None:
         self._rules = rules
@@ -230,7 +175,7 @@ class MemoryRateLimiter(Acquiring):
         self._set: dict[str, float] = {}
 
     async def reserve(self, domain: str, max_wait: float, now: float) -> Reservation:
-        """See `RateLimiter`."""
+        """See `Acquiring`."""
         pace = self._pace(domain)
         instant = pace.next_at(now)
         granted = instant - now <= max_wait
@@ -238,26 +183,32 @@ class MemoryRateLimiter(Acquiring):
             pace.take(instant)
         return Reservation(granted, instant - now, pace.epoch)
 
+    async def epoch(self, domain: str) -> int:
+        """See `Acquiring`."""
+        return self._pace(domain).epoch
+
     async def peek(self, domain: str, now: float) -> float:
-        """See `RateLimiter`."""
+        """Seconds until the next free instant; nothing is reserved."""
         return self._pace(domain).next_at(now) - now
 
     async def penalise(
         self, domain: str, retry_after: float | None, now: float, *, seen_epoch: int | None = None
     ) -> None:
-        """See `RateLimiter`."""
+        """Stop the domain for everybody, slow it down, void what was reserved for later and move the epoch.
+
+        `seen_epoch` is the epoch the refused request went out under: one that is over slows no further.
+        """
         self._pace(domain).penalise(retry_after, now, seen_epoch)
 
-    async def epoch(self, domain: str) -> int:
-        """See `RateLimiter`."""
-        return self._pace(domain).epoch
-
     async def succeeded(self, domain: str, now: float) -> None:
-        """See `RateLimiter`."""
+        """A good answer: a slowed domain recovers step by step, never above its configured rate."""
         self._pace(domain).succeeded(now)
 
     async def set_rate(self, domain: str, per_minute: float | None) -> None:
-        """See `RateLimiter`."""
+        """Another rate for everybody from now on; None is the configured one again.
+
+        Raises `ValueError`: no rate that makes sense.
+        """
         if per_minute is None:
             self._set.pop(domain, None)
         else:

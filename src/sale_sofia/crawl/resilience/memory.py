@@ -6,12 +6,11 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
-from typing import Final
 
-from sale_sofia.crawl.resilience.breaker import CircuitBreaker, MemoryCircuitBreaker
-from sale_sofia.crawl.resilience.bulkhead import Bulkhead, MemoryBulkhead, Place
+from sale_sofia.crawl.resilience.breaker import MemoryCircuitBreaker
+from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead, Place
 from sale_sofia.crawl.resilience.gate import Admission, GateSteps, Outcome, Refusal, asks_for_pause
-from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter, RateLimiter, Reservation
+from sale_sofia.crawl.resilience.limiter import SECONDS_PER_MINUTE, MemoryRateLimiter
 from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share
 
 
@@ -19,33 +18,20 @@ from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share
 class ComposedGate(GateSteps):
     """Asks its parts one after the other, and takes back what it was given when a later one refuses."""
 
-    limiter: RateLimiter
-    breaker: CircuitBreaker
-    bulkhead: Bulkhead
     limit_of: Callable[[str], int]
     """Requests that a domain may have at once, waiting ones included."""
     busy_seconds: float
     """When to ask again while a domain has them all."""
-    clock: Callable[[], float] = time.monotonic
     closing: Callable[[], Awaitable[None]] | None = None
     """Lets go of what the parts lean on."""
-
-    @property
-    def lease_seconds(self) -> float:
-        """See `Requests`."""
-        return self.bulkhead.lease_seconds
 
     async def close(self) -> None:
         """See `Gate`."""
         if self.closing:
             await self.closing()
 
-    async def penalise(self, domain: str, retry_after: float, seen_epoch: int | None = None) -> None:
-        """Pause the domain for everybody; see `RateLimiter`."""
-        await self.limiter.penalise(domain, retry_after, self.clock(), seen_epoch=seen_epoch)
-
     async def keep(self, place: Place) -> bool:
-        """See `Requests`."""
+        """See `Gate`."""
         held = await self.bulkhead.renew(place, self.clock())
         if held:
             await self.breaker.renew(place.domain, place.token, self.clock())
@@ -68,79 +54,54 @@ class ComposedGate(GateSteps):
             undo.pop_all()
         return Admission(domain, slot.wait_seconds, slot.epoch, permission, place)
 
-    async def _reserve(self, domain: str, max_wait: float) -> Reservation:
-        return await self.limiter.reserve(domain, max_wait, self.clock())
-
     async def _still(self, admission: Admission) -> Admission | Refusal:
-        refusal = await self._objection(admission)
-        if refusal:
-            return await self._refused(admission, refusal)
-        domain, given = admission.domain, admission.permission
-        permission = await self.breaker.confirm(domain, given, self.clock(), admission.place.token)
-        if not permission.allowed:
-            refusal = Refusal(permission.retry_after_seconds, "circuit_open")
-            return await self._refused(admission, refusal)
-        return replace(admission, permission=permission)
+        entry = await self._checked(admission)
+        if isinstance(entry, Refusal):
+            await self._report(admission, Outcome.neutral())
+        return entry
 
-    async def _objection(self, admission: Admission) -> Refusal | None:
-        now = self.clock()
+    async def _checked(self, admission: Admission) -> Admission | Refusal:
+        domain, now = admission.domain, self.clock()
         if not await self.bulkhead.renew(admission.place, now):
             return Refusal(self.busy_seconds, "busy")
-        if await self.limiter.epoch(admission.domain) != admission.epoch:
-            return Refusal(await self.limiter.peek(admission.domain, now), "penalty")
-        return None
-
-    async def _refused(self, admission: Admission, refusal: Refusal) -> Refusal:
-        await self._report(admission, Outcome.neutral())
-        return refusal
+        if await self.limiter.epoch(domain) != admission.epoch:
+            return Refusal(await self.limiter.peek(domain, now), "penalty")
+        permission = await self.breaker.confirm(
+            domain, admission.permission, self.clock(), admission.place.token
+        )
+        if not permission.allowed:
+            return Refusal(permission.retry_after_seconds, "circuit_open")
+        return replace(admission, permission=permission)
 
     async def _report(self, admission: Admission, outcome: Outcome) -> None:
+        domain, permission = admission.domain, admission.permission
         # It counts while its place is held, so that a report told twice counts once.
         held = await self.bulkhead.leave(admission.place)
-        await self._tell_breaker(admission, outcome, held=held)
-        await self._tell_limiter(admission, outcome, held=held)
-
-    async def _tell_breaker(self, admission: Admission, outcome: Outcome, *, held: bool) -> None:
-        domain, permission = admission.domain, admission.permission
-        if outcome.kind == "neutral" or not held:
-            await self.breaker.cancel(domain, permission)
-            return
         ok, now = outcome.kind == "ok", self.clock()
-        await self.breaker.record(domain, permission, ok=ok, now=now, block_kind=outcome.block_kind)
-
-    async def _tell_limiter(self, admission: Admission, outcome: Outcome, *, held: bool) -> None:
-        domain, asked, now = admission.domain, outcome.retry_after_seconds, self.clock()
-        if outcome.kind == "ok":
+        if held and outcome.kind != "neutral":
+            await self.breaker.record(domain, permission, ok=ok, now=now, block_kind=outcome.block_kind)
+        else:
+            await self.breaker.cancel(domain, permission)
+        if ok:
             if held:
-                await self.limiter.succeeded(domain, now)
+                await self.limiter.succeeded(domain, self.clock())
         elif asks_for_pause(outcome) and (held or await self.limiter.epoch(domain) <= admission.epoch):
             # A wish for a pause is heard even when the place is lost, unless the domain was paused since.
-            await self.limiter.penalise(domain, asked, now, seen_epoch=admission.epoch)
-
-
-# Everything in this process's memory: for one process, and for when the shared backend is gone.
+            asked = outcome.retry_after_seconds
+            await self.limiter.penalise(domain, asked, self.clock(), seen_epoch=admission.epoch)
 
 
 def memory_gate(
     config: ResilienceConfig,
-    rate_of: Callable[[str], float],
+    limiter: MemoryRateLimiter,
     limit_of: Callable[[str], int],
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
 ) -> ComposedGate:
-    """A gate for one process: `rate_of` in requests per minute, `limit_of` in requests at once."""
-    limiter = MemoryRateLimiter(config.limiter, rate_of)
-    return memory_gate_around(limiter, config, limit_of, clock, sleep)
+    """Everything in this process's memory: for one process, and for when the shared gate is gone.
 
-
-def memory_gate_around(
-    limiter: RateLimiter,
-    config: ResilienceConfig,
-    limit_of: Callable[[str], int],
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-) -> ComposedGate:
-    """The same with a limiter that somebody else holds on to."""
+    `limit_of` is in requests at once.
+    """
     return ComposedGate(
         limiter=limiter,
         breaker=MemoryCircuitBreaker(config.breaker, random.random),
@@ -152,14 +113,12 @@ def memory_gate_around(
     )
 
 
-# What one process may do on its own while it cannot hear of the others: its share, and never sooner.
-
-_SECONDS_PER_MINUTE: Final = 60.0
-
-
 @dataclass(slots=True, kw_only=True, eq=False)
 class LocalShare:
-    """A gate of this process. It listens to the shared one, so that its pauses hold here too."""
+    """What this process may do on its own while it cannot hear of the others: its share, and never sooner.
+
+    It listens to the shared gate, so that its pauses hold here too.
+    """
 
     gate: ComposedGate
     limiter: MemoryRateLimiter
@@ -176,7 +135,13 @@ class LocalShare:
 
     async def admit(self, domain: str, max_wait: float) -> Admission | Refusal:
         """As `Gate`, at this process's share of the rate."""
-        await self._keep_to_share(domain, self.share_of(domain))
+        share = self.share_of(domain)
+        if domain not in self._begun:
+            # All processes lose the shared gate in the same moment; by chance they do not go on in the same.
+            self._hold(domain, self.random() * (SECONDS_PER_MINUTE / share.own_per_minute))
+        if self._begun.get(domain) != share:
+            self._begun[domain] = share
+            await self.limiter.set_rate(domain, share.own_per_minute)
         return await self.gate.admit(domain, max_wait)
 
     async def wait_seconds(self, domain: str) -> float:
@@ -197,21 +162,10 @@ class LocalShare:
     def heard(self, domain: str, entry: Admission | Refusal) -> None:
         """The shared gate said this: sooner than it would allow, nothing goes from here either."""
         if isinstance(entry, Admission):
-            self._hold(domain, entry.wait_seconds + self._interval(self.share_of(domain)))
+            interval = SECONDS_PER_MINUTE / self.share_of(domain).own_per_minute
+            self._hold(domain, entry.wait_seconds + interval)
         elif entry.why != "busy":
             self._hold(domain, entry.retry_after_seconds)
 
-    async def _keep_to_share(self, domain: str, share: Share) -> None:
-        if domain not in self._begun:
-            # All processes lose the shared gate in the same moment; by chance they do not go on in the same.
-            self._hold(domain, self.random() * self._interval(share))
-        if self._begun.get(domain) != share:
-            self._begun[domain] = share
-            await self.limiter.set_rate(domain, share.own_per_minute)
-
     def _hold(self, domain: str, seconds: float) -> None:
         self.limiter.hold(domain, seconds, self.clock())
-
-    @staticmethod
-    def _interval(share: Share) -> float:
-        return _SECONDS_PER_MINUTE / share.own_per_minute

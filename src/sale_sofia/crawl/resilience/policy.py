@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from sale_sofia.crawl.resilience import settings as fixed
-from sale_sofia.crawl.resilience.settings import RATE_MAX_PER_MINUTE
 from sale_sofia.settings.model import Settings
 
 
@@ -13,13 +12,16 @@ class LimiterRules:
     """How a domain's pace bends under penalties and recovers."""
 
     burst: int = fixed.RATE_BURST
-    """Requests at once after a rest; at least 1."""
-    slow_step: float = fixed.SLOW_STEP
-    slow_max: float = fixed.SLOW_MAX
-    recovery_successes: int = fixed.RECOVERY_SUCCESSES
-    recovery_factor: float = fixed.RECOVERY_FACTOR
-    penalty_seconds: float = fixed.PENALTY_SECONDS
-    """Pause where no Retry-After was given."""
+    slow_step: float = 2.0
+    """A penalty multiplies the time between two requests by this."""
+    slow_max: float = 16.0
+    """A domain is never made slower than its own rate divided by this."""
+    recovery_successes: int = 5
+    """Good answers in a row before a slowed domain becomes a little faster."""
+    recovery_factor: float = 0.9
+    """What is left of the slow factor after that; about 35 good answers undo one penalty."""
+    penalty_seconds: float = 30.0
+    """Pause after "too many requests" that did not say how long."""
     retry_after_max_seconds: float = fixed.RETRY_AFTER_MAX_SECONDS
 
 
@@ -33,15 +35,21 @@ class BreakerRules:
     """How long it stays open the first time."""
     half_open_calls: int
     """Probes at once, and successes that close it."""
-    window_seconds: float = fixed.FAILURE_WINDOW_SECONDS
-    window_buckets: int = fixed.FAILURE_WINDOW_BUCKETS
-    min_volume: int = fixed.FAILURE_MIN_VOLUME
-    failure_rate: float = fixed.FAILURE_RATE
-    reset_step: float = fixed.RESET_TIMEOUT_STEP
+    window_seconds: float = 300.0
+    """Failures older than this say nothing about a domain now."""
+    window_buckets: int = 10
+    """Parts in which the window moves on."""
+    min_volume: int = 20
+    """Answers in the window below which their failure rate means nothing; two minutes at ten a minute."""
+    failure_rate: float = 0.5
+    """Share of failures in the window that opens the circuit, also when successes lie between them."""
+    reset_step: float = 2.0
+    """A circuit whose test failed stays open this many times longer than before."""
     reset_max_seconds: float = fixed.RESET_TIMEOUT_MAX_SECONDS
     reset_jitter: float = fixed.RESET_JITTER
     probe_lease_seconds: float = fixed.PROBE_LEASE_SECONDS
-    probe_busy_seconds: float = fixed.PROBE_BUSY_SECONDS
+    probe_busy_seconds: float = 5.0
+    """When to ask again while all test requests of a half-open circuit are under way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +57,7 @@ class BulkheadRules:
     """How long a place is held at most, and when to ask again while all are taken."""
 
     lease_seconds: float = fixed.PLACE_LEASE_SECONDS
-    busy_seconds: float = fixed.PLACE_BUSY_SECONDS
+    busy_seconds: float = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +70,8 @@ class RetryRules:
     max_delay_seconds: float
     jitter_factor: float
     """Share of a wait that chance may take away."""
-    step: float = fixed.RETRY_STEP
+    step: float = 2.0
+    """Each further wait is this many times the one before."""
     retry_after_max_seconds: float = fixed.RETRY_AFTER_MAX_SECONDS
 
 
@@ -70,9 +79,12 @@ class RetryRules:
 class RetryBudgetRules:
     """How many retries a domain can pay for."""
 
-    share: float = fixed.RETRY_BUDGET_SHARE
-    per_minute: float = fixed.RETRY_BUDGET_PER_MINUTE
-    most: float = fixed.RETRY_BUDGET_MAX
+    share: float = 0.2
+    """Retries that one first try pays for."""
+    per_minute: float = 1.0
+    """Retries a domain may have per minute however few first tries it had."""
+    most: float = 10.0
+    """Most retries that can be saved up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,46 +99,33 @@ class ResilienceConfig:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
-        """What people set, taken from the settings; everything else as it is fixed in `config`."""
-        lease = min(fixed.PLACE_LEASE_SECONDS, settings.lease_seconds)
+        """What people set, taken from the settings; everything else as it is fixed above."""
         return cls(
-            breaker=_breaker_rules(settings),
-            retry=_retry_rules(settings),
-            bulkhead=BulkheadRules(lease_seconds=lease),
+            breaker=BreakerRules(
+                fail_max=settings.circuit_breaker_fail_max,
+                reset_timeout_seconds=settings.circuit_breaker_reset_timeout,
+                half_open_calls=settings.circuit_breaker_half_open_calls,
+            ),
+            retry=RetryRules(
+                max_attempts=settings.retry_max_attempts,
+                base_delay_seconds=settings.retry_base_delay,
+                max_delay_seconds=settings.retry_max_delay,
+                jitter_factor=settings.retry_jitter_factor,
+            ),
+            bulkhead=BulkheadRules(lease_seconds=min(fixed.PLACE_LEASE_SECONDS, settings.lease_seconds)),
         )
 
 
-def _breaker_rules(settings: Settings) -> BreakerRules:
-    return BreakerRules(
-        fail_max=settings.circuit_breaker_fail_max,
-        reset_timeout_seconds=settings.circuit_breaker_reset_timeout,
-        half_open_calls=settings.circuit_breaker_half_open_calls,
-    )
-
-
-def _retry_rules(settings: Settings) -> RetryRules:
-    return RetryRules(
-        max_attempts=settings.retry_max_attempts,
-        base_delay_seconds=settings.retry_base_delay,
-        max_delay_seconds=settings.retry_max_delay,
-        jitter_factor=settings.retry_jitter_factor,
-    )
-
-
-# Rates that make sense: everything else is refused before it can stop a domain or flood it.
-
-
 def checked_rate(domain: str, per_minute: float) -> float:
-    """The rate itself.
+    """The rate itself: everything else is refused before it can stop a domain or flood it.
 
-    Raises:
-        ValueError: it is not a number above 0 and at most the largest allowed.
+    Raises `ValueError`: it is not a number above 0 and at most the largest allowed.
     """
-    if 0 < per_minute <= RATE_MAX_PER_MINUTE:
+    if 0 < per_minute <= fixed.RATE_MAX_PER_MINUTE:
         return per_minute
     raise ValueError(
         f"The rate of {domain} is {per_minute!r}; allowed are requests per minute above 0, "
-        f"up to {RATE_MAX_PER_MINUTE:g}."
+        f"up to {fixed.RATE_MAX_PER_MINUTE:g}."
     )
 
 

@@ -4,30 +4,25 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from redis.asyncio import Redis
 
 from sale_sofia.crawl.resilience.breaker import Permission
 from sale_sofia.crawl.resilience.bulkhead import Place
-from sale_sofia.crawl.resilience.gate import Admission, GateSteps, Outcome, Refusal, Why, new_token
-from sale_sofia.crawl.resilience.limiter import Reservation
+from sale_sofia.crawl.resilience.gate import Admission, GateSteps, Outcome, Refusal, new_token
 from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share, checked_rate
 from sale_sofia.crawl.resilience.redis_parts import (
-    CircuitIndex,
     RedisBulkhead,
     RedisCircuitBreaker,
     RedisRateLimiter,
     circuit_key,
     finite,
-    given,
     pace_key,
     places_key,
 )
 from sale_sofia.crawl.resilience.scripts import ScriptRunner, ToldTime, shared_rules
-
-# Requests whose end was lost on the way to the shared gate.
 
 
 class Unsettled:
@@ -53,29 +48,13 @@ class Unsettled:
         return [place.token for place in self._since if place.domain == domain]
 
 
-@dataclass(frozen=True, slots=True)
-class _Reply:
+def _entry(place: Place, reply: list[Any]) -> Admission | Refusal:
     """What `admit` and `still` say."""
-
-    admitted: bool
-    wait: float
-    why: Why
-    epoch: int
-    generation: int
-    probe: bool
-    fresh: bool
-
-    @classmethod
-    def of(cls, reply: list[Any]) -> Self:
-        admitted, wait, why, epoch, generation, probe, fresh = reply
-        return cls(bool(admitted), float(wait), why, epoch, generation, bool(probe), bool(fresh))
-
-    def entry(self, place: Place) -> Admission | Refusal:
-        if not self.admitted:
-            return Refusal(self.wait, self.why)
-        token = place.token if self.probe else ""
-        permission = Permission(True, 0.0, self.generation, self.probe, token)  # noqa: FBT003
-        return Admission(place.domain, self.wait, self.epoch, permission, place)
+    admitted, wait, why, epoch, generation, probe, _ = reply
+    if not admitted:
+        return Refusal(float(wait), why)
+    permission = Permission(True, 0.0, generation, bool(probe), place.token if probe else "")  # noqa: FBT003
+    return Admission(place.domain, float(wait), epoch, permission, place)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -91,16 +70,14 @@ class RedisGate(GateSteps):
     rate_of: Callable[[str], float]
     limit_of: Callable[[str], int]
     random: Callable[[], float] = random.random
-    clock: Callable[[], float] = time.monotonic
-    """Counts only where tests tell the time."""
     told_time: ToldTime | None = None
+    """Only then the clock counts, for tests; otherwise it is the server's."""
     breaker: RedisCircuitBreaker = field(init=False)
     limiter: RedisRateLimiter = field(init=False)
     bulkhead: RedisBulkhead = field(init=False)
     shares: dict[str, Share] = field(init=False, default_factory=dict)
     """Of each domain, as Redis last said."""
     _scripts: ScriptRunner = field(init=False)
-    _index: CircuitIndex = field(init=False)
     _unsettled: Unsettled = field(init=False)
     _asker: str = field(init=False, default_factory=new_token)
 
@@ -111,21 +88,11 @@ class RedisGate(GateSteps):
         self.bulkhead = RedisBulkhead(self.redis, config.bulkhead.lease_seconds, told_time=told)
         rules = shared_rules(config.breaker, config.limiter, config.bulkhead)
         self._scripts = ScriptRunner(self.redis, rules, told_time=told)
-        self._index = CircuitIndex(self.redis)
         self._unsettled = Unsettled(self.lease_seconds)
-
-    @property
-    def lease_seconds(self) -> float:
-        """See `Requests`."""
-        return self.bulkhead.lease_seconds
 
     async def close(self) -> None:
         """See `Gate`."""
         await self.redis.aclose()
-
-    async def penalise(self, domain: str, retry_after: float, seen_epoch: int | None = None) -> None:
-        """Pause the domain for everybody; see `RateLimiter`."""
-        await self.limiter.penalise(domain, retry_after, self.clock(), seen_epoch=seen_epoch)
 
     def abandon(self, admission: Admission) -> None:
         """Forget a request that cannot be reported now; its place is given back with the next one."""
@@ -134,7 +101,7 @@ class RedisGate(GateSteps):
             self._unsettled.add(admission.place)
 
     async def keep(self, place: Place) -> bool:
-        """See `Requests`."""
+        """See `Gate`."""
         return bool(await self._run("keep", place))
 
     async def _admit(self, domain: str, max_wait: float, token: str) -> Admission | Refusal:
@@ -146,27 +113,22 @@ class RedisGate(GateSteps):
             "asker": self._asker,
         }
         with self._unsettled_if_broken_off(place):
-            *told, workers, rate = await self._run("admit", place, **ask)
-            reply = _Reply.of(told)
-            await self._index.tell(domain, fresh=reply.fresh)
+            *reply, workers, rate = await self._run("admit", place, **ask)
+            await self.breaker.note(domain, fresh=bool(reply[-1]))
         self.shares[domain] = Share(float(rate), workers)
-        return reply.entry(place)
-
-    async def _reserve(self, domain: str, max_wait: float) -> Reservation:
-        return await self.limiter.reserve(domain, max_wait, self.clock())
+        return _entry(place, reply)
 
     async def _still(self, admission: Admission) -> Admission | Refusal:
-        ask = {"epoch": admission.epoch, "given": given(admission.permission)}
+        ask = {"epoch": admission.epoch, "given": asdict(admission.permission)}
         with self._unsettled_if_broken_off(admission.place):
-            reply = _Reply.of(await self._run("still", admission.place, **ask))
-        entry = reply.entry(admission.place)
+            entry = _entry(admission.place, await self._run("still", admission.place, **ask))
         return replace(admission, permission=entry.permission) if isinstance(entry, Admission) else entry
 
     async def _report(self, admission: Admission, outcome: Outcome) -> None:
         asked = outcome.retry_after_seconds
         ask = {
             "epoch": admission.epoch,
-            "given": given(admission.permission),
+            "given": asdict(admission.permission),
             "kind": outcome.kind,
             "block": outcome.block_kind,
             "retry_after": None if asked is None else finite(asked),

@@ -1,27 +1,41 @@
-"""The rate limiter that all workers share: an instant is reserved at the server, and only there."""
+"""Limiter, breaker and bulkhead of all workers: each operation one script, one round trip, one clock."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from uuid import uuid4
 
 from redis.asyncio import Redis
 
-from sale_sofia.crawl.resilience.breaker import CircuitState, CircuitStatus, Permission
-from sale_sofia.crawl.resilience.bulkhead import Place
-from sale_sofia.crawl.resilience.limiter import Acquiring, Reservation
+from sale_sofia.crawl.resilience.breaker import CircuitState, CircuitStatus, MemoryCircuitBreaker, Permission
+from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead, Place
+from sale_sofia.crawl.resilience.leases import Renewal
+from sale_sofia.crawl.resilience.limiter import Acquiring, MemoryRateLimiter, Reservation
 from sale_sofia.crawl.resilience.policy import BreakerRules, BulkheadRules, LimiterRules, checked_rate
 from sale_sofia.crawl.resilience.scripts import ScriptRunner, ToldTime, in_time, naming, shared_rules
-from sale_sofia.crawl.resilience.settings import INDEX_RENEW_SECONDS, STATE_TTL_SECONDS
+from sale_sofia.crawl.resilience.settings import INDEX_RENEW_SECONDS, RENEWALS_PER_LEASE, STATE_TTL_SECONDS
 
 _FOR_EVER: Final = 1e300
 """Seconds; JSON has no infinity."""
+INDEX: Final = "circuit:index"
+"""The domains that have a circuit. A key of its own, as on a cluster no script could reach it."""
 
 
 def pace_key(domain: str) -> str:
     """The hash of a domain's pace."""
     return f"ratelimit:{{{domain}}}"
+
+
+def circuit_key(domain: str) -> str:
+    """The hash of a domain's circuit."""
+    return f"circuit:{{{domain}}}"
+
+
+def places_key(domain: str) -> str:
+    """The sorted set of a domain's places."""
+    return f"bulkhead:{{{domain}}}"
 
 
 def finite(seconds: float) -> float:
@@ -30,7 +44,7 @@ def finite(seconds: float) -> float:
 
 
 class RedisRateLimiter(Acquiring):
-    """The limiter of all processes. A lost reply or a dead waiter wastes one instant and no more."""
+    """See `MemoryRateLimiter`: that of all processes. A lost reply or a dead waiter wastes one instant."""
 
     def __init__(
         self,
@@ -44,31 +58,31 @@ class RedisRateLimiter(Acquiring):
         self._rate_of = rate_of
 
     async def reserve(self, domain: str, max_wait: float, now: float) -> Reservation:
-        """See `RateLimiter`."""
+        """See `Acquiring`."""
         granted, wait, epoch = await self._run("reserve", domain, now, max_wait=finite(max_wait))
         return Reservation(bool(granted), float(wait), epoch)
 
+    async def epoch(self, domain: str) -> int:
+        """See `Acquiring`."""
+        return int(await self._run("epoch", domain, None))
+
     async def peek(self, domain: str, now: float) -> float:
-        """See `RateLimiter`."""
+        """See `MemoryRateLimiter`."""
         return float(await self._run("peek", domain, now))
 
     async def penalise(
         self, domain: str, retry_after: float | None, now: float, *, seen_epoch: int | None = None
     ) -> None:
-        """See `RateLimiter`."""
+        """See `MemoryRateLimiter`."""
         asked = None if retry_after is None else finite(retry_after)
         await self._run("penalise", domain, now, retry_after=asked, seen_epoch=seen_epoch)
 
-    async def epoch(self, domain: str) -> int:
-        """See `RateLimiter`."""
-        return int(await self._run("epoch", domain, None))
-
     async def succeeded(self, domain: str, now: float) -> None:
-        """See `RateLimiter`."""
+        """See `MemoryRateLimiter`."""
         await self._run("succeeded", domain, now)
 
     async def set_rate(self, domain: str, per_minute: float | None) -> None:
-        """See `RateLimiter`."""
+        """See `MemoryRateLimiter`."""
         rate = None if per_minute is None else checked_rate(domain, per_minute)
         await self._run("set_rate", domain, None, per_minute=rate)
 
@@ -77,50 +91,8 @@ class RedisRateLimiter(Acquiring):
         return await self._scripts.run(name, [pace_key(domain)], now, rate=rate, **ask)
 
 
-# The circuit breaker that all workers share: each operation one script, one round trip, one clock.
-
-INDEX: Final = "circuit:index"
-"""The domains that have a circuit. A key of its own, as on a cluster no script could reach it."""
-
-
-def circuit_key(domain: str) -> str:
-    """The hash of a domain's circuit."""
-    return f"circuit:{{{domain}}}"
-
-
-def given(permission: Permission) -> dict[str, object]:
-    """A permission in the words of the scripts."""
-    return asdict(permission)
-
-
-class CircuitIndex:
-    """Which domains have a circuit; told once per domain and process, and again where Redis forgot."""
-
-    def __init__(self, redis: Redis) -> None:
-        self._redis = redis
-        self._told: dict[str, float] = {}
-
-    async def tell(self, domain: str, *, fresh: bool) -> None:
-        """Note the domain; `fresh` when its circuit has just been made."""
-        now = time.monotonic()
-        if not fresh and now - self._told.get(domain, -INDEX_RENEW_SECONDS) < INDEX_RENEW_SECONDS:
-            return
-        async with self._redis.pipeline(transaction=True) as both:
-            both.sadd(INDEX, domain)
-            both.expire(INDEX, 2 * STATE_TTL_SECONDS)
-            with naming(INDEX):
-                async with in_time():
-                    await both.execute()
-        self._told[domain] = now
-
-    async def domains(self) -> list[str]:
-        """All of them, in order."""
-        with naming(INDEX):
-            return sorted(map(str, await self._redis.smembers(INDEX)))
-
-
 class RedisCircuitBreaker:
-    """The breaker of all processes. Only what the server's clock and these scripts say counts."""
+    """See `MemoryCircuitBreaker`: that of all processes. Only the server's clock and these scripts count."""
 
     def __init__(
         self,
@@ -133,47 +105,46 @@ class RedisCircuitBreaker:
         self._scripts = ScriptRunner(redis, shared_rules(rules), told_time=told_time)
         self._redis = redis
         self._random = random
-        self._index = CircuitIndex(redis)
+        self._noted: dict[str, float] = {}
 
     async def allow(self, domain: str, now: float, token: str | None = None) -> Permission:
-        """See `CircuitBreaker`."""
-        return await self._permission(domain, await self._run("allow", domain, now, token=token))
+        """See `MemoryCircuitBreaker`."""
+        return self._permission(await self._run("allow", domain, now, token=token))
 
     async def confirm(
         self, domain: str, permission: Permission, now: float, token: str | None = None
     ) -> Permission:
-        """See `CircuitBreaker`."""
-        reply = await self._run("confirm", domain, now, given=given(permission), token=token)
-        confirmed = await self._permission(domain, reply)
+        """See `MemoryCircuitBreaker`."""
+        confirmed = self._permission(
+            await self._run("confirm", domain, now, given=asdict(permission), token=token)
+        )
         return permission if confirmed == permission else confirmed
 
     async def renew(self, domain: str, token: str, now: float) -> bool:
-        """See `CircuitBreaker`."""
-        living, fresh = await self._run("renew_probe", domain, now, token=token)
-        await self._index.tell(domain, fresh=bool(fresh))
+        """See `MemoryCircuitBreaker`."""
+        (living,) = await self._run("renew_probe", domain, now, token=token)
         return bool(living)
 
     async def record(
         self, domain: str, permission: Permission, *, ok: bool, now: float, block_kind: str | None = None
     ) -> None:
-        """See `CircuitBreaker`."""
-        chance = self._random()
-        ask = {"given": given(permission), "ok": ok, "block": block_kind, "chance": chance}
-        await self._index.tell(domain, fresh=bool(await self._run("record", domain, now, **ask)))
+        """See `MemoryCircuitBreaker`."""
+        ask = {"given": asdict(permission), "ok": ok, "block": block_kind, "chance": self._random()}
+        await self._run("record", domain, now, **ask)
 
     async def cancel(self, domain: str, permission: Permission) -> None:
-        """See `CircuitBreaker`."""
-        fresh = await self._run("cancel", domain, None, given=given(permission))
-        await self._index.tell(domain, fresh=bool(fresh))
+        """See `MemoryCircuitBreaker`."""
+        await self._run("cancel", domain, None, given=asdict(permission))
 
     async def get_state(self, domain: str) -> CircuitStatus:
-        """See `CircuitBreaker`."""
+        """See `MemoryCircuitBreaker`."""
         with naming(circuit_key(domain)):
             return _status(await self._redis.hgetall(circuit_key(domain)))
 
     async def get_all_states(self) -> Mapping[str, CircuitStatus]:
-        """See `CircuitBreaker`."""
-        domains = await self._index.domains()
+        """See `MemoryCircuitBreaker`."""
+        with naming(INDEX):
+            domains = sorted(map(str, await self._redis.smembers(INDEX)))
         async with self._redis.pipeline(transaction=False) as all_at_once:
             for domain in domains:
                 all_at_once.hgetall(circuit_key(domain))
@@ -181,12 +152,29 @@ class RedisCircuitBreaker:
                 hashes = await all_at_once.execute()
         return {domain: _status(fields) for domain, fields in zip(domains, hashes, strict=True) if fields}
 
-    async def _run(self, name: str, domain: str, now: float | None, **ask: object) -> Any:  # noqa: ANN401
-        return await self._scripts.run(name, [circuit_key(domain)], now, **ask)
+    async def note(self, domain: str, *, fresh: bool) -> None:
+        """Note which domains have a circuit: once per domain and process, and again where it is made anew."""
+        now = time.monotonic()
+        if not fresh and now - self._noted.get(domain, -INDEX_RENEW_SECONDS) < INDEX_RENEW_SECONDS:
+            return
+        async with self._redis.pipeline(transaction=True) as both:
+            both.sadd(INDEX, domain)
+            both.expire(INDEX, 2 * STATE_TTL_SECONDS)
+            with naming(INDEX):
+                async with in_time():
+                    await both.execute()
+        self._noted[domain] = now
 
-    async def _permission(self, domain: str, reply: list[Any]) -> Permission:
-        allowed, wait, generation, probe, token, fresh = reply
-        await self._index.tell(domain, fresh=bool(fresh))
+    async def _run(self, name: str, domain: str, now: float | None, **ask: object) -> list[Any]:
+        """What the script says; the last word of each is whether it has just made the circuit."""
+        reply = await self._scripts.run(name, [circuit_key(domain)], now, **ask)
+        *said, fresh = reply if isinstance(reply, list) else [reply]
+        await self.note(domain, fresh=bool(fresh))
+        return said
+
+    @staticmethod
+    def _permission(said: list[Any]) -> Permission:
+        allowed, wait, generation, probe, token = said
         return Permission(bool(allowed), float(wait), generation, bool(probe), token)
 
 
@@ -205,40 +193,50 @@ def _status(fields: Mapping[Any, Any]) -> CircuitStatus:
     )
 
 
-# The places that all workers share: leased at the server, so that those of the dead come back.
-
-
-def places_key(domain: str) -> str:
-    """The sorted set of a domain's places."""
-    return f"bulkhead:{{{domain}}}"
-
-
 class RedisBulkhead:
-    """The places of all processes."""
+    """See `MemoryBulkhead`: the places of all processes, so that those of the dead come back."""
 
     def __init__(self, redis: Redis, lease_seconds: float, *, told_time: ToldTime | None = None) -> None:
         rules = shared_rules(bulkhead=BulkheadRules(lease_seconds=lease_seconds))
         self._scripts = ScriptRunner(redis, rules, told_time=told_time)
-        self._lease_seconds = lease_seconds
-
-    @property
-    def lease_seconds(self) -> float:
-        """See `Bulkhead`."""
-        return self._lease_seconds
+        self.lease_seconds = lease_seconds
 
     async def enter(self, domain: str, limit: int, now: float, token: str | None = None) -> Place | None:
-        """See `Bulkhead`."""
+        """See `MemoryBulkhead`."""
         place = Place(domain, token or uuid4().hex)
         return place if await self._run("enter", place, now, limit=limit) else None
 
     async def renew(self, place: Place, now: float) -> bool:
-        """See `Bulkhead`."""
+        """See `MemoryBulkhead`."""
         return await self._run("renew", place, now)
 
     async def leave(self, place: Place) -> bool:
-        """See `Bulkhead`."""
+        """See `MemoryBulkhead`."""
         return await self._run("leave", place, None)
 
     async def _run(self, name: str, place: Place, now: float | None, **ask: object) -> bool:
         key = places_key(place.domain)
         return bool(await self._scripts.run(name, [key], now, token=place.token, **ask))
+
+
+RateLimiter: TypeAlias = MemoryRateLimiter | RedisRateLimiter
+CircuitBreaker: TypeAlias = MemoryCircuitBreaker | RedisCircuitBreaker
+Bulkhead: TypeAlias = MemoryBulkhead | RedisBulkhead
+
+
+@asynccontextmanager
+async def holding(
+    bulkhead: Bulkhead, domain: str, limit: int, clock: Callable[[], float] = time.monotonic
+) -> AsyncIterator[Place | None]:
+    """A place for as long as the block takes, renewed all the while; None when all are taken."""
+    place = await bulkhead.enter(domain, limit, clock())
+    if place is None:
+        yield None
+        return
+    try:
+        async with Renewal(
+            bulkhead.lease_seconds / RENEWALS_PER_LEASE, lambda: bulkhead.renew(place, clock())
+        ):
+            yield place
+    finally:
+        await bulkhead.leave(place)

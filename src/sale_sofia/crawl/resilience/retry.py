@@ -3,13 +3,13 @@
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Final, Protocol, TypeVar
+from typing import TypeVar
 
 from stamina import AsyncRetryingCaller
 from stamina.instrumentation import set_on_retry_hooks
 
 from sale_sofia.crawl.resilience.errors import Action, CrawlError
+from sale_sofia.crawl.resilience.limiter import SECONDS_PER_MINUTE
 from sale_sofia.crawl.resilience.policy import RetryBudgetRules, RetryRules
 from sale_sofia.crawl.resilience.settings import QUICK_TRIES, QUICK_TRY_DELAY_SECONDS
 
@@ -40,10 +40,11 @@ class RetryPolicy:
 
     def delay(self, attempt: int, retry_after: float | None = None) -> float:
         """Seconds to wait after the try with this number (the first is 1)."""
-        return max(
-            self._shortened(self._backoff(attempt)),
-            min(retry_after or 0.0, self.rules.retry_after_max_seconds),
-        )
+        rules = self.rules
+        doublings = math.log(rules.max_delay_seconds / rules.base_delay_seconds, rules.step)
+        exponent = min(attempt - 1, math.ceil(doublings))
+        backoff = min(rules.max_delay_seconds, rules.base_delay_seconds * rules.step**exponent)
+        return max(self._shortened(backoff), min(retry_after or 0.0, rules.retry_after_max_seconds))
 
     def longest_delay(self) -> float:
         """Seconds to wait for a retry that the domain's budget does not pay for yet."""
@@ -74,17 +75,6 @@ class RetryPolicy:
     def _shortened(self, seconds: float) -> float:
         return seconds * (1 - self.rules.jitter_factor * self.random())
 
-    def _backoff(self, attempt: int) -> float:
-        rules = self.rules
-        doublings = math.log(rules.max_delay_seconds / rules.base_delay_seconds, rules.step)
-        exponent = min(attempt - 1, math.ceil(doublings))
-        return min(rules.max_delay_seconds, rules.base_delay_seconds * rules.step**exponent)
-
-
-# Retries are paid for by first tries, so that a failing portal is not asked more than a healthy one.
-
-_SECONDS_PER_MINUTE: Final = 60.0
-
 
 def rules_at(rate: float, rules: RetryBudgetRules) -> RetryBudgetRules:
     """The rules for a domain's own pace, in requests per minute.
@@ -95,83 +85,63 @@ def rules_at(rate: float, rules: RetryBudgetRules) -> RetryBudgetRules:
     return replace(rules, per_minute=max(rules.per_minute, rules.share * rate))
 
 
-class RetryBudget(Protocol):
-    """A token bucket per domain. `now` is in seconds; a backend with a clock of its own ignores it."""
+class RetryBudget:
+    """Retries are paid for by first tries, so that a failing portal is not asked more than a healthy one.
 
-    async def first_try(self, domain: str, now: float) -> None:
-        """A page is asked for the first time: pays for its share of a retry."""
-
-    async def spend(self, domain: str, now: float) -> bool:
-        """Whether one retry is paid for; if not, nothing is taken and the page waits longer."""
-
-    async def give_back(self, domain: str, now: float) -> None:
-        """A retry that was paid for did not happen."""
-
-
-@dataclass(slots=True)
-class _Purse:
-    tokens: float
-    since: float
-
-
-class MemoryRetryBudget:
-    """The budget of one process. In t seconds: at most `most` + share·(first tries) + per_minute·t/60."""
+    A token bucket per domain. In t seconds: at most `most` + share·(first tries) + per_minute·t/60.
+    """
 
     def __init__(self, rules: RetryBudgetRules) -> None:
         self._rules = rules
-        self._purses: dict[str, _Purse] = {}
+        self._purses: dict[str, tuple[float, float]] = {}
+        """What each domain has saved up, and at which moment."""
 
     async def first_try(self, domain: str, now: float) -> None:
-        """See `RetryBudget`."""
-        self._add(self._purse(domain, now), self._rules.share)
+        """A page is asked for the first time: pays for its share of a retry."""
+        self._add(domain, now, self._rules.share)
 
     async def spend(self, domain: str, now: float) -> bool:
-        """See `RetryBudget`."""
-        purse = self._purse(domain, now)
-        paid = purse.tokens >= 1
-        purse.tokens -= paid
+        """Whether one retry is paid for; if not, nothing is taken and the page waits longer."""
+        paid = self._add(domain, now, 0.0) >= 1
+        if paid:
+            self._add(domain, now, -1.0)
         return paid
 
     async def give_back(self, domain: str, now: float) -> None:
-        """See `RetryBudget`."""
-        self._add(self._purse(domain, now), 1)
+        """A retry that was paid for did not happen."""
+        self._add(domain, now, 1.0)
 
-    def _purse(self, domain: str, now: float) -> _Purse:
-        purse = self._purses.setdefault(domain, _Purse(min(1.0, self._rules.most), now))
-        self._add(purse, max(0.0, now - purse.since) * self._rules.per_minute / _SECONDS_PER_MINUTE)
-        purse.since = now
-        return purse
+    def _add(self, domain: str, now: float, tokens: float) -> float:
+        """What is saved up then, after time has added its share."""
+        most = self._rules.most
+        saved, since = self._purses.get(domain, (min(1.0, most), now))
+        saved = min(most, saved + max(0.0, now - since) * self._rules.per_minute / SECONDS_PER_MINUTE)
+        self._purses[domain] = min(most, saved + tokens), now
+        return self._purses[domain][0]
 
-    def _add(self, purse: _Purse, tokens: float) -> None:
-        purse.tokens = min(self._rules.most, purse.tokens + tokens)
-
-
-# A quick second try within one visit; everything longer waits in the frontier.
 
 T = TypeVar("T")
 
 
 async def with_quick_try(work: Callable[[], Awaitable[T]], seconds_left: float) -> T:
-    """`work`, once more where its error says so and time is left; raises the last error."""
+    """`work`, once more where its error says so and time is left; raises the last error.
+
+    Everything longer waits in the frontier.
+    """
     try:
         return await work()  # what goes well at once, as nearly all does, costs nothing more
     except CrawlError as error:
         if not _deserves_one(error):
             raise
-        first = error
-    return await _again(first, work, seconds_left)
-
-
-async def _again(error: CrawlError, work: Callable[[], Awaitable[T]], seconds_left: float) -> T:
-    """The further tries, by the library: to it, the error is the first one's."""
-    _be_quiet()
-    failed: list[CrawlError] = [error]
+        failed = [error]
 
     async def tried() -> T:
+        """To the library, the error is the first try's."""
         if failed:
             raise failed.pop()
         return await work()
 
+    set_on_retry_hooks(())  # it would print a warning for every second try; ours stand in the error log
     caller = AsyncRetryingCaller(
         attempts=QUICK_TRIES,
         timeout=seconds_left,
@@ -184,9 +154,3 @@ async def _again(error: CrawlError, work: Callable[[], Awaitable[T]], seconds_le
 
 def _deserves_one(error: Exception) -> bool:
     return isinstance(error, CrawlError) and error.action is Action.RETRY_NOW
-
-
-@cache
-def _be_quiet() -> None:
-    """The library would print a warning for every second try; ours stand in the error log."""
-    set_on_retry_hooks(())

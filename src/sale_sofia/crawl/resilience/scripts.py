@@ -30,9 +30,6 @@ from sale_sofia.crawl.resilience.errors import ServiceRedis
 from sale_sofia.crawl.resilience.policy import BreakerRules, BulkheadRules, LimiterRules
 from sale_sofia.crawl.resilience.settings import REDIS_CONNECT_TIMEOUT_SECONDS, REDIS_TIMEOUT_SECONDS
 
-# The connection to a shared Redis: impatient, and never asking twice, as a lost reply had its effect.
-
-_BY_OUR_SCRIPTS: Final = " belongs;"
 _CHECK_KEY: Final = "sale_sofia:can_write"
 _REASONS: Final[dict[type[Exception], str]] = {
     AuthenticationError: "wants a user name and password, or other ones; put them into REDIS_URL",
@@ -47,11 +44,7 @@ class ForeignKey(ServiceRedis, ResponseError):
 
 @asynccontextmanager
 async def in_time() -> AsyncIterator[None]:
-    """What is asked inside is answered in time.
-
-    Raises:
-        redis.exceptions.TimeoutError: it is not.
-    """
+    """What is asked inside is answered in time. Raises `redis.exceptions.TimeoutError`: it is not."""
     try:
         async with asyncio.timeout(REDIS_TIMEOUT_SECONDS):
             yield
@@ -73,7 +66,10 @@ class ImpatientRedis(Redis):
 
 
 def connect(url: str) -> Redis:
-    """A client for the event loop it is first used in; it connects with the first command."""
+    """A client for the event loop it is first used in; it connects with the first command.
+
+    It is impatient and never asks twice, as a lost reply had its effect.
+    """
     return ImpatientRedis.from_url(
         url,
         decode_responses=True,
@@ -84,30 +80,25 @@ def connect(url: str) -> Redis:
     )
 
 
-def plainer(error: ResponseError, key: str) -> ResponseError:
-    """The error in a sentence that says which key is wrong and what can be done, where that is the matter."""
-    told = str(error)
-    if "WRONGTYPE" not in told:
-        return error
-    ours = _BY_OUR_SCRIPTS in told
-    what = told.removeprefix("WRONGTYPE ").partition(";")[0] if ours else f"{key} holds another kind of value"
-    return ForeignKey(f"Redis: {what}; delete the key, or name another database in REDIS_URL.")
-
-
 @contextmanager
 def naming(key: str) -> Iterator[None]:
-    """Inside, an error that is the fault of what the key holds says so."""
+    """Inside, an error that is the fault of what the key holds says which key, and what can be done."""
     try:
         yield
     except ResponseError as error:
-        raise plainer(error, key) from error
+        told = str(error)
+        if "WRONGTYPE" not in told:
+            raise
+        what = f"{key} holds another kind of value"
+        if " belongs;" in told:  # by our scripts
+            what = told.removeprefix("WRONGTYPE ").partition(";")[0]
+        raise ForeignKey(f"Redis: {what}; delete the key, or name another database in REDIS_URL.") from error
 
 
 async def check_usable(url: str) -> None:
     """Make sure, before anything starts, that the server takes what we will write.
 
-    Raises:
-        ServiceRedis: it does not; the sentence says why, and holds no password.
+    Raises `ServiceRedis`: it does not; the sentence says why, and holds no password.
     """
     async with connect(url) as redis:
         try:
@@ -115,40 +106,22 @@ async def check_usable(url: str) -> None:
         except (RedisError, OSError) as error:
             asked = redis.connection_pool.connection_kwargs
             place = asked.get("path") or f"{asked.get('host', 'localhost')}:{asked.get('port', 6379)}"
-            raise ServiceRedis(f"Redis at {place} {_reason(error)}.") from None
-
-
-def _reason(error: Exception) -> str:
-    for kind, reason in _REASONS.items():
-        if isinstance(error, kind):
-            return reason
-    return f"cannot be used ({type(error).__name__})"
-
-
-_FOLDER: Final = files("sale_sofia.crawl.resilience") / "lua"
-_USES: Final = "-- uses: "
-_SERVER_TIME: Final = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    """One operation with everything it needs."""
-
-    text: str
-    digest: str
+            known = (reason for kind, reason in _REASONS.items() if isinstance(error, kind))
+            reason = next(known, f"cannot be used ({type(error).__name__})")
+            raise ServiceRedis(f"Redis at {place} {reason}.") from None
 
 
 @cache
-def load_script(name: str) -> Script:
-    """The operation `lua/NAME.lua` behind the pieces that its first line names."""
-    operation = _read(name)
-    pieces = operation.partition("\n")[0].removeprefix(_USES).split(", ")
-    text = "\n".join([*map(_read, pieces), operation])
-    return Script(text, sha1(text.encode(), usedforsecurity=False).hexdigest())
+def load_script(name: str) -> tuple[str, str]:
+    """The operation `lua/NAME.lua` behind the pieces that its first line names, and its digest."""
 
+    def read(piece: str) -> str:
+        return (files("sale_sofia.crawl.resilience") / "lua" / f"{piece}.lua").read_text("utf-8")
 
-def _read(name: str) -> str:
-    return (_FOLDER / f"{name}.lua").read_text("utf-8")
+    operation = read(name)
+    pieces = operation.partition("\n")[0].removeprefix("-- uses: ").split(", ")
+    text = "\n".join([*map(read, pieces), operation])
+    return text, sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def shared_rules(
@@ -185,31 +158,18 @@ class ScriptRunner:
         self._told_time = told_time
 
     async def run(self, name: str, keys: Sequence[str], now: float | None = None, **ask: object) -> Any:  # noqa: ANN401 - what a script returns is as varied as JSON
-        """What the operation says.
-
-        Raises:
-            ForeignKey: one of the keys holds something that is not ours.
-        """
-        script = load_script(name)
-        arguments = (len(keys), *keys, self._time(now), self._rules, _json(ask))
-        try:
-            return await self._run(script, arguments)
-        except ResponseError as error:
-            raise plainer(error, keys[0]) from error
-
-    def _time(self, now: float | None) -> float | str:
-        if self._told_time is None:
-            return _SERVER_TIME
-        if now is not None:
+        """What the operation says. Raises `ForeignKey`: one of the keys holds something that is not ours."""
+        text, digest = load_script(name)
+        if self._told_time is not None and now is not None:
             self._told_time.now = now
-        return self._told_time.now
-
-    async def _run(self, script: Script, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401
-        try:
-            return await self.redis.evalsha(script.digest, *arguments)
-        except NoScriptError:
-            # Nothing ran. With its whole text it runs at once, so no second flush can come between.
-            return await self.redis.eval(script.text, *arguments)
+        moment = "" if self._told_time is None else self._told_time.now  # without one, the server's clock
+        arguments = (*keys, moment, self._rules, _json(ask))
+        with naming(keys[0]):
+            try:
+                return await self.redis.evalsha(digest, len(keys), *arguments)
+            except NoScriptError:
+                # Nothing ran. With its whole text it runs at once, so no second flush can come between.
+                return await self.redis.eval(text, len(keys), *arguments)
 
 
 def _json(fields: Mapping[str, object]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, and_, or_, update
 
@@ -25,8 +25,6 @@ from sale_sofia.history.jobs import CELERY, Job, JobState, set_job_state
 if TYPE_CHECKING:
     from celery import Celery
 
-_SCRAPE_ALL_SITES: Final = "sale_sofia.crawl.runners.tasks.scrape_all_sites"
-
 
 def jobs_message(jobs: Iterable[Job]) -> dict[str, dict[str, Any]]:
     """The jobs as `scrape_all_sites` takes them."""
@@ -37,9 +35,10 @@ def send_jobs(redis_url: str, jobs: Iterable[Job]) -> bool:
     """Send the jobs to the workers; whether the broker took the message."""
     from kombu.exceptions import OperationalError  # noqa: PLC0415 - see `sender`
 
+    task = "sale_sofia.crawl.runners.tasks.scrape_all_sites"
     with sender(redis_url) as app:
         try:
-            app.send_task(_SCRAPE_ALL_SITES, args=[jobs_message(jobs), TASK_VERSION], retry=False)
+            app.send_task(task, args=[jobs_message(jobs), TASK_VERSION], retry=False)
         except OperationalError:
             return False
     return True
@@ -65,9 +64,6 @@ def sender(redis_url: str) -> "Celery":
 
 
 # When lanes of a job are sent out: never twice for the same reason, and again when they were lost.
-
-# One that nobody runs was stopped on purpose, unless it has not begun at all.
-_may_be_ours = or_(jobs.c.runner == CELERY, and_(jobs.c.runner.is_(None), jobs.c.generation == 0))
 
 
 class Next(Enum):
@@ -130,9 +126,11 @@ def repair(connection: Connection, job_id: str, *, now: float) -> Step:
 
 def _take_generation(connection: Connection, job: Job, now: float) -> bool:
     """Whether the next generation is ours to send: of many who ask at once, one gets it."""
+    # One that nobody runs was stopped on purpose, unless it has not begun at all.
+    may_be_ours = or_(jobs.c.runner == CELERY, and_(jobs.c.runner.is_(None), jobs.c.generation == 0))
     taken = connection.execute(
         update(jobs)
-        .where(jobs.c.id == job.id, jobs.c.generation == job.generation, _may_be_ours)
+        .where(jobs.c.id == job.id, jobs.c.generation == job.generation, may_be_ours)
         .values(generation=job.generation + 1, woken_at=now, runner=CELERY)
     )
     return bool(taken.rowcount)

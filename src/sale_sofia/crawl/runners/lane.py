@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 
 import redis
 
+from sale_sofia.crawl import settings as pace
 from sale_sofia.crawl.fetch.robots import Rules
 from sale_sofia.crawl.frontier.clock import store_clock, store_time
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
@@ -22,19 +23,7 @@ from sale_sofia.crawl.frontier.frontier import Claim, this_owner
 from sale_sofia.crawl.runners.local import calm_collector
 from sale_sofia.crawl.runners.progress import publish, read_progress
 from sale_sofia.crawl.runners.site_crawl import Shift, SiteCrawl
-from sale_sofia.crawl.settings import (
-    APP_NAME,
-    EVENTS_CHANNEL,
-    LANE_IDLE_SECONDS,
-    LANE_LOOK_SECONDS,
-    LANE_PAGES_PER_MINUTE,
-    LANE_ROOM_LOOK_SECONDS,
-    LANE_ROOM_PAUSE_SECONDS,
-    LANE_SECONDS,
-    LANE_TURN_SECONDS,
-    ROOM_KEY,
-    SHUTDOWN_LOOK_SECONDS,
-)
+from sale_sofia.crawl.settings import APP_NAME, EVENTS_CHANNEL, ROOM_KEY
 from sale_sofia.crawl.visit.assembly import Tools, make_fetcher, make_visitor, make_writer
 from sale_sofia.history.jobs import Job, add_job_counts
 from sale_sofia.installation import open_archive, open_database
@@ -59,13 +48,6 @@ def shut_down() -> None:
 def is_shutting_down() -> bool:
     """Whether this process, or the one it was forked from, is going."""
     return bool(_going[0])
-
-
-async def stop_at_shutdown(stop: asyncio.Event) -> None:
-    """Set `stop` when the worker is going; until then it waits."""
-    while not is_shutting_down():  # noqa: ASYNC110 - it is another process that says so
-        await asyncio.sleep(SHUTDOWN_LOOK_SECONDS)
-    stop.set()
 
 
 # What a worker process keeps between tasks: made in the process that uses it, never before a fork.
@@ -106,17 +88,6 @@ def announce_end(job_id: str) -> None:
     _try_redis(lambda client: client.publish(EVENTS_CHANNEL, job_id))
 
 
-def messages_wait() -> bool:
-    """Whether messages lie in the queue because no worker has a free slot; without Redis nobody knows."""
-    return bool(_try_redis(lambda client: client.llen(APP_NAME)))
-
-
-def may_make_room() -> bool:
-    """Whether it is this lane that gives its slot away: of all that ask within a moment, one is told so."""
-    pause = round(LANE_ROOM_PAUSE_SECONDS * 1000)
-    return bool(_try_redis(lambda client: client.set(ROOM_KEY, os.getpid(), nx=True, px=pause)))
-
-
 def _try_redis(work: Callable[[redis.Redis], object]) -> object:
     try:
         return work(_of_process(_connect))
@@ -153,20 +124,24 @@ async def leave_when_others_wait(leave: Callable[[], None]) -> None:
 
     With fewer processes than portals all take turns, and dispatch and reconciler wait for a turn at most.
     """
-    await asyncio.sleep(LANE_TURN_SECONDS)
-    waited = False
-    while not (waited and await asyncio.to_thread(may_make_room)):
-        await asyncio.sleep(LANE_ROOM_LOOK_SECONDS)
-        waited = await _waits_for_long()
+
+    def messages_wait() -> bool:
+        return bool(_try_redis(lambda client: client.llen(APP_NAME)))
+
+    def may_make_room() -> bool:
+        """Of all that ask within a moment, one is told so."""
+        pause = round(pace.LANE_ROOM_PAUSE_SECONDS * 1000)
+        return bool(_try_redis(lambda client: client.set(ROOM_KEY, os.getpid(), nx=True, px=pause)))
+
+    await asyncio.sleep(pace.LANE_TURN_SECONDS)
+    while True:
+        await asyncio.sleep(pace.LANE_ROOM_LOOK_SECONDS)
+        if not await asyncio.to_thread(messages_wait):
+            continue
+        await asyncio.sleep(pace.LANE_ROOM_LOOK_SECONDS)  # a message alone may just be passing
+        if await asyncio.to_thread(messages_wait) and await asyncio.to_thread(may_make_room):
+            break
     leave()
-
-
-async def _waits_for_long() -> bool:
-    """Whether messages wait now and at the next look: one alone may just be passing."""
-    if not await asyncio.to_thread(messages_wait):
-        return False
-    await asyncio.sleep(LANE_ROOM_LOOK_SECONDS)
-    return await asyncio.to_thread(messages_wait)
 
 
 @contextmanager
@@ -179,17 +154,17 @@ def soft_limit_calls(stop: Callable[[], None]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+
+    def at_limit() -> None:
+        log.warning("a lane met its time limit and hands back what it holds")
+        stop()
+
     loop = asyncio.get_running_loop()
-    before = signal.signal(SOFT_LIMIT, lambda *_: loop.call_soon_threadsafe(_at_limit, stop))
+    before = signal.signal(SOFT_LIMIT, lambda *_: loop.call_soon_threadsafe(at_limit))
     try:
         yield
     finally:
         signal.signal(SOFT_LIMIT, before)
-
-
-def _at_limit(stop: Callable[[], None]) -> None:
-    log.warning("a lane met its time limit and hands back what it holds")
-    stop()
 
 
 # Lanes come and go; a portal's robots.txt is asked for once by each process, not by each lane.
@@ -215,7 +190,7 @@ class LaneSummary:
 def lanes_for(settings: Settings, site: str) -> int:
     """As many lanes as the portal can feed: one keeps up with all but the fastest."""
     config = get_scraper(site).config
-    wanted = -(-rate_per_minute(settings, config) // LANE_PAGES_PER_MINUTE)
+    wanted = -(-rate_per_minute(settings, config) // pace.LANE_PAGES_PER_MINUTE)
     return max(1, min(int(wanted), config.politeness.concurrency))
 
 
@@ -229,26 +204,30 @@ async def run_lane(
 ) -> None:
     """Work for one shift; `summary` is filled in also when the lane is cut short."""
     started = time.monotonic()
+
+    def note_time() -> None:
+        summary.seconds = time.monotonic() - started
+        database.run_write(lambda connection: add_job_counts(connection, job.id, seconds=summary.seconds))
+
+    def note_written() -> None:
+        written = crawl.writer.written
+        summary.new, summary.changed = written.new, written.changed
+        summary.found, summary.lost = written.found, written.lost
+
+    async def stop_at_shutdown() -> None:
+        while not is_shutting_down():  # noqa: ASYNC110 - it is another process that says so
+            await asyncio.sleep(pace.SHUTDOWN_LOOK_SECONDS)
+        crawl.stop.set()
+
     async with AsyncExitStack() as stack:
         stack.enter_context(calm_collector())
-        stack.callback(_note_time, database, summary, started)
+        stack.callback(note_time)
         crawl = await _crawl(settings, database, job, redis_url, stack, summary)
-        stack.callback(_note_written, crawl, summary)
+        stack.callback(note_written)
         stack.enter_context(soft_limit_calls(crawl.stop.set))
-        for watch in (stop_at_shutdown(crawl.stop), leave_when_others_wait(crawl.end_shift)):
+        for watch in (stop_at_shutdown(), leave_when_others_wait(crawl.end_shift)):
             stack.callback(asyncio.create_task(watch).cancel)
         await crawl.run()
-
-
-def _note_written(crawl: SiteCrawl, summary: LaneSummary) -> None:
-    written = crawl.writer.written
-    summary.new, summary.changed = written.new, written.changed
-    summary.found, summary.lost = written.found, written.lost
-
-
-def _note_time(database: Database, summary: LaneSummary, started: float) -> None:
-    summary.seconds = time.monotonic() - started
-    database.run_write(lambda connection: add_job_counts(connection, summary.job_id, seconds=summary.seconds))
 
 
 async def _crawl(
@@ -288,5 +267,5 @@ async def _crawl(
         clock=clock,
         stop=asyncio.Event(),
         progress=count,
-        shift=Shift(LANE_SECONDS, LANE_IDLE_SECONDS, LANE_LOOK_SECONDS),
+        shift=Shift(pace.LANE_SECONDS, pace.LANE_IDLE_SECONDS, pace.LANE_LOOK_SECONDS),
     )

@@ -34,12 +34,13 @@ from sale_sofia.telemetry.metrics import MetricsCollector
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import SiteConfig
 
-# Python's garbage collector during a crawl: a page makes thousands of objects and no cycles.
-
 
 @contextmanager
 def calm_collector() -> Iterator[None]:
-    """Inside, what start-up made is never looked through again, and the rest less often."""
+    """Inside, what start-up made is never looked through for garbage again, and the rest less often.
+
+    A page makes thousands of objects and no cycles.
+    """
     usual = gc.get_threshold()
     gc.collect()
     gc.freeze()
@@ -51,12 +52,7 @@ def calm_collector() -> Iterator[None]:
         gc.unfreeze()
 
 
-Progress = Callable[[str, Claim], None]
 log: Final = logging.getLogger(__name__)
-
-
-def _ignore(_site: str, _claim: Claim) -> None:
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +61,11 @@ class LocalRunner:
 
     settings: Settings
     database: Database
-    progress: Progress = _ignore
+    progress: Callable[[str, Claim], None] = lambda _site, _claim: None
     configs: Mapping[str, SiteConfig] = field(default_factory=dict)
     """Site files to use instead of the installed ones."""
+    clock: Callable[[], float] = field(default_factory=lambda: time.time)
+    """By which everything is dated. By default this machine's, as it is set now."""
 
     async def run(self, job_ids: Sequence[str], stop: asyncio.Event) -> list[SiteReport]:
         """The jobs' reports in the given order, when all have ended or `stop` was set."""
@@ -78,11 +76,11 @@ class LocalRunner:
             redis_url = await stack.enter_async_context(shared_redis(self.settings))
             fetcher = make_fetcher(self.settings)
             stack.push_async_callback(fetcher.close)
-            tools = Tools(fetcher, archive, redis_url)
+            tools = Tools(fetcher, archive, redis_url, clock=self.clock)
             reports = await asyncio.gather(*(self._run_job(job, tools, stop) for job in jobs))
         if not stop.is_set():
-            await asyncio.to_thread(match_crawled, self.settings, self.database)
-            await asyncio.to_thread(alert_crawled, self.settings, self.database)
+            await asyncio.to_thread(match_crawled, self.settings, self.database, self.clock)
+            await asyncio.to_thread(alert_crawled, self.settings, self.database, self.clock)
         if archive is not None and archive.full:
             await asyncio.to_thread(archive.prune)
         return reports
@@ -90,26 +88,23 @@ class LocalRunner:
     async def _run_job(self, job: Job, tools: Tools, stop: asyncio.Event) -> SiteReport:
         with bound_contextvars(job=job.id, site=job.site):
             log.info("crawl begins")
-            done = await self._reported(job, tools, stop)
-            log.info("crawl ended", extra=_told(done))
+            started, error = time.monotonic(), None
+            try:
+                with site_lock(self.database, self.settings.data_dir / "locks", job.site):
+                    await self._crawl(job, tools, stop)
+                    self.database.run_write(partial(let_go, job_id=job.id, runner=local_runner()))
+            except Exception as problem:  # the other portals go on; the report says what happened
+                error = str(problem) or type(problem).__name__
+                known = classify_error(problem)
+                failure = Failure(
+                    error=known, action=known.at_last, next_delay=None, domain=job.site, job=job.id
+                )
+                open_error_log(self.settings).write(failure, self.clock())
+                log.info("crawl failed", exc_info=True)  # the person hears of it by the report
+            done = await asyncio.to_thread(self._report, job.id, time.monotonic() - started, error)
+            names = ("state", "adverts", "new", "changed", "failed", "requests")
+            log.info("crawl ended", extra={name: getattr(done, name) for name in names})
         return done
-
-    async def _reported(self, job: Job, tools: Tools, stop: asyncio.Event) -> SiteReport:
-        started, error = time.monotonic(), None
-        try:
-            with site_lock(self.database, self.settings.data_dir / "locks", job.site):
-                await self._crawl(job, tools, stop)
-                self.database.run_write(partial(let_go, job_id=job.id, runner=local_runner()))
-        except Exception as problem:  # the other portals go on; the report says what happened
-            error = str(problem) or type(problem).__name__
-            self._note(job, problem)
-            log.info("crawl failed", exc_info=True)  # the person hears of it by the report
-        return await asyncio.to_thread(self._report, job.id, time.monotonic() - started, error)
-
-    def _note(self, job: Job, problem: Exception) -> None:
-        error = classify_error(problem)
-        failure = Failure(error=error, action=error.at_last, next_delay=None, domain=job.site, job=job.id)
-        open_error_log(self.settings).write(failure, time.time())
 
     def _report(self, job_id: str, seconds: float, error: str | None) -> SiteReport:
         if error is None:
@@ -119,26 +114,12 @@ class LocalRunner:
         )
 
     async def _crawl(self, job: Job, tools: Tools, stop: asyncio.Event) -> None:
-        self.database.run_write(partial(_begin, job_id=job.id))
-        crawl = await self._site_crawl(job, tools, stop)
-        try:
-            finished = await crawl.run()
-        finally:
-            await crawl.visitor.close()
-            if crawl.metrics is not None:
-                await asyncio.to_thread(crawl.metrics.close)
-        if finished:
-            self.database.run_write(
-                lambda connection: end_job(connection, known_job(connection, job.id), now=time.time())
-            )
-            await asyncio.to_thread(SessionReportGenerator(self.settings, self.database).finish, job.id)
-
-    async def _site_crawl(self, job: Job, tools: Tools, stop: asyncio.Event) -> SiteCrawl:
+        self.database.run_write(partial(_begin, job_id=job.id, now=self.clock()))
         config = self.configs.get(job.site) or get_scraper(job.site).config
         visitors = config.politeness.concurrency
-        metrics = MetricsFlusher(self.database, MetricsCollector(job.id))
+        metrics = MetricsFlusher(self.database, MetricsCollector(job.id, self.clock), self.clock)
         visitor = await make_visitor(self.settings, config, job, tools, metrics.collector)
-        return SiteCrawl(
+        crawl = SiteCrawl(
             job_id=job.id,
             owner=this_owner(),
             database=self.database,
@@ -147,20 +128,26 @@ class LocalRunner:
             metrics=metrics,
             concurrency=visitors,
             lease_seconds=self.settings.lease_seconds,
-            clock=time.time,
+            clock=self.clock,
             stop=stop,
             progress=partial(self.progress, job.site),
         )
+        try:
+            finished = await crawl.run()
+        finally:
+            await visitor.close()
+            await asyncio.to_thread(metrics.close)
+        if finished:
+            self.database.run_write(
+                lambda connection: end_job(connection, known_job(connection, job.id), now=self.clock())
+            )
+            reports = SessionReportGenerator(self.settings, self.database, self.clock)
+            await asyncio.to_thread(reports.finish, job.id)
 
 
-def _told(done: SiteReport) -> dict[str, object]:
-    names = ("state", "adverts", "new", "changed", "failed", "requests")
-    return {name: getattr(done, name) for name in names}
-
-
-def _begin(connection: Connection, job_id: str) -> None:
+def _begin(connection: Connection, job_id: str, now: float) -> None:
     """Whoever leased a row before us is dead, as we hold the portal's lock: its rows are ours at once."""
-    settle_clock(connection, known_job(connection, job_id).site, now=time.time())
-    take_for_local(connection, job_id, now=time.time())
+    settle_clock(connection, known_job(connection, job_id).site, now=now)
+    take_for_local(connection, job_id, now=now)
     frontier.release_all(connection, job_id, most_deaths=MOST_DEATHS)
-    set_job_state(connection, job_id, JobState.COLLECTING, now=time.time())
+    set_job_state(connection, job_id, JobState.COLLECTING, now=now)

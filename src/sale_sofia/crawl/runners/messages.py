@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -39,13 +40,10 @@ def check_jobs(jobs: object) -> list[JobMessage]:
     """The jobs of `{site: {job_id, start_urls}}`."""
     if not isinstance(jobs, Mapping) or not jobs:
         raise WrongMessage(f"jobs: expected {{site: {{job_id, start_urls}}}}, not {jobs!r:.80}")
-    return [_job(site, what) for site, what in jobs.items()]
-
-
-def _job(site: object, what: object) -> JobMessage:
-    if not isinstance(what, Mapping) or set(what) != {"job_id", "start_urls"}:
-        raise WrongMessage(f"jobs[{site!r:.40}]: expected job_id and start_urls, not {what!r:.80}")
-    return check_job(site, what["start_urls"], what["job_id"])
+    for site, job in jobs.items():
+        if not isinstance(job, Mapping) or set(job) != {"job_id", "start_urls"}:
+            raise WrongMessage(f"jobs[{site!r:.40}]: expected job_id and start_urls, not {job!r:.80}")
+    return [check_job(site, job["start_urls"], job["job_id"]) for site, job in jobs.items()]
 
 
 def check_job(site: object, start_urls: object, job_id: object) -> JobMessage:
@@ -90,57 +88,26 @@ def check_summaries(summaries: object) -> list[Mapping[str, Any]]:
     return summaries
 
 
-# The names of what a job keeps in Redis.
+class ScrapingKeys(StrEnum):
+    """What a job keeps in Redis, a key for each; all of them expire, the database does not."""
 
+    STATUS = "status"
+    TOTAL_CHUNKS = "total_chunks"
+    """Batches of SCRAPING_CHUNK_SIZE the frontier amounts to."""
+    COMPLETED_CHUNKS = "completed_chunks"
+    """Batches' worth of rows that have come to an end."""
+    TOTAL_URLS = "total_urls"
+    RESULT_COUNT = "result_count"
+    """Rows that are done."""
+    ERROR_COUNT = "error_count"
+    """Rows that failed for good."""
+    STARTED_AT = "started_at"
+    """Seconds since 1970."""
+    COMPLETED_AT = "completed_at"
 
-@dataclass(frozen=True, slots=True)
-class ScrapingKeys:
-    """One key for each number of a job; all of them expire, the database does not."""
-
-    job_id: str
-
-    @property
-    def status(self) -> str:
-        """The job's state."""
-        return self._key("status")
-
-    @property
-    def total_chunks(self) -> str:
-        """Batches of SCRAPING_CHUNK_SIZE the frontier amounts to."""
-        return self._key("total_chunks")
-
-    @property
-    def completed_chunks(self) -> str:
-        """Batches' worth of rows that have come to an end."""
-        return self._key("completed_chunks")
-
-    @property
-    def total_urls(self) -> str:
-        """Rows of the frontier."""
-        return self._key("total_urls")
-
-    @property
-    def result_count(self) -> str:
-        """Rows that are done."""
-        return self._key("result_count")
-
-    @property
-    def error_count(self) -> str:
-        """Rows that failed for good."""
-        return self._key("error_count")
-
-    @property
-    def started_at(self) -> str:
-        """Seconds since 1970."""
-        return self._key("started_at")
-
-    @property
-    def completed_at(self) -> str:
-        """Seconds since 1970."""
-        return self._key("completed_at")
-
-    def _key(self, name: str) -> str:
-        return f"scraping:{self.job_id}:{name}"
+    def of(self, job_id: str) -> str:
+        """The key for one job."""
+        return f"scraping:{job_id}:{self}"
 
 
 def result_url(url: str) -> str:

@@ -1,14 +1,16 @@
-"""How far a job is: counted in the database, and copied to Redis for whoever only looks there."""
+"""How far a job is: counted in the database, copied to Redis for whoever only looks there, waited for."""
 
 import asyncio
 import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 
 import redis
-from redis import Redis
+from redis import Redis, RedisError
+from redis.client import PubSub
 from sqlalchemy import Connection
 
 from sale_sofia.crawl.frontier import frontier
@@ -19,12 +21,12 @@ from sale_sofia.crawl.resilience.errors import ServiceRedis
 from sale_sofia.crawl.resilience.factory import get_circuit_breaker, get_rate_limiter
 from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.crawl.runners.messages import ScrapingKeys
-from sale_sofia.crawl.settings import APP_NAME, PROGRESS_TTL_SECONDS, WORKER_CLIENT
+from sale_sofia.crawl.settings import APP_NAME, EVENTS_CHANNEL, PROGRESS_TTL_SECONDS, WORKER_CLIENT
 from sale_sofia.operations.services import redis as redis_client
 from sale_sofia.operations.services.redis import known_redis_url
-from sale_sofia.proxies.factory import domain_tables
-from sale_sofia.proxies.model import DomainStats
-from sale_sofia.proxies.pool import EVERYWHERE
+from sale_sofia.operations.settings import SUPERVISE_SECONDS
+from sale_sofia.proxies.model import EVERYWHERE, DomainStats
+from sale_sofia.proxies.pool import domain_tables
 from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.registry import get_scraper
@@ -57,11 +59,7 @@ class Progress:
 
 
 def read_progress(connection: Connection, job_id: str, chunk_size: int) -> Progress:
-    """The job's numbers, from its rows.
-
-    Raises:
-        UnknownJob: there is no such job.
-    """
+    """The job's numbers, from its rows. Raises `UnknownJob`: there is no such job."""
     job = known_job(connection, job_id)
     counts = frontier.count_rows(connection, job_id)
     ended = counts.done + counts.failed
@@ -86,23 +84,14 @@ def read_progress(connection: Connection, job_id: str, chunk_size: int) -> Progr
 
 def publish(client: Redis, progress: Progress) -> None:
     """Copy the numbers to Redis, all at once, each with a time to live."""
-    keys, numbers = ScrapingKeys(progress.job_id), asdict(progress)
     with client.pipeline(transaction=True) as pipe:
-        for name in _PUBLISHED:
-            if numbers[name] is not None:
-                pipe.set(getattr(keys, name), str(numbers[name]), ex=PROGRESS_TTL_SECONDS)
+        for key in ScrapingKeys:
+            if (number := getattr(progress, key)) is not None:
+                pipe.set(key.of(progress.job_id), str(number), ex=PROGRESS_TTL_SECONDS)
         pipe.execute()
 
 
-_PUBLISHED = (
-    "status", "total_urls", "result_count", "error_count", "total_chunks", "completed_chunks", "started_at",
-    "completed_at",
-)  # fmt: skip
-
-
 # What the workers share at this moment: who is at work, what waits, each portal's circuit and limiter.
-
-_SHARED = {"redis_rate_limiter_enabled": True, "redis_circuit_breaker_enabled": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +117,8 @@ def read_live_state(settings: Settings, sites: Sequence[str]) -> LiveState:
         url = known_redis_url(settings)
         with redis_client.connect(url) as client:
             waiting, workers = int(client.llen(APP_NAME)), _workers(client)
-        circuits, waits = asyncio.run(_gates(settings.model_copy(update=_SHARED), url, sites))
+        shared = {"redis_rate_limiter_enabled": True, "redis_circuit_breaker_enabled": True}
+        circuits, waits = asyncio.run(_gates(settings.model_copy(update=shared), url, sites))
         return LiveState(
             redis=True, workers=workers, waiting=waiting, circuits=circuits, waits=waits, rates=rates
         )
@@ -171,3 +161,72 @@ async def _gates(
         limiter = get_rate_limiter(settings, partial(_rate, settings), client)
         waits = {site: await limiter.peek(site, time.monotonic()) for site in sites}
         return await get_circuit_breaker(settings, client).get_all_states(), waits
+
+
+# Hearing of jobs that end. Who hears nothing looks at the database: an announcement may be lost.
+
+
+class JobEvents:
+    """The announcements from now on; without Redis only time passes, and it is asked again."""
+
+    def __init__(self, url_of: Callable[[], str]) -> None:
+        self._url_of = url_of
+        self._heard: PubSub | None = None
+
+    def wait(self, seconds: float) -> None:
+        """Until a job's end is announced, at most so long."""
+        end = time.monotonic() + seconds
+        try:
+            if self._heard is None:
+                self._heard = redis_client.connect(self._url_of()).pubsub(  # type: ignore[no-untyped-call]
+                    ignore_subscribe_messages=True
+                )
+                self._heard.subscribe(EVENTS_CHANNEL)
+            while (left := end - time.monotonic()) > 0:
+                if self._heard.get_message(timeout=left):
+                    return
+        except (RedisError, OSError):
+            self.close()
+            time.sleep(max(0.0, end - time.monotonic()))
+
+    def close(self) -> None:
+        """Listen no more."""
+        if self._heard is not None:
+            with suppress(RedisError, OSError):
+                self._heard.close()
+                self._heard.connection_pool.disconnect()
+            self._heard = None
+
+
+# Waiting for jobs: an announced end is heard at once, one that was not announced is seen a moment later.
+
+Look = Callable[[Sequence[Progress]], None]
+
+
+class JobsStillOpen(TimeoutError):
+    """Jobs had not ended when the time was up; they go on."""
+
+
+def wait_for_jobs(
+    read: Callable[[], Mapping[str, Progress]],
+    events: JobEvents,
+    seconds: float,
+    look: Look,
+    between: Callable[[], None],
+) -> Mapping[str, Progress]:
+    """What `read` gives when all its jobs have ended; `look` is shown it each time, `between` keeps house.
+
+    Raises:
+        JobsStillOpen: the time was up; it names the jobs.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        found = read()
+        look(list(found.values()))
+        left = [f"{job.job_id} ({job.status})" for job in found.values() if not job.finished]
+        if not left:
+            return found
+        if time.monotonic() >= end:
+            raise JobsStillOpen(f"Not ended after {seconds:g} s: {', '.join(left)}.")
+        between()
+        events.wait(min(SUPERVISE_SECONDS, max(0.0, end - time.monotonic())))

@@ -26,12 +26,10 @@ from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.jobs import CELERY, Job, unfinished_jobs
 from sale_sofia.storage.database import Database
 
-_MOST_CHARACTERS = 80
-
 
 def local_runner() -> str:
     """The name of a local runner on this machine."""
-    return f"local@{socket.gethostname()}"[:_MOST_CHARACTERS]
+    return f"local@{socket.gethostname()}"[:80]  # as much as its column holds
 
 
 def running_job(connection: Connection, site: str, *, now: float) -> Job | None:
@@ -50,30 +48,22 @@ def settle_clock(connection: Connection, site: str, *, now: float) -> None:
 
 
 def _is_run(connection: Connection, job: Job, now: float) -> bool:
+    if job.runner == CELERY and job.woken_at is not None and now - job.woken_at < DISPATCH_GRACE_SECONDS:
+        return True
+    # Between two pages a lane holds none: what it read within the time of a lease shows it as well.
+    owners = frontier.owners(connection, job.id, since=now, also_former=job.runner == CELERY)
+    if any(not is_dead(owner) for owner in owners):
+        return True
     if job.runner != CELERY:
-        return any(not is_dead(owner) for owner in frontier.owners(connection, job.id, since=now))
-    woken = job.woken_at is not None and now - job.woken_at < DISPATCH_GRACE_SECONDS
-    return woken or _lanes_are_at_it(connection, job.id, now) or _lanes_will_be_back(connection, job.id, now)
-
-
-def _lanes_are_at_it(connection: Connection, job_id: str, now: float) -> bool:
-    """Between two pages a lane holds none: what it read within the time of a lease shows it as well."""
-    return any(not is_dead(owner) for owner in frontier.last_owners(connection, job_id, since=now))
-
-
-def _lanes_will_be_back(connection: Connection, job_id: str, now: float) -> bool:
-    """No lane waits in a slot for a backoff or an open circuit; the reconciler sends one when it is over."""
-    due = frontier.count_rows(connection, job_id).next_due
-    last = frontier.last_owner(connection, job_id)
+        return False
+    # No lane waits in a slot for a backoff or an open circuit; the reconciler sends one when it is over.
+    due = frontier.count_rows(connection, job.id).next_due
+    last = frontier.last_owner(connection, job.id)
     return due is not None and due > now and last is not None and not is_dead(last)
 
 
 def check_free(connection: Connection, site: str, *, now: float) -> None:
-    """Refuse to begin anything on a portal that is being crawled.
-
-    Raises:
-        SiteBusy: it says by whom, and what can be done.
-    """
+    """Refuse, by a `SiteBusy` that says who is at it, to begin anything on a portal that is being crawled."""
     if job := running_job(connection, site, now=now):
         raise busy(job)
 
@@ -88,11 +78,7 @@ def busy(job: Job) -> SiteBusy:
 
 
 def take_for_local(connection: Connection, job_id: str, *, now: float) -> None:
-    """Make the job a local runner's, who holds the portal's lock.
-
-    Raises:
-        SiteBusy: the workers are at it, or at another job of the portal.
-    """
+    """Make the job a local runner's, who holds the portal's lock; `SiteBusy` while the workers are at it."""
     check_free(connection, known_job(connection, job_id).site, now=now)
     connection.execute(update(jobs).where(jobs.c.id == job_id).values(runner=local_runner()))
 
@@ -119,12 +105,9 @@ def let_go(connection: Connection, job_id: str, runner: str) -> None:
 
 @contextmanager
 def site_lock(database: Database, folder: Path, site: str) -> Iterator[None]:
-    """Hold the portal: on this machine, and on all others that use the same database server.
+    """Hold the portal, here and on all machines that use the same server; `SiteBusy` says who has it.
 
     System and server let go of it when the process ends, however it ends.
-
-    Raises:
-        SiteBusy: it says who has it.
     """
     with _on_this_machine(folder, site), database.portal_lock(site) as holder:
         if holder is not None:

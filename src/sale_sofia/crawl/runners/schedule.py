@@ -1,50 +1,159 @@
-"""Crawls that begin by themselves: each turn once, however many clocks strike."""
+"""Crawls that begin by themselves, each turn once, however many clocks strike: `DATA_DIR/schedule.yaml`.
+
+    quiet_hours: "23:00-06:30"
+    crawls:
+      - name: nightly
+        at: "22:00"
+        sites: [imot.bg, bazar.bg]
+      - name: new adverts
+        every_hours: 4
+        quiet_hours: "08:00-09:30"
+
+Times are Sofia's; without `sites` all portals are crawled. A turn that falls into quiet hours begins, once,
+when they end; those of a crawl go before those of the file, and `none` has none.
+"""
 
 import logging
-import time
+import re
 from collections.abc import Mapping
+from datetime import UTC, datetime, time, timedelta
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, Final, Self
 
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 from sqlalchemy import Connection, select
 
 from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
-from sale_sofia.crawl.runners.schedule_file import (
-    SCHEDULE_NEW_SECONDS,
-    CrawlSchedule,
-    ScheduledCrawl,
-    load_schedule,
-)
 from sale_sofia.crawl.tables import schedule_slots
 from sale_sofia.settings.model import Settings
+from sale_sofia.settings.quiet_hours import day_of, moment_of, quiet_until
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.upserts import insert_into
 from sale_sofia.websites.registry import get_scraper
-from sale_sofia.websites.site_file import start_urls_of
+from sale_sofia.websites.site_file import (
+    SiteConfigError,
+    Table,
+    available_sites,
+    load_yaml,
+    sentences,
+    start_urls_of,
+)
 
 log = logging.getLogger(__name__)
 Jobs = Mapping[str, Mapping[str, Any]]
+SCHEDULE_FILE: Final = "schedule.yaml"
+SCHEDULE_LOOK_SECONDS: Final = 60.0
+"""How often beat asks for turns that are due: so late may a crawl begin."""
+SCHEDULE_NEW_SECONDS: Final = 300.0
+"""A crawl that nobody knew begins with its next turn; with its last one only if that is no older."""
+_HOURS_PER_DAY: Final = 24
+_TIME: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
+NO_QUIET: Final = "none"
+
+
+def _time_of_day(text: str) -> str:
+    if not _TIME.fullmatch(text):
+        raise ValueError(f'{text!r} is no time of day; write it in quotes, as "03:30"')
+    return text
+
+
+def _quiet_hours(text: Any) -> Any:  # noqa: ANN401 - whatever stands in the file
+    start, _, end = str(text).partition("-")
+    if text == NO_QUIET or (start != end and all(map(_TIME.fullmatch, (start, end)))):
+        return text
+    raise ValueError(f'{text!r} are no quiet hours; write them in quotes, as "23:00-06:30", or none')
+
+
+def _known_site(site: str) -> str:
+    if site not in available_sites():
+        raise ValueError(f"no portal {site}; there are {', '.join(available_sites())}")
+    return site
+
+
+Quiet = Annotated[str, BeforeValidator(_quiet_hours)]
+
+
+class ScheduledCrawl(Table):
+    """One crawl that begins by itself, daily at a time or every so many hours."""
+
+    name: str = Field(min_length=1, max_length=80)
+    at: Annotated[str, AfterValidator(_time_of_day)] | None = None
+    every_hours: int | None = Field(default=None, ge=1, le=_HOURS_PER_DAY)
+    sites: tuple[Annotated[str, AfterValidator(_known_site)], ...] = Field(default_factory=available_sites)
+    quiet_hours: Quiet | None = None
+
+    @model_validator(mode="after")
+    def _one_rhythm(self) -> Self:
+        if (self.at is None) == (self.every_hours is None):
+            raise ValueError("say either `at` or `every_hours`")
+        return self
+
+    def turn(self, now: float) -> float:
+        """When its last turn was, quiet or not: today's or, before the first one of today, yesterday's."""
+        today = day_of(now)
+        clocks = [time(hour) for hour in range(0, _HOURS_PER_DAY, self.every_hours or _HOURS_PER_DAY)]
+        if self.at is not None:
+            clocks = [time.fromisoformat(self.at)]
+        moments = [moment_of(day, clock) for day in (today, today - timedelta(days=1)) for clock in clocks]
+        return max(moment for moment in moments if moment <= now)
+
+    def slot(self, now: float) -> str:
+        """The name of that turn: the same for everybody who asks before the next one."""
+        turn = self.turn(now)
+        if self.at is not None:
+            return day_of(turn).isoformat()
+        return f"{datetime.fromtimestamp(turn, UTC):%Y-%m-%dT%H:%MZ}"
+
+
+class CrawlSchedule(Table):
+    """All crawls that begin by themselves; each has its own quiet hours, or else those of the file."""
+
+    quiet_hours: Quiet | None = None
+    crawls: tuple[ScheduledCrawl, ...] = ()
+
+    @model_validator(mode="after")
+    def _each_name_once(self) -> Self:
+        names = [crawl.name for crawl in self.crawls]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"two crawls are called {', '.join(twice)}")
+        return self
+
+    def is_quiet(self, crawl: ScheduledCrawl, now: float) -> bool:
+        """Whether this crawl may not begin now."""
+        hours = crawl.quiet_hours or self.quiet_hours or NO_QUIET
+        if hours == NO_QUIET:
+            return False
+        start, _, end = hours.partition("-")
+        return quiet_until(now, time.fromisoformat(start), time.fromisoformat(end)) is not None
+
+
+def load_schedule(folder: Path) -> CrawlSchedule:
+    """The schedule of an installation, empty without a file; `SiteConfigError` names each mistake in it."""
+    path = folder / SCHEDULE_FILE
+    if not path.exists():
+        return CrawlSchedule()
+    try:
+        return CrawlSchedule.model_validate(load_yaml(path))
+    except ValidationError as error:
+        raise SiteConfigError(sentences(path, error)) from None
 
 
 def jobs_of_turns(settings: Settings, database: Database, now: float) -> list[Jobs]:
     """The jobs of every scheduled crawl whose turn has come and was not taken, made now."""
     schedule = load_schedule(settings.data_dir)
-    due = [crawl for crawl in schedule.crawls if _take(database, schedule, crawl, now)]
-    return [jobs for crawl in due if (jobs := _jobs(settings, database, crawl))]
+    due = [
+        crawl
+        for crawl in schedule.crawls
+        if database.run_write(partial(_take_turn, crawl=crawl, now=now, quiet=schedule.is_quiet(crawl, now)))
+    ]
+    planned = [{site: _plan(settings, database, site) for site in crawl.sites} for crawl in due]
+    begun = [{site: job for site, job in jobs.items() if job} for jobs in planned]
+    return [jobs for jobs in begun if jobs]
 
 
-def _take(database: Database, schedule: CrawlSchedule, crawl: ScheduledCrawl, now: float) -> bool:
-    quiet = schedule.is_quiet(crawl, now)
-    return database.run_write(partial(take_turn, crawl=crawl, now=now, quiet=quiet))
-
-
-def _jobs(settings: Settings, database: Database, crawl: ScheduledCrawl) -> Jobs:
-    planned = {site: _plan(settings, database, site) for site in crawl.sites}
-    return {site: job for site, job in planned.items() if job}
-
-
-def take_turn(connection: Connection, crawl: ScheduledCrawl, now: float, *, quiet: bool) -> bool:
+def _take_turn(connection: Connection, crawl: ScheduledCrawl, now: float, *, quiet: bool) -> bool:
     """Whether the crawl's last turn is ours: of many who ask, one gets it, and nobody in quiet hours.
 
     So a turn that falls into quiet hours, or was missed, begins when it can, and several of them as one.
@@ -68,6 +177,6 @@ def _plan(settings: Settings, database: Database, site: str) -> Mapping[str, Any
         plan = JobPlan(get_scraper(site), urls, limit=None, fresh=False)
         job_id = plan_for_workers(settings, database, plan)
     except SiteBusy as busy:
-        log.warning("scheduled crawl left out: %s (at %s)", busy, time.strftime("%H:%M"))
+        log.warning("scheduled crawl left out: %s (at %s)", busy, f"{datetime.now().astimezone():%H:%M}")
         return {}
     return {"job_id": job_id, "start_urls": list(urls)}

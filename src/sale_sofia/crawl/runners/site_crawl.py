@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from sqlalchemy import Connection
 from structlog.contextvars import bound_contextvars
@@ -18,7 +19,8 @@ from sale_sofia.crawl.settings import CLAIM_AGAIN_SECONDS, MOST_DEATHS
 from sale_sofia.crawl.visit.visit import Visitor, conditions_for
 from sale_sofia.crawl.visit.writer import GroupWriter
 from sale_sofia.history.jobs import JobState, get_job, set_job_state
-from sale_sofia.storage.database import Database, DatabaseBusy, DatabaseUnreachable
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.errors import DatabaseBusy, DatabaseUnreachable
 from sale_sofia.telemetry.meter import MetricsFlusher
 
 _RENEWALS_PER_LEASE = 3
@@ -57,7 +59,6 @@ class SiteCrawl:
     """Everything leased to us: what waits in `_claims`, and what is being visited or written."""
     _claiming: asyncio.Lock = field(default_factory=asyncio.Lock)
     _moved: asyncio.Event = field(default_factory=asyncio.Event)
-    _processing: bool = False
     _over: bool = False
     """Somebody ended the job: nothing of it is claimed any more."""
     _until: float = math.inf
@@ -71,29 +72,29 @@ class SiteCrawl:
         """
         self._had_work = self.clock()
         self._until = self._had_work + self.shift.seconds
-        helpers = [asyncio.create_task(self._renew()), asyncio.create_task(self._stopped())]
-        working = asyncio.create_task(self._work_together())
+        renewing = asyncio.create_task(self._renew())
+        stopped: asyncio.Future[Any] = asyncio.create_task(self.stop.wait())
+        working: asyncio.Future[Any] = asyncio.gather(*(self._work() for _ in range(self.concurrency)))
         try:
-            await asyncio.wait({working, helpers[1]}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if working.done():
                 working.result()  # what a visitor could not bear is the crawl's failure
                 return True
             self.database.give_up_waiting()
             return False
         finally:
-            await _end(working, *helpers)
-            await self._hand_back()
+            for task in (working, renewing, stopped):
+                task.cancel()
+            await asyncio.gather(working, renewing, stopped, return_exceptions=True)
+            self._claims.clear()
+            self._held.clear()
+            give_back = partial(frontier.release, job_id=self.job_id, owner=self.owner)
+            await self.database.run_write_async(give_back)
 
     def end_shift(self) -> None:
         """Begin no further page; what is in hand is brought to its end."""
         self._until = self.clock()
         self._moved.set()
-
-    async def _work_together(self) -> None:
-        await asyncio.gather(*(self._work() for _ in range(self.concurrency)))
-
-    async def _stopped(self) -> None:
-        await self.stop.wait()
 
     async def _work(self) -> None:
         while (claim := await self._next()) is not None:
@@ -116,7 +117,7 @@ class SiteCrawl:
                     await self._claim()
                 if self._claims:
                     return self._claims.popleft()
-            counts = await self.database.run_read_async(self._count)
+            counts = await self.database.run_read_async(partial(frontier.count_rows, job_id=self.job_id))
             if self._over or not counts.open or not await self._wait(counts):
                 break
         self._moved.set()
@@ -149,37 +150,27 @@ class SiteCrawl:
             frontier.reclaim_expired(connection, self.job_id, now=now, most_deaths=MOST_DEATHS)
         elif self.writer.ledger.conditional:
             self.visitor.conditions.update(conditions_for(connection, job.site, claims))
-        if (
-            claims
-            and job.state is not JobState.PROCESSING
-            and any(claim.kind == "listing" for claim in claims)
-        ):
+        if job.state is not JobState.PROCESSING and any(claim.kind == "listing" for claim in claims):
             set_job_state(connection, self.job_id, JobState.PROCESSING, now=now)
         return claims
-
-    def _count(self, connection: Connection) -> Counts:
-        return frontier.count_rows(connection, self.job_id)
 
     async def _wait(self, counts: Counts) -> bool:
         """Until another visitor brought something, a row is due, or a lease may have run out.
 
         False, at once, when that is further away than this shift waits for work.
         """
-        due = self._seconds_to_next_look(counts)
+        # Rows that wait say when; those in other hands may bring new ones, or come back by their lease.
+        due = self.shift.look_seconds
+        if counts.next_due is not None:
+            due = counts.next_due - self.clock()
+        elif self._held or self.clock() > self._had_work + self.shift.idle_seconds:
+            due = self.lease_seconds
         if due > self.shift.idle_seconds and not self._held:
             return False
         with suppress(TimeoutError):
             async with asyncio.timeout(min(due if due > 0 else CLAIM_AGAIN_SECONDS, self.lease_seconds)):
                 await self._moved.wait()
         return True
-
-    def _seconds_to_next_look(self, counts: Counts) -> float:
-        """Rows that wait say when; those in other hands may bring new ones, or come back by their lease."""
-        if counts.next_due is not None:
-            return counts.next_due - self.clock()
-        if self._held or self.clock() > self._had_work + self.shift.idle_seconds:
-            return self.lease_seconds
-        return self.shift.look_seconds
 
     async def _renew(self) -> None:
         while True:
@@ -188,14 +179,3 @@ class SiteCrawl:
             # A lease not renewed is lost at worst: its fence guards the rest.
             with suppress(DatabaseBusy, DatabaseUnreachable):
                 await self.database.run_write_async(partial(frontier.renew, claims=claims, until=until))
-
-    async def _hand_back(self) -> None:
-        self._claims.clear()
-        self._held.clear()
-        await self.database.run_write_async(partial(frontier.release, job_id=self.job_id, owner=self.owner))
-
-
-async def _end(*tasks: asyncio.Task[None]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

@@ -83,25 +83,22 @@ def scrape_chunk(job_id: str, site: str, generation: int, version: int = TASK_VE
     if job.state.finished or job.runner != CELERY or is_shutting_down() or _has_enough_lanes(job):
         return asdict(summary)
     with bound_contextvars(job=job_id, site=site):
-        _run_lane(job, summary, generation)
+        log.info("lane begins", extra={"generation": generation})
+        try:
+            asyncio.run(run_lane(settings(), database(), job, redis_url(), summary))
+        except SoftTimeLimitExceeded:
+            log.warning("%s: a lane of generation %s met its time limit", job.id, generation)
+        except CrawlError as error:
+            summary.failed = True
+            log.warning("%s: a lane could not begin: %s", job.id, error)
+        except Exception:
+            # The chord must go on: what this lane held comes back to the frontier, and the log says why.
+            summary.failed = True
+            log.exception("%s: a lane of %s failed", job.id, job.site)
+        numbers = {"pages": summary.pages, "new": summary.new, "changed": summary.changed}
+        log.info("lane ended", extra=numbers)
     show_progress(job_id)
     return asdict(summary)
-
-
-def _run_lane(job: Job, summary: LaneSummary, generation: int) -> None:
-    log.info("lane begins", extra={"generation": generation})
-    try:
-        asyncio.run(run_lane(settings(), database(), job, redis_url(), summary))
-    except SoftTimeLimitExceeded:
-        log.warning("%s: a lane of generation %s met its time limit", job.id, generation)
-    except CrawlError as error:
-        summary.failed = True
-        log.warning("%s: a lane could not begin: %s", job.id, error)
-    except Exception:
-        # The chord must go on: what this lane held comes back to the frontier, and the log says why.
-        summary.failed = True
-        log.exception("%s: a lane of %s failed", job.id, job.site)
-    log.info("lane ended", extra={"pages": summary.pages, "new": summary.new, "changed": summary.changed})
 
 
 @shared_task(name="sale_sofia.crawl.runners.tasks.aggregate_results", ignore_result=True)
@@ -136,7 +133,7 @@ def reconcile() -> dict[str, str]:
 
 
 def reconcile_jobs() -> dict[str, str]:
-    """What became of each unfinished job of the workers, by its id."""
+    """What became of each unfinished job of the workers, by its id; needs no configured Celery app."""
     unfinished = database().run_read(unfinished_jobs)
     database().run_write(partial(open_stuck_jobs, settings=settings(), now=now()))
     return {job.id: _reconcile(job.id, job.site) for job in unfinished if job.runner == CELERY}
@@ -161,33 +158,25 @@ def _has_enough_lanes(job: Job) -> bool:
 
 
 def _reconcile(job_id: str, site: str) -> str:
-    _watch_circuit(job_id)
+    # A circuit that is open for long is an incident now, not only when the job ends, perhaps in days.
+    moment = now()
+    run = database().run_read(partial(read_run, job_id=job_id, now=moment))
+    if run.circuit_open_seconds >= settings().incident_circuit_seconds:
+        database().run_write(partial(review_run, job_id=job_id, settings=settings(), now=moment))
     step = database().run_write(partial(dispatching.repair, job_id=job_id, now=now()))
     _go_on(job_id, site, step)
     return step.what.name
 
 
-def _watch_circuit(job_id: str) -> None:
-    """A circuit that is open for long is an incident now, not only when the job ends, perhaps in days."""
-    moment = now()
-    run = database().run_read(partial(read_run, job_id=job_id, now=moment))
-    if run.circuit_open_seconds >= settings().incident_circuit_seconds:
-        database().run_write(partial(review_run, job_id=job_id, settings=settings(), now=moment))
-
-
 def _go_on(job_id: str, site: str, step: Step) -> None:
     if step.what is Next.LANES:
-        _send_lanes(job_id, site, step.generation)
+        count = lanes_for(settings(), site)
+        lanes = [scrape_chunk.si(job_id, site, step.generation, TASK_VERSION) for _ in range(count)]
+        finish = aggregate_results.s(job_id, site, TASK_VERSION)
+        failed = lanes_failed.si(job_id, site, TASK_VERSION)
+        chord(lanes)(finish.on_error(failed))
     if step.what is Next.OVER:
         SessionReportGenerator(settings(), database()).finish(job_id)
         match_crawled(settings(), database())
         announce_end(job_id)
     show_progress(job_id)
-
-
-def _send_lanes(job_id: str, site: str, generation: int) -> None:
-    lanes = [
-        scrape_chunk.si(job_id, site, generation, TASK_VERSION) for _ in range(lanes_for(settings(), site))
-    ]
-    finish = aggregate_results.s(job_id, site, TASK_VERSION)
-    chord(lanes)(finish.on_error(lanes_failed.si(job_id, site, TASK_VERSION)))

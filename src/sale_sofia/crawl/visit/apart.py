@@ -13,7 +13,7 @@ import socket
 import struct
 import sys
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -45,12 +45,11 @@ _HEADER: Final = struct.Struct("=QQ")
 """Bytes of the task and of its body on the desk, or of the answer and nothing."""
 _NO_MEMORY: Final = 3
 """Exit code of work that could not get the memory it asked for."""
-_DEATH_SIGNAL: Final = 1
-"""PR_SET_PDEATHSIG of prctl(2)."""
-_TRIM_THRESHOLD: Final = -1
-_MMAP_THRESHOLD: Final = -3
-"""M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of mallopt(3)."""
+_PR_SET_PDEATHSIG: Final = 1
+_M_TRIM_THRESHOLD: Final = -1
+_M_MMAP_THRESHOLD: Final = -3
 _LIBC: Final = ctypes.CDLL(None)
+_MEGABYTE: Final = 1_000_000
 _LEFT_TO_THE_PARENT: Final = (
     signal.SIGINT,
     signal.SIGTERM,
@@ -91,13 +90,13 @@ class ApartProcess:
 
     def give(self, task: object, body: bytes) -> bool:
         """Lay work on the desk; whether it fits."""
-        told = pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
-        if len(told) + len(body) > len(self._desk):
+        packed = pickle.dumps(task, pickle.HIGHEST_PROTOCOL)
+        if len(packed) + len(body) > len(self._desk):
             return False
-        self._desk[: len(told)] = told
-        self._desk[len(told) : len(told) + len(body)] = body
+        self._desk[: len(packed)] = packed
+        self._desk[len(packed) : len(packed) + len(body)] = body
         with suppress(BrokenPipeError, ConnectionResetError):  # it is dead already, and will not answer
-            self.ear.send(_HEADER.pack(len(told), len(body)))
+            self.ear.send(_HEADER.pack(len(packed), len(body)))
         return True
 
     def answer(self) -> tuple[bool, Any] | None:
@@ -114,16 +113,6 @@ class ApartProcess:
     def end(self) -> int | None:
         """End it at once; returns how it ended, as `os.waitpid` tells it."""
         return self._end()
-
-
-def needed_too_much(status: int | None) -> bool:
-    """Whether a process that ended so could not get the memory it asked for."""
-    return status is not None and os.WIFEXITED(status) and os.WEXITSTATUS(status) == _NO_MEMORY
-
-
-def computed_too_long(status: int | None) -> bool:
-    """Whether a process that ended so had used up its seconds."""
-    return status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF
 
 
 def _end(pid: int, ear: socket.socket, parent: int) -> int | None:
@@ -157,7 +146,8 @@ def _live(work: Work, bounds: Bounds, desk: mmap.mmap, ear: socket.socket, paren
         _limit(bounds, parent)
         keep_memory()
         while header := ear.recv(_HEADER.size):
-            ear.send(_HEADER.pack(_done(work, bounds, desk, *_HEADER.unpack(header)), 0))
+            length = _work(work, bounds, desk, *_HEADER.unpack(header))
+            ear.send(_HEADER.pack(length, 0))
         code = 0
     except MemoryError:
         code = _NO_MEMORY
@@ -165,23 +155,20 @@ def _live(work: Work, bounds: Bounds, desk: mmap.mmap, ear: socket.socket, paren
         os._exit(code)
 
 
-def _done(work: Work, bounds: Bounds, desk: mmap.mmap, told: int, body: int) -> int:
+def _work(work: Work, bounds: Bounds, desk: mmap.mmap, task: int, body: int) -> int:
     """Do what lies on the desk, and lay the answer there; returns its length."""
     signal.setitimer(signal.ITIMER_PROF, bounds.seconds)
-    done = _answer(work, pickle.loads(desk[:told]), desk[told : told + body])  # noqa: S301 - our own
-    answer = pickle.dumps(done, pickle.HIGHEST_PROTOCOL)
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    desk[: len(answer)] = answer
-    return len(answer)
-
-
-def _answer(work: Work, task: object, body: bytes) -> tuple[bool, Any]:
+    result: tuple[bool, Any]
     try:
-        return True, work(task, body)
+        result = True, work(pickle.loads(desk[:task]), desk[task : task + body])  # noqa: S301 - our own
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - raised where it was asked for
-        return False, error
+        result = False, error
+    answer = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    desk[: len(answer)] = answer
+    return len(answer)
 
 
 def _let_go(kept: int) -> None:
@@ -201,7 +188,7 @@ def _limit(bounds: Bounds, parent: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform != "linux":  # elsewhere it has its seconds, and ends when nobody listens any more
         return
-    _LIBC.prctl(_DEATH_SIGNAL, signal.SIGKILL)
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
     most = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * mmap.PAGESIZE + bounds.memory
@@ -211,14 +198,11 @@ def _limit(bounds: Bounds, parent: int) -> None:
 def keep_memory(most_bytes: int = APART_KEPT_BYTES) -> None:
     """Keep what one piece of work needed for the next: the kernel would clear it anew, for each page."""
     if hasattr(_LIBC, "mallopt"):  # glibc alone has it
-        _LIBC.mallopt(_TRIM_THRESHOLD, most_bytes)
-        _LIBC.mallopt(_MMAP_THRESHOLD, APART_KEPT_BYTES)
+        _LIBC.mallopt(_M_TRIM_THRESHOLD, most_bytes)
+        _LIBC.mallopt(_M_MMAP_THRESHOLD, APART_KEPT_BYTES)
 
 
 # Work on what strangers sent, where it can be ended: it costs its own time and memory, never another's.
-
-_MILLISECONDS: Final = 1000
-_MEGABYTE: Final = 1_000_000
 
 
 class EndedApart(Exception):
@@ -245,9 +229,7 @@ class Apart:
     async def do(self, task: object, body: bytes) -> Any:  # noqa: ANN401 - whatever the work gives
         """What the work gives; if it is not done at once, others go on meanwhile.
 
-        Raises:
-            EndedApart: it took too long or too much memory, or its process died.
-            OSError: there can be no process.
+        `EndedApart` where it took too long or too much memory or its process died, `OSError` without one.
         """
         async with self._turn:
             try:
@@ -296,33 +278,35 @@ class Apart:
     def _ended(self) -> tuple[bool, Any]:
         process, self._process = self._process, None
         status = process.end() if process else None
-        if computed_too_long(status):
+        number = os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None
+        if number == signal.SIGPROF:
             raise EndedApart(f"it took more than {self._bounds.seconds:g} s of computing")
-        if needed_too_much(status):
+        if status is not None and os.WIFEXITED(status) and os.WEXITSTATUS(status) == _NO_MEMORY:
             raise _Died(f"it needed more than {self._bounds.memory // _MEGABYTE} MB of memory")
-        raise _Died(f"its process did not come to an end: {_how(status)}")
-
-
-def _how(status: int | None) -> str:
-    if status is None or not os.WIFSIGNALED(status):
-        return "it broke off"
-    number = os.WTERMSIG(status)
-    return "killed" if number == signal.SIGKILL else signal.strsignal(number) or f"signal {number}"
+        how = "it broke off"
+        if number is not None:
+            how = "killed" if number == signal.SIGKILL else signal.strsignal(number) or f"signal {number}"
+        raise _Died(f"its process did not come to an end: {how}")
 
 
 def _result(answer: tuple[bool, Any]) -> Any:  # noqa: ANN401 - whatever the work gives
-    done, what = answer
+    done, result = answer
     if not done:
-        raise what
-    return what
+        raise result
+    return result
 
 
 async def _heard(ear: int, seconds: float) -> None:
     """Until something is heard, or it took too long. No task: this is waited for once a page."""
     loop = asyncio.get_running_loop()
     heard: asyncio.Future[None] = loop.create_future()
-    loop.add_reader(ear, _wake, heard)
-    timer = loop.call_later(seconds, _wake, heard)
+
+    def wake() -> None:
+        if not heard.done():
+            heard.set_result(None)
+
+    loop.add_reader(ear, wake)
+    timer = loop.call_later(seconds, wake)
     try:
         await heard
     finally:
@@ -330,19 +314,13 @@ async def _heard(ear: int, seconds: float) -> None:
         loop.remove_reader(ear)
 
 
-def _wake(waiting: asyncio.Future[None]) -> None:
-    if not waiting.done():
-        waiting.set_result(None)
-
-
 def _heard_now(ear: int, seconds: float) -> bool:
     poll = select.poll()
     poll.register(ear, select.POLLIN)
-    return bool(poll.poll(seconds * _MILLISECONDS))
+    return bool(poll.poll(seconds * 1000))
 
 
-_MEGABYTES = 1_000_000
-_Told = tuple[str, str, str, int, dict[str, str], datetime]
+_Task = tuple[str, str, str, int, dict[str, str], datetime]
 _Outcome = Found | Read | NotModified | Gone
 
 
@@ -351,7 +329,7 @@ def page_bounds(settings: Settings) -> Bounds:
     return Bounds(
         seconds=settings.page_seconds,
         patience=settings.page_seconds * PAGE_PATIENCE,
-        memory=settings.page_memory_mb * _MEGABYTES,
+        memory=settings.page_memory_mb * _MEGABYTE,
         desk=settings.max_page_bytes + DESK_SLACK_BYTES,
     )
 
@@ -369,48 +347,35 @@ class JudgeApart:
         return self._judge.site
 
     async def outcome(self, claim: Claim, response: Response, now: datetime) -> _Outcome:
-        """What the answer says.
-
-        Raises:
-            ParseHostile: to read it took longer, or more memory, than a page may.
-            CrawlError: it is not the page asked for, or cannot be read.
-        """
+        """What the answer says, as `Judge` does; `ParseHostile` where reading it took too much."""
         if not response.body:  # nothing to read, as of a page that was not modified
             return self._judge.outcome(claim, response, now)
+        # What goes to and fro is plain, for it is packed and unpacked with every page: the claim stays here.
+        task: _Task = (claim.kind, claim.url, response.url, response.status, dict(response.headers), now)
         try:
-            return _unpacked(claim, await self._apart.do(_told(claim, response, now), response.body))
+            packed = await self._apart.do(task, response.body)
         except EndedApart as why:
             error = ParseHostile(f"reading the page was ended: {why}")
             error.status = response.status
             raise error from None
         except OSError as problem:
             raise ServiceError(f"no process to read pages in: {problem}") from problem
+        outcome: _Outcome = (
+            Read(claim, *packed) if isinstance(packed, tuple) else replace(packed, claim=claim)
+        )
+        return outcome
 
     def close(self) -> None:
         """Read no more; a page in hand is left."""
         self._apart.close()
 
 
-# What goes to and fro is plain, for it is packed and unpacked with every page: the claim stays here.
-
-
-def _told(claim: Claim, response: Response, now: datetime) -> _Told:
-    return claim.kind, claim.url, response.url, response.status, dict(response.headers), now
-
-
-def _judged(judge: Judge, told: _Told, body: bytes) -> tuple[Any, ...] | _Outcome:
-    kind, asked, url, status, headers, now = told
+def _judged(judge: Judge, task: _Task, body: bytes) -> tuple[Any, ...] | _Outcome:
+    kind, asked, url, status, headers, now = task
     outcome = judge.outcome(Claim(0, kind, asked, 0, 0), Response(url, status, headers, body, 0.0), now)
-    if isinstance(outcome, Read):
-        return outcome.listing, outcome.etag, outcome.last_modified, _alike(outcome.seen)
-    return outcome
-
-
-def _alike(seen: Mapping[str, FieldSeen]) -> dict[str, FieldSeen]:
-    """The same with one object for all that are equal: a pickle holds it once."""
-    known: dict[FieldSeen, FieldSeen] = {}
-    return {name: known.setdefault(one, one) for name, one in seen.items()}
-
-
-def _unpacked(claim: Claim, packed: tuple[Any, ...] | _Outcome) -> _Outcome:
-    return Read(claim, *packed) if isinstance(packed, tuple) else replace(packed, claim=claim)
+    if not isinstance(outcome, Read):
+        return outcome
+    # One object for all that are equal: a pickle holds it once.
+    equal: dict[FieldSeen, FieldSeen] = {}
+    seen = {name: equal.setdefault(found, found) for name, found in outcome.seen.items()}
+    return outcome.listing, outcome.etag, outcome.last_modified, seen

@@ -4,7 +4,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from sale_sofia.crawl.fetch.archive import PageArchive
@@ -14,9 +14,8 @@ from sale_sofia.crawl.fetch.robots import RobotsGate, Rules, known_delay
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
 from sale_sofia.crawl.resilience.errors import LeftAlone, NetworkError
 from sale_sofia.crawl.resilience.factory import get_gate, needs_redis
-from sale_sofia.crawl.resilience.gate import Gate
 from sale_sofia.crawl.resilience.policy import ResilienceConfig
-from sale_sofia.crawl.resilience.retry import MemoryRetryBudget, RetryPolicy, rules_at
+from sale_sofia.crawl.resilience.retry import RetryBudget, RetryPolicy, rules_at
 from sale_sofia.crawl.resilience.scripts import check_usable
 from sale_sofia.crawl.urls import allowed_hosts
 from sale_sofia.crawl.visit.apart import JudgeApart, page_bounds
@@ -29,9 +28,9 @@ from sale_sofia.installation import open_error_log
 from sale_sofia.operations.services.redis import running_redis
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
-from sale_sofia.telemetry.meter import NO_METER, Meter
+from sale_sofia.telemetry.metrics import NO_METER, Meter
 from sale_sofia.websites.registry import get_scraper
-from sale_sofia.websites.site_file import Politeness, SiteConfig
+from sale_sofia.websites.site_file import SiteConfig
 
 _PRODUCT_TOKEN = "sale-sofia"  # noqa: S105 - the name robots.txt may call us by
 _SECONDS_PER_MINUTE = 60
@@ -55,19 +54,33 @@ async def make_visitor(
 ) -> Visitor:
     """A visitor as gentle as the gentlest of: the settings, the site file, the portal's own Crawl-delay.
 
-    Raises:
-        NetworkError: the job is under way, and robots.txt cannot be had now.
+    A `NetworkError` where the job is under way, and robots.txt cannot be had now.
     """
-    tools = replace(tools, fetcher=await _way_out(settings, config, tools))
+    fetcher, start, rate = tools.fetcher, job.start_urls[0], rate_per_minute(settings, config)
+    if config.proxies.use or config.browser_allowed:
+        from sale_sofia.proxies.assembly import through_proxies  # noqa: PLC0415 - slow, few portals need it
+
+        fetcher = await through_proxies(settings, config, fetcher, tools.redis_url)
+
+    def rate_of(_: str) -> float:
+        return slowed(rate, known_delay(tools.robots_known, start) if settings.robots_obeyed else None)
+
+    # robots.txt goes through the gate too: a Crawl-delay counts from when it is known.
+    gate = get_gate(settings, rate_of, lambda _: config.politeness.concurrency, tools.redis_url)
+    polite = PoliteFetcher(
+        fetcher=fetcher,
+        gate=gate,
+        domain=config.site,
+        longest_wait=settings.longest_polite_wait,
+        most_redirects=settings.fetch_max_redirects,
+    )
     request_for = request_maker(settings, config, tuple(job.start_urls))
-    gate = _gate(settings, config, job, tools)
-    robots = robots_gate(settings, _polite(settings, config, tools, gate), request_for, tools.robots_known)
+    robots = robots_gate(settings, polite, request_for, tools.robots_known)
     try:
         delay = await _crawl_delay(robots, job) if settings.robots_obeyed else None
     except BaseException:
         await gate.close()
         raise
-    rate = slowed(rate_per_minute(settings, config), delay)
     resilience = ResilienceConfig.from_settings(settings)
     return Visitor(
         job_id=job.id,
@@ -75,10 +88,10 @@ async def make_visitor(
         request_for=request_for,
         seconds=settings.task_timeout,
         longest_wait=settings.longest_polite_wait,
-        fetcher=tools.fetcher,
+        fetcher=fetcher,
         gate=gate,
         retry=RetryPolicy(resilience.retry, random.random),
-        retry_budget=MemoryRetryBudget(rules_at(rate, resilience.retry_budget)),
+        retry_budget=RetryBudget(rules_at(slowed(rate, delay), resilience.retry_budget)),
         robots=robots if settings.robots_obeyed else None,
         archive=tools.archive,
         errors=open_error_log(settings),
@@ -87,74 +100,28 @@ async def make_visitor(
     )
 
 
-def _gate(settings: Settings, config: SiteConfig, job: Job, tools: Tools) -> Gate:
-    """The portal's gate. robots.txt goes through it too: a Crawl-delay counts from when it is known."""
-    rate, start = rate_per_minute(settings, config), job.start_urls[0]
-
-    def rate_of(_: str) -> float:
-        return slowed(rate, known_delay(tools.robots_known, start) if settings.robots_obeyed else None)
-
-    return get_gate(settings, rate_of, lambda _: config.politeness.concurrency, tools.redis_url)
-
-
-def _polite(settings: Settings, config: SiteConfig, tools: Tools, gate: Gate) -> PoliteFetcher:
-    return PoliteFetcher(
-        fetcher=tools.fetcher,
-        gate=gate,
-        domain=config.site,
-        longest_wait=settings.longest_polite_wait,
-        most_redirects=settings.fetch_max_redirects,
-    )
-
-
 async def _crawl_delay(robots: RobotsGate, job: Job) -> float | None:
     """What robots.txt says of it; None too where our gate gives it no turn now: every page asks again."""
     try:
-        await _check_open(robots, job)
+        # A job that is under way keeps its pages: a portal that is down for a while forbids all of them.
+        if job.requests and not await robots.can_be_had(job.start_urls[0]):
+            raise NetworkError(
+                f"{job.site}: robots.txt cannot be had now, and without it nothing is asked; "
+                f"go on later with `sale-sofia resume {job.id}`"
+            )
         return await robots.crawl_delay(job.start_urls[0])
     except LeftAlone:
         return None
 
 
-async def _check_open(robots: RobotsGate, job: Job) -> None:
-    """A job that is under way keeps its pages: a portal that is down for a while forbids all of them."""
-    if job.requests and not await robots.can_be_had(job.start_urls[0]):
-        raise NetworkError(
-            f"{job.site}: robots.txt cannot be had now, and without it nothing is asked; "
-            f"go on later with `sale-sofia resume {job.id}`"
-        )
-
-
-async def _way_out(settings: Settings, config: SiteConfig, tools: Tools) -> Fetcher:
-    """The fetcher itself, unless the portal's file asks for proxies or allows the browser."""
-    if not (config.proxies.use or config.browser_allowed):
-        return tools.fetcher
-    from sale_sofia.proxies.assembly import through_proxies  # noqa: PLC0415 - slow, and few portals need it
-
-    return await through_proxies(settings, config, tools.fetcher, tools.redis_url)
-
-
 def request_maker(settings: Settings, config: SiteConfig, start_urls: tuple[str, ...]) -> RequestFor:
     """What makes the requests of a crawl that begins at these addresses; they stay on its hosts."""
     return partial(
-        page_request,
+        Request,
         hosts=allowed_hosts(config.hosts, start_urls),
-        politeness=config.politeness,
-        longest=settings.http_timeout,
+        connect_timeout_seconds=min(config.politeness.connect_timeout_seconds, settings.http_timeout),
+        timeout_seconds=min(config.politeness.read_timeout_seconds, settings.http_timeout),
         max_bytes=settings.max_page_bytes,
-    )
-
-
-def page_request(
-    url: str, *, hosts: frozenset[str], politeness: Politeness, longest: float, max_bytes: int
-) -> Request:
-    """The request for one page of a portal: as patient as its site file says, within `longest` seconds."""
-    return Request(
-        url,
-        hosts,
-        connect_timeout_seconds=min(politeness.connect_timeout_seconds, longest),
-        timeout_seconds=min(politeness.read_timeout_seconds, longest),
-        max_bytes=max_bytes,
     )
 
 
@@ -198,18 +165,11 @@ def robots_gate(
     )
 
 
-# The Redis that a run's gates share, where the settings ask for one.
-
-
 @asynccontextmanager
 async def shared_redis(settings: Settings) -> AsyncIterator[str | None]:
-    """Its URL for as long as it is needed; None where everything is kept in memory.
+    """The URL of the Redis that a run's gates share; None where everything is kept in memory.
 
-    A server that is wrong at the start is an error; one that fails later is done without.
-
-    Raises:
-        ServiceError: there is none, or it cannot be used.
-        ServiceRedis: it takes no writes.
+    A server that is wrong at the start is a `ServiceError`; one that fails later is done without.
     """
     if not needs_redis(settings):
         yield None

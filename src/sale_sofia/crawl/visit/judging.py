@@ -5,7 +5,7 @@ import socket
 import sqlite3
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -93,15 +93,19 @@ def classify_error(problem: Exception) -> CrawlError:
     """The error of our tree for any exception; an unknown one is a plain `CrawlError` that names it."""
     if isinstance(problem, CrawlError):
         return problem
-    meant = _meaning(problem)
+    # What SQLite's own exceptions do not say by their class stands in their code.
+    meant = (isinstance(problem, sqlite3.Error) and explain(problem, Path(), 0.0)) or problem
     found = next((own for kind, own in _EXCEPTIONS.items() if isinstance(meant, kind)), None)
-    return found(_sentence(problem)) if found else CrawlError(f"{type(problem).__name__}: {problem}")
+    if found is None:
+        return CrawlError(f"{type(problem).__name__}: {problem}")
+    return found(f"{problem.code if isinstance(problem, PageError) else type(problem).__name__}: {problem}")
 
 
 def error_of(verdict: Verdict, status: int) -> CrawlError:
     """The error that a verdict other than `ok` is, with all that the answer told."""
     kind = _VERDICTS[verdict.kind]
-    if kind is tree.HttpServer and _is_our_fault(status):
+    is_our_fault = status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _LATER_IT_MAY_WORK
+    if kind is tree.HttpServer and is_our_fault:
         kind = tree.HttpClient
     error = kind(f"{verdict.kind}: {verdict.detail}")
     error.status = status
@@ -116,20 +120,6 @@ def service_error(name: str, problem: Exception) -> tree.ServiceError:
     return _SERVICES[name](f"{name}: {str(problem) or type(problem).__name__}")
 
 
-def _meaning(problem: Exception) -> Exception:
-    """What SQLite's own exceptions do not say by their class stands in their code."""
-    return (isinstance(problem, sqlite3.Error) and explain(problem, Path(), 0.0)) or problem
-
-
-def _sentence(problem: Exception) -> str:
-    name = problem.code if isinstance(problem, PageError) else type(problem).__name__
-    return f"{name}: {problem}"
-
-
-def _is_our_fault(status: int) -> bool:
-    return status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _LATER_IT_MAY_WORK
-
-
 @dataclass(frozen=True, slots=True)
 class Judge:
     """Reads answers of one portal. `proof` are bytes of which every good page holds one."""
@@ -138,11 +128,7 @@ class Judge:
     proof: tuple[bytes, ...] = ()
 
     def outcome(self, claim: Claim, response: Response, now: datetime) -> Found | Read | NotModified | Gone:
-        """What the answer says.
-
-        Raises:
-            CrawlError: it is not the page asked for, or cannot be read.
-        """
+        """What the answer says. Raises `CrawlError`: it is not the page asked for, or cannot be read."""
         verdict = classify(response, claim.url, now, proof=self.proof)
         if verdict.kind == "removed":
             return Gone(claim, "removed")
@@ -151,9 +137,13 @@ class Judge:
         if verdict.kind not in {"ok", "redirected"}:
             raise error_of(verdict, response.status)
         moved = verdict.kind == "redirected" and claim.kind == "search"
+        page = page_of(claim, response)
         try:
-            outcome = self._read(claim, page_of(claim, response), response)
-            return replace(outcome, moved=moved) if isinstance(outcome, Found) else outcome
+            if claim.kind == "search":
+                return self._found(claim, self.site.search(page), moved=moved)
+            listing, seen = normalise_seen(self.site.listing(page))
+            etag, last_modified = response.headers.get("etag"), response.headers.get("last-modified")
+            return Read(claim, listing, etag, last_modified, seen)
         except (ProjectPage, RemovedListing) as what:
             return Gone(claim, what.code)
         except PageError as what:
@@ -167,14 +157,7 @@ class Judge:
             # Our own mistake, on one page of many: a person must look, the others go on.
             raise ParseError(f"{type(what).__name__}: {what}") from what
 
-    def _read(self, claim: Claim, page: Page, response: Response) -> Found | Read:
-        if claim.kind == "search":
-            return self._found(claim, self.site.search(page))
-        listing, seen = normalise_seen(self.site.listing(page))
-        etag, last_modified = response.headers.get("etag"), response.headers.get("last-modified")
-        return Read(claim, listing, etag, last_modified, seen)
-
-    def _found(self, claim: Claim, page: SearchPage) -> Found:
+    def _found(self, claim: Claim, page: SearchPage, *, moved: bool) -> Found:
         """What the page says; what follows from it is decided where all pages of its search are known."""
         adverts = tuple(
             (
@@ -196,17 +179,17 @@ class Judge:
             most_pages=page.most_pages,
             stale_pages=page.stale_pages,
             ids=page.ids,
+            moved=moved,
             cards=tuple(card.reading for card in page.cards),
             section=page.section,
         )
 
     def _unreadable(self, response: Response, what: PageError) -> Exception:
         """A captcha where the advert should be is a block; a page without one is for a person to look at."""
-        block: Verdict | None = None
-        if not isinstance(what, WrongListing):
-            block = disguised_block(response, proof=self.proof)
+        block = None if isinstance(what, WrongListing) else disguised_block(response, proof=self.proof)
         error = error_of(block, response.status) if block else classify_error(what)
         error.status = response.status
+        error.page_code = what.code
         return error
 
 

@@ -94,7 +94,7 @@ class Gone(_Cost):
     """A page that is done and gives no data: removed, or a new building."""
 
     claim: Claim
-    reason: str
+    code: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,13 @@ class Failed(_Cost):
     """A page that will not be tried again in this job."""
 
     claim: Claim
-    reason: str
+    code: str
+    """The class of the error."""
+    reason: str = ""
     page_digest: str | None = None
     """The archived bytes of an answer that could not be read."""
+    unreadable: str | None = None
+    """What is wrong with a page that came and could not be read."""
     forbidden: bool = False
     """Nothing was asked, for robots.txt forbids it."""
 
@@ -115,7 +119,8 @@ class Later(_Cost):
 
     claim: Claim
     seconds_later: float
-    reason: str
+    code: str
+    reason: str = ""
     refund: bool = False
     ended_as: str | None = None
     """The class of the error; None where nothing was asked."""
@@ -128,7 +133,7 @@ Outcome = Found | Read | NotModified | Gone | Failed | Later
 
 # The outcomes of a batch as visits to be remembered.
 
-REMOVED_REASONS = frozenset({"removed", RemovedListing().code})
+REMOVED_CODES = frozenset({"removed", RemovedListing().code})
 _DUE = (
     update(listings)
     .where(
@@ -166,24 +171,21 @@ def _verdict(one: Found | Gone | Failed | Later) -> str:
     """`ok`, what the page is instead of an advert, or the class of the error."""
     if isinstance(one, Found):
         return "ok"
-    return "removed" if _is_removed(one) else one.reason.partition(":")[0]
+    return "removed" if _is_removed(one) else one.code
 
 
 def _is_removed(one: Outcome) -> bool:
     """Whether the portal says that there is no such advert: by its status, or by showing others instead."""
-    return isinstance(one, Gone) and one.claim.kind == "listing" and one.reason in REMOVED_REASONS
+    return isinstance(one, Gone) and one.claim.kind == "listing" and one.code in REMOVED_CODES
 
 
 def removed_adverts(connection: Connection, site: str, outcomes: Sequence[Outcome], now: float) -> None:
     """An advert whose page says that it is removed is looked at again at the next occasion."""
-    gone = [one for one in outcomes if _is_removed(one)]
+    listing_id = get_scraper(site).listing_id
     rows = [
-        {
-            "of_site": site,
-            "of_external_id": get_scraper(site).listing_id(one.claim.url),
-            "at": moment(one, now),
-        }
-        for one in gone
+        {"of_site": site, "of_external_id": listing_id(page.claim.url), "at": moment(page, now)}
+        for page in outcomes
+        if _is_removed(page)
     ]
     if rows:
         connection.execute(_DUE, rows)

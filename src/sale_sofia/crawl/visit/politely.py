@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import TypeVar
@@ -18,16 +19,14 @@ from sale_sofia.crawl.resilience.errors import (
     RobotsDisallowed,
 )
 from sale_sofia.crawl.resilience.factory import get_gate, needs_redis
-from sale_sofia.crawl.resilience.gate import Admission, Gate, Outcome, Refusal
+from sale_sofia.crawl.resilience.gate import Gate, Outcome, Refusal
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.settings.errors import RedisUnreachable
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.site_file import SiteConfig
 
-_MEMORY = {"redis_circuit_breaker_enabled": False, "redis_rate_limiter_enabled": False}
 Found = TypeVar("Found")
-MayAsk = Callable[[str], Awaitable[bool]]
 
 
 class NoMoreRequests(CrawlError):
@@ -39,16 +38,13 @@ def polite_gate(settings: Settings, config: SiteConfig, rate: float) -> Gate:
 
     `rate` is in requests per minute.
     """
-    url = _known_redis(settings) if needs_redis(settings) else None
-    own = settings if url else settings.model_copy(update=_MEMORY)
-    return get_gate(own, lambda _: rate, lambda _: config.politeness.concurrency, url)
-
-
-def _known_redis(settings: Settings) -> str | None:
-    try:
-        return known_redis_url(settings)
-    except RedisUnreachable:
-        return None
+    url = None
+    with suppress(RedisUnreachable):
+        url = known_redis_url(settings) if needs_redis(settings) else None
+    if not url:
+        memory = {"redis_circuit_breaker_enabled": False, "redis_rate_limiter_enabled": False}
+        settings = settings.model_copy(update=memory)
+    return get_gate(settings, lambda _: rate, lambda _: config.politeness.concurrency, url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +83,10 @@ class PoliteFetcher:
         return await self.ask(request, _answered)
 
     async def ask(
-        self, request: Request, read: Callable[[Response], Awaitable[Found]], may_ask: MayAsk | None = None
+        self,
+        request: Request,
+        read: Callable[[Response], Awaitable[Found]],
+        may_ask: Callable[[str], Awaitable[bool]] | None = None,
     ) -> Found:
         """What `read` makes of the answer; the gate hears how that went.
 
@@ -113,7 +112,10 @@ class PoliteFetcher:
             if isinstance(entry, Refusal):
                 self.trouble.append(left_alone(entry))
                 raise self.trouble[-1]
-            escort = self._escort(entry, request)
+            # For the time that may be lost before it is sent; it is sent once.
+            seconds = request.timeout_seconds
+            budget = TimeoutBudget(seconds + self.longest_wait, time.monotonic)
+            escort = GateEscort(self.gate, entry, budget, seconds)
             try:
                 found = await self._answer(replace(request, escort=escort), read)
             except CrawlError as error:
@@ -122,12 +124,6 @@ class PoliteFetcher:
                 raise
             await self.gate.report(escort.admission, Outcome.ok())
             return found
-
-    def _escort(self, entry: Admission, request: Request) -> GateEscort:
-        """For the time that may be lost before it is sent; it is sent once."""
-        seconds = request.timeout_seconds
-        budget = TimeoutBudget(seconds + self.longest_wait, time.monotonic)
-        return GateEscort(self.gate, entry, budget, seconds)
 
     async def _answer(self, request: Request, read: Callable[[Response], Awaitable[Found]]) -> Found | _Moved:
         self.sent += 1

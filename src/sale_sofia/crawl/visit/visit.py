@@ -11,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from sale_sofia.crawl.fetch.archive import PageArchive
-from sale_sofia.crawl.fetch.base import Fetcher, Request, Response
+from sale_sofia.crawl.fetch.base import Fetcher, Request
 from sale_sofia.crawl.fetch.escort import GateEscort
 from sale_sofia.crawl.fetch.robots import RobotsGate
 from sale_sofia.crawl.frontier.frontier import Claim
@@ -30,22 +30,20 @@ from sale_sofia.crawl.resilience.gate import Outcome as DomainOutcome
 from sale_sofia.crawl.resilience.retry import GiveUp, RetryAt, RetryBudget, RetryPolicy, with_quick_try
 from sale_sofia.crawl.resilience.settings import QUICK_TRY_DELAY_SECONDS, QUICK_TRY_MAX_WAIT_SECONDS
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
+from sale_sofia.crawl.tables import spoken
 from sale_sofia.crawl.visit.apart import JudgeApart
 from sale_sofia.crawl.visit.judging import page_of
 from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, Kept, Later, NotModified, Outcome, Read
 from sale_sofia.history.listings import validators
 from sale_sofia.listings.page import Page
 from sale_sofia.telemetry.error_log import ErrorLog, Failure
-from sale_sofia.telemetry.meter import NO_METER, Meter, measured
-from sale_sofia.telemetry.metrics import RequestVerdict
+from sale_sofia.telemetry.meter import measured
+from sale_sofia.telemetry.metrics import NO_METER, Meter
 from sale_sofia.websites.registry import get_scraper
 
 log: Final = logging.getLogger(__name__)
-_FORBIDDEN = "robots.txt forbids it"
-_NO_ROBOTS = "robots.txt could not be had, so nothing of the host may be asked; does it answer?"
 _SHUT: Final[frozenset[Why]] = frozenset({"circuit_open", "rate_limit", "penalty"})
 """Refusals that any other page would meet as well."""
-_UNPAID = "retry_budget: the domain has had its share of retries"
 
 
 @dataclass(slots=True)
@@ -102,61 +100,64 @@ class Visitor:
         await self.gate.close()
 
     async def visit(self, claim: Claim) -> Outcome:
-        """What came of the page."""
+        """What came of the page; those that came to nothing are told of in the log."""
         outcome = await self._visit(claim)
-        _log(outcome)
+        if isinstance(outcome, Failed | Later):
+            ended = "failed" if isinstance(outcome, Failed) else "put off"
+            log.info("page %s: %s", ended, spoken(outcome.code, outcome.reason))
+        else:
+            log.debug("page read", extra={"seconds": outcome.seconds})
         return outcome
 
     async def _visit(self, claim: Claim) -> Outcome:
         errand = _Errand(claim, TimeoutBudget(self.seconds, time.monotonic))
         try:
-            if (forbidden := await self._forbidden(claim.url)) is not None:
-                return await self._failed(errand, forbidden)
+            if self.robots is not None and not await self.robots.allowed(claim.url):
+                return await self._failed(errand, await self._forbidden(self.robots, claim.url))
         except LeftAlone as error:
-            return self._put_off(errand, error.retry_after_seconds or 0.0, str(error))
+            seconds = error.retry_after_seconds or 0.0
+            return self._put_off(errand, seconds, type(error).__name__, str(error))
         if errand.is_retry and not await self._pay():
-            return self._put_off(errand, self.retry.longest_delay(), _UNPAID)
+            reason = "the domain has had its share of retries"
+            return self._put_off(errand, self.retry.longest_delay(), "retry_budget", reason)
         try:
             return await with_quick_try(lambda: self._try(errand), errand.time.remaining())
         except CrawlError as error:
             return await self._failed(errand, error)
 
-    async def _forbidden(self, url: str) -> RobotsDisallowed | None:
-        if self.robots is None or await self.robots.allowed(url):
-            return None
-        known = await self.robots.can_be_had(url)
-        return RobotsDisallowed(_FORBIDDEN if known else _NO_ROBOTS)
+    @staticmethod
+    async def _forbidden(robots: RobotsGate, url: str) -> RobotsDisallowed:
+        known = await robots.can_be_had(url)
+        error = RobotsDisallowed(
+            "robots.txt forbids it"
+            if known
+            else "robots.txt could not be had, so nothing of the host may be asked; does it answer?"
+        )
+        error.is_known = known
+        return error
 
     async def _try(self, errand: _Errand) -> Outcome:
-        if errand.error is None:
-            return await self._first_try(errand)
-        return await self._second_try(errand, errand.error)
-
-    async def _first_try(self, errand: _Errand) -> Outcome:
-        outcome = await self._request(errand, self.longest_wait)
+        """The second is a request like any other: without budget or a turn soon, the page waits instead."""
+        error = errand.error
+        if error is not None and not await self._pay():
+            raise error
+        outcome = await self._request(errand, QUICK_TRY_MAX_WAIT_SECONDS if error else self.longest_wait)
         if not isinstance(outcome, Refusal):
             return outcome
-        if errand.is_retry:
-            await self._take_back()
+        if errand.is_retry or error is not None:
+            await self.retry_budget.give_back(self.domain, time.monotonic())
+        if error is not None:
+            raise error
         later = self._put_off(errand, outcome.retry_after_seconds, outcome.why)
         return replace(later, all_pages=outcome.why in _SHUT)
-
-    async def _second_try(self, errand: _Errand, error: CrawlError) -> Outcome:
-        """A request like any other: without budget or a turn soon, the page waits for its error's sake."""
-        if not await self._pay():
-            raise error
-        outcome = await self._request(errand, QUICK_TRY_MAX_WAIT_SECONDS)
-        if isinstance(outcome, Refusal):
-            await self._take_back()
-            raise error
-        return outcome
 
     async def _request(self, errand: _Errand, longest_wait: float) -> Outcome | Refusal:
         request = self.request_for(errand.claim.url)
         room = max(0.0, errand.time.remaining() - request.timeout_seconds)
         async with self.gate.request(self.domain, min(longest_wait, room)) as entry:
             if isinstance(entry, Refusal):
-                self._hear(entry)
+                if entry.why == "circuit_open":
+                    self.meter.circuit_open(self.domain, entry.retry_after_seconds)
                 return entry
             self.meter.waited(self.domain, entry.wait_seconds)
             await self._count(errand)
@@ -173,11 +174,8 @@ class Visitor:
                 errand.requests += max(0, escort.sent - 1)
             # The breaker hears of a page when it was read: a captcha may stand where the advert should.
             await self.gate.report(escort.admission, DomainOutcome.ok())
-        return await self._good(errand, outcome)
-
-    def _hear(self, refusal: Refusal) -> None:
-        if refusal.why == "circuit_open":
-            self.meter.circuit_open(self.domain, refusal.retry_after_seconds)
+        kept = None if isinstance(outcome, Gone | NotModified) else await self._keep(errand)
+        return replace(outcome, kept=kept, **_cost(errand))
 
     async def _count(self, errand: _Errand) -> None:
         errand.requests += 1
@@ -204,44 +202,54 @@ class Visitor:
             asked.response = response
             errand.seconds = response.seconds
             errand.page = page_of(errand.claim, response)
-            outcome = await self._judged(errand.claim, response)
-            asked.verdict = _word(outcome)
+            now = datetime.fromtimestamp(self.clock(), UTC)
+            try:
+                outcome = await self.judge.outcome(errand.claim, response, now)
+            except HttpBlocked as block:
+                # Perhaps seen only now, by what is missing on the page: the way it came by was not good.
+                await response.disprove(block.block_kind or "blocked")
+                raise
+            if isinstance(outcome, Gone):
+                asked.verdict = "removed"
+            else:
+                asked.verdict = "not_modified" if isinstance(outcome, NotModified) else "ok"
             return outcome
 
-    async def _judged(self, claim: Claim, response: Response) -> Found | Read | NotModified | Gone:
-        try:
-            return await self.judge.outcome(claim, response, datetime.fromtimestamp(self.clock(), UTC))
-        except HttpBlocked as block:
-            # Perhaps seen only now, by what is missing on the page: the way it came by was not good.
-            await response.disprove(block.block_kind or "blocked")
-            raise
-
-    async def _good(self, errand: _Errand, outcome: Found | Read | NotModified | Gone) -> Outcome:
-        kept = None if isinstance(outcome, Gone | NotModified) else await self._keep(errand)
-        return replace(outcome, kept=kept, **_cost(errand))
-
     async def _failed(self, errand: _Errand, error: CrawlError) -> Outcome:
-        kept = await self._keep_for_review(errand, error)
+        kept = None
+        if isinstance(error, ParseError) and not isinstance(error, ParseOtherPage):
+            # A good answer we could not read is kept; only one that a better table may read is read again.
+            kept = await self._keep(errand)
+            error.page_digest = kept.digest if kept else None
+            kept = kept if isinstance(error, ParseSelector) else None
         plan = self.retry.plan(error, errand.claim.attempts, (errand.claim.tried or "").split())
         self._note(errand, error, plan)
-        reason = f"{type(error).__name__}: {error}"
+        code = type(error).__name__
         if isinstance(plan, GiveUp):
-            said = f"{reason} ({plan.action})"
-            forbidden = isinstance(error, RobotsDisallowed) and str(error) == _FORBIDDEN
-            return Failed(errand.claim, said, error.page_digest, forbidden, kept=kept, **_cost(errand))
+            return Failed(
+                errand.claim,
+                code,
+                f"{error} ({plan.action})",
+                error.page_digest,
+                unreadable=error.unreadable,
+                forbidden=isinstance(error, RobotsDisallowed) and error.is_known,
+                kept=kept,
+                **_cost(errand),
+            )
         return Later(
             errand.claim,
             plan.delay_seconds,
-            reason,
+            code,
+            str(error),
             refund=isinstance(error, LeftAlone),
-            ended_as=type(error).__name__,
+            ended_as=code,
             kept=kept,
             **_cost(errand),
         )
 
-    def _put_off(self, errand: _Errand, seconds: float, why: str) -> Later:
+    def _put_off(self, errand: _Errand, seconds: float, code: str, reason: str = "") -> Later:
         """Nothing was asked, so no attempt is used up."""
-        return Later(errand.claim, seconds, why, refund=True, requests=errand.requests)
+        return Later(errand.claim, seconds, code, reason, refund=True, requests=errand.requests)
 
     def _note(self, errand: _Errand, error: CrawlError, plan: RetryAt | GiveUp) -> None:
         failure = Failure(
@@ -261,35 +269,8 @@ class Visitor:
         digest = await asyncio.to_thread(self.archive.put, errand.page.body)
         return Kept(digest, errand.page.content_type)
 
-    async def _keep_for_review(self, errand: _Errand, error: CrawlError) -> Kept | None:
-        """A good answer we could not read is kept; only one that a better table may read is read again."""
-        if not isinstance(error, ParseError) or isinstance(error, ParseOtherPage):
-            return None
-        kept = await self._keep(errand)
-        error.page_digest = kept.digest if kept else None
-        return kept if isinstance(error, ParseSelector) else None
-
     async def _pay(self) -> bool:
         return await self.retry_budget.spend(self.domain, time.monotonic())
-
-    async def _take_back(self) -> None:
-        await self.retry_budget.give_back(self.domain, time.monotonic())
-
-
-def _log(outcome: Outcome) -> None:
-    """Pages that came to nothing are told of, the good ones only to who wants to hear of each."""
-    if isinstance(outcome, Failed):
-        log.info("page failed: %s", outcome.reason)
-    elif isinstance(outcome, Later):
-        log.info("page put off: %s", outcome.reason)
-    else:
-        log.debug("page read", extra={"seconds": outcome.seconds})
-
-
-def _word(outcome: Found | Read | NotModified | Gone) -> RequestVerdict:
-    if isinstance(outcome, Gone):
-        return "removed"
-    return "not_modified" if isinstance(outcome, NotModified) else "ok"
 
 
 def _cost(errand: _Errand) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The one writer of a crawl: data and the rows' new states go into one transaction, or none of it does."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.frontier.searches import SearchSteps, add_found, fill_from_cards
 from sale_sofia.crawl.frontier.sweeping import look_for_missing
 from sale_sofia.crawl.visit.outcomes import (
@@ -48,28 +49,23 @@ from sale_sofia.history.listings import (
     save_listings,
     save_unmodified,
 )
-from sale_sofia.history.pages import PageKind, PageRecord, record_pages
+from sale_sofia.history.pages import PageRecord, record_pages
 from sale_sofia.history.price_meaning import PER_SQM, another_meaning, is_too_little
 from sale_sofia.history.settings import HistoryRules
 from sale_sofia.listings.model import FieldSeen, Listing
 from sale_sofia.settings.model import get_settings
 from sale_sofia.storage.database import Database
-from sale_sofia.telemetry.meter import NO_METER, Meter
+from sale_sofia.telemetry.metrics import NO_METER, Meter
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import FieldTable
 
 # What the pages of a batch are like: how their fields were found, and what became of known prices.
 
-_UNREADABLE = "Parse"
-"""How the classes of errors begin that say that a page was had and could not be read."""
-_ASKED = ("price_eur", "area_sqm", "deal", "property_type")
+_PRICE_FACTS = ("price_eur", "area_sqm", "deal", "property_type")
 _HAS = {"price": "price_eur", "area": "area_sqm", "place": "city", "type": "property_type"}
 """What an advert must have to count as having each of these."""
-_PRICE = "price"
-"""The parser of prices."""
 _NO_PRICES = frozenset({"price_unreadable", "currency_conflict", "price_eur_impossible"})
 """Flags of adverts whose text of a price is no word for "on request"."""
-_Known = Mapping[str, KnownPrice]
 _Seen = Mapping[str, FieldSeen]
 
 
@@ -78,7 +74,7 @@ def count_pages(connection: Connection, job_id: str, site: str, outcomes: Sequen
     more = observe(connection, site, outcomes)
     sections = sections_of(lock_counters(connection, job_id, site)) if more else {}
     for name, counts in more.items():
-        _section(sections, name).merge(counts)
+        sections.setdefault(name, SectionCounts()).merge(counts)
     if more:
         store_counters(connection, job_id, counters_of(sections))
     return sections
@@ -87,69 +83,55 @@ def count_pages(connection: Connection, job_id: str, site: str, outcomes: Sequen
 def observe(connection: Connection, site: str, outcomes: Sequence[Outcome]) -> Sections:
     """Everything countable of these pages; known prices are those stored before the pages are."""
     sections: Sections = {}
-    known = known_prices(connection, site, _adverts(site, outcomes))
-    for one in outcomes:
-        if isinstance(one, Read):
-            _count_listing(_section(sections, LISTING), site, one, known)
-        elif isinstance(one, Found) and _has_cards(site, one):
-            _count_results(_section(sections, one.section), site, one, known)
-        elif isinstance(one, Failed) and one.reason.startswith(_UNREADABLE):
-            _count_unreadable(_section(sections, one.claim.kind), one)
+    config = get_scraper(site).config
+    adverts = [page.listing.external_id for page in outcomes if isinstance(page, Read)]
+    # A sitemap says nothing of its adverts that could drift.
+    results = [page for page in outcomes if isinstance(page, Found) and page.section in config.searches]
+    shown = [card.external_id for page in results for card, _ in page.adverts]
+    prices = known_prices(connection, site, adverts + shown)
+    for page in outcomes:
+        if isinstance(page, Read):
+            counts, example = _begin_page(sections, LISTING, page)
+            fields = config.listing.fields
+            _count_fields(counts, fields, page.seen, example)
+            count_facts(counts.facts, fields, page.listing, page.seen, example)
+            facts = {name: getattr(page.listing, name) for name in _PRICE_FACTS}
+            _count_price(counts, facts, prices.get(page.listing.external_id), example)
+        elif isinstance(page, Found) and page.section in config.searches:
+            counts, example = _begin_page(sections, page.section, page)
+            _count_results(counts, config.searches[page.section].fields, page, prices, example)
+        elif isinstance(page, Failed) and page.unreadable:
+            counts = sections.setdefault(page.claim.kind, SectionCounts())
+            counts.unreadable[page.unreadable] = counts.unreadable.get(page.unreadable, 0) + 1
+            counts.puzzle = counts.puzzle or Example(page.claim.url, page.page_digest)
     return sections
 
 
-def _section(sections: Sections, name: str) -> SectionCounts:
-    return sections.setdefault(name, SectionCounts())
-
-
-def _has_cards(site: str, one: Found) -> bool:
-    """Whether it is a page of results: a sitemap says nothing of its adverts that could drift."""
-    return one.section in get_scraper(site).config.searches
-
-
-def _adverts(site: str, outcomes: Iterable[Outcome]) -> list[str]:
-    read = [one.listing.external_id for one in outcomes if isinstance(one, Read)]
-    pages = [one for one in outcomes if isinstance(one, Found) and _has_cards(site, one)]
-    return read + [card.external_id for one in pages for card, _ in one.adverts]
-
-
-def _count_listing(counts: SectionCounts, site: str, one: Read, known: _Known) -> None:
-    example = _example(one)
+def _begin_page(sections: Sections, name: str, page: Read | Found) -> tuple[SectionCounts, Example]:
+    counts = sections.setdefault(name, SectionCounts())
     counts.pages += 1
-    fields = get_scraper(site).config.listing.fields
-    _count_fields(counts, fields, one.seen, example)
-    count_facts(counts.facts, fields, one.listing, one.seen, example)
-    facts = {name: getattr(one.listing, name) for name in _ASKED}
-    _count_price(counts, facts, known.get(one.listing.external_id), example)
+    return counts, Example(page.claim.url, page.kept.digest if page.kept else None)
 
 
-def _count_results(counts: SectionCounts, site: str, one: Found, known: _Known) -> None:
-    tables = get_scraper(site).config.searches[one.section].fields
-    example = _example(one)
-    counts.pages += 1
-    for (advert, _), card in zip(one.adverts, one.cards, strict=False):
-        _count_fields(counts, tables, card.seen, example)
-        facts = {name: card.facts.get(name) for name in _ASKED}
-        _count_price(counts, facts, known.get(advert.external_id), example)
-    if one.cards:
-        _count_cards(counts, one, example)
-
-
-def _count_cards(counts: SectionCounts, one: Found, example: Example) -> None:
-    counts.note_few(len(one.cards), example)
-    if one.following:
+def _count_results(
+    counts: SectionCounts,
+    fields: Iterable[str],
+    page: Found,
+    prices: Mapping[str, KnownPrice],
+    example: Example,
+) -> None:
+    for (advert, _), card in zip(page.adverts, page.cards, strict=False):
+        _count_fields(counts, fields, card.seen, example)
+        facts = {name: card.facts.get(name) for name in _PRICE_FACTS}
+        _count_price(counts, facts, prices.get(advert.external_id), example)
+    if not page.cards:
+        return
+    counts.note_few(len(page.cards), example)
+    if page.following:
         counts.full_pages += 1
-        counts.full_cards += len(one.cards)
+        counts.full_cards += len(page.cards)
     else:  # the last page of its search speaks for all of them
-        counts.told += one.total or 0
-
-
-def _count_unreadable(counts: SectionCounts, one: Failed) -> None:
-    """By its own name: of `ParseSelector: layout_changed: no cards` that is `layout_changed`."""
-    name, _, said = one.reason.partition(": ")
-    reason = said.partition(":")[0] if ":" in said else name
-    counts.unreadable[reason] = counts.unreadable.get(reason, 0) + 1
-    counts.puzzle = counts.puzzle or Example(one.claim.url, one.page_digest)
+        counts.told += page.total or 0
 
 
 def _count_fields(counts: SectionCounts, names: Iterable[str], seen: _Seen, example: Example) -> None:
@@ -171,21 +153,18 @@ def count_facts(
 ) -> None:
     """Count what this advert has of that which every advert should have."""
     has = {name: getattr(listing, fact) is not None for name, fact in _HAS.items()}
-    asked = not has["price"] and _on_request(fields, listing, seen)
+    on_request = False
+    if not has["price"]:  # a text may stand there that is one of the known words for "no price is told"
+        found = [name for name, table in fields.items() if table.parser[0] == "price" and name in seen]
+        doubts = _NO_PRICES.union(f"{name}_conflict" for name in found)
+        on_request = bool(found) and doubts.isdisjoint(listing.flags)
     counts.adverts += 1
     for name, there in has.items():
         setattr(counts, name, getattr(counts, name) + there)
-        if not there and not (asked and name == "price"):
+        if not there and not (on_request and name == "price"):
             counts.missing.setdefault(name, example)
-    counts.on_request += asked
+    counts.on_request += on_request
     counts.both += has["price"] and has["area"]
-
-
-def _on_request(fields: Mapping[str, FieldTable], listing: Listing, seen: _Seen) -> bool:
-    """Whether a text stands where the price does, and is one of the known words for "no price is told"."""
-    found = [name for name, table in fields.items() if table.parser[0] == _PRICE and name in seen]
-    doubts = _NO_PRICES.union(f"{name}_conflict" for name in found)
-    return bool(found) and doubts.isdisjoint(listing.flags)
 
 
 def _count_price(
@@ -204,10 +183,6 @@ def _count_price(
         counts.ratios.add(price / known.price_eur)
         if price != known.price_eur:
             counts.odd = counts.odd or example
-
-
-def _example(one: Read | Found) -> Example:
-    return Example(one.claim.url, one.kept.digest if one.kept else None)
 
 
 Sightings = Mapping[int, Sighting]
@@ -240,7 +215,19 @@ class Ledger:
 
 def prepare(ledger: Ledger, outcomes: Sequence[Outcome], now: float) -> Sightings:
     """What the batch will store, by claim: worked out before the transaction, so that it holds no lock."""
-    return {one.claim.id: _sighting(one, ledger, now).prepared() for one in outcomes if isinstance(one, Read)}
+    return {
+        page.claim.id: Sighting(
+            page.listing,
+            seen_at=moment(page, now),
+            job_id=ledger.job_id,
+            page_digest=page.kept.digest if page.kept else None,
+            seconds=page.seconds,
+            etag=page.etag if ledger.conditional else None,
+            last_modified=page.last_modified if ledger.conditional else None,
+        ).prepared()
+        for page in outcomes
+        if isinstance(page, Read)
+    }
 
 
 def write_batch(
@@ -253,104 +240,90 @@ def write_batch(
 ) -> Written:
     """Write a batch in the caller's transaction: each row's end is committed with its data, never without."""
     sightings = prepare(ledger, outcomes, now) if prepared is None else prepared
-    ours = frontier.still_ours(connection, [one.claim for one in outcomes])
-    kept = [one for one in outcomes if one.claim.id in ours]
+    ours = frontier.still_ours(connection, [page.claim for page in outcomes])
+    kept = [page for page in outcomes if page.claim.id in ours]
     counted = count_pages(connection, ledger.job_id, ledger.site, kept)
     if prices_are_doubtful(counted, get_settings()):
-        sightings = {claim: replace(one, held=True) for claim, one in sightings.items()}
+        sightings = {claim: replace(sighting, held=True) for claim, sighting in sightings.items()}
     if are_missed(counted, floors_of(get_scraper(ledger.site).config)):
-        sightings = {claim: replace(one, held_news=True) for claim, one in sightings.items()}
+        sightings = {claim: replace(sighting, held_news=True) for claim, sighting in sightings.items()}
     saved = _save(connection, ledger, kept, sightings, now)
-    pages = [one for one in kept if isinstance(one, Found)]
-    steps = SearchSteps(connection, ledger.job_id, get_scraper(ledger.site), now)
-    found = add_found(connection, steps, pages, limit=ledger.limit, now=now)
-    replaced = _ask_elsewhere(steps, kept)
-    found += sum(replaced.values())
-    record_visits(connection, visits_of(kept, ledger.site, ledger.job_id, now))
-    record_pages(connection, _page_records(kept, ledger.site, now))
-    _end_rows(connection, ledger.job_id, kept, replaced, now)
-    new, changed = saved.count("new"), saved.count("changed")
-    requests = sum(one.requests for one in outcomes)
+    found = _add_pages(connection, ledger, kept, now)
+    requests = sum(page.requests for page in outcomes)
+    new, changed, unchanged = (saved.count(result) for result in ("new", "changed", "unchanged"))
     add_job_counts(connection, ledger.job_id, requests=requests, new=new, changed=changed)
-    if any(one.claim.kind == "search" for one in kept):
+    if any(page.claim.kind == "search" for page in kept):
         found += look_for_missing(connection, ledger.job_id, now=now)
-    lost = len(outcomes) - len(kept)
-    failed = sum(isinstance(one, Failed) and one.claim.kind == "listing" for one in kept)
-    return Written(new, changed, found, lost, saved.count("unchanged"), failed)
+    failed = sum(isinstance(page, Failed) and page.claim.kind == "listing" for page in kept)
+    return Written(new, changed, found, len(outcomes) - len(kept), unchanged, failed)
 
 
 def _save(
     connection: Connection, ledger: Ledger, outcomes: Sequence[Outcome], sightings: Sightings, now: float
 ) -> list[SaveResult]:
     """Store the adverts that were seen; one that was read answers for all that its card showed until then."""
-    read = [one for one in outcomes if isinstance(one, Read)]
-    seen = fill_from_cards(connection, ledger.site, [sightings[one.claim.id] for one in read])
+    read = [page for page in outcomes if isinstance(page, Read)]
+    seen = fill_from_cards(connection, ledger.site, [sightings[page.claim.id] for page in read])
     saved = save_listings(connection, seen, ledger.rules)
     removed_adverts(connection, ledger.site, outcomes, now)
-    same = [_same(one, ledger, now) for one in outcomes if isinstance(one, NotModified)]
+    listing_id = get_scraper(ledger.site).listing_id
+    same = [
+        SameAgain(listing_id(page.claim.url) or "", moment(page, now), page.seconds)
+        for page in outcomes
+        if isinstance(page, NotModified)
+    ]
     unmodified = save_unmodified(connection, ledger.site, same, job_id=ledger.job_id, rules=ledger.rules)
-    opened = {one.listing.external_id: moment(one, now) for one in read}
-    mark_opened(connection, ledger.site, opened | {one.external_id: one.at for one in same})
+    opened = {page.listing.external_id: moment(page, now) for page in read}
+    mark_opened(connection, ledger.site, opened | {advert.external_id: advert.at for advert in same})
     return saved + ["unchanged"] * unmodified
 
 
-def _sighting(one: Read, ledger: Ledger, now: float) -> Sighting:
-    return Sighting(
-        one.listing,
-        seen_at=moment(one, now),
-        job_id=ledger.job_id,
-        page_digest=one.kept.digest if one.kept else None,
-        seconds=one.seconds,
-        etag=one.etag if ledger.conditional else None,
-        last_modified=one.last_modified if ledger.conditional else None,
-    )
-
-
-def _same(one: NotModified, ledger: Ledger, now: float) -> SameAgain:
-    advert = get_scraper(ledger.site).listing_id(one.claim.url)
-    return SameAgain(advert or "", moment(one, now), one.seconds)
-
-
-def _page_records(outcomes: Sequence[Outcome], site: str, now: float) -> list[PageRecord]:
-    return [
-        PageRecord(site, one.claim.url, _kind(one), one.kept.digest, one.kept.content_type, moment(one, now))
-        for one in outcomes
-        if one.kept
+def _add_pages(connection: Connection, ledger: Ledger, outcomes: Sequence[Outcome], now: float) -> int:
+    """Add what the pages lead to, remember the visits and end the rows; how many pages are new."""
+    pages = [page for page in outcomes if isinstance(page, Found)]
+    steps = SearchSteps(connection, ledger.job_id, get_scraper(ledger.site), now)
+    found = add_found(connection, steps, pages, limit=ledger.limit, now=now)
+    # Of pages of results that are not there or could not be had: how many others are asked instead.
+    lost = [page for page in outcomes if isinstance(page, Gone | Failed) and page.claim.kind == "search"]
+    replaced = {page.claim.id: count for page in lost if (count := steps.unanswered(page))}
+    record_visits(connection, visits_of(outcomes, ledger.site, ledger.job_id, now))
+    records = [
+        PageRecord(
+            ledger.site,
+            page.claim.url,
+            "search" if page.claim.kind == "search" else "listing",
+            page.kept.digest,
+            page.kept.content_type,
+            moment(page, now),
+        )
+        for page in outcomes
+        if page.kept
     ]
-
-
-def _kind(one: Outcome) -> PageKind:
-    return "search" if one.claim.kind == "search" else "listing"
-
-
-def _ask_elsewhere(steps: SearchSteps, outcomes: Sequence[Outcome]) -> dict[int, int]:
-    """Of pages of results that are not there or could not be had: how many others are asked instead."""
-    lost = [one for one in outcomes if isinstance(one, Gone | Failed) and one.claim.kind == "search"]
-    return {one.claim.id: count for one in lost if (count := steps.unanswered(one))}
+    record_pages(connection, records)
+    _end_rows(connection, ledger.job_id, outcomes, replaced.keys(), now)
+    return found + sum(replaced.values())
 
 
 def _end_rows(
-    connection: Connection, job_id: str, outcomes: Sequence[Outcome], replaced: Mapping[int, int], now: float
+    connection: Connection, job_id: str, outcomes: Sequence[Outcome], replaced: Container[int], now: float
 ) -> None:
-    later = [one for one in outcomes if isinstance(one, Later)]
+    later = [page for page in outcomes if isinstance(page, Later)]
     waits = [
-        frontier.PutOff(one.claim, one.seconds_later, one.reason, one.refund, one.ended_as) for one in later
+        frontier.PutOff(page.claim, page.seconds_later, page.code, page.reason, page.refund, page.ended_as)
+        for page in later
     ]
     frontier.postpone(connection, waits, now=now)
-    if shut := [one.seconds_later for one in later if one.all_pages]:
+    if shut := [page.seconds_later for page in later if page.all_pages]:
         frontier.postpone_rest(connection, job_id, seconds=min(shut), now=now)
-    ends = [
-        (one.claim, *_end(one, replaced=one.claim.id in replaced))
-        for one in outcomes
-        if not isinstance(one, Later)
-    ]
+    ends: list[tuple[Claim, str, str | None, str | None]] = []
+    for page in outcomes:
+        if isinstance(page, Failed) and page.claim.id in replaced:
+            ends.append((page.claim, "done", page.code, f"{page.reason}; another way was taken"))
+        elif isinstance(page, Failed):
+            ends.append((page.claim, "failed", page.code, page.reason))
+        elif not isinstance(page, Later):
+            ends.append((page.claim, "done", page.code if isinstance(page, Gone) else None, None))
     frontier.finish(connection, ends)
-
-
-def _end(one: Outcome, *, replaced: bool) -> tuple[str, str | None]:
-    if isinstance(one, Failed):
-        return ("done", f"{one.reason}; another way was taken") if replaced else ("failed", one.reason)
-    return "done", one.reason if isinstance(one, Gone) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,15 +367,12 @@ class GroupWriter:
             self._enough.set()
         async with self._busy:
             if not safe.done():
-                await self._linger()
+                # A transaction costs as much as several adverts, so it waits a moment for more of them.
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._patience.seconds):
+                        await self._enough.wait()
                 await self._commit()
         await safe
-
-    async def _linger(self) -> None:
-        """A transaction costs as much as several adverts, so it waits a moment for more of them."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._patience.seconds):
-                await self._enough.wait()
 
     async def _commit(self) -> None:
         batch, self._waiting = self._waiting, []
@@ -410,26 +380,23 @@ class GroupWriter:
         outcomes, now = [outcome for outcome, _ in batch], self._clock()
         try:
             sightings = prepare(self.ledger, outcomes, now)
-            written = await self._database.run_write_async(
+            more = await self._database.run_write_async(
                 lambda c: write_batch(c, self.ledger, outcomes, now=now, prepared=sightings)
             )
         except Exception as error:  # noqa: BLE001 - whoever waits must hear of it, whatever it is
             for _, safe in batch:
                 safe.set_exception(error)
             return
-        self._add(written)
-        for _, safe in batch:
-            safe.set_result(None)
-
-    def _add(self, more: Written) -> None:
-        self._meter.stored(
-            self.ledger.site,
-            new=more.new,
-            changed=more.changed,
-            unchanged=more.unchanged,
-            failed=more.failed,
-        )
+        counts = {
+            "new": more.new,
+            "changed": more.changed,
+            "unchanged": more.unchanged,
+            "failed": more.failed,
+        }
+        self._meter.stored(self.ledger.site, **counts)
         old = self.written
         self.written = Written(
             old.new + more.new, old.changed + more.changed, old.found + more.found, old.lost + more.lost
         )
+        for _, safe in batch:
+            safe.set_result(None)

@@ -7,7 +7,7 @@ was cut is counted.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations
 from typing import Final
@@ -38,8 +38,12 @@ _KM_PER_DEGREE = 111.2
 @cache
 def near_quarters() -> NDArray[np.uint64]:
     """Every ordered pair of near quarters of Sofia, two columns of `quarter_hash`, sorted."""
-    pairs = [pair for one, two in _near() for pair in ((one, two), (two, one))]
-    return np.array(sorted(pairs), np.uint64).reshape(-1, 2)
+    near = [
+        (quarter_hash(SOFIA, one.name), quarter_hash(SOFIA, two.name))
+        for one, two in combinations(neighbourhoods(), 2)
+        if _are_neighbours(one, two)
+    ]
+    return np.array(sorted([*near, *((two, one) for one, two in near)]), np.uint64).reshape(-1, 2)
 
 
 def are_near(one: NDArray[np.uint64], two: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -55,12 +59,6 @@ def are_near(one: NDArray[np.uint64], two: NDArray[np.uint64]) -> NDArray[np.boo
 
 def _mixed(one: NDArray[np.uint64], two: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return one * np.uint64(0x9E3779B97F4A7C15) ^ two
-
-
-def _near() -> Iterator[tuple[int, int]]:
-    for one, two in combinations(neighbourhoods(), 2):
-        if _are_neighbours(one, two):
-            yield quarter_hash(SOFIA, one.name), quarter_hash(SOFIA, two.name)
 
 
 def _are_neighbours(one: Neighbourhood, two: Neighbourhood) -> bool:
@@ -97,27 +95,25 @@ class Join:
     def limited(self, keys: Keys) -> "Join":
         """The part of it that has to do with these keys, which are sorted."""
         found, asked = is_among(self.keys, keys), is_among(self.asked, keys)
-        return Join(
-            self.name,
-            self.keys[found],
-            self.rows[found],
-            self.asked[asked],
-            self.asking[asked],
-            self.by_area,
-            self.same_numbers,
+        return replace(
+            self,
+            keys=self.keys[found],
+            rows=self.rows[found],
+            asked=self.asked[asked],
+            asking=self.asking[asked],
         )
 
 
 def joins(adverts: Adverts) -> list[Join]:
     """All of them; a join holds every advert that has such a key."""
     return [
-        _one_key("family", adverts["family"], by_area=False),
+        _own("family", *_several(adverts["family"][:, None]), by_area=False),
         _own("reference", *_several(adverts["references"]), by_area=False),
         _own("phone", *_comparable(adverts, *_several(adverts["phones"]))),
         _own("photo", *_comparable(adverts, *_several(adverts["photos"]))),
         _floored("words", adverts, *_several(adverts["text"][:, :TEXT_KEYS].astype(np.uint64))),
         _floored("place", adverts, *_several(adverts["quarter"][:, None])),
-        _near_keys("near", adverts),
+        _near_keys(adverts),
     ]
 
 
@@ -146,10 +142,6 @@ def _own(name: str, keys: Keys, rows: Rows, *, by_area: bool = True) -> Join:
     return Join(name, keys, rows, keys, rows, by_area)
 
 
-def _one_key(name: str, column: Keys, *, by_area: bool) -> Join:
-    return _own(name, *_several(column[:, None]), by_area=by_area)
-
-
 def _several(columns: Keys) -> tuple[Keys, Rows]:
     rows, places = np.nonzero(columns)
     return columns[rows, places], rows.astype(np.int64)
@@ -176,7 +168,7 @@ def _floored(name: str, adverts: Adverts, keys: Keys, rows: Rows) -> Join:
     )
 
 
-def _near_keys(name: str, adverts: Adverts) -> Join:
+def _near_keys(adverts: Adverts) -> Join:
     """The near quarters of a flat's own, on the same floor."""
     keys, rows = _comparable(adverts, *_several(adverts["quarter"][:, None]))
     known = adverts["floor"][rows] != UNKNOWN_FLOOR
@@ -186,7 +178,9 @@ def _near_keys(name: str, adverts: Adverts) -> Join:
     first, last = (np.searchsorted(pairs[:, 0], keys, side) for side in ("left", "right"))
     place, step = expanded(last - first)
     others = pairs[:, 1][first[place] + step]
-    return Join(name, mixed(keys, floors), rows, mixed(others, floors[place]), rows[place], same_numbers=True)
+    return Join(
+        "near", mixed(keys, floors), rows, mixed(others, floors[place]), rows[place], same_numbers=True
+    )
 
 
 def expanded(counts: NDArray[np.int64]) -> tuple[Rows, Rows]:

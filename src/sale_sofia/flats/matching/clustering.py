@@ -4,6 +4,7 @@ The result depends only on the links, the vetoes and the ids, never on the order
 groups of one connected part of the links depend on nothing outside of it. So a part may be worked out alone.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -36,10 +37,8 @@ class Decisions:
 
     def within(self, ids: frozenset[int]) -> "Decisions":
         """What was said of two of these adverts."""
-        chosen = (
-            frozenset(pair for pair in said if ids.issuperset(pair)) for said in (self.same, self.different)
-        )
-        return Decisions(*chosen)
+        said = (self.same, self.different)
+        return Decisions(*(frozenset(filter(ids.issuperset, pairs)) for pairs in said))
 
     def links(self) -> Links:
         """The joins as links, stronger than any other."""
@@ -131,7 +130,7 @@ def _vetoes_in_parts(adverts: Adverts, parts: Ids) -> set[Pair]:
     """All vetoed pairs within connected parts; in a part of two the link itself was allowed."""
     order = np.argsort(parts, kind="stable")
     _, sizes = np.unique(parts, return_counts=True)
-    left = np.repeat(sizes, sizes) - _places(sizes) - 1
+    left = np.repeat(sizes, sizes) - expanded(sizes)[1] - 1
     left[np.repeat(sizes <= _PAIR, sizes)] = 0
     vetoed: set[Pair] = set()
     for begin, end in _portions(left):
@@ -141,10 +140,6 @@ def _vetoes_in_parts(adverts: Adverts, parts: Ids) -> set[Pair]:
         low, high = adverts.ids[one[wrong]], adverts.ids[two[wrong]]
         vetoed.update(zip(low.tolist(), high.tolist(), strict=True))
     return vetoed
-
-
-def _places(sizes: Ids) -> Ids:
-    return expanded(sizes)[1]
 
 
 def _portions(counts: Ids) -> Iterator[Pair]:
@@ -161,14 +156,6 @@ def _portions(counts: Ids) -> Iterator[Pair]:
 # How far a change reaches: the adverts whose property may be another one because some adverts changed.
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
-    """Adverts that are connected with nothing outside, and the links among them that may join."""
-
-    ids: frozenset[int]
-    links: Links
-
-
 def compare_changes(old: Adverts, new: Adverts, changed: Rows) -> tuple[Rows, Candidates]:
     """Who is compared with others than before because of the changed adverts, and with whom."""
     found = find_candidates(new, new.rows_of(changed))
@@ -182,15 +169,17 @@ def compare_changes(old: Adverts, new: Adverts, changed: Rows) -> tuple[Rows, Ca
 
 def reach(
     connection: Connection, touched: frozenset[int], also: Collection[int], links: Links, decisions: Decisions
-) -> Region:
+) -> tuple[frozenset[int], Links]:
     """All that is connected with the touched adverts by a link of before or of now, or by the buyer's word.
 
-    Where a link was and is no more, what it held together must be looked at too.
+    With it, the links among them that may join. Where a link was and is no more, what it held together is
+    looked at too.
     """
     certain = links.chosen(links.kind < Kind.REVIEW)
-    neighbours = _neighbours(
-        [*zip(certain.low.tolist(), certain.high.tolist(), strict=True), *decisions.same]
-    )
+    neighbours: dict[int, list[int]] = defaultdict(list)
+    for one, two in (*zip(certain.low.tolist(), certain.high.tolist(), strict=True), *decisions.same):
+        neighbours[one].append(two)
+        neighbours[two].append(one)
     found, stored = set[int](), set[tuple[int, int, float, int]]()
     edge = {*touched, *also}
     while edge:
@@ -200,12 +189,4 @@ def reach(
         next_to = {one for link in before for one in (link.low, link.high)}
         next_to |= {one for advert in edge for one in neighbours.get(advert, ())}
         edge = next_to - found
-    return Region(frozenset(found), Links.joined(as_links(sorted(stored)), certain))
-
-
-def _neighbours(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for one, two in pairs:
-        found.setdefault(one, []).append(two)
-        found.setdefault(two, []).append(one)
-    return found
+    return frozenset(found), Links.joined(as_links(sorted(stored)), certain)

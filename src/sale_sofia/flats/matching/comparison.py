@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dc_field
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
 from importlib import resources
+from operator import or_
 from typing import Any, Final
 
 import numpy as np
@@ -80,22 +81,15 @@ class Comparison:
 
     def at(self, field: str, *levels: str) -> Flags:
         """Whether a field is at one of these levels."""
-        return np.isin(self.levels(field), [LEVELS[field].index(level) for level in levels])
+        found = self.levels(field)
+        return reduce(or_, (found == LEVELS[field].index(level) for level in levels))
 
     @cached_property
     def family(self) -> Flags:
         """One imot.bg advert, unless the id was re-used: area and floor are both others."""
         one, two = self.both("family")
-        reused = (self.levels("area") > _of("area", "rounded")) & (
-            self.levels("floor") == _of("floor", "other")
-        )
+        reused = self.at("area", "close", "other") & self.at("floor", "other")
         return (one == two) & (one != 0) & ~reused & ~self.same_id
-
-    @cached_property
-    def reused_id(self) -> Flags:
-        """The same family id on two flats."""
-        one, two = self.both("family")
-        return (one == two) & (one != 0) & ~self.family
 
     @cached_property
     def same_id(self) -> Flags:
@@ -118,38 +112,30 @@ class Comparison:
     @cached_property
     def vetoed(self) -> Flags:
         """Two that are never one property, whatever the score. Only a family id outweighs it."""
+        family_one, family_two = self.both("family")
+        agency_one, agency_two = self.both("agency")
+        same_agency = (agency_one == agency_two) & (agency_one != 0)
         contradicted = (
-            (self.levels("floor") == _of("floor", "other"))
-            | (self.levels("floors") == _of("floors", "other"))
-            | (self.levels("year") == _of("year", "other"))
+            self.at("floor", "other")
+            | self.at("floors", "other")
+            | self.at("year", "other")
             | (self.price_gap > PRICE_VETO)
             | self._areas_contradict()
-            | self._references_contradict()
+            | (same_agency & self.at("reference", "other"))
             | _differ(*self.both("deal"))
             | _differ(*self.both("kind"))
-            | self.reused_id
+            | ((family_one == family_two) & (family_one != 0))  # an id that another flat was given
         )
         return (contradicted & ~self.family) | self.same_id
 
     def _areas_contradict(self) -> Flags:
+        """Too far apart, unless one advert's area is what the other calls its net area."""
         one, two = self.both("area")
-        share = np.minimum(one, two) / np.maximum(one, two)
-        net = (share >= NET_OF_GROSS[0]) & (share <= NET_OF_GROSS[1]) & self._one_may_be_net()
-        return (self.area_gap > AREA_TOLERANCE) & ~net
-
-    def _one_may_be_net(self) -> Flags:
-        """One advert's area is what the other calls its net area."""
-        area_one, area_two = self.both("area")
         net_one, net_two = self.both("net_area")
-        return (np.abs(net_one - area_two) <= HALF_AREA_SQM) | (np.abs(net_two - area_one) <= HALF_AREA_SQM)
-
-    def _references_contradict(self) -> Flags:
-        one, two = self.both("agency")
-        return (one == two) & (one != 0) & (self.levels("reference") == _of("reference", "other"))
-
-
-def _of(field: str, level: str) -> int:
-    return LEVELS[field].index(level)
+        may_be_net = (np.abs(net_one - two) <= HALF_AREA_SQM) | (np.abs(net_two - one) <= HALF_AREA_SQM)
+        share = np.minimum(one, two) / np.maximum(one, two)
+        net = (share >= NET_OF_GROSS[0]) & (share <= NET_OF_GROSS[1]) & may_be_net
+        return (self.area_gap > AREA_TOLERANCE) & ~net
 
 
 def _differ(one: Array, two: Array) -> Flags:

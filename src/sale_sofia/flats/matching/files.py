@@ -4,7 +4,7 @@ import csv
 import math
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -12,10 +12,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter, hashed_phone
 from sale_sofia.flats.matching.links import Bands
-from sale_sofia.flats.matching.matcher import Matched, Matcher
+from sale_sofia.flats.matching.matcher import Matcher
 from sale_sofia.flats.settings import ROWS_AT_ONCE
 from sale_sofia.listings.places import SOFIA, find_neighbourhood
 from sale_sofia.listings.text import squeeze
@@ -42,27 +43,17 @@ class AdvertsFileError(ValueError):
 
 def read_adverts(path: Path) -> Iterator[dict[str, Any]]:
     """The adverts of the file, with the names of a listing's fields. The construction year is never read."""
-    return (_fields(row) for row in _rows(_table(path)))
-
-
-def _table(path: Path) -> pa.Table:
     try:
-        return pq.read_table(path, columns=list(COLUMNS)).cast(_TYPES)
+        table = pq.read_table(path, columns=list(COLUMNS)).cast(_TYPES)
     except FileNotFoundError:
         raise AdvertsFileError(f"{path}: there is no such file") from None
     except (pa.ArrowException, ValueError, OSError) as error:
+        first_line = str(error).partition("\n")[0]
         raise AdvertsFileError(
-            f"{path}: not a Parquet table with the columns {', '.join(COLUMNS)} ({_first_line(error)})"
+            f"{path}: not a Parquet table with the columns {', '.join(COLUMNS)} ({first_line})"
         ) from None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
-
-
-def _rows(table: pa.Table) -> Iterator[Mapping[str, Any]]:
-    for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
-        yield from batch.to_pylist()
+    batches = table.to_batches(max_chunksize=ROWS_AT_ONCE)
+    return (_fields(row) for batch in batches for row in batch.to_pylist())
 
 
 def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,39 +106,34 @@ def match_file(adverts_path: Path, pairs_path: Path, settings: Settings) -> Pair
     """Write every two adverts of one property as `site|listing_key`, header a,b; whole or not at all."""
     started = time.perf_counter()
     names: list[str] = []
-    records = PropertyFingerprinter(b"").fingerprints(_named(read_adverts(adverts_path), names))
+
+    def named() -> Iterator[dict[str, Any]]:
+        for row in read_adverts(adverts_path):
+            names.append(f"{row['site']}|{row['external_id']}")
+            yield row
+
+    records = PropertyFingerprinter(b"").fingerprints(named())
     adverts = Adverts.of(range(len(names)), records)
     read = time.perf_counter()
     bands = Bands(settings.match_link_probability, settings.match_review_probability)
     matched = Matcher.of(bands).match(adverts)
     done = time.perf_counter()
-    count = _write(pairs_path, names, matched)
+    count = 0
+    with (
+        whole_or_not_at_all(pairs_path) as unfinished,
+        unfinished.open("x", encoding="utf-8", newline="") as file,
+    ):
+        writer = csv.writer(file)
+        writer.writerow(("a", "b"))
+        for one, two in _pairs(matched.groups):
+            writer.writerow((names[one], names[two]))
+            count += 1
     return PairsWritten(len(names), count, read - started, done - read, time.perf_counter() - done)
 
 
-def pairs_of(matched: Matched) -> Iterator[tuple[int, int]]:
+def _pairs(groups: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Every two adverts of one group, by their places."""
-    order = np.argsort(matched.groups, kind="stable")
-    borders = np.flatnonzero(np.diff(matched.groups[order])) + 1
+    order = np.argsort(groups, kind="stable")
+    borders = np.flatnonzero(np.diff(groups[order])) + 1
     for members in np.split(order, borders):
         yield from combinations(members.tolist(), 2)
-
-
-def _named(rows: Iterable[dict[str, Any]], names: list[str]) -> Iterator[dict[str, Any]]:
-    """The rows as they come, and their names in the list."""
-    for row in rows:
-        names.append(f"{row['site']}|{row['external_id']}")
-        yield row
-
-
-def _write(path: Path, names: Sequence[str], matched: Matched) -> int:
-    with whole_or_not_at_all(path) as unfinished, unfinished.open("x", encoding="utf-8", newline="") as file:
-        return _write_rows(csv.writer(file), names, matched)
-
-
-def _write_rows(writer: Any, names: Sequence[str], matched: Matched) -> int:  # noqa: ANN401 - csv has no name for it
-    writer.writerow(("a", "b"))
-    count = 0
-    for count, (one, two) in enumerate(pairs_of(matched), 1):  # noqa: B007 - counted
-        writer.writerow((names[one], names[two]))
-    return count

@@ -5,7 +5,7 @@ import hmac
 import re
 import secrets
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
@@ -145,22 +145,22 @@ def _coarsest(values: Array, steps: tuple[int, ...]) -> NDArray[np.int64]:
     return found
 
 
-# The words that matching needs: `matching_words.yaml`, read once.
+# The words that matching needs: `words.yaml`, read once.
 
 
 @dataclass(frozen=True, slots=True)
 class MatchingWords:
     """What adverts say that is no evidence, and how agencies and references are written."""
 
-    kinds: tuple[frozenset[str], ...]
-    """Property types that portals mix up; types of different groups are never one property."""
+    kinds: Mapping[str, int]
+    """Property types by the group that portals mix up; types of different groups are never one property."""
     stop_words: frozenset[str]
     shortest_photo_name: int
     firm_words: frozenset[str]
     """Words of an agency's name that other agencies have too."""
     sisters: tuple[frozenset[str], ...]
     """Agencies of one house: a reference of one is a reference of all."""
-    reference_patterns: tuple[str, ...]
+    reference_patterns: tuple[re.Pattern[str], ...]
     own_portals: dict[str, str]
     """Portals of one agency, and where their addresses hold its reference."""
 
@@ -171,12 +171,12 @@ def matching_words() -> MatchingWords:
     text = resources.files(__package__).joinpath("words.yaml").read_text("utf-8")
     loaded = read_yaml(text)
     return MatchingWords(
-        kinds=tuple(map(frozenset, loaded["kinds"])),
+        kinds={kind: number for number, group in enumerate(loaded["kinds"], 1) for kind in group},
         stop_words=frozenset(loaded["stop_words"]),
         shortest_photo_name=loaded["shortest_photo_name"],
         firm_words=frozenset(loaded["firm_words"]),
         sisters=tuple(map(frozenset, loaded["sisters"])),
-        reference_patterns=tuple(loaded["reference_patterns"]),
+        reference_patterns=tuple(map(re.compile, loaded["reference_patterns"])),
         own_portals=loaded["own_portals"],
     )
 
@@ -193,13 +193,10 @@ def agency_key(name: str | None, kind: str | None) -> str | None:
     if not name or kind == "private":
         return None
     words = _SIGNS.sub(" ", match_key(name)).split()
-    own = [word for word in words if word not in matching_words().firm_words and not _is_phone(word)]
+    # Some names hold a phone, in parts, as on bazar.bg.
+    spoken = [word for word in words if not (word.isdigit() and len(word) > 1)]
+    own = [word for word in spoken if word not in matching_words().firm_words]
     return "".join(own or words) or None
-
-
-def _is_phone(word: str) -> bool:
-    """Part of a phone that stands in the name, as on bazar.bg."""
-    return word.isdigit() and len(word) > 1
 
 
 def agency_of(row: Mapping[str, Any]) -> str | None:
@@ -223,29 +220,18 @@ _NUMBER: Final = re.compile(r"\d{4}")
 
 def references(row: Mapping[str, Any], agency: str | None) -> list[str]:
     """All references an advert names. A bare number is its agency's; without an agency it is nothing."""
-    found = [*_in_address(row), *_in_text(row.get("description"))]
+    known = matching_words()
+    found: list[str] = []
+    in_address = known.own_portals.get(row["site"])
+    if in_address and (match := re.search(in_address, row.get("url") or "")):
+        found.append(match[1])
+    text = row.get("description")
+    if text and _NUMBER.search(text):  # most texts hold none, and this is the quickest way to know
+        for pattern in known.reference_patterns:
+            found += [match[1].upper() for match in pattern.finditer(text[:TEXT_CHARACTERS])]
     house = house_key(agency)
     scoped = (code if not code.isdigit() else f"{house}:{code}" if house else None for code in found)
     return list(dict.fromkeys(code for code in scoped if code))
-
-
-def _in_text(text: str | None) -> Iterator[str]:
-    if not text or not _NUMBER.search(text):  # most texts hold none, and this is the quickest way to know
-        return
-    for pattern in _patterns():
-        for match in pattern.finditer(text[:TEXT_CHARACTERS]):
-            yield match[1].upper()
-
-
-def _in_address(row: Mapping[str, Any]) -> Iterator[str]:
-    pattern = matching_words().own_portals.get(row["site"])
-    if pattern and (match := re.search(pattern, row.get("url") or "")):
-        yield match[1]
-
-
-@cache
-def _patterns() -> tuple[re.Pattern[str], ...]:
-    return tuple(map(re.compile, matching_words().reference_patterns))
 
 
 Row = Mapping[Any, Any]
@@ -277,7 +263,7 @@ class PropertyFingerprinter:
             _hash(f"{row['site']}|{row['external_id']}"),
             _hash(row["site"]),
             _DEALS.get(row.get("deal") or "", 0),
-            _kinds().get(row.get("property_type") or "", 0),
+            matching_words().kinds.get(row.get("property_type") or "", 0),
             _within(row.get("rooms"), 0, _MOST_ROOMS, 0),
             _within(row.get("floor"), -10, _MOST_FLOORS, UNKNOWN_FLOOR),
             _within(row.get("floors_total"), 0, _MOST_FLOORS, 0),
@@ -328,15 +314,12 @@ def _file_name(url: str) -> str:
 def sketch(text: str | None) -> Array:
     """The smallest hashes of the text's word triples, rising, zeros at the end. Digits say nothing here."""
     kept = np.zeros(TEXT_SKETCH, "u4")
-    words = np.array(_word_numbers((text or "")[:TEXT_CHARACTERS]), "u4")
+    stop = matching_words().stop_words
+    spoken = _WORD.findall((text or "")[:TEXT_CHARACTERS].casefold())
+    words = np.array([_word_number(word) for word in spoken if word not in stop], "u4")
     smallest = np.unique(_triples(words))[:TEXT_SKETCH]
     kept[: len(smallest)] = smallest
     return kept
-
-
-def _word_numbers(text: str) -> list[int]:
-    stop = matching_words().stop_words
-    return [_word_number(word) for word in _WORD.findall(text.casefold()) if word not in stop]
 
 
 @lru_cache(_REMEMBERED)
@@ -348,12 +331,6 @@ def _triples(words: Array) -> Array:
     """A number for each three words in a row, none of them zero."""
     mixed = words[:-2] * np.uint32(0x9E3779B1) ^ words[1:-1] * np.uint32(0x85EBCA77) ^ words[2:]
     return (mixed ^ (mixed >> np.uint32(15))) * np.uint32(0x2C1B3C6D) | np.uint32(1)
-
-
-@cache
-def _kinds() -> Mapping[str, int]:
-    groups = matching_words().kinds
-    return {kind: number for number, group in enumerate(groups, 1) for kind in group}
 
 
 def _several(values: Iterable[str], number: Callable[[str], int], most: int) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sale_sofia.flats.matching.candidates import Candidates, Rows
+from sale_sofia.flats.matching.candidates import Candidates
 from sale_sofia.flats.matching.comparison import LEVELS, Comparison, Weights
 from sale_sofia.flats.matching.fingerprint import (
     ROUND_AREAS,
@@ -70,33 +70,41 @@ class Links:
 
 def score(adverts: Adverts, candidates: Candidates, weights: Weights, bands: Bands) -> Links:
     """The links among the candidates: exact evidence first, then what facts say. Vetoed pairs are none."""
-    chunks = list(_chunks(candidates))
+    chunks = [
+        (candidates.one[begin : begin + PAIRS_AT_ONCE], candidates.two[begin : begin + PAIRS_AT_ONCE])
+        for begin in range(0, len(candidates.one), PAIRS_AT_ONCE)
+    ]
     with ThreadPoolExecutor(WORKERS) as pool:
-        found = pool.map(lambda rows: score_pairs(Comparison(adverts, *rows), weights, bands), chunks)
+        found = pool.map(lambda rows: _score_pairs(Comparison(adverts, *rows), weights, bands), chunks)
         return Links.joined(Links.none(), *found)
 
 
-def score_pairs(pairs: Comparison, weights: Weights, bands: Bands) -> Links:
-    """The links among these pairs."""
+def _score_pairs(pairs: Comparison, weights: Weights, bands: Bands) -> Links:
     allowed = ~pairs.vetoed
     pairs = Comparison(pairs.adverts, pairs.one[allowed], pairs.two[allowed])
-    probability = np.where(pairs.family, SURE, np.minimum(_probability(weights.log_odds(pairs)), SURE))
+    # Rounded, so that the last bit of a sum never decides which of two links comes first.
+    scored = np.round(1.0 / (1.0 + np.exp(-weights.log_odds(pairs))), 9)
+    probability = np.where(pairs.family, SURE, np.minimum(scored, SURE))
+    families = _evidence_families(pairs)
     # A flat on an unknown floor may be the one above: then one more kind of evidence must speak for it.
     needed = EVIDENCE_FAMILIES + pairs.at("floor", "unknown")
-    linked = (probability >= bands.link) & (evidence_families(pairs) >= needed)
+    linked = (probability >= bands.link) & (families >= needed)
     kind = np.where(pairs.family, Kind.FAMILY, np.where(linked, Kind.SCORE, Kind.REVIEW)).astype(np.int8)
     ids = pairs.adverts.ids
     links = Links(ids[pairs.one], ids[pairs.two], probability, kind)
-    return links.chosen((probability >= bands.review) & (pairs.family | _worth_a_look(pairs)))
+    return links.chosen((probability >= bands.review) & (pairs.family | (families >= EVIDENCE_FAMILIES)))
 
 
-def evidence_families(pairs: Comparison) -> NDArray[np.int64]:
+def _evidence_families(pairs: Comparison) -> NDArray[np.int64]:
     """How many independent kinds of evidence speak for each pair."""
-    numbers = pairs.at("area", "same", "rounded") & pairs.at("price", "same")
+    same_price = pairs.at("price", "same")
+    # An equal area and an equal price such as nobody shares by chance: 67 m² and 183 400 €.
+    odd_area = area_roundness(pairs.both("area")[0]) > ROUND_AREAS.index("five")
+    odd_price = price_roundness(pairs.both("price")[0]) > ROUND_PRICES.index("five_thousand")
     return np.sum(
         [
-            numbers,
-            _odd_numbers(pairs),
+            pairs.at("area", "same", "rounded") & same_price,
+            pairs.at("area", "same") & same_price & odd_area & odd_price,
             pairs.at("place", "same") | (pairs.at("place", "near") & pairs.at("floors", "same")),
             pairs.at("year", "same") & pairs.at("floors", "same", "unknown"),
             pairs.at("text", "same", "alike"),
@@ -109,35 +117,11 @@ def evidence_families(pairs: Comparison) -> NDArray[np.int64]:
     )
 
 
-def _odd_numbers(pairs: Comparison) -> NDArray[np.bool_]:
-    """An equal area and an equal price such as nobody shares by chance: 67 m² and 183 400 €."""
-    equal = pairs.at("area", "same") & pairs.at("price", "same")
-    odd_area = area_roundness(pairs.both("area")[0]) > ROUND_AREAS.index("five")
-    odd_price = price_roundness(pairs.both("price")[0]) > ROUND_PRICES.index("five_thousand")
-    return equal & odd_area & odd_price
-
-
-def _worth_a_look(pairs: Comparison) -> NDArray[np.bool_]:
-    return evidence_families(pairs) >= EVIDENCE_FAMILIES
-
-
-def _probability(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
-    # Rounded, so that the last bit of a sum never decides which of two links comes first.
-    return np.round(1.0 / (1.0 + np.exp(-log_odds)), 9)
-
-
-def _chunks(candidates: Candidates) -> Iterator[tuple[Rows, Rows]]:
-    for begin in range(0, len(candidates.one), PAIRS_AT_ONCE):
-        chosen = slice(begin, begin + PAIRS_AT_ONCE)
-        yield candidates.one[chosen], candidates.two[chosen]
-
-
 # Why an advert is of its property: the strongest link to another one there, told field by field.
 
 Evidence = dict[str, Any]
 ALONE: Final = "alone"
 DECIDED: Final[Mapping[int, str]] = {Kind.BUYER: "buyer", Kind.FAMILY: "evidence", Kind.SCORE: "score"}
-_DIGITS: Final = 6
 
 
 def sources(adverts: Adverts, groups: NDArray[np.int64], links: Links, weights: Weights) -> Iterator[Source]:
@@ -146,16 +130,12 @@ def sources(adverts: Adverts, groups: NDArray[np.int64], links: Links, weights: 
     for begin in range(0, len(adverts), SAVED_AT_ONCE):
         ids = adverts.ids[begin : begin + SAVED_AT_ONCE]
         first, last = np.searchsorted(best.low, (ids[0], ids[-1] + 1))
-        told = _told(adverts, best.chosen(slice(first, last)), weights)
+        strongest = best.chosen(slice(first, last))
+        columns = (strongest.low.tolist(), strongest.probability.tolist(), strongest.kind.tolist())
+        rows = zip(*columns, explain(adverts, strongest, weights), strict=True)
+        told = {advert: (surely, DECIDED[kind], words) for advert, surely, kind, words in rows}
         for advert, group in zip(ids.tolist(), groups[begin : begin + SAVED_AT_ONCE].tolist(), strict=True):
             yield Source(advert, group, *told.get(advert, (1.0, ALONE, {})))
-
-
-def _told(adverts: Adverts, best: Links, weights: Weights) -> dict[int, tuple[float, str, Evidence]]:
-    """By advert: how surely, who decided, and why."""
-    columns = (best.low.tolist(), best.probability.tolist(), best.kind.tolist())
-    told = zip(*columns, explain(adverts, best, weights), strict=True)
-    return {advert: (surely, DECIDED[kind], words) for advert, surely, kind, words in told}
 
 
 def explain(adverts: Adverts, links: Links, weights: Weights) -> Iterator[Evidence]:

@@ -26,23 +26,17 @@ class Share(NamedTuple):
     @property
     def most(self) -> float:
         """What it may be at most, given on how few it was counted (Wilson's bound)."""
-        return _wilson(self, 1.0)
+        return self._bound(1.0) if self.whole else 1.0
 
     @property
     def least(self) -> float:
         """What it is at least."""
-        return _wilson(self, -1.0)
+        return self._bound(-1.0) if self.whole else 0.0
 
-
-def _wilson(share: Share, side: float) -> float:
-    if not share.whole:
-        return 1.0 if side > 0 else 0.0
-    spread = DRIFT_CERTAINTY**2 / share.whole
-    middle = share.value + spread / 2
-    wide = DRIFT_CERTAINTY * math.sqrt(
-        share.value * (1 - share.value) / share.whole + spread / (4 * share.whole)
-    )
-    return (middle + side * wide) / (1 + spread)
+    def _bound(self, side: float) -> float:
+        spread = DRIFT_CERTAINTY**2 / self.whole
+        variance = self.value * (1 - self.value) / self.whole + spread / (4 * self.whole)
+        return (self.value + spread / 2 + side * DRIFT_CERTAINTY * math.sqrt(variance)) / (1 + spread)
 
 
 def usual_share(runs: Iterable[Share], *, least_pages: int, least_runs: int) -> float | None:
@@ -98,12 +92,8 @@ class FieldCounts:
     def to_dict(self) -> dict[str, Any]:
         """The counts as JSON."""
         links = {str(link): self.links[link] for link in sorted(self.links)}
-        return {
-            "read": self.read,
-            "links": links,
-            "missing": example_pair(self.missing),
-            "other": example_pair(self.other),
-        }
+        examples = {"missing": example_pair(self.missing), "other": example_pair(self.other)}
+        return {"read": self.read, "links": links, **examples}
 
     @classmethod
     def from_dict(cls, known: Mapping[str, Any]) -> Self:

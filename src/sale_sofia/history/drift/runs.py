@@ -34,6 +34,7 @@ from sale_sofia.history.drift.store import (
 )
 from sale_sofia.history.jobs import Job, JobState
 from sale_sofia.history.news import hold_news, release_all, release_read
+from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.sweeps import scope_of
 from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.incidents import Incident, IncidentKind, Trouble, close_incident, open_incident
@@ -69,8 +70,7 @@ def review_drift(
     left = open_drift(connection, job.site)
     sound = state is JobState.COMPLETE and not left
     judge_run(connection, replace(run, sound=sound, findings=[one.details() for one in drifted]))
-    _settle(connection, job.id, config, settings, left, now=now)
-    _settle_news(connection, job, left, now=now)
+    _settle(connection, job, config, config.history.rules(settings.odd_price_visits), left, now)
     return drifted
 
 
@@ -115,28 +115,23 @@ def accept_drift(
 
 def _settle(
     connection: Connection,
-    job_id: str,
+    job: Job,
     config: SiteConfig,
-    settings: Settings,
+    rules: HistoryRules,
     left: Sequence[Incident],
-    *,
     now: float,
 ) -> None:
-    """While prices have drifted, those of the run say nothing; else what was held back too early does.
+    """Hold back what the open incidents are about, and let go what was held back too early.
 
-    Of types the same, where what tells them has drifted: what is left to tell them is rougher.
+    While prices have drifted, those of the run say nothing; so do types, where what tells them has drifted:
+    what is left to tell them is rougher. While adverts lack what the site file asks of them, none is new.
     """
-    rules = config.history.rules(settings.odd_price_visits)
     if any(one.kind in _PRICE_KINDS for one in left):
-        hold_prices(connection, job_id, rules, now=now)
+        hold_prices(connection, job.id, rules, now=now)
     else:
-        release_prices(connection, job_id, rules, now=now)
+        release_prices(connection, job.id, rules, now=now)
     if any(_tells_types(config, one["field"]) for incident in left for one in _findings(incident)):
-        hold_types(connection, job_id, rules, now=now)
-
-
-def _settle_news(connection: Connection, job: Job, left: Sequence[Incident], *, now: float) -> None:
-    """While adverts lack what the site file asks of them, none is new; else all that this run read are."""
+        hold_types(connection, job.id, rules, now=now)
     if any(one.kind is IncidentKind.DRIFT_FLOOR for one in left):
         hold_news(connection, job.site, job.id, now=now)
     else:
@@ -178,13 +173,12 @@ def _is_over(incident: Incident, own: Iterable[Check], firsts: Mapping[str, str]
 
 def _trouble(kind: IncidentKind, job: Job, drifted: Sequence[Check]) -> Trouble:
     worst = sorted(drifted, key=lambda one: (one.now or 0.0) - (one.usual or 0.0))
-    named = "; ".join(_named(one) for one in worst[:DRIFT_NAMED])
-    more = f"; and {len(worst) - DRIFT_NAMED} more" if len(worst) > DRIFT_NAMED else ""
+    named = []
+    for check in worst[:DRIFT_NAMED]:
+        where = f" ({check.selector})" if check.selector else ""
+        page = f", for example {check.example.url}" if check.example else ""
+        named.append(f"{check.sentence}{where}{page}")
+    if len(worst) > DRIFT_NAMED:
+        named.append(f"and {len(worst) - DRIFT_NAMED} more")
     details = {"findings": [one.details() for one in worst]}
-    return Trouble(kind, job.site, f"{named}{more}; {_CONSEQUENCES.get(kind, _NO_END)}", job.id, details)
-
-
-def _named(check: Check) -> str:
-    where = f" ({check.selector})" if check.selector else ""
-    page = f", for example {check.example.url}" if check.example else ""
-    return f"{check.sentence}{where}{page}"
+    return Trouble(kind, job.site, "; ".join([*named, _CONSEQUENCES.get(kind, _NO_END)]), job.id, details)

@@ -8,7 +8,6 @@ from typing import Any, Final
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    RowMapping,
     and_,
     bindparam,
     exists,
@@ -40,14 +39,6 @@ _STORE = (
 )
 
 
-def is_held_back(connection: Connection, site: str) -> bool:
-    """Whether nothing may follow from what the portal's last runs saw: no removal, no alert.
-
-    To be asked when a run has ended: its end, not its pages, says whether the portal's pages changed.
-    """
-    return bool(open_drift(connection, site))
-
-
 def open_drift(connection: Connection, site: str | None = None) -> list[Incident]:
     """The open incidents of pages that changed."""
     return [one for one in open_incidents(connection, site) if one.kind in DRIFT_KINDS]
@@ -71,11 +62,11 @@ class DriftRun:
 
 def lock_counters(connection: Connection, job_id: str, site: str) -> Counters:
     """What a run has counted so far; nobody else adds to it before this transaction ends."""
-    row = connection.execute(_COUNTED, {"of_job": job_id}).first()
-    if row is None:
-        _make_row(connection, job_id, site)
-        row = connection.execute(_COUNTED, {"of_job": job_id}).one()
-    counters: Counters = row.counters
+    counters: Counters | None = connection.execute(_COUNTED, {"of_job": job_id}).scalar()
+    if counters is None:
+        row = {"job_id": job_id, "site": site, "counters": {}}
+        connection.execute(insert_into(connection, drift_runs).values(row).on_conflict_do_nothing())
+        counters = connection.execute(_COUNTED, {"of_job": job_id}).scalar_one()
     return counters
 
 
@@ -84,15 +75,10 @@ def store_counters(connection: Connection, job_id: str, counters: Counters) -> N
     connection.execute(_STORE, {"of_job": job_id, "counted": counters})
 
 
-def _make_row(connection: Connection, job_id: str, site: str) -> None:
-    row = {"job_id": job_id, "site": site, "counters": {}}
-    connection.execute(insert_into(connection, drift_runs).values(row).on_conflict_do_nothing())
-
-
 def get_drift_run(connection: Connection, job_id: str) -> DriftRun | None:
     """What a run has counted; None where no page of it was read."""
     found = connection.execute(select(drift_runs).where(drift_runs.c.job_id == job_id)).mappings().first()
-    return None if found is None else _run(found)
+    return None if found is None else DriftRun(**found)
 
 
 def shortfalls(connection: Connection, job_id: str) -> list[Mapping[str, Any]]:
@@ -111,14 +97,14 @@ def sound_runs(connection: Connection, run: DriftRun, most: int) -> list[DriftRu
         drift_runs.c.sound.is_(True),
     )
     newest = select(drift_runs).where(*alike).order_by(drift_runs.c.judged_at.desc()).limit(most)
-    return [_run(row) for row in connection.execute(newest).mappings()]
+    return [DriftRun(**row) for row in connection.execute(newest).mappings()]
 
 
 def last_run(connection: Connection, site: str) -> DriftRun | None:
     """The run of the portal that was judged last."""
     newest = select(drift_runs).where(drift_runs.c.site == site, drift_runs.c.judged_at.is_not(None))
     found = connection.execute(newest.order_by(drift_runs.c.judged_at.desc()).limit(1)).mappings().first()
-    return None if found is None else _run(found)
+    return None if found is None else DriftRun(**found)
 
 
 def judge_run(connection: Connection, run: DriftRun) -> None:
@@ -139,13 +125,7 @@ def accept_last(connection: Connection, site: str) -> DriftRun | None:
     return newest
 
 
-def _run(row: RowMapping) -> DriftRun:
-    return DriftRun(**row)
-
-
 # What a run whose pages are not read as they are says of prices and types: held back, and let go.
-
-_Visits = Mapping[Key, list[int]]
 
 
 def hold_prices(connection: Connection, job_id: str, rules: HistoryRules, *, now: float) -> int:
@@ -156,7 +136,7 @@ def hold_prices(connection: Connection, job_id: str, rules: HistoryRules, *, now
     )
     doubted = scrape_history.c.odd.is_not(None)
     chosen = and_(scrape_history.c.job_id == job_id, or_(moved, doubted), scrape_history.c.held.is_(False))
-    return _mark(connection, _visits(connection, chosen), rules, {"held": True}, now=now)
+    return _mark(connection, chosen, rules, {"held": True}, now=now)
 
 
 def hold_types(connection: Connection, job_id: str, rules: HistoryRules, *, now: float) -> int:
@@ -168,34 +148,32 @@ def hold_types(connection: Connection, job_id: str, rules: HistoryRules, *, now:
     )
     new = scrape_history.c.result == "new"
     chosen = and_(scrape_history.c.job_id == job_id, or_(changed, new), scrape_history.c.held_type.is_(False))
-    return _mark(connection, _visits(connection, chosen), rules, {"held_type": True}, now=now)
+    return _mark(connection, chosen, rules, {"held_type": True}, now=now)
 
 
 def release_types(connection: Connection, site: str, rules: HistoryRules, *, now: float) -> int:
     """What was held back of the kinds of a portal's properties is believed after all."""
     chosen = and_(scrape_history.c.site == site, scrape_history.c.held_type.is_(True))
-    return _mark(connection, _visits(connection, chosen), rules, {"held_type": False}, now=now)
+    return _mark(connection, chosen, rules, {"held_type": False}, now=now)
 
 
 def release_prices(connection: Connection, job_id: str, rules: HistoryRules, *, now: float) -> int:
     """What was held back of this run is believed after all; how many adverts that are."""
     chosen = and_(scrape_history.c.job_id == job_id, scrape_history.c.held.is_(True))
-    return _mark(connection, _visits(connection, chosen), rules, {"held": False}, now=now)
+    return _mark(connection, chosen, rules, {"held": False}, now=now)
 
 
-def _visits(connection: Connection, chosen: ColumnElement[bool]) -> _Visits:
-    """The visits by their advert."""
+def _mark(
+    connection: Connection, chosen: ColumnElement[bool], rules: HistoryRules, marks: Marks, *, now: float
+) -> int:
+    """Work the adverts of these visits out anew; how many adverts that are."""
     columns = (scrape_history.c.id, listings.c.site, listings.c.external_id)
     joined = scrape_history.join(listings, scrape_history.c.listing_id == listings.c.id)
-    found: dict[Key, list[int]] = defaultdict(list)
+    visits: dict[Key, dict[int, Marks]] = defaultdict(dict)
     for visit, site, external_id in connection.execute(select(*columns).select_from(joined).where(chosen)):
-        found[site, external_id].append(visit)
-    return found
-
-
-def _mark(connection: Connection, visits: _Visits, rules: HistoryRules, marks: Marks, *, now: float) -> int:
+        visits[site, external_id][visit] = marks
     for key in sorted(visits):  # two writers who lock rows take them in the same order
-        work_out_anew(connection, key, rules, dict.fromkeys(visits[key], marks), now=now)
+        work_out_anew(connection, key, rules, visits[key], now=now)
     return len(visits)
 
 

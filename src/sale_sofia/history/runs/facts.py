@@ -94,11 +94,10 @@ def read_run(connection: Connection, job_id: str, *, now: float) -> RunFacts:
     job = get_job(connection, job_id)
     if job is None:
         raise UnknownJob(f"no job {job_id}; `sale-sofia jobs` lists them")
-    pages, counted = count_pages(connection, [job_id])[job_id], read_metrics(connection, job_id)
     return RunFacts(
         job,
-        pages,
-        counted,
+        count_pages(connection, [job_id])[job_id],
+        read_metrics(connection, job_id),
         now,
         shortfalls(connection, job_id),
         count_held(connection, job_id),
@@ -113,19 +112,15 @@ def count_pages(connection: Connection, job_ids: Sequence[str]) -> dict[str, Pag
     grouped = select(*groups, func.count()).where(frontier.c.job_id.in_(job_ids)).group_by(*groups)
     pruned = select(frontier_pruned).where(frontier_pruned.c.job_id.in_(job_ids))
     for job_id, kind, state, rows in connection.execute(union_all(grouped, pruned)):
-        _add(counts[job_id], kind, state, rows)
+        ended = counts[job_id]
+        if state == "done":
+            ended.done += rows
+            ended.adverts += rows if kind == "listing" else 0
+        elif state == "failed":
+            ended.failed += rows
+        else:
+            ended.open += rows
     return counts
-
-
-def _add(counts: PageCounts, kind: str, state: str, rows: int) -> None:
-    match state:
-        case "done":
-            counts.done += rows
-            counts.adverts += rows if kind == "listing" else 0
-        case "failed":
-            counts.failed += rows
-        case _:
-            counts.open += rows
 
 
 def block_share(counted: DomainMetrics) -> float:
@@ -182,8 +177,8 @@ def beside(run: RunFacts, earlier: Sequence[EarlierRun]) -> Comparison | None:
         requests=usual_requests,
         adverts=usual_adverts,
         failure_share=median(one.pages.failure_share for one in earlier),
-        requests_ratio=_ratio(run.job.requests, usual_requests),
-        adverts_ratio=_ratio(run.pages.adverts, usual_adverts),
+        requests_ratio=run.job.requests / usual_requests if usual_requests else None,
+        adverts_ratio=run.pages.adverts / usual_adverts if usual_adverts else None,
     )
 
 
@@ -193,13 +188,6 @@ def earlier_runs(connection: Connection, run: RunFacts, most: int) -> list[Earli
     Only runs that completed count, with the same start addresses and limit: what failed, or was another
     search, says nothing of what the portal usually shows.
     """
-    requests = _earlier_requests(connection, run, most)
-    pages = count_pages(connection, list(requests))
-    return [EarlierRun(asked, pages[job_id]) for job_id, asked in requests.items()]
-
-
-def _earlier_requests(connection: Connection, run: RunFacts, most: int) -> dict[str, int]:
-    """The requests of each comparable earlier run, by its job."""
     job = run.job
     earlier = (
         select(jobs.c.id, jobs.c.requests, jobs.c.start_urls, jobs.c.listing_limit)
@@ -214,14 +202,7 @@ def _earlier_requests(connection: Connection, run: RunFacts, most: int) -> dict[
     alike = [
         row
         for row in connection.execute(earlier)
-        if _same(row.start_urls, job.start_urls) and row.listing_limit == job.listing_limit
-    ]
-    return {row.id: row.requests for row in alike[:most]}
-
-
-def _same(one: Sequence[str], other: Sequence[str]) -> bool:
-    return sorted(one) == sorted(other)
-
-
-def _ratio(now: float, usual: float) -> float | None:
-    return now / usual if usual else None
+        if sorted(row.start_urls) == sorted(job.start_urls) and row.listing_limit == job.listing_limit
+    ][:most]
+    pages = count_pages(connection, [row.id for row in alike])
+    return [EarlierRun(row.requests, pages[row.id]) for row in alike]

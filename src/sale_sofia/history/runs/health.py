@@ -73,19 +73,24 @@ END_FINDINGS = {
 
 def judge(run: RunFacts, comparison: Comparison | None, settings: Settings) -> Health:
     """The run's health, also while it is still going on."""
-    shares = (*_shares(run, settings), *_floors(run), *_coverage(run))
-    return Health((*_end(run), *shares, *_collapse(run, comparison, settings)))
+    findings = [END_FINDINGS[run.job.state]] if run.job.state in END_FINDINGS else []
+    findings += _shares(run, settings)
+    for one in run.shortfalls:  # adverts that lack what the site file asks of them, also in the first run
+        critical = one["now"] < one["usual"] * FLOOR_CRITICAL_SHARE
+        findings.append(Finding(HealthState.CRITICAL if critical else HealthState.DEGRADED, one["found"]))
+    if run.sweep is not None and run.sweep.missing is not None:  # adverts that the run did not see
+        few = (run.sweep.adverts or 0) < THIN_SHARE * (run.sweep.announced or 0)
+        state = HealthState.CRITICAL if few else HealthState.DEGRADED
+        findings.append(Finding(state, run.sweep.missing))
+    if comparison is not None and has_collapsed(run, comparison, settings):
+        findings.append(Finding(HealthState.CRITICAL, collapse_sentence(run, comparison)))
+    return Health(tuple(findings))
 
 
 def has_collapsed(run: RunFacts, comparison: Comparison | None, settings: Settings) -> bool:
     """Whether a completed run brought far fewer adverts than is usual."""
     complete = run.job.state is JobState.COMPLETE
     return complete and comparison is not None and comparison.collapsed(settings.health_collapse_share)
-
-
-def _end(run: RunFacts) -> Iterator[Finding]:
-    if run.job.state in END_FINDINGS:
-        yield END_FINDINGS[run.job.state]
 
 
 def _shares(run: RunFacts, settings: Settings) -> Iterator[Finding]:
@@ -117,26 +122,6 @@ def _shares(run: RunFacts, settings: Settings) -> Iterator[Finding]:
             yield Finding(state, f"{share:.1%} {what} ({state.word} from {limit:.1%})")
 
 
-def _floors(run: RunFacts) -> Iterator[Finding]:
-    """Adverts that lack what the site file asks of them, in the first run as in any other."""
-    for one in run.shortfalls:
-        critical = one["now"] < one["usual"] * FLOOR_CRITICAL_SHARE
-        yield Finding(HealthState.CRITICAL if critical else HealthState.DEGRADED, one["found"])
-
-
-def _coverage(run: RunFacts) -> Iterator[Finding]:
-    """Adverts that the portal has and the run did not see."""
-    sweep = run.sweep
-    if sweep is not None and sweep.missing is not None:
-        few = (sweep.adverts or 0) < THIN_SHARE * (sweep.announced or 0)
-        yield Finding(HealthState.CRITICAL if few else HealthState.DEGRADED, sweep.missing)
-
-
-def _collapse(run: RunFacts, comparison: Comparison | None, settings: Settings) -> Iterator[Finding]:
-    if comparison is not None and has_collapsed(run, comparison, settings):
-        yield Finding(HealthState.CRITICAL, collapse_sentence(run, comparison))
-
-
 def collapse_sentence(run: RunFacts, comparison: Comparison) -> str:
     """What was found beside what is usual."""
     return f"{run.pages.adverts} adverts, where {comparison.adverts:g} are usual"
@@ -155,7 +140,6 @@ class DataState(StrEnum):
     NEVER = "never"
 
 
-WORST_FIRST: Final = tuple(DataState)
 _FAILING: Final = frozenset(IncidentKind) - {
     # These say nothing of what is fetched: a job that does not move, or what is made of adverts afterwards.
     IncidentKind.STUCK_JOB,
@@ -212,23 +196,28 @@ REASONS: Final = (
 
 def judge_portal(facts: PortalFacts, *, late_seconds: float = DATA_LATE_SECONDS) -> PortalVerdict:
     """The worst that the data says, and why."""
-    found = [*_failing(facts), *_stuck(facts), *_late(facts, late_seconds)]
-    return min(found, key=lambda one: WORST_FIRST.index(one.state), default=_at_best(facts))
-
-
-def _failing(facts: PortalFacts) -> Iterator[PortalVerdict]:
-    for kind in sorted(facts.incidents & _FAILING):
-        yield PortalVerdict(DataState.FAILING, "incident", {"kind": kind.value})
+    found = [
+        PortalVerdict(DataState.FAILING, "incident", {"kind": kind.value})
+        for kind in sorted(facts.incidents & _FAILING)
+    ]
     # A run that ended well and brought nothing is what "last run OK" hides.
     if facts.runs and not facts.runs[0].adverts and (facts.expected or facts.last_listing_at is None):
-        yield PortalVerdict(DataState.FAILING, "nothing_found", {"expected": facts.expected or 0.0})
-
-
-def _stuck(facts: PortalFacts) -> Iterator[PortalVerdict]:
+        found.append(PortalVerdict(DataState.FAILING, "nothing_found", {"expected": facts.expected or 0.0}))
     if facts.unmoved or IncidentKind.STUCK_JOB in facts.incidents:
-        yield PortalVerdict(DataState.STUCK, "unmoved")
+        found.append(PortalVerdict(DataState.STUCK, "unmoved"))
     if _fell_silent(facts.runs):
-        yield PortalVerdict(DataState.STUCK, "no_news", {"runs": QUIET_RUNS})
+        found.append(PortalVerdict(DataState.STUCK, "no_news", {"runs": QUIET_RUNS}))
+    if facts.last_listing_at is None:
+        found.append(
+            PortalVerdict(DataState.LATE, "never_seen")
+            if facts.runs
+            else PortalVerdict(DataState.NEVER, "nothing_collected")
+        )
+    elif (age := facts.now - facts.last_listing_at) > late_seconds:
+        found.append(PortalVerdict(DataState.LATE, "old", {"hours": age / SECONDS_OF_AN_HOUR}))
+    else:
+        found.append(PortalVerdict(DataState.FRESH, "seen"))
+    return min(found, key=lambda one: list(DataState).index(one.state))
 
 
 def _fell_silent(runs: Sequence[RunData]) -> bool:
@@ -237,19 +226,3 @@ def _fell_silent(runs: Sequence[RunData]) -> bool:
     if len(latest) < QUIET_RUNS or not before or any(run.news for run in latest):
         return False
     return median(run.news for run in before) >= LIVELY_CHANGES
-
-
-def _late(facts: PortalFacts, late_seconds: float) -> Iterator[PortalVerdict]:
-    if facts.last_listing_at is None:
-        if facts.runs:
-            yield PortalVerdict(DataState.LATE, "never_seen")
-        return
-    age = facts.now - facts.last_listing_at
-    if age > late_seconds:
-        yield PortalVerdict(DataState.LATE, "old", {"hours": age / SECONDS_OF_AN_HOUR})
-
-
-def _at_best(facts: PortalFacts) -> PortalVerdict:
-    if facts.last_listing_at is None:
-        return PortalVerdict(DataState.NEVER, "nothing_collected")
-    return PortalVerdict(DataState.FRESH, "seen")

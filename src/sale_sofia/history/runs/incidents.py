@@ -3,7 +3,6 @@
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,28 +27,37 @@ _BAD_ENDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
-    """What a run says of each kind of incident: begun, with its sentence, or over."""
-
-    begun: dict[IncidentKind, str]
-    over: frozenset[IncidentKind]
-
-
 def review_run(connection: Connection, job_id: str, settings: Settings, *, now: float) -> list[Incident]:
     """Open and close the incidents of a run's portal; the ones the run has, as they are now.
 
     Called again it opens nothing twice. Only a portal's newest run is heard: what an older one says is past.
     """
     run = read_run(connection, job_id, now=now)
-    if not _is_newest(connection, run):
+    newer = select(jobs.c.id).where(
+        jobs.c.site == run.job.site,
+        jobs.c.created_at > run.job.created_at,
+        jobs.c.started_at.is_not(None),
+    )
+    if connection.execute(newer.limit(1)).first() is not None:
         return []
-    review = _review(run, compare(connection, run), settings)
-    for kind in review.over:
+    comparison = compare(connection, run)
+    begun = dict(_begun(run, comparison, settings))
+    over = {IncidentKind.STUCK_JOB} if run.job.state.finished else set()
+    if run.job.state is JobState.COMPLETE:
+        over |= {*_BAD_ENDS.values(), IncidentKind.CIRCUIT_OPEN_LONG}
+        over |= {IncidentKind.COLLAPSE} if comparison else set()
+    for kind in over - begun.keys():
         close_incident(connection, kind, run.job.site, now=now)
+    details = {
+        "adverts": run.pages.adverts,
+        "failed_pages": run.pages.failed,
+        "requests": run.job.requests,
+        "block_share": round(run.block_share, 4),
+        "circuit_open_seconds": round(run.circuit_open_seconds, 3),
+    }
     return [
-        open_incident(connection, Trouble(kind, run.job.site, sentence, job_id, _details(run)), now=now)
-        for kind, sentence in review.begun.items()
+        open_incident(connection, Trouble(kind, run.job.site, sentence, job_id, details), now=now)
+        for kind, sentence in begun.items()
     ]
 
 
@@ -68,16 +76,6 @@ def open_stuck_jobs(connection: Connection, settings: Settings, *, now: float) -
     ]
 
 
-def _review(run: RunFacts, comparison: Comparison | None, settings: Settings) -> Review:
-    begun = dict(_begun(run, comparison, settings))
-    state = run.job.state
-    over = {IncidentKind.STUCK_JOB} if state.finished else set()
-    if state is JobState.COMPLETE:
-        over |= {*_BAD_ENDS.values(), IncidentKind.CIRCUIT_OPEN_LONG}
-        over |= {IncidentKind.COLLAPSE} if comparison else set()
-    return Review(begun, frozenset(over - begun.keys()))
-
-
 def _begun(
     run: RunFacts, comparison: Comparison | None, settings: Settings
 ) -> Iterator[tuple[IncidentKind, str]]:
@@ -86,29 +84,8 @@ def _begun(
     if comparison and has_collapsed(run, comparison, settings):
         yield IncidentKind.COLLAPSE, collapse_sentence(run, comparison)
     if run.circuit_open_seconds >= settings.incident_circuit_seconds:
-        yield (
-            IncidentKind.CIRCUIT_OPEN_LONG,
-            f"the circuit was open for {run.circuit_open_seconds:.0f} seconds",
-        )
-
-
-def _details(run: RunFacts) -> dict[str, float]:
-    return {
-        "adverts": run.pages.adverts,
-        "failed_pages": run.pages.failed,
-        "requests": run.job.requests,
-        "block_share": round(run.block_share, 4),
-        "circuit_open_seconds": round(run.circuit_open_seconds, 3),
-    }
-
-
-def _is_newest(connection: Connection, run: RunFacts) -> bool:
-    newer = select(jobs.c.id).where(
-        jobs.c.site == run.job.site,
-        jobs.c.created_at > run.job.created_at,
-        jobs.c.started_at.is_not(None),
-    )
-    return connection.execute(newer.limit(1)).first() is None
+        sentence = f"the circuit was open for {run.circuit_open_seconds:.0f} seconds"
+        yield IncidentKind.CIRCUIT_OPEN_LONG, sentence
 
 
 def unmoved_jobs(connection: Connection, since: float) -> dict[str, str]:
@@ -186,16 +163,12 @@ def _open_uncrawled(connection: Connection, settings: Settings, now: float) -> l
     late = {site: at for site, at in last.items() if at <= since and site not in at_work}
     for site in sorted(last.keys() - late.keys()):
         close_incident(connection, IncidentKind.NO_CRAWL, site, now=now)
-    return [
-        open_incident(connection, Trouble(IncidentKind.NO_CRAWL, site, _uncrawled(at)), now=now)
-        for site, at in sorted(late.items())
-    ]
-
-
-def _uncrawled(at: float) -> str:
-    return (
-        f"the last complete crawl ended on {datetime.fromtimestamp(at, UTC).astimezone(SOFIA):%d.%m.%Y %H:%M}"
-    )
+    opened = []
+    for site, at in sorted(late.items()):
+        ended_at = datetime.fromtimestamp(at, UTC).astimezone(SOFIA)
+        sentence = f"the last complete crawl ended on {ended_at:%d.%m.%Y %H:%M}"
+        opened.append(open_incident(connection, Trouble(IncidentKind.NO_CRAWL, site, sentence), now=now))
+    return opened
 
 
 def _open_disk(connection: Connection, settings: Settings, now: float) -> list[Incident]:

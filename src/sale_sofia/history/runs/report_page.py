@@ -85,13 +85,11 @@ def facts(pairs: Mapping[str, str]) -> str:
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; the first cell of a row is its heading."""
     head = "".join(f'<th scope="col">{words(one)}</th>' for one in headings)
-    body = "".join(_row(row) for row in rows)
+    body = "".join(
+        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{one}</td>" for one in others)}</tr>'
+        for first, *others in rows
+    )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _row(cells: Sequence[str]) -> str:
-    first, *others = cells
-    return f'<tr><th scope="row">{first}</th>{"".join(f"<td>{one}</td>" for one in others)}</tr>'
 
 
 def bullets(title: str, items: Sequence[str]) -> str:
@@ -147,17 +145,26 @@ def _parts(run: Report) -> Iterator[str]:
     if run["coverage"]:
         yield f'<p class="quiet">{words(run["coverage"]["line"])}</p>'
     yield bullets("Why it is not healthy", [words(reason) for reason in run["health"]["reasons"]])
-    yield bullets("Open incidents", [_incident(one) for one in run["incidents"]])
+    incidents = [
+        f"<b>{words(one['kind'])}</b>, since {moment(one['opened_at'])}: {words(one['message'])}"
+        for one in run["incidents"]
+    ]
+    yield bullets("Open incidents", incidents)
     yield from ("<h3>Beside what is usual</h3>", _comparison(run))
     yield from ("<h3>How the portal took it</h3>", facts(_traffic(run["summary"])))
-    yield bullets("What it answered", [_answers(*one) for one in run["domains"].items()])
+    answers = []
+    for domain, counted in run["domains"].items():
+        verdicts = [f"{words(name)} {number(count)}" for name, count in counted["verdicts"].items()]
+        answers.append(f"{words(domain)}: {', '.join(verdicts)}")
+    yield bullets("What it answered", answers)
     yield bullets("What went wrong most", [_error(one) for one in run["top_errors"]])
 
 
 def _counts(numbers: Report) -> dict[str, str]:
+    held = f" ({number(numbers['held_back'])} held back)" if numbers["held_back"] else ""
     return {
         "adverts": number(numbers["adverts"]),
-        "new": _new(numbers),
+        "new": number(numbers["new"]) + held,
         "changed": number(numbers["changed"]),
         "unchanged": number(numbers["unchanged"]),
         "pages failed": f"{number(numbers['pages_failed'])} ({percent(numbers['failure_share'])})",
@@ -165,11 +172,6 @@ def _counts(numbers: Report) -> dict[str, str]:
         "requests": number(numbers["requests"]),
         "took": duration(numbers["run_seconds"]),
     }
-
-
-def _new(numbers: Report) -> str:
-    held = f" ({number(numbers['held_back'])} held back)" if numbers["held_back"] else ""
-    return number(numbers["new"]) + held
 
 
 def _traffic(numbers: Report) -> dict[str, str]:
@@ -189,43 +191,25 @@ def _traffic(numbers: Report) -> dict[str, str]:
 def _comparison(run: Report) -> str:
     short, long = run["comparison"], run["comparison_long"]
     if short is None:
-        return (
-            '<p class="quiet">The first complete run of this search: there is nothing to compare it with.</p>'
-        )
+        first = "The first complete run of this search: there is nothing to compare it with."
+        return f'<p class="quiet">{first}</p>'
     columns = [short, long] if long["runs"] > short["runs"] else [short]
     heads = [f"median of {one['runs']}" for one in columns]
-    numbers = run["summary"]
-    failed = (percent(one["failure_share"]) for one in columns)
-    rows = (
-        ("adverts", number(numbers["adverts"]), *(_beside(one, "adverts") for one in columns)),
-        ("requests", number(numbers["requests"]), *(_beside(one, "requests") for one in columns)),
-        ("pages failed", percent(numbers["failure_share"]), *failed),
-    )
+    rows = []
+    for name in ("adverts", "requests"):
+        cells = [name, number(run["summary"][name])]
+        for usual in columns:
+            ratio = usual[f"{name}_ratio"]
+            share = "" if ratio is None else f' <span class="quiet">({percent(ratio)})</span>'
+            cells.append(number(usual[name]) + share)
+        rows.append(cells)
+    failed = [one["failure_share"] for one in (run["summary"], *columns)]
+    rows.append(["pages failed", *map(percent, failed)])
     return table(["figure", "this run", *heads], rows)
-
-
-def _beside(usual: Report, name: str) -> str:
-    ratio = usual[f"{name}_ratio"]
-    return number(usual[name]) + (
-        f' <span class="quiet">({percent(ratio)})</span>' if ratio is not None else ""
-    )
-
-
-def _incident(one: Report) -> str:
-    return f"<b>{words(one['kind'])}</b>, since {moment(one['opened_at'])}: {words(one['message'])}"
-
-
-def _answers(domain: str, counted: Report) -> str:
-    verdicts = ", ".join(f"{words(name)} {number(count)}" for name, count in counted["verdicts"].items())
-    return f"{words(domain)}: {verdicts}"
 
 
 def _error(one: Report) -> str:
     counts = f"{number(one['failed_pages'])} pages, {number(one['failed_requests'])} requests"
     example = one["example"]
-    shown = (
-        f"{link(example['url'])}: {words(example['message'])}"
-        if example["url"]
-        else words(example["message"])
-    )
-    return f"<b>{words(one['class'])}</b>: {counts}; {shown}"
+    where = f"{link(example['url'])}: " if example["url"] else ""
+    return f"<b>{words(one['class'])}</b>: {counts}; {where}{words(example['message'])}"

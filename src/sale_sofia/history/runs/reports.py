@@ -4,7 +4,8 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -32,7 +33,7 @@ from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.error_log import FILE_NAME as ERROR_LOG
 from sale_sofia.telemetry.error_log import ErrorLog, Line
 from sale_sofia.telemetry.incidents import open_incidents
-from sale_sofia.telemetry.metrics import DomainMetrics, TimeSketch
+from sale_sofia.telemetry.metrics import DomainMetrics
 from sale_sofia.telemetry.settings import (
     COMPARED_RUNS,
     EXAMPLE_TEXT_MAX,
@@ -45,8 +46,6 @@ from sale_sofia.telemetry.settings import (
 # The numbers of a report: of one run, of several together, of one domain. Shares are parts of one.
 
 Numbers = dict[str, Any]
-_SHARE_DIGITS = 4
-_SECOND_DIGITS = 3
 
 
 def summary(runs: Sequence[RunFacts]) -> Numbers:
@@ -72,7 +71,7 @@ def summary(runs: Sequence[RunFacts]) -> Numbers:
     }
 
 
-def domain_numbers(run: RunFacts, counted: DomainMetrics) -> Numbers:
+def _domain(run: RunFacts, counted: DomainMetrics) -> Numbers:
     """One domain of a run, all by its counters."""
     return {
         "requests": counted.requests,
@@ -86,7 +85,7 @@ def domain_numbers(run: RunFacts, counted: DomainMetrics) -> Numbers:
     }
 
 
-def coverage_numbers(sweep: Sweep | None) -> Numbers | None:
+def _coverage(sweep: Sweep | None) -> Numbers | None:
     """How far a run came through its searches; None for one of single adverts, or before its end."""
     if sweep is None or sweep.finished_at is None:
         return None
@@ -94,7 +93,7 @@ def coverage_numbers(sweep: Sweep | None) -> Numbers | None:
     return {"seen": sweep.adverts, **{name: getattr(sweep, name) for name in names}, "line": sweep.figures}
 
 
-def comparison_numbers(comparison: Comparison | None) -> Numbers | None:
+def _compared(comparison: Comparison | None) -> Numbers | None:
     """What is usual, and this run's share of it."""
     if comparison is None:
         return None
@@ -102,32 +101,24 @@ def comparison_numbers(comparison: Comparison | None) -> Numbers | None:
 
 
 def _traffic(counted: DomainMetrics) -> Numbers:
+    times = counted.response
+    quantiles = {f"p{percent}": _seconds(times.quantile(percent / 100)) for percent in (50, 95, 99)}
     return {
         "block_share": _share(block_share(counted)),
         "bytes": counted.bytes,
         "retries": counted.retries,
         "limiter_waits": counted.waits,
         "limiter_wait_seconds": _seconds(counted.waited_seconds),
-        "response_seconds": _response(counted.response),
-    }
-
-
-def _response(times: TimeSketch) -> Numbers:
-    return {
-        "count": times.count,
-        "mean": _seconds(times.mean()),
-        "p50": _seconds(times.quantile(0.5)),
-        "p95": _seconds(times.quantile(0.95)),
-        "p99": _seconds(times.quantile(0.99)),
+        "response_seconds": {"count": times.count, "mean": _seconds(times.mean()), **quantiles},
     }
 
 
 def _seconds(value: float | None) -> float | None:
-    return None if value is None else round(value, _SECOND_DIGITS)
+    return None if value is None else round(value, 3)
 
 
 def _share(value: float | None) -> float | None:
-    return None if value is None else round(value, _SHARE_DIGITS)
+    return None if value is None else round(value, 4)
 
 
 # The files of runs' reports, `DATA_DIR/reports/<job>.json` and `.html`: each whole, and kept for a while.
@@ -160,22 +151,13 @@ class ReportFiles:
     def prune(self, *, now: float) -> int:
         """Remove reports older than REPORT_RETENTION_DAYS, and say how many files there were."""
         before = now - timedelta(days=self.settings.report_retention_days).total_seconds()
-        return sum(_remove_older(path, before) for path in self._files())
-
-    def _files(self) -> list[Path]:
-        if not self.folder.is_dir():
-            return []
-        return [path for path in self.folder.iterdir() if path.suffix in _OURS and path.is_file()]
-
-
-def _remove_older(path: Path, before: float) -> bool:
-    try:
-        old = path.lstat().st_mtime < before
-        if old:
-            path.unlink()
-    except FileNotFoundError:  # somebody else prunes at the same time
-        return False
-    return old
+        removed = 0
+        for path in list(self.folder.iterdir()) if self.folder.is_dir() else ():
+            with suppress(FileNotFoundError):  # somebody else prunes at the same time
+                if path.suffix in _OURS and path.is_file() and path.lstat().st_mtime < before:
+                    path.unlink()
+                    removed += 1
+        return removed
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -187,57 +169,38 @@ def write_whole(path: Path, text: str) -> None:
 # What went wrong most in a run, by class, each with an example.
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One page that failed in some way."""
+def _top_errors(connection: Connection, job_id: str, lines: Iterable[Line]) -> list[dict[str, Any]]:
+    """The classes with the most pages given up, then failed requests; equal ones by the alphabet.
 
-    url: str | None
-    message: str
-
-
-@dataclass(slots=True)
-class ErrorTally:
-    """Errors by class: pages given up, and requests that failed, whatever became of their page."""
-
-    pages: Counter[str] = field(default_factory=Counter)
-    requests: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, Example] = field(default_factory=dict)
-
-    def failed_pages(self, connection: Connection, job_id: str) -> None:
-        """Count the run's failed pages; they are read a few at a time."""
-        failed = select(frontier.c.url, frontier.c.reason).where(
-            frontier.c.job_id == job_id, frontier.c.state == "failed"
-        )
-        rows = connection.execution_options(yield_per=STREAMED_ROWS).execute(failed.order_by(frontier.c.id))
-        for url, reason in rows:
-            name, _, message = (reason or "unknown").partition(": ")
-            self.pages[name] += 1
-            self._example(name, url, message)
-
-    def failed_requests(self, lines: Iterable[Line], job_id: str) -> None:
-        """Count the run's lines of the error log; the log forgets its oldest ones."""
-        for line in lines:
-            if line.get("job") == job_id:
-                name = str(line.get("class"))
-                self.requests[name] += 1
-                self._example(name, line.get("url"), str(line.get("message")))
-
-    def top(self) -> list[dict[str, Any]]:
-        """The classes with the most failed pages, then requests; equal ones by the alphabet."""
-        names = sorted(self.examples, key=lambda name: (-self.pages[name], -self.requests[name], name))
-        return [self._entry(name) for name in names[:TOP_ERRORS]]
-
-    def _entry(self, name: str) -> dict[str, Any]:
-        example = self.examples[name]
-        return {
+    A request counts whatever became of its page; the error log, of which the lines are, forgets its oldest.
+    """
+    pages: Counter[str] = Counter()
+    requests: Counter[str] = Counter()
+    examples: dict[str, dict[str, Any]] = {}
+    failed = select(frontier.c.url, frontier.c.code, frontier.c.reason).where(
+        frontier.c.job_id == job_id, frontier.c.state == "failed"
+    )
+    rows = connection.execution_options(yield_per=STREAMED_ROWS).execute(failed.order_by(frontier.c.id))
+    for url, code, reason in rows:
+        name = code or "unknown"
+        pages[name] += 1
+        examples.setdefault(name, {"url": url, "message": (reason or "")[:EXAMPLE_TEXT_MAX]})
+    for line in lines:
+        if line.get("job") == job_id:
+            name = str(line.get("class"))
+            requests[name] += 1
+            message = str(line.get("message"))[:EXAMPLE_TEXT_MAX]
+            examples.setdefault(name, {"url": line.get("url"), "message": message})
+    worst = sorted(examples, key=lambda name: (-pages[name], -requests[name], name))
+    return [
+        {
             "class": name,
-            "failed_pages": self.pages[name],
-            "failed_requests": self.requests[name],
-            "example": {"url": example.url, "message": example.message},
+            "failed_pages": pages[name],
+            "failed_requests": requests[name],
+            "example": examples[name],
         }
-
-    def _example(self, name: str, url: str | None, message: str) -> None:
-        self.examples.setdefault(name, Example(url, message[:EXAMPLE_TEXT_MAX]))
+        for name in worst[:TOP_ERRORS]
+    ]
 
 
 Report = dict[str, Any]
@@ -298,19 +261,15 @@ class SessionReportGenerator:
             "error": job.error,
             "health": {"state": health.state.word, "reasons": health.reasons},
             "summary": summary([run]),
-            "coverage": coverage_numbers(run.sweep),
-            "domains": {name: domain_numbers(run, counted) for name, counted in run.domains.items()},
-            "top_errors": self._errors(connection, job.id),
-            "comparison": comparison_numbers(comparison),
-            "comparison_long": comparison_numbers(beside(run, earlier)),
+            "coverage": _coverage(run.sweep),
+            "domains": {name: _domain(run, counted) for name, counted in run.domains.items()},
+            "top_errors": _top_errors(
+                connection, job.id, ErrorLog(self.settings.data_dir / ERROR_LOG).read()
+            ),
+            "comparison": _compared(comparison),
+            "comparison_long": _compared(beside(run, earlier)),
             "incidents": [asdict(one) for one in open_incidents(connection, job.site)],
         }
-
-    def _errors(self, connection: Connection, job_id: str) -> list[Report]:
-        tally = ErrorTally()
-        tally.failed_pages(connection, job_id)
-        tally.failed_requests(ErrorLog(self.settings.data_dir / ERROR_LOG).read(), job_id)
-        return tally.top()
 
 
 def _newest_jobs(connection: Connection) -> list[str]:

@@ -62,11 +62,7 @@ def remove_old(folder: Path, newest: Kept, keep: int) -> list[Path]:
 
 @contextmanager
 def backup_lock(folder: Path) -> Iterator[None]:
-    """Only one process at a time writes to the folder; the system lets go of the lock when it dies.
-
-    Raises:
-        BackupRefused: another one is inside.
-    """
+    """One process at a time writes to the folder, others get BackupRefused; the lock ends with it."""
     with folder_held(folder) as held:
         if not held:
             raise BackupRefused(f"Another backup is being made in {folder}; wait for it.")
@@ -78,17 +74,14 @@ def folder_held(folder: Path) -> Iterator[bool]:
     """Whether the folder itself is locked for us: nothing is written into it for that."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        yield _locked(descriptor)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = True
+        except BlockingIOError:
+            held = False
+        yield held
     finally:
         os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def remove_parts(folder: Path) -> None:

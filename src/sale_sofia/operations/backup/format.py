@@ -9,13 +9,11 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
 from sale_sofia.alerts.settings import ALERTS_FILE
-from sale_sofia.crawl.runners.schedule_file import SCHEDULE_FILE
+from sale_sofia.crawl.runners.schedule import SCHEDULE_FILE
 from sale_sofia.flats.settings import SECRET_FILE
 from sale_sofia.proxies.settings import FOLDER as PROXIES_FOLDER
 from sale_sofia.settings.model import DATABASE_FILE
 from sale_sofia.telemetry.settings import REPORTS_FOLDER
-
-# What can be wrong with a backup; each message is one sentence for the person at the screen.
 
 
 class BackupError(ValueError):
@@ -29,8 +27,6 @@ class BackupRefused(BackupError):
 class BackupDamaged(BackupError):
     """The file is not whole, or not what it was when it was written."""
 
-
-# What a backup holds, and the limits of making and reading one; no environment variable sets them.
 
 FORMAT: Final = 1
 """The form of the file; a program refuses a form that it does not know."""
@@ -101,12 +97,7 @@ class About(BaseModel):
 
 
 def read_about(content: bytes, backup: str) -> About:
-    """What a backup says of itself.
-
-    Raises:
-        BackupRefused: a newer program made it.
-        BackupDamaged: it says nothing that can be understood.
-    """
+    """What a backup says of itself; raises BackupRefused or BackupDamaged."""
     try:
         about = About.model_validate_json(content)
     except ValidationError:
@@ -127,19 +118,13 @@ def sums_text(sums: Mapping[str, str]) -> bytes:
 
 
 def read_sums(content: bytes, backup: str) -> dict[str, str]:
-    """The checksum of each member.
-
-    Raises:
-        BackupDamaged: the list is none.
-    """
+    """The checksum of each member; raises BackupDamaged."""
     lines = [_LINE.fullmatch(line) for line in content.decode("utf-8", "replace").split("\n")[:-1]]
     sums = {line[2]: line[1] for line in lines if line}
     if len(sums) != len(lines):
         raise BackupDamaged(f"{backup} is damaged: its list of checksums cannot be read.")
     return sums
 
-
-# How backups, and what is in them, may be called: whatever has another name is not ours.
 
 ABOUT: Final = "backup.json"
 LACKING: Final = "LACKING"

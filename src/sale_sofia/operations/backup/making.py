@@ -1,13 +1,13 @@
 """A backup of a whole installation: made while it works, and checked before it gets its name."""
 
-import hashlib
 import io
+import math
 import os
 import shutil
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
@@ -20,38 +20,18 @@ from sqlalchemy import Connection, delete, select
 from sale_sofia.crawl.fetch.archive import is_page_of
 from sale_sofia.history.settings import ROWS_PRUNED_AT_ONCE
 from sale_sofia.history.tables import pages
+from sale_sofia.operations.backup import format as form
 from sale_sofia.operations.backup.folder import Kept, backup_lock, remove_parts
-from sale_sofia.operations.backup.format import (
-    ABOUT,
-    COMPRESSION_LEVEL,
-    FORMAT,
-    KEPT_FILES,
-    KEPT_FOLDERS,
-    LACKING,
-    LONGEST_NAME,
-    PAGE_CLOCK_SECONDS,
-    PAGES_FOLDER,
-    PART_PREFIX,
-    PART_SUFFIX,
-    SITES_FOLDER,
-    SUMS,
-    About,
-    BackupRefused,
-    belongs,
-    free_path,
-    is_page,
-    page_digest,
-    page_name,
-    sums_text,
-)
-from sale_sofia.operations.backup.reading import forget_members, unpack
-from sale_sofia.operations.backup.snapshot import Content, Progress, check_source, size_of, take_snapshot
+from sale_sofia.operations.backup.format import About, BackupRefused
+from sale_sofia.operations.backup.reading import Hashed, forget_members, unpack
+from sale_sofia.operations.backup.snapshot import Progress, check_source, size_of, take_snapshot
 from sale_sofia.settings.files import whole_or_not_at_all
 from sale_sofia.settings.model import DATABASE_FILE
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.settings import PAGES_STREAMED_AT_ONCE
 
-# Which files of an installation a backup holds: those that are named, and nothing beside them.
+_OWNERS_ALONE = 0o600
+_MB: Final = 1_000_000
 
 
 class Part(NamedTuple):
@@ -61,127 +41,46 @@ class Part(NamedTuple):
     path: Path
 
 
-def operator_parts(data_dir: Path, sites_dir: Path | None) -> list[Part]:
-    """What people wrote, and what only this installation knows."""
-    singles = [Part(name, data_dir / name) for name in KEPT_FILES if (data_dir / name).is_file()]
-    folders = [part for name in KEPT_FOLDERS for part in _files(name, data_dir / name)]
-    sites = _files(SITES_FOLDER, sites_dir, "*.yaml") if sites_dir else ()
-    return [*singles, *folders, *sites]
-
-
-def page_parts(data_dir: Path) -> Iterator[Part]:
-    """The archived pages, by their names; one that is just being written has another name."""
-    for folder in sorted((data_dir / PAGES_FOLDER).glob("??")):
-        found = (Part(f"{PAGES_FOLDER}/{folder.name}/{path.name}", path) for path in folder.glob("*"))
-        yield from sorted(part for part in found if is_page(part.name))
-
-
-def _files(name: str, folder: Path, pattern: str = "*") -> Iterator[Part]:
-    for path in sorted(folder.glob(pattern)):
-        if path.is_file() and belongs(f"{name}/{path.name}"):
-            yield Part(f"{name}/{path.name}", path)
-
-
-# Files into one: a tar within zstd, with what it is at its head and the checksums of all at its end.
-
-_OWNERS_ALONE = 0o600
-
-
-class Files(NamedTuple):
-    """What goes into a backup."""
-
-    database: Part
-    parts: Iterable[Part]
-    lost: Sequence[str]
-    """Names of pages that should be among them and are gone."""
-
-
-def pack(path: Path, about: About, files: Files, progress: Progress) -> None:
-    """Write the file, which only its owner can read: it may hold passwords of proxies and channels.
-
-    A part that went away meanwhile, as a pruned page does, is left out. So is a page that is not what its
-    name says; it is named in the file, with those that are lost.
-    """
-    with (
-        os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNERS_ALONE), "wb") as file,
-        _compressor().stream_writer(file, closefd=False) as packed,
-        tarfile.open(fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT, encoding="utf-8") as tar,
-    ):
-        writer = _Writer(tar, about.room, progress)
-        writer.add_bytes(ABOUT, about.as_json(), int(about.made_at))
-        writer.add_large(files.database)
-        for part in files.parts:
-            writer.add_small(part)
-        if lacking := [*files.lost, *writer.damaged]:
-            writer.add_bytes(LACKING, "".join(f"{name}\n" for name in lacking).encode(), int(about.made_at))
-        writer.add_bytes(SUMS, sums_text(writer.sums), int(about.made_at))
-
-
-def _compressor() -> zstandard.ZstdCompressor:
-    return zstandard.ZstdCompressor(COMPRESSION_LEVEL, write_checksum=True)
-
-
 class _Writer:
+    """Writes files into a tar, and keeps the checksum of each."""
+
     def __init__(self, tar: tarfile.TarFile, total: int, progress: Progress) -> None:
         self.sums: dict[str, str] = {}
         self.damaged: list[str] = []
         self._tar, self._total, self._progress = tar, total, progress
         self._done = 0
 
-    def add_large(self, part: Part) -> None:
-        """A file of ours that nobody changes, piece by piece."""
-        with part.path.open("rb") as file:
-            self._add(part.name, file, os.fstat(file.fileno()))
-
-    def add_small(self, part: Part) -> None:
-        """A file of others, read at once: it may be replaced at any moment."""
+    def add_part(self, part: Part) -> None:
+        """A file of others, read at once: it may be replaced at any moment. One that is gone is left out."""
         try:
             with part.path.open("rb") as file:
                 content, stat = file.read(), os.fstat(file.fileno())
         except FileNotFoundError:
             return
-        if is_page(part.name) and not is_page_of(page_digest(part.name), io.BytesIO(content)):
+        if form.is_page(part.name) and not is_page_of(form.page_digest(part.name), io.BytesIO(content)):
             self.damaged.append(part.name)
             return
-        self.add_bytes(part.name, content, int(stat.st_mtime))
+        self.add(part.name, io.BytesIO(content), len(content), stat.st_mtime)
 
-    def add_bytes(self, name: str, content: bytes, moment: int) -> None:
-        self._put(_member(name, len(content), moment), io.BytesIO(content))
+    def add_bytes(self, name: str, content: bytes, moment: float) -> None:
+        self.add(name, io.BytesIO(content), len(content), moment)
 
-    def _add(self, name: str, file: BinaryIO, stat: os.stat_result) -> None:
-        self._put(_member(name, stat.st_size, int(stat.st_mtime)), file)
-
-    def _put(self, member: tarfile.TarInfo, content: BinaryIO) -> None:
-        hashed = _Hashed(content, self._told)
+    def add(self, name: str, content: BinaryIO, size: int, moment: float) -> None:
+        """Content that nobody changes, piece by piece."""
+        if len(name.encode()) > form.LONGEST_NAME:
+            raise BackupRefused(
+                f"{name} has too long a name for a backup: {form.LONGEST_NAME} bytes are allowed."
+            )
+        member = tarfile.TarInfo(name)
+        member.size, member.mtime, member.mode = size, max(0, int(moment)), _OWNERS_ALONE
+        hashed = Hashed(content, self._count)
         self._tar.addfile(member, hashed)
-        self.sums[member.name] = hashed.digest.hexdigest()
+        self.sums[name] = hashed.digest.hexdigest()
         forget_members(self._tar)
 
-    def _told(self, more: int) -> None:
-        self._done += more
+    def _count(self, piece: bytes) -> None:
+        self._done += len(piece)
         self._progress("packing", min(self._done, self._total), self._total)
-
-
-class _Hashed(io.RawIOBase):
-    """A file that is hashed while it is read."""
-
-    def __init__(self, file: BinaryIO, told: Callable[[int], None]) -> None:
-        self.digest = hashlib.sha256()
-        self._file, self._told = file, told
-
-    def read(self, size: int = -1, /) -> bytes:
-        content = self._file.read(size)
-        self.digest.update(content)
-        self._told(len(content))
-        return content
-
-
-def _member(name: str, size: int, moment: int) -> tarfile.TarInfo:
-    if len(name.encode()) > LONGEST_NAME:
-        raise BackupRefused(f"{name} has too long a name for a backup: {LONGEST_NAME} bytes are allowed.")
-    member = tarfile.TarInfo(name)
-    member.size, member.mtime, member.mode = size, max(0, moment), _OWNERS_ALONE
-    return member
 
 
 # Archived pages that the database names and that are not there, though nobody pruned them.
@@ -193,44 +92,33 @@ def lost_pages(db: Database, data_dir: Path) -> list[str]:
     The longest unseen are pruned first: what was seen after the oldest page that is there was never pruned.
     With a server's database none is told, as each machine has the pages that it fetched itself.
     """
+
+    def read(connection: Connection) -> set[str]:
+        named = select(pages.c.digest).where(pages.c.fetched_at > since)
+        rows = connection.execution_options(yield_per=PAGES_STREAMED_AT_ONCE).execute(named)
+        names = ((digest, form.page_name(digest)) for (digest,) in rows)
+        return {digest for digest, name in names if form.is_page(name) and not (data_dir / name).exists()}
+
     if db.url.get_backend_name() != "sqlite":
         return []
-    since = _oldest(data_dir) + PAGE_CLOCK_SECONDS
-    return sorted(set(db.run_read(lambda connection: list(_missing(connection, data_dir, since)))))
+    oldest = math.inf
+    for path in (data_dir / form.PAGES_FOLDER).glob("??/*.zst"):
+        with suppress(FileNotFoundError):  # another process may prune at the same time
+            oldest = min(oldest, path.stat().st_mtime)
+    # Where there is none, every page is lost.
+    since = oldest + form.PAGE_CLOCK_SECONDS if oldest < math.inf else 0.0
+    return sorted(db.run_read(read))
 
 
 def forget_pages(db: Database, digests: Sequence[str]) -> int:
     """Let the database name these no longer; how many records that were."""
+
+    def forget(connection: Connection, some: Sequence[str]) -> int:
+        these = delete(pages).where(pages.c.digest.in_(some))
+        return connection.execute(these, execution_options={"preserve_rowcount": True}).rowcount
+
     parts = (digests[at : at + ROWS_PRUNED_AT_ONCE] for at in range(0, len(digests), ROWS_PRUNED_AT_ONCE))
-    return sum(db.run_write(partial(_forget, digests=part)) for part in parts)
-
-
-def _oldest(data_dir: Path) -> float:
-    """When the page was seen that is unseen longest; where there is none, every page is lost."""
-    return min(_times(data_dir / PAGES_FOLDER), default=-PAGE_CLOCK_SECONDS)
-
-
-def _times(folder: Path) -> Iterator[float]:
-    for path in folder.glob("??/*.zst"):
-        with suppress(FileNotFoundError):  # another process may prune at the same time
-            yield path.stat().st_mtime
-
-
-def _missing(connection: Connection, data_dir: Path, since: float) -> Iterator[str]:
-    named = select(pages.c.digest).where(pages.c.fetched_at > since)
-    rows = connection.execution_options(yield_per=PAGES_STREAMED_AT_ONCE).execute(named)
-    for (digest,) in rows:
-        name = page_name(digest)
-        if is_page(name) and not (data_dir / name).exists():
-            yield digest
-
-
-def _forget(connection: Connection, *, digests: Sequence[str]) -> int:
-    these = delete(pages).where(pages.c.digest.in_(digests))
-    return connection.execute(these, execution_options={"preserve_rowcount": True}).rowcount
-
-
-_MB: Final = 1_000_000
+    return sum(db.run_write(partial(forget, some=part)) for part in parts)
 
 
 class Order(NamedTuple):
@@ -247,74 +135,91 @@ def make_backup(source: Database, order: Order, progress: Progress) -> Kept:
 
     The database is of one moment; the pages are read after it, so every page that it speaks of is among them.
     Pages that are damaged or lost do not stop it: it is made without them, and says which they are.
-
-    Raises:
-        BackupRefused: there is no room, or another backup is being made there.
-        DatabaseError: the database cannot be read.
+    Raises BackupRefused or DatabaseError.
     """
     check_source(source)
     order.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with backup_lock(order.folder):
         remove_parts(order.folder)
-        _check_room(source, order)
-        with tempfile.TemporaryDirectory(PART_SUFFIX, PART_PREFIX, order.folder) as work:
-            database = Part(DATABASE_FILE, Path(work) / DATABASE_FILE)
+        # The copy of the database is on the disk beside the file that it goes into.
+        needed, free = 2 * size_of(source) + _room(order), shutil.disk_usage(order.folder).free
+        if free < needed:
+            raise BackupRefused(
+                f"{order.folder} has {free // _MB} MB free, and a backup may need {needed // _MB + 1} MB: "
+                "free some space, name another folder with --to, or leave out the pages with --no-pages."
+            )
+        with tempfile.TemporaryDirectory(form.PART_SUFFIX, form.PART_PREFIX, order.folder) as work:
+            database = Path(work) / DATABASE_FILE
             made_at = time.time()
-            content = take_snapshot(source, database.path, progress)
-            room = _size(database.path) + _room(order)
-            about = _about(source.name, made_at, content, pages=order.pages, room=room)
-            files = Files(database, _parts(order), _lost(source, order))
-            path, lacking = _written(order.folder, about, files, progress)
-    return Kept(path, about, path.stat().st_size, lacking)
-
-
-def _parts(order: Order) -> Iterator[Part]:
-    yield from operator_parts(order.data_dir, order.sites_dir)
-    if order.pages:
-        yield from page_parts(order.data_dir)
+            content = take_snapshot(source, database, progress)
+            about = About(
+                format=form.FORMAT,
+                program=version("sale-sofia"),
+                revision=content.revision,
+                made_at=made_at,
+                database=source.name,
+                rows=content.rows,
+                pages=order.pages,
+                room=database.stat().st_size + _room(order),
+            )
+            lost = list(map(form.page_name, lost_pages(source, order.data_dir))) if order.pages else []
+            path = form.free_path(order.folder, made_at)
+            with whole_or_not_at_all(path) as unfinished:
+                _pack(unfinished, about, database, order, lost, progress)
+                found = unpack(unfinished, order.folder, lambda _name: False, progress)  # what the disk kept
+    return Kept(path, about, path.stat().st_size, found.lacking)
 
 
 def _room(order: Order) -> int:
-    return sum(_size(part.path) for part in _parts(order))
+    room = 0
+    for part in _parts(order):
+        with suppress(FileNotFoundError):
+            room += part.path.stat().st_size
+    return room
 
 
-def _lost(source: Database, order: Order) -> list[str]:
-    return list(map(page_name, lost_pages(source, order.data_dir))) if order.pages else []
+def _parts(order: Order) -> Iterator[Part]:
+    """What people wrote, what only this installation knows, and the archived pages."""
+    for name in form.KEPT_FILES:
+        if (order.data_dir / name).is_file():
+            yield Part(name, order.data_dir / name)
+    folders = [(name, order.data_dir / name, "*") for name in form.KEPT_FOLDERS]
+    if order.sites_dir:
+        folders.append((form.SITES_FOLDER, order.sites_dir, "*.yaml"))
+    for name, folder, pattern in folders:
+        for path in sorted(folder.glob(pattern)):
+            if path.is_file() and form.belongs(f"{name}/{path.name}"):
+                yield Part(f"{name}/{path.name}", path)
+    if order.pages:
+        for folder in sorted((order.data_dir / form.PAGES_FOLDER).glob("??")):
+            found = (
+                Part(f"{form.PAGES_FOLDER}/{folder.name}/{path.name}", path) for path in folder.glob("*")
+            )
+            # One that is just being written has another name.
+            yield from sorted(part for part in found if form.is_page(part.name))
 
 
-def _about(name: str, made_at: float, content: Content, *, pages: bool, room: int) -> About:
-    return About(
-        format=FORMAT,
-        program=version("sale-sofia"),
-        revision=content.revision,
-        made_at=made_at,
-        database=name,
-        rows=content.rows,
-        pages=pages,
-        room=room,
-    )
+def _pack(
+    path: Path, about: About, database: Path, order: Order, lost: Sequence[str], progress: Progress
+) -> None:
+    """Write the file, which only its owner can read: it may hold passwords of proxies and channels.
 
-
-def _written(folder: Path, about: About, files: Files, progress: Progress) -> tuple[Path, tuple[str, ...]]:
-    path = free_path(folder, about.made_at)
-    with whole_or_not_at_all(path) as unfinished:
-        pack(unfinished, about, files, progress)
-        found = unpack(unfinished, folder, lambda _name: False, progress)  # what the disk kept
-    return path, found.lacking
-
-
-def _check_room(source: Database, order: Order) -> None:
-    """The copy of the database is on the disk beside the file that it goes into."""
-    needed, free = 2 * size_of(source) + _room(order), shutil.disk_usage(order.folder).free
-    if free < needed:
-        raise BackupRefused(
-            f"{order.folder} has {free // _MB} MB free, and a backup may need {needed // _MB + 1} MB: "
-            "free some space, name another folder with --to, or leave out the pages with --no-pages."
-        )
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
+    It is a tar within zstd, with what it is at its head and the checksums of all at its end. A page that is
+    not what its name says is left out, and named in the file with those that are lost.
+    """
+    compressor = zstandard.ZstdCompressor(form.COMPRESSION_LEVEL, write_checksum=True)
+    with (
+        os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNERS_ALONE), "wb") as file,
+        compressor.stream_writer(file, closefd=False) as packed,
+        tarfile.open(fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT, encoding="utf-8") as tar,
+    ):
+        writer = _Writer(tar, about.room, progress)
+        writer.add_bytes(form.ABOUT, about.as_json(), about.made_at)
+        with database.open("rb") as content:
+            stat = os.fstat(content.fileno())
+            writer.add(DATABASE_FILE, content, stat.st_size, stat.st_mtime)
+        for part in _parts(order):
+            writer.add_part(part)
+        if lacking := [*lost, *writer.damaged]:
+            writer.add_bytes(form.LACKING, "".join(f"{name}\n" for name in lacking).encode(), about.made_at)
+        writer.add_bytes(form.SUMS, form.sums_text(writer.sums), about.made_at)

@@ -33,19 +33,13 @@ from sale_sofia.settings.files import keep_name
 from sale_sofia.settings.model import DATABASE_FILE
 from sale_sofia.storage.migrate import HEAD, initialize_database
 
-# A folder in the place of another, in one step: whoever looks finds the old one or the new one, whole.
-
 _AT_FDCWD: Final = -100
 _RENAME_EXCHANGE: Final = 2
 _NOT_HERE: Final = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP})
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Let two folders of one disk change their names, in one step; False where the system cannot.
-
-    Raises:
-        OSError: it can, but not these two.
-    """
+    """Let two folders of one disk change their names, in one step; False where the system cannot."""
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if rename is None:
         return False
@@ -73,8 +67,7 @@ def replace_folder(new: Path, place: Path, aside: Path) -> None:
         raise
 
 
-# The place of a data folder: whether a backup may be put there, and putting it there in one step.
-
+_MB: Final = 1_000_000
 MARK: Final = ".restoring"
 """In a folder that was unpacked and is not known to be in its place."""
 _SIGNS: Final = (DATABASE_FILE, PAGES_FOLDER, RUN_FOLDER, *KEPT_FILES, *KEPT_FOLDERS)
@@ -82,11 +75,7 @@ _SIGNS: Final = (DATABASE_FILE, PAGES_FOLDER, RUN_FOLDER, *KEPT_FILES, *KEPT_FOL
 
 
 def check_target(folder: Path, *, replace: bool) -> None:
-    """Whether something may be restored into this folder.
-
-    Raises:
-        BackupRefused: it holds something that nobody said may be replaced, or cannot be put aside.
-    """
+    """Whether something may be restored into this folder; raises BackupRefused."""
     if folder.exists() and not folder.is_dir():
         raise BackupRefused(f"{folder} is no folder; name the folder that is to be DATA_DIR.")
     if folder.is_mount():
@@ -136,20 +125,14 @@ def _take_over(folder: Path, target: Path) -> None:
     folder.chmod(owner.st_mode & 0o777)
     for path in backups_in(target / BACKUPS_FOLDER):
         (folder / BACKUPS_FOLDER).mkdir(mode=0o700, exist_ok=True)
-        _link(path, folder / BACKUPS_FOLDER / path.name)
+        other = folder / BACKUPS_FOLDER / path.name
+        try:
+            other.hardlink_to(path)  # one file in both folders: whichever is deleted, it stays
+        except OSError:
+            shutil.copy2(path, other)
     if os.geteuid() == 0:
         for path in (folder, *folder.rglob("*")):
             os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
-
-
-def _link(path: Path, other: Path) -> None:
-    try:
-        other.hardlink_to(path)  # one file in both folders: whichever is deleted, it stays
-    except OSError:
-        shutil.copy2(path, other)
-
-
-_MB: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,17 +148,17 @@ class Restored:
 
 @contextmanager
 def unpacked(backup: Path, target: Path, progress: Progress) -> Iterator[tuple[Contents, Path]]:
-    """The backup in a folder beside the target: every checksum right, its database sound and current.
-
-    Raises:
-        BackupError: it is not all right, or of a newer program, or there is no room.
-    """
+    """The backup in a folder beside the target: every checksum right, its database sound and current."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with folder_held(target.parent) as held:
         if not held:
             raise BackupRefused(f"Another restore is going on in {target.parent}; wait for it.")
         folder = target.parent / f".{target.name}.restoring"
-        _clear(folder, target)
+        # What a killed restore left: unpacked files go, what had been replaced gets the name it should have.
+        if is_filled(folder) and not (folder / MARK).exists():
+            folder.rename(aside_of(target))
+        elif folder.exists():
+            _remove(folder)
         _check(about(backup), backup, target.parent)
         folder.mkdir(mode=0o700)
         try:
@@ -186,14 +169,6 @@ def unpacked(backup: Path, target: Path, progress: Progress) -> Iterator[tuple[C
         finally:
             if (folder / MARK).exists():
                 _remove(folder)
-
-
-def _clear(folder: Path, target: Path) -> None:
-    """What a killed restore left: unpacked files go, what had been replaced gets the name it should have."""
-    if is_filled(folder) and not (folder / MARK).exists():
-        folder.rename(aside_of(target))
-    elif folder.exists():
-        _remove(folder)
 
 
 def _remove(folder: Path) -> None:
@@ -239,11 +214,7 @@ Frame = Callable[[Path], AbstractContextManager[None]]
 def restore(
     backup: Path, target: Path, progress: Progress, frame: Frame = lambda _folder: nullcontext()
 ) -> Restored:
-    """Put a backup in the place of a folder.
-
-    Raises:
-        BackupError: nothing was changed.
-    """
+    """Put a backup in the place of a folder; raises BackupError."""
     with unpacked(backup, target, progress) as (found, folder), frame(folder):
         before = put_in_place(folder, target)
     return Restored(found.about, target, before, found.lacking)

@@ -41,38 +41,34 @@ def open_file(file: Path) -> Database:
 
 
 def check_source(source: Database) -> None:
-    """Whether there is anything to copy.
-
-    Raises:
-        DatabaseMissing: there is no database yet.
-    """
+    """Whether there is anything to copy; raises DatabaseMissing."""
     if current_revision(source) is None:
         raise DatabaseMissing(f"There is nothing to back up: {source.name} has no tables yet.")
 
 
 def take_snapshot(source: Database, file: Path, progress: Progress) -> Content:
-    """Make the file: the source as it is at one moment, found sound.
-
-    Raises:
-        BackupDamaged: the copy is not sound, so the source is not.
-    """
+    """Make the file: the source as it is at one moment, found sound; raises BackupDamaged."""
     if source.url.get_backend_name() == "sqlite":
         _copy_online(source, file, progress)
     else:
-        _copy_from_server(source, file, progress)
+        target = open_file(file)
+        try:
+            copy_rows(source, target, progress)
+        finally:
+            target.dispose()
     return examined(file, source.name)
 
 
 def size_of(source: Database) -> int:
     """About how many bytes a snapshot has."""
-    return source.run_read(_size)
 
+    def read(connection: Connection) -> int:
+        if connection.dialect.name == "sqlite":
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+            return int(pages * connection.exec_driver_sql("PRAGMA page_size").scalar_one())
+        return int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
 
-def _size(connection: Connection) -> int:
-    if connection.dialect.name == "sqlite":
-        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
-        return int(pages * connection.exec_driver_sql("PRAGMA page_size").scalar_one())
-    return int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
+    return source.run_read(read)
 
 
 def _copy_online(source: Database, file: Path, progress: Progress) -> None:
@@ -88,14 +84,6 @@ def _copy_online(source: Database, file: Path, progress: Progress) -> None:
             raise explain(error, file, 0) or error from error
 
 
-def _copy_from_server(source: Database, file: Path, progress: Progress) -> None:
-    target = open_file(file)
-    try:
-        copy_rows(source, target, progress)
-    finally:
-        target.dispose()
-
-
 def copy_rows(source: Database, target: Database, progress: Progress) -> None:
     """`copy_database`, told of in the way of backups."""
     total, done = _COPY_PASSES * source.run_read(row_count), 0
@@ -109,28 +97,20 @@ def copy_rows(source: Database, target: Database, progress: Progress) -> None:
 
 
 def examined(file: Path, name: str) -> Content:
-    """What is in the file, after a look at all of it.
-
-    Raises:
-        BackupDamaged: SQLite finds it damaged, or rows that point nowhere.
-    """
+    """What is in the file, after a look at all of it; raises BackupDamaged."""
     database = open_file(file)
     try:
         if faults := database.faults():
             raise BackupDamaged(f"The copy of {name} is not sound: {faults[0]}.")
-        return Content(_revision_of(database, name), database.run_read(_rows))
+        if odd := database.run_read(_programs):
+            raise BackupRefused(f"{name} has {odd[0]}, which no database of ours has.")
+        if (revision := current_revision(database)) is None:
+            raise BackupDamaged(f"{name} has no tables of ours.")
+        return Content(revision, database.run_read(_rows))
     except DatabaseError as error:
         raise BackupDamaged(f"The copy of {name} is not sound: {error}") from error
     finally:
         database.dispose()
-
-
-def _revision_of(database: Database, name: str) -> str:
-    if odd := database.run_read(_programs):
-        raise BackupRefused(f"{name} has {odd[0]}, which no database of ours has.")
-    if (revision := current_revision(database)) is None:
-        raise BackupDamaged(f"{name} has no tables of ours.")
-    return revision
 
 
 def _programs(connection: Connection) -> list[str]:

@@ -51,11 +51,7 @@ def flower_command(address: str, port: int) -> list[str]:
 
 
 def flower_environment(settings: Settings, url: str) -> dict[str, str]:
-    """The environment of the viewer; its password is not in the arguments, which everybody here can read.
-
-    Raises:
-        ServiceError: there is no password.
-    """
+    """The environment of the viewer; its password is not in the arguments, which everybody here can read."""
     if settings.flower_password is None:
         raise ServiceError(
             "FLOWER_PASSWORD: not set; Flower can stop tasks, so it does not start without a password"

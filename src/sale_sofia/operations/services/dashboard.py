@@ -5,6 +5,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -28,7 +29,6 @@ from sale_sofia.settings.model import Settings
 from sale_sofia.settings.programs import own_program
 from sale_sofia.telemetry.logs import last_line, put_aside
 
-_PROGRAM: Final = "sale_sofia.app.server"
 _FOLDER: Final = Path(__file__).parent
 """Streamlit obeys a `.streamlit` of the folder it is started in; in a folder of ours there is none."""
 
@@ -61,38 +61,26 @@ class DashboardServer:
         self.stop()
 
     def wait_ready(self, signals: StopSignals) -> None:
-        """Return once it answers.
-
-        Raises:
-            DashboardNotStarted: it ended, or was silent for too long.
-            Interrupted: somebody asked for an end meanwhile.
-        """
+        """Return once it answers; raises DashboardNotStarted or Interrupted."""
         end = time.monotonic() + DASHBOARD_START_SECONDS
-        while not self._answers():
+        everywhere = ipaddress.ip_address(self.host).is_unspecified
+        url = f"http://{DASHBOARD_HOST}:{self.port}" if everywhere else self.url
+        while True:
+            with suppress(httpx.HTTPError):
+                answer = httpx.get(f"{url}/_stcore/health", timeout=DASHBOARD_ASK_SECONDS, trust_env=False)
+                if answer.is_success:
+                    return
             signals.check()
             if self.process.poll() is not None or time.monotonic() > end:
                 raise DashboardNotStarted(f"the dashboard did not start{self._last_words()}")
             time.sleep(DASHBOARD_POLL_SECONDS)
-
-    def _answers(self) -> bool:
-        unspecified = ipaddress.ip_address(self.host).is_unspecified
-        host = DASHBOARD_HOST if unspecified else self.url.partition("//")[2].rpartition(":")[0]
-        try:
-            url = f"http://{host}:{self.port}/_stcore/health"
-            return httpx.get(url, timeout=DASHBOARD_ASK_SECONDS, trust_env=False).is_success
-        except httpx.HTTPError:
-            return False
 
     def _last_words(self) -> str:
         said = last_line(self.log)
         return f"; its last words: {said!r} (all of them in {self.log})" if said else ""
 
     def wait(self, signals: StopSignals) -> None:
-        """Return when somebody asks for an end.
-
-        Raises:
-            DashboardNotStarted: the server ended by itself.
-        """
+        """Return when somebody asks for an end; raises DashboardNotStarted."""
         while not signals.asked:
             put_aside(self.log)
             if self.process.poll() is not None:
@@ -119,7 +107,7 @@ def start_dashboard(settings: Settings, host: str, port: int, environ: Mapping[s
     put_aside(path, 0)
     with path.open("ab") as log:
         process = subprocess.Popen(  # noqa: S603 - our own module
-            own_program(_PROGRAM, host, str(port)),
+            own_program("sale_sofia.app.server", host, str(port)),
             stdin=subprocess.PIPE,  # it ends when this end of the pipe is gone, however we die
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -131,11 +119,7 @@ def start_dashboard(settings: Settings, host: str, port: int, environ: Mapping[s
 
 
 def checked_host(host: str, settings: Settings) -> str:
-    """The address to listen on.
-
-    Raises:
-        DashboardNotStarted: it is no address, or would show the dashboard to others without a password.
-    """
+    """The address to listen on; raises DashboardNotStarted."""
     try:
         address = ipaddress.ip_address(DASHBOARD_HOST if host == "localhost" else host)
     except ValueError:
@@ -151,11 +135,7 @@ def checked_host(host: str, settings: Settings) -> str:
 
 
 def free_port(host: str, wanted: int | None) -> int:
-    """The wanted port; without one the usual port if it is free, else any that is.
-
-    Raises:
-        DashboardNotStarted: the wanted port cannot be had.
-    """
+    """The wanted port, or DashboardNotStarted; without one the usual port if it is free, else any that is."""
     if wanted is None:
         return bound_port(host, DASHBOARD_PORT) or free_port(host, 0)
     port = bound_port(host, wanted)

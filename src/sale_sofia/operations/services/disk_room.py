@@ -11,7 +11,6 @@ from typing import Final
 from sale_sofia.operations.settings import DISK_FULL_TELL_SECONDS, DISK_LEAST_BYTES, SUPERVISE_SECONDS
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
-_TRIED: Final = "room.tried"
 
 
 def is_full(error: BaseException | None) -> bool:
@@ -32,13 +31,20 @@ class DiskRoom:
     """When it was last told that there is none; None while there is."""
 
     def check(self) -> None:
-        """Make sure that there is room: once it was missing, by writing, as no figure tells of a quota.
-
-        Raises:
-            OSError: there is none.
-        """
-        if self.folder.is_dir() and (self._told is not None or _free_bytes(self.folder) < DISK_LEAST_BYTES):
-            _try_to_write(self.folder / _TRIED)
+        """Raise OSError where there is no room: found by writing once it was missing, as quotas need it."""
+        if not self.folder.is_dir():
+            return
+        found = os.statvfs(self.folder)  # what a user may still write; what the system keeps is not counted
+        if self._told is None and found.f_bavail * found.f_frsize >= DISK_LEAST_BYTES:
+            return
+        path = self.folder / "room.tried"
+        try:
+            with path.open("wb") as file:
+                file.write(bytes(DISK_LEAST_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+        finally:
+            path.unlink(missing_ok=True)
 
     def wait(self, pause: Callable[[float], None] = time.sleep) -> None:
         """Return when there is room."""
@@ -66,19 +72,3 @@ class DiskRoom:
         if self._told is not None:
             self._told = None
             self.say("There is room again; going on.")
-
-
-def _free_bytes(folder: Path) -> int:
-    """What a user may still write; what the system keeps for itself is not counted."""
-    found = os.statvfs(folder)
-    return found.f_bavail * found.f_frsize
-
-
-def _try_to_write(path: Path) -> None:
-    try:
-        with path.open("wb") as file:
-            file.write(bytes(DISK_LEAST_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-    finally:
-        path.unlink(missing_ok=True)

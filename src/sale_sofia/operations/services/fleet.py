@@ -10,7 +10,6 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Final
 from urllib.parse import urlsplit
 
 import httpx
@@ -51,8 +50,6 @@ from sale_sofia.operations.settings import (
 from sale_sofia.settings.errors import RedisDied, RedisUnreachable, ServiceFailed
 from sale_sofia.settings.model import Settings
 
-# How often a service may die before somebody must look.
-
 
 class ServiceDied(ServiceFailed):
     """A service that keeps dying is not started again."""
@@ -66,11 +63,7 @@ class Restarts:
         self._deaths: defaultdict[str, deque[float]] = defaultdict(deque)
 
     def note(self, name: str, last_words: str = "", most: int = MOST_RESTARTS) -> None:
-        """One more death.
-
-        Raises:
-            ServiceDied: too many; the sentence ends with what it said last.
-        """
+        """One more death; raises ServiceDied."""
         now, deaths = self._clock(), self._deaths[name]
         deaths.append(now)
         while deaths[0] < now - RESTARTS_WITHIN_SECONDS:
@@ -79,8 +72,6 @@ class Restarts:
             minutes = RESTARTS_WITHIN_SECONDS / 60
             raise ServiceDied(f"{name} died {len(deaths)} times in {minutes:g} minutes{last_words}.")
 
-
-# Whether a service that runs is also at work: it gives a sign of life now and then, or it hangs.
 
 Sign = tuple[object, float | None]
 """Which start of a service, and its last sign of life."""
@@ -108,12 +99,9 @@ class Liveness:
         self._heard.clear()
 
 
-# Flower, the viewer of tasks, as a service of `sale-sofia up`: only a window, its faults stop nobody.
-
-
 @dataclass(slots=True)
 class FlowerService:
-    """Our Flower, on this machine alone. Nothing here waits, and nothing here is an error."""
+    """Our Flower, the viewer of tasks, on this machine alone. Nothing here waits, and nothing is an error."""
 
     settings: Settings
     child: Child
@@ -169,17 +157,10 @@ class FlowerService:
         if self._answered is not None and self._asked is not None and now - self._asked < FLOWER_LOOK_SECONDS:
             return
         self._asked = now
-        if self._answers():
+        if _answers(f"{self.url}/healthcheck", FLOWER_ANSWER_SECONDS):
             if self._answered is None:
                 self.say(f"Flower: {self.url}, user {FLOWER_USER}, password FLOWER_PASSWORD")
             self._answered = now
-
-    def _answers(self) -> bool:
-        try:
-            answer = httpx.get(f"{self.url}/healthcheck", timeout=FLOWER_ANSWER_SECONDS, trust_env=False)
-        except httpx.HTTPError:
-            return False
-        return answer.is_success
 
     def _revive(self, redis_url: str) -> None:
         try:
@@ -199,17 +180,16 @@ class FlowerService:
         self.child.stop(BEAT_STEPS)
 
 
-# Ollama as a service of ours: started when it is asked for and not there, stopped if we started it.
-
-OLLAMA_STEPS: Final = ((TERMINATE, OLLAMA_STOP_SECONDS),)
+def _answers(url: str, seconds: float) -> bool:
+    try:
+        return httpx.get(url, timeout=seconds, trust_env=False).is_success
+    except httpx.HTTPError:
+        return False
 
 
 def is_answering(url: str) -> bool:
     """Whether an Ollama says which models it has."""
-    try:
-        return httpx.get(f"{url}/api/tags", timeout=HEALTH_SECONDS, trust_env=False).is_success
-    except httpx.HTTPError:
-        return False
+    return _answers(f"{url}/api/tags", HEALTH_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +212,6 @@ class OllamaService:
             return False
         address = {"OLLAMA_HOST": urlsplit(self.settings.ollama_url).netloc}
         self.child.start([program, "serve"], {**os.environ, **address})
-        return self._wait()
-
-    def _wait(self) -> bool:
         end = time.monotonic() + OLLAMA_START_SECONDS
         while self.child.alive and time.monotonic() < end:
             if is_answering(self.settings.ollama_url):
@@ -245,7 +222,7 @@ class OllamaService:
 
     def stop(self) -> None:
         """Stop what we started, and nothing else."""
-        self.child.stop(OLLAMA_STEPS)
+        self.child.stop(((TERMINATE, OLLAMA_STOP_SECONDS),))
 
 
 @dataclass(slots=True)
@@ -260,6 +237,13 @@ class Fleet:
     liveness: Liveness = field(default_factory=Liveness)
     flower: FlowerService = field(init=False)
     room: DiskRoom = field(init=False)
+    worker: Child = field(init=False)
+    beat: Child = field(init=False)
+    enricher: Child = field(init=False)
+    """The worker that reads descriptions; it runs only where LLM_ENABLED."""
+    ollama: OllamaService = field(init=False)
+    """The language model; started only where OLLAMA_START, and only if nobody else runs it."""
+    ownership: Ownership = field(init=False)
     _url: str | None = None
     _children_url: str | None = None
     """The Redis that worker and beat were started with."""
@@ -268,44 +252,21 @@ class Fleet:
     _most_deaths: int = MOST_START_DEATHS
 
     def __post_init__(self) -> None:
-        self.room = DiskRoom(self.settings.data_dir, self.say)
-        self.flower = FlowerService(self.settings, self._child("flower"), self.say)
-
-    @property
-    def worker(self) -> Child:
-        """The Celery worker."""
-        return self._child("worker")
-
-    @property
-    def beat(self) -> Child:
-        """The clock of the parallel mode."""
-        return self._child("beat")
-
-    @property
-    def enricher(self) -> Child:
-        """The worker that reads descriptions; it runs only where LLM_ENABLED."""
-        return self._child("enricher")
-
-    @property
-    def ollama(self) -> OllamaService:
-        """The language model; started only where OLLAMA_START, and only if nobody else runs it."""
-        return OllamaService(self.settings, self._child("ollama"), self.say, self._pause)
+        folder = self.settings.data_dir
+        flower, self.worker, self.beat, self.enricher, ollama = (
+            Child(name, folder / RUN_FOLDER, folder / LOG_FOLDER / f"{name}.log", lambda: self.signals.forced)
+            for name in ("flower", "worker", "beat", "enricher", "ollama")
+        )
+        self.room = DiskRoom(folder, self.say)
+        self.flower = FlowerService(self.settings, flower, self.say)
+        self.ollama = OllamaService(self.settings, ollama, self.say, self._pause)
+        self.ownership = Ownership(folder / RUN_FOLDER)
 
     @property
     def children(self) -> tuple[Child, ...]:
         """The programs that run when all is well."""
         both = (self.worker, self.beat)
         return (*both, self.enricher) if self.settings.llm_enabled and not self.joined else both
-
-    @property
-    def ownership(self) -> Ownership:
-        """Who runs the services of this folder."""
-        return Ownership(self.settings.data_dir / RUN_FOLDER)
-
-    def _child(self, name: str) -> Child:
-        folder = self.settings.data_dir
-        log = folder / LOG_FOLDER / f"{name}.log"
-        return Child(name, folder / RUN_FOLDER, log, lambda: self.signals.forced)
 
     def cleanup_stale_processes(self) -> list[int]:
         """Kill what a dead owner left of its programs: by number, birth and nonce, never by name."""
@@ -317,7 +278,15 @@ class Fleet:
     def start_redis(self) -> str:
         """The URL of a Redis that answers: that of REDIS_URL, or our own, started if it does not run."""
         if self.joined:
-            return self._wait_for_redis()
+            end = time.monotonic() + SERVICE_JOIN_SECONDS
+            while True:
+                try:
+                    return known_redis_url(self.settings)
+                except RedisUnreachable:
+                    if time.monotonic() > end:
+                        raise
+                self.check_joined()
+                self._pause()
         if self._url is not None and own_redis_died(self.settings):
             self._note_redis_death()
             self._url = None
@@ -328,17 +297,6 @@ class Fleet:
                 self._note_redis_death(f"; {death}".rstrip("."))
                 self._pause()
         return self._url
-
-    def _wait_for_redis(self) -> str:
-        end = time.monotonic() + SERVICE_JOIN_SECONDS
-        while True:
-            try:
-                return known_redis_url(self.settings)
-            except RedisUnreachable:
-                if time.monotonic() > end:
-                    raise
-            self.check_joined()
-            self._pause()
 
     def start_worker_and_beat(self) -> None:
         """Both at work, on the Redis that was started before."""
@@ -392,23 +350,14 @@ class Fleet:
         time.sleep(SERVICE_POLL_SECONDS)
 
     def check_joined(self) -> None:
-        """Refuse to go on with services that another process ran and has stopped.
-
-        Raises:
-            ServicesBusy: they are gone.
-        """
+        """Refuse to go on with services that another process ran and has stopped; raises ServicesBusy."""
         if self.joined and self.ownership.holder() is None:
             raise ServicesBusy(
                 "`sale-sofia up` has stopped its services; go on with `sale-sofia resume --parallel`."
             )
 
     def supervise(self) -> None:
-        """Start again what died or hangs, and keep the logs small.
-
-        Raises:
-            ServiceDied: one dies all the time.
-            ServicesBusy: whoever ran them for us has stopped them.
-        """
+        """Start again what died or hangs, and keep the logs small; raises ServiceDied or ServicesBusy."""
         self.check_joined()
         if self.joined:
             return
@@ -418,7 +367,11 @@ class Fleet:
         if not is_ready(url):  # without Redis worker and beat can do nothing but wait, in silence
             self.liveness.excuse_all()
         for child in self.children:
-            self._end_hanging(child)
+            # Killed, as one that lives and does nothing would not hear a request to leave either.
+            if child.alive and self.liveness.hangs(child.name, (child.process, child.last_sign)):
+                self.say(f"the {child.name} hangs")
+                child.end_leftovers()
+                self._note_death(child)
             child.put_log_aside()
         self.ollama.child.put_log_aside()
         self._start_children(url)
@@ -428,13 +381,6 @@ class Fleet:
         self.room.check()  # on a full disk nothing can live, and a death is nobody's fault
         self._restarts.note("Redis", last_words, self._most_deaths)
         self.say("Redis died; started again")
-
-    def _end_hanging(self, child: Child) -> None:
-        """Kill one that lives and does nothing: it would not hear a request to leave either."""
-        if child.alive and self.liveness.hangs(child.name, (child.process, child.last_sign)):
-            self.say(f"the {child.name} hangs")
-            child.end_leftovers()
-            self._note_death(child)
 
     def _note_death(self, child: Child) -> None:
         self.room.check()

@@ -4,17 +4,16 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sale_sofia.operations.services.processes import Process, born
-from sale_sofia.operations.settings import REDIS_POLL_SECONDS
+from sale_sofia.operations.services.processes import TERMINATE, Process, born
+from sale_sofia.operations.settings import REDIS_POLL_SECONDS, RUN_FOLDER, SERVICE_DOWN_SECONDS
 from sale_sofia.settings.errors import ServiceError
-
-# Locks on files of a folder; the system lets go of them when their holder dies, however it dies.
+from sale_sofia.settings.model import Settings
 
 SHARED: Final = fcntl.LOCK_SH
 ALONE: Final = fcntl.LOCK_EX
@@ -26,30 +25,24 @@ class StillLocked(RuntimeError):
 
 @contextmanager
 def lock_file(path: Path) -> Iterator[IO[str]]:
-    """The file to lock, made when absent; leaving lets go of it, unless a child process keeps it."""
+    """The file to lock, made when absent; leaving lets go of it, unless a child process keeps it.
+
+    The system lets go of a lock when its holder dies, however it dies.
+    """
     with path.open("a", encoding="ascii") as file:
         yield file
 
 
 def take(file: IO[str], kind: int, seconds: float = 0.0) -> None:
-    """Lock the file, or change the lock on it, waiting at most so long.
-
-    Raises:
-        StillLocked: others hold it; a lock held before may then be lost.
-    """
+    """Lock the file, or change the lock on it, waiting at most so long; raises StillLocked."""
     end = time.monotonic() + seconds
-    while not _taken(file, kind):
+    while True:
+        with suppress(BlockingIOError):
+            fcntl.flock(file, kind | fcntl.LOCK_NB)
+            return
         if time.monotonic() >= end:
             raise StillLocked(file.name)
         time.sleep(REDIS_POLL_SECONDS)
-
-
-def _taken(file: IO[str], kind: int) -> bool:
-    try:
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 _LOCK: Final = "orchestrator.lock"
@@ -84,8 +77,12 @@ class Ownership:
 
     def take(self, *, shared: bool) -> bool:
         """Whether the services are ours now; until `release`, or our death."""
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise ServiceError(f"{self._folder} cannot be made: {error.strerror}.") from error
         with ExitStack() as stack:
-            file = stack.enter_context(lock_file(self._made() / _LOCK))
+            file = stack.enter_context(lock_file(self._folder / _LOCK))
             try:
                 take(file, ALONE)
             except StillLocked:
@@ -109,9 +106,22 @@ class Ownership:
         """Let others run the services."""
         self._kept.close()
 
-    def _made(self) -> Path:
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise ServiceError(f"{self._folder} cannot be made: {error.strerror}.") from error
-        return self._folder
+
+def take_down(settings: Settings) -> bool:
+    """Tell whoever runs the services for everybody to stop them, and wait for that; False when nobody does.
+
+    Raises ServicesBusy where they belong to a crawl, which stops them itself when it ends.
+    """
+    holder = Ownership(settings.data_dir / RUN_FOLDER).holder()
+    if holder is None:
+        return False
+    if not holder.shared:
+        raise ServicesBusy(
+            f"The services in {settings.data_dir} belong to a crawl, process {holder.pid}; "
+            "stop it where it runs."
+        )
+    for _ in range(2):  # the second signal forces
+        holder.process.send(TERMINATE)
+        if holder.process.gone_within(SERVICE_DOWN_SECONDS):
+            return True
+    raise ServiceError(f"`sale-sofia up`, process {holder.pid}, does not stop.")

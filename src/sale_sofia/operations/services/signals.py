@@ -32,11 +32,7 @@ class StopSignals:
         return self._count > 1
 
     def check(self) -> None:
-        """Raise when an end was asked for.
-
-        Raises:
-            Interrupted: it was.
-        """
+        """Raise Interrupted when an end was asked for."""
         if self.asked:
             raise Interrupted
 

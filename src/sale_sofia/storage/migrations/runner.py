@@ -28,11 +28,6 @@ def revision(connection: Connection) -> str | None:
         return MigrationContext.configure(connection).get_current_revision()
 
 
-def head() -> str | None:
-    """The last step there is."""
-    return _steps().get_current_head()
-
-
 def is_known(name: str) -> bool:
     """Whether there is a step of this name."""
     try:
@@ -49,7 +44,8 @@ def run(connection: Connection) -> None:
     """
     config = _config()
     config.attributes["connection"] = connection
-    missing = _missing(connection)
+    steps = _steps().iterate_revisions("head", revision(connection) or "base")
+    missing = [step.revision for step in steps][::-1]  # the next one first
     config.attributes["done"] = lambda **_: missing.pop(0)
     if connection.dialect.name != "sqlite":  # a step may have all rows to change
         connection.execute(text("SET LOCAL statement_timeout = 0"))
@@ -61,25 +57,19 @@ def run(connection: Connection) -> None:
         raise StepFailed(f"step {missing[0]} failed, and nothing was changed: {reason}") from error
 
 
-def _missing(connection: Connection) -> list[str]:
-    """The names of the steps that are still to be done, the next one first."""
-    steps = _steps().iterate_revisions("head", revision(connection) or "base")
-    return [step.revision for step in steps][::-1]
-
-
 def differences(connection: Connection) -> list[str]:
     """Where the tables are not as the schema says, one line each."""
+
+    def is_ours(name: str | None, kind: str, _parents: object) -> bool:
+        """All but what a kind of database keeps for itself."""
+        return kind != "table" or name != WRITE_MARKS
+
     with _quiet():
         context = MigrationContext.configure(
-            connection, opts={"compare_type": True, "compare_server_default": True, "include_name": _is_ours}
+            connection, opts={"compare_type": True, "compare_server_default": True, "include_name": is_ours}
         )
         found = compare_metadata(context, metadata)
     return [f"not as the schema says: {difference}" for difference in found]
-
-
-def _is_ours(name: str | None, kind: str, _parents: object) -> bool:
-    """All but what a kind of database keeps for itself."""
-    return kind != "table" or name != WRITE_MARKS
 
 
 def _steps() -> ScriptDirectory:

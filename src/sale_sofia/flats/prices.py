@@ -1,0 +1,95 @@
+"""What is paid for a flat: its price with VAT, and the lowest offer of each portal.
+
+VAT is added to a price here and nowhere else.
+"""
+
+from typing import NamedTuple
+
+from sale_sofia.advice.settings import NEW_CONDITIONS, UNBUILT
+from sale_sofia.flats.flat import Advert, Flat
+from sale_sofia.history.settings import VAT_RATE
+
+
+class Band(NamedTuple):
+    """EUR from `least` to `most`; no `most` where there is no telling."""
+
+    least: float
+    most: float | None
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is one sum."""
+        return self.least == self.most
+
+
+class Offer(NamedTuple):
+    """An advert with what is paid there."""
+
+    paid: Band
+    advert: Advert
+
+
+def vat_on_top(vat: str | None, *, text_says_so: bool, may_be_due: bool) -> bool | None:
+    """Whether VAT comes on top of a price printed with `vat`; None: nobody says, and it may.
+
+    What a description says counts only for a price beside which the portal prints nothing of VAT.
+    """
+    if vat is not None:
+        return vat == "excluded"
+    if text_says_so:
+        return True
+    return None if may_be_due else False
+
+
+def with_vat(price: float, *, due: bool | None) -> Band:
+    """What is paid for a printed price: with an unknown VAT, anything between without and with it."""
+    most = price if due is False else price * (1 + VAT_RATE)
+    return Band(most if due else price, most)
+
+
+def vat_due(flat: Flat) -> bool | None:
+    """Whether VAT comes on top of the flat's price; None where it may and no advert says."""
+    return _vat_due(flat, flat.vat)
+
+
+def price_band(flat: Flat) -> Band | None:
+    """The flat's price with VAT; None without a price. "From" that much, it has no most."""
+    if flat.price_eur is None:
+        return None
+    return _paid(flat, flat.price_eur, flat.vat)
+
+
+def lowest_offers(flat: Flat) -> list[Offer]:
+    """The lowest offer of each portal that still has the flat; the surely cheapest first."""
+    lowest: dict[str, Offer] = {}
+    for advert in flat.adverts:
+        if advert.offered and advert.price_eur:
+            offer = Offer(_paid(flat, advert.price_eur, advert.vat), advert)
+            lowest[advert.site] = min(lowest.get(advert.site, offer), offer, key=_dearest_case)
+    return sorted(lowest.values(), key=_dearest_case)
+
+
+def _dearest_case(offer: Offer) -> tuple[float, float]:
+    least, most = offer.paid
+    return float("inf") if most is None else most, least
+
+
+def _paid(flat: Flat, price: float, vat: str | None) -> Band:
+    paid = with_vat(price, due=_vat_due(flat, vat))
+    return Band(paid.least, None) if "price_from" in flat.traps else paid
+
+
+def _vat_due(flat: Flat, vat: str | None) -> bool | None:
+    may_be_due = vat is None and (_is_new(flat) or any(advert.vat == "excluded" for advert in flat.adverts))
+    return vat_on_top(vat, text_says_so="price_without_vat" in flat.traps, may_be_due=may_be_due)
+
+
+def _is_new(flat: Flat) -> bool:
+    if flat.adverts and flat.adverts[0].seller_kind == "private":
+        return False
+    return (
+        flat.under_construction is True
+        or flat.act_status in UNBUILT
+        or flat.condition in NEW_CONDITIONS
+        or any(advert.seller_kind == "developer" for advert in flat.adverts)
+    )
