@@ -1,3 +1,5 @@
+import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +24,28 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile("suite")
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of the user's own there
+"""Files in memory, where the system has such a place."""
+ENOUGH_BYTES = 6 << 30
+"""Four times what the files of a whole run take."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The tests' files are in memory where there is room: tests of a store wait for the disk."""
+    if not MEMORY.is_dir() or config.getoption("basetemp"):
+        return
+    if shutil.disk_usage(MEMORY).free > ENOUGH_BYTES:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Nothing of a run that passed stays in memory."""
+    root = os.environ.get("PYTEST_DEBUG_TEMPROOT")
+    if exitstatus == pytest.ExitCode.OK and root == str(MEMORY) and "PYTEST_XDIST_WORKER" not in os.environ:
+        factory: pytest.TempPathFactory = session.config._tmp_path_factory  # type: ignore[attr-defined] # noqa: SLF001
+        shutil.rmtree(factory.getbasetemp(), ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
