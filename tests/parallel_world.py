@@ -42,6 +42,7 @@ WORKER = [*CELERY, "worker", "-Q", "sale_sofia", "--without-gossip", "--without-
 
 HURRIED: Mapping[str, float] = {
     "BROKER_SOCKET_SECONDS": 3,
+    "CONCLUSION_GRACE_SECONDS": 20.0,
     "DISPATCH_GRACE_SECONDS": 4.0,
     "LANE_IDLE_SECONDS": 0.8,
     "LANE_LOOK_SECONDS": 0.2,

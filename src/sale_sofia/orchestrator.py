@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
+
+from redis import RedisError
 
 from sale_sofia.crawl.frontier.jobs import known_job
 from sale_sofia.crawl.frontier.planning import JobPlan, check_plans, plan_for_workers, resume_for_workers
@@ -15,6 +17,7 @@ from sale_sofia.crawl.runners.progress import (
     JobsStillOpen,
     Look,
     Progress,
+    publish,
     read_progress,
     wait_for_jobs,
 )
@@ -24,6 +27,7 @@ from sale_sofia.installation import open_database
 from sale_sofia.operations.services.disk_room import is_full
 from sale_sofia.operations.services.fleet import Fleet
 from sale_sofia.operations.services.ownership import ServicesBusy
+from sale_sofia.operations.services.redis import connect
 from sale_sofia.operations.services.signals import Interrupted, StopSignals
 from sale_sofia.operations.settings import SUPERVISE_SECONDS
 from sale_sofia.proxies.control import ProxyControl, RotatorService
@@ -34,6 +38,7 @@ from sale_sofia.settings.model import Settings
 from sale_sofia.storage.errors import DatabaseError, DiskFull
 from sale_sofia.storage.migrate import initialize_database
 from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import start_urls_of
 
 T = TypeVar("T")
 
@@ -153,14 +158,26 @@ class Orchestrator:
                 stack.callback(self.proxies.rotator.stop)
 
     def start_site_scraping(
-        self, site: str, start_urls: Sequence[str], *, limit: int | None = None, fresh: bool = False
+        self, site_name: str, start_urls: Sequence[str], *, limit: int | None = None, fresh: bool = False
     ) -> str:
         """Begin one portal's crawl; returns the id of its job, which exists already."""
-        plan = JobPlan(get_scraper(site), tuple(start_urls), limit, fresh)
-        return self.start_all_sites_scraping([plan])[site]
+        plan = JobPlan(get_scraper(site_name), tuple(start_urls), limit, fresh)
+        return self.start_all_sites_scraping([plan])[site_name]
 
-    def start_all_sites_scraping(self, plans: Sequence[JobPlan]) -> dict[str, str]:
-        """Begin the crawls; returns the job of each portal. `SiteBusy` where somebody else crawls one."""
+    def start_all_sites_scraping(
+        self, sites: Mapping[str, Sequence[str]] | Sequence[JobPlan]
+    ) -> dict[str, str]:
+        """Begin the crawls of `{site: start URLs}`, or as planned; returns the job of each portal.
+
+        `SiteBusy` where somebody else crawls one. Without start URLs they are the portal's own.
+        """
+        if isinstance(sites, Mapping):
+            plans: Sequence[JobPlan] = [
+                JobPlan(get_scraper(site), tuple(urls or start_urls_of(site)), limit=None, fresh=False)
+                for site, urls in sites.items()
+            ]
+        else:
+            plans = sites
         check_plans(plans)
         self.with_room(self._start_store)
         later = [plan for plan in plans if needs_proxies(plan.site.name)]
@@ -223,7 +240,12 @@ class Orchestrator:
             return self.with_room(lambda: {job_id: self.get_scraping_progress(job_id) for job_id in job_ids})
 
         with closing(JobEvents(self.start_redis)) as events:
-            return wait_for_jobs(read, events, timeout, look, self.supervise)
+            ended = wait_for_jobs(read, events, timeout, look, self.supervise)
+        # The database knew first: whoever reads Redis after this wait finds the end there too.
+        with suppress(RedisError), closing(connect(self.start_redis())) as client:
+            for progress in ended.values():
+                publish(client, progress)
+        return ended
 
     def supervise(self) -> None:
         """One look at the services: what died is started again. A signal raises `Interrupted`."""

@@ -20,6 +20,7 @@ from parallel_crawls import QUICK, running_in, until
 from ready_files import put_ready_file
 from sale_sofia.crawl.frontier.jobs import known_job
 from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
+from sale_sofia.crawl.runners.messages import ScrapingKeys
 from sale_sofia.operations.services.processes import Process
 from sale_sofia.operations.services.redis import RedisServer
 from sale_sofia.operations.services.signals import Interrupted
@@ -76,7 +77,9 @@ def test_what_dies_or_hangs_is_started_again_and_nothing_is_lost(
         running = set(others(settings))
         services.start_celery()
         assert set(others(settings)) == running
-        job_id = services.start_site_scraping("imot.bg", simulator.start_urls("imot.bg"))
+        started = services.start_all_sites_scraping({"imot.bg": simulator.start_urls("imot.bg")})
+        job_id = started["imot.bg"]
+        assert services.start_site_scraping("imot.bg", simulator.start_urls("imot.bg")) == job_id
         with pytest.raises(JobsStillOpen, match=f"Not ended after 0.1 s: {job_id} \\([A-Z]+\\)\\."):
             services.wait_for_scraping_completion([job_id], 0.1)
         until(lambda: services.get_scraping_progress(job_id).result_count > 5, "some pages")
@@ -91,6 +94,9 @@ def test_what_dies_or_hangs_is_started_again_and_nothing_is_lost(
         assert services.start_redis() == url
         assert ended[job_id].status == "COMPLETE"
         assert services.get_scraping_progress(job_id) == ended[job_id]
+        with redis.Redis.from_url(url, decode_responses=True) as client:
+            shown = [client.get(ScrapingKeys(key).of(job_id)) for key in ("status", "completed_at")]
+        assert shown == ["COMPLETE", str(ended[job_id].completed_at)]
     died = [f"{name} died; started again" for name in ("the worker", "the beat", "Redis")]
     assert sorted(said) == sorted([*died, "the worker hangs", "the beat hangs"])
     assert others(settings) == {}

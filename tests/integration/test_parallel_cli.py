@@ -90,19 +90,20 @@ def worker_log(data: Path) -> str:
 
 
 WRONG_MESSAGES: tuple[tuple[str, tuple[object, ...], str], ...] = (
-    ("scrape_all_sites", (["imot.bg"], 1), "jobs: expected {site: {job_id, start_urls}}"),
+    ("scrape_all_sites", (["imot.bg"],), "sites: expected {site: [start URL, …]}"),
     (
         "scrape_all_sites",
-        ({"imot.bg": {"job_id": 5, "start_urls": []}}, 1),
+        ({"imot.bg": {"job_id": 5, "start_urls": []}},),
         "job_id: expected 1 to 120 letters, digits",
     ),
-    ("dispatch_site_scraping", ("nowhere.bg", [], "j", 1), "site: no portal 'nowhere.bg'"),
-    ("scrape_all_sites", ({}, 99), "the message is of version 99, this worker speaks 1"),
-    ("scrape_chunk", ("j", "imot.bg", 1, "1"), "the message is of version '1', this worker speaks 1"),
-    ("scrape_chunk", ("../../j", "imot.bg", 1, 1), "job_id: expected 1 to 120 letters, digits"),
-    ("aggregate_results", (None, "j", "../../etc/x", 1), "site: no portal '../../etc/x'"),
-    ("aggregate_results", (["x"], "j", "imot.bg", 1), "summaries: expected what lanes return"),
-    ("lanes_failed", ("j" * 121, "imot.bg", 1), "job_id: expected 1 to 120 letters, digits"),
+    ("dispatch_site_scraping", ("nowhere.bg", [], "j"), "site: no portal 'nowhere.bg'"),
+    ("scrape_all_sites", ({}, 99), "the message is of version 99, this worker speaks 2"),
+    ("scrape_chunk", (None, "j", "imot.bg", 1, "2"), "the message is of version '2', this worker speaks 2"),
+    ("scrape_chunk", (None, "../../j", "imot.bg"), "job_id: expected 1 to 120 letters, digits"),
+    ("scrape_chunk", (["x", 5], "j", "imot.bg"), "urls: expected a list of addresses"),
+    ("aggregate_results", (None, "j", "../../etc/x"), "site: no portal '../../etc/x'"),
+    ("aggregate_results", (["x"], "j", "imot.bg"), "summaries: expected what lanes return"),
+    ("lanes_failed", ("j" * 121, "imot.bg"), "job_id: expected 1 to 120 letters, digits"),
 )
 
 

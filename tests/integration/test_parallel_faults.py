@@ -178,7 +178,7 @@ def test_messages_delivered_twice_and_in_another_order_change_nothing(tmp_path: 
         every = [
             ("scrape_all_sites", (jobs_message([job]), TASK_VERSION)),
             ("dispatch_site_scraping", (SITE, list(job.start_urls), job.id, TASK_VERSION)),
-            *(("scrape_chunk", (job.id, SITE, generation, TASK_VERSION)) for generation in (1, 2)),
+            *(("scrape_chunk", (None, job.id, SITE, generation, TASK_VERSION)) for generation in (1, 2)),
             ("aggregate_results", (None, job.id, SITE, TASK_VERSION)),
             ("lanes_failed", (job.id, SITE, TASK_VERSION)),
             ("reconcile", ()),

@@ -7,7 +7,7 @@ APP_NAME: Final = "sale_sofia"
 """Of the Celery app and of its one queue."""
 WORKER_CLIENT: Final = "sale-sofia-worker:"
 """How the names of workers' connections to Redis begin."""
-TASK_VERSION: Final = 1
+TASK_VERSION: Final = 2
 """Of the messages between our processes; one of another version is refused, not guessed at."""
 JOB_ID_CHARACTERS: Final = 120
 """Longest name of a job in a message; ours are a portal's name and thirty more."""
@@ -33,6 +33,10 @@ RECONCILE_SECONDS: Final = 5.0
 """How often lost wake-ups are looked for: the broker loses about one message in four kills."""
 DISPATCH_GRACE_SECONDS: Final = 10.0
 """A generation that has claimed nothing after so long was lost on its way."""
+CONCLUSION_GRACE_SECONDS: Final = 60.0
+"""A job whose end is worked out (matching, scores) for so long is ended all the same."""
+LANE_RETRIES: Final = 2
+"""How often Celery tries a lane again that broke outside of its pages, each time after a longer wait."""
 
 MOST_DEATHS: Final = 5
 """A page whose worker died so often under it is given up: it may be what kills them."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, func, insert, select, update
 
 from sale_sofia.crawl.tables import jobs
 
@@ -34,6 +34,11 @@ class JobState(StrEnum):
     def finished(self) -> bool:
         """Whether nothing more will happen."""
         return self in FINISHED_STATES
+
+    @property
+    def takes_pages(self) -> bool:
+        """Whether pages are still fetched for it."""
+        return not self.finished and self is not JobState.AGGREGATING
 
 
 FINISHED_STATES = frozenset(
@@ -71,6 +76,7 @@ class Job:
 
 
 _UNFINISHED = jobs.c.state.not_in([state.value for state in sorted(FINISHED_STATES)])
+_HAS_PAGES = jobs.c.state != JobState.AGGREGATING.value
 _BY_ID = select(jobs).where(jobs.c.id == bindparam("of_id"))
 _NEWEST_FIRST = select(jobs).order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
 _ADD_COUNTS = (
@@ -121,7 +127,8 @@ def set_job_state(
 ) -> bool:
     """Move the job on; `False`, and nothing changed, if it was finished already: a late word revives nothing.
 
-    The first move out of DISPATCHED is its start, the move into a finished state its end.
+    The first move out of DISPATCHED is its start, the move into a finished state its end. One that is
+    AGGREGATING has no pages left and can only end.
 
     Raises:
         UnknownJob: there is no such job.
@@ -131,7 +138,8 @@ def set_job_state(
         values["started_at"] = func.coalesce(jobs.c.started_at, now)
     if state.finished:
         values["finished_at"] = now
-    moved = connection.execute(update(jobs).where(jobs.c.id == job_id, _UNFINISHED).values(values))
+    movable = _UNFINISHED if state.finished else and_(_UNFINISHED, _HAS_PAGES)
+    moved = connection.execute(update(jobs).where(jobs.c.id == job_id, movable).values(values))
     if moved.rowcount:
         return True
     if get_job(connection, job_id) is None:

@@ -1,10 +1,11 @@
 """Every limit and address of the system, in one typed object read from environment variables."""
 
 import json
+import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_core.core_schema import ValidationInfo
@@ -44,6 +45,12 @@ from sale_sofia.telemetry.settings import LogSettings, MonitoringSettings
 MIN_PYTHON: Final = (3, 11)
 TIME_ZONE: Final = "Europe/Sofia"
 DATABASE_FILE: Final = "sale_sofia.db"
+DOCUMENTED_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "parallel_scraping": ("PARALLEL_SCRAPING_ENABLED",),
+    "redis_url": ("REDIS_HOST", "REDIS_PORT", "REDIS_DB"),
+}
+"""Other variables that set a setting while its own is unset; the first of them decides whether they do."""
+_REDIS_PARTS: Final = {"REDIS_PORT": "6379", "REDIS_DB": "0"}
 MODE_SWITCHES: Final = frozenset({"redis_circuit_breaker_enabled", "redis_rate_limiter_enabled"})
 """Settings that, unset, are as the mode says."""
 
@@ -282,15 +289,33 @@ def load_settings() -> Settings:
     Raises:
         SettingsError: one line for every wrong variable; no line holds a secret.
     """
+    documented = _named_otherwise(os.environ)
     try:
-        return Settings()
+        return Settings(**documented)
     except ValidationError as error:
         # The first word on a variable is enough; a default that was not worked out is no fault of its own.
         wrong = [details for details in error.errors() if details["type"] != "default_factory_not_called"]
         first = {str(details["loc"][0]): details for details in reversed(wrong)}
         fields = {name: field for name, field in Settings.model_fields.items() if name in first}
-        lines = [f"{name.upper()}: {wrong_value(field, first[name])}" for name, field in fields.items()]
+        said = {name: DOCUMENTED_NAMES[name][0] if name in documented else name.upper() for name in fields}
+        lines = [f"{said[name]}: {wrong_value(field, first[name])}" for name, field in fields.items()]
         raise SettingsError("\n".join(lines)) from None
+
+
+def _named_otherwise(environ: Mapping[str, str]) -> dict[str, Any]:
+    """What the variables of `DOCUMENTED_NAMES` say; our own name wins."""
+    deciding = {setting: names[0] for setting, names in DOCUMENTED_NAMES.items()}
+    found: dict[str, Any] = {
+        setting: environ[name]
+        for setting, name in deciding.items()
+        if environ.get(name) and not environ.get(setting.upper())
+    }
+    if host := found.get("redis_url"):
+        port, number = (environ.get(name) or default for name, default in _REDIS_PARTS.items())
+        if wrong := [part for part in (port, number) if not part.isdecimal()]:
+            raise SettingsError(f"REDIS_PORT, REDIS_DB: allowed are whole numbers, not {wrong[0]!r:.40}")
+        found["redis_url"] = f"redis://{host}:{port}/{number}"
+    return found
 
 
 @cache

@@ -1,19 +1,16 @@
 """The settings in effect, for people: each value, where it came from, what is allowed. Holds no secret."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Literal
 
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 from rich.table import Table
 from rich.text import Text
 
-from sale_sofia.settings.model import MODE_SWITCHES, Settings
+from sale_sofia.settings.model import DOCUMENTED_NAMES, MODE_SWITCHES, Settings
 from sale_sofia.settings.types import MASK, masked_url, note
-
-Source = Literal["environment", "default", "follows the mode"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +19,8 @@ class SettingRow:
 
     name: str
     value: str
-    source: Source
+    source: str
+    """"environment", "default" or "follows the mode"; other variables that say the same thing are named."""
     unit: str
     allowed: str
     sentence: str
@@ -30,20 +28,28 @@ class SettingRow:
 
 def effective_settings(settings: Settings, environ: Mapping[str, str]) -> list[SettingRow]:
     """Every setting once, in the order of the settings object; `environ` is where they were read from."""
-    given = {name.lower() for name, value in environ.items() if value}
+    given = {name.upper() for name, value in environ.items() if value}
     return [
         SettingRow(
             name=name.upper(),
             value=_as_text(settings.resolved(name), field),
-            source=(
-                "environment" if name in given else "follows the mode" if name in MODE_SWITCHES else "default"
-            ),
+            source=_source(name, given),
             unit=note(field, "unit"),
             allowed=note(field, "allowed"),
             sentence=field.description or "",
         )
         for name, field in Settings.model_fields.items()
     ]
+
+
+def _source(name: str, given: Collection[str]) -> str:
+    documented = DOCUMENTED_NAMES.get(name, ())
+    also = ", ".join(one for one in documented if one in given) if {*documented[:1]} & {*given} else ""
+    if name.upper() in given:
+        return f"environment ({name.upper()} wins over {also})" if also else "environment"
+    if also:
+        return f"environment ({also})"
+    return "follows the mode" if name in MODE_SWITCHES else "default"
 
 
 def settings_as_json(rows: Iterable[SettingRow]) -> str:

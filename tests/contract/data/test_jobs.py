@@ -59,6 +59,7 @@ def test_the_way_of_a_job(db: Database) -> None:
     make(db, "a")
     for now, state in enumerate((JobState.COLLECTING, JobState.PROCESSING, JobState.AGGREGATING), start=2):
         assert move(db, "a", state, float(now))
+    assert not move(db, "a", JobState.PROCESSING, 8.0)  # its pages are at their end
     assert stored(db, "a") == replace(NEW, state=JobState.AGGREGATING, started_at=2.0)
     assert move(db, "a", JobState.FAILED, 9.0, "why")
     failed = replace(NEW, state=JobState.FAILED, started_at=2.0, finished_at=9.0, error="why")

@@ -8,9 +8,10 @@ from sqlalchemy import Connection
 
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.frontier import this_owner
+from sale_sofia.crawl.frontier.jobs import end_job, known_job
 from sale_sofia.crawl.runners import dispatching
 from sale_sofia.crawl.runners.dispatching import Next, Step
-from sale_sofia.crawl.settings import DISPATCH_GRACE_SECONDS, MOST_DEATHS
+from sale_sofia.crawl.settings import CONCLUSION_GRACE_SECONDS, DISPATCH_GRACE_SECONDS, MOST_DEATHS
 from sale_sofia.crawl.urls import Target
 from sale_sofia.history.jobs import JobState, get_job, set_job_state, unfinished_jobs
 from sale_sofia.storage.database import Database
@@ -87,7 +88,18 @@ def test_a_job_whose_rows_are_all_at_their_end_ends(database: Database) -> None:
     with database.write() as connection:
         frontier.finish(connection, [(one, "done", None, None) for one in claim(connection, this_owner())])
     assert after_lanes(database) == Step(Next.OVER)
-    assert state(database) == "COMPLETE"
+    assert state(database) == "AGGREGATING"
+    assert after_lanes(database) == Step(Next.OVER)  # a message that came again, as its first reader died
+    assert begin(database) == Step(Next.NOTHING)
+    overdue = SENT + CONCLUSION_GRACE_SECONDS
+    assert repair(database, overdue - 0.1) == Step(Next.NOTHING)
+    assert repair(database, overdue) == Step(Next.OVERDUE)
+    assert state(database) == "AGGREGATING"
+    for now in (200.0, 300.0):
+        with database.write() as connection:
+            end_job(connection, known_job(connection, "job"), now=now)
+    ended = database.run_read(partial(known_job, job_id="job"))
+    assert (ended.state.value, ended.finished_at) == ("COMPLETE", 200.0)
     assert after_lanes(database) == Step(Next.OVER)
     assert repair(database, LATE) == Step(Next.OVER)
     assert begin(database) == Step(Next.OVER)

@@ -212,3 +212,49 @@ def test_cells_of_the_table() -> None:
 
 def test_table_takes_square_brackets_for_text() -> None:
     assert "/srv/[red]x" in rendered(list(report({"DATA_DIR": "/srv/[red]x"}).values()))
+
+
+@pytest.mark.parametrize(
+    ("environ", "name", "value", "source"),
+    [
+        (
+            {"PARALLEL_SCRAPING_ENABLED": "true"},
+            "PARALLEL_SCRAPING", "true", "environment (PARALLEL_SCRAPING_ENABLED)",
+        ),
+        (
+            {"PARALLEL_SCRAPING_ENABLED": "true", "PARALLEL_SCRAPING": "false"},
+            "PARALLEL_SCRAPING", "false",
+            "environment (PARALLEL_SCRAPING wins over PARALLEL_SCRAPING_ENABLED)",
+        ),
+        ({"REDIS_HOST": "10.0.0.5"}, "REDIS_URL", "redis://10.0.0.5:6379/0", "environment (REDIS_HOST)"),
+        (
+            {"REDIS_HOST": "h", "REDIS_PORT": "7000", "REDIS_DB": "3"},
+            "REDIS_URL", "redis://h:7000/3", "environment (REDIS_HOST, REDIS_PORT, REDIS_DB)",
+        ),
+        (
+            {"REDIS_HOST": "h", "REDIS_URL": "redis://ours:1/2"},
+            "REDIS_URL", "redis://ours:1/2", "environment (REDIS_URL wins over REDIS_HOST)",
+        ),
+        # Kubernetes sets this one for any service that is called redis.
+        ({"REDIS_PORT": "tcp://10.0.0.1:6379"}, "REDIS_URL", "unset", "default"),
+    ],
+)  # fmt: skip
+def test_the_documents_own_names_are_taken_beside_ours(
+    environ: dict[str, str], name: str, value: str, source: str
+) -> None:
+    row = report(environ)[name]
+    assert (row.value, row.source) == (value, source)
+
+
+@pytest.mark.parametrize(
+    ("environ", "said"),
+    [
+        ({"REDIS_HOST": "h", "REDIS_PORT": "x"}, "REDIS_PORT, REDIS_DB: allowed are whole numbers, not 'x'"),
+        (
+            {"PARALLEL_SCRAPING_ENABLED": "maybe"},
+            "PARALLEL_SCRAPING_ENABLED: 'maybe' is not allowed; true or false (switch).",
+        ),
+    ],
+)
+def test_a_wrong_value_is_told_by_the_name_that_was_used(environ: dict[str, str], said: str) -> None:
+    assert everything_shown(environ) == said

@@ -1,6 +1,6 @@
 import json
+import os
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -89,10 +89,11 @@ def test_a_world_of_copies_has_no_second_day(running: RunningSimulator) -> None:
 
 @pytest.mark.slow
 def test_a_very_large_world_starts_within_seconds_and_little_memory() -> None:
-    started = time.monotonic()
     with start_in_process(SimulatorConfig(properties=50_000, port=0)) as simulator:
-        assert time.monotonic() - started < 30
-        status = Path(f"/proc/{simulator.process.pid}/status").read_text()
+        process = Path(f"/proc/{simulator.process.pid}")
+        ticks = process.joinpath("stat").read_text().rpartition(")")[2].split()[11:13]
+        assert 0 < sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK") < 30  # seconds of computing
+        status = process.joinpath("status").read_text()
         found = re.search(r"VmHWM:\s+(\d+) kB", status)
         assert found
         assert int(found[1]) < 400_000

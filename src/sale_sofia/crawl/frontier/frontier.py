@@ -139,6 +139,15 @@ def without_known(connection: Connection, job_id: str, targets: Sequence[Target]
     return [target for target, key in zip(targets, keys, strict=True) if key not in known]
 
 
+def count_states(connection: Connection, job_id: str, targets: Sequence[Target]) -> dict[str, int]:
+    """How many of these targets' rows are in which state."""
+    keys = [_key(target) for target in targets]
+    ours = select(frontier.c.state, func.count()).where(
+        frontier.c.job_id == job_id, frontier.c.url_key.in_(keys)
+    )
+    return dict(connection.execute(ours.group_by(frontier.c.state)).tuples().all())
+
+
 def drop_searches(connection: Connection, job_id: str, search_ids: Sequence[int]) -> None:
     """No page of these searches is asked for any more; those that are in hand come to their end."""
     waiting = (_OF_JOB, frontier.c.state == "pending", frontier.c.search_id.in_(search_ids))

@@ -72,7 +72,7 @@ def known_job(connection: Connection, job_id: str) -> Job:
     return job
 
 
-def begin_job(
+def begin_job(  # noqa: PLR0913 - each is a choice of its own
     connection: Connection,
     site: Site,
     start_urls: Sequence[str],
@@ -80,13 +80,15 @@ def begin_job(
     limit: int | None,
     now: float,
     everything: bool = False,
+    job_id: str | None = None,
 ) -> str:
     """The job and its first rows in the caller's transaction: the id is known before anything runs.
 
-    With `everything` adverts are opened also where their cards say nothing new.
+    With `everything` adverts are opened also where their cards say nothing new. Without `job_id` it gets an
+    id of our own.
     """
     targets = [target(site, check_start_url(site, url)) for url in start_urls]
-    job_id = new_job_id(site.name)
+    job_id = job_id or new_job_id(site.name)
     create_job(
         connection,
         job_id=job_id,
@@ -107,13 +109,21 @@ def end_job(connection: Connection, job: Job, *, now: float) -> JobState:
     """Finish the job if its frontier says so; calling it again changes nothing."""
     if job.state.finished or frontier.count_rows(connection, job.id).open:
         return job.state
+    close_frontier(connection, job, now=now)
     state, error = _verdict(connection, job.id)
-    if set_job_state(connection, job.id, state, now=now, error=error):
-        config = get_scraper(job.site).config
-        review_drift(connection, job, state, config, get_settings(), now=now)
-        finish_sweep(connection, job, now=now)  # after it: what has drifted makes nothing gone
-        close_if_settled(connection, {job.site}, now=now)  # what was in doubt may be gone
+    set_job_state(connection, job.id, state, now=now, error=error)
     return state
+
+
+def close_frontier(connection: Connection, job: Job, *, now: float) -> None:
+    """No page is left: what the whole of them says is written down once, and the job is AGGREGATING."""
+    if not job.state.takes_pages:
+        return
+    state, _ = _verdict(connection, job.id)
+    set_job_state(connection, job.id, JobState.AGGREGATING, now=now)
+    review_drift(connection, job, state, get_scraper(job.site).config, get_settings(), now=now)
+    finish_sweep(connection, job, now=now)  # after it: what has drifted makes nothing gone
+    close_if_settled(connection, {job.site}, now=now)  # what was in doubt may be gone
 
 
 def _verdict(connection: Connection, job_id: str) -> tuple[JobState, str | None]:

@@ -17,7 +17,7 @@ from sale_sofia.crawl.runners.runners import (
     take_for_workers,
 )
 from sale_sofia.crawl.urls import check_start_url
-from sale_sofia.history.jobs import CELERY, Job, JobState, latest_unfinished_job, set_job_state
+from sale_sofia.history.jobs import CELERY, Job, JobState, get_job, latest_unfinished_job, set_job_state
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.base import Site
@@ -38,6 +38,8 @@ class JobPlan:
     fresh: bool
     everything: bool = False
     """Open adverts also where their cards say nothing new."""
+    job_id: str | None = None
+    """The id of the new job, by which it is known when it is asked for again; else one of our own."""
 
     def is_the_same(self, job: Job) -> bool:
         """Whether an unfinished job is this very crawl, or opens more than it would."""
@@ -73,7 +75,13 @@ def _same_or_new(connection: Connection, plan: JobPlan, now: float) -> str:
     if unfinished and plan.is_the_same(unfinished) and not plan.fresh:
         return unfinished.id
     return begin_job(
-        connection, plan.site, plan.start_urls, limit=plan.limit, now=now, everything=plan.everything
+        connection,
+        plan.site,
+        plan.start_urls,
+        limit=plan.limit,
+        now=now,
+        everything=plan.everything,
+        job_id=plan.job_id,
     )
 
 
@@ -88,6 +96,8 @@ def plan_for_workers(settings: Settings, database: Database, plan: JobPlan) -> s
 
 
 def _plan_shared(connection: Connection, plan: JobPlan, now: float) -> str:
+    if plan.job_id and get_job(connection, plan.job_id):
+        return plan.job_id
     settle_clock(connection, plan.site.name, now=now)
     running = running_job(connection, plan.site.name, now=now)
     if running and not (running.runner == CELERY and plan.is_the_same(running) and not plan.fresh):

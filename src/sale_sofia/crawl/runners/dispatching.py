@@ -1,5 +1,6 @@
 """Telling the workers that there is work: only a hint, as the reconciler wakes jobs whose hint was lost."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -10,11 +11,12 @@ from sqlalchemy import Connection, and_, or_, update
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.clock import bring_back
 from sale_sofia.crawl.frontier.frontier import is_dead
-from sale_sofia.crawl.frontier.jobs import end_job, known_job
+from sale_sofia.crawl.frontier.jobs import close_frontier, known_job
 from sale_sofia.crawl.settings import (
     APP_NAME,
     BROKER_CONNECT_SECONDS,
     BROKER_SOCKET_SECONDS,
+    CONCLUSION_GRACE_SECONDS,
     DISPATCH_GRACE_SECONDS,
     MOST_DEATHS,
     TASK_VERSION,
@@ -38,7 +40,8 @@ def send_jobs(redis_url: str, jobs: Iterable[Job]) -> bool:
     task = "sale_sofia.crawl.runners.tasks.scrape_all_sites"
     with sender(redis_url) as app:
         try:
-            app.send_task(task, args=[jobs_message(jobs), TASK_VERSION], retry=False)
+            arguments = [jobs_message(jobs), TASK_VERSION]
+            app.send_task(task, args=arguments, retry=False, ignore_result=True)
         except OperationalError:
             return False
     return True
@@ -74,7 +77,9 @@ class Next(Enum):
     LANES = auto()
     """A new generation of lanes."""
     OVER = auto()
-    """It has ended."""
+    """No page is left, or it has ended: what follows its last page is to be done."""
+    OVERDUE = auto()
+    """The same; but whoever began with that never came to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +105,10 @@ def after_lanes(connection: Connection, job_id: str, *, now: float) -> Step:
     """A generation is back: the job ends, goes on, or waits. Calling it again changes nothing more."""
     job = known_job(connection, job_id)
     counts = frontier.count_rows(connection, job_id)
-    if not counts.open:
-        end_job(connection, job, now=now)
-        return Step(Next.OVER)
-    if job.state.finished:
+    if not counts.open and job.state.takes_pages:
+        close_frontier(connection, job, now=now)
+        connection.execute(update(jobs).where(jobs.c.id == job_id).values(woken_at=now))
+    if not counts.open or job.state.finished:
         return Step(Next.OVER)
     due = counts.next_due is not None and counts.next_due <= now
     if due and not counts.leased and _take_generation(connection, job, now):
@@ -118,8 +123,10 @@ def repair(connection: Connection, job_id: str, *, now: float) -> Step:
         frontier.release_owner(connection, job_id, owner, most_deaths=MOST_DEATHS)
     frontier.reclaim_expired(connection, job_id, now=now, most_deaths=MOST_DEATHS)
     job = known_job(connection, job_id)
-    fresh = job.woken_at is not None and now - job.woken_at < DISPATCH_GRACE_SECONDS
-    if fresh and frontier.count_rows(connection, job_id).open:
+    since = math.inf if job.woken_at is None else now - job.woken_at
+    if job.state is JobState.AGGREGATING:
+        return Step(Next.NOTHING if since < CONCLUSION_GRACE_SECONDS else Next.OVERDUE)
+    if since < DISPATCH_GRACE_SECONDS and frontier.count_rows(connection, job_id).open:
         return Step(Next.NOTHING)
     return after_lanes(connection, job_id, now=now)
 

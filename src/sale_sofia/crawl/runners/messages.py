@@ -1,7 +1,7 @@
 """What a task message must hold. One that holds something else is refused before anything is done."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -20,10 +20,10 @@ class WrongMessage(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class JobMessage:
-    """One job to dispatch."""
+    """One job to dispatch; without a `job_id` it is still to be made."""
 
     site: str
-    job_id: str
+    job_id: str | None
     start_urls: tuple[str, ...]
 
 
@@ -36,24 +36,36 @@ def check_version(version: object) -> None:
         )
 
 
-def check_jobs(jobs: object) -> list[JobMessage]:
-    """The jobs of `{site: {job_id, start_urls}}`."""
-    if not isinstance(jobs, Mapping) or not jobs:
-        raise WrongMessage(f"jobs: expected {{site: {{job_id, start_urls}}}}, not {jobs!r:.80}")
-    for site, job in jobs.items():
-        if not isinstance(job, Mapping) or set(job) != {"job_id", "start_urls"}:
-            raise WrongMessage(f"jobs[{site!r:.40}]: expected job_id and start_urls, not {job!r:.80}")
-    return [check_job(site, job["start_urls"], job["job_id"]) for site, job in jobs.items()]
+def check_sites(sites: object) -> list[JobMessage]:
+    """The crawls of `{site: [start URL, …]}`, or of `{site: {job_id, start_urls}}` whose rows exist."""
+    if not isinstance(sites, Mapping) or not sites:
+        raise WrongMessage(f"sites: expected {{site: [start URL, …]}}, not {sites!r:.80}")
+    return [_check_crawl(site, crawl) for site, crawl in sites.items()]
+
+
+def _check_crawl(site: object, crawl: object) -> JobMessage:
+    if isinstance(crawl, list):
+        return check_job(site, crawl, None)
+    if not isinstance(crawl, Mapping) or set(crawl) != {"job_id", "start_urls"}:
+        raise WrongMessage(
+            f"sites[{site!r:.40}]: expected start URLs, or job_id and start_urls, not {crawl!r:.80}"
+        )
+    return check_job(site, crawl["start_urls"], check_job_id(crawl["job_id"]))
 
 
 def check_job(site: object, start_urls: object, job_id: object) -> JobMessage:
-    """The job that a dispatch names."""
-    known_site, known_id = check_site(site), check_job_id(job_id)
-    if not isinstance(start_urls, list) or not all(isinstance(url, str) for url in start_urls):
-        raise WrongMessage(f"start_urls: expected a list of addresses, not {start_urls!r:.80}")
-    if len(start_urls) > MESSAGE_MOST_URLS:
-        raise WrongMessage(f"start_urls: {len(start_urls)} of them; at most {MESSAGE_MOST_URLS} are taken")
-    return JobMessage(known_site, known_id, tuple(start_urls))
+    """The job that a dispatch names, or asks for."""
+    known_id = None if job_id is None else check_job_id(job_id)
+    return JobMessage(check_site(site), known_id, tuple(check_urls("start_urls", start_urls)))
+
+
+def check_urls(name: str, urls: object) -> Sequence[str]:
+    """Addresses in a message; whether they lead to the portal, the portal's file says."""
+    if not isinstance(urls, list) or not all(isinstance(url, str) for url in urls):
+        raise WrongMessage(f"{name}: expected a list of addresses, not {urls!r:.80}")
+    if len(urls) > MESSAGE_MOST_URLS:
+        raise WrongMessage(f"{name}: {len(urls)} of them; at most {MESSAGE_MOST_URLS} are taken")
+    return urls
 
 
 def check_site(site: object) -> str:

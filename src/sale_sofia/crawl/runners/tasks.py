@@ -1,24 +1,28 @@
 """The Celery tasks. A message is only a hint that there is work: what work, the frontier says.
 
 Every task may be lost, repeated or reordered: each looks at the database first and changes it only where
-that still makes sense. None raises for a page, and none carries pages: they return counts. Only what a lane
-returns is kept, for its chord; of the others nobody asks, and each would be a key in Redis for an hour.
+that still makes sense. None raises for a page, and none carries pages: they return counts and ids, for an
+hour, to whoever sent the message; of those between our own processes only a lane's is kept, for its chord.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
 
-from celery import chord, group, shared_task
+from celery import Signature, Task, chord, group, shared_task
 from celery.exceptions import SoftTimeLimitExceeded
 from celery.utils.log import get_task_logger
+from sqlalchemy import Connection
 from structlog.contextvars import bound_contextvars
 
+from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.frontier import is_dead
-from sale_sofia.crawl.frontier.jobs import known_job
+from sale_sofia.crawl.frontier.jobs import end_job, known_job
+from sale_sofia.crawl.frontier.planning import JobPlan, check_plans, plan_for_workers
 from sale_sofia.crawl.resilience.errors import CrawlError
 from sale_sofia.crawl.runners import dispatching
 from sale_sofia.crawl.runners.conclusion import match_crawled
@@ -36,84 +40,151 @@ from sale_sofia.crawl.runners.lane import (
     show_progress,
 )
 from sale_sofia.crawl.runners.messages import (
+    JobMessage,
+    ScrapingKeys,
+    WrongMessage,
     check_job,
-    check_jobs,
     check_lane,
+    check_sites,
     check_summaries,
+    check_urls,
     check_version,
 )
+from sale_sofia.crawl.runners.progress import read_progress
 from sale_sofia.crawl.runners.schedule import jobs_of_turns
-from sale_sofia.crawl.settings import TASK_VERSION
+from sale_sofia.crawl.settings import LANE_RETRIES, TASK_VERSION
+from sale_sofia.crawl.urls import Target, allowed_hosts, target
 from sale_sofia.history.jobs import CELERY, Job, unfinished_jobs
 from sale_sofia.history.runs.facts import read_run
 from sale_sofia.history.runs.incidents import open_stuck_jobs, review_run
 from sale_sofia.history.runs.reports import SessionReportGenerator
+from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import start_urls_of
 
 log = get_task_logger(__name__)
 Summary = dict[str, Any]
+_UNASKED: Final[dict[str, Any]] = {"ignore_result": True}
 
 
-@shared_task(name="sale_sofia.crawl.runners.tasks.scrape_all_sites", ignore_result=True)
-def scrape_all_sites(jobs: Mapping[str, Mapping[str, Any]], version: int = TASK_VERSION) -> list[str]:
-    """Dispatch every job of `{site: {job_id, start_urls}}`; the jobs' rows exist already."""
+@shared_task(name="sale_sofia.crawl.runners.tasks.scrape_all_sites")
+def scrape_all_sites(sites: Mapping[str, Any], version: int = TASK_VERSION) -> Summary:
+    """Crawl every portal of `{site: [start URL, …]}`; an empty list stands for the portal's own start URLs.
+
+    Also takes `{site: {job_id, start_urls}}`, whose jobs exist already. A portal that somebody else crawls
+    is refused with a sentence; the others are crawled.
+    """
     check_version(version)
-    wanted = check_jobs(jobs)
+    jobs, refused = {}, {}
+    plans = [_plan(one) for one in check_sites(sites)]
+    check_plans(plans)
+    for plan in plans:
+        try:
+            jobs[plan.site.name] = plan_for_workers(settings(), database(), plan)
+        except SiteBusy as error:
+            refused[plan.site.name] = str(error)
+    urls = {plan.site.name: list(plan.start_urls) for plan in plans}
     group(
-        dispatch_site_scraping.si(one.site, list(one.start_urls), one.job_id, version) for one in wanted
+        _ours(dispatch_site_scraping, site, urls[site], job_id) for site, job_id in jobs.items()
     ).apply_async()
-    return [one.job_id for one in wanted]
+    return {"jobs": jobs, "refused": refused}
 
 
-@shared_task(name="sale_sofia.crawl.runners.tasks.dispatch_site_scraping", ignore_result=True)
-def dispatch_site_scraping(site: str, start_urls: list[str], job_id: str, version: int = TASK_VERSION) -> str:
-    """Send out the first lanes of a job; a second message for the same job changes nothing."""
+@shared_task(name="sale_sofia.crawl.runners.tasks.dispatch_site_scraping")
+def dispatch_site_scraping(
+    site_name: str, start_urls: list[str], job_id: str | None = None, version: int = TASK_VERSION
+) -> Summary:
+    """Send out the first lanes of a job, which is made where there is none of this id.
+
+    A second message with the same id changes nothing.
+    """
     check_version(version)
-    check_job(site, start_urls, job_id)
-    step = database().run_write(partial(dispatching.begin, job_id=job_id, now=now()))
-    _go_on(job_id, site, step)
-    return job_id
+    planned = plan_for_workers(settings(), database(), _plan(check_job(site_name, start_urls, job_id)))
+    step = database().run_write(partial(dispatching.begin, job_id=planned, now=now()))
+    _go_on(planned, site_name, step)
+    return _numbers(planned)
 
 
-@shared_task(name="sale_sofia.crawl.runners.tasks.scrape_chunk")
-def scrape_chunk(job_id: str, site: str, generation: int, version: int = TASK_VERSION) -> Summary:
-    """One lane: claims small batches until its shift ends. What it could not finish is handed back."""
-    check_lane(job_id, site, version)
+@shared_task(name="sale_sofia.crawl.runners.tasks.scrape_chunk", bind=True, max_retries=LANE_RETRIES)
+def scrape_chunk(
+    self: Task[Any, Any],
+    urls: list[str] | None,
+    job_id: str,
+    site_name: str,
+    generation: int = 0,
+    version: int = TASK_VERSION,
+) -> Summary:
+    """One lane: claims small batches until its shift ends. What it could not finish is handed back.
+
+    Adverts of `urls` that the job does not have are added to it first; one that has ended takes none.
+    """
+    check_lane(job_id, site_name, version)
+    targets = _add_urls(job_id, site_name, urls or [])
     job = database().run_read(partial(known_job, job_id=job_id))
     summary = LaneSummary(job_id)
-    if job.state.finished or job.runner != CELERY or is_shutting_down() or _has_enough_lanes(job):
-        return asdict(summary)
-    with bound_contextvars(job=job_id, site=site):
-        log.info("lane begins", extra={"generation": generation})
-        try:
-            asyncio.run(run_lane(settings(), database(), job, redis_url(), summary))
-        except SoftTimeLimitExceeded:
-            log.warning("%s: a lane of generation %s met its time limit", job.id, generation)
-        except CrawlError as error:
-            summary.failed = True
-            log.warning("%s: a lane could not begin: %s", job.id, error)
-        except Exception:
-            # The chord must go on: what this lane held comes back to the frontier, and the log says why.
-            summary.failed = True
+    wanted = job.state.takes_pages and job.runner == CELERY
+    if wanted and not is_shutting_down() and not _has_enough_lanes(job):
+        with bound_contextvars(job=job_id, site=site_name):
+            log.info("lane begins", extra={"generation": generation})
+            _run_lane(self, job, summary)
+            numbers = {"pages": summary.pages, "new": summary.new, "changed": summary.changed}
+            log.info("lane ended", extra=numbers)
+        show_progress(job_id)
+    ended = database().run_read(partial(frontier.count_states, job_id=job_id, targets=targets))
+    return asdict(summary) | {
+        "site": site_name, "result_count": ended.get("done", 0), "error_count": ended.get("failed", 0)
+    }  # fmt: skip
+
+
+def _add_urls(job_id: str, site_name: str, urls: list[str]) -> Sequence[Target]:
+    """The adverts at these addresses, now rows of the job; nothing is added unless all can be."""
+    site = get_scraper(site_name)
+    targets = [target(site, url) for url in check_urls("urls", urls)]
+
+    def add(connection: Connection) -> None:
+        job = known_job(connection, job_id)
+        hosts = allowed_hosts(site.config.hosts, job.start_urls)
+        for one in targets:
+            if one.kind != "listing" or urlsplit(one.url).netloc.lower() not in hosts:
+                raise WrongMessage(f"urls: {one.url[:80]!r} is no advert of {site_name} for this job")
+        if job.state.takes_pages:
+            frontier.add_targets(connection, job_id, targets)
+
+    if targets:
+        database().run_write(add)
+    return targets
+
+
+def _run_lane(task: Task[Any, Any], job: Job, summary: LaneSummary) -> None:
+    """What breaks outside of pages is tried again by Celery, and at last told: the chord must go on."""
+    try:
+        asyncio.run(run_lane(settings(), database(), job, redis_url(), summary))
+    except SoftTimeLimitExceeded:
+        log.warning("%s: a lane met its time limit", job.id)
+    except Exception as error:
+        # What this lane held comes back to the frontier, and the log says why.
+        if not isinstance(error, CrawlError):
             log.exception("%s: a lane of %s failed", job.id, job.site)
-        numbers = {"pages": summary.pages, "new": summary.new, "changed": summary.changed}
-        log.info("lane ended", extra=numbers)
-    show_progress(job_id)
-    return asdict(summary)
+        else:
+            log.warning("%s: a lane could not begin: %s", job.id, error)
+        if task.request.retries < LANE_RETRIES:
+            wait = settings().retry_base_delay * 2**task.request.retries
+            raise task.retry(exc=error, countdown=wait) from error
+        summary.failed = True
 
 
-@shared_task(name="sale_sofia.crawl.runners.tasks.aggregate_results", ignore_result=True)
+@shared_task(name="sale_sofia.crawl.runners.tasks.aggregate_results")
 def aggregate_results(
-    summaries: list[Summary] | None, job_id: str, site: str, version: int = TASK_VERSION
+    chunk_results: list[Summary] | None, job_id: str, site_name: str, version: int = TASK_VERSION
 ) -> Summary:
     """Finish the job if the frontier says so, else send the next lanes; idempotent, whoever calls it."""
-    check_lane(job_id, site, version)
-    lanes = check_summaries(summaries)
+    check_lane(job_id, site_name, version)
+    lanes = check_summaries(chunk_results)
     # Lanes that all broke would break again on the same pages: the reconciler sends others, a little later.
     broken = bool(lanes) and all(one.get("failed") for one in lanes)
     decide = dispatching.repair if broken else dispatching.after_lanes
     step = database().run_write(partial(decide, job_id=job_id, now=now()))
-    _go_on(job_id, site, step)
-    return {"job_id": job_id, "lanes": len(lanes), "next": step.what.name}
+    _go_on(job_id, site_name, step)
+    return _numbers(job_id) | {"lanes": len(lanes), "next": step.what.name}
 
 
 @shared_task(name="sale_sofia.crawl.runners.tasks.lanes_failed", ignore_result=True)
@@ -144,7 +215,7 @@ def begin_scheduled() -> list[str]:
     """Begin the crawls of the schedule whose turn has come, unless somebody began that turn already."""
     turns = jobs_of_turns(settings(), database(), now())
     for jobs in turns:
-        scrape_all_sites.delay(jobs, TASK_VERSION)
+        _ours(scrape_all_sites, jobs).apply_async()
     return sorted(site for jobs in turns for site in jobs)
 
 
@@ -168,15 +239,46 @@ def _reconcile(job_id: str, site: str) -> str:
     return step.what.name
 
 
+def _plan(message: JobMessage) -> JobPlan:
+    site = get_scraper(message.site)
+    urls = message.start_urls or tuple(start_urls_of(message.site))
+    return JobPlan(site, urls, limit=None, fresh=message.job_id is not None, job_id=message.job_id)
+
+
+def _numbers(job_id: str) -> Summary:
+    """The job's numbers by the names of its keys in Redis, and whose they are."""
+    size = settings().scraping_chunk_size
+    progress = asdict(database().run_read(partial(read_progress, job_id=job_id, chunk_size=size)))
+    return {name: progress[name] for name in ("job_id", "site", *map(str, ScrapingKeys))}
+
+
+def _ours(task: Task[Any, Any], *arguments: object) -> Signature[Any]:
+    """A message between our own processes: nobody asks for its result, which would be a key for an hour."""
+    return task.si(*arguments, TASK_VERSION).set(**_UNASKED)
+
+
 def _go_on(job_id: str, site: str, step: Step) -> None:
     if step.what is Next.LANES:
         count = lanes_for(settings(), site)
-        lanes = [scrape_chunk.si(job_id, site, step.generation, TASK_VERSION) for _ in range(count)]
-        finish = aggregate_results.s(job_id, site, TASK_VERSION)
-        failed = lanes_failed.si(job_id, site, TASK_VERSION)
-        chord(lanes)(finish.on_error(failed))
-    if step.what is Next.OVER:
-        SessionReportGenerator(settings(), database()).finish(job_id)
-        match_crawled(settings(), database())
-        announce_end(job_id)
+        lanes = [scrape_chunk.si(None, job_id, site, step.generation, TASK_VERSION) for _ in range(count)]
+        finish = aggregate_results.s(job_id, site, TASK_VERSION).set(**_UNASKED)
+        chord(lanes)(finish.on_error(_ours(lanes_failed, job_id, site)))
     show_progress(job_id)
+    if step.what is Next.OVER:
+        match_crawled(settings(), database())
+        _end(job_id)
+    elif step.what is Next.OVERDUE:  # it may be matching that ends the process each time
+        _end(job_id)
+        match_crawled(settings(), database())
+
+
+def _end(job_id: str) -> None:
+    """Whoever waits is told when everybody, also in Redis, can see the job's end."""
+
+    def end(connection: Connection) -> None:
+        end_job(connection, known_job(connection, job_id), now=now())
+
+    database().run_write(end)
+    SessionReportGenerator(settings(), database()).finish(job_id)
+    show_progress(job_id)
+    announce_end(job_id)

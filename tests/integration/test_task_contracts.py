@@ -1,0 +1,172 @@
+"""The tasks as the specification names them, sent by a program that knows only Redis and their names."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from crawls import IMPATIENT, differences, truth
+from parallel_crawls import QUICK, until
+from parallel_world import Party, party
+from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
+from sale_sofia.crawl.runners.messages import ScrapingKeys, result_url
+from sale_sofia.crawl.tables import jobs
+from sale_sofia.operations.services.redis import connect
+from sale_sofia.websites.registry import get_scraper
+from sale_sofia_simulator.simulation import SimulatorConfig
+
+SITES = ("imot.bg", "bazar.bg")
+ADVERTS = 12
+STRANGER = """
+import json, sys
+from celery import Celery
+
+broker, backend, calls = sys.argv[1:]
+app = Celery("stranger", broker=broker, backend=backend)
+app.conf.task_default_queue = "sale_sofia"
+for task, arguments, named in json.loads(calls):
+    sent = app.send_task("sale_sofia.crawl.runners.tasks." + task, arguments, named)
+    try:
+        print(json.dumps(sent.get(timeout=60)))
+    except Exception as error:
+        print(json.dumps(f"{type(error).__name__}: {error}"))
+"""
+Call = tuple[str, list[object], dict[str, object]]
+
+
+def ask(crawl: Party, *calls: Call) -> list[Any]:
+    """What the tasks answer to a program that has nothing of ours."""
+    urls = (crawl.redis.url, result_url(crawl.redis.url))
+    told = subprocess.run(
+        [sys.executable, "-c", STRANGER, *urls, json.dumps(calls)],
+        capture_output=True, text=True, check=False, timeout=180,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr + crawl.tail()
+    return [json.loads(line) for line in told.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Party]:
+    """Two portals and a worker; no beat, so that nothing is done but what was asked for."""
+    folder = tmp_path_factory.mktemp("contracts")
+    config = SimulatorConfig(
+        sites=SITES, properties=ADVERTS, seed=3, port=0, log=folder / "log", truth=folder / "truth"
+    )
+    more = {**QUICK, **IMPATIENT, "WORKER_PROCESSES": "2"}
+    with party(folder / "p", config, processes=2, **more) as made:
+        made.forked = True
+        made.start_worker()
+        made.wait_until_ready()
+        yield made
+
+
+def keys_of(crawl: Party, job_id: str) -> dict[str, str]:
+    with connect(crawl.redis.url) as client:
+        return {key.value: str(client.get(key.of(job_id))) for key in ScrapingKeys}
+
+
+@contextmanager
+def watched(crawl: Party, states: dict[str, list[str]]) -> Iterator[None]:
+    """Inside, the states that each job shows in Redis are noted in their order."""
+    over = threading.Event()
+
+    def watch() -> None:
+        with connect(crawl.redis.url) as client:
+            while not over.is_set():
+                for key in client.scan_iter("scraping:*:status"):
+                    seen = states.setdefault(key.split(":")[1], [])
+                    if (state := str(client.get(key))) not in seen:
+                        seen.append(state)
+                time.sleep(0.002)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def test_all_sites_by_their_start_urls(crawl: Party) -> None:
+    urls = {site: crawl.simulator.start_urls(site) for site in SITES}
+    states: dict[str, list[str]] = {}
+    with watched(crawl, states):
+        (told,) = ask(crawl, ("scrape_all_sites", [urls], {}))
+        assert told["refused"] == {}
+        assert set(told["jobs"]) == set(SITES)
+        ids = told["jobs"].values()
+        until(lambda: all(keys_of(crawl, one).get("status") == "COMPLETE" for one in ids), crawl.tail())
+        time.sleep(0.05)
+    for job_id in ids:
+        assert states[job_id][-2:] == ["AGGREGATING", "COMPLETE"]
+        keys = keys_of(crawl, job_id)
+        assert float(keys["completed_at"]) > float(keys["started_at"])
+        assert keys["total_urls"] == keys["result_count"]
+        assert (keys["error_count"], keys["completed_chunks"]) == ("0", keys["total_chunks"])
+    assert differences(crawl.stored(), truth(crawl.simulator)) == {}
+
+
+def test_a_dispatch_makes_the_job_that_it_names_once(crawl: Party) -> None:
+    call: Call = ("dispatch_site_scraping", ["imot.bg", crawl.simulator.start_urls("imot.bg"), "mine.1"], {})
+    first, again = ask(crawl, call, call)
+    assert first["job_id"] == again["job_id"] == "mine.1"
+    assert first["site"] == "imot.bg"
+    assert {*map(str, ScrapingKeys)} <= set(first)
+    until(lambda: keys_of(crawl, "mine.1").get("status") == "COMPLETE", crawl.tail())
+    with crawl.database.read() as connection:
+        assert connection.execute(select(jobs.c.id).where(jobs.c.id == "mine.1")).scalars().all() == [
+            "mine.1"
+        ]
+    urls = crawl.simulator.start_urls("bazar.bg")
+    named: Call = ("dispatch_site_scraping", [], {"site_name": "bazar.bg", "start_urls": urls})
+    nowhere: Call = ("dispatch_site_scraping", ["imot.bg", ["https://www.imot.bg/za-nas"]], {})
+    made, refused = ask(crawl, named, nowhere)
+    assert made["job_id"].startswith("bazar.bg-")
+    assert "https://www.imot.bg/za-nas leads to no search and no advert of imot.bg" in refused
+
+
+def test_a_chunk_adds_its_addresses_and_its_results_end_the_job(crawl: Party) -> None:
+    adverts = [one["url"] for one in crawl.stored() if one["site"] == "imot.bg"]
+    adverts, another = adverts[:3], adverts[3]
+    plan = JobPlan(get_scraper("imot.bg"), (adverts[0],), limit=None, fresh=True)
+    job_id = plan_for_workers(crawl.settings, crawl.database, plan)
+    foreign = adverts[1].replace("127.0.0.1", "127.0.0.2")
+    chunk, refused, search = ask(
+        crawl,
+        ("scrape_chunk", [adverts, job_id, "imot.bg"], {}),
+        ("scrape_chunk", [[foreign], job_id, "imot.bg"], {}),
+        ("scrape_chunk", [crawl.simulator.start_urls("imot.bg"), job_id, "imot.bg"], {}),
+    )
+    numbers = ("job_id", "site", "pages", "result_count", "error_count", "failed")
+    assert [chunk[name] for name in numbers] == [job_id, "imot.bg", 3, 3, 0, False]
+    for told in (refused, search):
+        assert "is no advert of imot.bg for this job" in told
+    (ended,) = ask(crawl, ("aggregate_results", [[chunk], job_id, "imot.bg"], {}))
+    assert (ended["status"], ended["total_urls"], ended["result_count"]) == ("COMPLETE", 3, 3)
+    assert ended["completed_at"] is not None
+    late, same = ask(
+        crawl,
+        ("scrape_chunk", [[another], job_id, "imot.bg"], {}),
+        ("aggregate_results", [[chunk], job_id, "imot.bg"], {}),
+    )
+    assert late["pages"] == late["result_count"] == 0
+    assert same == ended
+
+
+def test_of_two_crawls_of_a_portal_the_other_is_refused(crawl: Party) -> None:
+    advert = next(one["url"] for one in crawl.stored() if one["site"] == "imot.bg")
+    busy = partial(plan_for_workers, crawl.settings, crawl.database)
+    job_id = busy(JobPlan(get_scraper("imot.bg"), (advert,), limit=None, fresh=True))
+    urls = {site: crawl.simulator.start_urls(site) for site in SITES}
+    (told,) = ask(crawl, ("scrape_all_sites", [urls], {}))
+    assert set(told["jobs"]) == {"bazar.bg"}
+    assert job_id in told["refused"]["imot.bg"]
