@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from shutil import copytree
 
@@ -10,6 +11,7 @@ import pytest
 
 from crawls import ALONE, FAST, IMPATIENT, crawl_arguments, differences, requests, run, stored, truth
 from forked_simulators import start_forked
+from sale_sofia.cli.simulate import write_simulated_sites
 from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
 
@@ -80,6 +82,26 @@ def test_a_second_crawl_finds_nothing_new(crawled: Crawled, tmp_path: Path) -> N
         job = json.loads(told.stdout)["jobs"][0]
         counts = (job["state"], job["adverts"], job["new"], job["changed"])
         assert counts == ("COMPLETE", ADVERTS, 0, 0)
+
+
+def test_all_simulated_portals_and_no_other_at_once_or_one_by_one(crawled: Crawled, tmp_path: Path) -> None:
+    write_simulated_sites(
+        tmp_path / "sites",
+        {site: crawled.simulator.start_urls(site) for site in crawled.simulator.config.sites},
+    )
+    asked = []
+    for turn, way in enumerate(("--at-once", "--one-by-one")):
+        before = len(requests(crawled.log))
+        more = {**ALONE, **FAST, "SITES_DIR": str(tmp_path / "sites")}
+        told = run(tmp_path / f"data{turn}", "crawl", way, "--json", **more)
+        assert told.returncode == 0, told.stderr
+        assert {job["site"] for job in json.loads(told.stdout)["jobs"]} == set(SITES)
+        sites = [row["site"] for row in requests(crawled.log)[before:]]
+        asked.append(sum(one != other for one, other in pairwise(sites)))
+    assert asked[0] > asked[1] == 1, "how often it went from one portal to the other"
+    refused = run(tmp_path / "data", "crawl", "--one-by-one", "--parallel")
+    assert refused.returncode == 2
+    assert "--one-by-one is for a crawl in this process" in refused.stderr
 
 
 def test_a_limit_is_a_limit(crawled: Crawled, tmp_path: Path) -> None:

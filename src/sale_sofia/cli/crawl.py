@@ -21,7 +21,7 @@ from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.logs import log_to_file
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
-from sale_sofia.websites.site_file import load_site_config, start_urls_of
+from sale_sofia.websites.site_file import enabled_sites, load_site_config, start_urls_of
 
 Parallel = Annotated[
     bool | None,
@@ -51,6 +51,13 @@ def crawl(
         bool, typer.Option("--full", help="Open every advert, also where its card says nothing new.")
     ] = False,
     parallel: Parallel = None,
+    one_by_one: Annotated[
+        bool | None,
+        typer.Option(
+            "--one-by-one/--at-once",
+            help="One portal after the other, or all at once, in this process; ONE_BY_ONE decides without.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Crawl portals, all at once, each at its own rate. Stopped or killed, it goes on from there.
@@ -60,7 +67,11 @@ def crawl(
     What all would take: sale-sofia crawl --estimate
     """
     settings = _in_mode(load_settings(), parallel)
-    names = list(dict.fromkeys(sites or AVAILABLE_SITES))  # one named twice is crawled once
+    if one_by_one is not None:
+        if settings.parallel_scraping:
+            raise typer.BadParameter("--one-by-one is for a crawl in this process; give --local with it")
+        settings = settings.model_copy(update={"one_by_one": one_by_one})
+    names = list(dict.fromkeys(sites or enabled_sites()))  # one named twice is crawled once
     if start_url and len(names) != 1:
         raise typer.BadParameter("--start-url needs exactly one SITE: its name decides how pages are read")
     plans = [

@@ -16,23 +16,23 @@ from sale_sofia_simulator.simulation import SITES, SimulatorConfig
 
 # Site files for simulated portals, so that every command crawls these and not the real ones.
 
-_MARK: Final = "# Written by `sale-sofia simulate`: the installed file, begun at a simulated portal.\n"
+_MARK: Final = "# Written by `sale-sofia simulate`: laid over the installed file.\n"
 
 
-def check_folder(folder: Path, sites: Sequence[str]) -> None:
+def check_folder(folder: Path) -> None:
     """Refuses a folder with site files of somebody's own; those of an earlier simulation may be replaced."""
-    for path in (folder / f"{site}.yaml" for site in sites):
+    for path in sorted(folder.glob("*.yaml")):
         if path.exists() and not path.read_text("utf-8").startswith(_MARK):
             raise typer.BadParameter(f"{path} is a site file of your own; name another folder")
 
 
 def write_simulated_sites(folder: Path, start_urls: Mapping[str, Sequence[str]]) -> None:
-    """The installed file of each portal, with these addresses to begin at."""
+    """Each portal begins at these addresses; every other is switched off."""
     folder.mkdir(parents=True, exist_ok=True)
-    for site, urls in start_urls.items():
-        installed = (CONFIG_FOLDER / "sites" / f"{site}.yaml").read_text("utf-8")
-        begins = "".join(f"  - {url}\n" for url in urls)
-        (folder / f"{site}.yaml").write_text(f"{_MARK}{installed}\nstart_urls:\n{begins}", "utf-8")
+    for site in (path.stem for path in (CONFIG_FOLDER / "sites").glob("*.yaml")):
+        begins = "".join(f"  - {url}\n" for url in start_urls.get(site, ()))
+        text = f"start_urls:\n{begins}" if begins else "enabled: false\n"
+        (folder / f"{site}.yaml").write_text(_MARK + text, "utf-8")
 
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def simulate(
         truth=truth,
     )
     if sites_dir:
-        check_folder(sites_dir, config.sites)
+        check_folder(sites_dir)
     from sale_sofia_simulator.server import serve  # noqa: PLC0415 - a web server no other command needs
 
     serve(config, lambda simulation: _announce(simulation, sites_dir))

@@ -1,6 +1,7 @@
 """Commands about portals: which there are, how a page of one is read, what changed on it, and a new one."""
 
 import asyncio
+import json
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -43,7 +44,13 @@ from sale_sofia.websites.engine import TableSite
 from sale_sofia.websites.reading import Answer, check_page, error_answer
 from sale_sofia.websites.registry import AVAILABLE_SITES, get_scraper
 from sale_sofia.websites.repair import Proposal, written
-from sale_sofia.websites.site_file import load_site_config, load_start_urls, own_sites_folder
+from sale_sofia.websites.site_file import (
+    enabled_sites,
+    load_site_config,
+    load_start_urls,
+    own_sites_folder,
+    sources,
+)
 from sale_sofia_simulator.render import render_world
 from sale_sofia_simulator.simulation import SITES
 from sale_sofia_simulator.twin_portals import TWIN_PORTALS, render_twin
@@ -269,7 +276,7 @@ def probe(
 
     sale-sofia sites probe imot.bg
     """
-    names = list(dict.fromkeys(sites or AVAILABLE_SITES))
+    names = list(dict.fromkeys(sites or enabled_sites()))
     if start_url and len(names) != 1:
         raise typer.BadParameter("--start-url needs exactly one SITE: its name decides how pages are read")
     scrapers = [get_scraper(name) for name in names]
@@ -411,7 +418,8 @@ def list_sites(as_json: AsJson = False) -> None:
     table = Table("site", "hosts", "a request every", "at once", "start URLs")
     for row in rows:
         hosts, delay = ", ".join(row["hosts"]), f"{row['delay_seconds']:g} s"
-        table.add_row(row["site"], hosts, delay, str(row["concurrency"]), str(len(row["start_urls"])))
+        name = row["site"] if row["enabled"] else f"{row['site']} (off)"
+        table.add_row(name, hosts, delay, str(row["concurrency"]), str(len(row["start_urls"])))
     out.print(table)
 
 
@@ -420,7 +428,27 @@ def _site_rows() -> Iterator[dict[str, Any]]:
         config = load_site_config(name)
         politeness = config.politeness.model_dump(include={"delay_seconds", "concurrency"})
         start_urls = list(config.start_urls or load_start_urls().get(name, ()))
-        yield {"site": name, "hosts": list(config.hosts), **politeness, "start_urls": start_urls}
+        on = {"enabled": config.enabled}
+        yield {"site": name, **on, "hosts": list(config.hosts), **politeness, "start_urls": start_urls}
+
+
+@app.command()
+def show(site: SiteName, as_json: AsJson = False) -> None:
+    """Print how a portal is read, and which file each value is from.
+
+    A file in SITES_DIR without `site:` is laid over the installed one: maps by their keys, lists whole.
+    """
+    found = sources(site)
+    if as_json:
+        print_json({key: {"value": value, "from": str(path)} for key, (value, path) in found.items()})
+        return
+    table = Table("key", "value", "from")
+    own = own_sites_folder()
+    for key, (value, path) in found.items():
+        yours = own is not None and path.parent == own
+        told = json.dumps(value, ensure_ascii=False, default=str)
+        table.add_row(Text(key), Text(told), Text(str(path) if yours else path.name, "bold" if yours else ""))
+    out.print(table)
 
 
 # How a page is read: a saved one, one of a simulated portal, or one of the real portal, asked for politely.

@@ -96,6 +96,9 @@ class Settings(
         return init_settings, env_settings
 
     parallel_scraping: bool = switch(default=False, sentence="Run on Celery workers instead of this process.")
+    one_by_one: bool = switch(
+        default=False, sentence="In one process: crawl one portal after the other instead of all at once."
+    )
     redis_circuit_breaker_enabled: bool | None = switch(
         default=None,
         sentence="Share the circuit breakers through Redis; unset: on under Celery, off in local mode.",

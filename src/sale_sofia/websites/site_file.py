@@ -1,11 +1,12 @@
 """What is known about one portal: its addresses, its politeness, and the table of its fields.
 
-Two levels: `defaults.yaml` for all portals, `sites/<site>.yaml` over it. A file is checked whole when it is
+Two levels: `defaults.yaml` for all portals, `sites/<site>.yaml` over it, and over that a user's file of the
+same name (SITES_DIR), which stands in its place when it names its `site`. A file is checked whole when it is
 loaded, and what is wrong is named by file and key.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -462,6 +463,8 @@ class SiteConfig(Table):
     """One portal."""
 
     site: str
+    enabled: bool = True
+    """Whether it is crawled at all."""
     hosts: Annotated[tuple[str, ...], Field(min_length=1)]
     inventory: Inventory
     politeness: Politeness
@@ -536,18 +539,55 @@ def _json_names(section: Any) -> Iterator[str]:  # noqa: ANN401 - any part of a 
 
 def load_site_config(site: str, folder: Path = CONFIG_FOLDER) -> SiteConfig:
     """The checked configuration of one portal, its defaults filled in."""
-    path, defaults = _files(folder).get(site, folder / "sites" / f"{site}.yaml"), folder / "defaults.yaml"
-    return _checked(defaults, read_text(defaults), path, read_text(path))
+    return _checked(tuple((path, read_text(path)) for path in _layers(site, folder)))
 
 
 @lru_cache(SITE_FILES_REMEMBERED)
-def _checked(defaults: Path, defaults_text: str, path: Path, text: str) -> SiteConfig:
+def _checked(files: tuple[tuple[Path, str], ...]) -> SiteConfig:
     """A file is asked for at every turn and changes hardly ever: the same text is checked once."""
-    merged = merge(parse_yaml(defaults, defaults_text), parse_yaml(path, text))
+    merged: dict[str, Any] = {}
+    for _, values in _in_effect(files):
+        merged = merge(merged, values)
     try:
         return SiteConfig.model_validate(merged)
     except ValidationError as error:
-        raise SiteConfigError(sentences(path, error)) from None
+        raise SiteConfigError(sentences(files[-1][0], error)) from None
+
+
+def _layers(site: str, folder: Path) -> list[Path]:
+    """The files that say how a portal is read, each over those before it."""
+    installed, own = folder / "sites" / f"{site}.yaml", own_sites_folder()
+    mine = own / f"{site}.yaml" if own else None
+    found = [path for path in (installed, mine) if path and path.exists()]
+    return [folder / "defaults.yaml", *(found or [installed])]
+
+
+def _in_effect(files: Iterable[tuple[Path, str]]) -> list[tuple[Path, dict[str, Any]]]:
+    """The files' values; a user's file that names its `site` stands for all of the installed one."""
+    defaults, *others = ((path, parse_yaml(path, text)) for path, text in files)
+    whole = [place for place, (_, values) in enumerate(others) if "site" in values]
+    return [defaults, *others[max(whole, default=0) :]]
+
+
+def sources(site: str, folder: Path = CONFIG_FOLDER) -> dict[str, tuple[Any, Path]]:
+    """Every value of the portal's configuration that a file gives, by its dotted key, and that file."""
+    load_site_config(site, folder)  # what is wrong is told first
+    found: dict[str, tuple[Any, Path]] = {}
+    for path, values in _in_effect((path, read_text(path)) for path in _layers(site, folder)):
+        for key, value in _leaves(values):
+            # What replaces a section, or a value by a section, is all that is left of it.
+            found = {name: kept for name, kept in found.items() if not f"{name}.".startswith(f"{key}.")}
+            found[key] = value, path
+    return found
+
+
+def _leaves(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        key = f"{above}{name}"
+        if isinstance(value, Mapping) and value:
+            yield from _leaves(value, f"{key}.")
+        else:
+            yield key, value
 
 
 def sentences(path: Path, error: ValidationError) -> str:
@@ -611,6 +651,18 @@ def parse_yaml(path: Path, text: str) -> dict[str, Any]:
 def available_sites(folder: Path = CONFIG_FOLDER) -> tuple[str, ...]:
     """The portals that have a site file, in alphabetical order."""
     return tuple(sorted(_files(folder)))
+
+
+def enabled_sites() -> tuple[str, ...]:
+    """The portals that a crawl of all asks, in alphabetical order.
+
+    Raises:
+        SiteConfigError: there are none.
+    """
+    found = tuple(site for site in available_sites() if load_site_config(site).enabled)
+    if not found:
+        raise SiteConfigError("every portal is switched off (enabled: false in its site file)")
+    return found
 
 
 def own_sites_folder() -> Path | None:

@@ -3,15 +3,19 @@ from pathlib import Path
 
 import pytest
 
+from sale_sofia.crawl.frontier.planning import JobPlan, check_plans
+from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import (
     CONFIG_FOLDER,
     SiteConfigError,
     available_sites,
+    enabled_sites,
     load_site_config,
     load_start_urls,
     load_yaml,
     merge,
     own_sites_folder,
+    sources,
     start_urls_of,
 )
 
@@ -141,6 +145,48 @@ def test_a_site_file_of_ones_own_is_a_portal_like_any_other(
     assert start_urls_of("bazar.bg") == load_start_urls()["bazar.bg"]
     with pytest.raises(SiteConfigError, match=r"silent\.test: its file names no start_urls"):
         start_urls_of("silent.test")
+
+
+def test_a_file_without_its_site_is_laid_over_the_installed_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = load_site_config("imot.bg")
+    mine = tmp_path / "imot.bg.yaml"
+    mine.write_text("politeness: {delay_seconds: 9}\nhosts: [www.imot.bg]\n", "utf-8")
+    monkeypatch.setenv("SITES_DIR", str(tmp_path))
+    politeness = installed.politeness.model_copy(update={"delay_seconds": 9.0})
+    expected = installed.model_copy(update={"politeness": politeness, "hosts": ("www.imot.bg",)})
+    assert load_site_config("imot.bg") == expected
+    found = sources("imot.bg")
+    assert found["politeness.delay_seconds"] == (9, mine)
+    assert found["hosts"] == (["www.imot.bg"], mine)
+    assert found["politeness.concurrency"] == (2, CONFIG_FOLDER / "sites" / "imot.bg.yaml")
+    assert found["history.most_hours"][1] == CONFIG_FOLDER / "defaults.yaml"
+    mine.write_text("politness: {delay_seconds: 9}\n", "utf-8")
+    with pytest.raises(
+        SiteConfigError, match=rf"{mine}: the file: unknown key politness; allowed: address, "
+    ):
+        load_site_config("imot.bg")
+    mine.write_text("site: imot.bg\npoliteness: {delay_seconds: 9, concurrency: 1}\n", "utf-8")
+    with pytest.raises(SiteConfigError, match=r"imot\.bg\.yaml: hosts: Field required"):
+        load_site_config("imot.bg")
+
+
+def test_a_portal_that_is_off_is_not_among_all_and_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "olx.bg.yaml").write_text("enabled: false\n", "utf-8")
+    monkeypatch.setenv("SITES_DIR", str(tmp_path))
+    assert enabled_sites() == tuple(site for site in INSTALLED if site != "olx.bg")
+    plan = JobPlan(get_scraper("olx.bg"), start_urls_of("olx.bg"), limit=None, fresh=False)
+    with pytest.raises(
+        SiteConfigError, match=r"^olx\.bg is switched off \(enabled: false in its site file\)$"
+    ):
+        check_plans([plan])
+    for site in INSTALLED:
+        (tmp_path / f"{site}.yaml").write_text("enabled: false\n", "utf-8")
+    with pytest.raises(SiteConfigError, match="every portal is switched off"):
+        enabled_sites()
 
 
 @pytest.mark.parametrize(

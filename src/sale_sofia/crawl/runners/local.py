@@ -77,13 +77,20 @@ class LocalRunner:
             fetcher = make_fetcher(self.settings)
             stack.push_async_callback(fetcher.close)
             tools = Tools(fetcher, archive, redis_url, clock=self.clock)
-            reports = await asyncio.gather(*(self._run_job(job, tools, stop) for job in jobs))
+            at_once = asyncio.Semaphore(1 if self.settings.one_by_one else len(jobs))
+            reports = await asyncio.gather(*(self._in_turn(at_once, job, tools, stop) for job in jobs))
         if not stop.is_set():
             await asyncio.to_thread(match_crawled, self.settings, self.database, self.clock)
             await asyncio.to_thread(alert_crawled, self.settings, self.database, self.clock)
         if archive is not None and archive.full:
             await asyncio.to_thread(archive.prune)
         return reports
+
+    async def _in_turn(
+        self, at_once: asyncio.Semaphore, job: Job, tools: Tools, stop: asyncio.Event
+    ) -> SiteReport:
+        async with at_once:
+            return await self._run_job(job, tools, stop)
 
     async def _run_job(self, job: Job, tools: Tools, stop: asyncio.Event) -> SiteReport:
         with bound_contextvars(job=job.id, site=job.site):

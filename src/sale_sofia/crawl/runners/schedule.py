@@ -36,6 +36,7 @@ from sale_sofia.websites.site_file import (
     SiteConfigError,
     Table,
     available_sites,
+    load_site_config,
     load_yaml,
     sentences,
     start_urls_of,
@@ -148,7 +149,8 @@ def jobs_of_turns(settings: Settings, database: Database, now: float) -> list[Jo
         for crawl in schedule.crawls
         if database.run_write(partial(_take_turn, crawl=crawl, now=now, quiet=schedule.is_quiet(crawl, now)))
     ]
-    planned = [{site: _plan(settings, database, site) for site in crawl.sites} for crawl in due]
+    on = {site for site in available_sites() if load_site_config(site).enabled}
+    planned = [{site: _plan(settings, database, site) for site in crawl.sites if site in on} for crawl in due]
     begun = [{site: job for site, job in jobs.items() if job} for jobs in planned]
     return [jobs for jobs in begun if jobs]
 
