@@ -67,7 +67,7 @@ LAYOUT = "<html><body>Здравейте, това е нов облик на с�
 ADVERT_ADDRESS = "/obiava-1b999999999999999-prodava"
 Line = tuple[Any, ...]
 Provoke = Callable[[Path], Line]
-SHOWN = ("class", "action", "status", "attempt", "next_delay")
+SHOWN = ("error_type", "recovery_action", "http_status", "attempt", "next_delay")
 
 
 # What a portal does: one visit of it, and the last line of the error log.
@@ -229,7 +229,7 @@ def test_a_removed_advert_is_an_answer_and_no_error(tmp_path: Path) -> None:
             return outcome
 
     assert [type(asyncio.run(run(status))) for status in (404, 410)] == [Gone, Gone]
-    assert Visiting(tmp_path).lines("class") == []
+    assert Visiting(tmp_path).lines("error_type") == []
 
 
 # What our own services do: the exception they raise, in our own words.
@@ -494,7 +494,7 @@ def test_a_crawl_writes_what_failed_and_the_command_reads_it(tmp_path: Path) -> 
     asked = [row for row in requests(tmp_path / "log") if row["path"] != "/robots.txt"]
     told = json.loads(run(tmp_path / "data", "errors", "--json", "--limit", "1000").stdout)
     expected = Counter(NAMES[row["fault"]] for row in asked if row["fault"])
-    found = Counter(line["class"] for line in told["errors"])
+    found = Counter(line["error_type"] for line in told["errors"])
     # On a kept connection that is reset before a byte came, curl itself asks once more, unseen by us.
     unseen = expected["NetworkReset"] - found["NetworkReset"]
     assert unseen >= 0

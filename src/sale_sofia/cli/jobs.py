@@ -357,8 +357,8 @@ def errors(
     newest: deque[Line] = deque(maxlen=limit)
     for line in open_error_log(load_settings()).read():
         of_site = site is None or line.get("domain") == site
-        if of_site and (error_class is None or line.get("class") == error_class):
-            counts[str(line.get("class"))] += 1
+        if of_site and (error_class is None or line.get("error_type") == error_class):
+            counts[str(line.get("error_type"))] += 1
             newest.append(line)
     if as_json:
         print_json({"counts": dict(counts.most_common()), "errors": list(newest)})
@@ -369,8 +369,8 @@ def errors(
     out.print(table)
     for line in newest:
         delay = line.get("next_delay")
-        action = f"{line.get('action')}{'' if delay is None else f' in {delay} s'}"
-        head = f"{line.get('time')} {line.get('class')}, try {line.get('attempt')}, {action}"
+        action = f"{line.get('recovery_action')}{'' if delay is None else f' in {delay} s'}"
+        head = f"{line.get('timestamp')} {line.get('error_type')}, try {line.get('attempt')}, {action}"
         _say(f"{head}: {line.get('url')}: {line.get('message')}")
 
 

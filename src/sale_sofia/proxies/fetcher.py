@@ -282,6 +282,7 @@ class _Errand:
             verdict = classify(response, self.request.url, proof=owner.proof)
             use = use_of_verdict(verdict, response.seconds)
         except CrawlError as error:
+            error.strategy, error.proxy = "proxy", lease.proxy.address.masked
             use = use_of_error(error)
             if isinstance(error, NetworkTls):
                 self.suspects = (*self.suspects, lease.proxy.id)
@@ -298,6 +299,8 @@ class _Errand:
             owner.ladder.succeeded()
         elif not self.has_climbed:
             await self._climb()
+        way = "proxy" if response.strategy == "direct" else response.strategy
+        response = replace(response, strategy=way, proxy=lease.proxy.address.masked)
         return replace(response, disprove=partial(self._disproved, lease)) if use.kind == "ok" else response
 
     async def _ask(self, lease: Lease) -> Response:

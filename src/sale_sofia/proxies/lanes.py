@@ -251,7 +251,7 @@ class BrowserLane:
             cookies = tuple(line.decode() for line in visit.cookies)
             self._given.add((session, cookies))
             await self.memory.browser_helped(exit_name, Clearance(cookies, visit.headers))
-        return visit.response
+        return replace(visit.response, strategy="browser")
 
     def _as_visitor(self, request: Request, known: Clearance | None) -> Request:
         """The request as one of the visitor that was let through."""

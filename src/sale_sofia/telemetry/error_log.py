@@ -4,6 +4,8 @@ import fcntl
 import json
 import os
 import re
+import secrets
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sale_sofia.crawl.resilience.errors import Action, CrawlError
-from sale_sofia.crawl.resilience.settings import ERROR_LOG_MAX_BYTES, ERROR_TEXT_MAX
+from sale_sofia.crawl.resilience.settings import ERROR_ID_BYTES, ERROR_LOG_MAX_BYTES, ERROR_TEXT_MAX
 
 FILE_NAME: Final = "errors.jsonl"
 Line = dict[str, Any]
@@ -31,6 +33,9 @@ class Failure:
     job: str | None = None
     url: str | None = None
     attempt: int | None = None
+    max_attempts: int | None = None
+    """Tries that a page has with errors of this class, the first included."""
+    strategy: str = "direct"
     proxy: str | None = None
 
 
@@ -55,14 +60,14 @@ class ErrorLog:
                 self._rotate(file)
 
     def read(self) -> Iterator[Line]:
-        """All lines, the oldest first; what is no whole line is passed over."""
+        """All lines, the oldest first; what is no whole line, or one of an earlier form, is passed over."""
         for path in (self._old, self._path):
             with suppress(FileNotFoundError), path.open("rb") as file:
                 for line in file:
                     known = None
                     with suppress(ValueError, RecursionError):
                         known = json.loads(line)
-                    if isinstance(known, dict):
+                    if isinstance(known, dict) and "error_type" in known:
                         yield known
 
     @contextmanager
@@ -95,21 +100,38 @@ class ErrorLog:
 
 
 def _line(failure: Failure, now: float) -> Line:
-    error = failure.error
+    error, most = failure.error, failure.max_attempts
     return {
-        "time": datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds"),
+        "error_id": secrets.token_hex(ERROR_ID_BYTES),
+        "timestamp": datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds"),
         "url": _shown(failure.url),
         "domain": failure.domain,
         "job": failure.job,
-        "class": type(error).__name__,
-        "action": failure.action.value,
-        "status": error.status,
+        "error_type": type(error).__name__,
+        "http_status": error.status,
+        "message": _shown(_without(failure.url, str(error))),
+        "stack_trace": _stack_trace(error),
         "attempt": failure.attempt,
+        "max_retries": None if most is None else max(0, most - 1),
         "next_delay": None if failure.next_delay is None else round(failure.next_delay, 3),
+        "recovery_action": failure.action.value,
+        "is_recoverable": failure.next_delay is not None,
+        "strategy": failure.strategy,
         "proxy": _shown(failure.proxy),
         "page": error.page_digest,
-        "message": _shown(str(error)),
     }
+
+
+def _without(url: str | None, message: str) -> str:
+    """The address stands in the record once."""
+    return message.replace(f"{url}: ", "") if url else message
+
+
+def _stack_trace(error: CrawlError) -> str | None:
+    """Where an error came from that our tree has no class for; None for all that is foreseen."""
+    if type(error) is not CrawlError or error.__cause__ is None:
+        return None
+    return _shown("".join(traceback.format_exception(error.__cause__))[-ERROR_TEXT_MAX:])
 
 
 def _shown(text: str | None) -> str | None:

@@ -20,6 +20,9 @@ def failure(
         job="job",
         url=url,
         attempt=attempt,
+        max_attempts=5,
+        strategy="proxy",
+        proxy="http://anna:secret@proxy:1",
     )
 
 

@@ -7,6 +7,7 @@ from threading import Thread
 from contract.resilience.error_log_worker import LINES, failure, fill
 from new_processes import FORKED
 from sale_sofia.crawl.resilience.errors import HttpBlocked, NetworkTimeout
+from sale_sofia.crawl.visit.judging import classify_error
 from sale_sofia.telemetry.error_log import ErrorLog
 from seeds import SEED
 
@@ -18,22 +19,41 @@ def test_a_line_holds_what_debugging_needs(tmp_path: Path) -> None:
     error.status, error.page_digest = 403, "a" * 64
     log = ErrorLog(tmp_path / "deep" / "errors.jsonl")
     log.write(failure(error, delay=4.12345, attempt=2), now=1_700_000_000.5)
-    assert list(log.read()) == [
-        {
-            "time": "2023-11-14T22:13:20.500+00:00",
-            "url": "https://x/1",
-            "domain": "imot.bg",
-            "job": "job",
-            "class": "HttpBlocked",
-            "action": "backoff",
-            "status": 403,
-            "attempt": 2,
-            "next_delay": 4.123,
-            "proxy": None,
-            "page": "a" * 64,
-            "message": "blocked: HTTP 403 by cloudflare",
-        }
-    ]
+    log.write(failure(error, delay=None), now=0.0)
+    line, other = log.read()
+    assert line.pop("error_id") != other["error_id"]
+    assert line == {
+        "timestamp": "2023-11-14T22:13:20.500+00:00",
+        "url": "https://x/1",
+        "domain": "imot.bg",
+        "job": "job",
+        "error_type": "HttpBlocked",
+        "http_status": 403,
+        "message": "blocked: HTTP 403 by cloudflare",
+        "stack_trace": None,
+        "attempt": 2,
+        "max_retries": 4,
+        "next_delay": 4.123,
+        "recovery_action": "backoff",
+        "is_recoverable": True,
+        "strategy": "proxy",
+        "proxy": "http://***@proxy:1",
+        "page": "a" * 64,
+    }
+    assert not other["is_recoverable"]
+
+
+def test_the_address_stands_once_and_what_nobody_foresaw_says_where_it_came_from(tmp_path: Path) -> None:
+    log = ErrorLog(tmp_path / "errors.jsonl")
+    log.write(failure(NetworkTimeout("https://x/1: no answer in 30 s")), now=0.0)
+    try:
+        raise KeyError("price")  # noqa: TRY301 - it needs a place of its own
+    except KeyError as problem:
+        log.write(failure(classify_error(problem)), now=0.0)
+    foreseen, other = log.read()
+    assert (foreseen["message"], foreseen["stack_trace"]) == ("no answer in 30 s", None)
+    assert (other["error_type"], other["message"]) == ("CrawlError", "KeyError: 'price'")
+    assert 'raise KeyError("price")' in other["stack_trace"]
 
 
 def test_what_is_written_is_one_line_of_plain_text_whatever_the_portal_sent(tmp_path: Path) -> None:
@@ -59,7 +79,7 @@ def test_no_password_is_written(tmp_path: Path) -> None:
 def test_a_torn_line_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "errors.jsonl"
     log = ErrorLog(path)
-    path.write_bytes(b'{"class": "torn\n\xff\xfe\n[1]\n\n')
+    path.write_bytes(b'{"error_type": "torn\n\xff\xfe\n[1]\n\n')
     log.write(failure(NetworkTimeout("late")), now=0.0)
     assert [line["message"] for line in log.read()] == ["late"]
 
@@ -145,7 +165,7 @@ def numbers(path: Path) -> list[str]:
 def test_lines_of_many_processes_are_all_there_and_whole(tmp_path: Path) -> None:
     path = tmp_path / "errors.jsonl"
     # Large enough that the log is put aside once and no more: then every line must still be there.
-    fill_together(path, PROCESSES * LINES * 260)
+    fill_together(path, PROCESSES * LINES * 420)
     expected = [f"{name}:{number}" for name in range(PROCESSES) for number in range(LINES)]
     assert sorted(numbers(path)) == sorted(expected), f"seed {SEED}"
     assert path.with_name("errors.jsonl.1").exists()

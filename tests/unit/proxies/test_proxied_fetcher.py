@@ -79,6 +79,7 @@ def test_a_page_comes_through_its_proxy(certificates: Certificates, kind: str) -
 
     answer, sources, hosts, (row,) = asyncio.run(scenario())
     assert (answer.status, answer.url) == (200, URL)
+    assert (answer.strategy, answer.proxy) == ("proxy", row.address)
     assert sources == hosts
     assert (row.successes, row.uses, row.leased) == (1, 1, False)
 
@@ -87,8 +88,9 @@ def test_a_proxy_over_tls_whose_own_certificate_is_false_is_not_spoken_to(certif
     async def scenario() -> tuple[set[str], int]:
         async with made(certificates, {TLS: 1}) as one:
             one.fetcher.inner = CurlFetcher("chrome", 5)  # trusts whom everybody trusts
-            with pytest.raises(ServiceProxy):
+            with pytest.raises(ServiceProxy) as error:
                 await one.fetch()
+            assert error.value.strategy == "proxy"
             return one.world.origins.sources(), (await one.stats(TLS))[0].failures_in_a_row
 
     assert asyncio.run(scenario()) == (set(), 1)

@@ -54,14 +54,14 @@ def visit(
 def test_a_sound_page_is_read_with_one_request(tmp_path: Path) -> None:
     outcome, asked = visit(Visiting(tmp_path), good())
     assert isinstance(outcome, Read)
-    assert (outcome.requests, asked, Visiting(tmp_path).lines("class")) == (1, 1, [])
+    assert (outcome.requests, asked, Visiting(tmp_path).lines("error_type")) == (1, 1, [])
 
 
 def test_a_broken_connection_is_tried_again_at_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     outcome, asked = visit(Visiting(tmp_path), RESET, good())
     assert isinstance(outcome, Read)
     assert (outcome.requests, asked) == (2, 2)
-    assert Visiting(tmp_path).lines("class", "action", "next_delay", "attempt") == [
+    assert Visiting(tmp_path).lines("error_type", "recovery_action", "next_delay", "attempt") == [
         ("NetworkReset", "retry_now", 0.2, 1)
     ]
     assert caplog.records == []  # the error log is enough; nothing is said on the screen
@@ -72,7 +72,7 @@ def test_a_connection_that_breaks_twice_waits_in_the_frontier(tmp_path: Path) ->
     assert isinstance(outcome, Later)
     assert (outcome.seconds_later, outcome.refund, outcome.requests, asked) == (2.0, False, 2, 2)
     assert why(outcome).startswith("NetworkReset: http://127.0.0.1:")
-    assert Visiting(tmp_path).lines("class", "action", "next_delay") == [
+    assert Visiting(tmp_path).lines("error_type", "recovery_action", "next_delay") == [
         ("NetworkReset", "retry_now", 0.2),
         ("NetworkReset", "backoff", 2.0),
     ]
@@ -139,9 +139,9 @@ def test_a_block_is_escalated_after_three_tries(tmp_path: Path) -> None:
     outcome, _ = visit(Visiting(tmp_path), html("no", 403), attempt=3, tried="HttpBlocked HttpBlocked")
     assert isinstance(outcome, Failed)
     assert why(outcome) == "HttpBlocked: blocked: HTTP 403 by the portal (escalate)"
-    assert Visiting(tmp_path).lines("class", "action", "status", "attempt", "next_delay") == [
-        ("HttpBlocked", "escalate", 403, 3, None)
-    ]
+    assert Visiting(tmp_path).lines(
+        "error_type", "recovery_action", "http_status", "attempt", "next_delay"
+    ) == [("HttpBlocked", "escalate", 403, 3, None)]
 
 
 def test_a_page_that_was_refused_otherwise_is_not_given_up_at_its_first_block(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_captcha_where_the_advert_should_be_is_a_block_and_the_breaker_hears_o
     assert seen.kept is None
     assert isinstance(after, Later)
     assert (why(after), asked) == ("circuit_open", 1)
-    assert Visiting(tmp_path).lines("class", "page") == [("HttpBlocked", None)]
+    assert Visiting(tmp_path).lines("error_type", "page") == [("HttpBlocked", None)]
 
 
 def test_a_new_layout_is_kept_for_review_and_no_fault_of_the_portal(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_new_layout_is_kept_for_review_and_no_fault_of_the_portal(tmp_path: Pa
     body = PageArchive(tmp_path / "archive", 10**9).get(seen.kept.digest)
     assert (body.decode(), seen.kept, again.kept) == (OTHER_LAYOUT, again.kept, seen.kept)
     digest = seen.kept.digest
-    assert visiting.lines("class", "page") == [("ParseSelector", digest), ("ParseSelector", digest)]
+    assert visiting.lines("error_type", "page") == [("ParseSelector", digest), ("ParseSelector", digest)]
 
 
 def test_a_page_that_can_never_be_read_is_kept_but_not_read_again(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_a_page_that_can_never_be_read_is_kept_but_not_read_again(tmp_path: Path
     outcome, _ = visit(visiting, html(LOST_TEXT))
     assert isinstance(outcome, Later)
     assert outcome.kept is None
-    [(name, digest)] = visiting.lines("class", "page")
+    [(name, digest)] = visiting.lines("error_type", "page")
     assert name == "ParseHtml"
     assert PageArchive(tmp_path / "archive", 10**9).get(digest).decode() == LOST_TEXT
 
@@ -211,7 +211,7 @@ def test_a_removed_advert_is_no_failure(tmp_path: Path) -> None:
     outcome, _ = visit(Visiting(tmp_path, fail_max=1), html("gone", 404))
     assert isinstance(outcome, Gone)
     assert (why(outcome), outcome.requests, outcome.kept) == ("removed", 1, None)
-    assert Visiting(tmp_path).lines("class") == []
+    assert Visiting(tmp_path).lines("error_type") == []
 
 
 def test_a_mistake_of_ours_ends_one_page_and_not_the_crawl(tmp_path: Path) -> None:

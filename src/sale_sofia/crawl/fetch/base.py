@@ -105,6 +105,10 @@ class Response:
     """Names in lower case."""
     body: bytes
     seconds: float
+    strategy: str = "direct"
+    """How it was asked for: direct, proxy or browser."""
+    proxy: str | None = None
+    """By which one, without its login."""
     disprove: Callable[[str], Awaitable[None]] = field(default=_nobody, compare=False, repr=False)
     """To be told when what looked like a page turns out to be a block; who led us there learns from it."""
 

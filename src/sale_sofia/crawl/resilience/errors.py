@@ -89,6 +89,10 @@ class CrawlError(Exception):
     """Which archived bytes show it."""
     page_code: str | None = None
     """What is wrong with the page, by its reader's word."""
+    strategy: str = "direct"
+    """How it was asked for: direct, proxy or browser."""
+    proxy: str | None = None
+    """By which one, without its login."""
 
     @property
     def unreadable(self) -> str | None:
@@ -190,6 +194,8 @@ class ServiceError(CrawlError, action=Action.OPEN_CIRCUIT, attempts=None):
 
 class ServiceProxy(ServiceError, action=Action.OTHER_PROXY):
     """A proxy that does not work: says nothing of the portal."""
+
+    strategy = "proxy"
 
 
 class ServiceRedis(ServiceError):

@@ -27,6 +27,8 @@ QUICK_TRY_MAX_WAIT_SECONDS: Final = 10.0
 
 ERROR_LOG_MAX_BYTES: Final = 10_000_000
 """Size from which the error log begins a new file; about twenty thousand lines."""
+ERROR_ID_BYTES: Final = 8
+"""Of the name of a line: enough that no two in a log are the same."""
 ERROR_TEXT_MAX: Final = 2000
 """Characters of an address or a message that a line of the error log keeps."""
 

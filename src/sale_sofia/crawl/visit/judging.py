@@ -97,7 +97,9 @@ def classify_error(problem: Exception) -> CrawlError:
     meant = (isinstance(problem, sqlite3.Error) and explain(problem, Path(), 0.0)) or problem
     found = next((own for kind, own in _EXCEPTIONS.items() if isinstance(meant, kind)), None)
     if found is None:
-        return CrawlError(f"{type(problem).__name__}: {problem}")
+        unexpected = CrawlError(f"{type(problem).__name__}: {problem}")
+        unexpected.__cause__ = problem  # by which the error log tells where it came from
+        return unexpected
     return found(f"{problem.code if isinstance(problem, PageError) else type(problem).__name__}: {problem}")
 
 

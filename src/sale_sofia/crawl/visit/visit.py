@@ -11,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from sale_sofia.crawl.fetch.archive import PageArchive
-from sale_sofia.crawl.fetch.base import Fetcher, Request
+from sale_sofia.crawl.fetch.base import Fetcher, Request, Response
 from sale_sofia.crawl.fetch.escort import GateEscort
 from sale_sofia.crawl.fetch.robots import RobotsGate
 from sale_sofia.crawl.frontier.frontier import Claim
@@ -61,6 +61,8 @@ class _Errand:
     """When the portal was asked last."""
     seconds: float | None = None
     """How long it took to answer."""
+    response: Response | None = None
+    """The answer to the last request."""
 
     @property
     def is_retry(self) -> bool:
@@ -196,10 +198,10 @@ class Visitor:
             escort=escort,
             browser_allowed=True,
         )
-        errand.fetched_at, errand.seconds = self.clock(), None
+        errand.fetched_at, errand.seconds, errand.response = self.clock(), None, None
         with measured(self.meter, self.domain) as asked:
             response = await self.fetcher.fetch(request)
-            asked.response = response
+            asked.response = errand.response = response
             errand.seconds = response.seconds
             errand.page = page_of(errand.claim, response)
             now = datetime.fromtimestamp(self.clock(), UTC)
@@ -260,6 +262,9 @@ class Visitor:
             job=self.job_id,
             url=errand.claim.url,
             attempt=errand.claim.attempts,
+            max_attempts=self.retry.tries(type(error)),
+            strategy=errand.response.strategy if errand.response else error.strategy,
+            proxy=errand.response.proxy if errand.response else error.proxy,
         )
         self.errors.write(failure, self.clock())
 

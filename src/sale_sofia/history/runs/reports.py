@@ -187,7 +187,7 @@ def _top_errors(connection: Connection, job_id: str, lines: Iterable[Line]) -> l
         examples.setdefault(name, {"url": url, "message": (reason or "")[:EXAMPLE_TEXT_MAX]})
     for line in lines:
         if line.get("job") == job_id:
-            name = str(line.get("class"))
+            name = str(line.get("error_type"))
             requests[name] += 1
             message = str(line.get("message"))[:EXAMPLE_TEXT_MAX]
             examples.setdefault(name, {"url": line.get("url"), "message": message})
