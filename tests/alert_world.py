@@ -20,6 +20,7 @@ from sale_sofia.history.market_events import set_gone
 from sale_sofia.history.tables import listings
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import Settings
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident
 
@@ -148,7 +149,9 @@ class AlertWorld:
 
     def begins(self, kind: IncidentKind, site: str) -> None:
         with self.database.write() as connection:
-            open_incident(connection, Trouble(kind, site, f"нещо стана с {site}"), now=self.now)
+            open_incident(
+                connection, Trouble(kind, site, Said("trouble.stuck_job", seconds=60)), now=self.now
+            )
 
     def ends(self, kind: IncidentKind, site: str) -> None:
         with self.database.write() as connection:

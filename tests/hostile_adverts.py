@@ -7,6 +7,7 @@ from sqlalchemy import select
 
 from app_runs import put_adverts, store
 from sale_sofia.history.tables import listings
+from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident
 
 SCRIPT = "<script>alert('harm')</script><img src=x onerror=alert('harm')><svg onload=alert('harm')>"
@@ -46,7 +47,9 @@ def put_hostile_adverts(data: Path) -> None:
         ),
     )  # fmt: skip
     with store(data).write() as connection:
-        open_incident(connection, Trouble(IncidentKind.LARGE_PROPERTY, "imot.bg", SCRIPT), now=time.time())
+        open_incident(
+            connection, Trouble(IncidentKind.LARGE_PROPERTY, "imot.bg", Said.of(SCRIPT)), now=time.time()
+        )
 
 
 def hostile_ids(data: Path) -> dict[str, int]:

@@ -16,6 +16,7 @@ import pytest
 from crawls import ALONE, answer, fork, run
 from forked_simulators import start_forked
 from portal_fronts import Front, Instead, Sent, always, in_front
+from sale_sofia.settings.words import Said
 from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
 
@@ -72,7 +73,7 @@ def test_a_first_crawl_that_read_nothing_has_failed_and_says_so(
     assert (code, job["state"]) == (1, "FAILED"), job["error"]
     assert re.match(r"none of \d\d adverts could be read; http://127\.0\.0\.1:\d+/obiava-\d+/", job["error"])
     complete, reason = one_row(tmp_path, "SELECT complete, reason FROM sweeps")
-    assert (complete, reason) == (0, job["error"])
+    assert (complete, Said.of(json.loads(reason))) == (0, job["error"])
     assert incidents(tmp_path)["failed_job"] == job["error"]
     assert "adverts cannot be read" in incidents(tmp_path)["drift_unreadable"]
     told = answer(run(tmp_path, "report", "--json"))

@@ -20,10 +20,11 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import SecretStr
 
-from sale_sofia.alerts.rules import AlertsError, AlertsFile
-from sale_sofia.alerts.settings import ALERTS_FILE, LONGEST_ERROR, MAIL_READ_BYTES, MAIL_WORDS_BYTES
+from sale_sofia.alerts.rules import AlertsFile, wrong_rules
+from sale_sofia.alerts.settings import LONGEST_ERROR, MAIL_READ_BYTES, MAIL_WORDS_BYTES
 from sale_sofia.alerts.wording import Text, one_line
 from sale_sofia.settings.types import MASK
+from sale_sofia.settings.words import Said
 
 _HOST: Final = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?")
 _LEAST_SECRET: Final = 3
@@ -85,15 +86,12 @@ def open_service(channel: Channel, seconds: float) -> Any:  # noqa: ANN401 - App
     )
     with _quiet_apprise() as complaints:
         service = apprise.Apprise.instantiate(channel.url.get_secret_value(), asset=asset)
-    where = f"{ALERTS_FILE}: channels.{channel.name}"
+    key = f"channels.{channel.name}"
     if service is None:
-        reason = channel.masked("; ".join(complaints)) or "Apprise does not know its form"
-        raise AlertsError(f"{where}: not a usable Apprise URL: {reason}")
+        why = channel.masked("; ".join(complaints)) or Said("channel.form")
+        raise wrong_rules(key, Said("channel.url", why=why))
     if (readers := len(service)) != 1:
-        raise AlertsError(
-            f"{where}: has {readers} readers; allowed: one for each "
-            "channel, so that none gets a message twice because another did not get it"
-        )
+        raise wrong_rules(key, Said("channel.readers", readers=readers))
     service.socket_connect_timeout = service.socket_read_timeout = seconds
     return service
 
@@ -267,7 +265,7 @@ class Sender:
         except NotSent:
             raise
         except _TooSlow:
-            raise NotSent(f"no answer within {self.seconds:g} seconds") from None
+            raise NotSent(Said("channel.silent", seconds=self.seconds)) from None
         except (OSError, smtplib.SMTPException) as error:
             raise NotSent(channel.masked(_reason_of(error))) from None
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its words may hold secrets
@@ -284,7 +282,7 @@ def _notify(channel: Channel, service: Any, text: Text, uid: str) -> None:  # no
         taken = service.notify(body=text.body, title=text.subject, body_format="text", overflow="truncate")
     if not taken:
         reason = channel.masked("; ".join(complaints))
-        raise NotSent(reason or "the channel did not take it and did not say why")
+        raise NotSent(reason or Said("channel.refused"))
 
 
 @contextmanager

@@ -16,8 +16,8 @@ from sale_sofia.advice.search.conditions import read_around, with_words
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.search.run import judge as judge_search
 from sale_sofia.advice.tables import scores
-from sale_sofia.alerts.rules import AlertsError, BuyerRule, OperatorRule
-from sale_sofia.alerts.settings import ALERTS_FILE, PRICE_ROUNDING_EUR
+from sale_sofia.alerts.rules import BuyerRule, OperatorRule, wrong_rules
+from sale_sofia.alerts.settings import PRICE_ROUNDING_EUR
 from sale_sofia.alerts.store import Item, RuleState, Watched, as_of, incident_news
 from sale_sofia.buyer.evaluations import UNWANTED, evaluations
 from sale_sofia.buyer.searches import list_searches
@@ -25,6 +25,7 @@ from sale_sofia.flats.flat import Advert, Flat
 from sale_sofia.flats.prices import lowest_offers
 from sale_sofia.flats.store import portions
 from sale_sofia.history.drift.store import DRIFT
+from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind
 
 FOLLOWED: Final = frozenset({"contacted", "viewing", "shortlist", "offer"})
@@ -69,7 +70,7 @@ def profiles_of(rules: Sequence[BuyerRule], data_dir: Path) -> dict[str, Profile
             try:
                 profiles[rule.profile] = load_profile(data_dir, rule.profile)
             except ProfileError as error:
-                raise AlertsError(f"{ALERTS_FILE}: buyer.{place}.profile: {error}") from None
+                raise wrong_rules(f"buyer.{place}.profile", Said.of(error)) from None
     return profiles
 
 
@@ -100,9 +101,9 @@ def _search_source(connection: Connection, rule: BuyerRule, place: int, now: flo
     """The flats that a saved search finds. What it lists apart fits, unless the rule wants no unknowns."""
     saved = {search.name: search for search in list_searches(connection)}
     if rule.search not in saved:
-        there = ", ".join(saved) or "none is saved; `sale-sofia search … --save NAME` saves one"
-        where = f"{ALERTS_FILE}: buyer.{place}.search"
-        raise AlertsError(f"{where}: no saved search {rule.search!r}; there are: {there}")
+        there = list(saved) or Said("wrong_rule.none_saved")
+        wrong = Said("wrong_rule.search", name=rule.search, there=there)
+        raise wrong_rules(f"buyer.{place}.search", wrong)
     # A list shows gone flats and what was rejected or not; whether something is told, the rule decides.
     query = SearchQuery.of(saved[rule.search].query)
     read_once = cache(partial(read_around, connection, query, now=now))
@@ -312,9 +313,8 @@ def check_kinds(rules: Sequence[OperatorRule]) -> None:
             name for name in rule.incidents if not any(_is_kind(name, kind) for kind in IncidentKind)
         )
         if unknown:
-            where = f"{ALERTS_FILE}: operator.{place}.incidents"
-            allowed = ", ".join([*IncidentKind, DRIFT])
-            raise AlertsError(f"{where}: no incident {', '.join(unknown)}; allowed: {allowed}")
+            wrong = Said("wrong_rule.incident", names=unknown, allowed=[*map(str, IncidentKind), DRIFT])
+            raise wrong_rules(f"operator.{place}.incidents", wrong)
 
 
 def _is_kind(name: str, kind: str) -> bool:
@@ -331,7 +331,7 @@ def incident_items(
     """
     if not rules:
         return
-    names = ("kind", "site", "job_id", "opened_at", "closed_at", "message")
+    names = ("kind", "site", "job_id", "opened_at", "closed_at")
     for row, told, ended_at_once in incident_news(connection, min(states[rule.name].since for rule in rules)):
         closed_at = row["closed_at"]
         interested = [
@@ -347,5 +347,5 @@ def incident_items(
             kind, interested = "incident_end", [rule for rule in interested if rule.ends]
         if interested:
             tellers = tuple(rule.name for rule in interested)
-            facts = {name: row[name] for name in names}
+            facts = {name: row[name] for name in names} | {"message": row["message"].stored()}
             yield Item(f"{kind}|{row['id']}", kind, tellers, facts, incident_id=row["id"])

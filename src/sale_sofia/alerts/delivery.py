@@ -22,12 +22,13 @@ from sale_sofia.alerts.outbox import (
     take,
     uid_of,
 )
-from sale_sofia.alerts.rules import AlertsError, QuietHours, is_quiet, not_quiet
+from sale_sofia.alerts.rules import NONE, AlertsError, QuietHours, is_quiet, not_quiet
 from sale_sofia.alerts.settings import LEASE_FACTOR, POSTMAN_GRACE_SECONDS
 from sale_sofia.alerts.store import Item
 from sale_sofia.alerts.wording import word_message
 from sale_sofia.settings.model import Settings, environment_of
 from sale_sofia.settings.programs import own_program
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 
 
@@ -71,8 +72,8 @@ class Delivery:
     def _send(self, due: Due, token: str, sender: Sender, done: Delivered) -> None:
         try:
             if due.channel not in self.channels:
-                there = ", ".join(self.channels) or "none"
-                raise NotSent(f"alerts.yaml has no channel {due.channel}; there are: {there}")  # noqa: TRY301
+                there = list(self.channels) or NONE
+                raise NotSent(Said("channel.unknown", channel=due.channel, there=there))  # noqa: TRY301
             items, answers = self.database.run_read(partial(_content, due=due))
             text = word_message(items, self.settings.alert_language)
             sender.send(self.channels[due.channel], text, due.uid, answers)
@@ -83,8 +84,8 @@ class Delivery:
             doubled = self.settings.alert_retry_seconds * 2.0**doublings
             later = self.clock() + min(doubled, self.settings.alert_retry_most_seconds)
             when = later if due.urgent else not_quiet(later, self.quiet)
-            failed = partial(note_failed, message_id=due.id, token=token, error=str(error), not_before=when)
-            self.database.run_write(failed)
+            failed = partial(note_failed, message_id=due.id, token=token, error=Said.of(error))
+            self.database.run_write(partial(failed, not_before=when))
         else:
             done.sent += 1
             self.database.run_write(partial(note_sent, message_id=due.id, token=token, now=self.clock()))

@@ -13,11 +13,20 @@ from yaml.nodes import MappingNode, Node, SequenceNode
 
 from sale_sofia.alerts.channels import Channel, channels_of, open_service
 from sale_sofia.alerts.deciding import check_kinds, profiles_of, sources_of
-from sale_sofia.alerts.rules import RULE_KINDS, AlertsError, AlertsFile, RuleKind, check_alerts, read_alerts
+from sale_sofia.alerts.rules import (
+    NONE,
+    RULE_KINDS,
+    AlertsError,
+    AlertsFile,
+    RuleKind,
+    check_alerts,
+    read_alerts,
+)
 from sale_sofia.alerts.settings import ALERTS_FILE, ALERTS_FILE_SECONDS
 from sale_sofia.operations.services.ownership import ALONE, StillLocked, lock_file, take
 from sale_sofia.settings.files import compose_yaml, read_yaml, whole_or_not_at_all, write_new
 from sale_sofia.settings.model import Settings
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.site_file import parse_yaml
 
@@ -167,7 +176,7 @@ class RuleFile:
         """
         # Only its owner can read it: whoever writes a secret into it all the same shows it to nobody else.
         if not write_new(self.path, (files("sale_sofia.alerts") / "starting.yaml").read_text("utf-8")):
-            raise AlertsError(f"{self.path} is there already; edit it, or move it away")
+            raise AlertsError(Said("wrong_rule.file_there", path=str(self.path)))
 
     def add(self, kind: RuleKind, rule: Written) -> None:
         """Add a rule at the end. Raises AlertsError if it cannot be; nothing was written."""
@@ -223,7 +232,7 @@ class RuleFile:
         by_name = {rule["name"]: rule for some in self.written().values() for rule in some}
         if name in by_name:
             return by_name[name]
-        raise AlertsError(f"no rule {name!r}; there are: {', '.join(map(str, by_name)) or 'none'}")
+        raise AlertsError(Said("wrong_rule.unknown", name=name, there=[*map(str, by_name)] or NONE))
 
     def written(self) -> dict[RuleKind, list[Written]]:
         """All rules as they stand in the file. Raises AlertsError if it is not there or cannot be read."""
@@ -241,15 +250,16 @@ class RuleFile:
             try:
                 take(lock, ALONE, ALERTS_FILE_SECONDS)
             except StillLocked:
-                raise AlertsError("somebody else is changing the rules; try again") from None
+                raise AlertsError(Said("wrong_rule.busy")) from None
             text = read_alerts(self.path)
             expected = self._read(text)
             try:
                 new = edit(text, expected[0])
             except CannotEdit as error:
-                raise AlertsError(f"{self.path}: {error}; edit it by hand") from None
+                why = Said("wrong_rule.by_hand", path=str(self.path), why=Said.of(error))
+                raise AlertsError(why) from None
             if self._read(new) != expected:
-                raise AlertsError(f"{self.path}: is written in a way that only you can edit")
+                raise AlertsError(Said("wrong_rule.only_you", path=str(self.path)))
             check_rules(self.settings, self.database, check_alerts(self.path, new))
             mode = self.path.stat().st_mode & 0o777
             with whole_or_not_at_all(self.path) as unfinished:
@@ -262,4 +272,4 @@ def _place(rules: Mapping[RuleKind, list[Written]], rule: Written) -> tuple[Rule
     for kind in RULE_KINDS:
         if rule in rules[kind]:
             return kind, rules[kind].index(rule)
-    raise RuleChanged(f"the rule {rule['name']!r} is no longer what it was; look at it again")
+    raise RuleChanged(Said("wrong_rule.changed", name=rule["name"]))

@@ -11,6 +11,7 @@ from sale_sofia.alerts.settings import DUE_AT_ONCE
 from sale_sofia.alerts.store import Item
 from sale_sofia.alerts.tables import alert_items, alert_message_items, alert_messages
 from sale_sofia.operations.settings import CLOCK_FAULT_SECONDS
+from sale_sofia.settings.words import Said
 
 WAITING: Final = "waiting"
 SENDING: Final = "sending"
@@ -61,7 +62,7 @@ class Entry:
     attempts: int
     breaks: int
     sent_at: float | None
-    last_error: str | None
+    last_error: Said | None
     items: tuple[Item, ...]
 
 
@@ -151,7 +152,7 @@ def note_sent(connection: Connection, message_id: int, token: str, *, now: float
 
 
 def note_failed(
-    connection: Connection, message_id: int, token: str, *, error: str, not_before: float
+    connection: Connection, message_id: int, token: str, *, error: Said, not_before: float
 ) -> bool:
     """It is not out, and waits; `False` if somebody else has it in hand by now."""
     values = {"state": WAITING, "lease_until": None, "last_error": error, "not_before": not_before}
@@ -175,7 +176,10 @@ def items_of(connection: Connection, message_ids: Sequence[int]) -> dict[int, tu
     chosen = linked.where(message_id.in_(message_ids)).order_by(alert_items.c.id)
     found: dict[int, list[Item]] = {number: [] for number in message_ids}
     for row in connection.execute(chosen):
-        item = Item(row.key, row.kind, tuple(row.rules), row.facts, row.property_id, row.incident_id)
+        facts = row.facts
+        if row.incident_id is not None:
+            facts = {**facts, "message": Said.of(facts["message"])}
+        item = Item(row.key, row.kind, tuple(row.rules), facts, row.property_id, row.incident_id)
         found[row.message_id].append(item)
     return {number: tuple(items) for number, items in found.items()}
 
@@ -186,7 +190,7 @@ def count_messages(connection: Connection) -> dict[str, int]:
     return {WAITING: 0, SENDING: 0, SENT: 0} | {row[0]: row[1] for row in rows}
 
 
-def silent_channels(connection: Connection, *, since: float) -> dict[str, str]:
+def silent_channels(connection: Connection, *, since: float) -> dict[str, Said]:
     """Channels that have taken nothing since, though it was tried all the time; with the last error."""
     sent = alert_messages.alias("sent").c
     taken = select(sent.id).where(sent.channel == _M.channel, sent.sent_at >= _M.first_tried_at).exists()

@@ -11,7 +11,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 
 from sale_sofia.alerts.settings import ALERTS_FILE, CHANNEL_SCHEMES, LONGEST_NAME, MOST_RULES, WAYS_AROUND
 from sale_sofia.settings.quiet_hours import day_of, moment_of, quiet_until
-from sale_sofia.settings.types import password_in
+from sale_sofia.settings.types import at_key, password_in
+from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import SiteConfigError, Table, parse_yaml, read_text, sentences
 
 BuyerKind = Literal["new", "cut", "back", "gone", "cheaper"]
@@ -22,22 +23,29 @@ _TIME: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 _NAME: Final = re.compile(r"[^\W_][\w .-]*")
 _PLACEHOLDER: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _URL: Final = re.compile(r"([a-z][a-z0-9]*)://\S+")
+NONE: Final = "none"
+"""Instead of names, where there are none."""
 
 
 class AlertsError(ValueError):
     """The alerts file cannot be used: one sentence for each mistake, none with a secret in it."""
 
 
+def wrong_rules(key: str, why: Said) -> AlertsError:
+    """What is wrong at a key of the file."""
+    return AlertsError(Said("wrong_file.at", path=ALERTS_FILE, why=at_key((key,), why)))
+
+
 def _time_of_day(given: object) -> time:
     parts = _TIME.fullmatch(given) if isinstance(given, str) else None
     if parts is None:
-        raise ValueError(f'{given!r} is no time of day; write it in quotes, as "08:30"')
+        raise ValueError(Said("wrong_rule.time", given=repr(given)))
     return time(int(parts[1]), int(parts[2]))
 
 
 def _name(text: str) -> str:
     if not _NAME.fullmatch(text):
-        raise ValueError(f"{text!r} is no name; allowed: letters, digits, spaces, dots, dashes")
+        raise ValueError(Said("wrong_rule.name", name=text))
     return text
 
 
@@ -125,11 +133,11 @@ class BuyerRule(Rule):
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         if [self.profile is not None, self.search is not None, self.shortlist].count(True) != 1:
-            raise ValueError("say one of `profile`, `search` and `shortlist: true`")
+            raise ValueError(Said("wrong_rule.source"))
         if self.min_score is not None and self.profile is None:
-            raise ValueError("min_score is of a profile; a search and the shortlist have none")
+            raise ValueError(Said("wrong_rule.min_score"))
         if self.shortlist and "new" in self.tell and "tell" in self.model_fields_set:
-            raise ValueError("what is on the shortlist is not new; tell: cut, back, gone, cheaper")
+            raise ValueError(Said("wrong_rule.shortlist"))
         return self
 
 
@@ -155,11 +163,11 @@ class AlertsFile(Table):
     def _names_fit(self) -> Self:
         names = [rule.name for rule in self.rules]
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"two rules are called {', '.join(twice)}")
+            raise ValueError(Said("wrong_rule.twice", names=twice))
         for rule in self.rules:
             if unknown := sorted(set(rule.channels) - self.channels.keys()):
-                there = ", ".join(self.channels) or "none"
-                raise ValueError(f"rule {rule.name}: no channel {', '.join(unknown)}; there are: {there}")
+                there = list(self.channels) or NONE
+                raise ValueError(Said("wrong_rule.channel", rule=rule.name, channels=unknown, there=there))
         return self
 
     @property
@@ -190,7 +198,7 @@ def read_alerts(path: Path) -> str:
     try:
         return read_text(path)
     except SiteConfigError as error:
-        raise AlertsError(str(error)) from None
+        raise AlertsError(Said.of(error)) from None
 
 
 def check_alerts(path: Path, text: str) -> AlertsFile:
@@ -202,9 +210,9 @@ def check_alerts(path: Path, text: str) -> AlertsFile:
     try:
         return AlertsFile.model_validate(parse_yaml(path, text))
     except ValidationError as error:
-        raise AlertsError(sentences(path, error)) from None
+        raise AlertsError(sentences(path, error, AlertsFile)) from None
     except SiteConfigError as error:
-        raise AlertsError(str(error)) from None
+        raise AlertsError(Said.of(error)) from None
 
 
 # When a message may go: quiet hours and digests, on Sofia's clock.

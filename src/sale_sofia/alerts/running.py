@@ -13,6 +13,7 @@ from sale_sofia.alerts.rules import AlertsError, AlertsFile, load_alerts
 from sale_sofia.alerts.settings import LEASE_FACTOR, OWN_SITE
 from sale_sofia.history.runs.incidents import look_round
 from sale_sofia.settings.model import Settings
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import (
     Aftermath,
@@ -68,7 +69,7 @@ class Alerts:
             if incident.kind is IncidentKind.CHANNEL_SILENT and incident.site not in silent:
                 close_incident(connection, incident.kind, incident.site, now=now)
         for name in sorted(names & silent.keys()):
-            sentence = f"channel {name} has taken nothing for {seconds:g} seconds: {silent[name]}"
+            sentence = Said("trouble.channel_silent", channel=name, seconds=seconds, why=silent[name])
             open_incident(connection, Trouble(IncidentKind.CHANNEL_SILENT, name, sentence), now=now)
 
 

@@ -10,12 +10,11 @@ from sqlalchemy import (
     Integer,
     String,
     Table,
-    Text,
     UniqueConstraint,
     text,
 )
 
-from sale_sofia.storage.tables import Id, metadata
+from sale_sofia.storage.tables import Id, Sentence, metadata
 
 # Since when a rule watches, and what it was then: one that is new, or says something else, begins silently.
 alert_rules = Table(
@@ -93,7 +92,7 @@ alert_messages = Table(
     Column("lease_until", Float),
     Column("first_tried_at", Float),
     Column("sent_at", Float),
-    Column("last_error", Text),
+    Column("last_error", Sentence),
     UniqueConstraint("uid"),
     Index(None, "state", "not_before"),
     Index(None, "channel", "state"),

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from importlib.resources import files
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 from unicodedata import category
@@ -14,7 +13,7 @@ from urllib.parse import urlsplit
 from sale_sofia.alerts import settings
 from sale_sofia.alerts.store import Item
 from sale_sofia.listings.dates import SOFIA
-from sale_sofia.websites.site_file import load_yaml
+from sale_sofia.settings.words import Language, Said, dictionary
 
 # What a portal wrote, made harmless: one short line that no mail program, chat or terminal obeys.
 
@@ -52,6 +51,8 @@ def safe_url(url: object) -> str | None:
 _KINDS: Final = ("new", "cut", "cheaper", "back", "gone", "incident", "incident_end")
 """In this order a message of many things tells them."""
 _SIGNATURE: Final = "sale-sofia"
+_SHARED: Final = {"property_type": "type", "breaker": "condition"}
+"""Names that the dashboard has too; those of alerts themselves go before them."""
 Words = Mapping[str, Any]
 
 
@@ -63,14 +64,20 @@ class Text(NamedTuple):
 
 
 @cache
-def _words(language: str) -> Words:
-    path = files("sale_sofia.alerts") / "words.yaml"
-    return dict(load_yaml(path)[language])  # type: ignore[arg-type]  # a file of our own is a path
+def words_of(language: Language) -> Words:
+    """The texts of the catalogue that alerts use, by section and name."""
+    words: dict[str, Any] = {"language": language}
+    for key, texts in dictionary().items():
+        kind, _, name = key.partition(".")
+        section, _, name = name.partition(".") if kind == "alert" else (_SHARED.get(kind), "", name)
+        if section:
+            words.setdefault(section, {})[name] = texts[language]
+    return words
 
 
-def word_message(items: Sequence[Item], language: str) -> Text:
+def word_message(items: Sequence[Item], language: Language) -> Text:
     """The message that tells these; the same for the same items, whenever it is made."""
-    words = _words(language)
+    words = words_of(language)
     if len(items) == 1:
         subject, body = _subject(items[0], words), "\n".join(_lines(items[0], words))
     else:
@@ -81,9 +88,9 @@ def word_message(items: Sequence[Item], language: str) -> Text:
     return Text(one_line(f"{_SIGNATURE}: {subject}", settings.LONGEST_SUBJECT), body[: settings.LONGEST_BODY])
 
 
-def word_test(language: str) -> Text:
+def word_test(language: Language) -> Text:
     """A message that says only that it has come."""
-    words = _words(language)
+    words = words_of(language)
     return Text(f"{_SIGNATURE}: {words['subject']['test']}", words["line"]["test"])
 
 
@@ -104,8 +111,8 @@ def _subject(item: Item, words: Words) -> str:
         family = words["incident"].get(facts["kind"].partition("_")[0], facts["kind"])
         kind = words["incident"].get(facts["kind"], family)
         return str(words["subject"][item.kind].format(kind=kind, site=harmless(facts["site"])))
-    if facts["rooms"] in words["rooms"] and facts["property_type"] in {None, "apartment"}:
-        what = [words["rooms"][facts["rooms"]]]
+    if str(facts["rooms"]) in words["rooms"] and facts["property_type"] in {None, "apartment"}:
+        what = [words["rooms"][str(facts["rooms"])]]
     else:
         what = [words["type"].get(facts["property_type"] or "other", words["type"]["other"])]
     if facts["neighbourhood"]:
@@ -170,7 +177,7 @@ def _about(facts: Words, words: Words) -> Iterator[str]:
 
 def _incident_lines(item: Item, words: Words) -> Iterator[str]:
     facts, line = item.facts, words["line"]
-    yield harmless(facts["message"], settings.LONGEST_ERROR)
+    yield harmless(Said.of(facts["message"]).in_words(words["language"]), settings.LONGEST_ERROR)
     yield line["since"].format(moment=_moment(facts["opened_at"]))
     if facts["closed_at"] is not None:
         minutes = round((facts["closed_at"] - facts["opened_at"]) / 60)

@@ -26,11 +26,12 @@ from sale_sofia.alerts.settings import LONGEST_NAME
 from sale_sofia.alerts.wording import word_message, word_test
 from sale_sofia.app import formatting, state
 from sale_sofia.app import formatting as shown
-from sale_sofia.app.formatting import number, refusal, steps, translated
+from sale_sofia.app.formatting import number, refusal, steps
 from sale_sofia.app.settings import LONGEST_MESSAGE
-from sale_sofia.app.words import language, named, say
+from sale_sofia.app.words import language, named, say, told
 from sale_sofia.buyer.searches import list_searches
 from sale_sofia.history.drift.store import DRIFT
+from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind
 
 Row = dict[str, Any]
@@ -88,19 +89,19 @@ def log_rows(entries: Sequence[Entry]) -> list[Row]:
                 word_message(one.items, language()).subject, LONGEST_MESSAGE
             ),
             say("alerts.tries"): one.attempts,
-            say("alerts.error"): formatting.plain(translated(one.last_error or ""), LONGEST_MESSAGE),
+            say("alerts.error"): formatting.plain(told(one.last_error or ""), LONGEST_MESSAGE),
         }
         for one in entries
     ]
 
 
-def try_channel(channel: Channel) -> str | None:
+def try_channel(channel: Channel) -> Said | None:
     """Send a test message now; what went wrong, without any secret, or None."""
     try:
         seconds = state.settings().alert_send_seconds
         Sender(seconds).send(channel, word_test(language()), uuid4().hex)
     except (NotSent, AlertsError) as error:
-        return str(error)
+        return Said.of(error)
     return None
 
 
@@ -194,7 +195,7 @@ def _edit(what: str, *values: object, **named_values: object) -> None:
     try:
         getattr(rule_file(), what)(*values, **named_values)
     except AlertsError as error:
-        st.session_state[_WRONG] = str(error)
+        st.session_state[_WRONG] = Said.of(error)
     else:
         st.session_state[_SAID] = True
 

@@ -22,6 +22,7 @@ from sale_sofia.app.formatting import refusal
 from sale_sofia.app.words import say
 from sale_sofia.listings.model import Orientation, PropertyType
 from sale_sofia.listings.places import neighbourhoods
+from sale_sofia.settings.words import Said
 
 Kind = Literal["number", "least", "switch", "several", "choice"]
 
@@ -117,8 +118,8 @@ def draft_of(name: str, changes: list[tuple[str, Any]]) -> Profile:
 
 def mistakes(error: ProfileError) -> str:
     """What is wrong, without the file's place, which says nothing to a buyer."""
-    lines = [line.partition(".yaml: ")[2] or line for line in str(error).splitlines()]
-    return "\n\n".join(refusal(line) for line in lines)
+    wrong = Said.of(error)
+    return "\n\n".join(refusal(one.values.get("why", one)) for one in wrong.values.get("lines", [wrong]))
 
 
 def preview(profile: Profile) -> Passing:

@@ -5,9 +5,8 @@ from typing import Any, Final
 
 from sale_sofia.app import charts, formatting
 from sale_sofia.app import formatting as shown
-from sale_sofia.app.formatting import translated
 from sale_sofia.app.settings import LONGEST_MESSAGE
-from sale_sofia.app.words import named, say
+from sale_sofia.app.words import named, say, told
 from sale_sofia.crawl.fetch.archive import ArchiveDamaged, PageArchive
 from sale_sofia.crawl.runners.progress import LiveState
 from sale_sofia.crawl.tables import spoken
@@ -137,7 +136,7 @@ def run_table(runs: Sequence[Run]) -> list[Row]:
             say("health.ended"): named("job_state", run.state),
             say("health.sweep"): say("yes")
             if run.complete
-            else formatting.plain(translated(run.reason or say("no"))),
+            else formatting.plain(told(run.reason or say("no"))),
             say("health.run_found"): _found(run),
             say("health.new"): shown.number(run.new),
             say("health.changed"): shown.number(run.changed),
@@ -171,7 +170,7 @@ def incident_table(incidents: Sequence[Incident], now: float) -> list[Row]:
             say("health.state"): say("health.open") if one.closed_at is None else say("health.over"),
             say("health.portal"): formatting.plain(one.site),
             say("health.what"): named("incident", one.kind.value),
-            say("health.why"): formatting.plain(translated(one.message), LONGEST_MESSAGE),
+            say("health.why"): formatting.plain(told(one.message), LONGEST_MESSAGE),
             say("health.began"): shown.moment(one.opened_at),
             say("health.until"): shown.moment(one.closed_at)
             if one.closed_at

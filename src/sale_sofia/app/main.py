@@ -7,7 +7,8 @@ import streamlit as st
 
 from sale_sofia.app.navigation import pages
 from sale_sofia.app.state import greet
-from sale_sofia.app.words import LANGUAGES, NAMES, PARAMETER, language, say
+from sale_sofia.app.words import NAMES, PARAMETER, language, say
+from sale_sofia.settings.words import LANGUAGES
 
 log = logging.getLogger(__name__)
 STYLE = Path(__file__).with_name("style.css")

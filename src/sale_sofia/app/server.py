@@ -30,7 +30,7 @@ from starlette.websockets import WebSocketClose
 from sale_sofia.advice.scoring.profile import load_profiles
 from sale_sofia.app import market, snapshot, state
 from sale_sofia.app.formatting import OwnHosts
-from sale_sofia.app.words import NAMES, PARAMETER, Language, dictionary
+from sale_sofia.app.words import NAMES, PARAMETER
 from sale_sofia.installation import open_database
 from sale_sofia.operations.settings import (
     DASHBOARD_KNOWN_SECONDS,
@@ -47,6 +47,7 @@ from sale_sofia.operations.settings import (
 from sale_sofia.settings.model import load_settings
 from sale_sofia.settings.programs import end_at_once
 from sale_sofia.settings.types import Network
+from sale_sofia.settings.words import Language, dictionary
 from sale_sofia.telemetry.logs import log_as_service
 
 # What pages of others may have a browser do here: nothing. A browser says of which page a form, a request

@@ -1,27 +1,15 @@
-"""What the dashboard says, in Bulgarian first and in English; the words are in `words.yaml`."""
+"""What the dashboard says in the language of its session: Bulgarian, or English."""
 
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final
 
 import streamlit as st
 
-from sale_sofia.settings.files import read_yaml
+from sale_sofia.settings.words import Language, Said, dictionary
 
-Language = Literal["bg", "en"]
-LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
-NAMES: Final[Mapping[str, str]] = {"bg": "Български", "en": "English"}
+NAMES: Final[Mapping[Language, str]] = {"bg": "Български", "en": "English"}
 PARAMETER: Final = "lang"
 """The key of the switch, in the session and in the address."""
-_FILE: Final = Path(__file__).with_name("words.yaml")
-
-
-@cache
-def dictionary() -> Mapping[str, Mapping[Language, str]]:
-    """Every key with its two texts."""
-    found: Mapping[str, Mapping[Language, str]] = read_yaml(_FILE.read_text("utf-8"))
-    return found
 
 
 def language() -> Language:
@@ -39,6 +27,11 @@ def say(key: str, /, **values: object) -> str:
     """
     text = dictionary()[key][language()]
     return text.format(**values) if values else text
+
+
+def told(sentence: object) -> str:
+    """A sentence that is kept as a code, or the one of an exception; other words as they are."""
+    return Said.of(sentence).in_words(language())
 
 
 def named(kind: str, value: object) -> str:

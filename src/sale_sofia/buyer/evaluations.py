@@ -20,6 +20,7 @@ from sale_sofia.flats.store import UnknownProperty
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
+from sale_sofia.settings.words import Said
 
 # What may be written of a property: the fields, their values, and what a text may hold.
 
@@ -61,12 +62,12 @@ def clean_text(text: object, what: str, most: int = LONGEST_LINE) -> str:
         raise WrongEvaluation(f"{what} must be a text, not {text!r}")
     cleaned = text.replace("\r\n", "\n").strip()
     if not cleaned:
-        raise WrongEvaluation(f"{what} is empty; write some words")
+        raise WrongEvaluation(Said("wrong_text.empty", what=what))
     if len(cleaned) > most:
-        raise WrongEvaluation(f"{what} has {len(cleaned)} characters; allowed are {most}")
+        raise WrongEvaluation(Said("wrong_text.long", what=what, count=len(cleaned), most=most))
     # Control characters, and halves of characters, which come from broken input.
     if any(sign not in "\n\t" and category(sign) in {"Cc", "Cs"} for sign in cleaned):
-        raise WrongEvaluation(f"{what} holds characters that cannot be printed; write plain words")
+        raise WrongEvaluation(Said("wrong_text.signs", what=what))
     return cleaned
 
 
@@ -80,7 +81,7 @@ def checked_number(value: object, what: str) -> float:
 def _euros(value: object) -> float:
     euros = checked_number(value, "renovation_eur must be a number of euros")
     if not 0 <= euros <= MOST_RENOVATION_EUR:
-        raise WrongEvaluation(f"renovation_eur {euros:g} is not between 0 and {MOST_RENOVATION_EUR}")
+        raise WrongEvaluation(Said("wrong_text.renovation", euros=euros, most=MOST_RENOVATION_EUR))
     return euros
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, delete, select, update
 from sale_sofia.buyer.evaluations import clean_text
 from sale_sofia.buyer.settings import LONGEST_SEARCH_NAME
 from sale_sofia.buyer.tables import saved_searches
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.upserts import insert_into
 
 
@@ -46,10 +47,10 @@ def save_search(
     if there is None:
         new = insert_into(connection, saved_searches).values(name=called, **values).on_conflict_do_nothing()
         if connection.execute(new.returning(saved_searches.c.name)).first() is None:
-            raise SearchThere(f"another search was saved as {called!r} at this moment; look again")
+            raise SearchThere(Said("wrong_search.saved_now", name=called))
     elif there.query != values["query"]:
         if not replace:
-            raise SearchThere(f"there is another search {called!r}; replace it with --replace")
+            raise SearchThere(Said("wrong_search.there", name=called))
         connection.execute(update(saved_searches).where(saved_searches.c.name == called).values(**values))
     return called
 

@@ -28,6 +28,7 @@ from sale_sofia.buyer.settings import (
 )
 from sale_sofia.buyer.tables import viewings
 from sale_sofia.listings.dates import SOFIA
+from sale_sofia.settings.words import Said
 
 # What may be written of a viewing.
 
@@ -73,7 +74,7 @@ def _checked_moment(value: object) -> float:
         datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (FIRST_VIEWING_YEAR, LAST_VIEWING_YEAR + 1)
     )
     if not first <= moment < last:
-        raise WrongEvaluation(f"a viewing is between {FIRST_VIEWING_YEAR} and {LAST_VIEWING_YEAR}")
+        raise WrongEvaluation(Said("wrong_viewing.year", first=FIRST_VIEWING_YEAR, last=LAST_VIEWING_YEAR))
     return moment
 
 
@@ -169,7 +170,8 @@ def all_viewings(connection: Connection, property_id: int | None = None) -> list
 
 # When a viewing is, as a person writes it: Sofia's clock, whatever that does in spring and autumn.
 
-ALLOWED = "write it like 2026-11-20 15:30, Sofia's time"
+_LIKE = "2026-11-20 15:30"
+ALLOWED = f"write it like {_LIKE}, Sofia's time"
 
 
 def viewing_moment(text: str) -> float:
@@ -185,17 +187,16 @@ def viewing_moment(text: str) -> float:
     except (ValueError, OverflowError) as error:
         if isinstance(error, WrongEvaluation):
             raise
-    raise WrongEvaluation(f"{text!r} is no date with a time; {ALLOWED}")
+    raise WrongEvaluation(Said("wrong_viewing.date", text=text, like=_LIKE))
 
 
 def _in_sofia(written: datetime) -> datetime:
     first, second = (written.replace(tzinfo=SOFIA, fold=fold) for fold in (0, 1))
     if first.utcoffset() == second.utcoffset():
         return first
+    at = {"hour": f"{written:%H:%M}", "day": f"{written:%Y-%m-%d}"}
     back = first.astimezone(UTC).astimezone(SOFIA).replace(tzinfo=None)
     if back != written:
-        raise WrongEvaluation(
-            f"there is no {written:%H:%M} on {written:%Y-%m-%d}: Sofia's clock jumps over it"
-        )
-    choices = " or ".join(one.isoformat(timespec="minutes") for one in (first, second))
-    raise WrongEvaluation(f"{written:%H:%M} comes twice on {written:%Y-%m-%d}; write {choices}")
+        raise WrongEvaluation(Said("wrong_viewing.skipped", **at))
+    choices = [one.isoformat(timespec="minutes") for one in (first, second)]
+    raise WrongEvaluation(Said("wrong_viewing.twice", **at, choices=choices))

@@ -20,7 +20,7 @@ from rich.text import Text
 from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, AsJson, log, out, plain_table, print_json
 from sale_sofia.cli.progress import make_bars, moment
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
-from sale_sofia.crawl.probe import Look, Probe, keep, make_folder, probe_sites, without_phones
+from sale_sofia.crawl.probe import Look, Probe, Reading, keep, make_folder, probe_sites, without_phones
 from sale_sofia.crawl.probe import as_json as probe_record
 from sale_sofia.crawl.repair import Repair, propose_repair
 from sale_sofia.crawl.resilience.errors import CrawlError
@@ -246,7 +246,7 @@ def _learnt_cells(name: str, value: Any) -> tuple[str, str]:  # noqa: ANN401 - n
 
 # A first, polite look at portals, and how well each is read.
 
-_COLOURS = {"reads well": "green", "reads in part": "yellow", "does not read": "red"}
+_COLOURS = {Reading.WELL: "green", Reading.IN_PART: "yellow", Reading.NOT_AT_ALL: "red"}
 _COUNTED = {"phones": "number", "description": "character", "photo_urls": "photo"}
 _UNITS = {"price_eur": " EUR", "area_sqm": " m²"}
 _TOLD_ABOVE = frozenset({"price_eur", "area_sqm", "property_type"})
@@ -290,7 +290,7 @@ def probe(
         print_json({"probes": [probe_record(one) for one in probes]})
     else:
         _show_probes(probes, keep_dir)
-    if any(one.verdict != "reads well" for one in probes):
+    if any(one.verdict is not Reading.WELL for one in probes):
         raise typer.Exit(NOT_ALL_RIGHT)
 
 

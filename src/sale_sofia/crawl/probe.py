@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from sale_sofia.crawl.fetch.base import Fetcher, Response
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
@@ -66,6 +67,14 @@ _SHUT: Final = frozenset({"blocked", "rate limited"})
 """Answers after which a guest asks for no more adverts."""
 _AWAY: Final = frozenset({"removed", "project"})
 """Pages that are no advert of a flat and no fault of the reader's."""
+
+
+class Reading(StrEnum):
+    """How well a portal is read."""
+
+    WELL = "reads well"
+    IN_PART = "reads in part"
+    NOT_AT_ALL = "does not read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +156,11 @@ class Probe:
         return tuple(look.advert for look in self.opened if look.advert and not look.problem)
 
     @property
-    def verdict(self) -> Literal["reads well", "reads in part", "does not read"]:
+    def verdict(self) -> Reading:
         """In three words."""
         if self._why_not_at_all():
-            return "does not read"
-        return "reads in part" if self.reasons else "reads well"
+            return Reading.NOT_AT_ALL
+        return Reading.IN_PART if self.reasons else Reading.WELL
 
     @property
     def reasons(self) -> list[str]:

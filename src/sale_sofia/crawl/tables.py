@@ -16,7 +16,7 @@ from sqlalchemy import (
     text,
 )
 
-from sale_sofia.storage.tables import Id, metadata
+from sale_sofia.storage.tables import Id, Sentence, metadata
 
 
 class Code(StrEnum):
@@ -46,7 +46,7 @@ jobs = Table(
     Column("created_at", Float, nullable=False),
     Column("started_at", Float),
     Column("finished_at", Float),
-    Column("error", Text),
+    Column("error", Sentence),
     Column("requests", Integer, nullable=False, server_default=text("0")),
     Column("new_listings", Integer, nullable=False, server_default=text("0")),
     Column("changed_listings", Integer, nullable=False, server_default=text("0")),

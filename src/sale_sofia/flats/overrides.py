@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.store import members_of, read_decisions, resolve, save_decisions, save_doubt
+from sale_sofia.settings.words import Said
 
 
 class WrongDecision(ValueError):
@@ -39,13 +40,11 @@ def split(matching: PropertyMatching, property_id: int, listing_ids: Sequence[in
         found = resolve(connection, property_id)
         members = _members(connection, found)
         if strangers := sorted(set(listing_ids) - set(members)):
-            there = ", ".join(map(str, members))
-            raise WrongDecision(f"property {found} has no advert {strangers[0]}; it has {there}")
+            wrong = Said("wrong_split.stranger", property=found, advert=strangers[0], there=members)
+            raise WrongDecision(wrong)
         rest = [member for member in members if member not in listing_ids]
         if not rest:
-            raise WrongDecision(
-                f"these are all adverts of property {found}; name those that are another flat"
-            )
+            raise WrongDecision(Said("wrong_split.all", property=found))
         save_decisions(connection, product(listing_ids, rest), same=False, now=matching.clock())
         return members
 

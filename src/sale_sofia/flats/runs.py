@@ -42,6 +42,7 @@ from sale_sofia.flats.store import (
 )
 from sale_sofia.history.revisions import Changes, advance, changes_since, position
 from sale_sofia.settings.model import Settings
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import (
     Aftermath,
@@ -61,11 +62,9 @@ def judge_sizes(connection: Connection, settings: Settings, *, now: float) -> No
     if not large:
         close_incident(connection, IncidentKind.LARGE_PROPERTY, INCIDENT_SITE, now=now)
         return
-    named = ", ".join(f"{one} ({adverts})" for one, adverts in large[:INCIDENT_EXAMPLES])
-    sentence = (
-        f"{len(large)} properties have more than {settings.property_alarm_adverts} adverts: {named}; "
-        "look at them with `sale-sofia properties show`"
-    )
+    named = [f"{one} ({adverts})" for one, adverts in large[:INCIDENT_EXAMPLES]]
+    most = settings.property_alarm_adverts
+    sentence = Said("trouble.large_property", count=len(large), most=most, named=named)
     trouble = Trouble(IncidentKind.LARGE_PROPERTY, INCIDENT_SITE, sentence, details={"properties": large})
     open_incident(connection, trouble, now=now)
 

@@ -9,6 +9,7 @@ from sale_sofia.crawl.tables import jobs, schedule_slots
 from sale_sofia.history.settings import SECONDS_PER_HOUR
 from sale_sofia.history.tables import listings
 from sale_sofia.operations.settings import CLOCK_FAULT_SECONDS
+from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.tables import incidents
 
 _MOMENTS: Final = (
@@ -22,7 +23,7 @@ _MOMENTS: Final = (
 _NEWEST: Final = union_all(*(select(literal(what), func.max(column)) for what, column in _MOMENTS))
 
 
-def future_sentence(connection: Connection, *, now: float) -> str | None:
+def future_sentence(connection: Connection, *, now: float) -> Said | None:
     """What the database holds of the future, in a sentence; None where it holds nothing."""
     ahead: dict[str, float] = {}
     for what, newest in connection.execute(_NEWEST):
@@ -31,4 +32,4 @@ def future_sentence(connection: Connection, *, now: float) -> str | None:
     if not ahead:
         return None
     hours = max(ahead.values()) / SECONDS_PER_HOUR
-    return f"{', '.join(ahead)} of the database are up to {hours:.1f} hours ahead of the clock"
+    return Said("trouble.clock_ahead", what=list(ahead), hours=hours)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Select, and_, bindparam, func, insert, select, update
 
 from sale_sofia.crawl.tables import jobs
+from sale_sofia.settings.words import Said
 
 # What a job is, and the states it goes through.
 
@@ -62,7 +63,7 @@ class Job:
     created_at: float
     started_at: float | None
     finished_at: float | None
-    error: str | None
+    error: Said | None
     requests: int
     new_listings: int
     changed_listings: int
@@ -123,7 +124,7 @@ def after_all_others(connection: Connection, site: str, now: float) -> float:
 
 
 def set_job_state(
-    connection: Connection, job_id: str, state: JobState, *, now: float, error: str | None = None
+    connection: Connection, job_id: str, state: JobState, *, now: float, error: Said | None = None
 ) -> bool:
     """Move the job on; `False`, and nothing changed, if it was finished already: a late word revives nothing.
 

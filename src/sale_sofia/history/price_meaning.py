@@ -15,7 +15,7 @@ from sale_sofia.history.settings import (
 
 Fields = Mapping[Any, Any]
 PointKind = Literal["first", "price", "vat", "currency"]
-PER_SQM: Final = "the price per m²"
+PER_SQM: Final = "per_sqm"
 _WITH_VAT = frozenset({"none", "included"})
 
 
@@ -41,16 +41,15 @@ def _same_but_for_vat(old: Fields, new: Fields) -> bool:
     return dropped and _near(after / before, 1 / (1 + VAT_RATE), VAT_TOLERANCE)
 
 
-def another_meaning(old: Fields, new: Fields) -> str | None:
-    """What the new number seems to be instead of the price; None for a price like any other."""
+def another_meaning(old: Fields, new: Fields) -> float | Literal["per_sqm"] | None:
+    """What the new number seems to be: the price per m², or so much of the price; None: a price."""
     before, after = old["price_eur"], new["price_eur"]
     if not before or not after:
         return None
     area = new["area_sqm"] or old["area_sqm"]
     if area and _near(after * area / before, 1.0, ODD_RATIO_TOLERANCE):
         return PER_SQM
-    ratio = next((one for one in ODD_RATIOS if _near(after / before, one, ODD_RATIO_TOLERANCE)), None)
-    return f"{ratio:g} of the price" if ratio else None
+    return next((one for one in ODD_RATIOS if _near(after / before, one, ODD_RATIO_TOLERANCE)), None)
 
 
 def is_doubtful(old: Fields, new: Fields) -> bool:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, RowMapping, select
 
 from sale_sofia.history.market_events import WITHDRAWN, days_on_market
-from sale_sofia.history.price_meaning import another_meaning, price_per_sqm
+from sale_sofia.history.price_meaning import PER_SQM, another_meaning, price_per_sqm
 from sale_sofia.history.sightings import Sighting, Stored
 from sale_sofia.history.tables import listings, price_points
+from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident
 
 
@@ -89,9 +90,13 @@ def report_odd(connection: Connection, doubted: Sequence[tuple[Sighting, Stored]
             "odd_price_eur": sighting.listing.price_eur,
             "page_digest": sighting.page_digest,
         }
-        message = (
-            f"advert {sighting.listing.external_id} shows {sighting.listing.price_eur:g} € where "
-            f"{old['price_eur']:g} € was: {another_meaning(old, sighting.fields)}; the old price is kept"
+        meaning = another_meaning(old, sighting.fields)
+        message = Said(
+            "trouble.price_meaning",
+            advert=sighting.listing.external_id,
+            new=sighting.listing.price_eur,
+            old=old["price_eur"],
+            why=Said("price.per_sqm") if meaning == PER_SQM else Said("price.part", part=meaning),
         )
         trouble = Trouble(IncidentKind.PRICE_MEANING, site, message, sighting.job_id, details)
         open_incident(connection, trouble, now=sighting.seen_at)

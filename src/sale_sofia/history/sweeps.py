@@ -26,6 +26,7 @@ from sale_sofia.history.market_events import MISSED, REMOVED, set_gone
 from sale_sofia.history.settings import LEARNT_SECONDS, LOOKS_AT_ONCE, USUAL_SWEEPS
 from sale_sofia.history.sightings import listing_key
 from sale_sofia.history.tables import cards, learnt, listings, scopes, searches, shown_adverts, sweeps
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.upserts import insert_into
 from sale_sofia.websites.site_file import DelistingTable
 
@@ -43,7 +44,7 @@ class SweepFigures:
     opened: int
     stored: int
     """Of those opened, the adverts with their price and their area."""
-    missing: str | None
+    missing: Said | None
     """In one line why adverts of the portal were not seen; None when these are all."""
 
 
@@ -58,14 +59,14 @@ class Sweep:
     finished_at: float | None
     complete: bool | None
     """None while it goes on."""
-    reason: str | None
+    reason: Said | None
     """Why it says nothing of what it did not show."""
     announced: int | None
     reachable: int | None
     adverts: int | None
     opened: int | None
     stored: int | None
-    missing: str | None
+    missing: Said | None
     """Why adverts that were announced, or are known to be there, were not seen."""
     gone: int | None
     everything: bool
@@ -100,7 +101,7 @@ def scope_of(connection: Connection, job_id: str) -> Scope | None:
 
 
 def end_sweep(
-    connection: Connection, job_id: str, found: SweepFigures, *, reason: str | None, gone: int, now: float
+    connection: Connection, job_id: str, found: SweepFigures, *, reason: Said | None, gone: int, now: float
 ) -> None:
     """The sweep is over: complete, or with the reason why it is not."""
     ended = {"complete": reason is None, "reason": reason, "gone": gone, **asdict(found)}

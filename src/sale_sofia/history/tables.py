@@ -15,7 +15,7 @@ from sqlalchemy import (
     text,
 )
 
-from sale_sofia.storage.tables import Id, metadata
+from sale_sofia.storage.tables import Id, Sentence, metadata
 
 _LISTING_TEXTS = (
     "family_id", "deal", "property_type", "title", "description", "vat", "construction", "act_status",
@@ -200,7 +200,7 @@ sweeps = Table(
     Column("started_at", Float, nullable=False),
     Column("finished_at", Float),
     Column("complete", Boolean),
-    Column("reason", Text),
+    Column("reason", Sentence),
     # What the searches announced, what of it the portal lets through, what was seen of it, opened, and read
     # with its price and its area.
     Column("announced", Integer),
@@ -209,7 +209,7 @@ sweeps = Table(
     Column("opened", Integer),
     Column("stored", Integer),
     # Why adverts that were announced, or are known to be there, were not seen.
-    Column("missing", Text),
+    Column("missing", Sentence),
     Column("gone", Integer),
     Index(None, "scope_id", "started_at"),
 )

@@ -1,6 +1,7 @@
 """A page as it came from the wire, and the one place where its bytes become text."""
 
 import re
+from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -219,6 +220,7 @@ _TAIL_CHARACTERS = 4096  # analytics snippets may follow the closing tag
 _READ_AS_LATIN = "Ð"
 _LONE_LATIN_SIGNS = 2
 _READ_AS_CP1251 = "Рѕ"
+_UTF8 = getincrementaldecoder("utf-8")
 _UTF8_VOWELS = tuple(vowel.encode() for vowel in "аоеи")
 _MIXED = "the page mixes two encodings"
 _CYRILLIC = re.compile("[а-я]")
@@ -285,8 +287,9 @@ def decode_json(body: bytes, content_type: str | None = None) -> str:
     text: str | None = None
     try:
         text = body.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        if error.reason == "unexpected end of data":
+    except UnicodeDecodeError:
+        with suppress(UnicodeDecodeError):
+            _UTF8().decode(body)  # to it an unfinished end is not wrong: more may come
             raise TruncatedPage("the page ends in the middle of a character") from None
     # What only UTF-8 can hold: the sign for a lost letter, and Cyrillic that was once read as Latin.
     if text is None:

@@ -3,16 +3,18 @@
 import ipaddress
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
 from urllib.parse import quote, unquote_plus
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr
 from pydantic.config import JsonDict
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import NoDecode
+
+from sale_sofia.settings.words import Said, dictionary
 
 DEFAULT_DOMAIN: Final = "default"
 DEFAULT_RATE: Final = 10.0
@@ -64,14 +66,51 @@ def note(field: FieldInfo, key: Literal["allowed", "unit"]) -> str:
 
 def wrong_value(field: FieldInfo, details: ErrorDetails) -> str:
     """What was given and what is allowed, in one sentence that never holds a secret."""
-    given = "the given value"
+    shown = "the given value"
     if SecretStr not in {field.annotation, *get_args(field.annotation)}:
-        given = repr(str(details["input"])[:_SHOWN_CHARACTERS])
+        shown = given(details)
         match details["loc"]:
             case (_, key):  # one entry of a setting that has several
-                given += f" for {key!r}"
+                shown += f" for {key!r}"
     reason = details.get("ctx", {}).get("error", note(field, "allowed"))
-    return f"{given} is not allowed; {reason} ({note(field, 'unit')})."
+    return f"{shown} is not allowed; {reason} ({note(field, 'unit')})."
+
+
+def given(details: ErrorDetails) -> str:
+    """What was given, as it is shown; not of a secret."""
+    return repr(str(details["input"])[:_SHOWN_CHARACTERS])
+
+
+def at_key(place: Sequence[int | str], why: Said) -> Said:
+    """What is wrong at a place of a file, or with the whole of it."""
+    key = ".".join(map(str, place))
+    return Said("wrong_file.key", key=key, why=why) if key else Said("wrong_file.whole", why=why)
+
+
+def why_refused(details: ErrorDetails, model: type[BaseModel]) -> Said:
+    """Why a value was refused: the sentence of our own check, or what pydantic's code for it means."""
+    context = details.get("ctx", {})
+    if "error" in context:
+        return Said.of(context["error"])
+    code = f"pydantic.{details['type']}"
+    match [*_choices(model, details["loc"])]:
+        case [[*choices, last]] if choices and code == "pydantic.literal_error":
+            return Said(code, choices=[repr(one) for one in choices], last=repr(last))
+    known = code in dictionary() and context.get("min_length", 1) == 1 and "expected" not in context
+    return Said(code, **context) if known else Said.of(details["msg"])
+
+
+def _choices(kind: Any, place: Sequence[int | str]) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401 - a model, or a type in it
+    """The words that are allowed at a place of a model, for each type that may stand there and names some."""
+    if get_origin(kind) is Literal:
+        yield get_args(kind)
+    elif isinstance(kind, type) and issubclass(kind, BaseModel):
+        if place and (field := kind.model_fields.get(str(place[0]))):
+            yield from _choices(field.annotation, place[1:])
+    else:
+        below = place[1:] if get_origin(kind) in {tuple, list, dict} else place
+        for one in get_args(kind):
+            yield from _choices(one, below)
 
 
 def _read_json(raw: object) -> object:

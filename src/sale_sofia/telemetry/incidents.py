@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, RowMapping, select, update
 
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseError
 from sale_sofia.storage.upserts import insert_into
@@ -52,7 +53,7 @@ class Trouble:
 
     kind: IncidentKind
     site: str
-    message: str
+    message: Said
     job_id: str | None = None
     details: dict[str, Any] = field(default_factory=dict)
 
@@ -69,7 +70,7 @@ class Incident:
     seen_at: float
     """When it was last seen to be so."""
     closed_at: float | None
-    message: str
+    message: Said
     details: dict[str, Any]
 
 
@@ -151,8 +152,8 @@ def attempt(
     except Exception as error:
         says_itself = isinstance(error, (DatabaseError, OSError, *expected))
         log.warning("%s failed: %s", what.name, error, exc_info=not says_itself)
-        sentence = f"{what.name} failed: {error or type(error).__name__}; `{what.again}` tries again"
-        trouble = Trouble(what.kind, what.site, sentence)
+        why = Said.of(error if str(error) else type(error).__name__)
+        trouble = Trouble(what.kind, what.site, Said(f"trouble.{what.kind}", why=why, again=what.again))
         try:
             database.run_write(partial(open_incident, trouble=trouble, now=clock()))
         except DatabaseError as unwritten:

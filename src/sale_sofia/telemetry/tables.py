@@ -1,8 +1,8 @@
 """The tables of what runs count and of what a person should look at."""
 
-from sqlalchemy import JSON, Column, Float, ForeignKey, Index, String, Table, Text
+from sqlalchemy import JSON, Column, Float, ForeignKey, Index, String, Table
 
-from sale_sofia.storage.tables import Id, metadata
+from sale_sofia.storage.tables import Id, Sentence, metadata
 
 # One row for a run and a domain, however many processes counted; `writers` has the last flush of each.
 run_metrics = Table(
@@ -25,7 +25,7 @@ incidents = Table(
     Column("opened_at", Float, nullable=False),
     Column("seen_at", Float, nullable=False),
     Column("closed_at", Float),
-    Column("message", Text, nullable=False),
+    Column("message", Sentence, nullable=False),
     Column("details", JSON, nullable=False),
 )
 # At most one open incident of a kind and site.

@@ -28,6 +28,8 @@ from sale_sofia.crawl.fetch.settings import PROOF_MIN_LENGTH
 from sale_sofia.history.settings import SECONDS_PER_HOUR, HistoryRules
 from sale_sofia.listings.settings import SITE_FILES_REMEMBERED
 from sale_sofia.settings.files import YamlTooMuch, file_text, read_yaml
+from sale_sofia.settings.types import at_key, why_refused
+from sale_sofia.settings.words import Said
 from sale_sofia.websites.patterns import checked, with_a_group
 
 # Where a text of a page may stand: the pieces of which the tables of a site file are made.
@@ -551,7 +553,7 @@ def _checked(files: tuple[tuple[Path, str], ...]) -> SiteConfig:
     try:
         return SiteConfig.model_validate(merged)
     except ValidationError as error:
-        raise SiteConfigError(sentences(files[-1][0], error)) from None
+        raise SiteConfigError(sentences(files[-1][0], error, SiteConfig)) from None
 
 
 def _layers(site: str, folder: Path) -> list[Path]:
@@ -590,7 +592,7 @@ def _leaves(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, A
             yield key, value
 
 
-def sentences(path: Path, error: ValidationError) -> str:
+def sentences(path: Path, error: ValidationError, model: type[BaseModel]) -> Said:
     """What is wrong with a file, a line for each mistake."""
     lines, mistakes = [], error.errors()
     for mistake in mistakes:
@@ -598,9 +600,9 @@ def sentences(path: Path, error: ValidationError) -> str:
         inner = (one["loc"] for one in mistakes if one["loc"] != place)
         if mistake["type"] == "too_short" and any(other[: len(place)] == place for other in inner):
             continue  # a list is too short because its elements are wrong, which is told of each of them
-        key = ".".join(map(str, place)) or "the file"
-        lines.append(f"{path}: {key}: {mistake['msg'].removeprefix('Value error, ')}")
-    return "\n".join(lines)
+        why = at_key(place, why_refused(mistake, model))
+        lines.append(Said("wrong_file.at", path=str(path), why=why))
+    return Said("wrong_file.lines", lines=lines)
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -618,6 +620,10 @@ def load_yaml(path: Path) -> dict[str, Any]:
     return parse_yaml(path, read_text(path))
 
 
+def _wrong(path: Path, why: Said) -> SiteConfigError:
+    return SiteConfigError(Said("wrong_file.at", path=str(path), why=why))
+
+
 def read_text(path: Path) -> str:
     """The text of a user's file, or a `SiteConfigError` that says why there is none."""
     try:
@@ -625,7 +631,7 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError:
         raise SiteConfigError(f"{path}: is no text") from None
     except OSError as error:
-        raise SiteConfigError(f"{path}: cannot be read: {error.strerror}") from None
+        raise _wrong(path, Said("wrong_file.unreadable", why=error.strerror)) from None
     except YamlTooMuch as error:
         raise SiteConfigError(f"{path}: {error}") from None
 
@@ -636,14 +642,14 @@ def parse_yaml(path: Path, text: str) -> dict[str, Any]:
         loaded = read_yaml(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise SiteConfigError(f"{path}: line {line}: not valid YAML: {error.problem}") from None
+        raise _wrong(path, Said("wrong_file.yaml", line=line, why=error.problem)) from None
     except YamlTooMuch as error:
         raise SiteConfigError(f"{path}: {error}") from None
     except yaml.YAMLError as error:
         reason = str(error).partition("\n")[0]
         raise SiteConfigError(f"{path}: not valid YAML: {reason}") from None
     if not isinstance(loaded, dict):
-        raise SiteConfigError(f"{path}: must hold a mapping of keys to values")
+        raise _wrong(path, Said("wrong_file.mapping"))
     return loaded
 
 

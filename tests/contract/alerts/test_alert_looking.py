@@ -13,6 +13,7 @@ from contract.data.helpers import database
 from sale_sofia.alerts.looking import Looking
 from sale_sofia.alerts.outbox import Entry, Looked, due_messages, read_log
 from sale_sofia.alerts.rules import load_alerts
+from sale_sofia.alerts.wording import word_message
 from sale_sofia.buyer.searches import save_search
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.flats import overrides
@@ -244,6 +245,8 @@ def test_an_incident_is_told_at_its_beginning_and_at_its_end(lookout: Lookout) -
     lookout.look(1)
     beginning, end = lookout.log()
     assert [entry.items[0].kind for entry in (beginning, end)] == ["incident", "incident_end"]
+    assert end.items[0].facts["message"] == "nothing has moved for 60 seconds"
+    assert word_message(end.items, "bg").body.startswith("нищо не е помръднало от 60 секунди\n")
     assert end.items[0].facts["closed_at"] - end.items[0].facts["opened_at"] == 2 * DAY
     world.begins(IncidentKind.EMPTY_JOB, "imot.bg")
     world.now += DAY

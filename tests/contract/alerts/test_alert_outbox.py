@@ -22,6 +22,7 @@ from sale_sofia.alerts.outbox import (
     take,
 )
 from sale_sofia.alerts.store import Item, begin_look, look_number, save_items
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 
 
@@ -94,7 +95,7 @@ def test_a_dead_holder_loses_it_and_the_log_says_so(db: Database) -> None:
     assert alive is not None
     with db.write() as connection:
         assert not note_sent(connection, message, dead, now=16.0), "its lease is over"
-        assert not note_failed(connection, message, dead, error="x", not_before=99.0)
+        assert not note_failed(connection, message, dead, error=Said.of("x"), not_before=99.0)
         assert note_sent(connection, message, alive, now=17.0)
         (entry,) = read_log(connection, limit=5)
     assert (entry.attempts, entry.breaks) == (2, 1)
@@ -106,7 +107,7 @@ def test_what_failed_waits_and_keeps_its_id(db: Database) -> None:
     assert token is not None
     with db.write() as connection:
         uid = read_log(connection, limit=1)[0].uid
-        assert note_failed(connection, message, token, error="refused", not_before=60.0)
+        assert note_failed(connection, message, token, error=Said.of("refused"), not_before=60.0)
     assert due(db, 59.0) == []
     with db.read() as connection:
         (entry,) = read_log(connection, limit=1, state="waiting")
@@ -120,7 +121,7 @@ def test_a_channel_that_took_another_message_is_not_silent(db: Database) -> None
     token = took(db, refused, 5.0)
     assert token is not None
     with db.write() as connection:
-        note_failed(connection, refused, token, error="refused", not_before=60.0)
+        note_failed(connection, refused, token, error=Said.of("refused"), not_before=60.0)
     token = took(db, other, 6.0)
     assert token is not None
     with db.write() as connection:
@@ -157,7 +158,7 @@ def test_a_digest_that_was_tried_does_not_grow(db: Database) -> None:
     token = took(db, first, 50.0)
     assert token is not None
     with db.write() as connection:
-        note_failed(connection, first, token, error="no answer", not_before=50.0)
+        note_failed(connection, first, token, error=Said.of("no answer"), not_before=50.0)
     assert make(db, "new|2|R", digest=True, not_before=50.0) != first
 
 
@@ -189,7 +190,7 @@ def test_messages_of_a_clock_that_was_set_back_wait_by_as_much_less(db: Database
     first, second = make(db, not_before=0.0), make(db, key="new|2|R", channel="hook", not_before=day + 50.0)
     token = took(db, first, day)
     with db.write() as connection:
-        note_failed(connection, first, token or "", error="down", not_before=day + 20.0)
+        note_failed(connection, first, token or "", error=Said.of("down"), not_before=day + 20.0)
         bring_back(connection, now=100.0, longest_lease=10.0)
     assert (due(db, 119.0), due(db, 120.0)) == ([], [first]), "what was left of its wait is left"
     assert due(db, day) == [first], "one that nobody tried waits for its own moment"

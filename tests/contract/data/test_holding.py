@@ -25,6 +25,7 @@ from sale_sofia.history.jobs import create_job
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.tables import listings
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import (
     IncidentKind,
@@ -164,9 +165,9 @@ def test_a_price_that_is_too_little_is_believed_when_it_stays(connection: Connec
 
 
 def test_a_portal_is_held_back_while_any_drift_is_open(connection: Connection) -> None:
-    open_incident(connection, Trouble(IncidentKind.COLLAPSE, "imot.bg", "few"), now=1.0)
+    open_incident(connection, Trouble(IncidentKind.COLLAPSE, "imot.bg", Said.of("few")), now=1.0)
     assert not open_drift(connection, "imot.bg")
-    open_incident(connection, Trouble(IncidentKind.DRIFT_FILL, "imot.bg", "floor"), now=1.0)
+    open_incident(connection, Trouble(IncidentKind.DRIFT_FILL, "imot.bg", Said.of("floor")), now=1.0)
     assert open_drift(connection, "imot.bg")
     assert not open_drift(connection, "bazar.bg")
     close_incident(connection, IncidentKind.DRIFT_FILL, "imot.bg", now=2.0)

@@ -15,6 +15,7 @@ from sale_sofia.history.jobs import (
     list_jobs,
     set_job_state,
 )
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 
 
@@ -32,7 +33,7 @@ def make(db: Database, job_id: str, *, site: str = "imot.bg", now: float = 1.0) 
         )
 
 
-def move(db: Database, job_id: str, state: JobState, now: float, error: str | None = None) -> bool:
+def move(db: Database, job_id: str, state: JobState, now: float, error: Said | None = None) -> bool:
     with db.write() as connection:
         return set_job_state(connection, job_id, state, now=now, error=error)
 
@@ -61,8 +62,9 @@ def test_the_way_of_a_job(db: Database) -> None:
         assert move(db, "a", state, float(now))
     assert not move(db, "a", JobState.PROCESSING, 8.0)  # its pages are at their end
     assert stored(db, "a") == replace(NEW, state=JobState.AGGREGATING, started_at=2.0)
-    assert move(db, "a", JobState.FAILED, 9.0, "why")
-    failed = replace(NEW, state=JobState.FAILED, started_at=2.0, finished_at=9.0, error="why")
+    why = Said("job.none_read", adverts=2, first=Said("job.page", url="u1", why="ParseSelector"))
+    assert move(db, "a", JobState.FAILED, 9.0, why)
+    failed = replace(NEW, state=JobState.FAILED, started_at=2.0, finished_at=9.0, error=why)
     assert stored(db, "a") == failed
 
 
@@ -71,7 +73,7 @@ def test_a_finished_job_stays_finished(db: Database, end: JobState) -> None:
     make(db, "a")
     move(db, "a", end, 2.0)
     before = stored(db, "a")
-    assert [move(db, "a", state, 3.0, "late") for state in JobState] == [False] * len(JobState)
+    assert [move(db, "a", state, 3.0, Said.of("late")) for state in JobState] == [False] * len(JobState)
     assert stored(db, "a") == before
 
 

@@ -11,6 +11,7 @@ from sale_sofia.history.listings import save_listing
 from sale_sofia.history.tables import listings, scopes, sweeps
 from sale_sofia.operations.metrics import RunTotals, figure_families, run_families, stored_families
 from sale_sofia.operations.settings import SETTLED_SECONDS
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident
 from sale_sofia.telemetry.meter import MetricsFlusher
@@ -102,9 +103,9 @@ def test_what_the_database_says_now(db: Database) -> None:
     make_run(db, "done", adverts=5)
     make_run(db, "empty", state=JobState.EMPTY, site="bazar.bg")
     with db.write() as connection:
-        trouble = Trouble(IncidentKind.COLLAPSE, "imot.bg", "fewer")
+        trouble = Trouble(IncidentKind.COLLAPSE, "imot.bg", Said.of("fewer"))
         open_incident(connection, trouble, now=1.0)
-        open_incident(connection, Trouble(IncidentKind.EMPTY_JOB, "bazar.bg", "none"), now=1.0)
+        open_incident(connection, Trouble(IncidentKind.EMPTY_JOB, "bazar.bg", Said.of("none")), now=1.0)
         close_incident(connection, IncidentKind.EMPTY_JOB, "bazar.bg", now=2.0)
         connection.execute(insert(scopes), {"id": 1, "site": "imot.bg", "digest": "d", "start_urls": []})
         sweep = {"scope_id": 1, "site": "imot.bg", "started_at": 1.0}

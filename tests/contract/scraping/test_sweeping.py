@@ -20,6 +20,7 @@ from sale_sofia.history.jobs import JobState
 from sale_sofia.history.sweeps import Sweep, list_sweeps
 from sale_sofia.history.tables import listings, market_events
 from sale_sofia.listings.model import Listing
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident, open_incidents
 from sale_sofia.websites.registry import get_scraper
@@ -244,7 +245,7 @@ def test_an_open_drift_stops_delisting(world: World) -> None:
     del world.prices[12]
     with world.database.write() as connection:
         details = {"findings": [{"field": "listing.floor", "selector": "row: Етаж"}]}
-        drift = Trouble(IncidentKind.DRIFT_FILL, "imot.bg", "fields are missing", details=details)
+        drift = Trouble(IncidentKind.DRIFT_FILL, "imot.bg", Said.of("fields are missing"), details=details)
         open_incident(connection, drift, now=1.0)
     for _ in range(3):
         world.sweep(WITHOUT_12)

@@ -11,12 +11,12 @@ from streamlit.testing.v1 import AppTest
 import sale_sofia
 from app_runs import open_screen, put_adverts, store, table, words
 from sale_sofia.advice.scoring.profile import Tier
-from sale_sofia.app.words import dictionary
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.history.drift.store import DRIFT
 from sale_sofia.listings.model import ActStatus, Condition, Construction, Furnishing, Heating, PropertyType
 from sale_sofia.settings.model import Settings
+from sale_sofia.settings.words import dictionary
 from sale_sofia.telemetry.incidents import IncidentKind
 
 ALLOWED = {

@@ -22,6 +22,7 @@ from sale_sofia.flats.views import review_queue
 from sale_sofia.history.jobs import JobState
 from sale_sofia.history.tables import listings
 from sale_sofia.settings.model import Settings, load_settings
+from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident
 
 SCREENS = ("market", "cross_site", "criteria", "alerts", "health")
@@ -95,7 +96,7 @@ def test_the_state_comes_from_the_data_and_not_from_the_last_run(
     with store(demo_copy).write() as connection:
         old = update(listings).where(listings.c.site == "bazar.bg")
         connection.execute(old.values(last_seen_at=time.time() - 40 * 3600))
-        trouble = Trouble(IncidentKind.PRICE_MEANING, "imot.bg", "<b>55</b> € where 55000 € was")
+        trouble = Trouble(IncidentKind.PRICE_MEANING, "imot.bg", Said.of("<b>55</b> € where 55000 € was"))
         open_incident(connection, trouble, now=time.time())
     health = open_screen("health", demo_copy, monkeypatch)
     states = {row["Портал"]: row["Състояние"] for row in table(health)}

@@ -1,25 +1,31 @@
 """What is refused, and what is wrong with a portal, is said in Bulgarian on a Bulgarian page."""
 
-import re
+import ast
+import copy
+import json
+import pickle
 import time
 from pathlib import Path
 from string import Formatter
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import yaml
+from pydantic import BaseModel, Field, ValidationError
 from streamlit.testing.v1 import AppTest
 
 import sale_sofia
-from app_runs import APP, open_screen, put_adverts, store, table
+from app_runs import open_screen, put_adverts, store, table
 from integration.app.test_chosen_language import latin
 from sale_sofia.advice.scoring.profile import ProfileError, new_profile, profile_path
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
-from sale_sofia.app.formatting import translated
+from sale_sofia.app.words import told
 from sale_sofia.flats import overrides
 from sale_sofia.flats.overrides import WrongDecision
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.settings.model import Settings
+from sale_sofia.settings.types import why_refused
+from sale_sofia.settings.words import FILES, Said, dictionary
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident
 
 FLAT = {
@@ -29,35 +35,54 @@ FLAT = {
     "area_sqm": 80.0,
     "price_eur": 160_000.0,
 }
+_PLACE = "https://www.imot.bg/x"
 INCIDENTS = {
-    IncidentKind.EMPTY_JOB: "the portal shows no advert for this search",
-    IncidentKind.FAILED_JOB: "none of 40 adverts could be read; https://www.imot.bg/x",
-    IncidentKind.PARTIAL_JOB: "31 of 40 opened adverts could not be read; https://www.imot.bg/x",
-    IncidentKind.COLLAPSE: "collapsed: 3 adverts, where 300 are usual; nothing is delisted",
-    IncidentKind.COVERAGE: (
-        "homes.bg: 1 000 of 11 204 seen, the portal shows 1 000 of a query; nothing is delisted"
+    IncidentKind.EMPTY_JOB: Said("job.no_advert"),
+    IncidentKind.FAILED_JOB: Said("job.none_read", adverts=40, first=_PLACE),
+    IncidentKind.COLLAPSE: Said("trouble.nothing_delisted", why=Said("sweep.collapsed", count=3, usual=300)),
+    IncidentKind.COVERAGE: Said(
+        "trouble.coverage",
+        site="homes.bg",
+        why=Said(
+            "sweep.short",
+            figures=Said("sweep.seen", seen=1000, all=11_204),
+            why=Said("sweep.capped", most=1000, more=None, useless=None),
+        ),
     ),
-    IncidentKind.CIRCUIT_OPEN_LONG: "the circuit was open for 900 seconds",
-    IncidentKind.STUCK_JOB: "nothing has moved for 3600 seconds",
-    IncidentKind.NO_CRAWL: "the last complete crawl ended on 01.11.2026 08:00",
-    IncidentKind.PRICE_MEANING: (
-        "advert 1b2 shows 55 € where 55000 € was: 0.001 of the price; the old price is kept"
+    IncidentKind.PRICE_MEANING: Said(
+        "trouble.price_meaning", advert="1b2", new=55.0, old=55_000.0, why=Said("price.part", part=0.001)
     ),
-    IncidentKind.DRIFT_FILL: (
+    IncidentKind.DRIFT_FILL: Said(
+        "drift.nothing_delisted",
+        found=[
+            Said(
+                "drift.check",
+                found=Said(
+                    "drift.fill",
+                    key="listing.price_eur",
+                    share=0.4,
+                    whole=200,
+                    usual=Said("drift.usual_share", usual=0.95),
+                    unread=Said("drift.text_found", found=120),
+                ),
+                where=Said("drift.where", selector="b.x"),
+                page=Said("drift.page", url=_PLACE),
+            ),
+            Said("drift.more", count=2),
+        ],
+    ),
+}
+ENGLISH = (
+    "the portal shows no advert for this search",
+    "none of 40 adverts could be read; https://www.imot.bg/x",
+    "collapsed: 3 adverts, where 300 are usual; nothing is delisted",
+    "homes.bg: 1 000 of 11 204 seen, the portal shows 1 000 of a query; nothing is delisted",
+    "advert 1b2 shows 55 € where 55000 € was: 0.001 of the price; the old price is kept",
+    (
         "listing.price_eur is filled on 40% of 200, where 95% is usual; a text was found on 120 (b.x), "
         "for example https://www.imot.bg/x; and 2 more; nothing is delisted"
     ),
-    IncidentKind.DRIFT_FLOOR: (
-        "price on 0 of 30 opened adverts (at least 80% expected) (b.x), for example https://www.imot.bg/x; "
-        "place on 3 of 30 opened adverts (at least 80% expected) (b.x); nothing is delisted; "
-        "no advert is shown as new"
-    ),
-    IncidentKind.DRIFT_PRICE: (
-        "the median of listing.price_eur is 900 €, where 90000 € is usual; "
-        "12 known prices are 0.01 times what they were; nothing is delisted"
-    ),
-}  # fmt: skip
-"""As they are stored."""
+)
 
 
 def errors(screen: AppTest) -> str:
@@ -80,7 +105,7 @@ def errors(screen: AppTest) -> str:
 def test_a_search_is_refused_in_bulgarian(asked: dict[str, Any], said: str) -> None:
     with pytest.raises(WrongSearch) as refused:
         SearchQuery.of(asked)
-    assert translated(refused.value) == said
+    assert told(refused.value) == said
 
 
 def test_a_page_refuses_a_search_in_bulgarian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +127,7 @@ def test_a_note_a_search_and_a_split_that_cannot_be_are_refused_in_bulgarian(
     assert "Не е запазено: полето е празно; напишете нещо" in errors(search)
     with pytest.raises(WrongDecision) as refused:
         overrides.split(matching, 1, [1])
-    assert translated(refused.value).startswith("това са всички обяви на имот 1; изберете само онези")
+    assert told(refused.value).startswith("това са всички обяви на имот 1; изберете само онези")
 
 
 def test_criteria_are_refused_in_bulgarian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,12 +137,12 @@ def test_criteria_are_refused_in_bulgarian(tmp_path: Path, monkeypatch: pytest.M
     said = errors(criteria).replace("\\", "")
     assert "Бюджет с всичко (€): '0' не може; позволено е: число над 0, до 100000000." in said
     assert "Вид имот: '[]' не може; позволено е: поне едно от: apartment" in said
-    for wrong, told in (("a b", "профил не може да се казва 'a b'"), ("default", "вече има такъв профил")):
+    for wrong, begins in (("a b", "профил не може да се казва 'a b'"), ("default", "вече има такъв профил")):
         profile_path(tmp_path, "default").parent.mkdir(exist_ok=True)
         profile_path(tmp_path, "default").touch()
         with pytest.raises(ProfileError) as refused:
             new_profile(tmp_path, wrong)
-        assert translated(refused.value).startswith(told)
+        assert told(refused.value).startswith(begins)
 
 
 def test_rules_of_alerts_are_refused_in_bulgarian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,32 +162,65 @@ def test_incidents_are_told_in_bulgarian(tmp_path: Path, monkeypatch: pytest.Mon
         for kind, message in INCIDENTS.items():
             open_incident(connection, Trouble(kind, "imot.bg", message), now=time.time())
     health = open_screen("health", tmp_path, monkeypatch)
-    told = {row["Какво"]: row["Защо"] for row in table(health, 2)}
-    assert len(told) == len(INCIDENTS)
-    assert {word for said in told.values() for word in latin(said)} == set()
-    assert told["срив на броя обяви"] == "срив: 3 обяви, а обичайни са 300; нищо не се смята за свалено"
+    shown = {row["Какво"]: row["Защо"] for row in table(health, 2)}
+    assert len(shown) == len(INCIDENTS)
+    assert {word for said in shown.values() for word in latin(said)} == set()
+    assert shown["срив на броя обяви"] == "срив: 3 обяви, а обичайни са 300; нищо не се смята за свалено"
     english = open_screen("health", tmp_path, monkeypatch, lang="en")
-    assert {row["Why"] for row in table(english, 2)} == set(INCIDENTS.values())
-    assert told["по-малко попълнени полета"].startswith("цена е попълнено при 40% от 200, а обичайно е 95%")
+    assert {row["Why"] for row in table(english, 2)} == set(ENGLISH)
+    assert shown["по-малко попълнени полета"].startswith("цена е попълнено при 40% от 200, а обичайно е 95%")
 
 
-def test_what_nobody_translated_stays_as_it_is() -> None:
-    assert translated("<b>55</b> € where 55000 € was\nsomething: else") == (
-        "<b>55</b> € where 55000 € was\nsomething: else"
-    )
-    for said in ("404: Not Found", "12.5: so much", "; " * 1500):
-        assert translated(said) == said
+def test_what_has_no_code_stays_as_it_is() -> None:
+    for said in ("<b>55</b> € where 55000 € was\nsomething: else", "404: Not Found", "{gap}", "; " * 1500):
+        assert told(said) == said
+        assert Said.of(Said.of(said).stored()) == said
+    assert told({"code": "of.tomorrow", "values": {}}) == "{'code': 'of.tomorrow', 'values': {}}"
+    assert told({"code": "sweep.limited", "values": {}}) == "ограничено до ? обяви"
 
 
-def test_a_sentence_has_the_same_gaps_or_fewer_in_bulgarian_and_is_really_said() -> None:
-    source = "\n".join(path.read_text("utf-8") for path in Path(sale_sofia.__file__).parent.rglob("*.py"))
-    source = re.sub(r'"\s+f?"', "", source)  # a sentence of two lines is one
-    for line in yaml.safe_load((APP / "sentences.yaml").read_text("utf-8")):
-        gaps = [{name for _, name, _, _ in Formatter().parse(line[one]) if name} for one in ("en", "bg")]
-        assert gaps[1] <= gaps[0], line
-        pieces = [piece for piece, _, _, _ in Formatter().parse(line["en"])]
-        longest = max(pieces, key=len).strip("`:;., ()")
-        theirs = ("Input should", "String should", "Tuple should")
-        put_together = {f"{name} failed: {{why}}" for name in ("matching", "scoring", "alerts")}
-        ours = not line["en"].startswith(theirs) and line["en"] not in put_together
-        assert not ours or max(longest.split("; "), key=len) in source, line
+def test_a_sentence_keeps_its_code_wherever_it_goes() -> None:
+    said = INCIDENTS[IncidentKind.DRIFT_FILL]
+    pickled = pickle.loads(pickle.dumps(said))  # noqa: S301 - our own
+    kept = (Said.of(json.loads(json.dumps(said.stored()))), copy.deepcopy(said), pickled)
+    assert {(one, one.code, one.in_words("bg")) for one in kept} == {(said, said.code, said.in_words("bg"))}
+
+
+def test_every_code_is_in_the_catalogue_with_its_gaps_and_is_really_said() -> None:
+    used: set[str] = {"other", "pydantic.literal_error"}
+    for path in Path(sale_sofia.__file__).parent.rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Said":
+                code, gaps = call.args[0], {one.arg for one in call.keywords}
+                if isinstance(code, ast.Constant) and isinstance(code.value, str):
+                    used.add(code.value)
+                    wanted = {
+                        name for _, name, _, _ in Formatter().parse(dictionary()[code.value]["en"]) if name
+                    }
+                    assert None in gaps or gaps == wanted, (path, code.value)
+    sentences = yaml.safe_load(FILES[1].read_text("utf-8"))
+    computed = ("pydantic.", "allowed.", "drift.", "job.", "trouble.", "wrong_profile.")
+    assert {code for code in sentences.keys() - used if not code.startswith(computed)} == set()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("a", "x"), ("b", "x"), ("c", "x"), ("b", -1), ("b", 100_000_001), ("d", float("inf")), ("e", ""),
+     ("e", "xxxxx"), ("f", "z"), ("g", ())],
+)  # fmt: skip
+def test_what_pydantic_refuses_is_said_by_its_code_and_in_its_words(field: str, value: object) -> None:
+    class Model(BaseModel):
+        a: int = 0
+        b: float = Field(0, gt=-1, le=100_000_000)
+        c: bool = False
+        d: float = Field(0, allow_inf_nan=False)
+        e: str = Field("x", min_length=1, max_length=4)
+        f: Literal["x", "y"] | None = None
+        g: tuple[int, ...] = Field((1,), min_length=1)
+
+    with pytest.raises(ValidationError) as refused:
+        Model.model_validate({field: value})
+    (mistake,) = refused.value.errors()
+    said = why_refused(mistake, Model)
+    assert said == mistake["msg"]
+    assert said.code == f"pydantic.{mistake['type']}"

@@ -12,6 +12,7 @@ from sale_sofia.alerts.editing import RuleChanged, RuleFile
 from sale_sofia.alerts.rules import AlertsError, load_alerts
 from sale_sofia.alerts.running import Alerts
 from sale_sofia.settings.model import Settings
+from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident
 
 HEAD = 'channels: {mail: "json://${MAIL_TOKEN}@127.0.0.1:9"}   # a secret of the environment\n'
@@ -108,7 +109,7 @@ def test_many_who_add_at_once_lose_no_rule(rules: RuleFile) -> None:
 def test_a_rule_that_is_off_tells_nothing(rules: RuleFile) -> None:
     rules.add("operator", {"name": "Crawls", "channels": ["mail"], "enabled": False})
     with rules.database.write() as connection:
-        open_incident(connection, Trouble(IncidentKind.COLLAPSE, "imot.bg", "few"), now=900.0)
+        open_incident(connection, Trouble(IncidentKind.COLLAPSE, "imot.bg", Said.of("few")), now=900.0)
     assert names(rules) == ["Crawls"]
     assert _told(rules) == 0
     rules.switch("Crawls", enabled=True)

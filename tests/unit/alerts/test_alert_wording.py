@@ -1,21 +1,18 @@
 """The words of messages: both languages whole, every number right, nothing from a portal obeyed."""
 
-from collections.abc import Iterator
-from importlib.resources import files
 from typing import Any, get_args
 
 import pytest
-import yaml
 
 from sale_sofia.advice.scoring.profile import BREAKERS
 from sale_sofia.alerts.rules import BUYER_KINDS
 from sale_sofia.alerts.store import Item
-from sale_sofia.alerts.wording import safe_url, word_message
+from sale_sofia.alerts.wording import safe_url, word_message, words_of
 from sale_sofia.listings.model import PropertyType
+from sale_sofia.settings.words import LANGUAGES, Language, Said
 from sale_sofia.telemetry.incidents import IncidentKind
 from tables import each_row
 
-WORDS = yaml.safe_load((files("sale_sofia.alerts") / "words.yaml").read_text("utf-8"))
 FLAT: dict[str, Any] = {
     "property_type": "apartment",
     "rooms": 3,
@@ -40,7 +37,7 @@ INCIDENT = {
     "job_id": "j1",
     "opened_at": 1_794_640_000.0,
     "closed_at": None,
-    "message": "the portal showed no advert",
+    "message": Said("job.empty").stored(),
 }
 
 
@@ -48,24 +45,16 @@ def item(kind: str = "new", **fields: Any) -> Item:  # noqa: ANN401 - any fact
     return Item(f"{kind}|1", kind, ("Моят дом",), {**FLAT, **fields}, property_id=1)
 
 
-def paths(words: Any, above: str = "") -> Iterator[str]:  # noqa: ANN401 - any part of the file
-    for key, value in words.items():
-        yield from paths(value, f"{above}{key}.") if isinstance(value, dict) else [f"{above}{key}"]
-
-
-def test_both_languages_have_the_same_words() -> None:
-    assert set(paths(WORDS["bg"])) == set(paths(WORDS["en"]))
-
-
-@pytest.mark.parametrize("language", ["bg", "en"])
-def test_there_is_a_word_for_everything(language: str) -> None:
-    words = WORDS[language]
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_there_is_a_word_for_everything(language: Language) -> None:
+    words = words_of(language)
     assert set(words["type"]) == set(get_args(PropertyType))
+    assert (words["type"]["villa"], words["condition"]["metro"]) in {("вила", "метро"), ("villa", "metro")}
+    assert words["type"]["other"] in {"имот", "property"}
     assert set(BREAKERS) <= set(words["condition"])
     assert {*BUYER_KINDS, "incident", "incident_end"} == set(words["kind"]) <= set(words["subject"])
-    assert {kind for kind in IncidentKind if not kind.startswith("drift_")} | {"drift"} == set(
-        words["incident"]
-    )
+    kinds = {kind for kind in IncidentKind if not kind.startswith("drift_")} | {"drift"}
+    assert kinds == set(words["incident"])
 
 
 def test_a_new_flat() -> None:
@@ -115,15 +104,16 @@ def test_an_incident_with_its_beginning_and_its_end() -> None:
     )
     assert word_message([begun], "bg") == (
         "sale-sofia: Проблем: обхождане без обяви – imot.bg",
-        "the portal showed no advert\nОт: 14.11.2026 09:06\nОбхождане: j1\nЗащо: Ops",
+        "порталът не показа нито една обява\nОт: 14.11.2026 09:06\nОбхождане: j1\nЗащо: Ops",
     )
     assert word_message([over], "bg") == (
         "sale-sofia: Край: обхождане без обяви – imot.bg",
         (
-            "the portal showed no advert\nОт: 14.11.2026 09:06\nДо: 14.11.2026 09:36 (30 мин)\n"
+            "порталът не показа нито една обява\nОт: 14.11.2026 09:06\nДо: 14.11.2026 09:36 (30 мин)\n"
             "Обхождане: j1\nЗащо: Ops"
         ),
     )
+    assert word_message([begun], "en").body.startswith("the portal showed no advert\nSince: ")
     drift = Item(
         "incident|2", "incident", ("Ops",), {**INCIDENT, "kind": "drift_price_per_sqm"}, incident_id=2
     )
@@ -146,7 +136,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("language", ["bg", "en"])
-def test_nothing_from_a_portal_is_obeyed(language: str) -> None:
+def test_nothing_from_a_portal_is_obeyed(language: Language) -> None:
     hostile = item(neighbourhood=HOSTILE, site=HOSTILE, portals=[HOSTILE], url=f"javascript:{HOSTILE}")
     told = Item(
         "incident|1", "incident", (HOSTILE,), {**INCIDENT, "message": HOSTILE, "site": HOSTILE}, incident_id=1

@@ -98,7 +98,7 @@ def test_the_sentence_names_file_field_pattern_fault_and_what_is_allowed() -> No
     values["listing"]["fields"]["title"]["from"] = [{"css": "h1", "match": r"(\d[\d ]*) обяви"}]
     with pytest.raises(ValidationError) as wrong:
         SiteConfig.model_validate(values)
-    [sentence] = sentences(Path("own.yaml"), wrong.value).splitlines()
+    [sentence] = sentences(Path("own.yaml"), wrong.value, SiteConfig).splitlines()
     assert sentence == (
         r"own.yaml: listing.fields.title.from.0.match: the pattern '(\\d[\\d ]*) обяви' may be too slow: "
         "every place of a text may begin a repeat that has no bound and reads on; try it on '00' repeated; "

@@ -7,6 +7,7 @@ from sqlalchemy import insert, update
 from contract.data.helpers import database
 from sale_sofia.crawl.tables import frontier, jobs
 from sale_sofia.history.jobs import JobState, create_job, set_job_state
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident
 from sale_sofia.telemetry.meter import MetricsFlusher
@@ -71,5 +72,5 @@ def flush_many(url: str, worker: int, flushes: int) -> None:
 
 def open_many(url: str, worker: int, times: int) -> set[int]:
     db = database(url)
-    trouble = Trouble(IncidentKind.COLLAPSE, "imot.bg", f"seen by {worker}", details={"by": worker})
+    trouble = Trouble(IncidentKind.COLLAPSE, "imot.bg", Said.of(f"seen by {worker}"), details={"by": worker})
     return {db.run_write(lambda c: open_incident(c, trouble, now=float(worker))).id for _ in range(times)}

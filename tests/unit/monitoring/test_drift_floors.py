@@ -91,6 +91,7 @@ def test_it_names_what_is_missing_its_field_its_selector_and_a_page() -> None:
         "now": 0.0,
         "pages": 30,
         "found": found.sentence,
+        "code": "drift.floor",
         "url": PAGE.url,
         "page_digest": PAGE.digest,
     }

@@ -13,6 +13,7 @@ from sale_sofia.crawl.visit.assembly import slowed
 from sale_sofia.history.jobs import JobState, UnknownJob, set_job_state
 from sale_sofia.history.sweeps import SweepFigures, end_sweep
 from sale_sofia.settings.model import load_settings
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import load_site_config
@@ -88,10 +89,10 @@ def test_an_estimate_before_the_first_sweep(database: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "basis"), [(None, "the last complete crawl"), ("capped", "the portal's known size")]
+    ("reason", "basis"), [(None, "the last complete crawl"), (Said("sweep.clock"), "the portal's known size")]
 )
 def test_an_estimate_rests_on_a_complete_sweep_alone(
-    database: Database, reason: str | None, basis: str
+    database: Database, reason: Said | None, basis: str
 ) -> None:
     figures = SweepFigures(announced=9, reachable=9, adverts=9, opened=9, stored=9, missing=reason)
     with database.write() as connection:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self, get_args
+from typing import Annotated, Any, Final, Literal, Self, get_args, get_origin
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from sale_sofia.advice.scoring.settings import WEIGHTS
@@ -17,7 +18,8 @@ from sale_sofia.advice.settings import COMMISSION_PERCENT, RENOVATION_EUR_SQM
 from sale_sofia.listings.model import Orientation, PropertyType
 from sale_sofia.listings.places import find_neighbourhood
 from sale_sofia.settings.files import write_whole
-from sale_sofia.settings.types import decimal, note, notes, wrong_value
+from sale_sofia.settings.types import at_key, decimal, given, note, why_refused
+from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import Table, load_yaml
 
 Tier = Literal["best", "good", "fair", "poor"]
@@ -35,7 +37,7 @@ _MOST_EUR: Final = 100_000_000
 def _canonical(name: str) -> str:
     found = find_neighbourhood(name)
     if found is None:
-        raise ValueError(f"{name!r} is no neighbourhood of Sofia; write it as imot.bg does")
+        raise ValueError(Said("wrong_profile.place", place=name))
     return found.name
 
 
@@ -47,39 +49,33 @@ class _Section(Table):
 
 
 def _least(most: int, unit: str, what: str) -> int | None:
-    extra = notes(f"a whole number from 1 to {most}, or null", unit)
-    return Field(default=None, ge=1, le=most, description=what, json_schema_extra=extra)
+    return Field(default=None, ge=1, le=most, description=what, json_schema_extra={"unit": unit})
 
 
-def _several(what: str, allowed: object) -> Any:  # noqa: ANN401 - lists of several kinds
-    """A list; of what is allowed, the sentence of a mistake names all."""
-    names = ", ".join(get_args(allowed)) if get_args(allowed) else str(allowed)
-    extra = notes(f"a list of {names}", "list")
-    return Field(default=(), strict=False, description=what, json_schema_extra=extra)
+def _several(what: str) -> Any:  # noqa: ANN401 - lists of several kinds
+    return Field(default=(), strict=False, description=what, json_schema_extra={"unit": "list"})
 
 
 def _choice(*, what: str) -> bool:
-    return Field(default=False, description=what, json_schema_extra=notes("true or false", "switch"))
+    return Field(default=False, description=what, json_schema_extra={"unit": "switch"})
 
 
 class Neighbourhoods(_Section):
     """The buyer's tiers; a neighbourhood is in one of them, or among the others."""
 
-    best: tuple[Place, ...] = _several("Where I want to live.", "neighbourhoods")
-    good: tuple[Place, ...] = _several("Where I would live gladly.", "neighbourhoods")
-    fair: tuple[Place, ...] = _several("Where I could live.", "neighbourhoods")
-    poor: tuple[Place, ...] = _several("Where I do not want to live.", "neighbourhoods")
+    best: tuple[Place, ...] = _several("Where I want to live.")
+    good: tuple[Place, ...] = _several("Where I would live gladly.")
+    fair: tuple[Place, ...] = _several("Where I could live.")
+    poor: tuple[Place, ...] = _several("Where I do not want to live.")
     others: Tier = Field(
-        default="fair",
-        description="All that is not named.",
-        json_schema_extra=notes(", ".join(get_args(Tier)), "tier"),
+        default="fair", description="All that is not named.", json_schema_extra={"unit": "tier"}
     )
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
         named = [name for tier in get_args(Tier) for name in getattr(self, tier)]
         if twice := sorted({name for name in named if named.count(name) > 1}):
-            raise ValueError(f"{', '.join(twice)} stands in two tiers; each neighbourhood is in one")
+            raise ValueError(Said("wrong_profile.two_tiers", names=twice))
         return self
 
     def tier(self, neighbourhood: str) -> Tier:
@@ -94,14 +90,10 @@ class Neighbourhoods(_Section):
 class Wishes(_Section):
     """What would be best. What is less is worth less, and nothing fails for it."""
 
-    rooms: int = Field(
-        default=3, ge=1, le=10, json_schema_extra=notes("a whole number from 1 to 10", "rooms")
-    )
-    bathrooms: int = Field(
-        default=1, ge=1, le=5, json_schema_extra=notes("a whole number from 1 to 5", "bathrooms")
-    )
+    rooms: int = Field(default=3, ge=1, le=10, json_schema_extra={"unit": "rooms"})
+    bathrooms: int = Field(default=1, ge=1, le=5, json_schema_extra={"unit": "bathrooms"})
     area_net_sqm: float = decimal(80, 10, 1000, "m²", "Net area.")
-    orientation: tuple[Orientation, ...] = _several("Sides that count as good.", Orientation)
+    orientation: tuple[Orientation, ...] = _several("Sides that count as good.")
 
 
 class Must(_Section):
@@ -117,9 +109,9 @@ class Must(_Section):
     not_panel: bool = _choice(what="No panel building.")
     act15_or_later: bool = _choice(what="The building has its act 15 or more.")
     metro_most_minutes: int | None = _least(120, "minutes", "Walk to the metro.")
-    orientation: tuple[Orientation, ...] = _several("At least one of these sides.", Orientation)
+    orientation: tuple[Orientation, ...] = _several("At least one of these sides.")
     balcony_or_garden: bool = _choice(what="A balcony or a garden.")
-    no_traps: tuple[TrapName, ...] = _several("None of these in the description.", TrapName)
+    no_traps: tuple[TrapName, ...] = _several("None of these in the description.")
 
 
 class Weights(_Section):
@@ -136,7 +128,7 @@ class Weights(_Section):
     @model_validator(mode="after")
     def _some(self) -> Self:
         if self.total() <= 0:
-            raise ValueError("all weights are 0; at least one must count")
+            raise ValueError(Said("wrong_profile.weights"))
         return self
 
     def total(self) -> float:
@@ -159,23 +151,18 @@ class RenovationCosts(_Section):
 class Profile(_Section):
     """All that a buyer wants, checked. The name is the file's."""
 
-    title: str = Field(
-        default="", max_length=200, json_schema_extra=notes("a text of up to 200 characters", "text")
-    )
+    title: str = Field(default="", max_length=200, json_schema_extra={"unit": "text"})
     property_types: tuple[PropertyType, ...] = Field(
-        default=("apartment",), min_length=1, strict=False,
-        json_schema_extra=notes(f"a list of {', '.join(get_args(PropertyType))}", "list"),
-    )  # fmt: skip
-    budget_eur: float = Field(
-        gt=0, le=_MOST_EUR, json_schema_extra=notes(f"a number above 0, up to {_MOST_EUR}", "EUR")
+        default=("apartment",), min_length=1, strict=False, json_schema_extra={"unit": "list"}
     )
+    budget_eur: float = Field(gt=0, le=_MOST_EUR, json_schema_extra={"unit": "EUR"})
     renovation_eur: float = decimal(0, 0, _MOST_EUR, "EUR", "What may go into renovation.")
     commission_percent: float = decimal(COMMISSION_PERCENT, 0, 20, "per cent", "An agency's, without VAT.")
     renovation_eur_sqm: RenovationCosts = RenovationCosts()
     neighbourhoods: Neighbourhoods = Neighbourhoods()
     wishes: Wishes = Wishes()
     must: Must = Must()
-    unknown_ok: tuple[BreakerName, ...] = _several("Conditions that may be unknown.", BreakerName)
+    unknown_ok: tuple[BreakerName, ...] = _several("Conditions that may be unknown.")
     weights: Weights = Weights()
 
     def shares(self) -> dict[str, float]:
@@ -218,7 +205,7 @@ def profile_names(data_dir: Path) -> list[str]:
 def profile_path(data_dir: Path, name: str) -> Path:
     """Where a profile is, or would be written. Raises ProfileError if a profile cannot have this name."""
     if not _NAME.fullmatch(name):
-        raise ProfileError(f"a profile cannot be called {name!r}; allowed: up to 40 letters, digits, - and _")
+        raise ProfileError(Said("wrong_profile.name", name=name, most=40))
     return data_dir / FOLDER / f"{name}.yaml"
 
 
@@ -247,13 +234,12 @@ def read_profile(data_dir: Path, name: str) -> tuple[Path, dict[str, Any]]:
     path = profile_path(data_dir, name)
     if not path.exists():
         if name != DEFAULT:
-            known = ", ".join(profile_names(data_dir))
-            raise ProfileError(f"no profile {name!r}; there are {known}")
+            raise ProfileError(Said("wrong_profile.unknown", name=name, names=profile_names(data_dir)))
         path = Path(str(files("sale_sofia.advice.scoring").joinpath(FOLDER, f"{DEFAULT}.yaml")))
     try:
         return path, load_yaml(path)
     except (ValueError, UnicodeDecodeError) as error:
-        raise ProfileError(str(error)) from None
+        raise ProfileError(Said.of(error)) from None
 
 
 def check_profile(path: Path, values: Mapping[str, Any]) -> Profile:
@@ -265,7 +251,8 @@ def check_profile(path: Path, values: Mapping[str, Any]) -> Profile:
     try:
         return Profile.model_validate(values)
     except ValidationError as error:
-        raise ProfileError("\n".join(f"{path}: {_sentence(one)}" for one in error.errors())) from None
+        lines = [Said("wrong_file.at", path=str(path), why=_sentence(one)) for one in error.errors()]
+        raise ProfileError(Said("wrong_file.lines", lines=lines)) from None
 
 
 def new_profile(data_dir: Path, name: str, like: str = DEFAULT) -> Path:
@@ -276,7 +263,7 @@ def new_profile(data_dir: Path, name: str, like: str = DEFAULT) -> Path:
     """
     path = profile_path(data_dir, name)
     if path.exists():
-        raise ProfileError(f"{path} is there already; change it with `sale-sofia profiles edit {name}`")
+        raise ProfileError(Said("wrong_profile.there", path=str(path), name=name))
     source, values = read_profile(data_dir, like)
     check_profile(source, values)
     write_whole(path, source.read_text("utf-8"))
@@ -299,20 +286,39 @@ def edit_profile(data_dir: Path, name: str, changes: Sequence[tuple[str, Any]]) 
     return path, profile
 
 
-def _sentence(details: ErrorDetails) -> str:
-    key = ".".join(str(part) for part in details["loc"]) or "the file"
+def _sentence(details: ErrorDetails) -> Said:
     field = _field(details["loc"])
-    if details["type"] == "missing":
-        return f"{key}: is missing; {note(field, 'allowed')} ({note(field, 'unit')})."
     if details["type"] == "model_type":
-        return f"{key}: must hold keys and their values"
-    if field is None or details["type"] == "value_error":
-        return f"{key}: {details['msg'].removeprefix('Value error, ')}"
-    return f"{key}: {wrong_value(field, {**details, 'loc': ()})}"
+        why = Said("wrong_profile.section")
+    elif field is None or details["type"] == "value_error":
+        why = why_refused(details, Profile)
+    else:
+        code = "wrong_profile.missing" if details["type"] == "missing" else "wrong_profile.value"
+        why = Said(code, given=given(details), allowed=_allowed(field), unit=note(field, "unit"))
+    return at_key(details["loc"], why)
 
 
-def _field(loc: Iterable[int | str]) -> Any:  # noqa: ANN401 - a field, or None for a section
-    """The field of a profile that a mistake is in; a place in a list belongs to the list."""
+def _allowed(field: FieldInfo) -> Said:
+    """What a field may hold, by its own type and limits."""
+    limits = {
+        name: getattr(one, name)
+        for one in field.metadata
+        for name in ("gt", "ge", "le", "max_length")
+        if hasattr(one, name)
+    }
+    kind, inner = field.annotation, get_args(field.annotation)
+    if get_origin(kind) is tuple:
+        named = get_origin(inner[0]) is Literal
+        return Said("allowed.list", names=list(get_args(inner[0])) if named else ["neighbourhoods"])
+    if get_origin(kind) is Literal:
+        return Said("allowed.words", names=list(inner))
+    names: dict[object, str] = {int: "whole", float: "number", bool: "switch", str: "text"}
+    code = "above" if "gt" in limits else names.get(kind, "whole_or_null")
+    return Said(f"allowed.{code}", **limits)
+
+
+def _field(loc: Iterable[int | str]) -> FieldInfo | None:
+    """The field of a profile that a mistake is in, None for a section; a place in a list is the list's."""
     model: type[BaseModel] = Profile
     for key in loc:
         field = model.model_fields.get(str(key))

@@ -38,6 +38,7 @@ from sale_sofia.flats.rows import current_properties, no_collecting, read_flats
 from sale_sofia.flats.settings import TRIES
 from sale_sofia.history.revisions import Changes, advance, changes_since, is_at, position
 from sale_sofia.settings.model import Settings
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.incidents import Aftermath, IncidentKind, attempt
 
@@ -174,7 +175,7 @@ def score_all(
     kept = [*loaded.profiles, *loaded.mistakes]
     forgotten = database.run_write(partial(store.forget_profiles, kept=kept))
     if loaded.mistakes:
-        raise ProfileError("\n".join(map(str, loaded.mistakes.values())))
+        raise ProfileError(Said("wrong_file.lines", lines=[Said.of(one) for one in loaded.mistakes.values()]))
     return summary._replace(removed=summary.removed + forgotten)
 
 

@@ -31,6 +31,8 @@ from sale_sofia.listings.model import (
 )
 from sale_sofia.listings.places import SOFIA, districts, find_neighbourhood, neighbourhoods, place_key, town
 from sale_sofia.listings.text import squeeze
+from sale_sofia.settings.types import why_refused
+from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import available_sites
 
 MANY_ROOMS: Final = 5
@@ -53,15 +55,15 @@ def _neighbourhood(text: str) -> str:
         return found.name
     key = place_key(text)
     like = sorted(place.name for place in neighbourhoods() if key and key in place_key(place.name))
-    hint = f"there are {', '.join(like)}" if like else "`sale-sofia search --help` says how to write it"
-    raise ValueError(f"no neighbourhood of Sofia is called so; {hint}")
+    hint = Said("wrong_search.there_are", names=like) if like else Said("wrong_search.help")
+    raise ValueError(Said("wrong_search.neighbourhood", hint=hint))
 
 
 def _district(text: str) -> str:
     key = place_key(text)
     found = next((name for name in districts() if place_key(name) == key), None)
     if found is None:
-        raise ValueError(f"no district of Sofia is called so; there are {', '.join(districts())}")
+        raise ValueError(Said("wrong_search.district", names=districts()))
     return found
 
 
@@ -69,13 +71,13 @@ def _city(text: str) -> str:
     """As adverts print it; Sofia in any writing."""
     plain = squeeze(text)
     if not plain:
-        raise ValueError("the name of the town is empty")
+        raise ValueError(Said("wrong_search.town"))
     return town(plain) or plain
 
 
 def _portal(text: str) -> str:
     if text not in available_sites():
-        raise ValueError(f"no portal is called so; there are {', '.join(available_sites())}")
+        raise ValueError(Said("wrong_search.portal", names=available_sites()))
     return text
 
 
@@ -88,7 +90,7 @@ def _iso(value: object) -> object:
     except ValueError:
         written = None
     if written is None or written.tzinfo is None:
-        raise ValueError("write a moment with its offset, like 2026-11-14T08:30+02:00")
+        raise ValueError(Said("wrong_search.moment"))
     return written
 
 
@@ -199,11 +201,14 @@ class SearchQuery(BaseModel):
         for field in type(self).model_fields:
             low, high = getattr(self, field), getattr(self, field.removesuffix("_min") + "_max", None)
             if field.endswith("_min") and low is not None and high is not None and low > high:
-                raise ValueError(f"{field} {low:g} is above {field.removesuffix('_min')}_max {high:g}")
+                above = field.removesuffix("_min") + "_max"
+                raise ValueError(Said("wrong_search.above", field=field, low=low, above=above, high=high))
         if self.cut_percent is not None and self.cut_days is None:
-            raise ValueError("cut_percent needs cut_days: cheaper than when?")
+            raise ValueError(Said("wrong_search.cut_days"))
         if self.profile is None and (self.sort == "score" or self.passing):
-            raise ValueError(f"{'passing' if self.passing else 'sort by score'} needs a profile")
+            raise ValueError(
+                Said("wrong_search.profile", what="passing" if self.passing else "sort by score")
+            )
         return self
 
     @classmethod
@@ -261,13 +266,13 @@ def _value(name: str, values: Sequence[str]) -> object:
     if is_list(name):
         return tuple(values)
     if len(values) != 1:
-        raise WrongSearch(f"{name} is given {len(values)} times; it takes one value")
+        raise WrongSearch(Said("wrong_search.times", name=name, times=len(values)))
     return values[0]
 
 
-def _sentence(error: ErrorDetails) -> str:
+def _sentence(error: ErrorDetails) -> Said:
     name = str(error["loc"][0]) if error["loc"] else ""
     if error["type"] == "extra_forbidden":
-        return f"a search has no {name!r}; allowed: {', '.join(SearchQuery.model_fields)}"
-    message = str(error.get("ctx", {}).get("error") or error["msg"]).removesuffix(".")
-    return f"{name}: {error['input']!r}: {message}" if name else message
+        return Said("wrong_search.condition", name=name, names=list(SearchQuery.model_fields))
+    why = why_refused(error, SearchQuery)
+    return Said("wrong_search.value", name=name, given=repr(error["input"]), why=why) if name else why

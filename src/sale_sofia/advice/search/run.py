@@ -22,6 +22,7 @@ from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.history.news import NEW_AT
 from sale_sofia.history.tables import listings
+from sale_sofia.settings.words import Said
 
 # Which properties can fulfil a search at all, as far as the database sees by itself: never one too few. A
 # fact of a flat is one that some advert prints; only where none does, a description may tell it. So a
@@ -202,4 +203,4 @@ def saved_query(connection: Connection, name: str) -> SearchQuery:
     try:
         return SearchQuery.of(saved.query)
     except WrongSearch as error:
-        raise WrongSearch(f"the saved search {saved.name!r} cannot be used: {error}") from None
+        raise WrongSearch(Said("wrong_search.saved", name=saved.name, why=Said.of(error))) from None

@@ -29,6 +29,7 @@ from sale_sofia.history.news import count_held
 from sale_sofia.history.prices import close_if_settled
 from sale_sofia.history.sweeps import Ended, begin_sweep, get_sweep, searches_of
 from sale_sofia.settings.model import get_settings
+from sale_sofia.settings.words import Said
 from sale_sofia.websites.base import Site
 from sale_sofia.websites.registry import get_scraper
 
@@ -126,16 +127,17 @@ def close_frontier(connection: Connection, job: Job, *, now: float) -> None:
     close_if_settled(connection, {job.site}, now=now)  # what was in doubt may be gone
 
 
-def _verdict(connection: Connection, job_id: str) -> tuple[JobState, str | None]:
+def _verdict(connection: Connection, job_id: str) -> tuple[JobState, Said | None]:
     """No page, or no advert, that could be read is a failure, no advert at all an alarm; neither is done."""
     if not frontier.count_rows(connection, job_id).done:
         failed = select(rows.c.url, rows.c.code, rows.c.reason).where(
             rows.c.job_id == job_id, rows.c.state == "failed"
         )
         first = connection.execute(failed.order_by(rows.c.id).limit(1)).first()
-        return JobState.FAILED, f"{first.url}: {spoken(first.code, first.reason)}" if first else None
+        why = first and Said("job.page", url=first.url, why=spoken(first.code, first.reason))
+        return JobState.FAILED, why
     if not frontier.count_rows(connection, job_id, "listing").total:
-        return JobState.EMPTY, "the portal shows no advert for this search"
+        return JobState.EMPTY, Said("job.no_advert")
     return verdict_on_adverts(connection, job_id) or (JobState.COMPLETE, None)
 
 

@@ -26,10 +26,11 @@ from sale_sofia.history.jobs import Job, JobState, get_job
 from sale_sofia.history.news import hold_first_seen, release_all
 from sale_sofia.history.settings import LEAST_USUAL_ADVERTS, SITEMAP_LEAST_UNIQUE, THIN_SHARE
 from sale_sofia.history.sightings import listing_key
-from sale_sofia.history.sweeps import Ended, Search, SweepFigures, adverts_seen, scope_of, searches_of, spaced
+from sale_sofia.history.sweeps import Ended, Search, SweepFigures, adverts_seen, scope_of, searches_of
 from sale_sofia.history.tables import cards
 from sale_sofia.operations.settings import CLOCK_FAULT_SECONDS
 from sale_sofia.settings.model import get_settings
+from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident
 from sale_sofia.websites.registry import get_scraper
 from sale_sofia.websites.site_file import known_starts
@@ -89,42 +90,40 @@ class Coverage:
             return sum(self._reachable(part) for part in self._parts.get(search.id, ()))
         return max(search.shown, search.announced or 0) if search.ended is Ended.READ else search.shown
 
-    def shortfall(self, seen: int) -> str | None:
+    def shortfall(self, seen: int) -> Said | None:
         """In one line why adverts are missing, when this many were seen; None when these are all."""
         if self._endless:
-            return f"{self.figures(seen)}, {_went_on(self._endless)}"
+            return Said("sweep.short", figures=self.figures(seen), why=_went_on(self._endless))
         if any(search.way == SITEMAP for search in self.searches):
             listed = self.announced or 0
             if seen >= listed * SITEMAP_LEAST_UNIQUE:
                 return None
             # One that lists adverts twice leaves out others meanwhile.
-            return (
-                f"{spaced(seen)} different adverts among {spaced(listed)} of the sitemap: it is being rebuilt"
-            )
+            return Said("sweep.sitemap", unique=seen, listed=listed)
         if self.announced is not None and is_enough(seen, self.announced):
             return None
         why = next(self._reasons(), None)
-        return why and f"{self.figures(seen)}, {why}"
+        return why and Said("sweep.short", figures=self.figures(seen), why=why)
 
-    def figures(self, seen: int) -> str:
+    def figures(self, seen: int) -> Said:
         """So many of so many were seen."""
         if self.announced is None:
-            return f"{spaced(seen)} seen of an unknown number"
-        return f"{spaced(seen)} of {spaced(self.announced)} seen"
+            return Said("sweep.seen_of_unknown", seen=seen)
+        return Said("sweep.seen", seen=seen, all=self.announced)
 
-    def _reasons(self) -> Iterator[str]:
+    def _reasons(self) -> Iterator[Said]:
         if capped := [search.shown for search in self.searches if search.ended is Ended.CAPPED]:
             most = Counter(capped).most_common(1)[0][0]
-            which = "" if len(capped) == 1 else f", and {len(capped)} searches have more"
+            more = None if len(capped) == 1 else Said("sweep.more_capped", searches=len(capped))
             ways = sorted({search.way or "" for search in self.searches if search.ended is Ended.USELESS})
-            useless = f"; its filter {', '.join(ways)} changes nothing" if ways else ""
-            yield f"the portal shows {spaced(most)} of a query{which}{useless}"
+            useless = Said("sweep.useless", ways=ways) if ways else None
+            yield Said("sweep.capped", most=most, more=more, useless=useless)
         short = [search for search in self.searches if search.ended in {Ended.SHORT, Ended.WAITING, None}]
         yield from (_ended_early(search) for search in short if search.pages)
-        yield from (f"{search.url} was not read" for search in short if not search.pages)
+        yield from (Said("sweep.unread", url=search.url) for search in short if not search.pages)
         yield from self._gaps()
 
-    def _gaps(self) -> Iterator[str]:
+    def _gaps(self) -> Iterator[Said]:
         """Searches whose parts have less than the whole: some adverts are in none of them."""
         for search in self.searches:
             if search.ended is not Ended.SPLIT or search.announced is None:
@@ -133,23 +132,29 @@ class Coverage:
             if not is_enough(together, search.announced):
                 parts = self._parts.get(search.id, ())
                 absent = sum(part.ended is Ended.ABSENT for part in parts)
-                gone = f", {absent} of them are not there" if absent else ""
-                of_whole = f"{spaced(together)} of its {spaced(search.announced)}"
-                yield f"the {len(parts)} parts of {search.url} have {of_whole}{gone}"
+                yield Said(
+                    "sweep.parts",
+                    parts=len(parts),
+                    url=search.url,
+                    shown=together,
+                    all=search.announced,
+                    absent=Said("sweep.absent_parts", absent=absent) if absent else None,
+                )
 
 
-def _ended_early(search: Search) -> str:
-    of = "" if search.announced is None else f" of {spaced(search.announced)}"
-    stale = f": its last {search.stale} pages brought nothing new" if search.stale else ""
-    return f"{search.url} ended after {spaced(search.shown)}{of}{stale}"
+def _ended_early(search: Search) -> Said:
+    of = None if search.announced is None else Said("sweep.of_all", all=search.announced)
+    stale = Said("sweep.stale", pages=search.stale) if search.stale else None
+    return Said("sweep.ended", url=search.url, shown=search.shown, of=of, stale=stale)
 
 
-def _went_on(search: Search) -> str:
+def _went_on(search: Search) -> Said:
     if not search.different:
-        return f"{search.url} leads to sitemaps without an end"
-    announced = f", where it announced {spaced(search.announced)}" if search.ended is Ended.EXCEEDED else ""
-    shown = f"{spaced(search.different)} adverts on {spaced(search.pages)} pages{announced}"
-    return f"{search.url} went on without an end after {shown}"
+        return Said("sweep.sitemaps", url=search.url)
+    exceeded = search.ended is Ended.EXCEEDED
+    announced = Said("sweep.announced", all=search.announced) if exceeded else None
+    shown = {"shown": search.different, "pages": search.pages, "announced": announced}
+    return Said("sweep.endless", url=search.url, **shown)
 
 
 # Adverts that a job was to read and could not: from which share on it is not told as done. One that its own
@@ -157,7 +162,7 @@ def _went_on(search: Search) -> str:
 # forty and has none of them is no portal of forty.
 
 
-def verdict_on_adverts(connection: Connection, job_id: str) -> tuple[JobState, str] | None:
+def verdict_on_adverts(connection: Connection, job_id: str) -> tuple[JobState, Said] | None:
     """How a job ends of whose adverts none, or too few, could be read, and why; None where all is well."""
     is_unread = _is_unread(scope_of(connection, job_id))
     ended = case((is_unread, "unread"), (rows.c.code == Code.UNCHANGED, "unchanged"), else_="read")
@@ -175,11 +180,11 @@ def verdict_on_adverts(connection: Connection, job_id: str) -> tuple[JobState, s
         return None
     columns = select(rows.c.url, rows.c.state, rows.c.code, rows.c.reason).where(*adverts, is_unread)
     row = connection.execute(columns.order_by(rows.c.id).limit(1)).one()
-    listed = "it is listed, and its page says that it is removed"
-    first = f"{row.url}: {spoken(row.code, row.reason) if row.state == 'failed' else listed}"
+    why = spoken(row.code, row.reason) if row.state == "failed" else Said("job.listed_removed")
+    first = Said("job.page", url=row.url, why=why)
     if unread == everything.whole:
-        return JobState.FAILED, f"none of {unread} adverts could be read; {first}"
-    return JobState.PARTIAL, f"{unread} of {opened.whole} opened adverts could not be read; {first}"
+        return JobState.FAILED, Said("job.none_read", adverts=unread, first=first)
+    return JobState.PARTIAL, Said("job.few_read", unread=unread, opened=opened.whole, first=first)
 
 
 def _is_unread(scope: Scope | None) -> ColumnElement[bool]:
@@ -219,12 +224,12 @@ def finish_sweep(connection: Connection, job: Job, *, now: float) -> None:
     found = _found(connection, job, scope)
     # What an operator hears of the sweep.
     if reason is not None and (collapsed := _collapse(connection, scope)):
-        trouble = Trouble(IncidentKind.COLLAPSE, job.site, f"{collapsed}; nothing is delisted", job.id)
-        open_incident(connection, trouble, now=now)
+        message = Said("trouble.nothing_delisted", why=collapsed)
+        open_incident(connection, Trouble(IncidentKind.COLLAPSE, job.site, message, job.id), now=now)
     if found.missing is not None:
         if sweeps.is_first_sweep(connection, scope):
             hold_first_seen(connection, job.id, now=now)
-        message = f"{job.site}: {found.missing}; nothing is delisted"
+        message = Said("trouble.coverage", site=job.site, why=found.missing)
         open_incident(connection, Trouble(IncidentKind.COVERAGE, job.site, message, job.id), now=now)
     elif reason is None:
         release_all(connection, job.site, now=now)
@@ -247,37 +252,37 @@ def _found(connection: Connection, job: Job, scope: Scope) -> SweepFigures:
     )
 
 
-def _shortcomings(connection: Connection, job: Job, scope: Scope, now: float) -> Iterator[str]:
+def _shortcomings(connection: Connection, job: Job, scope: Scope, now: float) -> Iterator[Said]:
     """Why the sweep is not complete; the next reason is looked for only when it is asked for."""
     covered, seen = Coverage(searches_of(connection, job.id)), adverts_seen(connection, scope)
-    figures = f", {covered.figures(seen)}" if seen else ""
+    figures = Said("sweep.and", what=covered.figures(seen)) if seen else None
     searches = frontier.count_rows(connection, job.id, "search")
     if searches.open:
-        yield f"{searches.open} searches were not read{figures}"
+        yield Said("sweep.open", searches=searches.open, figures=figures)
     if searches.failed:
-        yield f"{searches.failed} of {searches.total} searches failed{figures}"
+        yield Said("sweep.failed", failed=searches.failed, searches=searches.total, figures=figures)
     adverts = frontier.count_rows(connection, job.id, "listing").total
     if job.listing_limit is not None and adverts >= job.listing_limit:
-        yield f"limited to {job.listing_limit} adverts"
+        yield Said("sweep.limited", adverts=job.listing_limit)
     if missing := _missing(connection, job, seen):
         yield missing
     if collapsed := _collapse(connection, scope):
         yield collapsed
     if sweeps.newest_card(connection, scope) > now + CLOCK_FAULT_SECONDS:
-        yield "adverts were seen later than now: the clock was set back"
+        yield Said("sweep.clock")
     if bad := verdict_on_adverts(connection, job.id):
         yield bad[1]
     for incident in open_drift(connection, job.site):
-        yield f"{incident.kind}: {incident.message}"
+        yield Said("sweep.drift", kind=incident.kind.value, why=incident.message)
 
 
-def _missing(connection: Connection, job: Job, seen: int) -> str | None:
+def _missing(connection: Connection, job: Job, seen: int) -> Said | None:
     """Why not all adverts of the portal were seen, in one line."""
     searches = searches_of(connection, job.id)
     if absent := [
         search.url for search in searches if search.parent_id is None and search.ended is Ended.ABSENT
     ]:
-        return f"{len(absent)} searches are not there any more, for example {absent[0]}"
+        return Said("sweep.absent", searches=len(absent), url=absent[0])
     if shortfall := Coverage(searches).shortfall(seen):
         return shortfall
     # A whole portal that shows far less than it is known to have: what it announced may itself be a part, as
@@ -287,11 +292,11 @@ def _missing(connection: Connection, job: Job, seen: int) -> str | None:
     real = {urlsplit(url).hostname for url in job.start_urls} <= set(config.hosts)
     if not whole or not real or seen >= config.inventory.adverts * THIN_SHARE:
         return None
-    return f"{spaced(seen)} seen, where about {spaced(config.inventory.adverts)} are known to be there"
+    return Said("sweep.thin", seen=seen, all=config.inventory.adverts)
 
 
-def _collapse(connection: Connection, scope: Scope) -> str | None:
+def _collapse(connection: Connection, scope: Scope) -> Said | None:
     usual, seen = sweeps.usual_adverts(connection, scope), adverts_seen(connection, scope)
     if usual is None or usual < LEAST_USUAL_ADVERTS or seen >= usual * get_settings().health_collapse_share:
         return None
-    return f"collapsed: {seen} adverts, where {usual:g} are usual"
+    return Said("sweep.collapsed", count=seen, usual=usual)

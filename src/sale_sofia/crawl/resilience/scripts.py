@@ -86,12 +86,13 @@ def naming(key: str) -> Iterator[None]:
     try:
         yield
     except ResponseError as error:
-        told = str(error)
-        if "WRONGTYPE" not in told:
+        told = str(error)  # begins with its code, of Redis or of our scripts (`now.lua`)
+        if told.startswith("FOREIGN "):
+            what = told.removeprefix("FOREIGN ").partition(";")[0]
+        elif "WRONGTYPE" in told:
+            what = f"{key} holds another kind of value"
+        else:
             raise
-        what = f"{key} holds another kind of value"
-        if " belongs;" in told:  # by our scripts
-            what = told.removeprefix("WRONGTYPE ").partition(";")[0]
         raise ForeignKey(f"Redis: {what}; delete the key, or name another database in REDIS_URL.") from error
 
 

@@ -138,7 +138,7 @@ def load_schedule(folder: Path) -> CrawlSchedule:
     try:
         return CrawlSchedule.model_validate(load_yaml(path))
     except ValidationError as error:
-        raise SiteConfigError(sentences(path, error)) from None
+        raise SiteConfigError(sentences(path, error, CrawlSchedule)) from None
 
 
 def jobs_of_turns(settings: Settings, database: Database, now: float) -> list[Jobs]:

@@ -19,6 +19,7 @@ from sale_sofia.history.drift.counts import (
     usual_share,
 )
 from sale_sofia.settings.model import Settings
+from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind
 from sale_sofia.telemetry.metrics import TimeSketch
 from sale_sofia.telemetry.settings import DRIFT_CERTAINTY, DRIFT_FEWEST_PAGES
@@ -88,7 +89,7 @@ class Check:
     pages: int
     """On how many pages, cards or prices it was counted."""
     verdict: Verdict
-    sentence: str
+    sentence: Said
     """What was found, for people."""
     example: Example | None = None
 
@@ -102,6 +103,7 @@ class Check:
             "now": self.now,
             "pages": self.pages,
             "found": self.sentence,
+            "code": self.sentence.code,
             "url": self.example.url if self.example else None,
             "page_digest": self.example.digest if self.example else None,
         }
@@ -130,7 +132,7 @@ def _check_readable(evidence: Evidence, section: str, name: str) -> Check:
     counts = evidence.now.get(section, _NOTHING)
     reason = max(counts.unreadable, key=lambda one: counts.unreadable[one], default=_LAYOUT)
     no_cards = section != LISTING and reason == _LAYOUT
-    what = "adverts" if section == LISTING else "results"
+    code = "drift.adverts" if section == LISTING else "drift.results"
     return Check(
         kind=IncidentKind.DRIFT_CARDS if no_cards else IncidentKind.DRIFT_UNREADABLE,
         name=f"{section}.{name}",
@@ -139,7 +141,7 @@ def _check_readable(evidence: Evidence, section: str, name: str) -> Check:
         now=share.value,
         pages=share.whole,
         verdict=_judge_unreadable(share, usual, evidence.settings),
-        sentence=f"{share.part} of {share.whole} pages of {what} cannot be read ({reason})",
+        sentence=Said(code, part=share.part, whole=share.whole, reason=reason),
         example=counts.puzzle,
     )
 
@@ -176,14 +178,14 @@ def _of_total(counts: SectionCounts) -> Share:
 
 
 _CARD_COUNTS: Final = (
-    ("cards_per_page", _per_page, "full pages"),
-    ("cards_of_total", _of_total, "adverts that the portal counts"),
+    ("cards_per_page", _per_page),
+    ("cards_of_total", _of_total),
 )
 
 
 def _check_cards(evidence: Evidence) -> Iterator[Check]:
     for section, counts in evidence.now.items():
-        for name, count, of_what in _CARD_COUNTS:
+        for name, count in _CARD_COUNTS:
             share = count(counts)
             shares = [count(run.sections.get(section, _NOTHING)) for run in evidence.past]
             known = [one.value for one in shares if one.whole]
@@ -199,7 +201,7 @@ def _check_cards(evidence: Evidence) -> Iterator[Check]:
                 now=share.value,
                 pages=share.whole,
                 verdict=Verdict.DRIFTED if few else Verdict.USUAL,
-                sentence=f"{share.part} cards on {share.whole} {of_what}, where {usual:.2f} is usual",
+                sentence=Said(f"drift.{name}", part=share.part, whole=share.whole, usual=usual),
                 example=counts.few,
             )
 
@@ -225,11 +227,11 @@ def _check_fill(evidence: Evidence, section: str, name: str, counted: FieldCount
 
     usual = evidence.usual(past_share)
     found = sum(counted.links.values())
-    unread = f"; a text was found on {found}" if found > counted.read else ""
+    unread = Said("drift.text_found", found=found) if found > counted.read else None
     return Check(
         kind=IncidentKind.DRIFT_FILL,
         **_compare_share(evidence, f"{section}.{name}", share, usual),
-        sentence=f"{section}.{name} is filled on {_describe_share(share, usual)}{unread}",
+        sentence=Said("drift.fill", key=f"{section}.{name}", **_described(share, usual), unread=unread),
         example=counted.missing,
     )
 
@@ -249,7 +251,7 @@ def _check_first(evidence: Evidence, section: str, name: str, counted: FieldCoun
     return Check(
         kind=IncidentKind.DRIFT_SELECTOR,
         **_compare_share(evidence, key, share, usual),
-        sentence=f"the first selector of {key} finds a text on {_describe_share(share, usual)}",
+        sentence=Said("drift.first", key=key, **_described(share, usual)),
         example=counted.other or counted.missing,
     )
 
@@ -267,9 +269,9 @@ def _compare_share(evidence: Evidence, key: str, share: Share, usual: float | No
     return {"name": key, "selector": selector, "verdict": verdict, **compared}
 
 
-def _describe_share(share: Share, usual: float | None) -> str:
-    known = "" if usual is None else f", where {usual:.0%} is usual"
-    return f"{share.value:.0%} of {share.whole}{known}"
+def _described(share: Share, usual: float | None) -> dict[str, Any]:
+    known = None if usual is None else Said("drift.usual_share", usual=usual)
+    return {"share": share.value, "whole": share.whole, "usual": known}
 
 
 # Whether the prices of a run are prices: beside those known of the same adverts, and the usual median.
@@ -299,7 +301,7 @@ def _check_prices(evidence: Evidence) -> Iterator[Check]:
             now=share.value,
             pages=share.whole,
             verdict=verdict,
-            sentence=f"{share.part} of {share.whole} prices ({name}) are those of a square metre",
+            sentence=Said("drift.per_sqm", part=share.part, whole=share.whole, key=name),
             example=counts.odd,
         )
         if verdict is not Verdict.DRIFTED:  # what is another number has moved too
@@ -321,10 +323,8 @@ def _check_moved(evidence: Evidence, section: str, counts: SectionCounts) -> Che
     by_ratio = _judge_ratios(counts.ratios, settings)
     by_median = usual is not None and _median_is_off(counts.prices, usual, settings.drift_price_shift)
     now = "none" if price is None else f"{price * EURO_SCALE:.0f} €"
-    beside = "" if usual is None else f", where {usual * EURO_SCALE:.0f} € is usual"
-    known = (
-        "" if ratio is None else f"; {counts.ratios.count} known prices are {ratio:.2f} times what they were"
-    )
+    beside = None if usual is None else Said("drift.usual_eur", usual=usual * EURO_SCALE)
+    known = None if ratio is None else Said("drift.known", count=counts.ratios.count, ratio=ratio)
     return Check(
         kind=IncidentKind.DRIFT_PRICE,
         name=name,
@@ -333,7 +333,7 @@ def _check_moved(evidence: Evidence, section: str, counts: SectionCounts) -> Che
         now=None if price is None else round(price * EURO_SCALE),
         pages=counts.ratios.count,
         verdict=Verdict.DRIFTED if by_median else by_ratio,
-        sentence=f"the median of {name} is {now}{beside}{known}",
+        sentence=Said("drift.median", key=name, now=now, usual=beside, known=known),
         example=counts.odd,
     )
 
@@ -418,8 +418,13 @@ def _check_floors(evidence: Evidence) -> Iterator[Check]:
                 now=share.value,
                 pages=share.whole,
                 verdict=verdict,
-                sentence=f"{name} on {share.part} of {share.whole} opened adverts "
-                f"(at least {floor.at_least:.0%} expected)",
+                sentence=Said(
+                    "drift.floor",
+                    fact=Said(f"drift.fact.{name}"),
+                    part=share.part,
+                    whole=share.whole,
+                    least=floor.at_least,
+                ),
                 example=counts.facts.missing.get(name),
             )
 

@@ -37,6 +37,7 @@ from sale_sofia.history.news import hold_news, release_all, release_read
 from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.sweeps import scope_of
 from sale_sofia.settings.model import Settings
+from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import Incident, IncidentKind, Trouble, close_incident, open_incident
 from sale_sofia.telemetry.settings import DRIFT_NAMED
 from sale_sofia.websites.reading import selector
@@ -44,8 +45,6 @@ from sale_sofia.websites.site_file import SiteConfig
 
 _READING_KINDS = frozenset({IncidentKind.DRIFT_CARDS, IncidentKind.DRIFT_UNREADABLE})
 """Which of them it is, the reason says why pages cannot be read; where all can, neither."""
-_NO_END = "nothing is delisted"
-_CONSEQUENCES = {IncidentKind.DRIFT_FLOOR: f"{_NO_END}; no advert is shown as new"}
 _PRICE_KINDS = frozenset({IncidentKind.DRIFT_PRICE, IncidentKind.DRIFT_PRICE_PER_SQM})
 
 
@@ -173,12 +172,16 @@ def _is_over(incident: Incident, own: Iterable[Check], firsts: Mapping[str, str]
 
 def _trouble(kind: IncidentKind, job: Job, drifted: Sequence[Check]) -> Trouble:
     worst = sorted(drifted, key=lambda one: (one.now or 0.0) - (one.usual or 0.0))
-    named = []
-    for check in worst[:DRIFT_NAMED]:
-        where = f" ({check.selector})" if check.selector else ""
-        page = f", for example {check.example.url}" if check.example else ""
-        named.append(f"{check.sentence}{where}{page}")
+    found = [_named(check) for check in worst[:DRIFT_NAMED]]
     if len(worst) > DRIFT_NAMED:
-        named.append(f"and {len(worst) - DRIFT_NAMED} more")
+        found.append(Said("drift.more", count=len(worst) - DRIFT_NAMED))
+    code = "drift.nothing_new" if kind is IncidentKind.DRIFT_FLOOR else "drift.nothing_delisted"
     details = {"findings": [one.details() for one in worst]}
-    return Trouble(kind, job.site, "; ".join([*named, _CONSEQUENCES.get(kind, _NO_END)]), job.id, details)
+    return Trouble(kind, job.site, Said(code, found=found), job.id, details)
+
+
+def _named(check: Check) -> Said:
+    """With the selector and a page to look at."""
+    where = Said("drift.where", selector=check.selector) if check.selector else None
+    page = Said("drift.page", url=check.example.url) if check.example else None
+    return Said("drift.check", found=check.sentence, where=where, page=page)

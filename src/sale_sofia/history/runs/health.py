@@ -10,6 +10,7 @@ from sale_sofia.history.jobs import JobState
 from sale_sofia.history.runs.facts import Comparison, RunFacts
 from sale_sofia.history.settings import THIN_SHARE
 from sale_sofia.settings.model import Settings
+from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind
 from sale_sofia.telemetry.settings import (
     DATA_LATE_SECONDS,
@@ -64,17 +65,20 @@ def worst(states: Iterable[HealthState]) -> HealthState:
 
 
 END_FINDINGS = {
-    JobState.EMPTY: Finding(HealthState.CRITICAL, "the portal showed no advert"),
-    JobState.FAILED: Finding(HealthState.CRITICAL, "no advert could be read"),
-    JobState.PARTIAL: Finding(HealthState.CRITICAL, "too many adverts could not be read"),
-    JobState.CANCELLED: Finding(HealthState.DEGRADED, "the run was cancelled"),
+    JobState.EMPTY: (HealthState.CRITICAL, "job.empty"),
+    JobState.FAILED: (HealthState.CRITICAL, "job.failed"),
+    JobState.PARTIAL: (HealthState.CRITICAL, "job.partial"),
+    JobState.CANCELLED: (HealthState.DEGRADED, "job.cancelled"),
 }
+"""How bad an end is, and the code of its sentence."""
 
 
 def judge(run: RunFacts, comparison: Comparison | None, settings: Settings) -> Health:
     """The run's health, also while it is still going on."""
-    findings = [END_FINDINGS[run.job.state]] if run.job.state in END_FINDINGS else []
-    findings += _shares(run, settings)
+    findings = list(_shares(run, settings))
+    if run.job.state in END_FINDINGS:
+        state, code = END_FINDINGS[run.job.state]
+        findings.insert(0, Finding(state, Said(code)))
     for one in run.shortfalls:  # adverts that lack what the site file asks of them, also in the first run
         critical = one["now"] < one["usual"] * FLOOR_CRITICAL_SHARE
         findings.append(Finding(HealthState.CRITICAL if critical else HealthState.DEGRADED, one["found"]))
@@ -122,9 +126,9 @@ def _shares(run: RunFacts, settings: Settings) -> Iterator[Finding]:
             yield Finding(state, f"{share:.1%} {what} ({state.word} from {limit:.1%})")
 
 
-def collapse_sentence(run: RunFacts, comparison: Comparison) -> str:
+def collapse_sentence(run: RunFacts, comparison: Comparison) -> Said:
     """What was found beside what is usual."""
-    return f"{run.pages.adverts} adverts, where {comparison.adverts:g} are usual"
+    return Said("trouble.collapse", count=run.pages.adverts, usual=comparison.adverts)
 
 
 # How a portal's data is: fresh, late, stuck or failing; by the data itself, never by "last run OK".

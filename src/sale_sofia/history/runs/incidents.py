@@ -17,6 +17,7 @@ from sale_sofia.history.runs.health import END_FINDINGS, collapse_sentence, has_
 from sale_sofia.history.settings import SECONDS_PER_HOUR
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.model import Settings
+from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import Incident, IncidentKind, Trouble, close_incident, open_incident
 from sale_sofia.telemetry.tables import run_metrics
 
@@ -69,7 +70,7 @@ def open_stuck_jobs(connection: Connection, settings: Settings, *, now: float) -
     stuck = unmoved_jobs(connection, now - settings.incident_stuck_seconds)
     for site in {*connection.scalars(select(jobs.c.site).distinct())} - stuck.keys():
         close_incident(connection, IncidentKind.STUCK_JOB, site, now=now)
-    sentence = f"nothing has moved for {settings.incident_stuck_seconds:g} seconds"
+    sentence = Said("trouble.stuck_job", seconds=settings.incident_stuck_seconds)
     return [
         open_incident(connection, Trouble(IncidentKind.STUCK_JOB, site, sentence, job_id), now=now)
         for site, job_id in sorted(stuck.items())
@@ -78,14 +79,13 @@ def open_stuck_jobs(connection: Connection, settings: Settings, *, now: float) -
 
 def _begun(
     run: RunFacts, comparison: Comparison | None, settings: Settings
-) -> Iterator[tuple[IncidentKind, str]]:
+) -> Iterator[tuple[IncidentKind, Said]]:
     if kind := _BAD_ENDS.get(run.job.state):
-        yield kind, run.job.error or END_FINDINGS[run.job.state].sentence
+        yield kind, run.job.error or Said(END_FINDINGS[run.job.state][1])
     if comparison and has_collapsed(run, comparison, settings):
         yield IncidentKind.COLLAPSE, collapse_sentence(run, comparison)
     if run.circuit_open_seconds >= settings.incident_circuit_seconds:
-        sentence = f"the circuit was open for {run.circuit_open_seconds:.0f} seconds"
-        yield IncidentKind.CIRCUIT_OPEN_LONG, sentence
+        yield IncidentKind.CIRCUIT_OPEN_LONG, Said("trouble.circuit", seconds=run.circuit_open_seconds)
 
 
 def unmoved_jobs(connection: Connection, since: float) -> dict[str, str]:
@@ -166,7 +166,7 @@ def _open_uncrawled(connection: Connection, settings: Settings, now: float) -> l
     opened = []
     for site, at in sorted(late.items()):
         ended_at = datetime.fromtimestamp(at, UTC).astimezone(SOFIA)
-        sentence = f"the last complete crawl ended on {ended_at:%d.%m.%Y %H:%M}"
+        sentence = Said("trouble.no_crawl", at=f"{ended_at:%d.%m.%Y %H:%M}")
         opened.append(open_incident(connection, Trouble(IncidentKind.NO_CRAWL, site, sentence), now=now))
     return opened
 
@@ -178,7 +178,7 @@ def _open_disk(connection: Connection, settings: Settings, now: float) -> list[I
     if free >= settings.min_free_disk_mb:
         close_incident(connection, IncidentKind.DISK_LOW, OWN_SITE, now=now)
         return []
-    sentence = f"{free} MB are free where DATA_DIR is; at least {settings.min_free_disk_mb} MB are wanted"
+    sentence = Said("trouble.disk_low", free=free, least=settings.min_free_disk_mb)
     return [open_incident(connection, Trouble(IncidentKind.DISK_LOW, OWN_SITE, sentence), now=now)]
 
 

@@ -20,6 +20,6 @@ end
 local function expect(key, kind)
   local found = redis.call('TYPE', key).ok
   if found ~= 'none' and found ~= kind then
-    error({ err = 'WRONGTYPE ' .. key .. ' holds a ' .. found .. ' where a ' .. kind .. ' belongs;' })
+    error({ err = 'FOREIGN ' .. key .. ' holds a ' .. found .. ' where a ' .. kind .. ' belongs;' })
   end
 end
