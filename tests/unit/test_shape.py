@@ -9,6 +9,7 @@ import sale_sofia
 
 ROOT = Path(sale_sofia.__file__).parent
 LAYERS = (
+    ("__main__",),
     ("cli", "app"),
     ("celery_program",),
     ("orchestrator", "celery_app", "tasks"),
