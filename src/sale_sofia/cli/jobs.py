@@ -36,6 +36,7 @@ from sale_sofia.history.runs.report_page import report_page
 from sale_sofia.history.runs.reports import SessionReportGenerator, write_whole
 from sale_sofia.history.settings import SHOWN_CHANGES, SHOWN_SWEEPS
 from sale_sofia.history.sweeps import list_sweeps
+from sale_sofia.history.tables import PRINTED_BEFORE
 from sale_sofia.installation import open_error_log, open_ready
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.operations.status import SiteStatus, site_statuses
@@ -236,8 +237,11 @@ def price_history_command(
         before: float | None = None
         for point in one.points:
             per_sqm = price_per_sqm({"price_eur": point.price_eur, "area_sqm": one.area_sqm})
-            moved = _step(before, point.price_eur) if point.kind == "price" else point.kind
             cells = map(number, (point.price_eur, point.price_bgn, per_sqm))
+            if point.kind == PRINTED_BEFORE:
+                table.add_row(moment(point.seen_at), *cells, "printed there as the price before")
+                continue
+            moved = _step(before, point.price_eur) if point.kind == "price" else point.kind
             table.add_row(moment(point.seen_at), *cells, f"VAT {point.vat or 'not said'}, {moved}")
             before = point.price_eur
         out.print(table)

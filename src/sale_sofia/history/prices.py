@@ -8,13 +8,16 @@ from sqlalchemy import Connection, RowMapping, select
 from sale_sofia.history.market_events import WITHDRAWN, days_on_market
 from sale_sofia.history.price_meaning import another_meaning, price_per_sqm
 from sale_sofia.history.sightings import Sighting, Stored
-from sale_sofia.history.tables import listings, price_points
+from sale_sofia.history.tables import WAS_ASKED, listings, price_points
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident
 
 
 @dataclass(frozen=True, slots=True)
 class PricePoint:
-    """A price as it was printed, since a moment. What moved: first, price, vat or currency."""
+    """A price as it was printed, since a moment. What moved: first, price, vat or currency.
+
+    Or `printed_before`: nobody saw it asked; a page said then that it was asked before.
+    """
 
     seen_at: float
     price_eur: float | None
@@ -60,7 +63,8 @@ def _history(connection: Connection, row: RowMapping, now: float) -> PriceHistor
     points = select(*(price_points.c[name] for name in PricePoint.__dataclass_fields__)).where(
         price_points.c.listing_id == row["id"]
     )
-    stored = connection.execute(points.order_by(price_points.c.seen_at, price_points.c.id))
+    # What was asked before stands before what is asked, whenever its row was made.
+    stored = connection.execute(points.order_by(price_points.c.seen_at, WAS_ASKED, price_points.c.id))
     computed = ("price_per_sqm", "days_on_market", "points")
     plain = {name: row[name] for name in PriceHistory.__dataclass_fields__ if name not in computed}
     return PriceHistory(
