@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, or_, select, true
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, or_, select
 
 from sale_sofia.advice.market.settings import EVENTS_AT_ONCE, LARGEST_ROOMS, ROUNDING
 from sale_sofia.advice.scoring.settings import COMPARED_TYPES
@@ -64,11 +64,11 @@ def read_histories(connection: Connection) -> dict[int, AdvertHistory]:
         return iter(connection.execute(chosen, execution_options={"yield_per": EVENTS_AT_ONCE}))
 
     def by_listing(
-        table: Table, names: Sequence[str], moment: str, which: ColumnElement[bool] = true()
+        table: Table, names: Sequence[str], moment: str, *which: ColumnElement[bool]
     ) -> defaultdict[int, list[Row[Any]]]:
         found: defaultdict[int, list[Row[Any]]] = defaultdict(list)
         columns = [table.c[name] for name in ("listing_id", moment, *names)]
-        for row in stream(select(*columns).where(which).order_by(table.c[moment], table.c.id)):
+        for row in stream(select(*columns).where(*which).order_by(table.c[moment], table.c.id)):
             found[row.listing_id].append(row)
         return found
 
