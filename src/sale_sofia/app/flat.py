@@ -41,6 +41,7 @@ from sale_sofia.buyer.viewings import (
     viewing_moment,
     viewings_of,
 )
+from sale_sofia.flats.age import EarlierOffer
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.merger import PropertyMerger
 from sale_sofia.flats.overrides import WrongDecision, split
@@ -417,8 +418,10 @@ def comparables_link(flat: Flat) -> None:
 
 
 def show_offers(data: PropertyData, now: float) -> None:
-    """The adverts on all portals, and how their prices moved."""
+    """The adverts on all portals, when the flat was offered before, and how the prices moved."""
     st.html(offers_table(data))
+    for earlier in data.flat.offered_before:
+        st.markdown(offered_before(earlier, now))
     price = data.view["price"]
     if price and price["difference_eur"]:
         told = {
@@ -434,7 +437,14 @@ def show_offers(data: PropertyData, now: float) -> None:
     else:
         st.info(say("offers.no_price"))
     for one in printed:
-        st.caption(one["what"])
+        st.caption(formatting.markdown(one["what"]))
+
+
+def offered_before(one: EarlierOffer, now: float) -> str:
+    """An earlier offer of the flat in a sentence."""
+    told = {"ago": shown.ago(one.until, now), "price": shown.euro(one.price_eur)}
+    days = {"since": shown.day(one.since), "until": shown.day(one.until)}
+    return say("offers.before", **told, **days, site=formatting.markdown(one.site))
 
 
 def offers_table(data: PropertyData) -> str:

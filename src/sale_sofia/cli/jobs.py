@@ -19,7 +19,7 @@ from rich.text import Text
 from sqlalchemy import Connection
 
 from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse
-from sale_sofia.cli.progress import held_back, moment, number
+from sale_sofia.cli.progress import held_back, moment, number, on_market_words
 from sale_sofia.crawl.frontier.planning import cancel_job
 from sale_sofia.crawl.resilience.breaker import CircuitStatus
 from sale_sofia.crawl.resilience.errors import class_names
@@ -254,7 +254,8 @@ def _history_head(one: PriceHistory) -> str:
         end = f"its id was given to another flat on {moment(one.closed_at)}"
     doubt = f"; shows {number(one.odd_price_eur)} €, which is not believed" if one.odd_price_eur else ""
     head = f"{one.site}/{one.external_id}: {one.title or 'without a title'}, {number(one.area_sqm)} m²"
-    return f"{head}; first seen {moment(one.first_seen_at)}, {one.days_on_market:.0f} days; {end}{doubt}"
+    since = on_market_words(one.on_market_since, one.on_market_source, one.days_on_market)
+    return f"{head}; {since}; first seen {moment(one.first_seen_at)}; {end}{doubt}"
 
 
 def sweeps(site: Site = None, as_json: AsJson = False) -> None:

@@ -33,7 +33,8 @@ from sale_sofia.history.tables import WAS_ASKED, listings, price_points
 
 _OWN: Final = (
     "id", "site", "external_id", "url", "title", "price_eur", "vat", "seller_kind", "seller_name",
-    "first_seen_at", "last_seen_at", "gone_at", "closed_at", "lat", "lon", "new_at",
+    "first_seen_at", "last_seen_at", "gone_at", "closed_at", "lat", "lon", "new_at", "generation",
+    "family_id", "posted_at", "closed_reason",
 )  # fmt: skip
 _LISTS: Final = ("heating", "orientation", "parking")
 _SETS: Final = ("features", "flags")

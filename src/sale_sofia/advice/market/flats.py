@@ -179,7 +179,11 @@ class MarketFlat:
 
     @property
     def first_seen_at(self) -> float:
-        """When the first of its adverts was seen."""
+        """When the first of its adverts was seen.
+
+        Not since when it is offered: those that stayed long before we looked are among us, those that went
+        soon are not, and counted so they would make every stay look longer than it is (decision 025).
+        """
         return min(advert.spells[0].start for advert in self.adverts)
 
     @property
