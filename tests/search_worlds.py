@@ -75,12 +75,14 @@ def fill(database: Database, rng: Random, flats: int) -> None:
 
 def _advert(number: int, rng: Random) -> dict[str, Any]:
     first = NOW - rng.randint(0, 100) * DAY
+    chosen = {name: rng.choice(choices) for name, choices in CHOICES.items()}
+    ends = [chosen[name] for name in ("gone_at", "closed_at") if chosen[name] is not None]
     return {
-        **{name: rng.choice(choices) for name, choices in CHOICES.items()},
+        **chosen,
         "id": number, "external_id": f"n{number}", "url": f"https://imot.bg/{number}", "title": "Апартамент",
         "phones": [], "photo_urls": [], "features": [], "content_hash": f"{number:064x}",
-        "first_seen_at": first, "last_seen_at": NOW, "visited_at": NOW, "revisit_seconds": 1e5,
-        "revisit_at": NOW, "posted_at": _posted(first, rng), "generation": rng.choice((1, 1, 1, 2)),
+        "first_seen_at": first, "last_seen_at": max(first, min(ends, default=NOW)),
+        "visited_at": NOW, "revisit_seconds": 1e5, "revisit_at": NOW, "posted_at": _posted(first, rng), "generation": rng.choice((1, 1, 1, 2)),
     }  # fmt: skip
 
 

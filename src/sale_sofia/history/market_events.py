@@ -79,7 +79,7 @@ def listed_since(row: Mapping[Any, Any], *, reused: bool = False) -> Since:
             at, source = posted, "posted"
     made = family_second(row["family_id"]) if row["family_id"] else None
     # Of two equal moments the id's: where a portal prints none, the other was made from it.
-    if made is not None and EARLIEST_LISTED <= made <= at and made < row["first_seen_at"]:
+    if made is not None and EARLIEST_LISTED <= made <= at:
         at, source = made, "id"
     return Since(at, source)
 

@@ -163,14 +163,16 @@ def test_an_earlier_price_in_print_is_a_point_of_its_own_once_for_each_sum(db: D
     see(db, 4.0, price_eur=115_000.0, previous_price_eur=140_000.0)
     see(db, 5.0, price_eur=11_500.0, previous_price_eur=99.0)  # of another meaning, and so is what it was
     see(db, 6.0, price_eur=115_000.0, previous_price_eur=130_000.0)
+    see(db, 7.0, price_eur=115_000.0, previous_price_eur=150_000.0)
     with db.read() as connection:
         assert prices(connection) == [
             (130_000.0, None, "printed_before", 1.0),
             (120_000.0, "none", "first", 1.0),
             (140_000.0, None, "printed_before", 4.0),
             (115_000.0, "none", "price", 4.0),
+            (150_000.0, None, "printed_before", 7.0),
         ]
-        moved = [("edit", 2.0), ("edit", 3.0), ("price", 4.0), ("edit", 6.0)]
+        moved = [("edit", 2.0), ("edit", 3.0), ("price", 4.0), ("edit", 6.0), ("edit", 7.0)]
         assert kinds(connection) == [("new", 1.0), *moved]
         points = price_history(connection, "imot.bg", "id1", now=7.0)[0].points
         assert [(one.kind, one.price_eur) for one in points] == [
@@ -178,6 +180,7 @@ def test_an_earlier_price_in_print_is_a_point_of_its_own_once_for_each_sum(db: D
             ("first", 120_000.0),
             ("printed_before", 140_000.0),
             ("price", 115_000.0),
+            ("printed_before", 150_000.0),
         ]
         (one,) = connection.scalars(select(listings.c.id))
         asked = price_steps(connection, [one])[one]

@@ -132,7 +132,7 @@ def test_new_rows_get_new_numbers(db: Database) -> None:
 
 def test_earlier_prices_that_were_in_print_become_price_points(empty_store_url: str) -> None:
     """As if the program had known them all along: a page that comes late changes nothing of them."""
-    moved = [(2, "130.0", "null"), (4, "null", "110.0"), (6, "110.0", "130.0"), (8, "130.0", "110.0")]
+    moved = [(2, "130.0", "null"), (4, "null", "110.0"), (6, "110.0", "150.0"), (8, "150.0", "110.0")]
     changes = [
         CHANGES[0] | {"id": at, "field": "previous_price_eur", "old": old, "new": new, "seen_at": float(at)}
         for at, old, new in moved
@@ -146,10 +146,10 @@ def test_earlier_prices_that_were_in_print_become_price_points(empty_store_url: 
         return [(kind, eur, at, visits[visit]) for kind, eur, at, visit in found if kind == "printed_before"]
 
     assert check(db) == []
-    points = [("printed_before", 130.0, 1.0, 1.0), ("printed_before", 110.0, 4.0, 4.0)]
+    points = [("printed_before", eur, at, at) for eur, at in ((130.0, 1.0), (110.0, 4.0), (150.0, 6.0))]
     assert printed() == points
     with db.write() as connection:
-        late = Sighting(advert(title="среден", price_eur=90.0, previous_price_eur=110.0), 7.0)
+        late = Sighting(advert(title="среден", price_eur=90.0, previous_price_eur=150.0), 7.0)
         save_listings(connection, [late])
     assert printed() == points
     db.dispose()
