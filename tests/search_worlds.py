@@ -82,7 +82,8 @@ def _advert(number: int, rng: Random) -> dict[str, Any]:
         "id": number, "external_id": f"n{number}", "url": f"https://imot.bg/{number}", "title": "Апартамент",
         "phones": [], "photo_urls": [], "features": [], "content_hash": f"{number:064x}",
         "first_seen_at": first, "last_seen_at": max(first, min(ends, default=NOW)),
-        "visited_at": NOW, "revisit_seconds": 1e5, "revisit_at": NOW, "posted_at": _posted(first, rng), "generation": rng.choice((1, 1, 1, 2)),
+        "visited_at": NOW, "revisit_seconds": 1e5, "revisit_at": NOW,
+        "posted_at": _posted(first, rng), "generation": rng.choice((1, 1, 1, 2)),
     }  # fmt: skip
 
 
