@@ -62,7 +62,7 @@ WITH RECURSIVE
     price AS (
       SELECT week.back, real.property_id, (
         SELECT CASE vat WHEN 'excluded' THEN price_eur * 1.2 ELSE price_eur END
-        FROM price_points WHERE listing_id = real.id AND seen_at <= week.end_at
+        FROM price_points WHERE listing_id = real.id AND seen_at <= week.end_at AND kind != 'printed_before'
         ORDER BY seen_at DESC, id DESC LIMIT 1) AS eur
       FROM week CROSS JOIN real
       WHERE (SELECT kind FROM event WHERE listing_id = real.id AND at <= week.end_at
@@ -107,7 +107,7 @@ CUTS = """
     SELECT listing_id, property_id, kind, id, seen_at,
       CASE vat WHEN 'excluded' THEN price_eur * 1.2 ELSE price_eur END AS eur
     FROM price_points JOIN (SELECT id AS listing_id, property_id FROM real) USING (listing_id)
-    WHERE price_eur IS NOT NULL),
+    WHERE price_eur IS NOT NULL AND kind != 'printed_before'),
   step AS (
     SELECT property_id, kind, eur, LAG(eur) OVER (PARTITION BY listing_id ORDER BY seen_at, id) AS before
     FROM said)

@@ -1,6 +1,7 @@
 """Adverts of flats, of which anything may be missing or contradicted, as crawls and matching store them."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import count
 from random import Random
 from typing import Any
@@ -39,7 +40,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "metro_distance_m": (200, 900, None, None),
     "seller_kind": ("private", "agency", "developer", None),
     "site": ("imot.bg", "alo.bg", "bazar.bg"),
-    "gone_at": (None, None, None, NOW - DAY),
+    "gone_at": (None, None, None, NOW - DAY, NOW - 60 * DAY),
     "closed_at": (None, None, None, NOW - DAY),
     "heating": (["district"], ["gas", "local"], []),
     "orientation": (["S"], ["W", "SE"], []),
@@ -74,13 +75,22 @@ def fill(database: Database, rng: Random, flats: int) -> None:
 
 def _advert(number: int, rng: Random) -> dict[str, Any]:
     first = NOW - rng.randint(0, 100) * DAY
+    chosen = {name: rng.choice(choices) for name, choices in CHOICES.items()}
+    ends = [chosen[name] for name in ("gone_at", "closed_at") if chosen[name] is not None]
     return {
-        **{name: rng.choice(choices) for name, choices in CHOICES.items()},
+        **chosen,
         "id": number, "external_id": f"n{number}", "url": f"https://imot.bg/{number}", "title": "Апартамент",
         "phones": [], "photo_urls": [], "features": [], "content_hash": f"{number:064x}",
-        "first_seen_at": first, "last_seen_at": NOW, "visited_at": NOW, "revisit_seconds": 1e5,
-        "revisit_at": NOW,
+        "first_seen_at": first, "last_seen_at": max(first, min(ends, default=NOW)),
+        "visited_at": NOW, "revisit_seconds": 1e5, "revisit_at": NOW,
+        "posted_at": _posted(first, rng), "generation": rng.choice((1, 1, 1, 2)),
     }  # fmt: skip
+
+
+def _posted(first: float, rng: Random) -> str | None:
+    """Before it was seen, as a rule; sometimes at a moment that cannot be."""
+    at = first - rng.choice((-5, 1, 30, 500, 20_000)) * DAY
+    return rng.choice((None, datetime.fromtimestamp(at, UTC).isoformat()))
 
 
 def _sources(matched: list[list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:

@@ -20,7 +20,7 @@ from sale_sofia.crawl.visit.writer import Ledger, write_batch
 from sale_sofia.history.cards import SeenCard, card_hash
 from sale_sofia.history.jobs import get_job
 from sale_sofia.history.listing_rows import VOLATILE_FIELDS, listing_fields
-from sale_sofia.history.tables import listing_changes, listings, market_events, price_points
+from sale_sofia.history.tables import WAS_ASKED, listing_changes, listings, market_events, price_points
 from sale_sofia.listings.model import Listing
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.registry import get_scraper
@@ -226,7 +226,7 @@ def stored_changes(connection: Connection) -> list[tuple[str, int, str, Any, Any
 
 
 def stored_prices(connection: Connection) -> list[tuple[str, int, Any, Any]]:
-    found = select(listings.c.external_id, price_points).join(price_points)
+    found = select(listings.c.external_id, price_points).join(price_points).where(WAS_ASKED)
     rows = connection.execute(found).mappings()
     return sorted(
         ((r["external_id"], day_of(r["seen_at"]), r["price_eur"], r["vat"]) for r in rows), key=repr

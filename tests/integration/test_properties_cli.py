@@ -1,5 +1,7 @@
 """Properties as a person sees them, and crawls whose adverts are matched by themselves."""
 
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,10 @@ from contract.data.helpers import ready_database
 from crawls import FAST, answer, crawl_arguments, run
 from forked_simulators import start_forked
 from property_worlds import OWN_WORDS, advert, ids_of, save
+from sale_sofia.cli.progress import moment
 from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.history.market_events import set_gone
 from sale_sofia.settings.model import Settings
 from sale_sofia_simulator.simulation import SimulatorConfig
 
@@ -57,6 +62,37 @@ def test_one_property_is_shown_with_its_sources_prices_and_reasons(data: Path) -
     told = run(data, "properties", "show", A1, COLUMNS="200").stdout
     assert "From 455 700 to 480 000 €: 24 300 € or 5.3 % apart." in told
     assert "3 (imot.bg)" in told
+
+
+def test_a_flat_that_was_posted_anew_tells_its_age_and_its_earlier_offer(tmp_path: Path) -> None:
+    """The advert of 14 months ago is gone; the one of now says itself that it is three days old."""
+    day, now = 86_400.0, time.time()
+    database = ready_database(tmp_path / "sale_sofia.db")
+    posted = datetime.fromtimestamp(int(now - 3 * day), UTC)
+    old = advert("a1", price_eur=189_000.0, description=OWN_WORDS)
+    new = advert("a2", price_eur=189_000.0, description=OWN_WORDS, site="olx.bg", posted_at=posted)
+    with database.write() as connection:
+        save_listings(connection, [Sighting(old, now - 500 * day), Sighting(new, now - day)])
+        set_gone(connection, {1: now - 440 * day}, now=now - 430 * day, reason="missed")
+    PropertyMatching(Settings(data_dir=tmp_path), database).match_new()
+    database.dispose()
+    view = answer(run(tmp_path, "properties", "show", "1", "--json"))
+    assert (view["on_market"]["since"], view["on_market"]["source"]) == (posted.timestamp(), "posted")
+    assert view["on_market"]["days"] == pytest.approx(3, abs=0.01)
+    offer = {"listing_id": 1, "site": "imot.bg", "since": now - 500 * day, "source": "first_seen"}
+    assert view["offered_before"] == [offer | {"until": now - 440 * day, "price_eur": 189_000.0}]
+    told = run(tmp_path, "properties", "show", "1", COLUMNS="200").stdout
+    assert f"On the market since {moment(posted.timestamp())} (posted then), 3 days." in told
+    assert "Offered before: 14 months ago for 189 000 € (imot.bg, " in told
+    (found,) = answer(run(tmp_path, "search", "--days-max", "4", "--json"))["flats"]
+    assert (found["property_id"], found["days"], found["on_market"]["source"]) == (1, 3, "posted")
+    assert found["offered_before"] == view["offered_before"]
+    assert answer(run(tmp_path, "search", "--days-min", "4", "--json"))["total"] == 0
+    assert "3 (posted)" in run(tmp_path, "search", COLUMNS="200").stdout
+    (history,) = answer(run(tmp_path, "price-history", "olx.bg/a2", "--json"))["listings"]
+    assert (history["on_market_source"], round(history["days_on_market"])) == ("posted", 3)
+    words = run(tmp_path, "price-history", "olx.bg/a2", COLUMNS="200").stdout
+    assert "(posted then), 3 days; first seen" in words
 
 
 def test_the_buyer_reviews_links_and_splits(data: Path) -> None:

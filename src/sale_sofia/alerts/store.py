@@ -11,7 +11,7 @@ from sale_sofia.alerts.tables import alert_items, alert_looks, alert_rules, aler
 from sale_sofia.flats.store import portions
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.history.revisions import Changes
-from sale_sofia.history.tables import listings, market_events, price_points
+from sale_sofia.history.tables import WAS_ASKED, listings, market_events, price_points
 from sale_sofia.storage.upserts import insert_into, replace_in
 from sale_sofia.telemetry.tables import incidents
 
@@ -172,7 +172,7 @@ def as_of(connection: Connection, moments: Mapping[int, float]) -> dict[int, Wat
     """Each of these adverts as it was known at its moment; one that was not seen yet is left out."""
     found: dict[int, Watched] = {}
     for some in portions(sorted(moments)):
-        points = select(price_points).where(price_points.c.listing_id.in_(some))
+        points = select(price_points).where(price_points.c.listing_id.in_(some), WAS_ASKED)
         for row in connection.execute(points.order_by(price_points.c.seen_at, price_points.c.id)):
             if row.seen_at <= moments[row.listing_id]:
                 found[row.listing_id] = Watched(row.listing_id, row.price_eur, row.vat, None)

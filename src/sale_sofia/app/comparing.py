@@ -20,7 +20,6 @@ from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.overrides import WrongDecision
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.views import ReviewLine, review_queue
-from sale_sofia.history.market_events import days_on_market
 
 
 class Line(NamedTuple):
@@ -38,10 +37,6 @@ def _lower(value: Callable[[Flat], float | None]) -> Callable[[Flat], float | No
 
 def lines(now: float) -> tuple[Line, ...]:
     """All lines, in the order of the table."""
-
-    def days(flat: Flat) -> float:
-        return days_on_market(flat.first_seen_at, None if flat.offered else flat.last_seen_at, None, now=now)
-
     measured = (
         Line("price", lambda flat: shown.euro(flat.price_eur), _lower(lambda flat: flat.price_eur)),
         Line(
@@ -49,7 +44,7 @@ def lines(now: float) -> tuple[Line, ...]:
             lambda flat: shown.euro_per_sqm(flat.price_per_sqm_eur),
             _lower(lambda flat: flat.price_per_sqm_eur),
         ),
-        Line("days", lambda flat: shown.days(days(flat))),
+        Line("days", lambda flat: shown.days(flat.days_on_market(now))),
         Line("portals", lambda flat: ", ".join(sorted({advert.site for advert in flat.adverts}))),
     )
     return (*measured, *(_fact_line(name) for name in facts.FACTS))

@@ -29,7 +29,6 @@ from sale_sofia.app.words import counted, language, named, say
 from sale_sofia.buyer.evaluations import statuses
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import PriceStep, previous_price, price_steps
-from sale_sofia.history.market_events import days_on_market
 
 # The one card of a flat: what a buyer wants to know first, in the same place on every page.
 
@@ -164,12 +163,11 @@ def _conditions(card: Card) -> str:
 
 def _foot(card: Card, now: float) -> str:
     flat = card.flat
-    end = None if flat.offered else flat.last_seen_at
-    days = days_on_market(flat.first_seen_at, end, None, now=now)
+    days = shown.days(flat.days_on_market(now))
     unknown = unknown_count(flat)
     told = [
         ", ".join(sorted({formatting.html(advert.site) for advert in flat.adverts})),
-        say("card.on_market", days=shown.days(days)),
+        f"{say('card.on_market', days=days)} ({say(f'since.{flat.since.source}')})",
         *([counted("card.unknown", unknown, shown.number(unknown))] if unknown else []),
         *([f"<b>{named('status', card.status)}</b>"] if card.status != "new" else []),
         *([] if flat.offered else [f"<b>✗ {say('card.gone')}</b>"]),

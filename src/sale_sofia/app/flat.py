@@ -41,6 +41,7 @@ from sale_sofia.buyer.viewings import (
     viewing_moment,
     viewings_of,
 )
+from sale_sofia.flats.age import EarlierOffer
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.merger import PropertyMerger
 from sale_sofia.flats.overrides import WrongDecision, split
@@ -48,7 +49,7 @@ from sale_sofia.flats.prices import Band, vat_due
 from sale_sofia.flats.rows import PriceStep, price_steps, read_flats
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.store import Source, UnknownProperty, listing_rows, sources_of
-from sale_sofia.history.tables import market_events
+from sale_sofia.history.tables import WAS_ASKED, market_events
 
 Row = Mapping[str, Any]
 
@@ -74,6 +75,8 @@ class PropertyData:
     sources: Mapping[int, Source]
     """Why each advert is one of this property."""
     steps: Mapping[int, Sequence[PriceStep]]
+    printed: Mapping[int, Sequence[PriceStep]]
+    """Earlier prices that the adverts print; nobody saw them asked."""
     events: Sequence[MarketEvent]
     evaluation: Evaluation
     notes: Sequence[Note]
@@ -96,6 +99,7 @@ def read_property(connection: Connection, property_id: int) -> PropertyData:
         view=PropertyMerger().merge(found, rows),
         sources={source.listing_id: source for source in sources_of(connection, ids)},
         steps=price_steps(connection, ids),
+        printed=price_steps(connection, ids, ~WAS_ASKED),
         events=_events(connection, ids),
         evaluation=evaluation_of(connection, found),
         notes=notes_of(connection, found),
@@ -414,8 +418,10 @@ def comparables_link(flat: Flat) -> None:
 
 
 def show_offers(data: PropertyData, now: float) -> None:
-    """The adverts on all portals, and how their prices moved."""
+    """The adverts on all portals, when the flat was offered before, and how the prices moved."""
     st.html(offers_table(data))
+    for earlier in data.flat.offered_before:
+        st.markdown(offered_before(earlier, now))
     price = data.view["price"]
     if price and price["difference_eur"]:
         told = {
@@ -424,12 +430,21 @@ def show_offers(data: PropertyData, now: float) -> None:
         }
         st.markdown(say("offers.apart", **told))
     st.header(say("offers.history"))
-    rows = list(price_rows(data, now))
+    rows, printed = list(price_rows(data, now)), list(printed_rows(data))
     if rows:
-        chart: Any = alt.layer(_steps(rows), _price_events(data))
+        chart: Any = alt.layer(_steps(rows), _price_events(data), _printed_chart(printed))
         charts.draw(chart, say("offers.history"))
     else:
         st.info(say("offers.no_price"))
+    for one in printed:
+        st.caption(formatting.markdown(one["what"]))
+
+
+def offered_before(one: EarlierOffer, now: float) -> str:
+    """An earlier offer of the flat in a sentence."""
+    told = {"ago": shown.ago(one.until, now), "price": shown.euro(one.price_eur)}
+    days = {"since": shown.day(one.since), "until": shown.day(one.until)}
+    return say("offers.before", **told, **days, site=formatting.markdown(one.site))
 
 
 def offers_table(data: PropertyData) -> str:
@@ -450,6 +465,15 @@ def price_rows(data: PropertyData, now: float) -> Iterator[dict[str, Any]]:
         if points:
             end = now if advert.offered else advert.last_seen_at
             yield {"advert": label, "at": charts.moment(end), "price": points[-1].price_eur}
+
+
+def printed_rows(data: PropertyData) -> Iterator[dict[str, Any]]:
+    """Every earlier price that an advert prints, when that was seen first, and the sentence of it."""
+    for listing_id, points in data.printed.items():
+        for one in points:
+            told = {"advert": advert_name(data.adverts[listing_id]), "price": shown.euro(one.price_eur)}
+            what = say("offers.printed", **told, day=shown.day(one.seen_at))
+            yield {"at": charts.moment(one.seen_at), "price": one.price_eur, "what": what}
 
 
 def advert_name(row: Mapping[str, Any]) -> str:
@@ -545,6 +569,16 @@ def _steps(rows: list[dict[str, Any]]) -> alt.Chart:
             tooltip=["advert:N", "at:T", alt.Tooltip("price:Q", format=",.0f")],
         )
     )
+    return chart
+
+
+def _printed_chart(rows: list[dict[str, Any]]) -> alt.Chart:
+    """A hollow diamond for each price that was only in print: no line leads to it."""
+    frame = pd.DataFrame(rows, columns=["at", "price", "what"]).astype(
+        {"at": "datetime64[ns]", "price": "float64"}
+    )
+    marks = alt.Chart(frame).mark_point(shape="diamond", filled=False, size=120, color=charts.INK)
+    chart: alt.Chart = marks.encode(x="at:T", y="price:Q", tooltip="what:N")
     return chart
 
 

@@ -27,6 +27,7 @@ MINUS: Final = "\N{MINUS SIGN}"
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
+_MONTH: Final = 365.25 / 12 * _DAY
 _FEW: Final = 2
 """Of a unit this many are counted in the next smaller one: 90 minutes, and then 2 hours."""
 
@@ -111,7 +112,7 @@ def ago(at: float | None, now: float) -> str:
     if at is None:
         return say("ago.never")
     seconds = max(0.0, now - at)
-    for unit, length in (("days", _DAY), ("hours", _HOUR), ("minutes", _MINUTE)):
+    for unit, length in (("months", _MONTH), ("days", _DAY), ("hours", _HOUR), ("minutes", _MINUTE)):
         if seconds >= _FEW * length:
             return say(f"ago.{unit}", n=number(seconds // length))
     return say("ago.now")

@@ -19,7 +19,7 @@ from rich.text import Text
 from sqlalchemy import Connection
 
 from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse
-from sale_sofia.cli.progress import held_back, moment, number
+from sale_sofia.cli.progress import held_back, moment, number, on_market_words
 from sale_sofia.crawl.frontier.planning import cancel_job
 from sale_sofia.crawl.resilience.breaker import CircuitStatus
 from sale_sofia.crawl.resilience.errors import class_names
@@ -36,6 +36,7 @@ from sale_sofia.history.runs.report_page import report_page
 from sale_sofia.history.runs.reports import SessionReportGenerator, write_whole
 from sale_sofia.history.settings import SHOWN_CHANGES, SHOWN_SWEEPS
 from sale_sofia.history.sweeps import list_sweeps
+from sale_sofia.history.tables import PRINTED_BEFORE
 from sale_sofia.installation import open_error_log, open_ready
 from sale_sofia.operations.services.redis import known_redis_url
 from sale_sofia.operations.status import SiteStatus, site_statuses
@@ -236,8 +237,11 @@ def price_history_command(
         before: float | None = None
         for point in one.points:
             per_sqm = price_per_sqm({"price_eur": point.price_eur, "area_sqm": one.area_sqm})
-            moved = _step(before, point.price_eur) if point.kind == "price" else point.kind
             cells = map(number, (point.price_eur, point.price_bgn, per_sqm))
+            if point.kind == PRINTED_BEFORE:
+                table.add_row(moment(point.seen_at), *cells, "printed there as the price before")
+                continue
+            moved = _step(before, point.price_eur) if point.kind == "price" else point.kind
             table.add_row(moment(point.seen_at), *cells, f"VAT {point.vat or 'not said'}, {moved}")
             before = point.price_eur
         out.print(table)
@@ -250,7 +254,8 @@ def _history_head(one: PriceHistory) -> str:
         end = f"its id was given to another flat on {moment(one.closed_at)}"
     doubt = f"; shows {number(one.odd_price_eur)} €, which is not believed" if one.odd_price_eur else ""
     head = f"{one.site}/{one.external_id}: {one.title or 'without a title'}, {number(one.area_sqm)} m²"
-    return f"{head}; first seen {moment(one.first_seen_at)}, {one.days_on_market:.0f} days; {end}{doubt}"
+    since = on_market_words(one.on_market_since, one.on_market_source, one.days_on_market)
+    return f"{head}; {since}; first seen {moment(one.first_seen_at)}; {end}{doubt}"
 
 
 def sweeps(site: Site = None, as_json: AsJson = False) -> None:

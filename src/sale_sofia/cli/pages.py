@@ -23,7 +23,7 @@ from sale_sofia.descriptions.enrichment import Summary, ask_all, read_all
 from sale_sofia.descriptions.fields import Attributes
 from sale_sofia.descriptions.settings import DISAGREEMENTS_SHOWN
 from sale_sofia.descriptions.store import count_disagreements, read_disagreements
-from sale_sofia.history.export import export_listings
+from sale_sofia.history.export import export_listings, export_prices
 from sale_sofia.history.pruning import prune_frontier, prune_page_records, prune_visits
 from sale_sofia.history.runs.reports import ReportFiles
 from sale_sofia.installation import open_archive, open_ready
@@ -194,12 +194,16 @@ def enrich(
 
 def export(
     path: Annotated[Path, typer.Argument(help="Where to; .csv, .jsonl or .parquet says in which form.")],
+    prices: Annotated[
+        bool, typer.Option("--prices", help="Instead: every price of every advert, with what moved.")
+    ] = False,
 ) -> None:
     """Write all adverts to a file, those too that are gone; it appears whole or not at all.
 
     For a spreadsheet: sale-sofia export adverts.csv
     """
-    log.print(f"{export_listings(open_ready(load_settings()), path)} adverts in {path}")
+    write, what = (export_prices, "prices") if prices else (export_listings, "adverts")
+    log.print(f"{write(open_ready(load_settings()), path)} {what} in {path}")
 
 
 def prune(

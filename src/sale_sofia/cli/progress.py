@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
+from typing import Final
 
 import typer
 from rich.console import Console
@@ -23,17 +24,38 @@ from sqlalchemy import Connection
 from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, out, plain_table, print_json, tell
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.jobs import SiteReport, known_job
+from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.operations.status import best_offers
 from sale_sofia.storage.database import Database
 from sale_sofia.telemetry.settings import PROGRESS_SECONDS
 
+_SECONDS_PER_MONTH: Final = 365.25 / 12 * SECONDS_PER_DAY
 GO_ON = "stopped; go on with: sale-sofia resume"
 
 
 def number(value: float | None, digits: int = 0) -> str:
     """A number with spaces between thousands; a question mark for what is not known."""
     return "?" if value is None else f"{value:,.{digits}f}".replace(",", " ")
+
+
+SAID_BY: Final = {
+    "posted": "posted then",
+    "id": "by the moment in its imot.bg id",
+    "first_seen": "first seen then",
+}
+
+
+def on_market_words(since: float, source: str, days: float) -> str:
+    """Since when something is on the market, who says so, and how long that is."""
+    return f"on the market since {moment(since)} ({SAID_BY[source]}), {days:.0f} days"
+
+
+def ago(at: float, now: float) -> str:
+    """How long ago a moment was, in months where there are at least two of them."""
+    passed = max(0.0, now - at)
+    months = int(passed / _SECONDS_PER_MONTH)
+    return f"{months} months ago" if months > 1 else f"{passed / SECONDS_PER_DAY:.0f} days ago"
 
 
 def moment(seconds: float | None) -> str:

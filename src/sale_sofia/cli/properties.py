@@ -1,6 +1,7 @@
 """Commands about properties: list them, see one, join and split; match; agencies."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, refuse
-from sale_sofia.cli.progress import moment, number
+from sale_sofia.cli.progress import ago, moment, number, on_market_words
 from sale_sofia.flats import overrides
 from sale_sofia.flats.agencies import forget_private_phones, list_agencies
 from sale_sofia.flats.matching.files import match_file
@@ -69,13 +70,16 @@ def show(property_id: PropertyId, as_json: AsJson = False) -> None:
 
     Ids are those that `sale-sofia search` and `sale-sofia properties` show.
     """
-    view = open_ready(load_settings()).run_read(partial(read_property, property_id=property_id))
+    now = time.time()
+    view = open_ready(load_settings()).run_read(partial(read_property, property_id=property_id, now=now))
     if as_json:
         print_json(view)
         return
     out.print(_offers_table(view), highlight=False)
     if price := view["price"]:
         out.print(Text(_price_sentence(price)), highlight=False)
+    for line in _market_lines(view, now):
+        out.print(Text(line), highlight=False)
     out.print(_facts_table(view), highlight=False)
     out.print(_links_table(view["links"]), highlight=False)
 
@@ -100,6 +104,16 @@ def _price_sentence(price: View) -> str:
         f"From {number(price['lowest_eur'])} to {number(price['highest_eur'])} €: "
         f"{number(price['difference_eur'])} € or {price['difference_percent']:.1f} % apart."
     )
+
+
+def _market_lines(view: View, now: float) -> Iterator[str]:
+    """Since when it is on the market, and each earlier offer."""
+    words = on_market_words(**view["on_market"])
+    yield f"{words[0].upper()}{words[1:]}."
+    for one in view["offered_before"]:
+        price = f"{number(one['price_eur'])} €" if one["price_eur"] else "a price that is not known"
+        when = f"{one['site']}, {moment(one['since'])} to {moment(one['until'])}"
+        yield f"Offered before: {ago(one['until'], now)} for {price} ({when})."
 
 
 def _facts_table(view: View) -> Table:

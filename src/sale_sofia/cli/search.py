@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from sale_sofia.advice.scoring.profile import load_profile
-from sale_sofia.advice.search.conditions import SECONDS_PER_DAY, Around
+from sale_sofia.advice.search.conditions import Around
 from sale_sofia.advice.search.query import SHOWN_FLATS, SHOWN_UNKNOWN, SearchQuery, is_list
 from sale_sofia.advice.search.run import Judged, saved_query
 from sale_sofia.advice.search.run import search as find
@@ -92,6 +92,7 @@ def _texts(field: str, value: Any) -> list[str]:  # noqa: ANN401 - as the option
     return [value]
 
 
+_SAID_BY: Final = {"posted": "posted", "id": "id", "first_seen": "seen"}
 _FACTS = (
     "title", "price_eur", "vat", "area_sqm", "area_net_sqm", "rooms", "floor", "floors_total", "construction",
     "year_built", "act_status", "condition", "furnishing", "elevator", "city", "district", "neighbourhood",
@@ -119,17 +120,12 @@ def _flats_table(title: str, found: Sequence[Judged], around: Around) -> Table:
             f"{number(flat.floor)}/{number(flat.floors_total)}",
             f"{number(flat.price_eur)}{' +VAT' if flat.vat == 'excluded' else ''}",
             number(flat.price_per_sqm_eur),
-            number(_days(flat, around)),
+            f"{flat.days_on_market(around.now):.0f} ({_SAID_BY[flat.since.source]})",
             *score,
             status if flat.offered else f"{status}, gone",
             ", ".join(one.unknown or _portals(flat)),
         )
     return table
-
-
-def _days(flat: Flat, around: Around) -> float:
-    """How long the flat has been on the market."""
-    return (around.now - flat.first_seen_at) / SECONDS_PER_DAY
 
 
 def _portals(flat: Flat) -> list[str]:
@@ -146,7 +142,9 @@ def _record(one: Judged, around: Around) -> dict[str, Any]:
         "url": flat.adverts[0].url,
         **{name: getattr(flat, name) for name in _FACTS},
         "eur_sqm": None if per_sqm is None else round(per_sqm, 2),
-        "days": round(_days(flat, around), 2),
+        "days": round(flat.days_on_market(around.now), 2),
+        "on_market": {"since": flat.since.at, "source": flat.since.source},
+        "offered_before": [one._asdict() for one in flat.offered_before],
         "status": around.statuses.get(flat.property_id, "new"),
         "score": None if scored is None else scored._asdict(),
         "adverts": len(flat.adverts),

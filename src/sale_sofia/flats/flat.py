@@ -7,6 +7,9 @@ long, and there are a hundred thousand.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sale_sofia.flats.age import EarlierOffer
+from sale_sofia.history.market_events import Since, days_on_market
+
 
 @dataclass(slots=True, unsafe_hash=True)
 class Advert:
@@ -96,6 +99,18 @@ class Flat:
     """Whether a description was read; only then does it mean something that no trap is known."""
     traps: Mapping[str, Trap] = field(default_factory=dict)
     """By the names of `llm.attributes.TRAP_FIELDS`; only what a description really says."""
+    listed: Since | None = None
+    """Since when it is on the market; None: since it was first seen."""
+    offered_before: tuple[EarlierOffer, ...] = ()
+
+    @property
+    def since(self) -> Since:
+        """Since when it is on the market, and who says so."""
+        return self.listed or Since(self.first_seen_at, "first_seen")
+
+    def days_on_market(self, now: float) -> float:
+        """How long it has been there, until it was last seen where it is gone. The one answer of all."""
+        return days_on_market(self.since.at, None if self.offered else self.last_seen_at, None, now=now)
 
     @property
     def price_per_sqm_eur(self) -> float | None:

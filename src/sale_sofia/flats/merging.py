@@ -9,8 +9,10 @@ from typing import Any, Final
 from sale_sofia.advice.settings import LISTS_REMEMBERED
 from sale_sofia.descriptions.enrichment import COLUMNS
 from sale_sofia.descriptions.fields import TRAP_FIELDS
+from sale_sofia.flats.age import age_of
 from sale_sofia.flats.flat import Advert, Flat, Trap
 from sale_sofia.flats.merger import MERGED, PropertyMerger, is_offered, newness, offer_order
+from sale_sofia.history.market_events import listed_since
 
 AdvertRow = dict[str, Any]
 """An advert's columns, and under `said` what its description says for sure.
@@ -61,6 +63,7 @@ def merge_one(property_id: int, row: AdvertRow, photos: int | None = None) -> Fl
         wc_separate=True if "wc_separate" in said else None,
         described=row["described"],
         traps=_traps((row,)) if said else {},
+        listed=listed_since(row),
         lat=row["lat"] if placed else None,
         lon=row["lon"] if placed else None,
         **facts,
@@ -74,6 +77,7 @@ def merge_many(property_id: int, rows: Sequence[AdvertRow], photos: int | None =
     there = [row for row in ordered if is_offered(row)] or ordered
     with_price = [row for row in there if row["price_eur"] is not None]
     priced = min(with_price, key=lambda row: row["price_eur"]) if with_price else None
+    age = age_of(rows)
     return Flat(
         property_id=property_id,
         adverts=tuple(map(_advert, ordered)),
@@ -91,6 +95,8 @@ def merge_many(property_id: int, rows: Sequence[AdvertRow], photos: int | None =
         wc_separate=True if any("wc_separate" in row["said"] for row in rows) else None,
         described=any(row["described"] for row in rows),
         traps=_traps(ordered),
+        listed=age.since,
+        offered_before=age.before,
         **_place(rows),
         **_facts(rows),
     )

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Select, Text, cast, func, literal, select
+from sqlalchemy import ColumnElement, Connection, Select, Text, cast, func, literal, select
 
 from sale_sofia.advice.settings import (
     ADVERTS_AT_ONCE,
@@ -29,11 +29,12 @@ from sale_sofia.flats.store import UnknownProperty, portions
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.history.news import NEW_AT
 from sale_sofia.history.revisions import changes_since
-from sale_sofia.history.tables import listings, price_points
+from sale_sofia.history.tables import WAS_ASKED, listings, price_points
 
 _OWN: Final = (
     "id", "site", "external_id", "url", "title", "price_eur", "vat", "seller_kind", "seller_name",
-    "first_seen_at", "last_seen_at", "gone_at", "closed_at", "lat", "lon", "new_at",
+    "first_seen_at", "last_seen_at", "gone_at", "closed_at", "lat", "lon", "new_at", "generation",
+    "family_id", "posted_at", "closed_reason",
 )  # fmt: skip
 _LISTS: Final = ("heating", "orientation", "parking")
 _SETS: Final = ("features", "flags")
@@ -280,11 +281,13 @@ class PriceStep(NamedTuple):
     kind: str
 
 
-def price_steps(connection: Connection, listing_ids: Collection[int]) -> Mapping[int, Sequence[PriceStep]]:
-    """Every price of these adverts, the oldest first."""
+def price_steps(
+    connection: Connection, listing_ids: Collection[int], which: ColumnElement[bool] = WAS_ASKED
+) -> Mapping[int, Sequence[PriceStep]]:
+    """Every price that was asked in these adverts, the oldest first; or such price points as are named."""
     found: dict[int, list[PriceStep]] = defaultdict(list)
     table = price_points
-    columns = select(table.c.listing_id, table.c.seen_at, table.c.price_eur, table.c.kind)
+    columns = select(table.c.listing_id, table.c.seen_at, table.c.price_eur, table.c.kind).where(which)
     for some in portions(sorted(set(listing_ids))):
         chosen = columns.where(table.c.listing_id.in_(some))
         for row in connection.execute(chosen.order_by(table.c.listing_id, table.c.seen_at, table.c.id)):

@@ -63,6 +63,9 @@ EVIDENCE_FAMILIES: Final = 2
 """Independent kinds of evidence (numbers, place, words, contact, photos, reference) that a link needs."""
 SURE: Final = 0.9999
 """Probability given to exact evidence and shown at most: nothing but a person is surer."""
+OFF_MARKET_DAYS: Final = 30
+"""Days without any advert after which a flat that is offered again came to the market anew; agents who make
+an advert anew so that it looks new take less."""
 SECRET_FILE: Final = "phone_secret"  # noqa: S105 - a file's name
 """File in DATA_DIR with the key under which phones are hashed."""
 SECRET_BYTES: Final = 32

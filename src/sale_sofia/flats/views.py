@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import Connection, Select, and_, case, func, select
 
 from sale_sofia.flats.merger import PropertyMerger
+from sale_sofia.flats.rows import find_flat
 from sale_sofia.flats.store import listing_rows, members_of, read_doubts, resolve
 from sale_sofia.flats.tables import listing_sources, match_decisions, match_links
 from sale_sofia.history.tables import listings
@@ -133,12 +134,16 @@ _SHOWN = (
 )  # fmt: skip
 
 
-def show_property(connection: Connection, property_id: int) -> View:
+def show_property(connection: Connection, property_id: int, *, now: float) -> View:
     """The whole of one property; an id of before leads to the one it is in now."""
     found = resolve(connection, property_id)
     members = members_of(connection, [found])
     adverts = listing_rows(connection, [source.listing_id for source in members])
     view = PropertyMerger().merge(found, adverts)
+    flat = find_flat(connection, found)
+    at, source = flat.since
+    view["on_market"] = {"since": at, "source": source, "days": flat.days_on_market(now)}
+    view["offered_before"] = [one._asdict() for one in flat.offered_before]
     view["links"] = [
         {
             "listing_id": source.listing_id,

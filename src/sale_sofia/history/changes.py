@@ -12,7 +12,7 @@ from sale_sofia.history.listing_rows import PRICE_FIELDS
 from sale_sofia.history.market_events import WITHDRAWN
 from sale_sofia.history.news import IS_TOLD, NEW_AT, new_since
 from sale_sofia.history.settings import STREAMED_CHANGES
-from sale_sofia.history.tables import listing_changes, listings, market_events, price_points
+from sale_sofia.history.tables import WAS_ASKED, listing_changes, listings, market_events, price_points
 
 ChangeKind = Literal["new", "price", "edit", "gone", "back"]
 CHANGE_KINDS: Final[tuple[str, ...]] = get_args(ChangeKind)
@@ -27,6 +27,7 @@ _SAME_POINT: Final = and_(
     price_points.c.listing_id == listing_changes.c.listing_id,
     price_points.c.seen_at == listing_changes.c.seen_at,
     price_points.c.visit_id == listing_changes.c.visit_id,
+    WAS_ASKED,
 )
 
 

@@ -1,15 +1,15 @@
-"""Every advert in one file: CSV, JSON lines or Parquet."""
+"""Every advert, or every price, in one file: CSV, JSON lines or Parquet."""
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import JSON, Boolean, Float, Integer, select
+from sqlalchemy import JSON, Boolean, ColumnElement, Float, Integer, Select, literal, select
 
 from sale_sofia.history.listing_rows import MOMENT_FIELDS, moment
-from sale_sofia.history.tables import listings
+from sale_sofia.history.tables import WAS_ASKED, listings, price_points
 from sale_sofia.listings.model import Listing
 from sale_sofia.listings.text import without_controls
 from sale_sofia.settings.files import whole_or_not_at_all
@@ -23,10 +23,23 @@ FORMULA_SIGNS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "
 
 Record = dict[str, Any]
 _KIND: Final = Listing.model_fields["kind"].default
-_STORED: Final = (
-    select(*(listings.c[name] for name in FIELDS if name != "kind"))
-    .where(listings.c.closed_at.is_(None))
-    .order_by(listings.c.id)
+
+
+def _chosen(columns: "_Columns") -> Select[Any]:
+    return select(*(column.label(name) for name, column in columns.items()))
+
+
+_Columns = Mapping[str, ColumnElement[Any]]
+_ADVERTS: Final[_Columns] = {name: literal(_KIND) if name == "kind" else listings.c[name] for name in FIELDS}
+_STORED: Final = _chosen(_ADVERTS).where(listings.c.closed_at.is_(None)).order_by(listings.c.id)
+_PRICES: Final[_Columns] = {
+    **{name: listings.c[name] for name in ("site", "external_id", "generation", "url")},
+    **{name: price_points.c[name] for name in ("seen_at", "price_eur", "price_bgn", "vat", "kind")},
+}
+_POINTS: Final = (
+    _chosen(_PRICES)
+    .join_from(listings, price_points)
+    .order_by(listings.c.id, price_points.c.seen_at, WAS_ASKED, price_points.c.id)
 )
 
 
@@ -40,24 +53,38 @@ def export_listings(db: Database, path: Path, *, rows_at_once: int = EXPORTED_AT
     Raises:
         ValueError: a suffix of no known format, or no such folder.
     """
+    return _export(db, path, _ADVERTS, _STORED, rows_at_once)
+
+
+def export_prices(db: Database, path: Path, *, rows_at_once: int = EXPORTED_AT_ONCE) -> int:
+    """Write every price of every advert in the same way, each with its `kind`; how many there are.
+
+    The kind says what moved (first, price, vat, currency), or that the price was only printed as an earlier
+    one (printed_before). `seen_at` is in seconds since 1970.
+
+    Raises:
+        ValueError: a suffix of no known format, or no such folder.
+    """
+    return _export(db, path, _PRICES, _POINTS, rows_at_once)
+
+
+_Batches = Iterable[list[Record]]
+_Writer = Callable[[Path, _Columns, _Batches], int]
+
+
+def _export(db: Database, path: Path, columns: _Columns, rows: Select[Any], rows_at_once: int) -> int:
     write = _WRITERS.get(path.suffix.lower())
     if write is None:
         raise ValueError(f"{path.name} ends in none of {', '.join(_WRITERS)}.")
     with whole_or_not_at_all(path) as unfinished:
-        return write(unfinished, _batches(db, rows_at_once))
+        return write(unfinished, columns, _batches(db, rows, rows_at_once))
 
 
-_Batches = Iterable[list[Record]]
-_Writer = Callable[[Path, _Batches], int]
-
-
-def _batches(db: Database, rows_at_once: int) -> Iterator[list[Record]]:
+def _batches(db: Database, chosen: Select[Any], rows_at_once: int) -> Iterator[list[Record]]:
     with db.read() as connection:
-        rows = connection.execution_options(yield_per=rows_at_once).execute(_STORED).mappings()
+        rows = connection.execution_options(yield_per=rows_at_once).execute(chosen).mappings()
         for batch in rows.partitions():
-            yield [
-                {name: _KIND if name == "kind" else _harmless(row[name]) for name in FIELDS} for row in batch
-            ]
+            yield [{name: _harmless(value) for name, value in row.items()} for row in batch]
 
 
 def _harmless(value: object) -> object:
@@ -67,7 +94,7 @@ def _harmless(value: object) -> object:
     return without_controls(value) if isinstance(value, str) else value
 
 
-def _write_csv(path: Path, batches: _Batches) -> int:
+def _write_csv(path: Path, columns: _Columns, batches: _Batches) -> int:
     def cell(value: object) -> object:
         if isinstance(value, str) and value.startswith(("'", *FORMULA_SIGNS)):
             return f"'{value}"
@@ -76,14 +103,14 @@ def _write_csv(path: Path, batches: _Batches) -> int:
     count = 0
     with path.open("x", encoding="utf-8", newline="") as file:
         table = csv.writer(file)
-        table.writerow(FIELDS)
+        table.writerow(columns)
         for batch in batches:
             table.writerows([cell(value) for value in record.values()] for record in batch)
             count += len(batch)
     return count
 
 
-def _write_jsonl(path: Path, batches: _Batches) -> int:
+def _write_jsonl(path: Path, _columns: _Columns, batches: _Batches) -> int:
     count = 0
     with path.open("x", encoding="utf-8", newline="\n") as file:
         for batch in batches:
@@ -92,7 +119,7 @@ def _write_jsonl(path: Path, batches: _Batches) -> int:
     return count
 
 
-def _write_parquet(path: Path, batches: _Batches) -> int:
+def _write_parquet(path: Path, columns: _Columns, batches: _Batches) -> int:
     """A type for every column, moments as moments, each batch a row group."""
     import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
     from pyarrow import parquet  # noqa: PLC0415
@@ -102,15 +129,15 @@ def _write_parquet(path: Path, batches: _Batches) -> int:
     def column_type(name: str) -> Any:  # noqa: ANN401 - Arrow has no types
         if name in MOMENT_FIELDS:
             return pa.timestamp("us", tz=TIME_ZONE)
-        stored = getattr(listings.c.get(name), "type", None)
+        stored = columns[name].type
         return next((arrow for kind, arrow in types.items() if isinstance(stored, kind)), pa.string())
 
-    schema = pa.schema([(name, column_type(name)) for name in FIELDS])
+    schema = pa.schema([(name, column_type(name)) for name in columns])
     count = 0
     with parquet.ParquetWriter(path, schema) as writer:
         for batch in batches:
             rows = [
-                row | {name: moment(row[name]) for name in MOMENT_FIELDS if row[name] is not None}
+                row | {name: moment(row[name]) for name in MOMENT_FIELDS if row.get(name) is not None}
                 for row in batch
             ]
             writer.write_batch(pa.RecordBatch.from_pylist(rows, schema=schema))

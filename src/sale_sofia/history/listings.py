@@ -31,7 +31,7 @@ from sale_sofia.history.sightings import (
     visited,
     withdrawn_adverts,
 )
-from sale_sofia.history.tables import listing_changes, listings, price_points, scrape_history
+from sale_sofia.history.tables import WAS_ASKED, listing_changes, listings, price_points, scrape_history
 from sale_sofia.history.timeline import HELD_FIELDS, Odd, Step, first_step, is_another_flat, step
 from sale_sofia.listings.model import Listing
 
@@ -184,6 +184,7 @@ def _step(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -
     for sighting, old in pairs:
         odd = Odd(old["odd_price_eur"], old["odd_visits"])
         taken.append(((sighting, old), step(old, odd, sighting.fields, rules, held=sighting.held)))
+    taken = _print_once(connection, taken)
     rows = [visit_row(sighting, old["id"], one.result, _odd(sighting, one)) for (sighting, old), one in taken]
     visits = _inserted(connection, _INSERT_VISITS, rows)
     seen = [sighting.under(visit) for (sighting, _), visit in zip(pairs, visits, strict=True)]
@@ -197,6 +198,20 @@ def _step(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -
     for sighting in settled:
         close_if_settled(connection, {sighting.listing.site}, now=sighting.seen_at)
     return {sighting.key: "changed" if one.changes else "unchanged" for (sighting, _), one in taken}
+
+
+def _print_once(connection: Connection, taken: list[tuple[_Pair, Step]]) -> list[tuple[_Pair, Step]]:
+    """The same without earlier prices that were in print before: each sum is a price point once."""
+    ids = [old["id"] for (_, old), one in taken if one.printed is not None]
+    if not ids:
+        return taken
+    points = select(price_points.c.listing_id, price_points.c.price_eur)
+    found = connection.execute(points.where(price_points.c.listing_id.in_(ids), ~WAS_ASKED))
+    known = {tuple(row) for row in found}
+    return [
+        (pair, one._replace(printed=None) if (pair[1]["id"], one.printed) in known else one)
+        for pair, one in taken
+    ]
 
 
 def _odd(sighting: Sighting, taken: Step) -> Row | None:

@@ -1,13 +1,15 @@
-"""When adverts leave the market and come back."""
+"""When adverts come to the market, leave it and come back."""
 
-from collections.abc import Sequence
-from typing import Any, Final, Literal
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, Literal, NamedTuple
 
 from sqlalchemy import Connection, bindparam, insert, update
 
 from sale_sofia.history.revisions import touch
-from sale_sofia.history.settings import SECONDS_PER_HOUR
+from sale_sofia.history.settings import EARLIEST_LISTED, SECONDS_PER_HOUR
 from sale_sofia.history.tables import listings, market_events
+from sale_sofia.listings.dates import family_second
 
 Row = dict[str, Any]
 EventKind = Literal["gone", "back"]
@@ -20,7 +22,7 @@ MISSED: Final = "missed"
 REMOVED: Final = "removed"
 """Why an advert is gone: its own page says so, on a portal whose searches do not show everything."""
 SEEN_AGAIN: Final = "seen again"
-_SECONDS_PER_DAY: Final = 24 * SECONDS_PER_HOUR
+SECONDS_PER_DAY: Final = 24 * SECONDS_PER_HOUR
 _SET_GONE = update(listings).where(listings.c.id == bindparam("of_id")).values(gone_at=bindparam("since"))
 
 
@@ -50,9 +52,39 @@ def set_back(connection: Connection, listing_ids: Sequence[int], *, at: float) -
         note_events(connection, [event(one, "back", at, at, SEEN_AGAIN) for one in listing_ids])
 
 
-def days_on_market(
-    first_seen_at: float, gone_at: float | None, closed_at: float | None, *, now: float
-) -> float:
-    """From the first sight to the end, or until now."""
+Source = Literal["posted", "id", "first_seen"]
+"""Who says since when an advert is there: the portal, the moment in an imot.bg id, or our first sight."""
+
+
+class Since(NamedTuple):
+    """A moment, in seconds since 1970, and who says it."""
+
+    at: float
+    source: Source
+
+
+def listed_since(row: Mapping[Any, Any], *, reused: bool = False) -> Since:
+    """The earliest moment that is known of an advert; what cannot be is no moment.
+
+    That is one before portals had adverts, or after we saw it. Of an id that was given to another flat, the
+    portal's moments are those of the flat before: only our sight counts.
+    """
+    at: float = row["first_seen_at"]
+    source: Source = "first_seen"
+    if reused or row["generation"] > 1:
+        return Since(at, source)
+    if text := row["posted_at"]:
+        posted = datetime.fromisoformat(text).timestamp()
+        if EARLIEST_LISTED <= posted < at:
+            at, source = posted, "posted"
+    made = family_second(row["family_id"]) if row["family_id"] else None
+    # Of two equal moments the id's: where a portal prints none, the other was made from it.
+    if made is not None and EARLIEST_LISTED <= made <= at:
+        at, source = made, "id"
+    return Since(at, source)
+
+
+def days_on_market(since: float, gone_at: float | None, closed_at: float | None, *, now: float) -> float:
+    """From a moment to the end, or until now."""
     ends = [end for end in (gone_at, closed_at) if end is not None]
-    return max(0.0, min(ends, default=now) - first_seen_at) / _SECONDS_PER_DAY
+    return max(0.0, min(ends, default=now) - since) / SECONDS_PER_DAY

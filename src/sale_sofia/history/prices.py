@@ -5,17 +5,20 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, RowMapping, select
 
-from sale_sofia.history.market_events import WITHDRAWN, days_on_market
+from sale_sofia.history.market_events import WITHDRAWN, Source, days_on_market, listed_since
 from sale_sofia.history.price_meaning import PER_SQM, another_meaning, price_per_sqm
 from sale_sofia.history.sightings import Sighting, Stored
-from sale_sofia.history.tables import listings, price_points
+from sale_sofia.history.tables import WAS_ASKED, listings, price_points
 from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, close_incident, open_incident
 
 
 @dataclass(frozen=True, slots=True)
 class PricePoint:
-    """A price as it was printed, since a moment. What moved: first, price, vat or currency."""
+    """A price as it was printed, since a moment. What moved: first, price, vat or currency.
+
+    Or `printed_before`: nobody saw it asked; a page said then that it was asked before.
+    """
 
     seen_at: float
     price_eur: float | None
@@ -40,6 +43,9 @@ class PriceHistory:
     gone_at: float | None
     closed_at: float | None
     closed_reason: str | None
+    on_market_since: float
+    on_market_source: Source
+    """Who says so: the portal (`posted`), the moment in an imot.bg id (`id`), or our `first_seen`."""
     days_on_market: float
     odd_price_eur: float | None
     """A price of another meaning that the advert shows now and that is not believed."""
@@ -61,13 +67,17 @@ def _history(connection: Connection, row: RowMapping, now: float) -> PriceHistor
     points = select(*(price_points.c[name] for name in PricePoint.__dataclass_fields__)).where(
         price_points.c.listing_id == row["id"]
     )
-    stored = connection.execute(points.order_by(price_points.c.seen_at, price_points.c.id))
-    computed = ("price_per_sqm", "days_on_market", "points")
+    # What was asked before stands before what is asked, whenever its row was made.
+    stored = connection.execute(points.order_by(price_points.c.seen_at, WAS_ASKED, price_points.c.id))
+    computed = ("price_per_sqm", "on_market_since", "on_market_source", "days_on_market", "points")
     plain = {name: row[name] for name in PriceHistory.__dataclass_fields__ if name not in computed}
+    since = listed_since(row)
     return PriceHistory(
         **plain,
         price_per_sqm=price_per_sqm(row),
-        days_on_market=days_on_market(row["first_seen_at"], row["gone_at"], row["closed_at"], now=now),
+        on_market_since=since.at,
+        on_market_source=since.source,
+        days_on_market=days_on_market(since.at, row["gone_at"], row["closed_at"], now=now),
         points=tuple(PricePoint(*point) for point in stored),
     )
 

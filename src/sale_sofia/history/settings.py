@@ -10,6 +10,8 @@ from sale_sofia.settings.types import decimal, whole
 
 SECONDS_PER_HOUR: Final = 3600.0
 """Site files speak of hours, the database of seconds."""
+EARLIEST_LISTED: Final = 946_684_800.0
+"""The year 2000 in seconds since 1970: no portal has an advert from before it."""
 QUIET_FACTOR: Final = 1.5
 """An advert that did not change is left alone for so many times as long as before."""
 CHANGE_FACTOR: Final = 0.5

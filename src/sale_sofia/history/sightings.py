@@ -17,7 +17,14 @@ from sale_sofia.history.listing_rows import (
 from sale_sofia.history.market_events import REUSED, WITHDRAWN, event
 from sale_sofia.history.revisions import touch
 from sale_sofia.history.settings import HistoryRules
-from sale_sofia.history.tables import listing_changes, listings, market_events, price_points, scrape_history
+from sale_sofia.history.tables import (
+    PRINTED_BEFORE,
+    listing_changes,
+    listings,
+    market_events,
+    price_points,
+    scrape_history,
+)
 from sale_sofia.history.timeline import (
     Generation,
     Seen,
@@ -170,12 +177,15 @@ def change_rows(listing_id: int, seen: Seen, step: Step) -> list[Row]:
 
 
 def price_rows(listing_id: int, seen: Seen, step: Step) -> list[Row]:
-    """One row if amount, currency or VAT are not what they were."""
-    if step.price is None:
-        return []
-    price = {name: step.fields[name] for name in PRICE_FIELDS}
+    """One row if amount, currency or VAT are not what they were, and one for an earlier price in print."""
     point = {"listing_id": listing_id, "visit_id": seen.visit_id, "seen_at": seen.at}
-    return [{**point, "kind": step.price, **price}]
+    points = []
+    if step.printed is not None:
+        earlier = dict.fromkeys(PRICE_FIELDS) | {"price_eur": step.printed}
+        points.append({**point, "kind": PRINTED_BEFORE, **earlier})
+    if step.price is not None:
+        points.append({**point, "kind": step.price, **{name: step.fields[name] for name in PRICE_FIELDS}})
+    return points
 
 
 # A sighting that comes after later ones: it is put in its place, and the history is worked out anew. What

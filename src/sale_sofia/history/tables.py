@@ -1,5 +1,7 @@
 """The tables of adverts, what changed in them, what they cost, and their archived pages."""
 
+from typing import Final
+
 from sqlalchemy import (
     JSON,
     Boolean,
@@ -108,12 +110,16 @@ price_points = Table(
     Column("price_eur", Float),
     Column("price_bgn", Float),
     Column("vat", String(20)),
-    # What moved: first, price, vat (not the price), currency (another one is printed, or one fewer).
-    Column("kind", String(10), nullable=False),
+    # What moved: first, price, vat (not the price), currency (another one is printed, or one fewer). Or
+    # `PRINTED_BEFORE`: not what was asked, but what the page says was asked before; once for each sum.
+    Column("kind", String(20), nullable=False),
     Column("visit_id", Id, nullable=False),
     Column("seen_at", Float, nullable=False),
     Index(None, "listing_id", "seen_at"),
 )
+PRINTED_BEFORE: Final = "printed_before"
+WAS_ASKED: Final = price_points.c.kind != PRINTED_BEFORE
+"""The price points that were asked when we looked: what changes, cuts, figures and alerts are made of."""
 
 # Which archived bytes belong to which address, so that everything can be extracted again without the network.
 pages = Table(

@@ -53,6 +53,8 @@ class Step(NamedTuple):
     changes: list[Change]
     price: PointKind | None
     odd: Odd = NOTHING_ODD
+    printed: float | None = None
+    """The earlier price that the page prints, where it did not just before."""
 
 
 def is_another_flat(old: Mapping[Any, Any], new: Mapping[Any, Any]) -> bool:
@@ -73,13 +75,16 @@ def step(old: Mapping[Any, Any], odd: Odd, new: Row, rules: HistoryRules, *, hel
     changes = detect_all_changes(old, believed)
     if doubt.visits:
         return Step("quarantined", believed, changes, None, doubt)
-    return Step("changed" if changes else "unchanged", believed, changes, point_kind(old, believed))
+    earlier = believed["previous_price_eur"]
+    printed = None if earlier == old["previous_price_eur"] else earlier
+    result: VisitResult = "changed" if changes else "unchanged"
+    return Step(result, believed, changes, point_kind(old, believed), printed=printed)
 
 
 def first_step(new: Row, rules: HistoryRules, *, held: bool = False) -> Step:
     """What the first sight of a flat means: a price, or none where it is doubtful, and no change."""
     doubt, believed = _believed(_NO_PRICE, NOTHING_ODD, new, rules, held=held)
-    return Step("new", believed, [], "first", doubt)
+    return Step("new", believed, [], "first", doubt, believed["previous_price_eur"])
 
 
 def _believed(
@@ -131,6 +136,11 @@ class Generation:
     closed_at: float | None = None
 
     @property
+    def printed(self) -> set[float | None]:
+        """Every earlier price that its pages printed."""
+        return {taken.printed for _, taken in self.seen}
+
+    @property
     def last(self) -> Seen:
         """How it was seen last."""
         return self.seen[-1][0]
@@ -168,6 +178,7 @@ def fold(sightings: Iterable[Seen], rules: HistoryRules) -> list[Generation]:
 def _go_on(generation: Generation, seen: Seen, rules: HistoryRules) -> None:
     taken = step(generation.fields, generation.odd, seen.fields, rules, held=seen.held)
     taken = with_type_held(taken, generation.fields) if seen.held_type else taken
+    taken = taken._replace(printed=None) if taken.printed in generation.printed else taken
     generation.seen.append((seen, taken))
     generation.fields = generation.fields | taken.fields
     generation.odd = taken.odd

@@ -62,10 +62,16 @@ def before_expiry(text: str, days: int) -> datetime | None:
         return None
 
 
-def family_created(family_id: str) -> datetime | None:
-    """When an advert of the imot.bg family was first published: its id holds the second."""
+def family_second(family_id: str) -> float | None:
+    """When an advert of the imot.bg family was first published, in seconds since 1970: its id holds it."""
     found = _FAMILY_ID.fullmatch(family_id)
-    return datetime.fromtimestamp(int(found["created"]), UTC).astimezone(SOFIA) if found else None
+    return float(found["created"]) if found else None
+
+
+def family_created(family_id: str) -> datetime | None:
+    """The same on Sofia's clock."""
+    created = family_second(family_id)
+    return None if created is None else datetime.fromtimestamp(created, UTC).astimezone(SOFIA)
 
 
 @cache

@@ -12,7 +12,7 @@ from sale_sofia.listings.model import FieldSeen, Listing, RawField, RawListing
 from sale_sofia.listings.numbers import same_sum
 from sale_sofia.listings.page import LayoutChanged
 from sale_sofia.listings.parsers import PARSERS, Facts
-from sale_sofia.listings.places import SOFIA, any_of, place_data
+from sale_sofia.listings.places import SOFIA, any_of, place_data, quarter_name, town_name
 from sale_sofia.listings.settings import REMEMBERED_TOWNS
 from sale_sofia.listings.text import match_key, one_line_end, without_controls
 from sale_sofia.listings.vocabulary import vocabulary
@@ -49,8 +49,8 @@ def told_elsewhere(city: str, title: str | None, description: str | None) -> boo
 def _other_places(city: str) -> tuple[frozenset[str], re.Pattern[str]]:
     """The first words of all other towns, resorts and countries, and a pattern that finds their names."""
     data = place_data()
-    towns = [match_key(name) for name in (SOFIA, *data["towns"], *data["resorts"])]
-    towns = [name for name in towns if name != match_key(city)]
+    known = (SOFIA, *data["towns"], *data["resorts"], *data["town_aliases"])
+    towns = [match_key(name) for name in known if town_name(name) != town_name(city)]
     countries = [match_key(name) for name in data["countries"]]
     first_words = frozenset(_WORD.findall(name)[0] for name in (*towns, *countries))
     inside, abroad = any_of(towns), any_of(countries)
@@ -114,7 +114,16 @@ def read_seen(fields: Mapping[str, RawField]) -> tuple[Facts, SeenFields]:
         seen[name] = FieldSeen(field.link, read)
         for key, value in stated.items():
             _add(facts, key, value)
+    _name_places(facts)
     return facts, seen
+
+
+def _name_places(facts: Facts) -> None:
+    """One form of the names of towns, and of quarters outside Sofia, however a site file reads them."""
+    if city := facts.get("city"):
+        facts["city"] = town_name(city)
+        if facts["city"] != SOFIA and (quarter := facts.get("neighbourhood")):
+            facts["neighbourhood"] = quarter_name(quarter)
 
 
 def _confirmed(name: str, field: RawField) -> Facts:

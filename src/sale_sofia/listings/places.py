@@ -98,7 +98,11 @@ def _kind_patterns() -> tuple[tuple[re.Pattern[str], Mapping[str, str]], ...]:
 
 SOFIA = "София"
 
-_TOWN_NAME = r"(?P<name>[^\W\d_]+(?:[ -][^\W\d_]+){0,2})"
+_TOWN_NAME = r"(?P<name>(?:св\. ?)?[^\W\d_]+(?:[ -][^\W\d_]+){0,2})"
+_ORDINAL = re.compile(r"(?<=\d) (?=(?:[вмрт]и|[вмрт]а|[вмрт]о)(?: |$))")
+_INITIALS = re.compile(r"[б-дж-зй-нп-тф-щ]+")
+"""Letters that nobody can say as a word."""
+_SETTLEMENTS = frozenset({"resort", "town", "village"})
 
 
 def town(text: str) -> str | None:
@@ -111,9 +115,51 @@ def town(text: str) -> str | None:
     found = None if large else _town_pattern().fullmatch(fold_lookalikes(squeeze(text)))
     if not found:
         return large
-    key = f"{place_key(found['name'])} "
-    begins_with_large = any(key.startswith(f"{known} ") for known in _large_towns())
-    return None if begins_with_large else found["name"]
+    words = place_key(found["name"]).split()
+    begins_with_large = any(" ".join(words[:end]) in _large_towns() for end in range(1, len(words) + 1))
+    return None if begins_with_large else town_name(found["name"])
+
+
+@lru_cache(maxsize=4096)
+def town_name(text: str) -> str:
+    """The one form of the name of a town, village or resort, for a text that is known to name one."""
+    if len(text) > LONGEST:
+        return text
+    name = split_name(text)
+    core = name.core if name.kind in _SETTLEMENTS else place_key(text)
+    return _large_towns().get(core) or _resorts().get(core) or _written(core) or text.strip()
+
+
+@lru_cache(maxsize=4096)
+def quarter_name(text: str) -> str:
+    """The one form of the name of a quarter outside Sofia, for a text that is known to name one.
+
+    That it is a quarter adds nothing; that it is a villa zone, a locality or a village belongs to the name.
+    """
+    if len(text) > LONGEST:
+        return text
+    name = split_name(text)
+    kind = f"{place_data()['kinds'][name.kind]['before'][0]} " if name.kind else ""
+    return f"{kind}{_written(name.core)}" if name.core else text.strip()
+
+
+def _written(key: str) -> str:
+    """A name as people write it: equal keys give equal names, whatever was printed."""
+    first, *others = _ORDINAL.sub("-", key).split() or [""]
+    return " ".join([_capital(first), *map(_inner_word, others)])
+
+
+def _inner_word(word: str) -> str:
+    roman = word.upper().replace("Х", "X")  # the key has the Cyrillic letter
+    if roman in _ROMAN:
+        return str(_ROMAN.index(roman))
+    return word if word in place_data()["small_words"] else _capital(word)
+
+
+def _capital(word: str) -> str:
+    if word in place_data()["shortened"]:
+        return f"{word.capitalize()}."
+    return word.upper() if _INITIALS.fullmatch(word) else word.capitalize()
 
 
 def province(text: str) -> str | None:
@@ -131,7 +177,16 @@ def is_address(text: str) -> bool:
 def _large_towns() -> Mapping[str, str]:
     data = place_data()
     sofia = {place_key(alias): SOFIA for alias in (SOFIA, *data["city_aliases"])}
-    return sofia | {place_key(name): name for name in data["towns"]}
+    towns = {place_key(text): name for name in data["towns"] for text in spellings(name)}
+    aliases = {place_key(text): name for text, name in data["town_aliases"].items() if name in data["towns"]}
+    return sofia | towns | aliases
+
+
+@cache
+def _resorts() -> Mapping[str, str]:
+    data = place_data()
+    known = {place_key(text): name for name in data["resorts"] for text in spellings(name)}
+    return known | {place_key(text): name for text, name in data["town_aliases"].items()}
 
 
 @cache
@@ -250,9 +305,9 @@ def parse_place(text: str) -> Place:
     """The place in a text such as "град София, Белите брези", "жк. Изток, София" or "гр. София / кв. Бояна".
 
     In Sofia the neighbourhood is one that `find_neighbourhood` knows, else `None`; in another town it is what
-    is printed, for Лозенец near Burgas is not Sofia's. A province may be printed too, and is not a city; a
-    street is passed over. Words that are none of this leave the rest as it is, and are told by `unknown`.
-    A text without a town gives no place; one with two towns, a conflict.
+    is printed, as `quarter_name` writes it, for Лозенец near Burgas is not Sofia's. A province may be printed
+    too, and is not a city; a street is passed over. Words that are none of this leave the rest as it is, and
+    are told by `unknown`. A text without a town gives no place; one with two towns, a conflict.
     """
     parts = _parts(text)
     provinces = [found for part in parts if (found := province(part))]
@@ -294,7 +349,7 @@ def _read(parts: Sequence[str]) -> Place:
     if len(named) != 1:
         return Place(conflict=bool(named), unknown=not named)
     printed = [part for part, name in towns.items() if not name and not is_address(part)]
-    only = printed[0] if len(printed) == 1 else None
+    only = quarter_name(printed[0]) if len(printed) == 1 else None
     return Place(named.pop(), neighbourhood=only, unknown=len(printed) > 1)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from contract.data.helpers import database
 from contract.data.strategies import listings as any_listings
 from contract.data.strategies import moments
-from sale_sofia.history.export import export_listings
+from sale_sofia.history.export import export_listings, export_prices
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.tables import listing_changes, listings, price_points, revisions
@@ -173,3 +173,26 @@ def test_an_export_that_fails_leaves_the_old_file(tmp_path: Path, name: str) -> 
         export_listings(database(tmp_path / "missing.db"), tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "old"
+
+
+def test_every_price_is_exported_with_its_kind(db: Database, folder: Path) -> None:
+    flat = {"site": "imot.bg", "external_id": "id1", "url": "https://imot.bg/1", "vat": "none"}
+    replace_all(db, [Listing(**flat, price_eur=120_000.0, previous_price_eur=130_000.0)])
+    later = Listing(**flat, price_eur=115_000.0, price_bgn=224_920.45)
+    db.run_write(lambda connection: save_listings(connection, [Sighting(later, 2.0)]))
+    about = {"site": "imot.bg", "external_id": "id1", "generation": 1, "url": "https://imot.bg/1"}
+    expected = [
+        about | {"seen_at": at, "price_eur": eur, "price_bgn": bgn, "vat": vat, "kind": kind}
+        for at, eur, bgn, vat, kind in (
+            (1.0, 130_000.0, None, None, "printed_before"),
+            (1.0, 120_000.0, None, "none", "first"),
+            (2.0, 115_000.0, 224_920.45, "none", "price"),
+        )
+    ]
+    for name in ("p.jsonl", "p.parquet", "p.csv"):
+        assert export_prices(db, folder / name, rows_at_once=2) == 3
+    assert [json.loads(line) for line in (folder / "p.jsonl").read_text("utf-8").splitlines()] == expected
+    assert pq.read_table(folder / "p.parquet").to_pylist() == expected
+    with (folder / "p.csv").open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+    assert found == [{name: "" if one is None else str(one) for name, one in row.items()} for row in expected]

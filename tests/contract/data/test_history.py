@@ -8,6 +8,11 @@ from sqlalchemy import Connection, select, update
 
 from contract.data.helpers import advert, database, rows
 from history_rows import whole_history
+from sale_sofia.advice.market.flats import read_histories
+from sale_sofia.advice.search.conditions import read_around
+from sale_sofia.advice.search.query import SearchQuery
+from sale_sofia.alerts.store import as_of
+from sale_sofia.flats.rows import previous_price, price_steps
 from sale_sofia.history.changes import happenings
 from sale_sofia.history.listings import Sighting, Visit, load_listing, record_visits, save_listings
 from sale_sofia.history.market_events import set_gone
@@ -149,6 +154,54 @@ def test_what_moved_in_a_price(db: Database, after: dict[str, Any], kind: str) -
     with db.read() as connection:
         assert prices(connection)[1][2] == kind
         assert kinds(connection, 2.0)[0][0] == ("price" if kind == "price" else "edit")
+
+
+def test_an_earlier_price_in_print_is_a_point_of_its_own_once_for_each_sum(db: Database) -> None:
+    see(db, 1.0, previous_price_eur=130_000.0)
+    see(db, 2.0)
+    see(db, 3.0, previous_price_eur=130_000.0)
+    see(db, 4.0, price_eur=115_000.0, previous_price_eur=140_000.0)
+    see(db, 5.0, price_eur=11_500.0, previous_price_eur=99.0)  # of another meaning, and so is what it was
+    see(db, 6.0, price_eur=115_000.0, previous_price_eur=130_000.0)
+    see(db, 7.0, price_eur=115_000.0, previous_price_eur=150_000.0)
+    with db.read() as connection:
+        assert prices(connection) == [
+            (130_000.0, None, "printed_before", 1.0),
+            (120_000.0, "none", "first", 1.0),
+            (140_000.0, None, "printed_before", 4.0),
+            (115_000.0, "none", "price", 4.0),
+            (150_000.0, None, "printed_before", 7.0),
+        ]
+        moved = [("edit", 2.0), ("edit", 3.0), ("price", 4.0), ("edit", 6.0), ("edit", 7.0)]
+        assert kinds(connection) == [("new", 1.0), *moved]
+        points = price_history(connection, "imot.bg", "id1", now=7.0)[0].points
+        assert [(one.kind, one.price_eur) for one in points] == [
+            ("printed_before", 130_000.0),
+            ("first", 120_000.0),
+            ("printed_before", 140_000.0),
+            ("price", 115_000.0),
+            ("printed_before", 150_000.0),
+        ]
+        (one,) = connection.scalars(select(listings.c.id))
+        asked = price_steps(connection, [one])[one]
+        assert [step.price_eur for step in asked] == [120_000.0, 115_000.0]
+        assert previous_price(asked) == 120_000.0
+        assert as_of(connection, {one: 9.0})[one].price_eur == 115_000.0
+        assert read_histories(connection)[one].prices[0].price_eur == 120_000.0
+        cuts = read_around(connection, SearchQuery(cut_days=1), now=7.0).cuts
+        assert cuts is not None
+        assert cuts == {one: pytest.approx(100 / 24)}
+
+
+def test_a_late_page_tells_when_an_earlier_price_was_first_in_print(db: Database) -> None:
+    see(db, 1.0)
+    see(db, 5.0, previous_price_eur=130_000.0)
+    see(db, 3.0, previous_price_eur=130_000.0)
+    with db.read() as connection:
+        assert sorted(prices(connection), key=lambda row: row[-1]) == [
+            (120_000.0, "none", "first", 1.0),
+            (130_000.0, None, "printed_before", 3.0),
+        ]
 
 
 def test_vat_that_is_now_included_raises_the_sum_and_not_the_price() -> None:

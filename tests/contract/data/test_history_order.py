@@ -25,6 +25,7 @@ CONTENTS = st.fixed_dictionaries(
         "floor": st.sampled_from([3, 5]),
         "price_eur": st.sampled_from([None, 120_000.0, 110_000.0, 12_000.0, 2000.0]),
         "vat": st.sampled_from([None, "excluded"]),
+        "previous_price_eur": st.sampled_from([None, 130_000.0, 140_000.0]),
         "title": st.sampled_from(["а", "б"]),
         "deal": st.just("sale"),
         "property_type": st.sampled_from(["apartment", "plot"]),

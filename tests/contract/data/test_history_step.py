@@ -54,20 +54,25 @@ POINTS = [
 @pytest.fixture
 def db(empty_store_url: str) -> Iterator[Database]:
     """A database as the program before this step left it."""
-    made = database(empty_store_url)
+    made = _upgraded(empty_store_url, LISTING, CHANGES)
+    yield made
+    made.dispose()
+
+
+def _upgraded(url: str, listing: dict[str, Any], changes: list[dict[str, Any]]) -> Database:
+    made = database(url)
     made.prepare()
     with made.write() as connection:
         _steps_before(connection)
         for table, stored in (
             ("jobs", [JOB]),
-            ("listings", [LISTING]),
-            ("listing_changes", CHANGES),
+            ("listings", [listing]),
+            ("listing_changes", changes),
             ("price_points", POINTS),
         ):
             _insert(connection, table, stored)
     upgrade(made)
-    yield made
-    made.dispose()
+    return made
 
 
 def _steps_before(connection: Connection) -> None:
@@ -123,3 +128,28 @@ def test_new_rows_get_new_numbers(db: Database) -> None:
     with db.read() as connection:
         assert [row[0] for row in rows(connection, listing_changes, "id")] == [3, 4, 5, 6]
         assert [row[0] for row in rows(connection, price_points, "id")] == [1, 2, 3]
+
+
+def test_earlier_prices_that_were_in_print_become_price_points(empty_store_url: str) -> None:
+    """As if the program had known them all along: a page that comes late changes nothing of them."""
+    moved = [(2, "130.0", "null"), (4, "null", "110.0"), (6, "110.0", "150.0"), (8, "150.0", "110.0")]
+    changes = [
+        CHANGES[0] | {"id": at, "field": "previous_price_eur", "old": old, "new": new, "seen_at": float(at)}
+        for at, old, new in moved
+    ]
+    db = _upgraded(empty_store_url, LISTING | {"previous_price_eur": 110.0}, changes)
+
+    def printed() -> list[tuple[Any, ...]]:
+        with db.read() as connection:
+            visits = dict(rows(connection, scrape_history, "id", "fetched_at"))
+            found = rows(connection, price_points, "kind", "price_eur", "seen_at", "visit_id")
+        return [(kind, eur, at, visits[visit]) for kind, eur, at, visit in found if kind == "printed_before"]
+
+    assert check(db) == []
+    points = [("printed_before", eur, at, at) for eur, at in ((130.0, 1.0), (110.0, 4.0), (150.0, 6.0))]
+    assert printed() == points
+    with db.write() as connection:
+        late = Sighting(advert(title="среден", price_eur=90.0, previous_price_eur=150.0), 7.0)
+        save_listings(connection, [late])
+    assert printed() == points
+    db.dispose()

@@ -10,13 +10,14 @@ from sqlalchemy import insert
 
 from contract.data.helpers import database
 from property_worlds import advert, dispose_all, ids_of, new_matching, save
-from sale_sofia.advice.search.conditions import SECONDS_PER_DAY, read_around, with_words
+from sale_sofia.advice.search.conditions import read_around, with_words
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
 from sale_sofia.advice.search.run import Found, judge, saved_query, search
 from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.evaluations import By, mark
 from sale_sofia.buyer.tables import saved_searches
 from sale_sofia.flats.rows import read_flats
+from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.storage.database import Database
 from search_worlds import NOW, fill
 from seeds import SEED
@@ -159,7 +160,7 @@ def test_all_that_is_not_asked_for_is_there(world: Database) -> None:
         ("price", lambda flat: flat.price_eur),
         ("eur_sqm", lambda flat: flat.price_per_sqm_eur),
         ("newest", lambda flat: -flat.first_seen_at),
-        ("days", lambda flat: flat.first_seen_at),
+        ("days", lambda flat: flat.since.at),
     ],
 )
 def test_the_order_is_the_one_asked_for(world: Database, sort: str, value: Any) -> None:  # noqa: ANN401 - a function

@@ -3,6 +3,7 @@
 import math
 import re
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -22,9 +23,11 @@ from sale_sofia.buyer.viewings import viewings_of
 from sale_sofia.flats import overrides
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.flats.store import Source, save_sources
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.tables import listings, market_events, price_points
+from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.model import Settings
 from valued_flats import some_adverts
 
@@ -62,10 +65,27 @@ def test_one_advert_is_a_card_with_its_values(tmp_path: Path, monkeypatch: pytes
         told = words(open_screen(name, tmp_path, monkeypatch))
         for part in (
             "<strong>€ 200 000</strong>", "100 m² · € 2 000/m² · тристаен · Етаж 3/8 · тухла",
-            "Тристаен с гледка", "Лозенец · Метро: 400 m", "imot.bg · на пазара днес", 'src="https://photos.example/1.jpg"',
+            "Тристаен с гледка", "Лозенец · Метро: 400 m", "imot.bg · на пазара днес (откакто е видян)", 'src="https://photos.example/1.jpg"',
             'referrerpolicy="no-referrer"',
         ):  # fmt: skip
             assert part in told, (name, part)
+
+
+def test_the_page_of_a_flat_tells_its_age_earlier_offers_and_prices_in_print(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    posted = datetime.fromtimestamp(now - 40 * DAY, UTC)
+    put_adverts(tmp_path, KNOWN, KNOWN | {"posted_at": posted, "previous_price_eur": 215_000.0})
+    _change(tmp_path, (1,), first_seen_at=now - 500 * DAY, gone_at=now - 440 * DAY, price_eur=189_000.0)
+    both = [Source(one, 1, 1.0, "buyer", {}) for one in (1, 2)]
+    store(tmp_path).run_write(lambda connection: save_sources(connection, both, now=now))
+    told = words(_property(tmp_path, monkeypatch, 1)).replace("\\", "")
+    assert "на пазара 40 дни (по датата на обявата)" in told
+    since, until = (f"{datetime.fromtimestamp(now - days * DAY, SOFIA):%d.%m.%Y}" for days in (500, 440))
+    assert f"Предлаган преди: преди 14 месеца за € 189 000 (imot.bg, {since} – {until})." in told
+    assert "посочва по-ранна цена € 215 000 (видяно на " in told
+    assert "беше <s>" not in told
 
 
 def test_nobody_is_asked_for_the_photos_of_a_simulated_advert(

@@ -61,6 +61,7 @@ def test_moments_are_on_sofias_clock() -> None:
         (60 * 119, "преди 119\xa0мин"),
         (3600 * 47, "преди 47\xa0ч"),
         (86_400 * 3, "преди 3\xa0дни"),
+        (86_400 * 440, "преди 14\xa0месеца"),
     ],
 )
 def test_ages(seconds: float, told: str) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from sale_sofia.listings.model import RawField, RawListing
-from sale_sofia.listings.normalise import normalise
+from sale_sofia.listings.normalise import normalise, read_facts
 from sale_sofia.listings.page import LayoutChanged
 from tables import each_row
 
@@ -135,3 +135,32 @@ def test_an_advert_that_only_says_who_it_is_has_another_layout(more: dict[str, R
 )
 def test_one_fact_makes_it_an_advert(more: dict[str, RawField]) -> None:
     assert read_alone({**NAMED, **more})["title"] == "Продава 2-СТАЕН, Лозенец"
+
+
+@each_row(
+    ("fields", "city", "quarter"),
+    [
+        ({"city": field("text", "с. Енина")}, "Енина", None),
+        ({"city": field("text", "Енина"), "neighbourhood": field("text", "кв. Горна махала")},
+         "Енина", "Горна Махала"),
+        ({"place": field("place", "гр. БУРГАС, ж.к. Меден рудник")}, "Бургас", "Меден Рудник"),
+        ({"place": field("place", "Меден Рудник, Burgas")}, "Бургас", "Меден Рудник"),
+        ({"city": field("text", "гр. София"), "neighbourhood": field("text", "в.з.Бояна")},
+         "София", "в.з.Бояна"),
+        ({"neighbourhood": field("text", "жк. Изток")}, None, "жк. Изток"),  # nobody says of which town
+    ],
+)  # fmt: skip
+def test_a_place_outside_sofia_has_one_name_however_it_is_read(
+    fields: dict[str, RawField], city: str | None, quarter: str | None
+) -> None:
+    read = listing(fields)
+    assert (read["city"], read["neighbourhood"]) == (city, quarter)
+    card = read_facts(fields)
+    assert (card.get("city"), card.get("neighbourhood")) == (city, quarter)
+
+
+def test_another_writing_of_the_same_town_is_no_other_town() -> None:
+    read = listing({"city": field("text", "Свети Влас"), "title": field("text", "Студио в Св. Влас")})
+    assert read["flags"] == ()
+    other = listing({"city": field("text", "София"), "title": field("text", "Студио в Св. Влас")})
+    assert other["flags"] == ("place_conflict",)

@@ -19,9 +19,11 @@ from sale_sofia.listings.places import (
     place_data,
     place_key,
     province,
+    quarter_name,
     spellings,
     split_name,
     town,
+    town_name,
 )
 from tables import each_row
 
@@ -473,7 +475,7 @@ def test_a_word_that_is_not_known_leaves_the_city_and_is_told(text: str, hood: s
         ("гр. Търговище, Запад 2", Place("Търговище", None, "Запад 2")),
         ("гр. Бургас, Лозенец", Place("Бургас", None, "Лозенец")),
         ("Бургас, Лозенец", Place("Бургас", None, "Лозенец")),
-        ("жк. Лозенец,  Бургас", Place("Бургас", None, "жк. Лозенец")),
+        ("жк. Лозенец,  Бургас", Place("Бургас", None, "Лозенец")),
         ("Област Русе, гр. Русе, Дружба 1", Place("Русе", None, "Дружба 1")),
         ("ГР. БУРГАС, Изгрев", Place("Бургас", None, "Изгрев")),
         ("гр. Велико Търново", Place("Велико Търново")),
@@ -482,7 +484,7 @@ def test_a_word_that_is_not_known_leaves_the_city_and_is_told(text: str, hood: s
         ("с. Панчарево", Place("Панчарево")),
         ("с.Горна Малина", Place("Горна Малина")),
         ("гр. Н\u0065себър", Place("Несебър")),
-        ("ГР. НЕСЕБЪР", Place("НЕСЕБЪР")),
+        ("ГР. НЕСЕБЪР", Place("Несебър")),
         ("гр. Бургас, Градина", Place("Бургас", None, "Градина")),
         ("област София, гр. Костинброд", Place("Костинброд")),
         ("гр. Костинброд, Софийска област", Place("Костинброд")),
@@ -495,6 +497,75 @@ def test_a_word_that_is_not_known_leaves_the_city_and_is_told(text: str, hood: s
 )
 def test_places_elsewhere(text: str, place: Place) -> None:
     assert parse_place(text) == place
+
+
+@each_row(
+    ("texts", "name"),
+    [
+        (
+            ("с. Енина", "с.Енина", "село Енина", "Енина", "ЕНИНА", "с. ЕНИНА", "енина (с.)", "c. Eнина"),
+            "Енина",
+        ),
+        (("гр. Горна Оряховица", "град Горна оряховица", "ГОРНА  ОРЯХОВИЦА"), "Горна Оряховица"),
+        (("гр. Бургас", "БУРГАС", "Burgas", "gr. Burgas", "Бургас (гр.)"), "Бургас"),
+        (("В. Търново", "гр. Велико Търново", "Veliko Tarnovo", "велико-търново"), "Велико Търново"),
+        (("к.к. Слънчев бряг", "Слънчев Бряг", "Sunny Beach", "СЛЪНЧЕВ БРЯГ"), "Слънчев бряг"),
+        (("гр. Св. Влас", "гр. Св.Влас", "Свети влас"), "Свети Влас"),
+        (("гр. София", "Sofia", "СОФИЯ", "София град"), "София"),
+    ],
+)
+def test_a_town_has_one_name_in_every_writing(texts: tuple[str, ...], name: str) -> None:
+    assert {town_name(text) for text in texts} == {name}
+    assert town_name(name) == name
+    read = {parse_place(f"{text}, ул. Роза").city for text in texts if town(text)}
+    assert read == {name}
+
+
+@each_row(
+    ("texts", "name"),
+    [
+        (
+            (
+                "жк. Меден рудник",
+                "ж.к. Меден Рудник",
+                "кв. МЕДЕН РУДНИК",
+                "Меден рудник (кв.)",
+                "Меден  рудник",
+            ),
+            "Меден Рудник",
+        ),
+        (
+            ("ж.к. „Владислав Варненчик“ 1", "Владислав Варненчик-1", "Владислав Варненчик I"),
+            "Владислав Варненчик 1",
+        ),
+        (("Дружба 2", "жк Дружба-2", "Дружба2", "ДРУЖБА II"), "Дружба 2"),
+        (("в.з. Траката", "вилна зона Траката", "Траката в.з.", "В.З.ТРАКАТА"), "в.з. Траката"),
+        (("м-т Евксиноград", "местност Евксиноград"), "м-т Евксиноград"),
+        (("ж.к. 9-ти септември", "9 ти Септември"), "9-ти Септември"),
+        (("кв. Св. Иван Рилски", "св.Иван Рилски", "СВ. ИВАН РИЛСКИ"), "Св. Иван Рилски"),
+        (("Кирил и Методий", "КИРИЛ И МЕТОДИЙ"), "Кирил и Методий"),
+        (("ДЗС", "кв. ДЗС"), "ДЗС"),
+        (("Левски В", "кв. Левски-В"), "Левски В"),
+        (("с. Тополи", "село ТОПОЛИ"), "с. Тополи"),
+        (("Meden Rudnik", "zhk. Meden rudnik"), "Meden Rudnik"),
+    ],
+)
+def test_a_quarter_outside_sofia_has_one_name_in_every_writing(texts: tuple[str, ...], name: str) -> None:
+    assert {quarter_name(text) for text in texts} == {name}
+    assert quarter_name(name) == name
+
+
+@each_place
+def test_the_one_form_of_a_name_is_the_same_name_and_its_own_form(place: Neighbourhood) -> None:
+    assert split_name(quarter_name(place.name)) == split_name(place.name)
+    assert quarter_name(quarter_name(place.name)) == quarter_name(place.name)
+    assert town_name(town_name(place.name)) == town_name(place.name)
+
+
+@given(st.text(max_size=100))
+def test_any_text_has_a_form(text: str) -> None:
+    assert isinstance(town_name(text), str)
+    assert isinstance(quarter_name(text), str)
 
 
 @each_row(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, Table, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, or_, select
 
 from sale_sofia.advice.market.settings import EVENTS_AT_ONCE, LARGEST_ROOMS, ROUNDING
 from sale_sofia.advice.scoring.settings import COMPARED_TYPES
@@ -15,7 +15,7 @@ from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import vat_on_top, with_vat
 from sale_sofia.flats.rows import sparing
 from sale_sofia.history.market_events import WITHDRAWN, days_on_market
-from sale_sofia.history.tables import listings, market_events, price_points
+from sale_sofia.history.tables import WAS_ASKED, listings, market_events, price_points
 from sale_sofia.listings.places import SOFIA
 
 # When each advert was on the market, and at what price: read once for all of them.
@@ -63,15 +63,17 @@ def read_histories(connection: Connection) -> dict[int, AdvertHistory]:
     def stream(chosen: Select[Any]) -> Iterator[Row[Any]]:
         return iter(connection.execute(chosen, execution_options={"yield_per": EVENTS_AT_ONCE}))
 
-    def by_listing(table: Table, names: Sequence[str], moment: str) -> defaultdict[int, list[Row[Any]]]:
+    def by_listing(
+        table: Table, names: Sequence[str], moment: str, *which: ColumnElement[bool]
+    ) -> defaultdict[int, list[Row[Any]]]:
         found: defaultdict[int, list[Row[Any]]] = defaultdict(list)
         columns = [table.c[name] for name in ("listing_id", moment, *names)]
-        for row in stream(select(*columns).order_by(table.c[moment], table.c.id)):
+        for row in stream(select(*columns).where(*which).order_by(table.c[moment], table.c.id)):
             found[row.listing_id].append(row)
         return found
 
     events = by_listing(market_events, ["kind"], "at")
-    points = by_listing(price_points, ["price_eur", "vat", "kind"], "seen_at")
+    points = by_listing(price_points, ["price_eur", "vat", "kind"], "seen_at", WAS_ASKED)
     columns = [listings.c[name] for name in ("id", "first_seen_at", "gone_at", "closed_at")]
     real = or_(listings.c.closed_reason.is_(None), listings.c.closed_reason != WITHDRAWN)
     return {
@@ -177,7 +179,11 @@ class MarketFlat:
 
     @property
     def first_seen_at(self) -> float:
-        """When the first of its adverts was seen."""
+        """When the first of its adverts was seen.
+
+        Not since when it is offered: those that stayed long before we looked are among us, those that went
+        soon are not, and counted so they would make every stay look longer than it is (decision 025).
+        """
         return min(advert.spells[0].start for advert in self.adverts)
 
     @property

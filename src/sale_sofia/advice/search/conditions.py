@@ -21,13 +21,11 @@ from sale_sofia.flats.flat import Advert, Flat
 from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.rows import price_steps
 from sale_sofia.flats.store import portions
-from sale_sofia.history.settings import SECONDS_PER_HOUR
+from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings, price_points
 from sale_sofia.listings.text import match_key
 
 # What a search asks beside the flat itself: the buyer's status, price cuts, scores, the adverts' words.
-
-SECONDS_PER_DAY: Final = 24 * SECONDS_PER_HOUR
 
 
 class Scored(NamedTuple):
@@ -130,7 +128,7 @@ _MEASURES: Final[dict[str, Callable[[Flat, Around], float | None]]] = {
     "bathrooms": lambda flat, _: flat.bathrooms,
     "floor": lambda flat, _: flat.floor,
     "year": lambda flat, _: flat.year_built,
-    "days": lambda flat, around: (around.now - flat.first_seen_at) / SECONDS_PER_DAY,
+    "days": lambda flat, around: flat.days_on_market(around.now),
 }
 
 

@@ -29,7 +29,14 @@ from sale_sofia.listings.model import (
     PropertyType,
     SellerKind,
 )
-from sale_sofia.listings.places import SOFIA, districts, find_neighbourhood, neighbourhoods, place_key, town
+from sale_sofia.listings.places import (
+    SOFIA,
+    districts,
+    find_neighbourhood,
+    neighbourhoods,
+    place_key,
+    town_name,
+)
 from sale_sofia.listings.text import squeeze
 from sale_sofia.settings.types import why_refused
 from sale_sofia.settings.words import Said
@@ -68,11 +75,11 @@ def _district(text: str) -> str:
 
 
 def _city(text: str) -> str:
-    """As adverts print it; Sofia in any writing."""
+    """In the form that adverts have it, from any writing."""
     plain = squeeze(text)
     if not plain:
         raise ValueError(Said("wrong_search.town"))
-    return town(plain) or plain
+    return town_name(plain)
 
 
 def _portal(text: str) -> str:

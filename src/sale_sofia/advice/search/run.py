@@ -8,7 +8,6 @@ from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
 from sale_sofia.advice.search.conditions import (
     FACTS,
-    SECONDS_PER_DAY,
     Around,
     Named,
     checks_of,
@@ -20,6 +19,7 @@ from sale_sofia.buyer.evaluations import with_current
 from sale_sofia.buyer.searches import read_search
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import read_flats
+from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.news import NEW_AT
 from sale_sofia.history.tables import listings
 from sale_sofia.settings.words import Said
@@ -65,13 +65,12 @@ def _conditions(query: SearchQuery, now: float) -> Iterator[Condition]:
 
 
 def _moments(query: SearchQuery, now: float) -> Iterator[Condition]:
-    first = func.min(listings.c.first_seen_at)
     if query.new_since is not None:
         yield func.min(NEW_AT) >= query.new_since.timestamp()
     if query.days_max is not None:
-        yield first >= now - query.days_max * SECONDS_PER_DAY - 1
-    if query.days_min is not None:
-        yield first <= now - query.days_min * SECONDS_PER_DAY + 1
+        # No advert began later than it was seen first; of what is gone the days end when it was last seen.
+        until = func.max(listings.c.last_seen_at) if query.gone else now
+        yield func.max(listings.c.first_seen_at) >= until - query.days_max * SECONDS_PER_DAY - 1
 
 
 def _prices(query: SearchQuery) -> Iterator[Condition]:
@@ -186,7 +185,7 @@ def _rank(flat: Flat, sort: str, around: Around) -> float | None:
             scored = (around.scores or {}).get(flat.property_id)
             return None if scored is None else -scored.points
         case _:
-            return flat.first_seen_at
+            return flat.since.at
 
 
 # Saved searches as queries: what is stored is checked again when it is used.

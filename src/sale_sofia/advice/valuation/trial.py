@@ -25,7 +25,7 @@ _NOWHERE: Final = {
     **dict.fromkeys(MERGED), **dict.fromkeys(("heating", "orientation", "parking", "features", "flags"), ()),
     "title": None, "vat": None, "seller_kind": None, "lat": None, "lon": None, "gone_at": None,
     "closed_at": None, "first_seen_at": 0.0, "last_seen_at": 0.0, "photo_urls": NO_LIST,
-    "new_at": 0.0,
+    "new_at": 0.0, "generation": 1, "family_id": None, "posted_at": None, "closed_reason": None,
 }  # fmt: skip
 """What such a table does not say."""
 
