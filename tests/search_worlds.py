@@ -6,10 +6,12 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from sqlalchemy import insert
+from sqlalchemy import Connection, insert
 
-from sale_sofia.descriptions.tables import description_reads
-from sale_sofia.flats.tables import listing_sources, properties
+from sale_sofia.descriptions.tables import description_disagreements, description_reads
+from sale_sofia.flats.beliefs import OUTLYING
+from sale_sofia.flats.contradictions import TEXT_FACTS
+from sale_sofia.flats.tables import corrections, listing_sources, outliers, properties
 from sale_sofia.history.tables import listings
 from sale_sofia.storage.database import Database
 
@@ -29,7 +31,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "area_sqm": (50.0, 64.5, 80.0, None),
     "area_net_sqm": (44.0, 70.0, None, None),
     "floor": (-1, 0, 1, 5, None),
-    "floors_total": (5, 8, None),
+    "floors_total": (4, 8, None),
     "construction": ("brick", "panel", "epk", None),
     "year_built": (1978, 2015, 2026, None),
     "under_construction": (True, False, None),
@@ -53,10 +55,19 @@ SAID = {
     "bathrooms": (1, 2),
     "metro_minutes": (4, 15),
     "rooms": (2, 3),
+    "bedrooms": (2, 3),
+    "floor": (1, 5),
     "area": (64.5, 80.0),
+    "area_built": (44.5, 79),
     "year": (1978, 2015),
     "condition": ("renovated",),
 }
+
+CORRECTED = (
+    ("floor", 2), ("rooms", 2), ("area_sqm", 64.5), ("year_built", 2015), ("construction", "brick"),
+    ("price_eur", 120_000.0), ("deal", "sale"), ("seller_kind", "agency"), ("bathrooms", 2),
+    ("condition", "new"), ("furnishing", "furnished"),
+)  # fmt: skip
 
 
 def fill(database: Database, rng: Random, flats: int) -> None:
@@ -71,6 +82,21 @@ def fill(database: Database, rng: Random, flats: int) -> None:
         connection.execute(insert(listing_sources), list(_sources(matched)))
         read = [_read(row["id"], rng) for row in rows if rng.random() < 0.5]
         connection.execute(insert(description_reads), read)
+        _note(connection, [row["id"] for row in rows], rng)
+
+
+def _note(connection: Connection, ids: list[int], rng: Random) -> None:
+    """What changes, or takes away, what adverts print: texts that differ, the market, the buyer's word."""
+    for number in rng.sample(ids, len(ids) // 4):
+        differing = {"listing_id": number, "field": rng.choice(TEXT_FACTS), "quote": "", "seen_at": 1.0}
+        connection.execute(insert(description_disagreements).values(differing))
+    for number in rng.sample(ids, len(ids) // 10):
+        code = rng.choice(sorted(OUTLYING))
+        connection.execute(insert(outliers).values(listing_id=number, code=code, least=2_000, most=9_000))
+    for number in rng.sample(ids, len(ids) // 10):
+        fact, value = rng.choice(CORRECTED)
+        said = {"property_id": number, "fact": fact, "value": value, "said_by": "anna", "said_at": 1.0}
+        connection.execute(insert(corrections).values(said))
 
 
 def _advert(number: int, rng: Random) -> dict[str, Any]:
@@ -104,7 +130,7 @@ def _sources(matched: list[list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
 
 def _read(number: int, rng: Random) -> dict[str, Any]:
     said = {
-        name: {"value": rng.choice(choices), "status": "stated", "quote": "така пише", "method": "rules"}
+        name: {"value": rng.choice(choices), "status": "stated", "quote": "две спални", "method": "rules"}
         for name, choices in SAID.items()
         if rng.random() < 0.5
     }

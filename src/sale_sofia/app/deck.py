@@ -27,8 +27,10 @@ from sale_sofia.app.settings import CARDS_PER_PAGE, CARDS_PER_ROW, LONGEST_CELL,
 from sale_sofia.app.state import chosen_profile
 from sale_sofia.app.words import counted, language, named, say
 from sale_sofia.buyer.evaluations import statuses
-from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.flat import Contradiction, Flat
 from sale_sofia.flats.rows import PriceStep, previous_price, price_steps
+from sale_sofia.flats.views import YOU
+from sale_sofia.settings.words import dictionary
 
 # The one card of a flat: what a buyer wants to know first, in the same place on every page.
 
@@ -447,6 +449,26 @@ def facts_table(flat: Flat, fields: Mapping[str, Mapping[str, Any]]) -> str:
     return f"<table class='ss-table'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
+def contradictions_list(flat: Flat) -> str:
+    """What contradicts what, and what is believed all the same, as HTML; nothing without any."""
+    lines = "".join(f"<li>{formatting.html(_contradiction(one))}</li>" for one in flat.contradictions)
+    return f"<ul class='ss-unsure'>{lines}</ul>" if lines else ""
+
+
+def _contradiction(one: Contradiction) -> str:
+    least, most = one.other if isinstance(one.other, tuple) else (one.other, one.other)
+    told = {"one": _said(one, one.one), "other": _said(one, one.other), "least": least, "most": most}
+    doubted = ", ".join(say(f"fact.{name}") for name in one.facts)
+    outcome = "facts.doubted" if one.kept is None else "facts.kept"
+    return f"{say(f'contradiction.{one.code}', **told)} {say(outcome, facts=doubted)}"
+
+
+def _said(one: Contradiction, value: Value) -> str:
+    """A number as it is; a word of any of the facts by its name."""
+    names = (f"{name}.{value}" for name in (*one.facts, *_NAMED))
+    return next((say(name) for name in names if name in dictionary()), formatting.plain(value))
+
+
 def unknown_facts(flat: Flat) -> int:
     """How many of the facts nobody tells."""
     return sum(fact(name, getattr(flat, name)) == shown.UNKNOWN for name in FACTS)
@@ -462,7 +484,8 @@ def _row(name: str, flat: Flat, told: Mapping[str, Any] | None) -> str:
 
 def _source(value: str, told: Mapping[str, Any] | None) -> str:
     if told is not None:
-        return f"{formatting.html(told['site'])}, {shown.day(told['seen_at'])}"
+        who = say("facts.you") if told["site"] == YOU else formatting.html(told["site"])
+        return f"{who}, {shown.day(told['seen_at'])}"
     return "" if value == shown.UNKNOWN else say("facts.description")
 
 

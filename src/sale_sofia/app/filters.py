@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.search.conditions import read_around
-from sale_sofia.advice.search.query import MANY_ROOMS, SearchQuery, WrongSearch
+from sale_sofia.advice.search.query import Contradictions, SearchQuery, WrongSearch
 from sale_sofia.advice.search.run import Judged, find_fitting, ordered
 from sale_sofia.app import formatting, navigation, state
 from sale_sofia.app.deck import Deck
@@ -19,7 +19,8 @@ from sale_sofia.app.words import named, say
 from sale_sofia.buyer.evaluations import Status, WrongEvaluation
 from sale_sofia.buyer.searches import SavedSearch, SearchThere, forget_search, list_searches, save_search
 from sale_sofia.buyer.settings import LONGEST_SEARCH_NAME
-from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.flat import Code, Flat
+from sale_sofia.flats.settings import MANY_ROOMS
 from sale_sofia.listings.dates import SOFIA as SOFIA_TIME
 from sale_sofia.listings.model import (
     ActStatus,
@@ -109,6 +110,8 @@ GROUPS: Final[Mapping[str, tuple[Filter, ...]]] = {
         Filter("not_word", "words"),
         Filter("gone", "switch"),
         Filter("place_conflict", "switch"),
+        Filter("contradictions", "one", _of(Contradictions), "contradictions"),
+        Filter("flag", "many", lambda: tuple(Code), "flag"),
     ),
 }
 """Every condition of a query that is asked here, by subject."""

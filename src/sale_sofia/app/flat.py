@@ -43,12 +43,12 @@ from sale_sofia.buyer.viewings import (
 )
 from sale_sofia.flats.age import EarlierOffer
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.merger import PropertyMerger
 from sale_sofia.flats.overrides import WrongDecision, split
 from sale_sofia.flats.prices import Band, vat_due
 from sale_sofia.flats.rows import PriceStep, price_steps, read_flats
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.store import Source, UnknownProperty, listing_rows, sources_of
+from sale_sofia.flats.views import merged_view
 from sale_sofia.history.tables import WAS_ASKED, market_events
 
 Row = Mapping[str, Any]
@@ -71,7 +71,7 @@ class PropertyData:
     adverts: Mapping[int, Row]
     """The stored adverts by id."""
     view: Row
-    """Facts with who says so and since when, and offers with their prices; see `PropertyMerger`."""
+    """Facts with who says so and since when, and offers with their prices; see `merged_view`."""
     sources: Mapping[int, Source]
     """Why each advert is one of this property."""
     steps: Mapping[int, Sequence[PriceStep]]
@@ -96,7 +96,7 @@ def read_property(connection: Connection, property_id: int) -> PropertyData:
     return PropertyData(
         flat=flat,
         adverts={row["id"]: dict(row) for row in rows},
-        view=PropertyMerger().merge(found, rows),
+        view=merged_view(flat, rows),
         sources={source.listing_id: source for source in sources_of(connection, ids)},
         steps=price_steps(connection, ids),
         printed=price_steps(connection, ids, ~WAS_ASKED),

@@ -12,12 +12,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, get_args
 from unicodedata import category
 
-from sqlalchemy import Column, ColumnElement, Connection, FromClause, Row, Select, func, insert, select
+from sqlalchemy import Connection, Row, Select, insert, select
 
 from sale_sofia.buyer.settings import LARGEST_ID, LONGEST_LINE, LONGEST_NOTE, LONGEST_WHO, MOST_RENOVATION_EUR
 from sale_sofia.buyer.tables import evaluation_changes, property_notes
-from sale_sofia.flats.store import UnknownProperty
-from sale_sofia.flats.tables import listing_sources
+from sale_sofia.flats.store import UnknownProperty, with_current
 from sale_sofia.history.revisions import touch
 from sale_sofia.history.tables import listings
 from sale_sofia.settings.words import Said
@@ -130,12 +129,6 @@ def hold(connection: Connection, property_id: int) -> int:
     found = current_property(connection, property_id)
     connection.execute(select(listings.c.id).where(listings.c.id == found).with_for_update(key_share=True))
     return found
-
-
-def with_current(then: Column[Any]) -> tuple[FromClause, ColumnElement[int]]:
-    """The table of a column with ids of then, joined to the ids of now, and the column of these."""
-    joined = then.table.outerjoin(listing_sources, listing_sources.c.listing_id == then)
-    return joined, func.coalesce(listing_sources.c.property_id, then)
 
 
 ANYTHING: Final = object()

@@ -16,7 +16,6 @@ from sale_sofia.buyer.evaluations import (
     clean_text,
     current_property,
     hold,
-    with_current,
     write_changes,
 )
 from sale_sofia.buyer.settings import (
@@ -27,6 +26,7 @@ from sale_sofia.buyer.settings import (
     VIEWING_MINUTES,
 )
 from sale_sofia.buyer.tables import viewings
+from sale_sofia.flats.store import with_current
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.words import Said
 

@@ -39,7 +39,7 @@ def _write(work: Callable[[Connection], T]) -> T:
     return open_ready(load_settings()).run_write(work)
 
 
-def _me() -> By:
+def me() -> By:
     """Who writes, now."""
     try:
         who = getpass.getuser()
@@ -105,7 +105,7 @@ def mark(
 
 
 def _mark(property_id: int, status: str, reason: str | None, *, as_json: bool) -> None:
-    _write(partial(evaluations.mark, property_id=property_id, status=status, by=_me(), reason=reason))
+    _write(partial(evaluations.mark, property_id=property_id, status=status, by=me(), reason=reason))
     _show_evaluation(property_id, as_json=as_json)
 
 
@@ -130,7 +130,7 @@ def renovation(
 
 def _evaluate(property_id: int, fields: dict[str, Any], *, as_json: bool) -> None:
     def work(connection: Connection) -> None:
-        by = _me()
+        by = me()
         for field, value in fields.items():
             evaluations.evaluate(connection, property_id, field, value, by)
 
@@ -155,7 +155,7 @@ def note(
 ) -> None:
     """Add a note on a property, or show its notes. Notes are never overwritten."""
     if text is not None:
-        _write(partial(evaluations.add_note, property_id=property_id, text=text, by=_me()))
+        _write(partial(evaluations.add_note, property_id=property_id, text=text, by=me()))
     found = _read(partial(evaluations.notes_of, property_id=property_id))
     if as_json:
         print_json({"property": property_id, "notes": [asdict(one) for one in found]})
@@ -230,7 +230,7 @@ def add(
     """
     texts = _given(agent=agent, phone=phone, place=place, remarks=remarks)
     fields = {"starts_at": viewing_moment(when), "minutes": minutes, **texts}
-    viewing = _write(partial(viewings.add_viewing, property_id=property_id, fields=fields, by=_me()))
+    viewing = _write(partial(viewings.add_viewing, property_id=property_id, fields=fields, by=me()))
     _show_viewing(property_id, viewing, as_json=as_json)
 
 
@@ -311,7 +311,7 @@ def export(
 def _change(property_id: int, viewing: int | None, fields: dict[str, Any], *, as_json: bool) -> None:
     def work(connection: Connection) -> int:
         chosen = _planned(viewings_of(connection, property_id), property_id, viewing)
-        viewings.change_viewing(connection, chosen, fields, _me())
+        viewings.change_viewing(connection, chosen, fields, me())
         return chosen
 
     _show_viewing(property_id, _write(work), as_json=as_json)

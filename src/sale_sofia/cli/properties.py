@@ -10,14 +10,18 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from sale_sofia.buyer.corrections import CORRECTABLE
+from sale_sofia.buyer.corrections import correct as say_fact
 from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, refuse
+from sale_sofia.cli.evaluation import me
 from sale_sofia.cli.progress import ago, moment, number, on_market_words
 from sale_sofia.flats import overrides
 from sale_sofia.flats.agencies import forget_private_phones, list_agencies
 from sale_sofia.flats.matching.files import match_file
+from sale_sofia.flats.outliers import refresh_outliers
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.settings import LISTED
-from sale_sofia.flats.views import Order, count_properties, list_properties, review_queue
+from sale_sofia.flats.views import YOU, Order, count_properties, list_properties, review_queue
 from sale_sofia.flats.views import show_property as read_property
 from sale_sofia.flats.views import show_review as read_review
 from sale_sofia.installation import open_ready
@@ -81,6 +85,8 @@ def show(property_id: PropertyId, as_json: AsJson = False) -> None:
     for line in _market_lines(view, now):
         out.print(Text(line), highlight=False)
     out.print(_facts_table(view), highlight=False)
+    if view["contradictions"]:
+        out.print(_contradictions_table(view["contradictions"]), highlight=False)
     out.print(_links_table(view["links"]), highlight=False)
 
 
@@ -120,13 +126,46 @@ def _facts_table(view: View) -> Table:
     table = plain_table("Facts", ("fact", "value", "from", "seen"), (), "others say")
     for name, fact in view["fields"].items():
         others = "; ".join(f"{_value(other['value'])} ({other['site']})" for other in fact["others"])
-        source = f"{fact['site']}, {len(fact['adverts'])} adverts"
+        source = YOU if fact["site"] == YOU else f"{fact['site']}, {len(fact['adverts'])} adverts"
         table.add_row(name, _value(fact["value"]), source, moment(fact["seen_at"]), others)
     return table
 
 
+def _contradictions_table(found: Sequence[View]) -> Table:
+    table = plain_table("Contradictions", ("what", "says", "but"), (), "not believed")
+    for one in found:
+        kept = "" if one["kept"] is None else f" (kept: {_value(one['kept'])})"
+        table.add_row(one["code"], _value(one["one"]), _value(one["other"]), ", ".join(one["facts"]) + kept)
+    return table
+
+
 def _value(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return ", ".join(map(_value, value)) if isinstance(value, list | tuple) else _plain(value)
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@app.command()
+def correct(
+    property_id: PropertyId,
+    fact: Annotated[str, typer.Argument(help=f"Which: {', '.join(CORRECTABLE)}.")],
+    value: Annotated[str | None, typer.Argument(help="What it is.")] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Take back what you said of it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put a fact of a property right. Your word wins over every advert, until you take it back.
+
+    For example: sale-sofia properties correct 12 floor 4
+    """
+    refuse(undo and value is not None, "--undo takes back a value; leave the value out")
+    refuse(not undo and value is None, "say what it is, or take it back with --undo")
+    given = None if undo else value
+    work = partial(say_fact, property_id=property_id, fact=fact, given=given, by=me())
+    kept = open_ready(load_settings()).run_write(work)
+    sentence = f"what you said of the {fact} is taken back" if undo else f"{fact} is {_value(kept)}"
+    _tell({"property": property_id, "fact": fact, "value": kept}, sentence, as_json=as_json)
 
 
 def _links_table(links: Sequence[View]) -> Table:
@@ -226,6 +265,7 @@ def match(
     matching = _matching()
     done = matching.match_all() if full else matching.match_new()
     matching.database.run_write(partial(forget_private_phones, settings=matching.settings))
+    refresh_outliers(matching.database, matching.settings)
     sentence = f"{done.adverts} adverts matched, {done.moved} changes of property, {done.seconds:.1f} s"
     _tell(done._asdict(), sentence, as_json=as_json)
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from enum import EnumType
 from functools import partial
 from inspect import Parameter, signature
 from typing import Annotated, Any, Final, Literal, get_args, get_origin
@@ -31,7 +32,7 @@ _PANELS: Final = {
     "Building": ("floor_min", "floor_max", "not_ground", "not_last", "elevator", "construction", "no_panel",
                  "year_min", "year_max", "act"),
     "Advert": ("seller", "portal", "days_min", "days_max", "new_since", "word", "not_word", "gone",
-               "place_conflict"),
+               "place_conflict", "flag", "contradictions"),
     "You": ("status", "profile", "passing", "unknown", "sort"),
 }  # fmt: skip
 _PANEL_OF: Final = {field: panel for panel, fields in _PANELS.items() for field in fields}
@@ -74,6 +75,8 @@ def _option(field: str) -> Parameter:
 def _literals(annotation: Any) -> tuple[str, ...]:  # noqa: ANN401 - a type
     if get_origin(annotation) is Literal:
         return get_args(annotation)
+    if isinstance(annotation, EnumType):
+        return tuple(annotation)
     return next((found for part in get_args(annotation) if (found := _literals(part))), ())
 
 
@@ -149,6 +152,8 @@ def _record(one: Judged, around: Around) -> dict[str, Any]:
         "score": None if scored is None else scored._asdict(),
         "adverts": len(flat.adverts),
         "portals": _portals(flat),
+        "contradictions": [found._asdict() for found in flat.contradictions],
+        "corrected": sorted(flat.corrected),
         "unknown": list(one.unknown),
     }
 

@@ -6,6 +6,8 @@ long, and there are a hundred thousand.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
 
 from sale_sofia.flats.age import EarlierOffer
 from sale_sofia.history.market_events import Since, days_on_market
@@ -38,12 +40,54 @@ class Trap:
     quote: str
 
 
+class Code(StrEnum):
+    """A kind of contradiction; the rules are in `flats/contradictions.py`, the market's in `outliers.py`."""
+
+    FLOOR_ABOVE_TOTAL = "floor_above_total"
+    BEDROOMS_FILL_ROOMS = "bedrooms_fill_rooms"
+    NET_ABOVE_TOTAL = "net_above_total"
+    BUILT_IN_FUTURE = "built_in_future"
+    ACT_OF_UNBUILT = "act_of_unbuilt"
+    BUILT_OUT_OF_TIME = "built_out_of_time"
+    TEXT_FLOOR_OF_HEIGHT = "text_floor_of_height"
+    TEXT_FLOOR = "text_floor"
+    TEXT_ROOMS = "text_rooms"
+    TEXT_AREA = "text_area"
+    TEXT_YEAR = "text_year"
+    TEXT_ACT = "text_act"
+    PRICE_OUT_OF_MARKET = "price_out_of_market"
+    RENT_LIKE_PRICE = "rent_like_price"
+    PRICE_LIKE_RENT = "price_like_rent"
+    PRIVATE_WITH_MANY = "private_with_many"
+
+
+class Contradiction(NamedTuple):
+    """Two things that cannot both be so, as they were printed."""
+
+    code: Code
+    facts: tuple[str, ...]
+    """Those that are not believed for it: unknown, unless another advert or the text tells them."""
+    one: Any
+    other: Any
+    kept: Any = None
+    """The value that is believed all the same, as the likelier one."""
+
+
+class Correction(NamedTuple):
+    """A fact as the buyer says it is, and since when, in seconds since 1970."""
+
+    value: Any
+    said_by: str
+    said_at: float
+
+
 @dataclass(slots=True, unsafe_hash=True)
 class Flat:
     """One property. Unknown is None (or an empty tuple), never a guess.
 
     Facts are those that most adverts print (`PropertyMerger`); where no portal prints one, what a description
     says. The price is the lowest of the adverts still offered (of all, when none is), with that advert's VAT.
+    What the buyer says wins; what is contradicted is unknown, and named in `contradictions`.
     """
 
     property_id: int
@@ -59,6 +103,12 @@ class Flat:
     title: str | None = None
     photo_urls: tuple[str, ...] = ()
     flags: frozenset[str] = frozenset()
+    """What portals' pages contradict, and the codes of `contradictions`."""
+    contradictions: tuple[Contradiction, ...] = ()
+    from_text: frozenset[str] = frozenset()
+    """Facts that no portal prints: only descriptions tell them."""
+    corrected: Mapping[str, Correction] = field(default_factory=dict)
+    """Facts that the buyer put right."""
     features: frozenset[str] = frozenset()
     deal: str | None = None
     property_type: str | None = None

@@ -18,26 +18,20 @@ AdvertRow = dict[str, Any]
 """An advert's columns, and under `said` what its description says for sure.
 
 Lists are tuples, flags and features sets; photos, of which few are looked at, are the text that is stored.
+The description is there where it says other things than the portal.
 """
 
 _TOLD: Final = (
     "parking_status", "metro_minutes", "bedrooms", "bathrooms", "has_balcony", "balconies", "storage",
 )  # fmt: skip
 """Facts that only descriptions tell, under the same name."""
-_COLUMN_OF: Final = {**COLUMNS, **dict(zip(_TOLD, _TOLD, strict=True))}
+COLUMN_OF: Final = {**COLUMNS, **dict(zip(_TOLD, _TOLD, strict=True))}
 _WHOSE: Final = ("id", "site", "last_seen_at", "gone_at", "closed_at")
 _TRAPS: Final = frozenset(TRAP_FIELDS)
 NO_LIST: Final = "[]"
-_NOTHING: Final = (None, ())
+NOTHING: Final = (None, ())
 _MERGER: Final = PropertyMerger()
 _MERGED_OF: Final = itemgetter(*MERGED)
-
-
-def merge_flat(property_id: int, rows: Sequence[AdvertRow], photos: int | None = None) -> Flat:
-    """The flat that these adverts are of, with so many of its photos; None: with all."""
-    if len(rows) == 1:
-        return merge_one(property_id, rows[0], photos)
-    return merge_many(property_id, rows, photos)
 
 
 def merge_one(property_id: int, row: AdvertRow, photos: int | None = None) -> Flat:
@@ -46,7 +40,7 @@ def merge_one(property_id: int, row: AdvertRow, photos: int | None = None) -> Fl
     said = row["said"]
     facts = {name: row[name] for name in MERGED}
     if said:
-        facts |= {name: value for name, value in _told(said).items() if facts.get(name) in _NOTHING}
+        facts |= {name: value for name, value in told_facts(said).items() if facts.get(name) in NOTHING}
     return Flat(
         property_id=property_id,
         adverts=(_advert(row),),
@@ -138,8 +132,10 @@ def _facts(rows: Sequence[AdvertRow]) -> dict[str, Any]:
     """Every fact that some advert has: what most portals print, else what most descriptions say."""
     columns = zip(MERGED, zip(*map(_MERGED_OF, rows), strict=True), strict=True)
     facts = {name: _most_said(name, values, rows) for name, values in columns}
-    told = [{**_told(row["said"]), **{name: row[name] for name in _WHOSE}} for row in rows if row["said"]]
-    missing = {name for view in told for name in view if facts.get(name) in _NOTHING}.difference(_WHOSE)
+    told = [
+        {**told_facts(row["said"]), **{name: row[name] for name in _WHOSE}} for row in rows if row["said"]
+    ]
+    missing = {name for view in told for name in view if facts.get(name) in NOTHING}.difference(_WHOSE)
     for name in missing:
         views = [view for view in told if name in view]
         facts[name] = _most_said(name, [view[name] for view in views], views)
@@ -154,12 +150,12 @@ def _most_said(name: str, values: Sequence[Any], rows: Sequence[AdvertRow]) -> A
     return told["value"] if told else None
 
 
-def _told(said: Mapping[str, Any]) -> dict[str, Any]:
+def told_facts(said: Mapping[str, Any]) -> dict[str, Any]:
     """A description's facts by the names of columns."""
     return {
-        _COLUMN_OF[field]: tuple(value) if isinstance(value := one["value"], list) else value
+        COLUMN_OF[field]: tuple(value) if isinstance(value := one["value"], list) else value
         for field, one in said.items()
-        if field in _COLUMN_OF
+        if field in COLUMN_OF
     }
 
 

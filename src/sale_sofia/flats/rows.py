@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, Text, cast, func, literal, select
+from sqlalchemy import ColumnElement, Connection, Select, Text, case, cast, exists, func, literal, select
 
 from sale_sofia.advice.settings import (
     ADVERTS_AT_ONCE,
@@ -21,10 +21,14 @@ from sale_sofia.advice.settings import (
     PHOTOS_REMEMBERED,
     REREAD_SHARE,
 )
-from sale_sofia.descriptions.tables import description_reads
+from sale_sofia.descriptions.tables import description_disagreements, description_reads
+from sale_sofia.flats.beliefs import Beside, merge_flat
+from sale_sofia.flats.contradictions import TEXT_FACTS
+from sale_sofia.flats.corrections import read_corrections
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.merger import MERGED
-from sale_sofia.flats.merging import NO_LIST, AdvertRow, decoded_list, decoded_set, merge_flat
+from sale_sofia.flats.merging import NO_LIST, AdvertRow, decoded_list, decoded_set
+from sale_sofia.flats.outliers import read_outliers
 from sale_sofia.flats.store import UnknownProperty, portions
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.history.news import NEW_AT
@@ -44,7 +48,7 @@ _FEW: Final = (
 )  # fmt: skip
 """Texts of which there are few; a hundred thousand adverts share them."""
 _PLAIN: Final = tuple(name for name in (*_OWN, *MERGED) if name not in _LISTS)
-_NAMES: Final = (*_PLAIN, *_LISTS, *_SETS, "photo_urls", "said")
+_NAMES: Final = (*_PLAIN, *_LISTS, *_SETS, "photo_urls", "said", "description")
 
 
 def read_flats(
@@ -57,16 +61,21 @@ def read_flats(
     """
     whose = _members(connection, property_ids)
     sizes = Counter(whose.values())
+    corrected, outliers = read_corrections(connection), read_outliers(connection)
+
+    def merged(property_id: int, rows: list[AdvertRow]) -> Flat:
+        return merge_flat(property_id, rows, photos, Beside(corrected.get(property_id, {}), outliers))
+
     waiting: dict[int, list[AdvertRow]] = defaultdict(list)
     for row in read_adverts(connection, whose, property_ids, advert_columns(photos=photos != 0)):
         number: int = row["id"]
         property_id = whose.get(number, number)
         if sizes[property_id] <= 1:
-            yield merge_flat(property_id, [row], photos)
+            yield merged(property_id, [row])
             continue
         waiting[property_id].append(row)
         if len(waiting[property_id]) == sizes[property_id]:
-            yield merge_flat(property_id, waiting.pop(property_id), photos)
+            yield merged(property_id, waiting.pop(property_id))
 
 
 def find_flat(connection: Connection, number: int) -> Flat:
@@ -133,7 +142,9 @@ def advert_columns(*, photos: bool) -> Select[Any]:
     pictures = cast(listings.c.photo_urls, Text) if photos else literal(NO_LIST)
     said = cast(description_reads.c.attributes, Text)
     plain = (NEW_AT if name == "new_at" else listings.c[name] for name in _PLAIN)
-    return select(*plain, *texts, pictures, said).outerjoin(
+    differs = description_disagreements
+    disputed = exists().where(differs.c.listing_id == listings.c.id, differs.c.field.in_(TEXT_FACTS))
+    return select(*plain, *texts, pictures, said, case((disputed, listings.c.description))).outerjoin(
         description_reads, description_reads.c.listing_id == listings.c.id
     )
 

@@ -23,6 +23,7 @@ from sale_sofia.flats.matching.clustering import (
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter, Row, load_secret
 from sale_sofia.flats.matching.links import Bands, Links, sources
 from sale_sofia.flats.matching.matcher import Matcher
+from sale_sofia.flats.outliers import refresh_outliers
 from sale_sofia.flats.settings import INCIDENT_EXAMPLES, INCIDENT_SITE, MATCHER_VERSION, SAVED_AT_ONCE, TRIES
 from sale_sofia.flats.store import (
     Source,
@@ -226,7 +227,7 @@ _AFTERMATH: Final = Aftermath("matching", IncidentKind.MATCHING_FAILED, INCIDENT
 
 
 def match_new(settings: Settings, database: Database, clock: Callable[[], float] = time.time) -> bool:
-    """Match what a crawl brought, forget phones that may not be kept; never raises, `False` if it failed.
+    """Match what a crawl brought, see what stands out, forget phones; never raises, `False` if it failed.
 
     The next call does what is left undone.
     """
@@ -234,5 +235,6 @@ def match_new(settings: Settings, database: Database, clock: Callable[[], float]
     def match() -> None:
         PropertyMatching(settings, database, clock=clock).match_new()
         database.run_write(partial(forget_private_phones, settings=settings))
+        refresh_outliers(database, settings)
 
     return attempt(database, _AFTERMATH, match, clock=clock)

@@ -1,5 +1,6 @@
 """Limits of matching adverts to properties; no environment variable sets them, each says its unit and why."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from pydantic import BaseModel, field_validator
@@ -82,6 +83,43 @@ INCIDENT_SITE: Final = "properties"
 """Under this name incidents of matching stand, in the place of a portal's."""
 INCIDENT_EXAMPLES: Final = 5
 """Properties that an incident's sentence names."""
+
+# Facts that check each other.
+
+MANY_ROOMS: Final = 5
+"""Portals count rooms up to here: five means five or more."""
+COMPARED_TYPES: Final = frozenset({"apartment", "maisonette", "studio"})
+"""Whose texts are compared with the portal's fields; those of houses and shops speak of many things."""
+STOREYS_APART: Final = 2
+"""Storeys by which a text contradicts the portal; one is a matter of counting the ground floor."""
+YEARS_APART: Final = 3
+"""Years by which it does; a building is begun, finished and taken into use in different ones."""
+TEXT_AREA: Final = (0.5, 0.75, 1.34, 2.0)
+"""A text's area contradicts the portal's where it is between the first two shares of it, or the last two.
+
+Nearer it is the net area beside the gross one; farther it is that of a room or a yard.
+"""
+SAME_AREA: Final = 0.02
+"""Share within which a number in a text is the portal's area."""
+BUILT_BETWEEN: Final[Mapping[str, tuple[int, int]]] = {
+    "panel": (1957, 2000), "epk": (1965, 2010), "pk": (1960, 2010),
+}  # fmt: skip
+"""Years in which such buildings were finished in Bulgaria, generously: the first panels stood in 1958."""
+FINISHED_ACTS: Final = frozenset({"act16", "commissioned"})
+UNFINISHED_ACTS: Final = frozenset({"planned", "before_act14", "act14", "before_act15"})
+"""What a text says of a building that nobody may use yet; "before act 16" may be old by some weeks."""
+MARKET_LEAST: Final = 30
+"""Adverts of a kind in a neighbourhood whose prices say what can be there; with fewer, the town's do."""
+MARKET_QUARTERS: Final = 3.0
+"""A price per m² may be this many times as far from the middle half of its quarter's as that half is wide.
+
+Or as the town's is, if that is wider. Counted in ratios, not in euros: prices are as far apart below as
+above.
+"""
+MARKET_EDGE: Final = 100
+"""Nor is a price impossible that 1 in so many of the town's is below, or above: some quarters are far off."""
+MARKET_TOLERANCE: Final = 0.03
+"""Share by which what can be may move before it is stored anew."""
 
 
 class PropertySettings(BaseModel):

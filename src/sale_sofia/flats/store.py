@@ -6,14 +6,19 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
+    Column,
+    ColumnElement,
     Connection,
+    FromClause,
     RowMapping,
     Select,
     Table,
     bindparam,
+    case,
     delete,
     func,
     insert,
+    null,
     or_,
     select,
     update,
@@ -96,8 +101,11 @@ def changed_listings(connection: Connection, touched: Collection[int]) -> list[i
 
 
 def read_listings(connection: Connection, ids: Sequence[int] | None = None) -> Iterator[Row]:
-    """The fields that matching looks at, of these adverts or of all."""
-    columns = select(*(listings.c[name] for name in _FIELDS))
+    """The fields that matching looks at, of these adverts or of all; floors that cannot be are none."""
+    floor, total = listings.c.floor, listings.c.floors_total
+    impossible = floor > total  # null where one of them is: what there is stays
+    storeys = {one.name: case((impossible, null()), else_=one).label(one.name) for one in (floor, total)}
+    columns = select(*(storeys.get(name, listings.c[name]) for name in _FIELDS))
     if ids is None:
         yield from connection.execute(columns.execution_options(yield_per=ROWS_AT_ONCE)).mappings()
         return
@@ -232,6 +240,12 @@ def resolve(connection: Connection, property_id: int) -> int:
     if found is None:
         raise UnknownProperty(f"no property {property_id}; `sale-sofia properties` lists them")
     return int(found)
+
+
+def with_current(then: Column[Any]) -> tuple[FromClause, ColumnElement[int]]:
+    """The table of a column with ids of then, joined to the ids of now, and the column of these."""
+    joined = then.table.outerjoin(listing_sources, listing_sources.c.listing_id == then)
+    return joined, func.coalesce(listing_sources.c.property_id, then)
 
 
 def large_properties(connection: Connection, more_than: int) -> list[tuple[int, int]]:

@@ -88,3 +88,27 @@ match_state = Table(
     Column("runs", Integer, nullable=False),
     Column("matched_at", Float, nullable=False),
 )
+
+# Adverts that stand out from the market, as the last run found it: between what numbers they would not.
+outliers = Table(
+    "outliers",
+    metadata,
+    Column("listing_id", ForeignKey("listings.id"), primary_key=True),
+    Column("code", String(40), primary_key=True),
+    Column("least", Float, nullable=False),
+    Column("most", Float, nullable=False),
+)
+
+# What the buyer says of a property's facts, and nothing but that: the last word on a fact counts, null takes
+# it back. `property_id` is the id of then, that of its oldest advert, with which the word goes.
+corrections = Table(
+    "corrections",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("property_id", ForeignKey("listings.id"), nullable=False),
+    Column("fact", String(40), nullable=False),
+    Column("value", JSON(none_as_null=True)),
+    Column("said_by", String(80), nullable=False),
+    Column("said_at", Float, nullable=False),
+    Index(None, "property_id"),
+)

@@ -1,12 +1,13 @@
 """Properties as lists: what there is, and which pairs wait for the buyer."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, case, func, select
+from sqlalchemy import Connection, RowMapping, Select, and_, case, func, select
 
+from sale_sofia.flats.flat import Correction, Flat
 from sale_sofia.flats.merger import PropertyMerger
-from sale_sofia.flats.rows import find_flat
+from sale_sofia.flats.rows import find_flat, read_flats
 from sale_sofia.flats.store import listing_rows, members_of, read_doubts, resolve
 from sale_sofia.flats.tables import listing_sources, match_decisions, match_links
 from sale_sofia.history.tables import listings
@@ -43,8 +44,11 @@ class ReviewLine(NamedTuple):
     """When the buyer said that he is not sure, in seconds since 1970."""
 
 
+_BELIEVED = ("area_sqm", "rooms", "floor", "neighbourhood")
+
+
 def list_properties(connection: Connection, *, order: Order, limit: int) -> list[PropertyLine]:
-    """The properties, each with what its oldest advert says of it."""
+    """The properties, each with what is believed of it."""
     there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
     price = case((there, listings.c.price_eur))
     numbers = (
@@ -62,10 +66,6 @@ def list_properties(connection: Connection, *, order: Order, limit: int) -> list
         .group_by(listing_sources.c.property_id)
         .subquery()
     )
-    oldest = listings.alias("oldest")
-    of_oldest = ("area_sqm", "rooms", "floor", "neighbourhood")
-    columns = (oldest.c[name] if name in of_oldest else numbers.c[name] for name in PropertyLine._fields)
-    chosen = select(*columns).join(oldest, oldest.c.id == numbers.c.id)
     discrepancy = numbers.c.highest_eur - numbers.c.lowest_eur
     ordered = {
         "newest": (numbers.c.first_seen_at.desc(),),
@@ -73,8 +73,11 @@ def list_properties(connection: Connection, *, order: Order, limit: int) -> list
         "adverts": (numbers.c.adverts.desc(),),
         "discrepancy": (numbers.c.lowest_eur.is_(None), discrepancy.desc()),
     }[order]
-    rows = connection.execute(chosen.order_by(*ordered, numbers.c.id).limit(limit))
-    return [PropertyLine._make(row) for row in rows]
+    rows = connection.execute(select(numbers).order_by(*ordered, numbers.c.id).limit(limit)).mappings().all()
+    flats = {flat.property_id: flat for flat in read_flats(connection, [row["id"] for row in rows], photos=0)}
+    return [
+        PropertyLine(**row, **{name: getattr(flats[row["id"]], name) for name in _BELIEVED}) for row in rows
+    ]
 
 
 def count_properties(connection: Connection) -> tuple[int, int]:
@@ -139,8 +142,8 @@ def show_property(connection: Connection, property_id: int, *, now: float) -> Vi
     found = resolve(connection, property_id)
     members = members_of(connection, [found])
     adverts = listing_rows(connection, [source.listing_id for source in members])
-    view = PropertyMerger().merge(found, adverts)
     flat = find_flat(connection, found)
+    view = merged_view(flat, adverts)
     at, source = flat.since
     view["on_market"] = {"since": at, "source": source, "days": flat.days_on_market(now)}
     view["offered_before"] = [one._asdict() for one in flat.offered_before]
@@ -154,6 +157,32 @@ def show_property(connection: Connection, property_id: int, *, now: float) -> Vi
         for source in members
     ]
     return view
+
+
+YOU: Final = "you"
+"""Who says a fact that the buyer put right, in the place of a portal."""
+
+
+def merged_view(flat: Flat, adverts: Sequence[RowMapping]) -> View:
+    """Each fact that is believed with who says so, what contradicts what, and the offers as printed."""
+    view = PropertyMerger().merge(flat.property_id, adverts)
+    told = {name: _told(getattr(flat, name), fact) for name, fact in view["fields"].items()}
+    corrected = {name: _corrected(said) for name, said in flat.corrected.items()}
+    view["fields"] = {name: fact for name, fact in (told | corrected).items() if fact}
+    view["contradictions"] = [one._asdict() for one in flat.contradictions]
+    return view
+
+
+def _told(believed: Any, fact: View) -> View | None:  # noqa: ANN401 - any fact
+    """Who prints what is believed, beside all others; None: nobody does."""
+    said = [fact, *fact["others"]]
+    plain = list(believed) if isinstance(believed, tuple) else believed
+    chosen = next((one for one in said if one["value"] == plain), None)
+    return chosen and {**chosen, "others": [one for one in said if one["value"] != plain]}
+
+
+def _corrected(said: Correction) -> View:
+    return {"value": said.value, "site": YOU, "seen_at": said.said_at, "adverts": [], "others": []}
 
 
 def show_review(connection: Connection, lines: Sequence[ReviewLine]) -> list[View]:

@@ -1,4 +1,4 @@
-"""From an advert's words to a `Listing`. Facts that contradict each other are dropped, not chosen from."""
+"""From an advert's words to a `Listing`. What a page says in two ways is dropped, not chosen from."""
 
 import re
 from collections.abc import Mapping
@@ -165,10 +165,9 @@ def _add(facts: Facts, key: str, value: Any) -> None:  # noqa: ANN401 - facts ha
         facts.setdefault(key, value)
 
 
-def _contradict(facts: Facts, *keys: str) -> None:
-    for key in keys:
-        facts[key] = None
-    _add(facts, "flags", (f"{keys[0]}_conflict",))
+def _contradict(facts: Facts, key: str) -> None:
+    facts[key] = None
+    _add(facts, "flags", (f"{key}_conflict",))
 
 
 def _settle(facts: Facts) -> None:
@@ -202,4 +201,5 @@ def _settle_storeys(facts: Facts) -> None:
     if total is not None and total > _MOST_STOREYS:
         _contradict(facts, "floors_total")
     elif floor is not None and total is not None and floor > total:
-        _contradict(facts, "floor", "floors_total")
+        # Both stay as they are printed; of a flat neither is believed (`flats/contradictions.py`).
+        _add(facts, "flags", ("floor_conflict",))

@@ -9,10 +9,14 @@ import pytest
 from sqlalchemy import Connection, insert, select
 
 from sale_sofia.advice.scoring.store import ScoreRow, forget_scores, save_scores
+from sale_sofia.buyer.corrections import correct
 from sale_sofia.buyer.evaluations import By, evaluate
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.descriptions.store import Read, save_reads
 from sale_sofia.flats.agencies import save_phones
+from sale_sofia.flats.beliefs import Outlier
+from sale_sofia.flats.flat import Code
+from sale_sofia.flats.outliers import save_outliers
 from sale_sofia.flats.store import Source, save_sources
 from sale_sofia.history.listings import SameAgain, Sighting, save_listings, save_unmodified
 from sale_sofia.history.market_events import set_back, set_gone
@@ -58,6 +62,7 @@ def test_every_change_touches_its_advert_and_nothing_else_does(database: Databas
     job = {"id": "j", "site": "imot.bg", "state": "running", "start_urls": [], "created_at": NOW}
     database.run_write(lambda c: c.execute(insert(jobs).values(job)))
     read = Read(3, "hash", "rules", {}, ())
+    odd = {(3, Code.PRICE_OUT_OF_MARKET): Outlier(Code.PRICE_OUT_OF_MARKET, 1_000.0, 9_000.0)}
     same, rules = [SameAgain("1b1", NOW + 5)], HistoryRules()
     steps: list[tuple[str, Callable[[Connection], object], set[int]]] = [
         ("a new advert", partial(see, number=1, at=NOW), {1}),
@@ -82,6 +87,11 @@ def test_every_change_touches_its_advert_and_nothing_else_does(database: Databas
         ("joined", partial(save_sources, sources=[source(3, 1)], now=NOW), {3}),
         ("parted", partial(save_sources, sources=[source(3, 3)], now=NOW), {1, 3}),
         ("the buyer's word", lambda c: evaluate(c, 1, "decision", "maybe", By("me", NOW)), {1}),
+        ("a fact put right", lambda c: correct(c, 1, "floor", "4", By("me", NOW)), {1}),
+        ("taken back", lambda c: correct(c, 1, "floor", None, By("me", NOW)), {1}),
+        ("out of the market", partial(save_outliers, found=odd), {3}),
+        ("still so", partial(save_outliers, found=odd), set()),
+        ("no longer", partial(save_outliers, found={}), {3}),
         ("a score", partial(save_scores, rows=[score(3)]), {3}),
         ("no score", partial(forget_scores, profile="default", property_ids=[3]), {3}),
     ]  # fmt: skip

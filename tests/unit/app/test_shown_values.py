@@ -8,11 +8,16 @@ from string import Formatter
 import sale_sofia
 from sale_sofia.advice.scoring.profile import BREAKERS
 from sale_sofia.app import formatting as shown
+from sale_sofia.app.deck import contradictions_list
 from sale_sofia.app.words import named, say
+from sale_sofia.buyer.corrections import CORRECTABLE
+from sale_sofia.flats.contradictions import RULES
+from sale_sofia.flats.flat import Code, Contradiction
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.files import read_yaml
 from sale_sofia.settings.words import FILES, LANGUAGES, dictionary
 from tables import each_row
+from unit.insights.scored import empty_flat
 
 APP = Path(sale_sofia.__file__).parent / "app"
 KEY = re.compile(r"""\bsay\(\s*f?(["'])([^"']+)\1""")
@@ -93,6 +98,45 @@ def test_every_key_that_the_pages_say_is_there() -> None:
     begun = {key.partition("{")[0] for key in said - plain}
     assert {start for start in begun if not any(key.startswith(start) for key in dictionary())} == set()
     assert {f"breaker.{name}" for name in BREAKERS} - set(dictionary()) == set()
+
+
+def test_every_contradiction_has_its_name_and_its_sentence() -> None:
+    wanted = {f"{kind}.{code}" for kind in ("flag", "contradiction") for code in Code}
+    known = {key for key in dictionary() if key.startswith(("flag.", "contradiction."))}
+    assert known == wanted
+    facts = {*CORRECTABLE, *(name for rule in RULES for name in (rule.one, rule.other))}
+    assert {f"fact.{name}" for name in facts} - set(dictionary()) == set()
+
+
+@each_row(
+    ("one", "told"),
+    [
+        (
+            Contradiction(Code.FLOOR_ABOVE_TOTAL, ("floor", "floors_total"), 7, 4),
+            "Етаж 7 в сграда с 4 етажа. Затова не се знае: Етаж, Етажи общо.",
+        ),
+        (
+            Contradiction(Code.BUILT_OUT_OF_TIME, ("construction", "year_built"), "panel", 1940),
+            "„панел“ от 1940 г., когато не се е строило така. Затова не се знае: Строителство, Година.",
+        ),
+        (
+            Contradiction(Code.TEXT_FLOOR, ("floor",), 7, 3, kept=4),
+            "Порталът казва етаж 7, а описанието 3. Вярно по-скоро е показаното: Етаж.",
+        ),
+        (
+            Contradiction(Code.PRICE_OUT_OF_MARKET, ("price_eur",), 29.8, (1_468.1, 9_433.8)),
+            "29.8 €/м², а наоколо е от 1468 до 9434. Затова не се знае: Цена.",
+        ),
+        (
+            Contradiction(Code.PRIVATE_WITH_MANY, ("seller_kind",), "private", 60),
+            "„Частно лице“, чийто телефон предлага 60 имота. Затова не се знае: Продавач.",
+        ),
+    ],
+)
+def test_a_contradiction_is_told_with_both_values(one: Contradiction, told: str) -> None:
+    told_of = contradictions_list(empty_flat(contradictions=(one,)))
+    assert told_of == f"<ul class='ss-unsure'><li>{told}</li></ul>"
+    assert contradictions_list(empty_flat()) == ""
 
 
 def test_a_value_without_a_name_is_shown_as_it_is() -> None:

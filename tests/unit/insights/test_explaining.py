@@ -78,6 +78,22 @@ def test_a_quote_and_an_accepted_unknown_are_told() -> None:
     assert (view["panel"]["state"], view["panel"]["accepted"]) == ("unknown", True)
 
 
+def test_what_only_a_description_says_is_marked_where_it_passes_a_breaker() -> None:
+    by = profile(must={"not_ground_floor": True, "not_panel": True, "act15_or_later": True})
+    one = flat(from_text=frozenset({"floor", "construction", "act_status"}), construction="panel")
+    view = {each["breaker"]: each for each in explain(score(one, by), by, "en")["breakers"]}
+    assert (view["ground_floor"]["state"], view["ground_floor"]["only_text"]) == ("pass", ["floor"])
+    assert view["ground_floor"]["why"].endswith(" (only a description says so)")
+    assert view["act15"]["only_text"] == ["act_status"]
+    assert (view["panel"]["state"], view["panel"]["only_text"]) == ("fail", [])
+    assert (view["place"]["only_text"], "description" in view["place"]["why"]) == ([], False)
+    [floor] = [each for each in score(one, by).findings if each.name == "ground_floor"]
+    assert sentence(floor, "bg").endswith(" (казва го само описанието)")
+    aged = flat(act_status=None, from_text=frozenset({"year_built", "floor"}))
+    [act] = [each for each in score(aged, by).findings if each.name == "act15"]
+    assert (act.state, act.only_text) == ("pass", ("year_built",))
+
+
 def test_a_flat_is_explained_by_the_kept_yardsticks_with_its_costs() -> None:
     view = explain_flat(flat(), WISHES, {("Лозенец", 3): BY}, "bg")
     assert view["value"] == score(flat(), WISHES).value

@@ -11,7 +11,7 @@ from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.advice.search.conditions import Around, Scored, checks_of
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.search.run import judge
-from sale_sofia.flats.flat import Advert, Flat, Trap
+from sale_sofia.flats.flat import Advert, Code, Contradiction, Flat, Trap
 from tables import each_row
 
 DAY = 86_400.0
@@ -44,6 +44,7 @@ def matches(what: Flat, query: SearchQuery, around: Around) -> State:
 
 
 NOTHING = flat(price_eur=None)
+ABOVE = Contradiction(Code.FLOOR_ABOVE_TOTAL, ("floor", "floors_total"), 7, 4)
 CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     # condition, facts of the flat, what it comes to
     ({}, {}, "pass"),
@@ -61,6 +62,12 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"gone": True}, {"offered": False}, "pass"),
     ({}, {"flags": frozenset({"place_conflict"})}, "fail"),
     ({"place_conflict": True}, {"flags": frozenset({"place_conflict"})}, "pass"),
+    ({"flag": ("text_area", "text_rooms")}, {"flags": frozenset({"text_rooms"})}, "pass"),
+    ({"flag": ("text_area",)}, {"flags": frozenset({"text_rooms"})}, "fail"),
+    ({"contradictions": "only"}, {"contradictions": (ABOVE,)}, "pass"),
+    ({"contradictions": "only"}, {}, "fail"),
+    ({"contradictions": "none"}, {"contradictions": (ABOVE,)}, "fail"),
+    ({"contradictions": "none"}, {}, "pass"),
     ({"neighbourhood": ("Лозенец",)}, {"neighbourhood": "Лозенец"}, "pass"),
     ({"neighbourhood": ("Лозенец", "Изток")}, {"neighbourhood": "Младост 1"}, "fail"),
     ({"neighbourhood": ("Лозенец",)}, {}, "unknown"),

@@ -12,17 +12,19 @@ from pydantic import AwareDatetime, ValidationError
 
 from sale_sofia.advice.search.query import FLATS, SearchQuery, WrongSearch, is_list
 from sale_sofia.buyer.evaluations import STATUSES
+from sale_sofia.flats.flat import Code
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.places import districts, neighbourhoods
 from sale_sofia.websites.site_file import available_sites
 from tables import each_row
 
-NAMES = {
+NAMES: dict[str, list[str]] = {
     "neighbourhood": [one.name for one in neighbourhoods()],
     "not_neighbourhood": [one.name for one in neighbourhoods()],
     "district": list(districts()),
     "portal": list(available_sites()),
     "city": ["София", "Варна", "Дупница"],
+    "flag": [*Code],
 }
 WORDS = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=20)
 SMALL = {"rooms": 5, "bathrooms_min": 10, "cut_percent": 100}

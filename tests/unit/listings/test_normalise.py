@@ -67,9 +67,9 @@ def test_a_lone_number_counts_the_storeys_of_a_house_only() -> None:
     assert (flat["floor"], flat["floors_total"]) == (None, None)
 
 
-def test_a_floor_above_the_roof_is_none() -> None:
+def test_a_floor_above_the_roof_is_kept_as_printed_and_named() -> None:
     read = listing({"floor": field("floor", "9", bare="floor"), "floors_total": field("number", "8")})
-    assert (read["floor"], read["floors_total"], read["flags"]) == (None, None, ("floor_conflict",))
+    assert (read["floor"], read["floors_total"], read["flags"]) == (9, 8, ("floor_conflict",))
 
 
 def test_heating_is_collected_in_one_order() -> None:

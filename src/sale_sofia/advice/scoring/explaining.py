@@ -37,8 +37,10 @@ def name_of(key: str, language: Language) -> str:
 
 
 def sentence(told: Part | Finding, language: Language) -> str:
-    """Why a part is worth what it is, or a breaker found as it is."""
-    return _Filling(language).format(_words()["says"][told.say][language], **told.told)
+    """Why a part is worth what it is, or a breaker found as it is, and whether only a text says so."""
+    said = _Filling(language).format(_words()["says"][told.say][language], **told.told)
+    only_text = isinstance(told, Finding) and told.only_text
+    return f"{said} ({_words()['marks']['only_text'][language]})" if only_text else said
 
 
 def explain_flat(
@@ -73,6 +75,7 @@ def explain(score: Score, profile: Profile, language: Language) -> dict[str, Any
                 "accepted": one.state is State.UNKNOWN and one.name in profile.unknown_ok,
                 "why": sentence(one, language),
                 "quote": one.quote,
+                "only_text": list(one.only_text),
             }
             for one in score.findings
         ],

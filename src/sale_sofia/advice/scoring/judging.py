@@ -53,6 +53,8 @@ class Finding(NamedTuple):
     say: str
     told: Told
     quote: str | None = None
+    only_text: tuple[str, ...] = ()
+    """Facts by which it passes that no portal prints: only a description says so."""
 
 
 def known(criterion: str, name: str, value: float, say: str, **told: object) -> Part:

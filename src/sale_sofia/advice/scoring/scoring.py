@@ -84,21 +84,46 @@ CRITERIA: Final[tuple[Judge[Criterion], ...]] = (
     ),
     Judge(_of("parking", "parking_status", "storage", "has_balcony", "view"), criteria.extras),
 )  # fmt: skip
+
+
+def _breaker(
+    judge: Callable[..., Finding], names: tuple[str, ...], wanted: str | None = None
+) -> Judge[Finding]:
+    """A deal breaker of these facts. Who passes by one that only a description tells is found to do so."""
+    read = _of(*names)
+
+    def judge_marked(profile: Profile, texts: frozenset[str], *facts: object) -> Finding:
+        found = judge(profile, *facts)
+        return found._replace(only_text=tuple(sorted(texts))) if found.state is State.PASS else found
+
+    return Judge(lambda seen: (_from_text(seen, names), *read(seen)), judge_marked, wanted)
+
+
+def _from_text(seen: Seen, names: Iterable[str]) -> frozenset[str]:
+    """Which of these facts only descriptions tell; that of the act is what it follows from."""
+    told = seen.flat.from_text
+    if told and "act" in names:
+        return told.intersection(
+            ("year_built", "construction") if seen.flat.act_status is None else ("act_status",)
+        )
+    return told.intersection(names)
+
+
 BREAKERS: Final[tuple[Judge[Finding], ...]] = (
-    Judge(_of("deal", "property_type"), breakers.offer),
-    Judge(_of("city", "flags"), breakers.place),
-    Judge(_of("rooms"), breakers.at_least("rooms", "rooms_least"), "rooms_least"),
-    Judge(_of("area_sqm"), breakers.at_least("area", "area_least_sqm"), "area_least_sqm"),
-    Judge(_of("area_net_sqm"), breakers.at_least("area_net", "area_net_least_sqm"), "area_net_least_sqm"),
-    Judge(_of("bathrooms"), breakers.at_least("bathrooms", "bathrooms_least"), "bathrooms_least"),
-    Judge(_of("floor"), breakers.ground_floor, "not_ground_floor"),
-    Judge(_of("floor", "floors_total"), breakers.last_floor, "not_last_floor"),
-    Judge(_of("floor", "elevator"), breakers.elevator, "elevator_above_floor"),
-    Judge(_of("construction"), breakers.panel, "not_panel"),
-    Judge(_of("act"), breakers.act15, "act15_or_later"),
-    Judge(_of("metro_minutes", "metro_distance_m"), breakers.metro, "metro_most_minutes"),
-    Judge(_of("orientation"), breakers.orientation, "orientation"),
-    Judge(_of("has_balcony", "balconies", "yard_sqm", "floor"), breakers.outdoors, "balcony_or_garden"),
+    _breaker(breakers.offer, ("deal", "property_type")),
+    _breaker(breakers.place, ("city", "flags")),
+    _breaker(breakers.at_least("rooms", "rooms_least"), ("rooms",), "rooms_least"),
+    _breaker(breakers.at_least("area", "area_least_sqm"), ("area_sqm",), "area_least_sqm"),
+    _breaker(breakers.at_least("area_net", "area_net_least_sqm"), ("area_net_sqm",), "area_net_least_sqm"),
+    _breaker(breakers.at_least("bathrooms", "bathrooms_least"), ("bathrooms",), "bathrooms_least"),
+    _breaker(breakers.ground_floor, ("floor",), "not_ground_floor"),
+    _breaker(breakers.last_floor, ("floor", "floors_total"), "not_last_floor"),
+    _breaker(breakers.elevator, ("floor", "elevator"), "elevator_above_floor"),
+    _breaker(breakers.panel, ("construction",), "not_panel"),
+    _breaker(breakers.act15, ("act",), "act15_or_later"),
+    _breaker(breakers.metro, ("metro_minutes", "metro_distance_m"), "metro_most_minutes"),
+    _breaker(breakers.orientation, ("orientation",), "orientation"),
+    _breaker(breakers.outdoors, ("has_balcony", "balconies", "yard_sqm", "floor"), "balcony_or_garden"),
 )
 JUDGES: Final[tuple[Judge[Any], ...]] = (*CRITERIA, *BREAKERS)
 

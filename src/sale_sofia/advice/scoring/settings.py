@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-SCORING_VERSION: Final = 2
+SCORING_VERSION: Final = 3
 """Raised when a score changes its meaning: what was stored is then scored anew."""
 BEST: Final = 5.0
 """The most that a fact is worth."""

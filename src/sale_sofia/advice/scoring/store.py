@@ -11,6 +11,8 @@ from sale_sofia.advice.scoring.yardsticks import Cell, Prices, Rents, Yardstick
 from sale_sofia.advice.settings import ADVERTS_AT_ONCE
 from sale_sofia.advice.tables import score_yardsticks, scored_flats, scores
 from sale_sofia.descriptions.tables import description_reads
+from sale_sofia.flats.corrections import read_corrections
+from sale_sofia.flats.outliers import read_outliers
 from sale_sofia.flats.rows import adverts_of
 from sale_sofia.flats.store import portions
 from sale_sofia.flats.tables import listing_sources
@@ -49,9 +51,9 @@ class ScoreRow(NamedTuple):
 
 
 def read_facts(connection: Connection, property_ids: Collection[int] | None = None) -> dict[int, str]:
-    """A digest for each property, or for these, of all that its adverts and their descriptions say.
+    """A digest for each property, or for these, of all that adverts, texts, market and buyer say of it.
 
-    Neither are read for it. One of these that is no property is left out.
+    Neither adverts nor descriptions are read for it. One of these that is no property is left out.
     """
     gone = listings.c.gone_at.is_not(None) | listings.c.closed_at.is_not(None)
     columns = (
@@ -70,11 +72,14 @@ def read_facts(connection: Connection, property_ids: Collection[int] | None = No
         columns = columns.execution_options(yield_per=ADVERTS_AT_ONCE)
     else:
         listing_ids = adverts_of(connection, property_ids)
+    outliers, corrected = read_outliers(connection), read_corrections(connection)
     adverts: dict[int, list[tuple[int, str]]] = defaultdict(list)
     for query in _queries(columns, listings.c.id, listing_ids):
         for listing_id, property_id, content, there, read_at in connection.execute(query):
-            text = f"{listing_id} {content} {there} {read_at}"
-            adverts[listing_id if property_id is None else property_id].append((listing_id, text))
+            number = listing_id if property_id is None else property_id
+            said = (outliers.get(listing_id), corrected.get(number))
+            text = f"{listing_id} {content} {there} {read_at} {said if any(said) else ''}"
+            adverts[number].append((listing_id, text))
     return {
         number: blake2b("\n".join(text for _, text in sorted(told)).encode(), digest_size=16).hexdigest()
         for number, told in adverts.items()

@@ -14,12 +14,13 @@ from sqlalchemy import Connection, select
 from sale_sofia.advice.scoring.criteria import act_reached, walk_minutes
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.settings import ACTS, METRES_PER_MINUTE
-from sale_sofia.advice.search.query import MANY_ROOMS, SearchQuery
+from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.evaluations import statuses
 from sale_sofia.flats.flat import Advert, Flat
 from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.rows import price_steps
+from sale_sofia.flats.settings import MANY_ROOMS
 from sale_sofia.flats.store import portions
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings, price_points
@@ -116,6 +117,12 @@ def _switches(query: SearchQuery) -> Iterator[Named]:
         yield "gone", lambda flat, _: flat.offered
     if not query.place_conflict:
         yield "place_conflict", lambda flat, _: "place_conflict" not in flat.flags
+    if query.flag:
+        flags = frozenset(query.flag)
+        yield "flag", lambda flat, _: not flags.isdisjoint(flat.flags)
+    if query.contradictions:
+        there = query.contradictions == "only"
+        yield "contradictions", lambda flat, _: bool(flat.contradictions) is there
     if query.status:
         wanted = frozenset(query.status)
         yield "status", lambda flat, around: around.statuses.get(flat.property_id, "new") in wanted

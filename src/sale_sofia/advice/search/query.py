@@ -18,6 +18,8 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from sale_sofia.buyer.evaluations import UNWANTED, Status
+from sale_sofia.flats.flat import Code
+from sale_sofia.flats.settings import MANY_ROOMS
 from sale_sofia.listings.model import (
     ActStatus,
     Condition,
@@ -42,8 +44,6 @@ from sale_sofia.settings.types import why_refused
 from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import available_sites
 
-MANY_ROOMS: Final = 5
-"""Portals count rooms up to here: five means five or more."""
 READ_ALL_SHARE: Final = 0.3
 """From this share of all properties on, reading all of them once is quicker than picking some."""
 SHOWN_FLATS: Final = 30
@@ -121,6 +121,7 @@ Rooms = Annotated[int, Field(ge=1, le=MANY_ROOMS)]
 Bathrooms = Annotated[int, Field(ge=1, le=10)]
 Moment = Annotated[AwareDatetime, BeforeValidator(_iso), AfterValidator(_utc)]
 Unknown = Literal["apart", "ok", "no"]
+Contradictions = Literal["only", "none"]
 Sort = Literal["newest", "price", "eur_sqm", "days", "score"]
 Params = Mapping[str, str | Sequence[str]]
 ANY: Final = "any"
@@ -197,6 +198,10 @@ class SearchQuery(BaseModel):
     gone: bool = Field(default=False, description="Also what is no longer offered.")
     place_conflict: bool = Field(
         default=False, description="Also adverts whose words place them elsewhere than the portal does."
+    )
+    flag: tuple[Code, ...] = Field((), description="With this contradiction between its facts.")
+    contradictions: Contradictions | None = Field(
+        None, description="Only flats whose facts contradict each other, or none of them."
     )
     unknown: Unknown = Field(
         "apart", description="What to do where something asked is not known: list apart, count as ok, or no."

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
+from sqlalchemy import Column, ColumnElement, Connection, and_, case, false, func, or_, select, union_all
 
 from sale_sofia.advice.search.conditions import (
     FACTS,
@@ -14,11 +14,15 @@ from sale_sofia.advice.search.conditions import (
     read_around,
     with_words,
 )
-from sale_sofia.advice.search.query import MANY_ROOMS, READ_ALL_SHARE, SearchQuery, WrongSearch
-from sale_sofia.buyer.evaluations import with_current
+from sale_sofia.advice.search.query import READ_ALL_SHARE, SearchQuery, WrongSearch
 from sale_sofia.buyer.searches import read_search
+from sale_sofia.descriptions.tables import description_disagreements, description_reads
+from sale_sofia.flats.contradictions import TEXT_FACTS
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import read_flats
+from sale_sofia.flats.settings import BUILT_BETWEEN, MANY_ROOMS
+from sale_sofia.flats.store import with_current
+from sale_sofia.flats.tables import corrections, outliers
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.news import NEW_AT
 from sale_sofia.history.tables import listings
@@ -26,15 +30,23 @@ from sale_sofia.settings.words import Said
 
 # Which properties can fulfil a search at all, as far as the database sees by itself: never one too few. A
 # fact of a flat is one that some advert prints; only where none does, a description may tell it. So a
-# property stays in when any advert prints a fitting value, or no advert prints one. The flats then decide.
+# property stays in when any advert prints a fitting value, or no advert prints one, or what is printed may
+# not be believed. The flats then decide.
 
 Condition = ColumnElement[bool]
 _RANGES: Final = {"area": "area_sqm", "net_area": "area_net_sqm", "floor": "floor", "year": "year_built"}
+
+_TEXT_DISPUTES: Final = (
+    "rooms", "area_min", "area_max", "net_area_min", "net_area_max", "eur_sqm_min", "eur_sqm_max",
+)  # fmt: skip
+"""Conditions on what a description may contradict by itself."""
 
 
 def candidates(connection: Connection, query: SearchQuery, *, now: float) -> list[int]:
     """The properties that may fulfil a search; among them are all that do, and all of which it is unknown."""
     table, current = with_current(listings.c.id)
+    if any(getattr(query, name) not in (None, ()) for name in _TEXT_DISPUTES):
+        table = table.outerjoin(description_reads, description_reads.c.listing_id == listings.c.id)
     chosen = select(current).select_from(table).group_by(current)
     return list(connection.scalars(chosen.having(and_(*_conditions(query, now)))))
 
@@ -46,7 +58,8 @@ def _conditions(query: SearchQuery, now: float) -> Iterator[Condition]:
     if query.portal:
         yield _some(listings.c.site.in_(query.portal))
     if query.seller:
-        yield _some(or_(listings.c.seller_kind.is_(None), listings.c.seller_kind.in_(query.seller)))
+        kind = listings.c.seller_kind
+        yield _some(or_(kind.is_(None), kind.in_(query.seller), _is_noted()))
     yield from _moments(query, now)
     yield from _prices(query)
     for name, measured in _RANGES.items():
@@ -76,18 +89,68 @@ def _moments(query: SearchQuery, now: float) -> Iterator[Condition]:
 def _prices(query: SearchQuery) -> Iterator[Condition]:
     """The price is that of the cheapest advert still there, which may print none although others do."""
     price, area = listings.c.price_eur, listings.c.area_sqm
-    unknown = or_(func.count(area) == 0, func.count(price) < func.count())
+    doubted = or_(_some(_is_noted()), _is_disputed("area_sqm"))
+    unknown = or_(func.count(area) == 0, func.count(price) < func.count(), doubted)
     if query.price_max is not None:
         # What VAT adds can only take a price beyond the most; of the least the flat has to say.
-        yield _some(or_(price.is_(None), price <= query.price_max))
+        yield _some(or_(price.is_(None), price <= query.price_max, _is_noted()))
     if query.eur_sqm_max is not None:
         yield or_(unknown, func.min(price) <= query.eur_sqm_max * func.max(area) + 1)
     if query.eur_sqm_min is not None:
         yield or_(unknown, func.max(price) >= query.eur_sqm_min * func.min(area) - 1)
 
 
-def _fact(column: ColumnElement[Any], fits: Condition) -> Condition:
-    return or_(_some(fits), func.count(column) == 0)
+def _fact(column: Column[Any], fits: Condition) -> Condition:
+    return or_(_some(or_(fits, _is_noted())), func.count(column) == 0, _is_disputed(column.name))
+
+
+def _is_noted() -> Condition:
+    """Whether something is noted of an advert that may take away, or change, what it prints."""
+    differs = description_disagreements
+    noted = union_all(
+        select(outliers.c.listing_id),
+        select(corrections.c.property_id),
+        select(differs.c.listing_id).where(differs.c.field.in_(TEXT_FACTS)),
+    )
+    return listings.c.id.in_(noted)
+
+
+_ALL_BUILT: Final = (
+    max(first for first, _ in BUILT_BETWEEN.values()),
+    min(last for _, last in BUILT_BETWEEN.values()),
+)
+"""Years in which all kinds were built."""
+_YEAR_SECONDS: Final = 31_556_952
+"""Of a year, on average."""
+_EPOCH: Final = 1970
+
+
+def _is_disputed(fact: str) -> Condition:
+    """Whether the adverts of a property may contradict each other, or themselves, on this fact."""
+    least, most, year = func.min, func.max, listings.c.year_built
+    outside = or_(least(year) < _ALL_BUILT[0], most(year) > _ALL_BUILT[1])
+    out_of_time = and_(_some(listings.c.construction.in_(BUILT_BETWEEN)), outside)
+    match fact:
+        case "floor":
+            return most(listings.c.floor) > least(listings.c.floors_total)
+        case "area_sqm" | "area_net_sqm":
+            area = least(listings.c.area_sqm)
+            return or_(most(listings.c.area_net_sqm) > area, most(_told("area_built")) > area)
+        case "rooms":
+            return most(_told("bedrooms")) >= least(listings.c.rooms)
+        case "construction":
+            return out_of_time
+        case "year_built":
+            begins = (most(year) - _EPOCH) * _YEAR_SECONDS
+            return or_(out_of_time, begins + SECONDS_PER_DAY > least(listings.c.last_seen_at))
+        case _:
+            return false()
+
+
+def _told(field: str) -> ColumnElement[float]:
+    """A number that the description says."""
+    said: ColumnElement[float] = description_reads.c.attributes[(field, "value")].as_float()
+    return said
 
 
 def _some(fits: Condition) -> Condition:

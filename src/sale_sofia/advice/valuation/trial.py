@@ -10,18 +10,19 @@ from sale_sofia.advice.valuation.error import Judged, fit_and_judge, judge_apart
 from sale_sofia.advice.valuation.flats import known_flats
 from sale_sofia.advice.valuation.valuation import enough
 from sale_sofia.descriptions.dictionary import read_description
+from sale_sofia.flats.beliefs import merge_flat
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.matching.files import read_adverts
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
 from sale_sofia.flats.matching.links import Bands
 from sale_sofia.flats.matching.matcher import Matcher
 from sale_sofia.flats.merger import MERGED
-from sale_sofia.flats.merging import NO_LIST, AdvertRow, merge_flat
+from sale_sofia.flats.merging import NO_LIST, AdvertRow
 from sale_sofia.settings.model import Settings
 
 # Flats out of a table of adverts in a file (Parquet): matched, their words read, each flat once.
 
-_NOWHERE: Final = {
+NOWHERE: Final = {
     **dict.fromkeys(MERGED), **dict.fromkeys(("heating", "orientation", "parking", "features", "flags"), ()),
     "title": None, "vat": None, "seller_kind": None, "lat": None, "lon": None, "gone_at": None,
     "closed_at": None, "first_seen_at": 0.0, "last_seen_at": 0.0, "photo_urls": NO_LIST,
@@ -43,7 +44,7 @@ def read_file(path: Path, settings: Settings) -> list[Flat]:
             for field, attribute in read_description(fields["description"]).items()
             if attribute.value is not None and attribute.status != "conflict"
         }
-        row = {**_NOWHERE, **fields, "id": number, "said": said, "described": bool(said)}
+        row = {**NOWHERE, **fields, "id": number, "said": said, "described": bool(said)}
         groups[group].append(row)
     return [merge_flat(rows[0]["id"], rows) for rows in groups.values()]
 

@@ -93,6 +93,8 @@ def _show(name: str, deck: Deck, data: PropertyData) -> None:
 def _facts(data: PropertyData) -> None:
     unknown = facts.unknown_facts(data.flat)
     st.caption(say("facts.unknown", n=formatting.number(unknown), all=formatting.number(len(facts.FACTS))))
+    if contradictions := facts.contradictions_list(data.flat):
+        st.html(contradictions)
     st.html(facts.facts_table(data.flat, data.view["fields"]))
     for number, row in data.adverts.items():
         if row["description"]:

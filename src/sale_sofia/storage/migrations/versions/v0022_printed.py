@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0022_printed"
-down_revision = "0020_codes"
+down_revision = "0021_contradictions"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,229 @@
+"""Facts that check each other: one table of rules. What is contradicted is not believed, and said to be so.
+
+A rule compares two facts of an advert, or of a flat, or a fact of the portal with the same one in the text
+beside it. Of two facts that cannot both be, the less sure one is doubted, and both where neither is surer:
+the buyer's word before what portal and text agree on, that before what the portal prints alone, and last what
+only the text says.
+"""
+
+import re
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from sale_sofia.flats.flat import Code, Contradiction
+from sale_sofia.flats.settings import (
+    BUILT_BETWEEN,
+    COMPARED_TYPES,
+    FINISHED_ACTS,
+    MANY_ROOMS,
+    SAME_AREA,
+    STOREYS_APART,
+    TEXT_AREA,
+    UNFINISHED_ACTS,
+    YEARS_APART,
+)
+
+Facts = Mapping[str, Any]
+NOTHING: Final = (None, ())
+
+
+class Told(NamedTuple):
+    """What a description says, by the names of an advert's facts."""
+
+    facts: Facts = MappingProxyType({})
+    quotes: Mapping[str, str] = MappingProxyType({})
+    """Its words for each of them."""
+    text: str | None = None
+    """The whole of it; without it, it is not compared with what the portal prints."""
+
+
+NOT_TOLD: Final = Told()
+
+
+class Rule(NamedTuple):
+    """Two facts, and when they cannot both be. The last argument is the moment the advert was seen last."""
+
+    code: Code
+    one: str
+    other: str
+    contradict: Callable[[Any, Any, float], bool]
+    text_counts: bool = False
+    """A fact that only the text tells is as sure as one that the portal prints."""
+
+
+RULES: Final = (
+    Rule(Code.FLOOR_ABOVE_TOTAL, "floor", "floors_total", lambda floor, total, _: floor > total),
+    Rule(
+        Code.BEDROOMS_FILL_ROOMS,
+        "rooms",
+        "bedrooms",
+        # The one room of a studio is a bedroom, too.
+        lambda rooms, bedrooms, _: bedrooms >= rooms + (rooms == 1) and rooms < MANY_ROOMS,
+        text_counts=True,
+    ),
+    Rule(
+        Code.NET_ABOVE_TOTAL,
+        "area_sqm",
+        "area_net_sqm",
+        lambda total, net, _: net > total * (1 + SAME_AREA),
+        text_counts=True,
+    ),
+    Rule(
+        Code.BUILT_IN_FUTURE,
+        "act_status",
+        "year_built",
+        lambda act, year, seen_at: act in FINISHED_ACTS and year > time.gmtime(seen_at).tm_year,
+    ),
+    Rule(
+        Code.ACT_OF_UNBUILT,
+        "act_status",
+        "under_construction",
+        lambda act, unbuilt, _: unbuilt and act in FINISHED_ACTS,
+    ),
+    Rule(
+        Code.BUILT_OUT_OF_TIME,
+        "construction",
+        "year_built",
+        lambda kind, year, _: kind in BUILT_BETWEEN and not _is_between(year, BUILT_BETWEEN[kind]),
+    ),
+)
+"""Facts of one advert, or of one flat, beside each other."""
+
+
+class TextRule(NamedTuple):
+    """A fact that the portal prints, and when the text beside it says something else."""
+
+    code: Code
+    fact: str
+    differ: Callable[[Any, Any], bool]
+
+
+TEXT_RULES: Final = (
+    TextRule(Code.TEXT_FLOOR, "floor", lambda printed, told: abs(printed - told) >= STOREYS_APART),
+    TextRule(
+        Code.TEXT_ROOMS,
+        "rooms",
+        lambda printed, told: min(printed, MANY_ROOMS) != min(told, MANY_ROOMS),
+    ),
+    TextRule(
+        Code.TEXT_AREA,
+        "area_sqm",
+        lambda printed, told: any(
+            low <= told / printed <= high for low, high in (TEXT_AREA[:2], TEXT_AREA[2:])
+        ),
+    ),
+    TextRule(Code.TEXT_YEAR, "year_built", lambda printed, told: abs(printed - told) >= YEARS_APART),
+    TextRule(
+        Code.TEXT_ACT,
+        "act_status",
+        lambda printed, told: printed in FINISHED_ACTS and told in UNFINISHED_ACTS,
+    ),
+)
+"""Facts of which a text has its own word."""
+TEXT_FACTS: Final = tuple(rule.fact for rule in TEXT_RULES)
+
+
+def find_contradictions(
+    printed: Facts, told: Told, seen_at: float, sure: Collection[str] = ()
+) -> list[Contradiction]:
+    """What cannot be, of the facts printed and told; `sure` are those that the buyer put right.
+
+    A fact that one rule doubts is not looked at by another.
+    """
+    found: list[Contradiction] = []
+    doubted: set[str] = set()
+    compared = told.text and printed.get("property_type") in COMPARED_TYPES
+    for contradiction in _by_text(printed, told, sure) if compared else ():
+        found.append(contradiction)
+        doubted.update(contradiction.facts)
+    said = told.facts
+    for code, one, other, contradict, text_counts in RULES:
+        # As it is written out, and not in functions: every flat is looked at whenever flats are read.
+        first = said.get(one) if (value := printed.get(one)) is None else value
+        if first is None:
+            continue
+        second = said.get(other) if (value := printed.get(other)) is None else value
+        if second is None or not contradict(first, second, seen_at):
+            continue
+        if doubted.isdisjoint((one, other)):
+            ranks = {name: _rank(name, printed, told, sure, text_counts=text_counts) for name in (one, other)}
+            facts = tuple(
+                name for name, rank in ranks.items() if rank == min(ranks.values()) and rank < _SURE
+            )
+            if facts:
+                found.append(Contradiction(code, facts, first, second))
+                doubted.update(facts)
+    return found
+
+
+_SURE: Final = 3
+
+
+def _rank(name: str, printed: Facts, told: Told, sure: Collection[str], *, text_counts: bool) -> int:
+    if name in sure:
+        return _SURE
+    value = printed.get(name)
+    if value is None:
+        return int(text_counts)
+    return 2 if told.facts.get(name) == value else 1
+
+
+def _is_between(year: int, years: tuple[int, int]) -> bool:
+    return years[0] <= year <= years[1]
+
+
+# The text beside the portal's fields. It contradicts only where it nowhere says what the portal does: adverts
+# speak of what a flat was made from, of cellars, of other flats of the building.
+
+
+def _by_text(printed: Facts, told: Told, sure: Collection[str]) -> Iterator[Contradiction]:
+    for code, fact, differ in TEXT_RULES:
+        value, said = printed.get(fact), told.facts.get(fact)
+        if value is None or said is None or fact in sure or value == said:
+            continue
+        if _COUNTED_OTHERWISE.get(fact, _NEVER).search(f"{told.quotes.get(fact)}\n{told.text}"):
+            continue
+        if fact == "floor" and value == told.facts.get("floors_total") and said < value:
+            # The portal's floor is the height of the building: the text has both, and they fit.
+            yield Contradiction(Code.TEXT_FLOOR_OF_HEIGHT, (fact,), value, said, kept=said)
+        elif differ(value, said) and not _speaks_of(fact, value, told.text or ""):
+            yield Contradiction(code, (fact,), value, said)
+
+
+_NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)?")
+_NEVER: Final = re.compile(r"(?!)")
+_COUNTED_OTHERWISE: Final = {
+    # Its own words: floors above shops, or how many there are. Anywhere: a flat with several floors.
+    "floor": re.compile(r"(?i)\A[^\n]*(?:жилищ|етажа|реал)|мезонет|на две нива|двуетажен"),
+    # Several flats, which are wanted in exchange or to be had; what a flat was made into.
+    "rooms": re.compile(r"(?i)\A[^\n]*стайни|преустроен"),
+}
+"""Where a text says so, it does not speak of what the portal does."""
+_FLOORS: Final = (
+    "парт", "първ", "втор", "трет", "четвърт", "пет", "шест", "седм", "осм", "девет", "десет", "единадес",
+    "дванадес", "тринадес", "четиринадес", "петнадес",
+)  # fmt: skip
+_ROOMS: Final = {
+    number: re.compile(rf"(?<!\w)(?:{word}|{number})(?:\W{{0,3}}\w+)?\W{{0,3}}ста[ей]")
+    for number, word in enumerate(("едно", "дву", "три", "четири", "много|пет"), 1)
+}
+"""So many rooms; also "3-4-стаен"."""
+
+
+def _speaks_of(fact: str, value: Any, whole: str) -> bool:  # noqa: ANN401 - any fact
+    """Whether the text names the portal's value, too."""
+    text = whole.casefold()
+    numbers = [float(number.replace(",", ".")) for number in _NUMBER.findall(text)]
+    match fact:
+        case "floor":
+            word = _FLOORS[value] if 0 <= value < len(_FLOORS) else None
+            return value in numbers or bool(word and re.search(rf"(?<!\w){word}", text))
+        case "rooms":
+            return bool(_ROOMS[min(value, MANY_ROOMS)].search(text))
+        case "area_sqm":
+            return any(abs(number / value - 1) <= SAME_AREA for number in numbers)
+        case "year_built":
+            return value in numbers
+    return False

@@ -1,0 +1,174 @@
+"""Adverts that stand out from the market: prices that cannot be there, "private" sellers of many flats.
+
+What can be is said by the adverts that are offered now, not by numbers of ours. What stands out is stored, so
+that a flat is read without the market, and is found again whenever adverts were matched.
+"""
+
+import json
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from sqlalchemy import Connection, Text, and_, cast, delete, insert, select
+
+from sale_sofia.flats.beliefs import Outlier
+from sale_sofia.flats.flat import Code
+from sale_sofia.flats.settings import MARKET_EDGE, MARKET_LEAST, MARKET_QUARTERS, MARKET_TOLERANCE, SAME_PRICE
+from sale_sofia.flats.store import with_current
+from sale_sofia.flats.tables import outliers
+from sale_sofia.history.revisions import touch
+from sale_sofia.history.settings import BUILT_TYPES
+from sale_sofia.history.tables import listings
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+
+Found = dict[tuple[int, Code], Outlier]
+_OTHER_DEAL = {"sale": "rent", "rent": "sale"}
+_LOOKS_LIKE = {"rent": Code.RENT_LIKE_PRICE, "sale": Code.PRICE_LIKE_RENT}
+
+
+class Priced(NamedTuple):
+    """An advert with its price per m²."""
+
+    listing_id: int
+    deal: str
+    kind: str
+    city: str | None
+    neighbourhood: str | None
+    eur_sqm: float
+
+
+class Span(NamedTuple):
+    """Prices per m² that can be."""
+
+    least: float
+    most: float
+
+    def holds(self, price: float) -> bool:
+        """Whether this one can be."""
+        return self.least <= price <= self.most
+
+
+def refresh_outliers(database: Database, settings: Settings) -> None:
+    """Find and store what stands out now; adverts that began to, or no longer do, are touched."""
+    found = database.run_read(partial(find_outliers, settings=settings))
+    database.run_write(partial(save_outliers, found=found))
+
+
+def find_outliers(connection: Connection, settings: Settings) -> Found:
+    """What stands out among all adverts that are offered."""
+    by_price = {one.listing_id: one for one in _priced(connection)}
+    found = dict(price_outliers(by_price.values()))
+    for listing_id, flats in _sellers_of_many(connection, settings.private_seller_flats):
+        outlier = Outlier(Code.PRIVATE_WITH_MANY, flats, flats)
+        found[listing_id, outlier.code] = outlier
+    return found
+
+
+def price_outliers(adverts: Iterable[Priced]) -> Iterator[tuple[tuple[int, Code], Outlier]]:
+    """Prices that are outside what can be where the advert is; with the deal they would be usual for."""
+    known = list(adverts)
+    spans = _Spans(known)
+    for one in known:
+        own = spans.of(one, one.deal)
+        if own is None or own.holds(one.eur_sqm):
+            continue
+        other = spans.of(one, _OTHER_DEAL[one.deal])
+        swapped = other is not None and other.holds(one.eur_sqm)
+        code = _LOOKS_LIKE[one.deal] if swapped else Code.PRICE_OUT_OF_MARKET
+        yield (one.listing_id, code), Outlier(code, *own)
+
+
+class _Spans:
+    """What can be, by deal, kind, town and neighbourhood."""
+
+    def __init__(self, adverts: Sequence[Priced]) -> None:
+        logs: dict[tuple[str | None, ...], list[float]] = defaultdict(list)
+        for one in adverts:
+            for place in {(one.city, one.neighbourhood), (one.city, None)}:
+                logs[one.deal, one.kind, *place].append(math.log(one.eur_sqm))
+        self._logs = logs
+        self._made: dict[tuple[str | None, ...], Span | None] = {}
+
+    def of(self, one: Priced, deal: str) -> Span | None:
+        """What such an advert may cost, for this deal; None where too few are known."""
+        key = (deal, one.kind, one.city, one.neighbourhood)
+        if key not in self._made:
+            self._made[key] = self._make(key)
+        return self._made[key]
+
+    def _make(self, key: tuple[str | None, ...]) -> Span | None:
+        town = self._logs.get((*key[:3], None), [])
+        if len(town) < MARKET_LEAST:
+            return None
+        near = self._logs.get(key, [])
+        low, _, high = statistics.quantiles(near if len(near) >= MARKET_LEAST else town, n=4)
+        first, _, last = statistics.quantiles(town, n=4)
+        width = max(high - low, last - first) * MARKET_QUARTERS
+        edges = statistics.quantiles(town, n=MARKET_EDGE, method="inclusive")
+        least, most = min(low - width, edges[0]), max(high + width, edges[-1])
+        # A logarithm and back is not quite the same number.
+        return Span(math.exp(least) * (1 - SAME_PRICE), math.exp(most) * (1 + SAME_PRICE))
+
+
+def _priced(connection: Connection) -> Iterator[Priced]:
+    columns = ("id", "deal", "property_type", "city", "neighbourhood", "price_eur", "area_sqm")
+    there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
+    chosen = select(*(listings.c[name] for name in columns)).where(
+        there, listings.c.deal.is_not(None), listings.c.property_type.in_(BUILT_TYPES)
+    )
+    for listing_id, deal, kind, city, neighbourhood, price, area in connection.execute(chosen):
+        if price and area:
+            yield Priced(listing_id, deal, kind, city, neighbourhood, price / area)
+
+
+def _sellers_of_many(connection: Connection, many: int) -> Iterator[tuple[int, int]]:
+    """Private adverts whose phone offers so many properties, each with the number."""
+    table, current = with_current(listings.c.id)
+    there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
+    chosen = select(listings.c.id, current, cast(listings.c.phones, Text)).select_from(table)
+    rows = connection.execute(chosen.where(there, listings.c.seller_kind == "private")).all()
+    flats: Mapping[str, set[int]] = defaultdict(set)
+    phones = {listing_id: json.loads(stored or "[]") for listing_id, _, stored in rows}
+    for listing_id, property_id, _ in rows:
+        for phone in phones[listing_id]:
+            flats[phone].add(property_id)
+    for listing_id, own in phones.items():
+        most = max((len(flats[phone]) for phone in own), default=0)
+        if most >= many:
+            yield listing_id, most
+
+
+def _are_near(one: Outlier, other: Outlier) -> bool:
+    return math.isclose(one.least, other.least, rel_tol=MARKET_TOLERANCE) and math.isclose(
+        one.most, other.most, rel_tol=MARKET_TOLERANCE
+    )
+
+
+def read_outliers(connection: Connection) -> Mapping[int, Sequence[Outlier]]:
+    """What stood out when it was last looked for, by advert."""
+    found: dict[int, list[Outlier]] = defaultdict(list)
+    for listing_id, code, least, most in connection.execute(select(outliers).order_by(*outliers.primary_key)):
+        found[listing_id].append(Outlier(Code(code), least, most))
+    return dict(found)
+
+
+def save_outliers(connection: Connection, found: Found) -> None:
+    """Store these instead of what was there. A span that moved a little stays as it was."""
+    stored = {(one, out.code): out for one, some in read_outliers(connection).items() for out in some}
+    same = {key for key in stored.keys() & found.keys() if _are_near(stored[key], found[key])}
+    gone, new = stored.keys() - same, found.keys() - same
+    for listing_id, code in gone:
+        this_one = (outliers.c.listing_id == listing_id, outliers.c.code == code.value)
+        connection.execute(delete(outliers).where(*this_one))
+    rows = [
+        {"listing_id": key[0], "code": key[1].value, "least": found[key].least, "most": found[key].most}
+        for key in sorted(new)
+    ]
+    if rows:
+        connection.execute(insert(outliers), rows)
+    if touched := {listing_id for listing_id, _ in gone | new}:
+        touch(connection, touched)
