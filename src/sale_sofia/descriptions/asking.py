@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
@@ -11,10 +11,10 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
+from sale_sofia.descriptions.clauses import is_taken, read_clauses, takes
 from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.descriptions.fields import (
     ATTRIBUTE_FIELDS,
-    LIST_FIELDS,
     RANGES,
     Attribute,
     Attributes,
@@ -22,9 +22,10 @@ from sale_sofia.descriptions.fields import (
     json_schema,
 )
 from sale_sofia.descriptions.ollama import OllamaModel
-from sale_sofia.descriptions.rulebook import rules_version, tagged
+from sale_sofia.descriptions.patterns import tagged
+from sale_sofia.descriptions.rulebook import LIST_FIELDS, rules_version
 from sale_sofia.descriptions.settings import QUOTE_CHARACTERS, TEXT_CHARACTERS_ASKED
-from sale_sofia.descriptions.words import Prepared, load_rules_file, prepare, tokenize
+from sale_sofia.descriptions.words import Prepared, Token, load_rules_file, prepare, tokenize
 
 _TASK: Final = (
     "You read Bulgarian property adverts. For each field asked, give the value that the text states about "
@@ -35,17 +36,19 @@ _TASK: Final = (
 _REPAIR: Final = "That answer cannot be used: {problems}. Answer again, as JSON of the same shape."
 
 
-# What the rules leave open: fields in conflict, and words that no rule explained.
+# What the rules leave open: fields in conflict, and words of this flat that no rule explained.
 
 
 def open_fields(text: str, attributes: Attributes) -> tuple[str, ...]:
     """The fields worth a question, in the order of `ATTRIBUTE_FIELDS`."""
-    tokens = tokenize(prepare(text))
+    tokens = read_clauses(prepare(text))
 
     def is_open(name: str) -> bool:
         if name in attributes:
             return attributes[name].status == "conflict"
-        return name not in _words("never_asked_for_words") and tagged(tokens, _words(name))
+        return name not in _words("never_asked_for_words") and any(
+            token.tags & _words(name) and is_taken(name, token) for token in tokens
+        )
 
     return tuple(filter(is_open, ATTRIBUTE_FIELDS))
 
@@ -55,7 +58,7 @@ def _words(name: str) -> frozenset[str]:
     return frozenset(load_rules_file("questions.yaml")[name])
 
 
-# The model's answer judged: what counts is well-formed, allowed, and said by the words it quotes.
+# The model's answer judged: what counts is well-formed, allowed, and said by its quote of this flat.
 
 
 class FieldAnswer(BaseModel):
@@ -90,9 +93,10 @@ def judge(loaded: object, fields: Sequence[str], text: str) -> Judgement:
         return Judgement(problems=["the answer is not an object"])
     judgement = Judgement()
     prepared = prepare(text)
+    tokens = read_clauses(prepared)
     for name in fields:
         try:
-            attribute = _judge_field(name, loaded.get(name), prepared)
+            attribute = _judge_field(name, loaded.get(name), prepared, tokens)
         except ValueError as error:
             judgement.problems.append(str(error))
         else:
@@ -101,7 +105,7 @@ def judge(loaded: object, fields: Sequence[str], text: str) -> Judgement:
     return judgement
 
 
-def _judge_field(name: str, given: object, prepared: Prepared) -> Attribute | None:
+def _judge_field(name: str, given: object, prepared: Prepared, tokens: Sequence[Token]) -> Attribute | None:
     try:
         answer = FieldAnswer.model_validate(given)
     except ValidationError:
@@ -109,21 +113,37 @@ def _judge_field(name: str, given: object, prepared: Prepared) -> Attribute | No
     value = check_value(name, answer.value)
     if value is None:
         return None
-    quote = _find(answer.quote, prepared)
-    if quote is None:
+    spans = list(_find(answer.quote, prepared))
+    if not spans:
         raise ValueError(f"{name}: the quote is not in the text")
+    quote = prepared.quote(*spans[0])
     if not _is_said_by(name, value, quote):
         raise ValueError(f"{name}: the quote does not say {value!r}")
+    if not any(_is_of_this_flat(name, value, tokens, start, end) for start, end in spans):
+        raise ValueError(f"{name}: the text says it of something else, or denies it")
     return Attribute(value, "stated", quote, "model")
 
 
-def _find(quote: str, prepared: Prepared) -> str | None:
-    """The quote as the text has it; case, look-alike letters and white space make no difference."""
+def _find(quote: str, prepared: Prepared) -> Iterator[tuple[int, int]]:
+    """Where the quote stands; case, look-alike letters and white space make no difference."""
     words = prepare(quote).plain.split() if len(quote) <= QUOTE_CHARACTERS else []
-    if not words:
-        return None
-    found = re.search(r"\s+".join(map(re.escape, words)), prepared.plain)
-    return prepared.quote(found.start(), found.end()) if found else None
+    if words:
+        pattern = re.compile(r"\s+".join(map(re.escape, words)))
+        yield from (found.span() for found in pattern.finditer(prepared.plain))
+
+
+def _is_of_this_flat(name: str, value: Any, tokens: Sequence[Token], start: int, end: int) -> bool:  # noqa: ANN401
+    """Whether a word of the quote that speaks of the field stands in a clause of the right owner and mood."""
+    owners, moods = takes(name)
+    if value is False or value == "unfurnished":
+        moods |= {"denied"}
+    elif value == "optional":
+        moods |= {"possible"}
+    return any(
+        token.owner in owners and token.mood in moods and token.tags & _words(name)
+        for token in tokens
+        if start <= token.start and token.end <= end
+    )
 
 
 def _is_said_by(name: str, value: Any, quote: str) -> bool:  # noqa: ANN401

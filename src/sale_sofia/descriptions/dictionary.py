@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
-from sale_sofia.descriptions.fields import FIELDS, LIST_FIELDS, Attribute, Attributes
+from sale_sofia.descriptions.clauses import read_clauses, same_clause
+from sale_sofia.descriptions.fields import FIELDS, Attribute, Attributes
+from sale_sofia.descriptions.patterns import tagged
 from sale_sofia.descriptions.readers import find_areas, find_counts, find_parking, find_winds, settle_acts
-from sale_sofia.descriptions.rulebook import Candidate, find_candidates
+from sale_sofia.descriptions.rulebook import LIST_FIELDS, Candidate, find_candidates
 from sale_sofia.descriptions.settings import (
     DESCRIPTION_MOST_CHARACTERS,
     FLOOR_MOST,
@@ -15,8 +17,11 @@ from sale_sofia.descriptions.settings import (
     YEAR_FIRST,
     YEAR_LAST,
 )
-from sale_sofia.descriptions.words import Prepared, Token, prepare, tokenize
+from sale_sofia.descriptions.words import Prepared, Token, prepare
 
+_CORRECTING: Final = frozenset({"contrast", "now"})
+_OF_THE_FLAT: Final = frozenset({"contrast", "flat", "ours"})
+_MEASURES: Final = frozenset({"area", "area_built"})
 _TRUST: Final[Mapping[str, int]] = {"negated": 0, "stated": 0, "derived": 1, "optional": 2, "conflict": 3}
 
 
@@ -26,7 +31,7 @@ def read_description(text: str) -> Attributes:
     What stands behind the first `DESCRIPTION_MOST_CHARACTERS` is not read.
     """
     prepared = prepare(text[:DESCRIPTION_MOST_CHARACTERS])
-    tokens = tokenize(prepared)
+    tokens = read_clauses(prepared)
     found = find_candidates(tokens)
     acts = [candidate for candidate in found if candidate.field == "act"]
     others = (candidate for candidate in found if candidate.field != "act")
@@ -39,7 +44,8 @@ def read_description(text: str) -> Attributes:
             find_areas(tokens),
             find_winds(tokens),
             find_parking(tokens),
-        )
+        ),
+        tokens,
     ):
         by_field.setdefault(candidate.field, []).append(candidate)
     return {
@@ -49,7 +55,7 @@ def read_description(text: str) -> Attributes:
     }
 
 
-def _keep_consistent(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+def _keep_consistent(candidates: Iterable[Candidate], tokens: Sequence[Token]) -> Iterator[Candidate]:
     """The candidates that can be true together, and the metro that its minutes imply."""
     found = list(candidates)
     # A year that is only an end of "1970 - 1979" is no year.
@@ -59,11 +65,27 @@ def _keep_consistent(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
         for one in found
         if not (one.field == "year" and one.after - 1 in inside) and not _is_impossible(one)
     ]
+    found = [one for one in found if not _is_overruled(one, found, tokens)]
     has_metro = any(one.field == "metro_near" for one in found)
     for one in found:
         yield one
         if one.field in {"metro_minutes", "metro_distance_m"} and not has_metro:
             yield Candidate("metro_near", True, "derived", one.first, one.after, 1)  # noqa: FBT003
+
+
+def _is_overruled(one: Candidate, found: Sequence[Candidate], tokens: Sequence[Token]) -> bool:
+    """Whether a sentence says how the building is heated, and then how the flat is."""
+    here = tokens[one.first]
+    if one.field != "heating" or not tagged(same_clause(tokens, one.first), {"building"}):
+        return False
+    return any(
+        other.field == "heating"
+        and other.value != one.value
+        and other.status == "stated"
+        and tokens[other.first].sentence == here.sentence
+        and tagged(same_clause(tokens, other.first), _OF_THE_FLAT)
+        for other in found
+    )
 
 
 def _is_impossible(one: Candidate) -> bool:
@@ -75,11 +97,12 @@ def _is_impossible(one: Candidate) -> bool:
 
 def _union(candidates: Sequence[Candidate], tokens: Sequence[Token], prepared: Prepared) -> Attribute:
     """All values of a field that has several."""
-    stated = [one for one in candidates if one.status == "stated"]
+    denied = {one.value for one in candidates if one.status == "negated"}
+    stated = [one for one in candidates if one.status == "stated" and one.value not in denied]
     first = min(stated or candidates[:1], key=lambda one: one.first)
     quote = _quote(first.first, first.after, tokens, prepared)
     if not stated:
-        return Attribute(first.value, first.status, quote)
+        return Attribute(None, "negated" if denied else first.status, quote)
     last = max(stated, key=lambda one: one.first)
     values = list(dict.fromkeys(one.value for one in stated))
     return Attribute(values, "stated", _quote(first.first, last.after, tokens, prepared) or quote)
@@ -88,12 +111,27 @@ def _union(candidates: Sequence[Candidate], tokens: Sequence[Token], prepared: P
 def _believe(candidates: Sequence[Candidate], tokens: Sequence[Token], prepared: Prepared) -> Attribute:
     """The value that is believed, and whether the text contradicts itself."""
     known = [one for one in candidates if one.value is not None] or candidates
+    known = [one for one in known if not _is_corrected(one, known, tokens)] or known
     best = min(known, key=lambda one: (_TRUST[one.status], one.rank, one.first))
     quote = _quote(best.first, best.after, tokens, prepared)
     rivals = {one.value for one in known if one.rank == best.rank and one.status != "optional"}
     if len(rivals) > 1 and best.status != "optional":
         return Attribute(best.value if best.rank < WEAK_RANK else None, "conflict", quote)
     return Attribute(best.value, best.status, quote)
+
+
+def _is_corrected(one: Candidate, known: Sequence[Candidate], tokens: Sequence[Token]) -> bool:
+    """Whether the sentence goes on to say otherwise: "изглежда панелен, но е тухлен", "…, днес тристаен"."""
+    here = tokens[one.first]
+    return one.field not in _MEASURES and any(
+        other.first > one.first
+        and other.value != one.value
+        and tokens[other.first].sentence == here.sentence
+        and tokens[other.first].clause != here.clause
+        and tagged(same_clause(tokens, other.first), _CORRECTING)
+        for other in known
+        if other.status == "stated"
+    )
 
 
 def _quote(first: int, after: int, tokens: Sequence[Token], prepared: Prepared) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
-from sale_sofia.descriptions.rulebook import Status
+from sale_sofia.descriptions.rulebook import LIST_FIELDS, Status
 from sale_sofia.descriptions.settings import (
     AREA_LEAST,
     AREA_MOST,
@@ -27,7 +27,6 @@ from sale_sofia.listings.model import (
 )
 
 Method = Literal["rules", "model"]
-LIST_FIELDS: Final = frozenset({"heating", "orientation", "parking_type", "storage"})
 ATTRIBUTE_FIELDS: Final = (
     "deal", "rooms", "bedrooms", "bathrooms", "wc_separate", "floor", "total_floors", "area", "area_built",
     "condition", "furnishing", "heating", "orientation", "elevator", "parking_type", "parking_status",

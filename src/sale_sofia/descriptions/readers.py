@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final, Literal
 
-from sale_sofia.descriptions.rulebook import Candidate, after, before, is_negated, is_possible, tagged
+from sale_sofia.descriptions.clauses import is_taken, same_clause
+from sale_sofia.descriptions.patterns import after, before, tagged
+from sale_sofia.descriptions.rulebook import Candidate
 from sale_sofia.descriptions.settings import (
     AREA_LEAST,
     AREA_MOST,
@@ -34,10 +36,19 @@ def find_areas(tokens: Sequence[Token]) -> Iterator[Candidate]:
             continue
         size = _with_lost_comma(tokens, place)
         owner = _owner_after(tokens, place + 2) or _owner_before(tokens, place)
-        if owner != "room" and isinstance(size, int | float) and AREA_LEAST <= size <= AREA_MOST:
+        field = "area_built" if owner == "built" else "area"
+        if owner == "room" or not is_taken(field, tokens[place]) or _is_range(tokens, place):
+            continue
+        if isinstance(size, int | float) and AREA_LEAST <= size <= AREA_MOST:
             rank = 0 if place == 0 else 3 if owner == "open" else 1
-            field = "area_built" if owner == "built" else "area"
             yield Candidate(field, size, "stated", place, place + 2, rank)
+
+
+def _is_range(tokens: Sequence[Token], place: int) -> bool:
+    """Whether it ends a range, as flats of several sizes have: "от 55 до 120 кв.м"."""
+    back = before(tokens, place, 4)
+    texts = [token.text for token in back if "sqm" not in token.tags]
+    return texts[:1] == ["до"] and texts[2:3] == ["от"] and "num" in back[1].tags | back[2].tags
 
 
 def _is_measure(tokens: Sequence[Token], place: int) -> bool:
@@ -64,10 +75,12 @@ def _owner_after(tokens: Sequence[Token], place: int) -> Owner | None:
     ahead = after(tokens, place, 6)
     if ahead and ahead[0].text in {"(", "-", "/"}:
         ahead = ahead[1:]
+    if _is_called_built(ahead):
+        return "built"
     if _has_number_of_its_own(ahead):
         return None
     for number, token in enumerate(ahead[:3]):
-        if token.text in group("measure_ends") | group("measure_goes_elsewhere"):
+        if token.text in group("measure_ends") | group("measure_goes_elsewhere") or "verb" in token.tags:
             break
         if "built" in token.tags:
             return "built"
@@ -78,6 +91,12 @@ def _owner_after(tokens: Sequence[Token], place: int) -> Owner | None:
         if "plain" not in token.tags and token.text not in {"с", "със", "без"}:
             break
     return None
+
+
+def _is_called_built(ahead: Sequence[Token]) -> bool:
+    """Whether the number is called so, and no other: "65 кв.м чиста и 78 кв.м обща площ"."""
+    named = takewhile(lambda token: not token.tags & group("called_ends"), ahead)
+    return tagged(ahead[:1], {"built"}) and not tagged(named, {"num"})
 
 
 def _has_number_of_its_own(ahead: Sequence[Token]) -> bool:
@@ -97,13 +116,15 @@ def _owner_before(tokens: Sequence[Token], place: int) -> Owner:
     area = flat = False
     for number, token in enumerate(before(tokens, place, OWNER_WINDOW)):
         first = place - number - 1
+        if "contrast" in token.tags:
+            break
         if token.text == "," or "sqm" in token.tags:
             return "flat" if area or flat else _owner_beyond_comma(tokens, first)
         if "built" in token.tags and (area or number < 2 or token.text == "зп"):  # noqa: PLR2004
             # The "обща застроена площ" is the whole.
             return "total" if tagged(before(tokens, first, 1), {"total"}) else "built"
         if token.tags & _WHOLE_AREA:
-            return "total"
+            return "room" if _are_shared_parts(tokens, first) else "total"
         if token.tags & group("measured_rooms"):
             return "flat" if flat else "room"
         flat = flat or bool(token.tags & group("flats"))
@@ -111,9 +132,19 @@ def _owner_before(tokens: Sequence[Token], place: int) -> Owner:
     return "flat" if area or flat else "open"
 
 
+def _are_shared_parts(tokens: Sequence[Token], place: int) -> bool:
+    """Whether the number is theirs alone: "общи части 12 кв.м", and not "с общи части 75 кв.м"."""
+    if "shared" not in tokens[place].tags or not tagged(tokens[place + 1 : place + 2], {"parts"}):
+        return False
+    back = before(tokens, place, 1)
+    return not back or back[0].text in {",", "(", "/", "а"}
+
+
 def _owner_beyond_comma(tokens: Sequence[Token], place: int) -> Owner:
     """A list of rooms goes on, or more is said of a flat."""
     for token in before(tokens, place, OWNER_WINDOW):
+        if not is_taken("area", token):
+            break
         if "sqm" in token.tags or token.tags & group("measured_rooms"):
             return "room"
         if token.tags & group("flats"):
@@ -132,7 +163,6 @@ _COUNTED: Final = frozenset({
 _NUMBERS: Final = frozenset({"count", "whole", "ordinal"})
 _NODES: Final = frozenset({"node", "nodes"})
 _BATHS: Final = frozenset({"bath", "baths", "the_bath", *_NODES})
-_LIST_ENDS: Final = frozenset({")", ","})
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +187,27 @@ def find_counts(tokens: Sequence[Token]) -> Iterator[Candidate]:
     yield from _largest("wc_separate", tokens, toilets)
     balconies = list(_plain_mentions(tokens, places, "terrace", "terraces"))
     yield from _largest("balconies", tokens, balconies)
+    every = (*places["the_terrace"], *places["terrace"], *places["terraces"])
+    spoken_of = [place for place in every if _is_outside_the_area(tokens, place)]
+    spoken_of += [place for place in places["the_terrace"] if is_taken("has_balcony", tokens[place])]
     if balconies:
         yield Candidate("has_balcony", True, "derived", balconies[0].first, balconies[0].after, 1)  # noqa: FBT003
-    elif places["the_terrace"]:
-        place = places["the_terrace"][0]
-        yield Candidate("has_balcony", True, "stated", place, place + 1, 1)  # noqa: FBT003
+    elif spoken_of:
+        yield Candidate("has_balcony", True, "stated", spoken_of[0], spoken_of[0] + 1, 1)  # noqa: FBT003
     else:
-        for place in (*places["terrace"], *places["terraces"]):
-            if is_negated(tokens, place, place + 1):
+        for place in every:
+            if tokens[place].owner in {"flat", "part"} and tokens[place].mood == "denied":
                 yield Candidate("has_balcony", False, "negated", place, place + 1, 1)  # noqa: FBT003
+
+
+def _is_outside_the_area(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a balcony is only not counted: "86 кв.м без общи части и тераси"; so there is one."""
+    if (tokens[place].owner, tokens[place].mood) != ("flat", "denied"):
+        return False
+    clause = same_clause(tokens, place)
+    if "the_terrace" in tokens[place].tags:
+        return not tagged(clause, group("missing"))
+    return tagged(clause, {"area", "sqm", "shared", "included"})
 
 
 def _largest(field: str, tokens: Sequence[Token], mentions: Sequence[Mention]) -> Iterator[Candidate]:
@@ -195,13 +237,14 @@ def _plain_mentions(tokens: Sequence[Token], places: Places, one: str, several: 
             # Two sanitary units, and in brackets what they are.
             back = before(tokens, place, 2)
             is_repeated = bool(back) and back[0].text in {"(", "-", ":"} and tagged(back[-1:], _NODES)
-            if not is_repeated and not _is_denied(tokens, place):
+            is_use = any(token.text in {"за", "като"} for token in back)  # "може да се ползва и за спалня"
+            if not is_repeated and not is_use and _is_here(tokens[place]):
                 yield _mention(tokens, place, place + 1, many=many)
 
 
-def _is_denied(tokens: Sequence[Token], place: int) -> bool:
-    """Whether the word is denied or only a possibility."""
-    return is_negated(tokens, place, place + 1) or is_possible(tokens, place, _LIST_ENDS)
+def _is_here(token: Token) -> bool:
+    """Whether a room that is spoken of is this flat's, and there."""
+    return is_taken("bedrooms", token)  # all rooms are taken from the same clauses
 
 
 def _mention(tokens: Sequence[Token], place: int, end: int, *, many: bool) -> Mention:
@@ -233,17 +276,20 @@ def _counted(tokens: Sequence[Token], first: int, place: int, end: int, *, many:
         return Mention(count if is_ordinal else 1, first, end, is_ordinal)
     # With one, two and three bedrooms: several flats are spoken of.
     back = before(tokens, first, 2)
-    if back and back[0].text in {",", "и"} and "count" in back[-1].tags:
+    if back and back[0].text in {",", "и", "или"} and "count" in back[-1].tags:
         return Mention(None, place, end)
     return Mention(count if 1 < count <= COUNT_MOST else None, first, end)
 
 
 def _bedrooms(tokens: Sequence[Token], places: Places) -> Iterator[Mention]:
     yield from _plain_mentions(tokens, places, "bedroom", "bedrooms")
-    yield from (Mention(1, place, place + 1) for place in places["kids"] if _is_kids_room(tokens, place))
+    for place in places["kids"]:
+        if _is_kids_room(tokens, place) and _is_here(tokens[place]):
+            yield Mention(1, place, place + 1)
     if not places["bedroom"] and not places["bedrooms"]:
         # Only spoken of, never counted: there is one.
-        spoken_of = [place for place in places["the_bedroom"] if tokens[place].text == "спалнята"]
+        here = [place for place in places["the_bedroom"] if _is_here(tokens[place])]
+        spoken_of = [place for place in here if tokens[place].text == "спалнята"]
         yield from (Mention(1, place, place + 1) for place in spoken_of[:1])
 
 
@@ -271,7 +317,7 @@ def _baths_and_toilets(tokens: Sequence[Token], places: Places) -> tuple[list[Me
     for tag, many in (("sanitary", False), ("sanitaries", True)):
         for place in places[tag]:
             following = after(tokens, place + 1, 1)
-            if (following and not tagged(following, _NODES)) or _is_denied(tokens, place):
+            if (following and not tagged(following, _NODES)) or not _is_here(tokens[place]):
                 continue
             mention = _mention(tokens, place, place + 1 + len(following), many=many)
             apart = tagged(before(tokens, place, 2), group("apart"))
@@ -284,7 +330,7 @@ def _baths_and_toilets(tokens: Sequence[Token], places: Places) -> tuple[list[Me
 
 def _is_toilet(tokens: Sequence[Token], places: Places, place: int, *, many: bool) -> bool:
     """Whether this is a toilet by itself: called so, or beside a bath and not in it."""
-    if _is_denied(tokens, place):
+    if not _is_here(tokens[place]):
         return False
     ahead = [token.text for token in after(tokens, place + 1, 2) if token.text not in {"-", "(", "за"}]
     if ahead and ahead[0] in group("apart_after"):
@@ -345,11 +391,18 @@ def _winds(tokens: Sequence[Token]) -> Iterator[Candidate]:
             is_wind = tagged(tokens[last : last + 1], _WINDS)
         else:
             is_wind = not token.tags.isdisjoint(_WINDS) or _is_short(tokens, place)
-        if is_wind:
+        if is_wind and _may_face(tokens, place):
             value = str(token.value) if last == place else f"{token.value}{tokens[last].value}"
             yield Candidate("orientation", value, "stated", place, last + 1, 1)
             place = last
         place += 1
+
+
+def _may_face(tokens: Sequence[Token], place: int) -> bool:
+    """Whether the clause may tell where the flat looks; of a building only its exposure does."""
+    if tokens[place].owner == "building":
+        return tokens[place].mood == "stated" and tagged(same_clause(tokens, place), {"exposure"})
+    return is_taken("orientation", tokens[place])
 
 
 def _is_short(tokens: Sequence[Token], place: int) -> bool:
@@ -376,7 +429,10 @@ def _is_exposure(chain: Sequence[Candidate], tokens: Sequence[Token]) -> bool:
         return len(chain) > 1 or _is_noun_of_flat(chain[0], tokens)
     if tagged(ahead[:2], {"town_part"}):
         return False
-    return tagged(ahead, group("facing")) or word.text.endswith("ен")
+    if tagged(ahead, group("facing")):
+        return True
+    # "Южен, тих": the flat; "южен вятър": something else.
+    return word.text.endswith("ен") and not tagged(ahead[:1], {"plain", "yard"})
 
 
 def _is_noun_of_flat(wind: Candidate, tokens: Sequence[Token]) -> bool:
@@ -387,8 +443,18 @@ def _is_noun_of_flat(wind: Candidate, tokens: Sequence[Token]) -> bool:
         apart = following is None or following.text == ","
         return apart and (previous is None or len(wind.value) > 1)
     if previous.text in {"на", "към"} and (following is None or following.text != "от"):
+        if _is_correction(wind, tokens):
+            return True
         return tagged(before(tokens, wind.first, EXPOSURE_WINDOW), group("facing_rooms"))
     return False
+
+
+def _is_correction(wind: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether another wind was denied just before: "не е на север, а на юг"."""
+    back = before(tokens, wind.first, EXPOSURE_WINDOW)
+    return any(token.mood == "denied" and token.tags & _WINDS for token in back) and tagged(
+        back[:2], {"contrast"}
+    )
 
 
 # Act 14, 15, 16: which one the building has, and which one it waits for.
@@ -417,10 +483,14 @@ def settle_acts(candidates: Sequence[Candidate], tokens: Sequence[Token]) -> Ite
 
 
 def _is_awaited(act: Candidate, tokens: Sequence[Token]) -> bool:
-    if tagged(before(tokens, act.first, 3), group("awaiting")):
+    if tokens[act.first].mood == "planned" or tagged(before(tokens, act.first, 3), group("awaiting")):
         return True
-    # What stands behind the next act is said of that one.
+    # What stands behind the next act, or in its clause, is said of that one.
     ahead = list(takewhile(lambda token: "act_word" not in token.tags, after(tokens, act.after, 5)))
+    if ahead and ahead[-1].clause != tokens[act.first].clause:
+        following = same_clause(tokens, act.after + len(ahead) - 1)
+        if tagged(following, {"act_word"}):
+            ahead = [token for token in ahead if token.clause != following[0].clause]
     if ahead and ahead[0].text == "от":
         return False
     years = [token.value for token in ahead if "year" in token.tags]
@@ -440,10 +510,14 @@ def find_parking(tokens: Sequence[Token]) -> Iterator[Candidate]:
         if token.tags.isdisjoint(_PARKING):
             continue
         end = _parking_end(tokens, place)
-        if end and not is_negated(tokens, place, end) and not _is_elsewhere(tokens, place):
+        if not is_taken("parking_type", token) and not _is_only_excluded(tokens, place):
+            continue
+        if end and not _is_elsewhere(tokens, place):
             for kind in _kinds(tokens, place, end):
                 yield Candidate("parking_type", kind, "stated", place, end, 1)
-            yield Candidate("parking_status", _terms(tokens, place, end), "stated", place, end, 1)
+            # "Цената на паркомястото е …" says it best.
+            rank = 0 if token.tags & {"garages", "parkings"} else 1
+            yield Candidate("parking_status", _terms(tokens, place, end), "stated", place, end, rank)
         elif "park_word" in token.tags and any(
             near.text in group("parking_free") for near in before(tokens, place, 2)
         ):
@@ -453,8 +527,6 @@ def find_parking(tokens: Sequence[Token]) -> Iterator[Candidate]:
                 yield Candidate("parking_type", "yard", "stated", place, place + 1, 1)
             elif tagged(ahead, group("parking_street")):
                 yield Candidate("parking_type", "street", "stated", place, place + 1, 1)
-        elif not end and _has_a_price(tokens, place):
-            yield Candidate("parking_status", "optional_purchase", "stated", place, place + 1, 0)
 
 
 def _parking_end(tokens: Sequence[Token], place: int) -> int:
@@ -464,23 +536,34 @@ def _parking_end(tokens: Sequence[Token], place: int) -> int:
         following = after(tokens, place + 1, 1)
         if tagged(following, {"spot"}):
             return place + 2
+        if tagged(same_clause(tokens, place), {"money", "€"}):
+            return place + 1
         return place + 1 if token.text == "парко" and not following else 0
     if token.tags & {"garage", "parking"}:
         return place + 1
     if token.tags & {"garages", "parkings"} and (
-        token.text in {"паркоместа", "паркомяста"} or tagged(before(tokens, place, 2), {"count", "whole"})
+        token.text in {"паркоместа", "паркомяста"}
+        or tagged(before(tokens, place, 2), {"count", "whole"})
+        or _has_a_price(tokens, place)
+        or _is_only_excluded(tokens, place)
     ):
         return place + 1
     return 0
 
 
+def _is_only_excluded(tokens: Sequence[Token], place: int) -> bool:
+    """Whether it is there, and only not in the price: "паркомястото не е включено"."""
+    if tokens[place].mood != "denied":
+        return False
+    clause = same_clause(tokens, place)
+    if not tagged(clause, {"not"}):  # "има гараж, но не е включен"
+        clause = [*clause, *after(tokens, place + 1, PARKING_WINDOW)]
+    return tagged(clause, {"included"}) and not tagged(clause, {"lacking"})
+
+
 def _has_a_price(tokens: Sequence[Token], place: int) -> bool:
-    """Whether it has one of its own: "цената на паркомястото е 30 000 евро"."""
-    return (
-        bool(tokens[place].tags & {"garages", "parkings"})
-        and tagged(before(tokens, place, 3), {"price"})
-        and tagged(after(tokens, place, PARKING_WINDOW), {"money"})
-    )
+    """Whether it has one of its own: "паркомястото се заплаща отделно", "гаражът е за 30 000 евро"."""
+    return tagged(same_clause(tokens, place), group("parking_apart"))
 
 
 def _is_elsewhere(tokens: Sequence[Token], place: int) -> bool:
@@ -513,6 +596,8 @@ def _terms(tokens: Sequence[Token], place: int, end: int) -> str:
     if not excluded and ("included" in tags or {"цената", "в"} <= texts):
         return "included"
     costs_extra = tags & group("parking_extra") or {"separate", "price"} <= tags
+    if "под" in texts and "rent" in tags and not tagged(same_clause(tokens, place), group("flats")):
+        return "optional_rent"
     if excluded or costs_extra or tagged(back, {"possible"}):
         return "optional_rent" if tags & group("parking_rent") and "buy" not in tags else "optional_purchase"
     return "included"

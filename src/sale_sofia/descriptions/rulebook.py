@@ -1,82 +1,19 @@
-"""The rules of `rules/*.yaml`: which words say what of which field.
-
-A pattern is read from left to right: `tag`, `a|b` (either), `x?` (perhaps), `x{5}` (up to five), `=x` (its
-value is taken). A tag is of words.yaml, or the word itself, or one of: word, plain (a word that
-stands for nothing), num, whole, year, ordinal, decade, sqm, sign, any (all but the end of a clause), end.
-Every step is bounded, so that matching at one place takes constant time.
-"""
+"""The rules of `rules/*.yaml`: which words say what of which field, in clauses of which owner and mood."""
 
 import hashlib
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from sale_sofia.descriptions.settings import FAR_WINDOW, MODALITY_WINDOW, NEGATION_WINDOW, RULE_WINDOW
-from sale_sofia.descriptions.words import Token, group, load_rules_file
-
-_ELEMENT = re.compile(r"(?P<take>=)?(?P<tags>[^\s?{}]{1,99})(?P<many>\?|\{\d+\})?")
-
-
-@dataclass(frozen=True, slots=True)
-class Element:
-    """One step of a pattern: which tokens, how many of them, and whether their value is taken."""
-
-    tags: frozenset[str]
-    least: int
-    most: int
-    taken: bool
-    anything: bool
-
-
-Pattern = tuple[Element, ...]
-
-
-def compile_pattern(text: str) -> Pattern:
-    """The pattern that a text describes.
-
-    Raises:
-        ValueError: the text is no pattern, or its first step is optional.
-    """
-    pattern = []
-    for word in text.split():
-        match = _ELEMENT.fullmatch(word)
-        if not match:
-            raise ValueError(f"no pattern: {text!r}")
-        many = match["many"]
-        most = 1 if many in {None, "?"} else int(many[1:-1])
-        tags = frozenset(match["tags"].split("|"))
-        pattern.append(Element(tags, 0 if many else 1, most, bool(match["take"]), tags == {"any"}))
-    if not pattern:
-        raise ValueError(f"no pattern: {text!r}")
-    if not pattern[0].least:
-        raise ValueError(f"a pattern begins with a step that must be there: {text!r}")
-    return tuple(pattern)
-
-
-def _match(
-    pattern: Pattern, tokens: Sequence[Token], place: int, step: int = 0
-) -> tuple[int, tuple[Token, ...]] | None:
-    """The place behind the pattern and the tokens whose values it takes: gaps as short as they can be."""
-    if step == len(pattern):
-        return place, ()
-    element = pattern[step]
-    for end in range(place, place + element.most + 1):
-        if end - place >= element.least:
-            found = _match(pattern, tokens, end, step + 1)
-            if found:
-                return (found[0], (tokens[place], *found[1])) if element.taken and end > place else found
-        if end >= len(tokens):
-            return None
-        tags = tokens[end].tags
-        if "end" in tags if element.anything else element.tags.isdisjoint(tags):
-            return None
-    return None
+from sale_sofia.descriptions.clauses import same_clause, takes
+from sale_sofia.descriptions.patterns import PatternIndex, after, before, tagged
+from sale_sofia.descriptions.settings import FAR_WINDOW, RULE_WINDOW
+from sale_sofia.descriptions.words import Token, load_rules_file
 
 
 class Unless(BaseModel):
@@ -89,6 +26,10 @@ class Unless(BaseModel):
     within: int = RULE_WINDOW
     far_before: frozenset[str] = frozenset()
     """Words that do so from farther away: what is told of them, not of the flat."""
+    inside: frozenset[str] = frozenset()
+    """Words that do so between its own."""
+    clause: frozenset[str] = frozenset()
+    """Words that do so anywhere in the clause."""
 
 
 class Rule(BaseModel):
@@ -113,9 +54,13 @@ class Rule(BaseModel):
     """A rule of lower rank is believed before one of higher rank."""
     unless: Unless = Unless()
     negated: Any = None
-    """What it says when the words are negated; a rule that leaves it out does not heed negation."""
+    """What it says when the clause denies it; left out: nothing."""
     modal: Any = False
-    """What it says when the words are only a possibility; True: nothing; left out: not heeded."""
+    """What it says when the clause tells of a possibility; True: none yet; left out: nothing."""
+    owners: frozenset[str] = frozenset()
+    """Whose clauses it takes; left out: those of its field."""
+    moods: frozenset[str] = frozenset()
+    """In which moods it takes them; left out: those of its field."""
     span: bool = False
     decade: bool = False
 
@@ -128,20 +73,15 @@ def load_rules() -> tuple[Rule, ...]:
 
 
 @cache
-def _patterns_by_first_tag() -> Mapping[str, Mapping[int, tuple[Rule, Pattern]]]:
-    """The patterns that a token with this tag may begin, by their order: so few are tried at each token."""
-    index: dict[str, dict[int, tuple[Rule, Pattern]]] = {}
-    patterns = [(rule, compile_pattern(text)) for rule in load_rules() for text in rule.patterns]
-    for order, (rule, pattern) in enumerate(patterns):
-        for tag in pattern[0].tags:
-            index.setdefault(tag, {})[order] = (rule, pattern)
-    return index
+def _patterns() -> PatternIndex[Rule]:
+    return PatternIndex((text, rule) for rule in load_rules() for text in rule.patterns)
 
 
 # What the rules find in a text: candidates, each with its words, its polarity and its modality.
 
 Status = Literal["stated", "negated", "optional", "derived", "conflict"]
-_BRACKET: Final = frozenset({")"})
+_TEARING: Final = frozenset({"contrast", "и"})
+LIST_FIELDS: Final = frozenset({"heating", "orientation", "parking_type", "storage"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,106 +97,76 @@ class Candidate:
 
 
 def find_candidates(tokens: Sequence[Token]) -> list[Candidate]:
-    """Everything that any rule finds, in the order of the text."""
-    index = _patterns_by_first_tag()
+    """Everything that any rule finds in clauses it takes, in the order of the text."""
+    index = _patterns()
     found: list[Candidate] = []
-    for place, token in enumerate(tokens):
-        begun: dict[int, tuple[Rule, Pattern]] = {}
-        for tag in token.tags:
-            if tag in index:
-                begun |= index[tag]
-        for order in sorted(begun):
-            rule, pattern = begun[order]
-            match = _match(pattern, tokens, place)
-            if match is None:
-                continue
-            end, taken = match
-            if not _is_excluded(rule.unless, tokens, place, end):
+    for place in range(len(tokens)):
+        for rule, end, taken in index.matches(tokens, place):
+            if not (_is_torn(tokens, place, end) or _is_excluded(rule.unless, tokens, place, end)):
                 found += [
                     Candidate(field, value, status, place, end, rule.rank)
-                    for field, value, status in _say(rule, tokens, place, end, taken)
+                    for field, value, status in _say(rule, tokens, place, taken)
                 ]
     return found
 
 
-def _is_excluded(unless: Unless, tokens: Sequence[Token], first: int, end: int) -> bool:
-    return (
-        (bool(unless.before) and tagged(before(tokens, first, unless.within), unless.before))
-        or (bool(unless.after) and tagged(after(tokens, end, unless.within), unless.after))
-        or (bool(unless.far_before) and tagged(before(tokens, first, FAR_WINDOW), unless.far_before))
+def _is_torn(tokens: Sequence[Token], first: int, end: int) -> bool:
+    """Whether an "а", "но" or "и" begins another clause between them, of something else."""
+    if tokens[first].clause == tokens[end - 1].clause:
+        return False
+    return any(
+        here.clause != last.clause and here.tags & _TEARING for last, here in pairwise(tokens[first:end])
     )
 
 
-def before(tokens: Sequence[Token], place: int, most: int) -> list[Token]:
-    """The tokens of the same clause before a place, the nearest first."""
-    found = []
-    for token in tokens[max(0, place - most) : place][::-1]:
-        if "end" in token.tags:
-            break
-        found.append(token)
-    return found
-
-
-def after(tokens: Sequence[Token], place: int, most: int) -> list[Token]:
-    """The tokens of the same clause from a place on."""
-    found = []
-    for token in tokens[place : place + most]:
-        if "end" in token.tags:
-            break
-        found.append(token)
-    return found
-
-
-def tagged(tokens: Iterable[Token], tags: AbstractSet[str]) -> bool:
-    """Whether any of the tokens has any of the tags."""
-    return any(not token.tags.isdisjoint(tags) for token in tokens)
-
-
-def is_negated(tokens: Sequence[Token], first: int, following: int) -> bool:
-    """Whether a "без" or "няма" governs the words: before them with nothing else between, or right after."""
-    for token in before(tokens, first, NEGATION_WINDOW):
-        if token.tags & group("negating"):
-            return True
-        if token.tags & group("negation_ends"):
-            break
-    signs = [token.text for token in after(tokens, following, 2) if token.text not in {":", "-"}]
-    return len(signs) == 1 and signs[0] in group("denying_after")
-
-
-def is_possible(tokens: Sequence[Token], first: int, stops: frozenset[str] = _BRACKET) -> bool:
-    """Whether the words are only a possibility; a closed bracket ends what was said of another thing."""
-    for token in before(tokens, first, MODALITY_WINDOW):
-        if token.tags & group("possibility"):
-            return True
-        if token.text in stops:
-            return False
-    return False
+def _is_excluded(unless: Unless, tokens: Sequence[Token], first: int, end: int) -> bool:
+    here = tokens[first].clause
+    ahead = (token for token in after(tokens, end, unless.within) if token.clause == tokens[end - 1].clause)
+    back = (token for token in before(tokens, first, unless.within) if token.clause == here)
+    return (
+        (bool(unless.before) and tagged(back, unless.before))
+        or (bool(unless.after) and tagged(ahead, unless.after))
+        or (bool(unless.far_before) and tagged(before(tokens, first, FAR_WINDOW), unless.far_before))
+        or (bool(unless.inside) and tagged(tokens[first:end], unless.inside))
+        or (bool(unless.clause) and tagged(same_clause(tokens, first), unless.clause))
+    )
 
 
 def _say(
-    rule: Rule, tokens: Sequence[Token], first: int, end: int, taken: Sequence[Token]
+    rule: Rule, tokens: Sequence[Token], first: int, taken: Sequence[int]
 ) -> Iterator[tuple[str, Any, Status]]:
     """What a rule says whose words stand here: fields, their values, and how they are said."""
-    values: list[Any] = [token.value for token in taken]
-    if "negated" in rule.model_fields_set and is_negated(tokens, first, end):
-        yield rule.field, rule.negated, "negated"
-    elif "modal" in rule.model_fields_set and is_possible(tokens, first):
+    anchor = tokens[taken[0] if taken else first]
+    owners, moods = takes(rule.field)
+    if anchor.owner not in (rule.owners or owners):
+        return
+    if anchor.mood == "denied" and "negated" in rule.model_fields_set:
+        # What a list would have gained is told, so that it is believed nowhere in the text.
+        yield rule.field, rule.value if rule.field in LIST_FIELDS else rule.negated, "negated"
+    elif anchor.mood in (rule.moods or moods):
+        for field, value in _values(rule, [tokens[place].value for place in taken]):
+            yield field, value, "stated"
+    elif anchor.mood == "possible" and "modal" in rule.model_fields_set:
         yield rule.field, None if rule.modal is True else rule.modal, "optional"
-    elif rule.span:
-        yield rule.field, f"{values[0]}-{values[1]}", "stated"
+
+
+def _values(rule: Rule, values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """The fields and values of a rule that took these numbers."""
+    if rule.span:
+        yield rule.field, f"{values[0]}-{values[1]}"
     elif rule.decade:
         number = values[0]
         year = number if number > 100 else (2000 if number < 30 else 1900) + number  # noqa: PLR2004
-        yield rule.field, f"{year}-{year + 9}", "stated"
+        yield rule.field, f"{year}-{year + 9}"
     elif not values or rule.value is not None:
-        yield rule.field, rule.value, "stated"
+        yield rule.field, rule.value
     elif rule.fields:
-        yield from ((field, value, "stated") for field, value in zip(rule.fields, values, strict=False))
+        yield from zip(rule.fields, values, strict=False)
     elif rule.one_of is not None:
         if values[0] in rule.one_of:
-            yield rule.field, rule.one_of[values[0]], "stated"
+            yield rule.field, rule.one_of[values[0]]
     elif rule.most is None or values[0] <= rule.most:
-        yield rule.field, values[0], "stated"
+        yield rule.field, values[0]
 
 
 @cache

@@ -15,10 +15,12 @@ WORDS_REMEMBERED: Final = 50_000
 """Words whose meaning is kept in memory: more than all adverts of a city use."""
 RULE_WINDOW: Final = 3
 """Tokens before and after its words in which a rule looks for what makes it say nothing."""
-NEGATION_WINDOW: Final = 4
-"""Tokens between a "без" and what it denies: "без работещ в момента асансьор"."""
-MODALITY_WINDOW: Final = 6
-"""Tokens between "възможност" and what is possible: "възможност за закупуване и на …"."""
+CLAUSE_MOST_TOKENS: Final = 60
+"""Tokens of the longest clause: a text without signs is cut after so many, so that time grows with it."""
+OFFER_WINDOW: Final = 9
+"""Tokens behind "възможност" in which the flat stands that one may buy."""
+ARTICLE_LETTERS: Final = 5
+"""Letters of the shortest noun with an article; a shorter word that ends so is a pronoun."""
 COUNT_MOST: Final = 12
 """Largest number of rooms of one kind that a flat can have; a larger number counts something else."""
 COUNT_WINDOW: Final = 4

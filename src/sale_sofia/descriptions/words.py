@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import simplemma
 
@@ -72,6 +72,7 @@ def _compose(text: str) -> tuple[str, list[int]]:
 
 # The words of `rules/words.yaml`: what each form stands for, found by form, by lemma and by stem.
 
+T = TypeVar("T")
 Value = int | str | None
 Meaning = tuple[frozenset[str], Value]
 """What a word may stand for, the word itself among it, and the value it carries."""
@@ -94,16 +95,17 @@ def group(name: str) -> frozenset[str]:
 def meaning(word: str) -> Meaning:
     """What a word in small letters stands for: by its form, else by its stem, else by its lemma."""
     forms = _forms()
-    found = forms.get(word) or _by_stem(word) or forms.get(simplemma.lemmatize(word, lang="bg"))
+    found = forms.get(word) or _by_stem(word, forms) or forms.get(simplemma.lemmatize(word, lang="bg"))
     if found is None and word.isascii():
         found = forms.get(word.translate(LOOKALIKES))
     tags, value = found or (frozenset({"plain"}), None)
     own = {"word"} if word.isascii() else {"word", word}  # a Latin word could be taken for a tag
-    return tags | own, value
+    cues = _cue_words()
+    by_stem = _by_stem(word, cues) or frozenset()
+    return tags | own | cues.get(word, frozenset()) | by_stem, value
 
 
-def _by_stem(word: str) -> Meaning | None:
-    forms = _forms()
+def _by_stem(word: str, forms: Mapping[str, T]) -> T | None:
     for length in range(len(word), max(STEM_LETTERS, len(word) - ENDING_LETTERS) - 1, -1):
         if found := forms.get(f"{word[:length]}*"):
             return found
@@ -122,6 +124,16 @@ def _forms() -> Mapping[str, Meaning]:
     return forms
 
 
+@cache
+def _cue_words() -> Mapping[str, frozenset[str]]:
+    """The words of `rules/clauses.yaml`, which may stand for something in words.yaml too."""
+    cues: dict[str, frozenset[str]] = {}
+    for tag, words in load_rules_file("clauses.yaml")["words"].items():
+        for word in words:
+            cues[word] = cues.get(word, frozenset()) | {tag}
+    return cues
+
+
 # From a comparable text to its words, numbers and signs, each with what it stands for and where it was.
 
 _ENDINGS: Final = "вия|рия|тия|мия|ият|ия|ви|ри|ти|ми|и|я"
@@ -131,6 +143,7 @@ _SCAN = re.compile(
     rf"|(?P<ordinal>\d{{1,2}}(?: ?- ?)?(?:{_ENDINGS})(?![^\W_])|\d{{1,2}} (?:ви|ри|ти|ми)(?![^\W_])"
     r"|\d{1,2}-(?:ва|ра|та|а)(?![^\W_]))"
     r"|(?P<decade>\d{2}(?:\d{2})? ?- ?те(?![^\W_]))"
+    r"|(?P<below>(?:(?<=етаж )|(?<=етаж: )|(?<=ет\. )|(?<=на ))-1(?![\w-]|[.,]\d))"
     r"|(?P<number>\d+(?:[.,]\d+)?)"
     r"|(?P<word>[^\W\d_]+)"
     r"|(?P<end>\.{2,}|\*{3,}|[.!?…;\n\r•|✓✔➤►▪●■◆🔷✅📏🛏🛁🚾🧭]+)"
@@ -147,7 +160,7 @@ _YEAR: Final = frozenset({"num", "whole", "year"})
 
 @dataclass(slots=True)
 class Token:
-    """A word, number or sign. Tokens of tag `end` part clauses; sentences are numbered."""
+    """A word, number or sign. Sentences are numbered; `clauses.py` writes in whose its clause is, and how."""
 
     text: str
     tags: frozenset[str]
@@ -155,6 +168,9 @@ class Token:
     start: int
     end: int
     sentence: int
+    clause: int = 0
+    owner: str = "flat"
+    mood: str = "stated"
 
 
 def tokenize(prepared: Prepared) -> list[Token]:
@@ -170,6 +186,8 @@ def tokenize(prepared: Prepared) -> list[Token]:
                 tokens.append(Token(word, tags, value, first, first + len(word), sentence))
         elif kind == "number":
             tokens.append(Token(text, *_number(text), start, end, sentence))
+        elif kind == "below":
+            tokens.append(Token(text, frozenset({kind}), -1, start, end, sentence))
         elif kind in {"ordinal", "decade"}:
             number = int(_DIGITS.findall(text)[0])
             tokens.append(Token(text, frozenset({kind}), number, start, end, sentence))

@@ -89,8 +89,34 @@ def test_the_model_never_overrules_the_rules() -> None:
     assert {name: one.value for name, one in merged(rules, said).items()} == {"floor": 5, "year": 1991}
 
 
+@each_row(
+    ("field", "value", "quote", "text"),
+    [
+        ("floor", "4", "на 4-ти етаж", "Под нас, на 4-ти етаж, живеят тихи хора."),
+        ("act", "act16", "с Акт 16", "Съседната сграда е с Акт 16."),
+        ("elevator", "yes", "асансьор", "Отсрещният блок има асансьор."),
+        ("condition", "renovated", "ремонт", "Входът е след ремонт."),
+        ("furnishing", "furnished", "обзаведен", "Не се предлага обзаведен."),
+        ("metro_near", "yes", "метростанция", "Бъдеща метростанция на 300 метра."),
+        ("rooms", "4", "четиристаен", "Бивш четиристаен, преустроен в тристаен."),
+    ],
+)
+def test_what_is_said_of_something_else_does_not_count(field: str, value: str, quote: str, text: str) -> None:
+    found = judge(answer(field, value, quote), [field], text)
+    assert found.attributes == {}
+    assert found.problems == [f"{field}: the text says it of something else, or denies it"]
+
+
+def test_a_quote_counts_where_it_is_said_of_this_flat() -> None:
+    text = "Съседите са на пети етаж, а апартаментът също е на пети етаж."
+    assert judge(answer("floor", "5", "пети етаж"), ["floor"], text).attributes["floor"].value == 5
+    denied = judge(answer("elevator", "no", "няма асансьор"), ["elevator"], "В блока няма асансьор.")
+    assert denied.attributes["elevator"].value is False
+
+
 def test_what_is_open() -> None:
     assert open_fields("Ремонтът се обсъжда.", {}) == ("condition",)
+    assert open_fields("Съседите обсъждат ремонт.", {}) == ()
     assert open_fields(TEXT, {"floor": Attribute(5, "conflict", "пети етаж")}) == ("floor", "condition")
     assert open_fields("Слънчево жилище.", {}) == ()
 

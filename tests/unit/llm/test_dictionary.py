@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sale_sofia.descriptions.clauses import read_clauses
 from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.descriptions.fields import FIELDS
+from sale_sofia.descriptions.words import prepare
 from tables import each_row
 
 NOISE = """
@@ -79,6 +81,46 @@ def test_status_and_words(text: str, field: str, value: object, status: str, quo
 )
 def test_traps(text: str, field: str) -> None:
     assert values(text).get(field) is None
+
+
+@each_row(
+    ("text", "word", "owner", "mood"),
+    [
+        ("Апартаментът е на 3 етаж.", "етаж", "flat", "stated"),
+        ("Сградата е на 6 етажа.", "етажа", "building", "stated"),
+        ("Под нас, на 4-ти етаж, живеят тихи хора.", "етаж", "other", "stated"),
+        ("Съседите са на 6 етаж, а нашият апартамент е тристаен.", "тристаен", "flat", "stated"),
+        ("В същата сграда се продават и двустайни.", "двустайни", "extra", "stated"),
+        ("На партера има аптека.", "партера", "district", "stated"),
+        ("Дограмата е от 2008 г.", "2008", "part", "stated"),
+        ("Кухнята е ремонтирана.", "ремонтирана", "room", "stated"),
+        ("Бивш четиристаен, преустроен в тристаен.", "четиристаен", "flat", "former"),
+        ("Бивш четиристаен, преустроен в тристаен.", "тристаен", "flat", "stated"),
+        ("Акт 14, Акт 15 до края на годината.", "14", "flat", "stated"),
+        ("Акт 14, Акт 15 до края на годината.", "15", "flat", "planned"),
+        ("Може да се закупи гараж.", "гараж", "flat", "possible"),
+        ("Обзавеждането не е включено.", "обзавеждането", "flat", "denied"),
+        ("ТЕЦ в сградата, спрян в апартамента.", "тец", "flat", "denied"),
+        ("Не е панел, а ЕПК.", "панел", "flat", "denied"),
+        ("Не е панел, а ЕПК.", "епк", "flat", "stated"),
+        ("Не пропускайте този тристаен!", "тристаен", "flat", "stated"),
+    ],
+)
+def test_whose_a_clause_is_and_how_it_is_said(text: str, word: str, owner: str, mood: str) -> None:
+    found = next(token for token in read_clauses(prepare(text)) if token.text == word)
+    assert (found.owner, found.mood) == (owner, mood)
+
+
+@each_row(
+    ("text", "floor"),
+    [
+        ("Сградата е на 6 етажа, а асансьорът спира на всеки от тях.", None),
+        ("Разположен е на етаж -1.", -1),
+        ("Етаж - 1, с двор.", 1),
+    ],
+)
+def test_storeys_are_no_floor_and_a_basement_is_one(text: str, floor: int | None) -> None:
+    assert values(text).get("floor") == floor
 
 
 @each_row(

@@ -6,7 +6,8 @@ import pytest
 
 from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.descriptions.fields import FIELDS
-from sale_sofia.descriptions.rulebook import compile_pattern, load_rules
+from sale_sofia.descriptions.patterns import compile_pattern
+from sale_sofia.descriptions.rulebook import load_rules
 from sale_sofia.descriptions.words import load_rules_file
 from tables import each_row
 

@@ -1,0 +1,317 @@
+"""What a clause is about and how it is said: read before any rule.
+
+A text is cut into clauses. Each has an owner, of whom it tells: this flat, a room of it, its building, a part
+of either (a roof, a door, the yard), another flat or its people, the district, or something that is offered
+besides. And each has a mood: stated, denied, planned, possible, or former. A rule takes a fact only from
+clauses of the owners and moods that `rules/clauses.yaml` names for its field. Where no word speaks against
+it, a clause is this flat's, and stated.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from sale_sofia.descriptions.patterns import PatternIndex, tagged
+from sale_sofia.descriptions.settings import ARTICLE_LETTERS, CLAUSE_MOST_TOKENS, OFFER_WINDOW
+from sale_sofia.descriptions.words import Prepared, Token, load_rules_file, tokenize
+
+Owner = Literal["flat", "room", "building", "part", "other", "district", "extra"]
+Mood = Literal["stated", "planned", "possible", "former", "denied"]
+
+
+def read_clauses(prepared: Prepared) -> list[Token]:
+    """The tokens of a text; each has the number of its clause, its owner and its mood."""
+    tokens = tokenize(prepared)
+    carried: Carried = _NOTHING
+    previous = 0
+    for number, (first, end) in enumerate(_cut(tokens)):
+        if first and tokens[first].sentence != tokens[first - 1].sentence:
+            carried, previous = _NOTHING, first
+        if first and tokens[first - 1].text == "-" and tokens[first - 1].owner in _CARRIED_BY_DASH:
+            carried = (tokens[first - 1].owner, "sentence")
+        if first and _goes_on(tokens, first):
+            carried = (tokens[first - 1].owner, carried[1])
+            _inherit_mood(tokens, first, end)
+        for token in tokens[first:end]:
+            token.clause = number
+        cues = list(_find_cues(tokens, first, end))
+        owner = _mark_subjects(tokens, first, end, carried)
+        carried = _mark_owners(tokens, first, end, cues, owner)
+        for cue, place, behind in cues:
+            if cue.says in _STRENGTH:
+                reached = max(previous, first - CLAUSE_MOST_TOKENS)
+                _spread_mood(tokens, cue, (place, behind), (reached, first, end))
+        if tagged(tokens[first:end], _facts()):
+            previous = first
+    return tokens
+
+
+@cache
+def takes(field: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The owners and the moods of the clauses that a field takes its facts from."""
+    table = _table()["takes"]
+    entry = table.get(field, table["traps"])
+    return frozenset(entry["owners"]), frozenset(entry["moods"])
+
+
+def is_taken(field: str, token: Token) -> bool:
+    """Whether what stands here can be a fact of the field."""
+    owners, moods = takes(field)
+    return token.owner in owners and token.mood in moods
+
+
+def same_clause(tokens: Sequence[Token], place: int) -> Sequence[Token]:
+    """All tokens of the clause of one."""
+    number = tokens[place].clause
+    first, end = place, place + 1
+    while first and tokens[first - 1].clause == number:
+        first -= 1
+    while end < len(tokens) and tokens[end].clause == number:
+        end += 1
+    return tokens[first:end]
+
+
+# The table.
+
+
+class Cue(BaseModel):
+    """Words that tell an owner or a mood, and how far they reach; the file says what each key means."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    says: Owner | Mood
+    patterns: tuple[str, ...]
+    reach: Literal["ahead", "clause", "sentence", "rest"] = "ahead"
+    only: frozenset[str] = frozenset()
+    until: frozenset[str] = frozenset()
+    unless: frozenset[str] = frozenset()
+    back: Literal["end", "clause", "before", "only"] = "end"
+
+
+Found = tuple[Cue, int, int]
+"""A cue, where it stands, and the place behind it."""
+
+
+@cache
+def _table() -> dict[str, Any]:
+    table: dict[str, Any] = load_rules_file("clauses.yaml")
+    return table
+
+
+@cache
+def _words_of(name: str) -> frozenset[str]:
+    return frozenset(_table()[name])
+
+
+@cache
+def _subjects() -> Mapping[Owner, frozenset[str]]:
+    return {owner: frozenset(tags) for owner, tags in _table()["subjects"].items()}
+
+
+@cache
+def _cues() -> PatternIndex[Cue]:
+    cues = [Cue.model_validate(entry) for entry in (*_table()["owners"], *_table()["moods"])]
+    return PatternIndex((pattern, cue) for cue in cues for pattern in cue.patterns)
+
+
+@cache
+def _facts() -> frozenset[str]:
+    """The tags of words that speak of a field, but for those that stand in sentences of any kind."""
+    questions = load_rules_file("questions.yaml")
+    speaking = frozenset(tag for words in questions.values() for tag in words)
+    return speaking - {"year", "decade", "erected", "room"} - frozenset(questions["deal"])
+
+
+def _find_cues(tokens: Sequence[Token], first: int, end: int) -> Iterator[Found]:
+    index = _cues()
+    for place in range(first, end):
+        for cue, behind, _ in index.matches(tokens, place):
+            following = tokens[behind : behind + 2]
+            if cue.unless and (tagged(following, cue.unless) or _is_urging(following)):
+                continue
+            if cue.says == "possible" and _is_the_offer(tokens[behind : behind + OFFER_WINDOW]):
+                continue
+            yield cue, place, behind
+
+
+def _is_urging(following: Sequence[Token]) -> bool:
+    """Whether a "не" only urges the reader: "не пропускайте", "не се колебайте"."""
+    return any(token.text.endswith(("йте", "ете")) for token in following)
+
+
+def _is_the_offer(following: Sequence[Token]) -> bool:
+    """Whether what is possible is to buy the flat: "възможност да придобиете двустаен апартамент"."""
+    return tagged(following[:3], {"buy", "owning"}) and tagged(
+        following[1:], _subjects()["flat"] | _subjects()["building"]
+    )
+
+
+# Where clauses begin and end.
+
+_SIGNS: Final = frozenset({",", "(", ")"})
+_NUMBERS: Final = frozenset({"num", "count"})
+
+
+def _cut(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Where each clause begins and ends; together they hold every token."""
+    first, without = 0, False
+    for place in range(1, len(tokens)):
+        ends_denial = without and tokens[place].tags & _words_of("after_without")
+        if ends_denial or place - first == CLAUSE_MOST_TOKENS or _begins_clause(tokens, place):
+            yield first, place
+            first, without = place, False
+        without = without or tokens[place].text == "без"
+    if tokens:
+        yield first, len(tokens)
+
+
+def _begins_clause(tokens: Sequence[Token], place: int) -> bool:
+    token, last = tokens[place], tokens[place - 1]
+    if "end" in last.tags or last.text in _SIGNS or _is_free_sign(tokens, place - 1):
+        return True
+    if token.tags & _words_of("cuts"):
+        return True
+    if token.text != "и":
+        return False
+    following = tokens[place + 1 : place + 3]
+    if tagged(following[:1], {"preposition"}):  # "… и на 4 минути"
+        return tagged(following[1:], _NUMBERS)
+    return tagged(following[:1], _words_of("after_and")) and not tagged(following[:1], {"year"})
+
+
+def _is_free_sign(tokens: Sequence[Token], place: int) -> bool:
+    """A dash or slash between spaces parts clauses; one in "2-ри" or "метро - 5 минути" does not."""
+    if tokens[place].text not in {"-", "/"} or not 0 < place < len(tokens) - 1:
+        return False
+    following = [
+        token for token in tokens[place + 1 : place + 3] if token.text not in {"на", "около", "само"}
+    ]
+    if tagged(following[:1], _NUMBERS):
+        return False
+    return tokens[place - 1].end < tokens[place].start and tokens[place].end < tokens[place + 1].start
+
+
+def _goes_on(tokens: Sequence[Token], first: int) -> bool:
+    """Whether an "и" with a number only adds to the clause before: "беше с три стаи и две бани"."""
+    return tokens[first].text == "и" and tagged(tokens[first + 1 : first + 2], _NUMBERS | {"preposition"})
+
+
+def _inherit_mood(tokens: Sequence[Token], first: int, end: int) -> None:
+    mood = tokens[first - 1].mood
+    if mood != "denied":  # "без преходи и две тераси": these are there
+        for token in tokens[first:end]:
+            token.mood = mood
+
+
+# Whose a clause is: by its subject, then by other words.
+
+Carried = tuple[str, str]
+"""Whose the next clause of the sentence is, and how far that reaches."""
+_NOTHING: Final[Carried] = ("flat", "")
+_ARTICLES: Final = ("ът", "ят", "та", "то", "те")
+_NO_THINGS: Final = frozenset({"told_of", "relative", "ours", "same", "preposition"})
+_ADJECTIVES: Final = frozenset({"storeys", "storeyed", "new_built"})
+_NEAR_SUBJECTS: Final = frozenset({"district", "part"})
+_CARRIED_BY_DASH: Final = frozenset({"district", "part", "room", "other"})
+_LATE_SUBJECTS: Final = frozenset({"district", "part", "building", "room"})
+
+
+def _mark_subjects(tokens: Sequence[Token], first: int, end: int, carried: Carried) -> Carried:
+    """Write the owner that each subject gives to the words from it on; whose the end of the clause is."""
+    owner, reach = carried
+    in_phrase = has_verb = False
+    subjects = 0
+    for place in range(first, end):
+        token = tokens[place]
+        subject = _subject(tokens, place, may_be_thing=not subjects and place - first < 2)  # noqa: PLR2004
+        if subject and not in_phrase and reach != "rest":
+            owner, reach = subject, ""
+            # "Тухлена ограда", "на партера има магазин": the words before it are said of it too.
+            if not subjects and subject in (_LATE_SUBJECTS if has_verb else _NEAR_SUBJECTS):
+                _give(tokens[first:place], owner)
+            subjects += 1
+        token.owner = owner
+        has_verb = has_verb or "verb" in token.tags
+        if _ends_phrase(tokens, place) or (subject and not token.tags & _ADJECTIVES):
+            in_phrase = False
+        elif "preposition" in token.tags:
+            in_phrase = True
+    return owner, reach
+
+
+def _subject(tokens: Sequence[Token], place: int, *, may_be_thing: bool) -> Owner | None:
+    tags = tokens[place].tags
+    for owner, words in _subjects().items():
+        if not tags.isdisjoint(words):
+            return owner
+    return "part" if may_be_thing and _is_thing(tokens, place) else None
+
+
+def _is_thing(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a noun with an article that no rule knows is or does something: "пътят е", "хазяинът има"."""
+    token = tokens[place]
+    if "plain" not in token.tags or token.tags & _NO_THINGS or len(token.text) < ARTICLE_LETTERS:
+        return False
+    return token.text.endswith(_ARTICLES) and tagged(tokens[place + 1 : place + 3], {"verb"})
+
+
+def _ends_phrase(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a verb (or a colon) ends what a preposition began; the "се" of "новострояща се" is none."""
+    if tokens[place].text == "се" and place and tokens[place - 1].text.endswith(("щ", "ща", "що", "щи")):
+        return False
+    return "verb" in tokens[place].tags or tokens[place].text == ":"
+
+
+def _mark_owners(
+    tokens: Sequence[Token], first: int, end: int, cues: Sequence[Found], carried: Carried
+) -> Carried:
+    """Write the owners that other words tell; what is carried to the next clause of the sentence."""
+    owner, reach = carried
+    for cue, place, behind in cues:
+        if cue.says in _STRENGTH:
+            continue
+        start = {"ahead": place, "rest": behind}.get(cue.reach, first)
+        _give((token for token in tokens[start:end] if not cue.only or token.tags & cue.only), cue.says)
+        if cue.reach in {"sentence", "rest"}:
+            owner, reach = cue.says, cue.reach
+    return (owner, reach) if reach else _NOTHING
+
+
+def _give(tokens: Iterable[Token], owner: str) -> None:
+    for token in tokens:
+        token.owner = owner
+
+
+# How a clause is said.
+
+_STRENGTH: Final[Mapping[str, int]] = {"stated": 0, "planned": 1, "possible": 2, "former": 3, "denied": 4}
+"""Of two moods over the same words the stronger one counts: "не се очаква Акт 16" is denied."""
+_COPULAS: Final = frozenset({"е", "са"})
+
+
+def _spread_mood(
+    tokens: Sequence[Token], cue: Cue, found: tuple[int, int], bounds: tuple[int, int, int]
+) -> None:
+    """Give the mood of a cue to the words that it reaches."""
+    place, behind = found
+    previous, first, end = bounds
+    start = place
+    stop = next((n for n in range(min(behind, place + 2), end) if tokens[n].tags & cue.until), end)
+    if cue.back == "only":
+        stop = place
+    ends_clause = cue.says != "possible" and not any(
+        "word" in token.tags and token.text not in _COPULAS for token in tokens[behind:end]
+    )
+    if (cue.back != "end" or ends_clause) and not tagged(tokens[place:end], _facts()):
+        start, stop = first, end
+        # "ТЕЦ - не", "сградата е с ТЕЦ, жилището не е".
+        is_alone = ends_clause and (end - first <= 2 or tagged(tokens[first:end], _subjects()["flat"]))  # noqa: PLR2004
+        is_empty = not tagged(tokens[first:end], _facts())
+        # "68 кв.м, в които не влизат терасите" denies no area.
+        if (cue.back == "before" or is_alone) and is_empty and not tagged(tokens[previous:first], {"sqm"}):
+            start = previous
+    for token in tokens[start:stop]:
+        if _STRENGTH[cue.says] > _STRENGTH[token.mood]:
+            token.mood = cue.says

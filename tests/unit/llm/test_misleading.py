@@ -1,0 +1,58 @@
+"""Sentences that mislead a reader of words: how many values are read rightly, of each half by itself."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sale_sofia.descriptions.dictionary import read_description
+from sale_sofia.descriptions.fields import ATTRIBUTE_FIELDS
+from tables import each_row
+
+SENTENCES = yaml.safe_load((Path(__file__).parents[2] / "misleading_sentences.yaml").read_text("utf-8"))
+SPELLINGS = {
+    "south": "S", "east": "E", "west": "W", "north": "N", "ac": "air_conditioner",
+    "outdoor": "outdoor_space", "underground": "underground_space",
+}  # fmt: skip
+"""How the half that is older than the rules calls some values."""
+
+
+def spelt(field: str, value: object) -> object:
+    """A value of the file as the program calls it."""
+    if field == "year_range" and isinstance(value, list):
+        return "-".join(map(str, value))
+    return sorted(str(SPELLINGS.get(one, one)) for one in value) if isinstance(value, list) else value
+
+
+def judge(text: str, says: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each field that is said or read, and what became of it: right, wrong, missed or invented."""
+    found = read_description(text)
+    for field in ATTRIBUTE_FIELDS:
+        value = found[field].value if field in found else None
+        if field not in says:
+            if value is not None:
+                yield field, "invented"
+        elif value is None:
+            yield field, "missed"
+        else:
+            yield field, "right" if spelt(field, value) == spelt(field, says[field]) else "wrong"
+
+
+def count(half: str) -> Counter[str]:
+    return Counter(
+        kind
+        for rows in SENTENCES[half].values()
+        for row in rows
+        for _, kind in judge(row["text"], row["says"])
+    )
+
+
+@each_row(("half", "precision", "recall"), [("before", 0.8, 0.86), ("after", 0.93, 0.96)])
+def test_what_is_said_of_this_flat_is_read_and_nothing_else(
+    half: str, precision: float, recall: float
+) -> None:
+    kinds = count(half)
+    assert kinds["right"] / (kinds["right"] + kinds["wrong"] + kinds["invented"]) >= precision
+    assert kinds["right"] / (kinds["right"] + kinds["wrong"] + kinds["missed"]) >= recall
