@@ -79,7 +79,7 @@ class LocalRunner:
             tools = Tools(fetcher, archive, redis_url, clock=self.clock)
             reports = await asyncio.gather(*(self._run_job(job, tools, stop) for job in jobs))
         if not stop.is_set():
-            await asyncio.to_thread(match_crawled, self.settings, self.database, self.clock)
+            await asyncio.to_thread(match_crawled, self.settings, self.database, self.clock, stop.is_set)
             await asyncio.to_thread(alert_crawled, self.settings, self.database, self.clock)
         if archive is not None and archive.full:
             await asyncio.to_thread(archive.prune)
