@@ -34,14 +34,16 @@ FITTED = ("place", "rooms", "area", "price", "floor", "floors", "contact", "text
 BY_HAND = {
     "year": {"same": 1.6, "close": -1.2},
     "photos": {"several": 5.0, "one": 2.5, "other": -0.5},
+    "pictures": {"several": 6.5, "one": 2.5, "other": -0.7},
     "reference": {"same": 7.0, "other": -1.0},
 }
 """What cards do not show: a year as re-posts agree on it, photos and references as the evidence they are."""
 HEADER = """\
 # Log-odds that two adverts are one flat: where a pair with nearly the same area and price begins, and what
 # each level of each field adds. Made by bench/matching_fit.py from labelled pairs of real search cards
-# ({pairs} pairs, {same} of them surely one flat, {different} surely two); year, photos and reference are set
-# by hand, as cards do not show them. An equal area or price is worth less the rounder it is.
+# ({pairs} pairs, {same} of them surely one flat, {different} surely two); year, photos, pictures and
+# reference are set by hand, as cards do not show them. An equal area or price is worth less the rounder
+# it is.
 """
 
 

@@ -67,6 +67,8 @@ class PortalOptions:
     sitemap_overlap: float = 0.0
     """The share of each shard's rows that stand in another shard, in place of adverts that stand nowhere."""
     sitemap_lastmod: bool = True
+    photos: bool = False
+    """Whether photos are served, by the portal itself; else they have real addresses and nothing behind."""
 
     def __post_init__(self) -> None:
         if self.most_results is not None and self.most_results < 1:

@@ -6,13 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import ClassVar, Generic, NamedTuple
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 from sale_sofia_simulator.answers import AS_REAL, OK, Answer, PortalOptions, Robots, Search
 from sale_sofia_simulator.model import NOW
+from sale_sofia_simulator.photos.adverts import photos_of
+from sale_sofia_simulator.photos.drawing import Photo, draw
 from sale_sofia_simulator.pieces import PageCache
 from sale_sofia_simulator.search_index import NO_FILTERS, A, Scope, SearchIndex, Stock
-from sale_sofia_simulator.truth import REAL, Origin, Truth
+from sale_sofia_simulator.truth import PHOTOS, REAL, Origin, Truth
 
 # A portal's sitemap: an index of shards, and in each shard the addresses of adverts.
 
@@ -97,7 +99,7 @@ class Portal(ABC, Generic[A]):
     def __init__(
         self, base_url: str, robots: Robots, cache: PageCache, options: PortalOptions = AS_REAL
     ) -> None:
-        self.origin = Origin(self.site, base_url)
+        self.origin = Origin(self.site, base_url, photos=options.photos)
         self.options = options
         self.most = options.most_results or self.most_results
         self._robots = robots
@@ -110,6 +112,7 @@ class Portal(ABC, Generic[A]):
         self.now = now
         self.index = SearchIndex(stock)
         self._sitemap = self._new_sitemap()
+        self._pictures: dict[str, Photo] = {}
         self._cache.clear()
 
     def warm(self) -> None:
@@ -122,6 +125,8 @@ class Portal(ABC, Generic[A]):
         if path == "/robots.txt":
             closed = (self.interface,) if self.interface and self.options.interface_forbidden else ()
             return self._robots.answer(self.forbidden, *closed)
+        if self.options.photos and path.startswith(PHOTOS):
+            return self._photo(path)
         if external_id := self.listing_id(path):
             hop = int(query.removeprefix(_HOP) or 0) if query.startswith(_HOP) else 0
             if hop < self.options.redirects:
@@ -152,7 +157,8 @@ class Portal(ABC, Generic[A]):
         """The truth of every listing as it is served."""
         for number in range(len(self.stock)):
             truth = self.truth(self.stock.advert(number))
-            yield truth | {"url": self.origin.url(truth["url"])}
+            photos = [self.origin.photo(url) for url in truth["photo_urls"]]
+            yield truth | {"url": self.origin.url(truth["url"]), "photo_urls": photos}
 
     @abstractmethod
     def start_urls(self, *, split: bool = False) -> list[str]:
@@ -250,6 +256,19 @@ class Portal(ABC, Generic[A]):
     def _row(self, number: int) -> tuple[str, datetime]:
         advert = self.stock.advert(number)
         return self.url_of(advert), advert.updated
+
+    def shown_on(self, number: int) -> dict[str, Photo]:
+        """What the photos of an advert show, by the paths at which they are served, in their order."""
+        advert = self.stock.advert(number)
+        urls = [urlsplit(self.origin.photo(url)) for url in self.truth(advert)["photo_urls"]]
+        return dict(zip((url.path for url in urls), photos_of(advert, len(urls)), strict=True))
+
+    def _photo(self, path: str) -> Answer:
+        if not self._pictures:
+            for number in range(len(self.stock)):
+                self._pictures |= self.shown_on(number)
+        photo = self._pictures.get(path)
+        return Answer(OK, draw(photo), "image/jpeg") if photo else self.missing()
 
     def _page(self, body: bytes) -> Answer:
         return Answer(OK, body, self.content_type)

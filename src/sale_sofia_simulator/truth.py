@@ -162,13 +162,19 @@ _LONGEST_LEAD = 16
 _NAME_GOES_ON = re.compile(rb"[\w.-]")
 
 
+PHOTOS: Final = "/__photos__/"
+"""Under this path a portal serves photos, where it does; their real host and path follow."""
+_PHOTO = re.compile(rb"(?:https:)?//([a-z0-9]+\.focus\.bg/)")
+
+
 class Origin:
     """Where a portal is served: after `body` no link leads to the portal's own hosts any more.
 
-    Photos, the subdomains of firms and all other hosts stay as they are.
+    Subdomains of firms and all other hosts stay as they are; so do photos, unless they are served here too.
     """
 
-    def __init__(self, site: str, base_url: str) -> None:
+    def __init__(self, site: str, base_url: str, *, photos: bool = False) -> None:
+        self._photos = photos
         self._name = site.encode()
         self._real = REAL[site]
         self.base_url = base_url
@@ -178,9 +184,17 @@ class Origin:
         """The served address of a real one."""
         return self.base_url + url.removeprefix(self._real)
 
+    def photo(self, url: str) -> str:
+        """The served address of a photo, as who reads the page writes it."""
+        served = self._with_photos(url.encode()).decode()
+        return f"https:{served}" if served.startswith("//") else served
+
+    def _with_photos(self, page: bytes) -> bytes:
+        return _PHOTO.sub(rb"//%b%b\1" % (self._host, PHOTOS.encode()), page) if self._photos else page
+
     def body(self, page: bytes) -> bytes:
         """The page with every link to the portal's hosts turned to this origin, in JSON too."""
-        pieces = page.split(self._name)
+        pieces = self._with_photos(page).split(self._name)
         moved = []
         for piece, after in pairwise(pieces):
             # What stands before one naming of the portal, and that name: an address, or only the word.

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from rich.table import Table
@@ -14,7 +14,7 @@ from sale_sofia.buyer.corrections import CORRECTABLE
 from sale_sofia.buyer.corrections import correct as say_fact
 from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, refuse
 from sale_sofia.cli.evaluation import me
-from sale_sofia.cli.progress import ago, moment, number, on_market_words
+from sale_sofia.cli.progress import ago, make_bars, moment, number, on_market_words
 from sale_sofia.flats import overrides
 from sale_sofia.flats.agencies import forget_private_phones, list_agencies
 from sale_sofia.flats.matching.files import match_file
@@ -242,6 +242,39 @@ def review(limit: Limit = LISTED, as_json: AsJson = False) -> None:
     if found:
         ways = "`sale-sofia properties link ID ID`, `… part ID ID` or `… unsure ID ID`"
         log.print(f"decide with {ways}", highlight=False)
+
+
+_ENDED: Final = {
+    "done": "nothing more is worth asking for",
+    "budget": "PHOTO_BUDGET is spent; more adverts bring more",
+    "time": "PHOTO_SECONDS are over; call it again",
+    "stopped": "it was stopped; call it again",
+}
+
+
+@app.command()
+def photos(as_json: AsJson = False) -> None:
+    """Fetch photos of adverts that may be one flat, and of shortlisted flats, and match by what they show.
+
+    A crawl does it by itself when it ends. Photos are asked for one by one at PHOTO_RATE_PER_MINUTE.
+    """
+    from sale_sofia.crawl.photos.running import PhotoRun, PhotoSummary  # noqa: PLC0415 - Pillow
+
+    matching = _matching()
+    matching.match_new()
+    with make_bars(log) as bars:
+        task = bars.add_task("photos", total=None)
+
+        def show(done: PhotoSummary) -> None:
+            bars.update(task, completed=done.asked)
+
+        done = PhotoRun(matching.settings, matching.database, progress=show).run()
+    sentence = (
+        f"{done.doubts} pairs of adverts in doubt, {done.asked} photos asked for, {done.kept} compared, "
+        f"{done.failed} could not be had, {done.moved} changes of property, {done.seconds:.1f} s; "
+        f"{_ENDED[done.ended]}"
+    )
+    _tell(done._asdict(), sentence, as_json=as_json)
 
 
 def match(

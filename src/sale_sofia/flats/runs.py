@@ -24,6 +24,7 @@ from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
 from sale_sofia.flats.matching.links import Bands, Links, sources
 from sale_sofia.flats.matching.matcher import Matcher
 from sale_sofia.flats.outliers import refresh_outliers
+from sale_sofia.flats.photos.store import pictures_by_advert
 from sale_sofia.flats.settings import INCIDENT_EXAMPLES, INCIDENT_SITE, MATCHER_VERSION, SAVED_AT_ONCE, TRIES
 from sale_sofia.flats.store import (
     Source,
@@ -148,14 +149,10 @@ class PropertyMatching:
         return _Plan(read, links, None, read.adverts, found)
 
     def _plan_new(self, also: Collection[int]) -> _Plan:
-        old, read = self.database.run_read(
-            lambda connection: (
-                Adverts.of_bytes(*read_fingerprints(connection)),
-                self._read(connection, everything=False),
-            )
-        )
-        if read.state.version != self.version:
+        stored = self.database.run_read(self._read_stored)
+        if stored is None:
             return self._plan_all()
+        old, read = stored
         new = old.with_changes(read.adverts)
         touched, candidates = compare_changes(old, new, read.adverts.ids)
         links, decisions = self.matcher.links(new, candidates), read.decisions
@@ -193,15 +190,23 @@ class PropertyMatching:
         judge_sizes(connection, self.settings, now=now)
         return MatchSummary(len(adverts), len(plan.region), moved)
 
+    def _read_stored(self, connection: Connection) -> tuple[Adverts, _Read] | None:
+        """All that was matched, and what is new; None: by other rules, perhaps in records of another form."""
+        if read_state(connection).version != self.version:
+            return None
+        old = Adverts.of_bytes(*read_fingerprints(connection))
+        return old, self._read(connection, everything=False)
+
     def _read(self, connection: Connection, *, everything: bool) -> _Read:
         followed = changes_since(connection, position(connection, FOLLOWER, self.version))
         chosen = None if everything else changed_listings(connection, followed.listing_ids)
         hashes: dict[int, str] = {}
 
         def noted() -> Iterator[Row]:
+            shown = pictures_by_advert(connection, chosen)
             for row in read_listings(connection, chosen):
                 hashes[row["id"]] = row["content_hash"]
-                yield row
+                yield {**row, "pictures": shown[row["id"]]} if row["id"] in shown else row
 
         records = self.fingerprinter.fingerprints(noted())
         said = read_decisions(connection)

@@ -8,7 +8,7 @@ from pydantic_core.core_schema import ValidationInfo
 
 from sale_sofia.settings.types import decimal, switch, whole
 
-MATCHER_VERSION: Final = 1
+MATCHER_VERSION: Final = 2
 """Raised when a fingerprint or comparison changes its meaning: what was stored is then matched anew."""
 
 TEXT_SKETCH: Final = 32
@@ -25,6 +25,8 @@ REFERENCES_KEPT: Final = 2
 """Agency references of an advert that are compared."""
 PHOTOS_KEPT: Final = 4
 """Photo names of an advert that are compared, the smallest by hash, so that equal sets give equal ones."""
+PICTURES_KEPT: Final = 6
+"""Pictures of an advert that are compared, of those that were fetched; the lowest numbers."""
 
 AREA_TOLERANCE: Final = 0.03
 """Share by which the areas of two adverts of one flat may differ (98.7 % of re-posts agree exactly)."""

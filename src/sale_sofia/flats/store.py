@@ -46,7 +46,7 @@ _ONLY_ROW = 1
 _FIELDS = (
     "id", "site", "external_id", "url", "family_id", "deal", "property_type", "rooms", "description",
     "price_eur", "area_sqm", "area_net_sqm", "floor", "floors_total", "year_built", "city", "neighbourhood",
-    "seller_kind", "seller_name", "phones", "photo_urls", "content_hash",
+    "seller_kind", "seller_name", "phones", "photo_urls", "content_hash", "under_construction",
 )  # fmt: skip
 
 

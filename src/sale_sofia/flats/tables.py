@@ -12,6 +12,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    UniqueConstraint,
 )
 
 from sale_sofia.storage.tables import Id, metadata
@@ -111,4 +112,25 @@ corrections = Table(
     Column("said_by", String(80), nullable=False),
     Column("said_at", Float, nullable=False),
     Index(None, "property_id"),
+)
+
+# A photo of an advert that was asked for, at its place in the gallery. `picture` is one number for all copies
+# of a picture; `stock`: it is of no one flat. `code`: why there is none; `again`: it may be had later.
+advert_photos = Table(
+    "advert_photos",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("listing_id", ForeignKey("listings.id"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("requests", Integer, nullable=False),
+    Column("asked_at", Float, nullable=False),
+    Column("code", String(60)),
+    Column("again", Boolean, nullable=False),
+    Column("signature", LargeBinary),
+    Column("picture", Id),
+    Column("stock", Boolean, nullable=False),
+    Column("thumbnail", LargeBinary),
+    UniqueConstraint("listing_id", "position"),
+    Index(None, "picture"),
 )

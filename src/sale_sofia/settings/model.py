@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from sale_sofia.advice.settings import InsightSettings
 from sale_sofia.alerts.settings import AlertSettings
 from sale_sofia.descriptions.settings import DescriptionSettings
+from sale_sofia.flats.photos.settings import PhotoSettings
 from sale_sofia.flats.settings import PropertySettings
 from sale_sofia.history.settings import DriftSettings, HistorySettings
 from sale_sofia.operations.backup.settings import BackupSettings
@@ -69,6 +70,7 @@ class Settings(
     DriftSettings,
     DescriptionSettings,
     PropertySettings,
+    PhotoSettings,
     HistorySettings,
     MonitoringSettings,
     LogSettings,

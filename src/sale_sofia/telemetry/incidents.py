@@ -32,6 +32,7 @@ class IncidentKind(StrEnum):
     PRICE_MEANING = "price_meaning"
     LARGE_PROPERTY = "large_property"
     MATCHING_FAILED = "matching_failed"
+    PHOTOS_FAILED = "photos_failed"
     SCORING_FAILED = "scoring_failed"
     NO_CRAWL = "no_crawl"
     DISK_LOW = "disk_low"

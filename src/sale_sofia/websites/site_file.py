@@ -468,6 +468,8 @@ class SiteConfig(Table):
     enabled: bool = True
     """Whether it is crawled at all."""
     hosts: Annotated[tuple[str, ...], Field(min_length=1)]
+    photo_hosts: tuple[str, ...] = ()
+    """Where its photos are, beside its own hosts; each stands for all hosts below it too."""
     inventory: Inventory
     politeness: Politeness
     urls: Urls

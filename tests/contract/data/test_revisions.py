@@ -17,6 +17,7 @@ from sale_sofia.flats.agencies import save_phones
 from sale_sofia.flats.beliefs import Outlier
 from sale_sofia.flats.flat import Code
 from sale_sofia.flats.outliers import save_outliers
+from sale_sofia.flats.photos.store import Asked, save_photo
 from sale_sofia.flats.store import Source, save_sources
 from sale_sofia.history.listings import SameAgain, Sighting, save_listings, save_unmodified
 from sale_sofia.history.market_events import set_back, set_gone
@@ -54,6 +55,10 @@ def source(listing_id: int, property_id: int, probability: float = 1.0) -> Sourc
     return Source(listing_id, property_id, probability, "evidence", {})
 
 
+def photo(listing_id: int, position: int, signature: bytes | None = bytes(160)) -> Asked:
+    return Asked(listing_id, position, "https://x", 1, signature=signature)
+
+
 def score(property_id: int) -> ScoreRow:
     return ScoreRow(property_id, "default", "d", 1.0, 1.0, 1.0, "pass", "[]", "[]", "{}", NOW)
 
@@ -86,6 +91,10 @@ def test_every_change_touches_its_advert_and_nothing_else_does(database: Databas
         ("surer of it", partial(save_sources, sources=[source(3, 3, 0.9)], now=NOW), set()),
         ("joined", partial(save_sources, sources=[source(3, 1)], now=NOW), {3}),
         ("parted", partial(save_sources, sources=[source(3, 3)], now=NOW), {1, 3}),
+        ("a photo", partial(save_photo, asked=photo(3, 0), number=7, now=NOW), {3}),
+        ("no photo", partial(save_photo, asked=photo(3, 1, None), number=None, now=NOW), set()),
+        ("a picture on two flats", partial(save_photo, asked=photo(2, 0), number=7, now=NOW), {2, 3}),
+        ("another in its place", partial(save_photo, asked=photo(3, 0, None), number=None, now=NOW), {2, 3}),
         ("the buyer's word", lambda c: evaluate(c, 1, "decision", "maybe", By("me", NOW)), {1}),
         ("a fact put right", lambda c: correct(c, 1, "floor", "4", By("me", NOW)), {1}),
         ("taken back", lambda c: correct(c, 1, "floor", None, By("me", NOW)), {1}),

@@ -1,4 +1,4 @@
-"""The end of a crawl: its descriptions are read, its adverts matched to properties, and these scored."""
+"""The end of a crawl: its descriptions are read, its adverts matched, by photos too, and flats scored."""
 
 import time
 from collections.abc import Callable
@@ -7,9 +7,15 @@ from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 
 
-def match_crawled(settings: Settings, database: Database, clock: Callable[[], float] = time.time) -> None:
-    """Read and match what is new, score what changed; a failure is logged, never the crawl's.
+def match_crawled(
+    settings: Settings,
+    database: Database,
+    clock: Callable[[], float] = time.time,
+    stopped: Callable[[], bool] = lambda: False,
+) -> None:
+    """Read and match what is new, look at photos where that leaves a doubt, score what changed.
 
+    A failure is logged, never the crawl's. `stopped` says that no photo is to be asked for any more.
     What is switched off is not even imported: that alone costs as much as some hundred pages.
     """
     if settings.read_after_crawl:
@@ -19,7 +25,10 @@ def match_crawled(settings: Settings, database: Database, clock: Callable[[], fl
     if settings.match_after_crawl:
         from sale_sofia.flats.runs import match_new  # noqa: PLC0415 - numpy
 
-        match_new(settings, database, clock)
+        if match_new(settings, database, clock) and settings.photo_enabled:
+            from sale_sofia.crawl.photos.running import fetch_photos  # noqa: PLC0415 - Pillow
+
+            fetch_photos(settings, database, clock, stopped)
     if settings.score_after_crawl:
         from sale_sofia.advice.scoring.runs import score_new  # noqa: PLC0415 - numpy
 

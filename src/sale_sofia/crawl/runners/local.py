@@ -80,7 +80,7 @@ class LocalRunner:
             at_once = asyncio.Semaphore(1 if self.settings.one_by_one else len(jobs))
             reports = await asyncio.gather(*(self._in_turn(at_once, job, tools, stop) for job in jobs))
         if not stop.is_set():
-            await asyncio.to_thread(match_crawled, self.settings, self.database, self.clock)
+            await asyncio.to_thread(match_crawled, self.settings, self.database, self.clock, stop.is_set)
             await asyncio.to_thread(alert_crawled, self.settings, self.database, self.clock)
         if archive is not None and archive.full:
             await asyncio.to_thread(archive.prune)

@@ -18,7 +18,7 @@ from sale_sofia.crawl.resilience.errors import (
     RedirectLoop,
     RobotsDisallowed,
 )
-from sale_sofia.crawl.resilience.factory import get_gate, needs_redis
+from sale_sofia.crawl.resilience.factory import LimitOf, RateOf, get_gate, needs_redis
 from sale_sofia.crawl.resilience.gate import Gate, Outcome, Refusal
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.operations.services.redis import known_redis_url
@@ -38,13 +38,18 @@ def polite_gate(settings: Settings, config: SiteConfig, rate: float) -> Gate:
 
     `rate` is in requests per minute.
     """
+    return open_gate(settings, lambda _: rate, lambda _: config.politeness.concurrency)
+
+
+def open_gate(settings: Settings, rate_of: RateOf, limit_of: LimitOf) -> Gate:
+    """The gate that all crawls share, if there is a Redis that runs; else one of our own."""
     url = None
     with suppress(RedisUnreachable):
         url = known_redis_url(settings) if needs_redis(settings) else None
     if not url:
         memory = {"redis_circuit_breaker_enabled": False, "redis_rate_limiter_enabled": False}
         settings = settings.model_copy(update=memory)
-    return get_gate(settings, lambda _: rate, lambda _: config.politeness.concurrency, url)
+    return get_gate(settings, rate_of, limit_of, url)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
     "contact": ("unknown", "phone", "agency", "other"),
     "text": ("unknown", "same", "alike", "akin", "touching", "other"),
     "photos": ("unknown", "several", "one", "other"),
+    "pictures": ("unknown", "several", "one", "other"),
     "reference": ("unknown", "same", "other"),
 }
 """Each field's levels by number. `unknown`: one of the two does not say."""
@@ -212,6 +213,13 @@ def _photos(pairs: Comparison) -> Levels:
     return _stepped((one[:, 0] != 0) & (two[:, 0] != 0), shared > 1, shared > 0)
 
 
+def _pictures(pairs: Comparison) -> Levels:
+    """What their photos show, where both were looked at; `photos` knows only the names of files."""
+    one, two = pairs.both("pictures")
+    shared = _shared(one, two)
+    return _stepped((one[:, 0] != 0) & (two[:, 0] != 0), shared > 1, shared > 0)
+
+
 def _reference(pairs: Comparison) -> Levels:
     one, two = pairs.both("references")
     return _stepped((one[:, 0] != 0) & (two[:, 0] != 0), _shared(one, two) > 0)
@@ -240,6 +248,7 @@ _COMPARED: Final[Mapping[str, Callable[[Comparison], Levels]]] = {
     "contact": _contact,
     "text": _text,
     "photos": _photos,
+    "pictures": _pictures,
     "reference": _reference,
 }
 

@@ -21,6 +21,7 @@ from sale_sofia.flats.settings import (
     LARGEST_AREA_SQM,
     PHONES_KEPT,
     PHOTOS_KEPT,
+    PICTURES_KEPT,
     REFERENCES_KEPT,
     ROWS_AT_ONCE,
     SECRET_BYTES,
@@ -55,6 +56,7 @@ RECORD: Final = np.dtype(
         ("phones", "u8", (PHONES_KEPT,)),
         ("references", "u8", (REFERENCES_KEPT,)),
         ("photos", "u8", (PHOTOS_KEPT,)),
+        ("pictures", "u8", (PICTURES_KEPT,)),
         ("text", "u4", (TEXT_SKETCH,)),
     ]
 )
@@ -277,6 +279,7 @@ class PropertyFingerprinter:
             _several(row.get("phones") or (), self._phone, PHONES_KEPT),
             _several(references(row, agency), _hash, REFERENCES_KEPT),
             _several(photo_names(row.get("photo_urls") or ()), _hash, PHOTOS_KEPT),
+            _several(map(str, own_pictures(row)), int, PICTURES_KEPT),
             sketch(row.get("description")),
         )
 
@@ -301,6 +304,11 @@ def quarter_hash(city: str | None, neighbourhood: str | None) -> int:
 def photo_names(urls: Iterable[str]) -> list[str]:
     """The names of photo files that are names: long enough not to be `1.jpg` on every portal."""
     return [name for name in map(_file_name, urls) if len(name) >= matching_words().shortest_photo_name]
+
+
+def own_pictures(row: Row) -> Sequence[int]:
+    """The numbers of pictures of the flat itself; in a building that is not finished all show drawings."""
+    return () if row.get("under_construction") else row.get("pictures") or ()
 
 
 def _file_name(url: str) -> str:

@@ -85,7 +85,7 @@ def _score_pairs(pairs: Comparison, weights: Weights, bands: Bands) -> Links:
     # Rounded, so that the last bit of a sum never decides which of two links comes first.
     scored = np.round(1.0 / (1.0 + np.exp(-weights.log_odds(pairs))), 9)
     probability = np.where(pairs.family, SURE, np.minimum(scored, SURE))
-    families = _evidence_families(pairs)
+    families = evidence_families(pairs)
     # A flat on an unknown floor may be the one above: then one more kind of evidence must speak for it.
     needed = EVIDENCE_FAMILIES + pairs.at("floor", "unknown")
     linked = (probability >= bands.link) & (families >= needed)
@@ -95,7 +95,7 @@ def _score_pairs(pairs: Comparison, weights: Weights, bands: Bands) -> Links:
     return links.chosen((probability >= bands.review) & (pairs.family | (families >= EVIDENCE_FAMILIES)))
 
 
-def _evidence_families(pairs: Comparison) -> NDArray[np.int64]:
+def evidence_families(pairs: Comparison) -> NDArray[np.int64]:
     """How many independent kinds of evidence speak for each pair."""
     same_price = pairs.at("price", "same")
     # An equal area and an equal price such as nobody shares by chance: 67 m² and 183 400 €.
@@ -109,7 +109,9 @@ def _evidence_families(pairs: Comparison) -> NDArray[np.int64]:
             pairs.at("year", "same") & pairs.at("floors", "same", "unknown"),
             pairs.at("text", "same", "alike"),
             pairs.at("contact", "phone", "agency"),
-            pairs.at("photos", "several", "one"),
+            pairs.at("photos", "several", "one") | pairs.at("pictures", "several", "one"),
+            # Two photos that no other flat has, at one price, make good for a floor that is not printed.
+            pairs.at("pictures", "several") & pairs.at("price", "same", "near"),
             pairs.at("reference", "same"),
         ],
         axis=0,

@@ -149,6 +149,7 @@ _FAILING: Final = frozenset(IncidentKind) - {
     IncidentKind.STUCK_JOB,
     IncidentKind.LARGE_PROPERTY,
     IncidentKind.MATCHING_FAILED,
+    IncidentKind.PHOTOS_FAILED,
 }
 
 

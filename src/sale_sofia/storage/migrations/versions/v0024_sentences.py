@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0024_sentences"
-down_revision = "0022_printed"
+down_revision = "0023_photos"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,106 @@
+"""A stranger's picture made small, in a process of its own: a trap costs its seconds and no more."""
+
+import io
+from functools import partial
+from typing import Final, NamedTuple
+
+from PIL import Image, ImageFile
+
+# The three that portals use, and no other: each further format is one more parser for strangers to try.
+from PIL import JpegImagePlugin as _Jpeg  # noqa: F401 - imported here, not in each process
+from PIL import PngImagePlugin as _Png  # noqa: F401
+from PIL import WebPImagePlugin as _WebP  # noqa: F401
+
+from sale_sofia.crawl.resilience.errors import ParseHostile, ServiceError
+from sale_sofia.crawl.visit.apart import Apart, Bounds, EndedApart
+from sale_sofia.flats.photos.pictures import TILE, WINDOWS
+from sale_sofia.flats.photos.settings import (
+    DECODE_MEMORY_BYTES,
+    DECODE_SECONDS,
+    THUMBNAIL_QUALITY,
+    THUMBNAIL_SIDE,
+)
+from sale_sofia.listings.settings import DESK_SLACK_BYTES, PAGE_PATIENCE
+from sale_sofia.settings.model import Settings
+
+FORMATS: Final = ("JPEG", "PNG", "WEBP")
+_SIDE: Final = 8 * max(TILE)
+"""Pixels to which a JPEG may be made small while it is unpacked: tiles show no more than that."""
+
+
+class Seen(NamedTuple):
+    """What is taken from a picture."""
+
+    tiles: bytes
+    """Its windows in grey, one after the other."""
+    thumbnail: bytes | None
+
+
+class Decoder:
+    """Looks at pictures, one at a time."""
+
+    def __init__(self, settings: Settings) -> None:
+        bounds = Bounds(
+            seconds=DECODE_SECONDS,
+            patience=DECODE_SECONDS * PAGE_PATIENCE,
+            memory=DECODE_MEMORY_BYTES,
+            desk=settings.photo_max_bytes + DESK_SLACK_BYTES,
+        )
+        work = partial(look, thumbnails=settings.photo_thumbnails)
+        self._apart = Apart(work, bounds)
+        self._most_pixels = settings.photo_max_pixels
+
+    async def look(self, body: bytes) -> Seen:
+        """What the picture shows. Raises `ParseHostile`: it is none, too large, or took too much."""
+        try:
+            found: Seen | str = await self._apart.do(self._most_pixels, body)
+        except EndedApart as why:
+            raise ParseHostile(f"looking at the picture was ended: {why}") from None
+        except OSError as problem:
+            raise ServiceError(f"no process to look at pictures in: {problem}") from problem
+        if isinstance(found, str):
+            raise ParseHostile(found)
+        return found
+
+    def close(self) -> None:
+        """Look at no more."""
+        self._apart.close()
+
+
+def look(most_pixels: int, body: bytes, *, thumbnails: bool = False) -> Seen | str:
+    """What a picture shows, or why it is none; for the process apart."""
+    ImageFile.LOAD_TRUNCATED_IMAGES = False
+    Image.MAX_IMAGE_PIXELS = (
+        None  # Pillow warns from here on and refuses at twice as many; one limit is enough
+    )
+    try:
+        with Image.open(io.BytesIO(body), formats=FORMATS) as picture:
+            wide, high = picture.size
+            if wide * high > most_pixels:  # only its head was read so far
+                return f"a picture of {wide} times {high} pixels"
+            if min(wide, high) < max(TILE):
+                return f"a picture of {wide} times {high} pixels, too small to show a flat"
+            picture.draft("RGB", (_SIDE, _SIDE))
+            plain = picture.convert("RGB")
+    except MemoryError:
+        raise
+    except Exception as problem:  # noqa: BLE001 - whatever a parser finds wrong with a stranger's bytes
+        return f"no picture: {type(problem).__name__}"
+    return Seen(_tiles(plain.convert("L")), _thumbnail(plain) if thumbnails else None)
+
+
+def _tiles(grey: Image.Image) -> bytes:
+    def box(window: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+        left, upper, right, lower = window
+        return left * grey.width, upper * grey.height, right * grey.width, lower * grey.height
+
+    tiles = (grey.resize(TILE, Image.Resampling.BOX, box(window)) for window in WINDOWS)
+    return b"".join(tile.tobytes() for tile in tiles)
+
+
+def _thumbnail(picture: Image.Image) -> bytes:
+    file = io.BytesIO()
+    small = picture.copy()
+    small.thumbnail((THUMBNAIL_SIDE, THUMBNAIL_SIDE))
+    small.save(file, "JPEG", quality=THUMBNAIL_QUALITY)
+    return file.getvalue()

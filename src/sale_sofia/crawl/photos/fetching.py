@@ -1,0 +1,167 @@
+"""One photo at a time, from where its portal keeps them: in its host's turn, and by its robots.txt."""
+
+from dataclasses import dataclass, field
+from functools import partial
+from http import HTTPStatus
+from typing import NamedTuple, Self
+from urllib.parse import urlsplit, urlunsplit
+
+from sale_sofia.crawl.fetch.base import Fetcher, Request, Response
+from sale_sofia.crawl.fetch.client import retry_after_seconds
+from sale_sofia.crawl.fetch.robots import Rules, known_delay
+from sale_sofia.crawl.frontier.estimate import rate_per_minute
+from sale_sofia.crawl.resilience.errors import (
+    CrawlError,
+    HttpBlocked,
+    HttpClient,
+    HttpRateLimit,
+    HttpServer,
+    ParseHostile,
+    RobotsDisallowed,
+)
+from sale_sofia.crawl.resilience.gate import Gate
+from sale_sofia.crawl.visit.assembly import robots_gate, slowed
+from sale_sofia.crawl.visit.politely import PoliteFetcher, open_gate
+from sale_sofia.flats.photos.settings import LONGEST_ADDRESS
+from sale_sofia.settings.model import Settings
+from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.site_file import SiteConfig
+
+_KEPT_OUT = frozenset(
+    {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS}
+)
+
+_ACCEPTED = {"Accept": "image/jpeg,image/webp,image/png"}
+"""What can be looked at; a browser's own list would bring newer kinds."""
+
+
+class Place(NamedTuple):
+    """Where a photo is."""
+
+    url: str
+    netloc: str
+    """The one host that is talked to for it."""
+    domain: str
+    """Under this name its gate counts the requests."""
+    rate: float
+    """Requests per minute."""
+
+
+def place_of(settings: Settings, site: str, advert_url: str, url: str) -> Place | None:
+    """Where a photo is asked for; None: nowhere, as it is not where its portal keeps photos.
+
+    A portal's own host gives photos in the same turns as pages. An advert that was found elsewhere than on
+    its portal (a simulator's) has its photos there or not at all: the portal is never asked for them.
+    """
+    config = get_scraper(site).config
+    try:
+        parts, found_at = urlsplit(url), urlsplit(advert_url)
+        host, own = parts.hostname or "", found_at.netloc.lower()
+    except ValueError:
+        return None
+    if parts.scheme not in {"http", "https"} or len(url) > LONGEST_ADDRESS:
+        return None
+    netloc = parts.netloc.lower()
+    at_home = (found_at.hostname or "") in config.hosts
+    if netloc == own:  # a page that names no scheme means its own
+        url = urlunsplit(parts._replace(scheme=found_at.scheme))
+    if netloc == own or (at_home and host in config.hosts):
+        return Place(url, netloc, config.site, rate_per_minute(settings, config))
+    keeper = next((one for one in config.photo_hosts if host == one or host.endswith(f".{one}")), None)
+    if keeper is None or not at_home:
+        return None
+    return Place(url, netloc, keeper, settings.rate_limit(keeper, settings.photo_rate_per_minute))
+
+
+class Answer(NamedTuple):
+    """The bytes of a photo, or why there are none, and what it cost."""
+
+    body: bytes
+    requests: int
+    error: CrawlError | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class PhotoFetcher:
+    """Asks for photos; close it at the end. Never raises for what a server does."""
+
+    settings: Settings
+    fetcher: Fetcher
+    gate: Gate
+    rates: dict[str, float]
+    _known: dict[str, Rules]
+    _origins: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, settings: Settings, fetcher: Fetcher) -> Self:
+        """With the gate that crawls have."""
+        rates: dict[str, float] = {}
+        known: dict[str, Rules] = {}
+        origins: dict[str, str] = {}
+
+        def rate_of(domain: str) -> float:
+            delay = known_delay(known, origins[domain]) if settings.robots_obeyed else None
+            return slowed(rates[domain], delay)
+
+        gate = open_gate(settings, rate_of, lambda _: 1)
+        return cls(settings=settings, fetcher=fetcher, gate=gate, rates=rates, _known=known, _origins=origins)
+
+    async def fetch(self, site: str, place: Place) -> Answer:
+        """One photo, whole and within its size."""
+        self.rates[place.domain], self._origins[place.domain] = place.rate, place.url
+        polite, request_for = self._polite(place.domain), self._request_for(place, get_scraper(site).config)
+        robots = robots_gate(self.settings, self._polite(place.domain), request_for, self._known)
+        may_ask = robots.allowed if self.settings.robots_obeyed else None
+        try:
+            if may_ask is not None and not await may_ask(place.url):
+                raise RobotsDisallowed(f"robots.txt of {place.netloc} forbids it")
+            body = await polite.ask(request_for(place.url), _body, may_ask)
+        except CrawlError as error:
+            return Answer(b"", polite.sent, error)
+        return Answer(body, polite.sent)
+
+    def _polite(self, domain: str) -> PoliteFetcher:
+        """A new one for each photo: it keeps every answer."""
+        return PoliteFetcher(
+            fetcher=self.fetcher,
+            gate=self.gate,
+            domain=domain,
+            longest_wait=self.settings.longest_polite_wait,
+            most_redirects=self.settings.fetch_max_redirects,
+        )
+
+    def _request_for(self, place: Place, config: SiteConfig) -> "partial[Request]":
+        return partial(
+            Request,
+            hosts=frozenset({place.netloc}),
+            connect_timeout_seconds=min(
+                config.politeness.connect_timeout_seconds, self.settings.http_timeout
+            ),
+            timeout_seconds=min(config.politeness.read_timeout_seconds, self.settings.http_timeout),
+            max_bytes=self.settings.photo_max_bytes,
+            headers=_ACCEPTED,
+        )
+
+    async def close(self) -> None:
+        """Let go of the gate; the fetcher is another's."""
+        await self.gate.close()
+
+
+async def _body(response: Response) -> bytes:
+    """The picture's bytes; whatever else came is an error of our tree, by which the gate learns."""
+    sentence = f"{response.url}: answered {response.status}"
+    error: CrawlError | None = None
+    if response.status == HTTPStatus.TOO_MANY_REQUESTS:
+        error = HttpRateLimit(sentence)
+    elif response.status in _KEPT_OUT:
+        error = HttpBlocked(sentence)
+    elif response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        error = HttpServer(sentence)
+    elif response.status != HTTPStatus.OK:
+        error = HttpClient(sentence)
+    elif not response.headers.get("content-type", "").lower().startswith("image/"):
+        error = ParseHostile(f"{response.url}: no picture by its own type")
+    if error is None:
+        return response.body
+    error.retry_after_seconds = retry_after_seconds(response.headers.get("retry-after"), None)
+    raise error

@@ -1,0 +1,277 @@
+"""Photos on demand: of shortlisted flats, and of adverts that may be one flat, until that is known."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, NamedTuple
+
+from sqlalchemy import Connection
+
+from sale_sofia.buyer.evaluations import statuses
+from sale_sofia.crawl.errors import SiteBusy
+from sale_sofia.crawl.photos.decoding import Decoder
+from sale_sofia.crawl.photos.fetching import Answer, PhotoFetcher, Place, place_of
+from sale_sofia.crawl.resilience.errors import (
+    HttpBlocked,
+    HttpRateLimit,
+    HttpServer,
+    LeftAlone,
+    NetworkError,
+    ParseError,
+    ServiceError,
+)
+from sale_sofia.crawl.runners.runners import site_lock
+from sale_sofia.crawl.visit.assembly import make_fetcher
+from sale_sofia.flats.merger import is_offered
+from sale_sofia.flats.photos.doubts import Doubt, find_doubts
+from sale_sofia.flats.photos.pictures import signature
+from sale_sofia.flats.photos.settings import ENOUGH_SHARED, TRIED_IN_VAIN
+from sale_sofia.flats.photos.store import (
+    Asked,
+    Gallery,
+    Kept,
+    Known,
+    known_photos,
+    requests_left,
+    save_photo,
+    stock_pictures,
+)
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.flats.settings import INCIDENT_SITE
+from sale_sofia.flats.store import listing_rows, members_of
+from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import Aftermath, IncidentKind, attempt
+
+log: Final = logging.getLogger(__name__)
+SHORTLISTED: Final = frozenset({"shortlist", "viewing", "offer"})
+"""Statuses of flats that the buyer has set his eye on."""
+_LOCK: Final = "photos"
+_BLANK: Final = "Blank"
+_ANOTHER_TIME: Final = (NetworkError, HttpServer, HttpRateLimit, HttpBlocked, ServiceError)
+"""What went wrong with the way or the server; what is wrong with a photo itself stays wrong."""
+Progress = Callable[["PhotoSummary"], None]
+
+
+class PhotoSummary(NamedTuple):
+    """What a run did."""
+
+    asked: int = 0
+    """Photos that were asked for."""
+    requests: int = 0
+    kept: int = 0
+    """Of which there is a picture to compare."""
+    failed: int = 0
+    doubts: int = 0
+    """Pairs of adverts that may be one flat, with photos to look at."""
+    ended: str = "done"
+    """Why no more were asked for: `done`, `budget`, `time`, `stopped`."""
+    moved: int = 0
+    """Adverts that have another property, or another reason for it, by these photos."""
+    seconds: float = 0.0
+
+
+class _Advert(NamedTuple):
+    site: str
+    url: str
+    photo_urls: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What there is to ask for, and what is known of it already."""
+
+    left: int
+    gallery: Gallery
+    doubts: list[Doubt]
+    shortlisted: list[int]
+    adverts: dict[int, _Advert]
+    known: dict[int, dict[int, Known]]
+    stock: set[int]
+    """Pictures that are of no one flat."""
+    closed: set[str] = field(default_factory=set)
+    """Domains that are left alone for the rest of the run."""
+
+    def wanted(self, most: int) -> Iterator[tuple[int, int]]:
+        """Adverts and places in their galleries, what matters most first; asks anew after each."""
+        for listing_id in self.shortlisted:
+            yield from ((listing_id, position) for position in range(most))
+        for position in range(most):
+            for doubt in self.doubts:
+                if self._is_open(doubt, position):
+                    yield doubt.low, position
+                    yield doubt.high, position
+
+    def _is_open(self, doubt: Doubt, position: int) -> bool:
+        one, two = self._pictures(doubt.low), self._pictures(doubt.high)
+        shared = len(one & two)
+        return shared < ENOUGH_SHARED and (shared > 0 or position < TRIED_IN_VAIN)
+
+    def _pictures(self, listing_id: int) -> set[int]:
+        shown = self.known.get(listing_id, {}).values()
+        return {photo.picture for photo in shown if photo.picture is not None} - self.stock
+
+    def keep(self, asked: Asked, kept: Kept | None) -> None:
+        """What was asked for is known from now on."""
+        self.left -= asked.requests
+        photo = Known(asked.url, kept.picture if kept else None, is_settled=True)
+        self.known.setdefault(asked.listing_id, {})[asked.position] = photo
+        if kept is not None and asked.signature is not None:
+            self.gallery.add(kept.picture, asked.signature)
+            self.stock |= {kept.picture} if kept.stock else set()
+
+
+def _read_plan(connection: Connection, settings: Settings) -> _Plan:
+    left = requests_left(connection, settings.photo_budget)
+    doubts = find_doubts(connection, settings.photo_doubt_probability) if left else []
+    chosen = [current for current, status in statuses(connection).items() if status in SHORTLISTED]
+    shortlisted = [source.listing_id for source in members_of(connection, chosen)]
+    ids = {*shortlisted, *(one for doubt in doubts for one in (doubt.low, doubt.high))}
+    adverts = {
+        row["id"]: _Advert(row["site"], row["url"], tuple(row["photo_urls"]))
+        for row in listing_rows(connection, sorted(ids))
+        if row["photo_urls"] and is_offered(row) and not row["under_construction"]
+    }
+    return _Plan(
+        left=left,
+        gallery=Gallery.read(connection) if left else Gallery(),
+        doubts=[doubt for doubt in doubts if doubt.low in adverts and doubt.high in adverts],
+        shortlisted=[listing_id for listing_id in shortlisted if listing_id in adverts],
+        adverts=adverts,
+        known=known_photos(connection, adverts),
+        stock=stock_pictures(connection),
+    )
+
+
+@dataclass(slots=True)
+class PhotoRun:
+    """Fetches photos one by one; each is stored before the next is asked for."""
+
+    settings: Settings
+    database: Database
+    clock: Callable[[], float] = field(default_factory=lambda: time.time)
+    stopped: Callable[[], bool] = lambda: False
+    progress: Progress = lambda _: None
+    summary: PhotoSummary = field(default_factory=PhotoSummary)
+
+    def run(self) -> PhotoSummary:
+        """Ask for what is worth it, then match anew what it tells of. Raises `SiteBusy`: another does so."""
+        started = time.monotonic()
+        with site_lock(self.database, self.settings.data_dir / "locks", _LOCK):
+            plan = self.database.run_read(partial(_read_plan, settings=self.settings))
+            self._tell(doubts=len(plan.doubts))
+            if not plan.left:
+                self._tell(ended="budget")
+            elif plan.adverts:
+                asyncio.run(self._ask_for_all(plan, started + self.settings.photo_seconds))
+        if self.summary.kept:
+            self._tell(
+                moved=PropertyMatching(self.settings, self.database, clock=self.clock).match_new().moved
+            )
+        self._tell(seconds=time.monotonic() - started)
+        log.info("photos of adverts in doubt", extra=self.summary._asdict())
+        return self.summary
+
+    async def _ask_for_all(self, plan: _Plan, until: float) -> None:
+        async with AsyncExitStack() as stack:
+            fetcher = make_fetcher(self.settings)
+            stack.push_async_callback(fetcher.close)
+            photos = PhotoFetcher.open(self.settings, fetcher)
+            stack.push_async_callback(photos.close)
+            decoder = Decoder(self.settings)
+            stack.callback(decoder.close)
+            for listing_id, position in plan.wanted(self.settings.photo_per_advert):
+                place = self._place(plan, listing_id, position)
+                if place is None:
+                    continue
+                if ended := self._must_end(plan, until):
+                    self._tell(ended=ended)
+                    return
+                answer = await photos.fetch(plan.adverts[listing_id].site, place)
+                await self._take(plan, listing_id, position, place, answer, decoder)
+
+    def _must_end(self, plan: _Plan, until: float) -> str | None:
+        if self.stopped():
+            return "stopped"
+        if plan.left <= 0:
+            return "budget"
+        return "time" if time.monotonic() >= until else None
+
+    def _place(self, plan: _Plan, listing_id: int, position: int) -> Place | None:
+        """Where to ask for a photo; None: there is none, or it is known, or not to be had now."""
+        advert = plan.adverts[listing_id]
+        if position >= len(advert.photo_urls):
+            return None
+        url, known = advert.photo_urls[position], plan.known.get(listing_id, {}).get(position)
+        if known is not None and known.url == url and known.is_settled:
+            return None
+        place = place_of(self.settings, advert.site, advert.url, url)
+        return None if place is None or place.domain in plan.closed else place
+
+    async def _take(
+        self, plan: _Plan, listing_id: int, position: int, place: Place, answer: Answer, decoder: Decoder
+    ) -> None:
+        error, seen = answer.error, None
+        if isinstance(error, LeftAlone):
+            plan.closed.add(place.domain)
+        if error is not None and not answer.requests:
+            return  # nothing was asked, so there is nothing to keep
+        if error is None:
+            try:
+                seen = await decoder.look(answer.body)
+            except (ParseError, ServiceError) as problem:
+                error = problem
+        found = signature(seen.tiles) if seen else None
+        number = plan.gallery.find(found) if found else None
+        asked = Asked(
+            listing_id,
+            position,
+            plan.adverts[listing_id].photo_urls[position],
+            answer.requests,
+            code=type(error).__name__ if error else None if found else _BLANK,
+            again=isinstance(error, _ANOTHER_TIME),
+            signature=found,
+            thumbnail=seen.thumbnail if seen and found else None,
+        )
+        self._keep(plan, asked, number)
+
+    def _keep(self, plan: _Plan, asked: Asked, number: int | None) -> None:
+        kept = self.database.run_write(partial(save_photo, asked=asked, number=number, now=self.clock()))
+        plan.keep(asked, kept)
+        done = self.summary
+        self._tell(
+            asked=done.asked + 1,
+            requests=done.requests + asked.requests,
+            kept=done.kept + (kept is not None),
+            failed=done.failed + (kept is None),
+        )
+
+    def _tell(self, **changed: object) -> None:
+        self.summary = self.summary._replace(**changed)  # type: ignore[arg-type]
+        self.progress(self.summary)
+
+
+_AFTERMATH: Final = Aftermath(
+    "photos", IncidentKind.PHOTOS_FAILED, INCIDENT_SITE, "sale-sofia properties photos"
+)
+
+
+def fetch_photos(
+    settings: Settings,
+    database: Database,
+    clock: Callable[[], float] = time.time,
+    stopped: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Photos of what a crawl left in doubt; never raises, `False` if it failed. The next call goes on."""
+
+    def fetch() -> None:
+        try:
+            PhotoRun(settings, database, clock, stopped).run()
+        except SiteBusy:
+            return  # another crawl has ended at the same time, and does it for both
+
+    return attempt(database, _AFTERMATH, fetch, clock=clock)

@@ -1,0 +1,192 @@
+"""Photos that were asked for: each is kept at once, with its picture's number; its advert is matched anew."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, func, select, update
+
+from sale_sofia.flats.photos.pictures import Hashes, alike, unpacked
+from sale_sofia.flats.photos.settings import CODE_CHARACTERS, MOST_REMEMBERED, MOST_TRIES, STOCK_FLATS
+from sale_sofia.flats.settings import AREA_TOLERANCE
+from sale_sofia.flats.store import portions
+from sale_sofia.flats.tables import advert_photos, match_fingerprints
+from sale_sofia.history.revisions import touch
+from sale_sofia.history.tables import listings
+from sale_sofia.storage.upserts import insert_into
+
+
+class Asked(NamedTuple):
+    """One photo of an advert, and what came of asking for it."""
+
+    listing_id: int
+    position: int
+    url: str
+    requests: int
+    """Sent for it this time, redirects included."""
+    code: str | None = None
+    """Why there is no picture."""
+    again: bool = False
+    """Whether that may be another time otherwise."""
+    signature: bytes | None = None
+    thumbnail: bytes | None = None
+
+
+class Known(NamedTuple):
+    """A photo as it is stored."""
+
+    url: str
+    picture: int | None
+    is_settled: bool
+    """Whether it need not be asked for any more."""
+
+
+@dataclass(slots=True)
+class Gallery:
+    """The pictures that a new one is compared with, the newest that are stored."""
+
+    numbers: list[int] = field(default_factory=list)
+    hashes: list[Hashes] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, connection: Connection) -> "Gallery":
+        """As it is stored."""
+        chosen = (
+            select(advert_photos.c.picture, advert_photos.c.signature)
+            .where(advert_photos.c.picture.is_not(None))
+            .order_by(advert_photos.c.id.desc())
+            .limit(MOST_REMEMBERED)
+        )
+        rows = connection.execute(chosen).all()
+        return cls([row[0] for row in rows], [unpacked([row[1] for row in rows])] if rows else [])
+
+    def find(self, signature: bytes) -> int | None:
+        """The number of the picture that this is a copy of, the nearest; None: a new one."""
+        if not self.numbers:
+            return None
+        self.hashes = [np.concatenate(self.hashes)]
+        bits = alike(unpacked([signature])[0], self.hashes[0])
+        copies = np.flatnonzero(bits >= 0)
+        return self.numbers[copies[np.argmin(bits[copies])]] if len(copies) else None
+
+    def add(self, number: int, signature: bytes) -> None:
+        """One more."""
+        self.numbers.append(number)
+        self.hashes.append(unpacked([signature]))
+
+
+_NOT_REPLACED = frozenset({"listing_id", "position", "requests"})
+
+
+class Kept(NamedTuple):
+    """The number of a picture, and whether it is of no one flat."""
+
+    picture: int
+    stock: bool
+
+
+def save_photo(connection: Connection, asked: Asked, number: int | None, *, now: float) -> Kept | None:
+    """Keep what came of it; returns its picture, if there is one, by the given number or a new one.
+
+    The advert is as good as changed, for matching; so are all with this picture when it turns out to be of no
+    one flat. All in one transaction: whatever happens next, this photo is not asked for again.
+    """
+    there = (advert_photos.c.listing_id == asked.listing_id, advert_photos.c.position == asked.position)
+    before = connection.scalar(select(advert_photos.c.picture).where(*there))
+    values = asked._asdict() | {"asked_at": now, "picture": None, "stock": False}
+    values["code"] = asked.code and asked.code[:CODE_CHARACTERS]
+    new = insert_into(connection, advert_photos).values(**values)
+    told_anew = {name: new.excluded[name] for name in values if name not in _NOT_REPLACED}
+    requests = {"requests": advert_photos.c.requests + asked.requests}
+    place = ["listing_id", "position"]
+    upsert = new.on_conflict_do_update(index_elements=place, set_={**told_anew, **requests})
+    photo_id = connection.execute(upsert.returning(advert_photos.c.id)).scalar_one()
+    news = set[int]()
+    if before is not None:  # another photo stood there
+        news |= {asked.listing_id, *_judge_stock(connection, before)[1]}
+    kept = None
+    if asked.signature is not None:
+        picture = photo_id if number is None else number
+        connection.execute(update(advert_photos).where(*there).values(picture=picture))
+        stock, told = _judge_stock(connection, picture)
+        news |= {asked.listing_id, *told}
+        kept = Kept(picture, stock)
+    _match_anew(connection, news)
+    return kept
+
+
+def _judge_stock(connection: Connection, picture: int) -> tuple[bool, set[int]]:
+    """Say of all copies of a picture whether it is of no one flat; and the adverts of which that is news."""
+    columns = (advert_photos.c.listing_id, advert_photos.c.stock, listings.c.area_sqm, listings.c.floor)
+    chosen = select(*columns).join(listings, listings.c.id == advert_photos.c.listing_id)
+    rows = connection.execute(chosen.where(advert_photos.c.picture == picture).order_by(listings.c.id)).all()
+    stock = count_flats((row.area_sqm, row.floor) for row in rows) > STOCK_FLATS
+    copies = update(advert_photos).where(advert_photos.c.picture == picture)
+    connection.execute(copies.values(stock=stock))
+    return stock, {row.listing_id for row in rows if row.stock != stock}
+
+
+def count_flats(facts: Iterable[tuple[float | None, int | None]]) -> int:
+    """Of how many flats, at least, these areas and floors are: those that contradict each other."""
+    flats: list[tuple[float | None, int | None]] = []
+    # Who prints little contradicts nobody: those who print all are counted first.
+    for one in sorted(facts, key=lambda fact: (fact[1] is None, fact[0] is None)):
+        if all(_contradict(one, other) for other in flats):
+            flats.append(one)
+    return len(flats)
+
+
+def _contradict(one: tuple[float | None, int | None], two: tuple[float | None, int | None]) -> bool:
+    (area, floor), (other_area, other_floor) = one, two
+    if floor is not None and other_floor is not None and floor != other_floor:
+        return True
+    return bool(area and other_area and abs(area - other_area) > AREA_TOLERANCE * max(area, other_area))
+
+
+def _match_anew(connection: Connection, listing_ids: Collection[int]) -> None:
+    """These adverts are matched again though they print what they printed."""
+    for some in portions(sorted(listing_ids)):
+        stale = update(match_fingerprints).where(match_fingerprints.c.listing_id.in_(some))
+        connection.execute(stale.values(content_hash=""))
+    touch(connection, listing_ids)
+
+
+def known_photos(connection: Connection, listing_ids: Collection[int]) -> dict[int, dict[int, Known]]:
+    """What is stored of these adverts' photos, by advert and place."""
+    found: dict[int, dict[int, Known]] = {}
+    for some in portions(sorted(listing_ids)):
+        for row in connection.execute(select(advert_photos).where(advert_photos.c.listing_id.in_(some))):
+            is_settled = not row.again or row.requests >= MOST_TRIES
+            photo = Known(row.url, row.picture, is_settled)
+            found.setdefault(row.listing_id, {})[row.position] = photo
+    return found
+
+
+def pictures_by_advert(connection: Connection, ids: Sequence[int] | None = None) -> dict[int, list[int]]:
+    """The numbers of the pictures of these adverts, or of all; without those that are of no one flat."""
+    shown = select(advert_photos.c.listing_id, advert_photos.c.picture).where(
+        advert_photos.c.picture.is_not(None), advert_photos.c.stock.is_(False)
+    )
+    found: dict[int, list[int]] = {}
+    rows: list[Any] = []
+    if ids is None:
+        rows = list(connection.execute(shown))
+    for some in portions(ids or ()):
+        rows += connection.execute(shown.where(advert_photos.c.listing_id.in_(some)))
+    for listing_id, picture in rows:
+        found.setdefault(listing_id, []).append(picture)
+    return found
+
+
+def stock_pictures(connection: Connection) -> set[int]:
+    """The pictures that are of no one flat."""
+    shown = select(advert_photos.c.picture).where(advert_photos.c.stock.is_(True)).distinct()
+    return {int(picture) for picture in connection.scalars(shown)}
+
+
+def requests_left(connection: Connection, share: float) -> int:
+    """Photos that may still be asked for: so many for each advert ever stored, less those that were."""
+    adverts = connection.scalar(select(func.count()).select_from(listings)) or 0
+    sent = connection.scalar(select(func.sum(advert_photos.c.requests))) or 0
+    return max(0, int(share * adverts) - int(sent))
