@@ -148,13 +148,8 @@ class PropertyMatching:
         return _Plan(read, links, None, read.adverts, found)
 
     def _plan_new(self, also: Collection[int]) -> _Plan:
-        old, read = self.database.run_read(
-            lambda connection: (
-                Adverts.of_bytes(*read_fingerprints(connection)),
-                self._read(connection, everything=False),
-            )
-        )
-        if read.state.version != self.version:
+        old, read = self.database.run_read(self._read_new)
+        if old is None:
             return self._plan_all()
         new = old.with_changes(read.adverts)
         touched, candidates = compare_changes(old, new, read.adverts.ids)
@@ -192,6 +187,12 @@ class PropertyMatching:
             moved += save_sources(connection, found, now=now)
         judge_sizes(connection, self.settings, now=now)
         return MatchSummary(len(adverts), len(plan.region), moved)
+
+    def _read_new(self, connection: Connection) -> tuple[Adverts | None, _Read]:
+        """What was matched before, and what is new; records of other rules may have another shape."""
+        read = self._read(connection, everything=False)
+        known = read.state.version == self.version
+        return Adverts.of_bytes(*read_fingerprints(connection)) if known else None, read
 
     def _read(self, connection: Connection, *, everything: bool) -> _Read:
         followed = changes_since(connection, position(connection, FOLLOWER, self.version))

@@ -7,7 +7,7 @@ from pydantic_core.core_schema import ValidationInfo
 
 from sale_sofia.settings.types import decimal, switch, whole
 
-MATCHER_VERSION: Final = 1
+MATCHER_VERSION: Final = 2
 """Raised when a fingerprint or comparison changes its meaning: what was stored is then matched anew."""
 
 TEXT_SKETCH: Final = 32
@@ -22,6 +22,8 @@ PHONES_KEPT: Final = 3
 """Phones of an advert that are compared."""
 REFERENCES_KEPT: Final = 2
 """Agency references of an advert that are compared."""
+ADDRESSES_KEPT: Final = 2
+"""Addresses of an advert that are compared."""
 PHOTOS_KEPT: Final = 4
 """Photo names of an advert that are compared, the smallest by hash, so that equal sets give equal ones."""
 
@@ -95,7 +97,7 @@ class PropertySettings(BaseModel):
         "From here on two adverts are shown to the buyer as perhaps one property.",
     )
     match_link_probability: float = decimal(
-        0.97, 0.5, 1, "probability", "From here on two adverts are one property; not below the review's."
+        0.95, 0.5, 1, "probability", "From here on two adverts are one property; not below the review's."
     )
     property_alarm_adverts: int = whole(
         10, 2, 10_000, "adverts", "A property with more adverts than this is an incident."

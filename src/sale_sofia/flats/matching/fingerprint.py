@@ -5,7 +5,7 @@ import hmac
 import re
 import secrets
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
@@ -17,7 +17,9 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from sale_sofia.flats.matching.addresses import addresses, unit, words_of
 from sale_sofia.flats.settings import (
+    ADDRESSES_KEPT,
     LARGEST_AREA_SQM,
     PHONES_KEPT,
     PHOTOS_KEPT,
@@ -54,6 +56,9 @@ RECORD: Final = np.dtype(
         ("agency", "u8"),
         ("phones", "u8", (PHONES_KEPT,)),
         ("references", "u8", (REFERENCES_KEPT,)),
+        ("addresses", "u8", (ADDRESSES_KEPT,)),
+        ("entrance", "u4"),
+        ("flat", "u4"),
         ("photos", "u8", (PHOTOS_KEPT,)),
         ("text", "u4", (TEXT_SKETCH,)),
     ]
@@ -124,6 +129,7 @@ def _rising(ids: NDArray[np.int64]) -> NDArray[np.int64] | slice:
 # How round a number is. Round numbers lie: equal ones say less than equal odd ones.
 
 ROUND_AREAS: Final = ("ten", "five", "whole", "part")
+_JUST_BELOW: Final = 900
 ROUND_PRICES: Final = ("ten_thousand", "five_thousand", "thousand", "less")
 
 
@@ -135,6 +141,15 @@ def area_roundness(areas: Array) -> NDArray[np.int64]:
 def price_roundness(prices: Array) -> NDArray[np.int64]:
     """The place of each price in `ROUND_PRICES`."""
     return _coarsest(prices, (10_000, 5_000, 1_000))
+
+
+def is_chosen_price(prices: Array) -> NDArray[np.bool_]:
+    """Sums that a seller chose: 215 000, 214 500, 214 999. Others are an area times a price per metre.
+
+    Flats above each other have such computed prices in common, or nearly so; chosen ones are a flat's own.
+    """
+    rest = np.mod(prices, 1000)
+    return np.asarray((rest == 0) | (rest == 500) | (rest >= _JUST_BELOW))
 
 
 def _coarsest(values: Array, steps: tuple[int, ...]) -> NDArray[np.int64]:
@@ -213,9 +228,9 @@ def house_key(agency: str | None) -> str:
     return min(sisters) if sisters else agency or ""
 
 
-# The reference under which an agency keeps a flat, from its text or from the address on its own portal.
+# The reference under which an agency keeps a flat, from its words or from the address on its own portal.
 
-_NUMBER: Final = re.compile(r"\d{4}")
+_NUMBER: Final = re.compile(r"\d{3}")
 
 
 def references(row: Mapping[str, Any], agency: str | None) -> list[str]:
@@ -225,10 +240,10 @@ def references(row: Mapping[str, Any], agency: str | None) -> list[str]:
     in_address = known.own_portals.get(row["site"])
     if in_address and (match := re.search(in_address, row.get("url") or "")):
         found.append(match[1])
-    text = row.get("description")
-    if text and _NUMBER.search(text):  # most texts hold none, and this is the quickest way to know
+    text = words_of(row)
+    if _NUMBER.search(text):  # most texts hold none, and this is the quickest way to know
         for pattern in known.reference_patterns:
-            found += [match[1].upper() for match in pattern.finditer(text[:TEXT_CHARACTERS])]
+            found += [match[1].upper() for match in pattern.finditer(text)]
     house = house_key(agency)
     scoped = (code if not code.isdigit() else f"{house}:{code}" if house else None for code in found)
     return list(dict.fromkeys(code for code in scoped if code))
@@ -274,9 +289,11 @@ class PropertyFingerprinter:
             row.get("price_eur") or np.nan,
             _hash(row.get("family_id")),
             _hash(agency),
-            _several(row.get("phones") or (), self._phone, PHONES_KEPT),
-            _several(references(row, agency), _hash, REFERENCES_KEPT),
-            _several(photo_names(row.get("photo_urls") or ()), _hash, PHOTOS_KEPT),
+            _several(map(self._phone, row.get("phones") or ()), PHONES_KEPT),
+            _several(map(_hash, references(row, agency)), REFERENCES_KEPT),
+            _several(addresses(row), ADDRESSES_KEPT),
+            *unit(row),
+            _several(map(_hash, photo_names(row.get("photo_urls") or ())), PHOTOS_KEPT),
             sketch(row.get("description")),
         )
 
@@ -333,11 +350,11 @@ def _triples(words: Array) -> Array:
     return (mixed ^ (mixed >> np.uint32(15))) * np.uint32(0x2C1B3C6D) | np.uint32(1)
 
 
-def _several(values: Iterable[str], number: Callable[[str], int], most: int) -> Array:
-    """The smallest of their hashes, so that the order in which they are printed makes no difference."""
+def _several(hashes: Iterable[int], most: int) -> Array:
+    """The smallest of them, so that the order in which they are printed makes no difference."""
     kept = np.zeros(most, "u8")
-    hashes = sorted({number(value) for value in values})[:most]
-    kept[: len(hashes)] = hashes
+    smallest = sorted(set(hashes))[:most]
+    kept[: len(smallest)] = smallest
     return kept
 
 

@@ -103,14 +103,18 @@ def _evidence_families(pairs: Comparison) -> NDArray[np.int64]:
     odd_price = price_roundness(pairs.both("price")[0]) > ROUND_PRICES.index("five_thousand")
     return np.sum(
         [
-            pairs.at("area", "same", "rounded") & same_price,
+            (pairs.at("area", "same", "rounded") & same_price)
+            | (pairs.at("area", "same") & pairs.at("price", "rival")),
             pairs.at("area", "same") & same_price & odd_area & odd_price,
-            pairs.at("place", "same") | (pairs.at("place", "near") & pairs.at("floors", "same")),
-            pairs.at("year", "same") & pairs.at("floors", "same", "unknown"),
+            # One house, told by whatever; of its flats this says nothing, so it counts once.
+            pairs.at("place", "same")
+            | pairs.at("address", "same")
+            | (pairs.at("place", "near") & pairs.at("floors", "same"))
+            | (pairs.at("year", "same") & pairs.at("floors", "same", "unknown")),
             pairs.at("text", "same", "alike"),
             pairs.at("contact", "phone", "agency"),
             pairs.at("photos", "several", "one"),
-            pairs.at("reference", "same"),
+            pairs.at("reference", "same") | pairs.at("unit", "same"),
         ],
         axis=0,
         dtype=np.int64,
