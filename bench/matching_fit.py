@@ -39,12 +39,13 @@ BY_HAND = {
     "photos": {"several": 5.0, "one": 2.5, "other": -0.5},
     "reference": {"same": 7.0, "other": -1.0},
 }
-"""What cards seldom show: a year as re-posts agree on it; doors, photos, references as the evidence they are."""
+"""What cards seldom show: a year as re-posts agree on it; doors, photos, references as what they are."""
 HEADER = """\
 # Log-odds that two adverts are one flat: where a pair with nearly the same area and price begins, and what
 # each level of each field adds. Made by bench/matching_fit.py from labelled pairs of real search cards
 # ({pairs} pairs, {same} of them surely one flat, {different} surely two); year, address, unit, photos
-# and reference are set by hand, as cards seldom show them; what a rival's price says, by floors. An equal area or price is worth less the rounder it is.
+# and reference are set by hand, as cards seldom show them; what a rival's price says comes from how often
+# floors agree. An equal area or price is worth less the rounder it is.
 """
 
 

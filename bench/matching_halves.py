@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
+from matching_fit import base_pairs, fit
 from sale_sofia.flats.matching.comparison import weights_from
 from sale_sofia.flats.matching.files import pairs_of, read_adverts
 from sale_sofia.flats.matching.fingerprint import Adverts, PropertyFingerprinter
 from sale_sofia.flats.matching.links import Bands
 from sale_sofia.flats.matching.matcher import Matcher
-from sale_sofia.settings.files import read_yaml
 from sale_sofia.settings.model import Settings
 
 HALVES, GOAL_SHARE = 200, 0.99
@@ -54,31 +54,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("adverts", type=Path)
     parser.add_argument("--halves", type=int, default=HALVES)
-    parser.add_argument("--weights", type=Path, help="instead of the installation's")
+    parser.add_argument("--crossed", action="store_true", help="with weights fitted on the other half")
     options = parser.parse_args()
     settings = Settings()
     matcher = Matcher.of(Bands(settings.match_link_probability, settings.match_review_probability))
-    if options.weights:
-        matcher = Matcher(matcher.bands, weights_from(read_yaml(options.weights.read_text("utf-8"))))
     cards, strict = read_cards(options.adverts)
     records = PropertyFingerprinter(b"").fingerprints(read_adverts(options.adverts))
     adverts = Adverts.of(range(len(records)), records)
-    whole = found_in(matcher, adverts), strict
-    print(f"all: ours {judge(cards, whole[0])}, strict {judge(cards, strict)}", flush=True)
+    print(f"all: ours {judge(cards, found_in(matcher, adverts))}, strict {judge(cards, strict)}", flush=True)
     names = np.unique(cards.quarter[cards.quarter != ""])
-    told = [judge_half(matcher, adverts, cards, strict, names, seed) for seed in range(options.halves)]
+    told = []
+    for seed in range(options.halves):
+        inside = np.isin(cards.quarter, np.random.default_rng(seed).permutation(names)[: len(names) // 2])
+        if options.crossed:
+            learnt = fit(base_pairs(adverts.take(np.flatnonzero(~inside))))
+            matcher = Matcher(matcher.bands, weights_from(learnt))
+        ours = found_in(matcher, adverts.take(np.flatnonzero(inside)))
+        theirs = (strict[0][inside[strict[0]]], strict[1][inside[strict[0]]])  # both are of one quarter
+        told.append((judge(cards, ours), judge(cards, theirs)))
     print(json.dumps({"bench": "matching_halves", **summary(told)}))
-
-
-def judge_half(
-    matcher: Matcher, adverts: Adverts, cards: Cards, strict: Pairs, names: NDArray[np.str_], seed: int
-) -> tuple[Judged, Judged]:
-    """Ours and the strict rule's, in half of the neighbourhoods."""
-    chosen = np.random.default_rng(seed).permutation(names)[: len(names) // 2]
-    inside = np.isin(cards.quarter, chosen)
-    ours = found_in(matcher, adverts.take(np.flatnonzero(inside)))
-    theirs = (strict[0][inside[strict[0]]], strict[1][inside[strict[0]]])  # both are of one quarter
-    return judge(cards, ours), judge(cards, theirs)
 
 
 def summary(told: list[tuple[Judged, Judged]]) -> dict[str, Any]:

@@ -88,9 +88,9 @@ def count_properties(connection: Connection) -> tuple[int, int]:
 def review_queue(connection: Connection, *, limit: int) -> list[ReviewLine]:
     """Pairs of properties that may be one and on which the buyer has not decided.
 
-    First comes the answer that is expected to settle most: the probability of a yes times the pairs of adverts
-    it joins. Among them are such as score high but hold a contradiction between them. Those of which the buyer said that he
-    is not sure come last, the longest unsure first.
+    First comes the answer that is expected to settle most: the probability of a yes times the pairs of
+    adverts it joins. Among them are such as score high but hold a contradiction between them. Those of which
+    the buyer said that he is not sure come last, the longest unsure first.
     """
     doubts = read_doubts(connection)
     best: dict[frozenset[int], ReviewLine] = {}

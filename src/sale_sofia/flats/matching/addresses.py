@@ -18,7 +18,10 @@ from sale_sofia.settings.files import read_yaml
 
 _SIGNS: Final = re.compile(r"[\W_]+")
 _DIGIT: Final = re.compile(r"\d")
-_ENTRANCES: Final = ("вх", "Вх", "ВХ")
+_STREETS: Final = ("ул.", "улица", "булевард", "Ул", "УЛ", "Бул", "БУЛ")
+_BLOCKS: Final = ("бл.", "блок ", "Бл", "БЛ")
+_ENTRANCES: Final = ("вх.", "вход ", "Вх", "ВХ")
+_NUMBERS: Final = ("№", "номер", "Номер", "НОМЕР")
 _REMEMBERED: Final = 65_536
 _STREET_BITS: Final = 32
 DOOR_MASK: Final = (1 << _STREET_BITS) - 1
@@ -52,27 +55,32 @@ def _patterns() -> _Patterns:
     return _Patterns(**{name: re.compile(one) for name, one in loaded.items()}, no_names=no_names)
 
 
-def addresses(row: Mapping[str, Any]) -> set[int]:
+def addresses(row: Mapping[str, Any], text: str) -> set[int]:
     """The addresses an advert names, each a number of its street (high bits) and its house (low bits)."""
-    known, text = _patterns(), words_of(row)
+    known = _patterns()
     found: set[tuple[str, str]] = set()
     if (street := row.get("street")) and (match := known.street.match(street)):
         found.add((match[1], match[2] or ""))
     if _DIGIT.search(text):
-        found.update((match[1], match[2]) for match in known.house.finditer(text))
-        quarter = row.get("neighbourhood")
-        blocks = known.block.finditer(text) if quarter else ()
-        found.update((f"{quarter} блок", match[1]) for match in blocks)  # each quarter numbers its own
+        if _may_hold(text, _STREETS):
+            found.update((match[1], match[2]) for match in known.house.finditer(text))
+        if (quarter := row.get("neighbourhood")) and _may_hold(text, _BLOCKS):
+            # Each quarter numbers its blocks anew.
+            found.update((f"{quarter} блок", match[1]) for match in known.block.finditer(text))
     return {number for street, house in found if (number := _number(street, house))}
 
 
-def unit(row: Mapping[str, Any]) -> Unit:
-    """The entrance and the flat an advert names, where it names one alone."""
-    known, text = _patterns(), words_of(row)
-    # Most texts name neither, and this is the quickest way to know.
-    entrances = known.entrance.finditer(text) if any(map(text.__contains__, _ENTRANCES)) else ()
-    flats = known.flat.finditer(text) if _DIGIT.search(text) else ()
+def unit(text: str) -> Unit:
+    """The entrance and the flat a text names, where it names one alone."""
+    known = _patterns()
+    entrances = known.entrance.finditer(text) if _may_hold(text, _ENTRANCES) else ()
+    flats = known.flat.finditer(text) if _may_hold(text, _NUMBERS) else ()
     return Unit(_only(entrances), _only(flats))
+
+
+def _may_hold(text: str, words: tuple[str, ...]) -> bool:
+    """Whether a pattern is worth trying; most texts hold none, and this is the quickest way to know."""
+    return any(map(text.__contains__, words))
 
 
 def words_of(row: Mapping[str, Any]) -> str:

@@ -127,8 +127,8 @@ class Comparison:
             | (self.price_gap > PRICE_VETO)
             | self._areas_contradict()
             | (same_agency & self.at("reference", "other"))
-            | _differ(*self.both("deal"))
-            | _differ(*self.both("kind"))
+            | differ(*self.both("deal"))
+            | differ(*self.both("kind"))
             | ((family_one == family_two) & (family_one != 0))  # an id that another flat was given
         )
         return (contradicted & ~self.family) | self.same_id
@@ -143,7 +143,8 @@ class Comparison:
         return (self.area_gap > AREA_TOLERANCE) & ~net
 
 
-def _differ(one: Array, two: Array) -> Flags:
+def differ(one: Array, two: Array) -> Flags:
+    """Where both are known and not the same."""
     return (one != two) & (one != 0) & (two != 0)
 
 
@@ -235,17 +236,17 @@ def _address(pairs: Comparison) -> Levels:
     mask = np.uint64(DOOR_MASK)
     street = ((one | mask) == (two | mask)) & (one != 0)
     doors = street & (one & mask != 0) & (two & mask != 0)
-    same, differ, streets = (
+    same, other, streets = (
         found.any(axis=(1, 2)) for found in (doors & (one == two), doors & (one != two), street)
     )
-    levels[known] = _stepped(np.ones(len(known), bool), same, streets & ~differ, streets)
+    levels[known] = _stepped(np.ones(len(known), bool), same, streets & ~other, streets)
     return levels
 
 
 def _unit(pairs: Comparison) -> Levels:
     (entrance_one, entrance_two), (one, two) = pairs.both("entrance"), pairs.both("flat")
     flats, entrances = (one != 0) & (two != 0), (entrance_one != 0) & (entrance_two != 0)
-    agree = ~_differ(one, two) & ~_differ(entrance_one, entrance_two)
+    agree = ~differ(one, two) & ~differ(entrance_one, entrance_two)
     return _stepped(flats | entrances, flats & agree, agree)
 
 

@@ -129,6 +129,7 @@ def _rising(ids: NDArray[np.int64]) -> NDArray[np.int64] | slice:
 # How round a number is. Round numbers lie: equal ones say less than equal odd ones.
 
 ROUND_AREAS: Final = ("ten", "five", "whole", "part")
+_CHOSEN: Final = (0, 500)
 _JUST_BELOW: Final = 900
 ROUND_PRICES: Final = ("ten_thousand", "five_thousand", "thousand", "less")
 
@@ -149,7 +150,7 @@ def is_chosen_price(prices: Array) -> NDArray[np.bool_]:
     Flats above each other have such computed prices in common, or nearly so; chosen ones are a flat's own.
     """
     rest = np.mod(prices, 1000)
-    return np.asarray((rest == 0) | (rest == 500) | (rest >= _JUST_BELOW))
+    return np.asarray(np.isin(rest, _CHOSEN) | (rest >= _JUST_BELOW))
 
 
 def _coarsest(values: Array, steps: tuple[int, ...]) -> NDArray[np.int64]:
@@ -233,14 +234,16 @@ def house_key(agency: str | None) -> str:
 _NUMBER: Final = re.compile(r"\d{3}")
 
 
-def references(row: Mapping[str, Any], agency: str | None) -> list[str]:
-    """All references an advert names. A bare number is its agency's; without an agency it is nothing."""
+def references(row: Mapping[str, Any], agency: str | None, text: str) -> list[str]:
+    """All references of an advert, from its words and its URL.
+
+    A bare number is its agency's; without an agency it is nothing.
+    """
     known = matching_words()
     found: list[str] = []
     in_address = known.own_portals.get(row["site"])
     if in_address and (match := re.search(in_address, row.get("url") or "")):
         found.append(match[1])
-    text = words_of(row)
     if _NUMBER.search(text):  # most texts hold none, and this is the quickest way to know
         for pattern in known.reference_patterns:
             found += [match[1].upper() for match in pattern.finditer(text)]
@@ -274,6 +277,7 @@ class PropertyFingerprinter:
 
     def _record(self, row: Row) -> tuple[object, ...]:
         agency = agency_of(row)
+        text = words_of(row)
         return (
             _hash(f"{row['site']}|{row['external_id']}"),
             _hash(row["site"]),
@@ -290,9 +294,9 @@ class PropertyFingerprinter:
             _hash(row.get("family_id")),
             _hash(agency),
             _several(map(self._phone, row.get("phones") or ()), PHONES_KEPT),
-            _several(map(_hash, references(row, agency)), REFERENCES_KEPT),
-            _several(addresses(row), ADDRESSES_KEPT),
-            *unit(row),
+            _several(map(_hash, references(row, agency, text)), REFERENCES_KEPT),
+            _several(addresses(row, text), ADDRESSES_KEPT),
+            *unit(text),
             _several(map(_hash, photo_names(row.get("photo_urls") or ())), PHOTOS_KEPT),
             sketch(row.get("description")),
         )
@@ -334,7 +338,10 @@ def sketch(text: str | None) -> Array:
     stop = matching_words().stop_words
     spoken = _WORD.findall((text or "")[:TEXT_CHARACTERS].casefold())
     words = np.array([_word_number(word) for word in spoken if word not in stop], "u4")
-    smallest = np.unique(_triples(words))[:TEXT_SKETCH]
+    rising = np.sort(_triples(words))
+    is_new = np.ones(len(rising), bool)
+    is_new[1:] = rising[1:] != rising[:-1]  # as np.unique does it, but in half the time for so few
+    smallest = rising[is_new][:TEXT_SKETCH]
     kept[: len(smallest)] = smallest
     return kept
 
@@ -344,10 +351,14 @@ def _word_number(word: str) -> int:
     return zlib.crc32(word.encode())
 
 
+_FIRST, _SECOND, _LAST = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77), np.uint32(0x2C1B3C6D)
+_HALF, _ONE = np.uint32(15), np.uint32(1)
+
+
 def _triples(words: Array) -> Array:
     """A number for each three words in a row, none of them zero."""
-    mixed = words[:-2] * np.uint32(0x9E3779B1) ^ words[1:-1] * np.uint32(0x85EBCA77) ^ words[2:]
-    return (mixed ^ (mixed >> np.uint32(15))) * np.uint32(0x2C1B3C6D) | np.uint32(1)
+    mixed = words[:-2] * _FIRST ^ words[1:-1] * _SECOND ^ words[2:]
+    return (mixed ^ (mixed >> _HALF)) * _LAST | _ONE
 
 
 def _several(hashes: Iterable[int], most: int) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sale_sofia.flats.matching.candidates import Candidates
-from sale_sofia.flats.matching.comparison import LEVELS, Comparison, Weights
+from sale_sofia.flats.matching.comparison import LEVELS, Comparison, Weights, differ
 from sale_sofia.flats.matching.fingerprint import (
     ROUND_AREAS,
     ROUND_PRICES,
@@ -104,7 +104,7 @@ def _evidence_families(pairs: Comparison) -> NDArray[np.int64]:
     return np.sum(
         [
             (pairs.at("area", "same", "rounded") & same_price)
-            | (pairs.at("area", "same") & pairs.at("price", "rival")),
+            | (pairs.at("area", "same") & odd_area & pairs.at("price", "rival")),
             pairs.at("area", "same") & same_price & odd_area & odd_price,
             # One house, told by whatever; of its flats this says nothing, so it counts once.
             pairs.at("place", "same")
@@ -112,7 +112,8 @@ def _evidence_families(pairs: Comparison) -> NDArray[np.int64]:
             | (pairs.at("place", "near") & pairs.at("floors", "same"))
             | (pairs.at("year", "same") & pairs.at("floors", "same", "unknown")),
             pairs.at("text", "same", "alike"),
-            pairs.at("contact", "phone", "agency"),
+            # A seller who asks two prices on one portal has two flats.
+            pairs.at("contact", "phone", "agency") & (same_price | differ(*pairs.both("site"))),
             pairs.at("photos", "several", "one"),
             pairs.at("reference", "same") | pairs.at("unit", "same"),
         ],
