@@ -97,7 +97,7 @@ class PropertySettings(BaseModel):
         "From here on two adverts are shown to the buyer as perhaps one property.",
     )
     match_link_probability: float = decimal(
-        0.95, 0.5, 1, "probability", "From here on two adverts are one property; not below the review's."
+        0.9, 0.5, 1, "probability", "From here on two adverts are one property; not below the review's."
     )
     property_alarm_adverts: int = whole(
         10, 2, 10_000, "adverts", "A property with more adverts than this is an incident."

@@ -361,10 +361,15 @@ def _triples(words: Array) -> Array:
     return (mixed ^ (mixed >> _HALF)) * _LAST | _ONE
 
 
+_NOTHING: Final = np.zeros(max(PHONES_KEPT, REFERENCES_KEPT, ADDRESSES_KEPT, PHOTOS_KEPT), "u8")
+
+
 def _several(hashes: Iterable[int], most: int) -> Array:
     """The smallest of them, so that the order in which they are printed makes no difference."""
-    kept = np.zeros(most, "u8")
     smallest = sorted(set(hashes))[:most]
+    if not smallest:  # as a rule
+        return _NOTHING[:most]
+    kept = np.zeros(most, "u8")
     kept[: len(smallest)] = smallest
     return kept
 
