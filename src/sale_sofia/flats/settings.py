@@ -90,7 +90,7 @@ class PropertySettings(BaseModel):
         default=True, sentence="Match new adverts to properties when a crawl ends."
     )
     match_review_probability: float = decimal(
-        0.7,
+        0.5,
         0.01,
         1,
         "probability",

@@ -92,7 +92,9 @@ def _score_pairs(pairs: Comparison, weights: Weights, bands: Bands) -> Links:
     kind = np.where(pairs.family, Kind.FAMILY, np.where(linked, Kind.SCORE, Kind.REVIEW)).astype(np.int8)
     ids = pairs.adverts.ids
     links = Links(ids[pairs.one], ids[pairs.two], probability, kind)
-    return links.chosen((probability >= bands.review) & (pairs.family | (families >= EVIDENCE_FAMILIES)))
+    # Of one house by its year too: too little to link two flats of it, enough to ask a person.
+    asked = families + (pairs.at("year", "same") & pairs.at("place", "same")) >= EVIDENCE_FAMILIES
+    return links.chosen((probability >= bands.review) & (pairs.family | asked))
 
 
 def _evidence_families(pairs: Comparison) -> NDArray[np.int64]:
