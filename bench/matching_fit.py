@@ -25,6 +25,7 @@ from sale_sofia.flats.matching.fingerprint import (
     Adverts,
     PropertyFingerprinter,
     area_roundness,
+    is_chosen_price,
     price_roundness,
 )
 from sale_sofia.flats.settings import AREA_TOLERANCE, PRICE_TOLERANCE
@@ -33,17 +34,19 @@ Flags = NDArray[np.bool_]
 FITTED = ("place", "rooms", "area", "price", "floor", "floors", "contact", "text")
 BY_HAND = {
     "year": {"same": 1.6, "close": -1.2},
+    "address": {"same": 3.0, "street": 1.0, "other_door": -3.0, "other": -0.5},
+    "unit": {"same": 3.0, "entrance": 0.5},
     "photos": {"several": 5.0, "one": 2.5, "other": -0.5},
     "pictures": {"several": 6.5, "one": 2.5, "other": -0.7},
     "reference": {"same": 7.0, "other": -1.0},
 }
-"""What cards do not show: a year as re-posts agree on it, photos and references as the evidence they are."""
+"""What cards seldom show: a year as re-posts agree on it; doors, photos, references as what they are."""
 HEADER = """\
 # Log-odds that two adverts are one flat: where a pair with nearly the same area and price begins, and what
 # each level of each field adds. Made by bench/matching_fit.py from labelled pairs of real search cards
-# ({pairs} pairs, {same} of them surely one flat, {different} surely two); year, photos, pictures and
-# reference are set by hand, as cards do not show them. An equal area or price is worth less the rounder
-# it is.
+# ({pairs} pairs, {same} of them surely one flat, {different} surely two); year, address, unit, photos,
+# pictures and reference are set by hand, as cards seldom show them; what a rival's price says comes from how
+# often floors agree. An equal area or price is worth less the rounder it is.
 """
 
 
@@ -117,6 +120,7 @@ def different(pairs: Comparison, without: str = "") -> Flags:
 def fit(pairs: Comparison) -> dict[str, Any]:
     """The whole table of weights."""
     levels = {field: fit_field(pairs, field) for field in FITTED}
+    levels["price"]["rival"] = round(levels["price"]["same"] + fit_rival(pairs), 3)
     weights: dict[str, Any] = {
         "levels": levels | BY_HAND,
         "same_area": by_roundness(pairs, "area", area_roundness, ROUND_AREAS),
@@ -131,6 +135,30 @@ def fit_field(pairs: Comparison, field: str) -> dict[str, float]:
     shares = {label: share_of_levels(pairs.levels(field)[rows], field) for label, rows in chosen.items()}
     weights = np.log(shares[True] / shares[False])
     return {name: round(float(weights[number]), 3) for number, name in enumerate(LEVELS[field]) if number}
+
+
+def fit_rival(pairs: Comparison) -> float:
+    """What another seller's price, nearly the same, says less than an equal one, by how many floors agree.
+
+    Pairs of the same words are no help: they are copies of one seller's advert, with its price.
+    """
+    strangers = pairs.at("contact", "unknown", "other") & pairs.at("text", "unknown", "touching", "other")
+    alike = pairs.at("place", "same") & pairs.at("area", "same") & strangers & ~pairs.at("floors", "other")
+    alike &= is_chosen_price(pairs.both("price")[0])
+    return log_odds_by_floors(pairs, alike & pairs.at("price", "rival")) - log_odds_by_floors(
+        pairs, alike & pairs.at("price", "same")
+    )
+
+
+def log_odds_by_floors(pairs: Comparison, chosen: Flags) -> float:
+    """Log-odds that these are one flat: floors agree oftener than those of flats far apart do by chance."""
+    known = ~pairs.at("floor", "unknown")
+    agree, by_chance, of_one = (
+        float(pairs.at("floor", "same")[known & some].mean())
+        for some in (chosen, different(pairs, "floor"), same(pairs, "floor"))
+    )
+    share = min(max((agree - by_chance) / (of_one - by_chance), 0.01), 0.99)
+    return float(np.log(share / (1 - share)))
 
 
 def share_of_levels(levels: NDArray[np.int8], field: str) -> NDArray[np.float64]:

@@ -31,6 +31,7 @@ CONDITIONS = {
     "price": (
         "false",
         "price_l = price_r",
+        "false",
         "abs(price_l - price_r) <= 0.03 * greatest(price_l, price_r)",
         "else",
         "",

@@ -14,6 +14,7 @@ from sale_sofia.crawl.fetch.robots import without_others
 from sale_sofia.crawl.runners.messages import WrongMessage, check_job
 from sale_sofia.descriptions.asking import judge_text
 from sale_sofia.descriptions.dictionary import read_description
+from sale_sofia.flats.matching.addresses import addresses, unit
 from sale_sofia.flats.matching.fingerprint import references
 from sale_sofia.listings.parsers import PARSERS
 from sale_sofia.operations.hostile import (
@@ -107,7 +108,10 @@ def reader_trials() -> Iterator[Trial]:
     for name in PARSERS:
         yield from _trials(f"the parser {name}", TEXTS, partial(_parse, name))
     yield from _trials("a description", TEXTS, read_description)
-    yield from _trials("a reference", TEXTS, lambda text: references({"site": "x", "description": text}, "x"))
+    yield from _trials("a reference", TEXTS, lambda text: references({"site": "x"}, "x", text))
+    yield from _trials("a street", TEXTS, lambda text: addresses({"street": text}, ""))
+    yield from _trials("an address", TEXTS, lambda text: addresses({"neighbourhood": "x"}, text))
+    yield from _trials("a flat's number", TEXTS, unit)
     yield from _trials("an answer of a model", {**JSONS, **TEXTS}, _answer)
     yield from _trials("YAML", {**YAMLS, **TEXTS}, _yaml)
     yield from _trials("robots.txt", {**ROBOTS, **TEXTS}, _robots)

@@ -139,7 +139,7 @@ def _price(one: Elsewhere, *, cheapest: bool) -> str:
 
 
 def waiting_pairs() -> list[ReviewLine]:
-    """Pairs that nobody decided on, the likeliest first; those put aside as unsure come last."""
+    """Pairs that nobody decided on, first where an answer settles most; those put aside come last."""
     return state.database().run_read(partial(review_queue, limit=PAIRS_REVIEWED))
 
 

@@ -219,7 +219,10 @@ def split(
 
 @app.command()
 def review(limit: Limit = LISTED, as_json: AsJson = False) -> None:
-    """Show pairs of properties that may be one, the likeliest first: link them, or leave them apart."""
+    """Show pairs of properties that may be one, first where your answer settles most adverts.
+
+    Link them, or leave them apart.
+    """
     with open_ready(load_settings()).read() as connection:
         found = read_review(connection, review_queue(connection, limit=limit))
     if as_json:

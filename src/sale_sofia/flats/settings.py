@@ -23,6 +23,8 @@ PHONES_KEPT: Final = 3
 """Phones of an advert that are compared."""
 REFERENCES_KEPT: Final = 2
 """Agency references of an advert that are compared."""
+ADDRESSES_KEPT: Final = 2
+"""Addresses of an advert that are compared."""
 PHOTOS_KEPT: Final = 4
 """Photo names of an advert that are compared, the smallest by hash, so that equal sets give equal ones."""
 PICTURES_KEPT: Final = 6
@@ -131,14 +133,14 @@ class PropertySettings(BaseModel):
         default=True, sentence="Match new adverts to properties when a crawl ends."
     )
     match_review_probability: float = decimal(
-        0.7,
+        0.5,
         0.01,
         1,
         "probability",
         "From here on two adverts are shown to the buyer as perhaps one property.",
     )
     match_link_probability: float = decimal(
-        0.97, 0.5, 1, "probability", "From here on two adverts are one property; not below the review's."
+        0.9, 0.5, 1, "probability", "From here on two adverts are one property; not below the review's."
     )
     property_alarm_adverts: int = whole(
         10, 2, 10_000, "adverts", "A property with more adverts than this is an incident."

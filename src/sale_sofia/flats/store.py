@@ -44,9 +44,10 @@ Row = Mapping[Any, Any]
 _ONLY_ROW = 1
 
 _FIELDS = (
-    "id", "site", "external_id", "url", "family_id", "deal", "property_type", "rooms", "description",
-    "price_eur", "area_sqm", "area_net_sqm", "floor", "floors_total", "year_built", "city", "neighbourhood",
-    "seller_kind", "seller_name", "phones", "photo_urls", "content_hash", "under_construction",
+    "id", "site", "external_id", "url", "family_id", "deal", "property_type", "rooms", "title",
+    "description", "price_eur", "area_sqm", "area_net_sqm", "floor", "floors_total", "year_built", "city",
+    "neighbourhood", "street", "seller_kind", "seller_name", "phones", "photo_urls", "content_hash",
+    "under_construction",
 )  # fmt: skip
 
 

@@ -40,6 +40,8 @@ class ReviewLine(NamedTuple):
     two: int
     low: int
     high: int
+    joins: int
+    """Pairs of adverts that become one property if the two are: each of the one with each of the other."""
     unsure_since: float | None = None
     """When the buyer said that he is not sure, in seconds since 1970."""
 
@@ -88,10 +90,11 @@ def count_properties(connection: Connection) -> tuple[int, int]:
 
 
 def review_queue(connection: Connection, *, limit: int) -> list[ReviewLine]:
-    """Pairs of properties that may be one and on which the buyer has not decided, the likeliest first.
+    """Pairs of properties that may be one and on which the buyer has not decided.
 
-    Among them such as score high but hold a contradiction between them. Those of which the buyer said that he
-    is not sure come last, the longest unsure first.
+    First comes the answer that is expected to settle most: the probability of a yes times the pairs of
+    adverts it joins. Among them are such as score high but hold a contradiction between them. Those of which
+    the buyer said that he is not sure come last, the longest unsure first.
     """
     doubts = read_doubts(connection)
     best: dict[frozenset[int], ReviewLine] = {}
@@ -109,8 +112,12 @@ def review_queue(connection: Connection, *, limit: int) -> list[ReviewLine]:
 
 
 def _waiting() -> Select[Any]:
-    """Pairs of adverts of two properties that nobody has decided on, the likeliest first."""
+    """Pairs of adverts of two properties that nobody has decided on, those that settle most first."""
     one, two = listing_sources.alias("one"), listing_sources.alias("two")
+    size = select(listing_sources.c.property_id, func.count().label("adverts"))
+    sizes = size.group_by(listing_sources.c.property_id)
+    ours, theirs = sizes.subquery("ours"), sizes.subquery("theirs")
+    joins = ours.c.adverts * theirs.c.adverts
     spoken = and_(match_decisions.c.low == match_links.c.low, match_decisions.c.high == match_links.c.high)
     return (
         select(
@@ -119,12 +126,15 @@ def _waiting() -> Select[Any]:
             two.c.property_id,
             match_links.c.low,
             match_links.c.high,
+            joins,
         )
         .join(one, one.c.listing_id == match_links.c.low)
         .join(two, two.c.listing_id == match_links.c.high)
+        .join(ours, ours.c.property_id == one.c.property_id)
+        .join(theirs, theirs.c.property_id == two.c.property_id)
         .outerjoin(match_decisions, spoken)
         .where(one.c.property_id != two.c.property_id, match_decisions.c.same.is_(None))
-        .order_by(match_links.c.probability.desc(), match_links.c.low, match_links.c.high)
+        .order_by((match_links.c.probability * joins).desc(), match_links.c.low, match_links.c.high)
     )
 
 
@@ -193,6 +203,7 @@ def show_review(connection: Connection, lines: Sequence[ReviewLine]) -> list[Vie
         {
             "properties": [line.one, line.two],
             "probability": line.probability,
+            "joins": line.joins,
             "unsure_since": line.unsure_since,
             "adverts": [
                 {"listing_id": one, **{name: adverts[one][name] for name in _SHOWN}}

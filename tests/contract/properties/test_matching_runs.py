@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from property_worlds import OWN_WORDS, advert, empty, ids_of, new_matching, parts, save, stored
 from sale_sofia.flats.matching import candidates
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.store import UnknownProperty, resolve
-from sale_sofia.flats.tables import match_state, properties
+from sale_sofia.flats.tables import match_fingerprints, match_state, properties
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
@@ -165,6 +165,18 @@ def test_other_rules_match_everything_anew(tmp_path: Path) -> None:
     assert PropertyMatching(lenient, matching.database).match_new().adverts == 2
     assert matching.match_new().adverts == 2
     assert matching.match_new().adverts == 0
+
+
+def test_records_of_another_release_are_never_read(tmp_path: Path) -> None:
+    matching = new_matching(tmp_path)
+    save(matching.database, [advert("one"), advert("two", site="bazar.bg")])
+    matching.match_new()
+    before = stored(matching.database)
+    with matching.database.write() as connection:
+        connection.execute(update(match_state).values(version="of another release"))
+        connection.execute(update(match_fingerprints).values(record=b"shorter"))
+    assert matching.match_new().adverts == 2
+    assert stored(matching.database) == before
 
 
 @pytest.mark.slow

@@ -164,6 +164,45 @@ def test_a_quoted_reference_joins_two_adverts_of_one_portal() -> None:
     assert groups_of([first, other]) == set()
 
 
+def rival(price: float, **fields: object) -> Listing:
+    return advert(f"rival {price}", price_eur=price, seller_name="СИНЯ ЖАБА", **fields)
+
+
+def test_two_agencies_that_ask_nearly_the_same_have_one_flat() -> None:
+    ours = advert("ours", price_eur=185_000.0)
+    assert groups_of([ours, rival(184_500.0)]) == {frozenset({"ours", "rival 184500.0"})}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        advert("second", price_eur=184_500.0),  # the same agency has two prices for two flats
+        rival(184_620.0),  # a price of a developer's list, as the flat above has
+        rival(170_000.0),
+        rival(184_500.0, neighbourhood="Иван Вазов"),
+        rival(184_500.0, floor=None),
+    ],
+)
+def test_a_price_that_says_less_leaves_two_flats(other: Listing) -> None:
+    assert groups_of([advert("ours", price_eur=185_000.0), other]) == set()
+
+
+def test_a_round_area_that_many_flats_have_is_not_enough_for_rivals() -> None:
+    assert (
+        groups_of([advert("ours", price_eur=185_000.0, area_sqm=80.0), rival(184_500.0, area_sqm=80.0)])
+        == set()
+    )
+
+
+def test_flats_of_one_house_with_the_same_words_are_told_apart_by_their_numbers() -> None:
+    twelve, fourteen, none = (
+        advert(name, description=f"{OWN_WORDS} {number}")
+        for name, number in (("a", "Апартамент № 12."), ("b", "Апартамент № 14."), ("c", ""))
+    )
+    assert groups_of([twelve, fourteen]) == set()
+    assert len(groups_of([twelve, fourteen, none])) == 1
+
+
 @pytest.mark.parametrize(("before", "after"), [(179_999, 174_999), (185_000, 184_999), (220_000, 215_000)])
 def test_a_small_cut_on_another_portal_is_still_the_same_flat(before: float, after: float) -> None:
     here = advert("here", site="imoti.com", price_eur=after, description=OWN_WORDS)

@@ -7,6 +7,7 @@ from sale_sofia.flats.matching.comparison import LEVELS, Comparison
 from sale_sofia.listings.model import Listing
 from tables import each_row
 
+CHOSEN = {"price_eur": 185_000.0}
 PHOTOS = ("https://x/abcdefgh1.jpg", "https://x/abcdefgh2.jpg", "https://x/abcdefgh3.jpg")
 
 
@@ -33,6 +34,24 @@ def level(field: str, one: Listing, two: Listing) -> str:
         ("area", {"area_sqm": 95.0}, {}, "other"),
         ("price", {"price_eur": 183_450.0}, {}, "same"),
         ("price", {"price_eur": 187_000.0}, {}, "near"),
+        ("price", CHOSEN, {"price_eur": 183_999.0, "seller_name": "СИНЯ ЖАБА"}, "rival"),
+        ("price", CHOSEN, {"price_eur": 184_500.0, "seller_name": None}, "rival"),
+        ("price", CHOSEN, {"price_eur": 185_000.0, "seller_name": "СИНЯ ЖАБА"}, "same"),
+        ("price", CHOSEN, {"price_eur": 184_620.0, "seller_name": "СИНЯ ЖАБА"}, "near"),
+        ("price", CHOSEN, {"price_eur": 184_000.0}, "near"),
+        (
+            "price",
+            CHOSEN,
+            {"price_eur": 184_000.0, "seller_name": "СИНЯ ЖАБА", "neighbourhood": None},
+            "near",
+        ),
+        ("price", CHOSEN, {"price_eur": 200_000.0, "seller_name": "СИНЯ ЖАБА"}, "close"),
+        (
+            "price",
+            CHOSEN | {"description": OWN_WORDS},
+            {"price_eur": 184_000.0, "seller_name": "СИНЯ ЖАБА", "description": OWN_WORDS},
+            "near",
+        ),
         ("price", {"price_eur": 200_000.0}, {}, "close"),
         ("price", {"price_eur": None}, {}, "unknown"),
         ("floor", {"floor": 5}, {}, "other"),
@@ -54,6 +73,29 @@ def level(field: str, one: Listing, two: Listing) -> str:
             "other",
         ),
         ("text", {"description": OWN_WORDS}, {}, "unknown"),
+        ("address", {"street": "ул. Липа 7"}, {"description": 'Дом на ул. "Липа" №7, с двор.'}, "same"),
+        ("address", {"street": "ул. Липа"}, {"title": "Етаж на ул. Липа 7"}, "street"),
+        ("address", {"street": "ул. Липа 7"}, {"street": "ул. Липа 9"}, "other_door"),
+        ("address", {"street": "ул. Липа 7"}, {"street": "бул. Орех 7"}, "other"),
+        (
+            "address",
+            {"street": "ул. Липа 7"},
+            {"description": "До бул. Орех, на 7 минути от парка."},
+            "unknown",
+        ),
+        ("address", {"description": "Дом в бл. 12А"}, {"description": "Блок 12а, тих."}, "same"),
+        (
+            "address",
+            {"description": "Дом в бл. 12"},
+            {"description": "Дом в бл. 12", "neighbourhood": "Люлин 8"},
+            "other",
+        ),
+        ("unit", {"title": "Апартамент № 12"}, {"description": "Дом, ап. №12, с двор."}, "same"),
+        ("unit", {"title": "Апартамент № 12"}, {"title": "Апартамент № 14"}, "other"),
+        ("unit", {"description": "Дом, вх. Б, тих."}, {"description": "Дом, вход Б"}, "entrance"),
+        ("unit", {"description": "Дом, вх. Б, тих."}, {"description": "Дом, вход В, тих."}, "other"),
+        ("unit", {"description": "Дом, вх. Б, тих."}, {"description": "Вход в двора."}, "unknown"),
+        ("unit", {"title": "Апартамент № 12"}, {"title": "Апартамент №12 и апартамент №14"}, "unknown"),
         ("photos", {"photo_urls": PHOTOS}, {"photo_urls": PHOTOS[::-1]}, "several"),
         ("photos", {"photo_urls": PHOTOS[:1]}, {"photo_urls": PHOTOS}, "one"),
         ("photos", {"photo_urls": ["https://x/1.jpg"]}, {"photo_urls": ["https://y/1.jpg"]}, "unknown"),
@@ -76,11 +118,12 @@ def test_levels(field: str, mine: dict[str, object], other: dict[str, object], e
         {"deal": "rent"},
         {"property_type": "office"},
         {"description": "Реф. № 123457"},
+        {"description": "Реф. № 123456, ап. № 14"},
     ],
 )
 def test_one_contradiction_is_a_veto(mine: dict[str, object]) -> None:
     mine = {"description": "Реф. № 123456", "year_built": 2010} | mine
-    whole = advert("whole", year_built=2010, description="Реф. № 123456")
+    whole = advert("whole", year_built=2010, description="Реф. № 123456, ап. № 12")
     assert not pair(whole, advert("twin", year_built=2010, description="Реф. № 123456")).vetoed[0]
     assert pair(whole, advert("mine", **mine)).vetoed[0]
     assert not pair(

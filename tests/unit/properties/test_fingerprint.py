@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from property_worlds import OWN_WORDS, SECRET, advert, adverts_of
+from sale_sofia.flats.matching.addresses import addresses
 from sale_sofia.flats.matching.fingerprint import (
     PropertyFingerprinter,
     agency_key,
@@ -72,16 +73,39 @@ def test_sisters_are_of_one_house() -> None:
         ("Реф. № 123456. Имот с характер.", ["седемключа:123456"]),
         ("Референтен номер: 7788", ["седемключа:7788"]),
         ("Код на имота: АБ-55667", ["АБ-55667"]),
+        ("ОФЕРТА-82857, без комисиона", ["седемключа:82857"]),
+        ("Код оферта; 31117", ["седемключа:31117"]),
+        ("Реф. номер: 143\nТих дом", ["седемключа:143"]),
+        ("Оферта 185000 €", []),
         ("Пощенски код 1618, тел. 0888 123 456, цена 123456 €", []),
-        (None, []),
+        ("", []),
     ],
 )
-def test_references_in_words(text: str | None, found: list[str]) -> None:
-    assert references(advert("n", description=text).model_dump(), "седемключа") == found
+def test_references_in_words(text: str, found: list[str]) -> None:
+    assert references(advert("n").model_dump(), "седемключа", text) == found
+
+
+@each_row(
+    ("text", "count"),
+    [
+        ("На ул. Липа 7 и ул. Орех 9А, срещу парка.", 2),
+        ("На ул. Липа, на 7 минути от парка; бул. Орех с акт 16", 0),
+        ("На ул. Липа 7 кв.м. тераса, ул. Орех 2-ри етаж, ул. Бор 185 000 €", 0),
+        ("Дом в блок 307, до бл. 12", 2),
+    ],
+)
+def test_addresses_in_words(text: str, count: int) -> None:
+    assert len(addresses(advert("n").model_dump(), text)) == count
+
+
+def test_a_reference_in_the_title_counts() -> None:
+    rows = [advert("n", **{name: "Оферта SOF-134584"}).model_dump() for name in ("title", "description")]
+    in_title, in_text = PropertyFingerprinter(SECRET).fingerprints(rows)["references"].tolist()
+    assert in_title == in_text != [0, 0]
 
 
 def test_a_bare_number_without_an_agency_is_no_reference() -> None:
-    assert references(advert("n", description="Реф. № 123456").model_dump(), None) == []
+    assert references(advert("n").model_dump(), None, "Реф. № 123456") == []
 
 
 def test_the_secret_is_made_once_and_for_the_owner_alone(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Pairs of which the buyer is not sure: kept, asked last, and told since when."""
 
 import pytest
-from sqlalchemy import delete, insert
+from sqlalchemy import delete, insert, select
 
 from property_worlds import advert, ids_of, new_matching, save
 from sale_sofia.flats.overrides import WrongDecision, leave_open, link
@@ -59,6 +59,21 @@ def test_an_unsure_pair_is_asked_after_all_others_and_the_longest_unsure_first(
     assert told(matching) == [(0.8, 200.0), (0.7, 300.0), (0.9, 400.0)]
 
 
+def test_the_answer_that_settles_most_is_asked_first(matching: PropertyMatching) -> None:
+    assert [line.joins for line in queue(matching)] == [1, 1, 1]
+    with matching.database.write() as connection:
+        kept = [dict(row) for row in connection.execute(select(match_links)).mappings()]
+        connection.execute(delete(match_links))
+    save(matching.database, [advert("f4 again", floor=4), advert("f4 once more", floor=4)])
+    matching.match_new()
+    with matching.database.write() as connection:
+        connection.execute(delete(match_links))
+        connection.execute(insert(match_links), kept)
+    # Three adverts of the fourth floor wait for one answer, which is likely enough.
+    assert [(line.probability, line.joins) for line in queue(matching)] == [(0.7, 3), (0.9, 1), (0.8, 1)]
+    assert [line.joins for line in queue(matching, limit=1)] == [3]
+
+
 def test_a_doubt_follows_the_adverts_into_the_property_they_are_in_now(matching: PropertyMatching) -> None:
     first, *_ = queue(matching)
     ids = ids_of(matching.database)
@@ -69,7 +84,7 @@ def test_a_doubt_follows_the_adverts_into_the_property_they_are_in_now(matching:
     with matching.database.write() as connection:
         row = {"low": ids["f1"], "high": ids["f4"], "probability": 0.6, "kind": 0}
         connection.execute(insert(match_links).values(row))
-    assert queue(matching) == [ReviewLine(0.6, ids["f1"], ids["f2"], ids["f1"], ids["f4"], 100.0)]
+    assert queue(matching) == [ReviewLine(0.6, ids["f1"], ids["f2"], ids["f1"], ids["f4"], 2, 100.0)]
 
 
 def test_of_one_property_nobody_can_be_unsure(matching: PropertyMatching) -> None:

@@ -72,7 +72,7 @@ def test_on_the_noisy_truth_few_pairs_are_wrong_and_few_are_missed(noisy: NoisyA
 
 @pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="the real adverts (../shared/data) are not here")
-def test_on_real_adverts_more_pairs_than_the_strict_rule_and_no_more_conflicts(
+def test_on_real_adverts_a_tenth_more_pairs_than_the_strict_rule_and_fewer_conflicts(
     tmp_path: Path,
 ) -> None:
     written = match_file(REAL, tmp_path / "pairs.csv", Settings())
@@ -83,8 +83,8 @@ def test_on_real_adverts_more_pairs_than_the_strict_rule_and_no_more_conflicts(
     assert (lines[0], len(lines) - 1) == (("a", "b"), written.pairs)
     ours = [(rows[one], rows[two]) for one, two in lines[1:] if one in rows and two in rows]
     strict = _strict_pairs(rows.values())
-    assert len(ours) >= len(strict)
-    assert _conflicts(ours) <= _conflicts(strict)
+    assert len(ours) >= 1.1 * len(strict)
+    assert _conflicts(ours) <= min(_conflicts(strict), 0.004)
     differ = [one["floor"] != two["floor"] for one, two in ours if None not in {one["floor"], two["floor"]}]
     assert sum(differ) <= 0.005 * len(differ)
 

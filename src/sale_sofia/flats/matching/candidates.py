@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sale_sofia.flats.matching.addresses import DOOR_MASK
 from sale_sofia.flats.matching.fingerprint import UNKNOWN_FLOOR, Adverts, Array, quarter_hash
 from sale_sofia.flats.settings import (
     AREA_TOLERANCE,
@@ -70,7 +71,7 @@ def _are_neighbours(one: Neighbourhood, two: Neighbourhood) -> bool:
     return math.hypot(north, east) <= NEAR_KM
 
 
-# The keys under which adverts are looked up: place, phone, words, photos, reference, family.
+# The keys under which adverts are looked up: place, phone, words, door, photos, reference, family.
 
 Rows = NDArray[np.int64]
 Keys = NDArray[np.uint64]
@@ -110,6 +111,7 @@ def joins(adverts: Adverts) -> list[Join]:
         _own("family", *_several(adverts["family"][:, None]), by_area=False),
         _own("reference", *_several(adverts["references"]), by_area=False),
         _own("phone", *_comparable(adverts, *_several(adverts["phones"]))),
+        _own("door", *_comparable(adverts, *_several(_doors(adverts["addresses"])))),
         _own("photo", *_comparable(adverts, *_several(adverts["photos"]))),
         _floored("words", adverts, *_several(adverts["text"][:, :TEXT_KEYS].astype(np.uint64))),
         _floored("place", adverts, *_several(adverts["quarter"][:, None])),
@@ -145,6 +147,11 @@ def _own(name: str, keys: Keys, rows: Rows, *, by_area: bool = True) -> Join:
 def _several(columns: Keys) -> tuple[Keys, Rows]:
     rows, places = np.nonzero(columns)
     return columns[rows, places], rows.astype(np.int64)
+
+
+def _doors(addresses: Keys) -> Keys:
+    """The addresses that name a house; a street is no key, as very many stand in one."""
+    return np.where(addresses & np.uint64(DOOR_MASK), addresses, np.uint64(0))
 
 
 def _comparable(adverts: Adverts, keys: Keys, rows: Rows) -> tuple[Keys, Rows]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sale_sofia.flats.matching.addresses import DOOR_MASK
 from sale_sofia.flats.matching.candidates import are_near
 from sale_sofia.flats.matching.fingerprint import (
     ROUND_AREAS,
@@ -19,6 +20,7 @@ from sale_sofia.flats.matching.fingerprint import (
     Adverts,
     Array,
     area_roundness,
+    is_chosen_price,
     price_roundness,
 )
 from sale_sofia.flats.settings import (
@@ -43,12 +45,14 @@ LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
     "place": ("unknown", "same", "near", "other"),
     "rooms": ("unknown", "same", "one_more", "other"),
     "area": ("unknown", "same", "rounded", "close", "other"),
-    "price": ("unknown", "same", "near", "close", "other"),
+    "price": ("unknown", "same", "rival", "near", "close", "other"),
     "floor": ("unknown", "same", "other"),
     "floors": ("unknown", "same", "one_more", "other"),
     "year": ("unknown", "same", "close", "other"),
     "contact": ("unknown", "phone", "agency", "other"),
     "text": ("unknown", "same", "alike", "akin", "touching", "other"),
+    "address": ("unknown", "same", "street", "other_door", "other"),
+    "unit": ("unknown", "same", "entrance", "other"),
     "photos": ("unknown", "several", "one", "other"),
     "pictures": ("unknown", "several", "one", "other"),
     "reference": ("unknown", "same", "other"),
@@ -120,11 +124,12 @@ class Comparison:
             self.at("floor", "other")
             | self.at("floors", "other")
             | self.at("year", "other")
+            | self.at("unit", "other")
             | (self.price_gap > PRICE_VETO)
             | self._areas_contradict()
             | (same_agency & self.at("reference", "other"))
-            | _differ(*self.both("deal"))
-            | _differ(*self.both("kind"))
+            | differ(*self.both("deal"))
+            | differ(*self.both("kind"))
             | ((family_one == family_two) & (family_one != 0))  # an id that another flat was given
         )
         return (contradicted & ~self.family) | self.same_id
@@ -139,7 +144,8 @@ class Comparison:
         return (self.area_gap > AREA_TOLERANCE) & ~net
 
 
-def _differ(one: Array, two: Array) -> Flags:
+def differ(one: Array, two: Array) -> Flags:
+    """Where both are known and not the same."""
     return (one != two) & (one != 0) & (two != 0)
 
 
@@ -172,7 +178,24 @@ def _area(pairs: Comparison) -> Levels:
 
 def _price(pairs: Comparison) -> Levels:
     gap = pairs.price_gap
-    return _stepped(~np.isnan(gap), gap <= SAME_PRICE, gap <= NEAR_PRICE, gap <= _CLOSE_PRICE)
+    near = gap <= NEAR_PRICE
+    return _stepped(~np.isnan(gap), gap <= SAME_PRICE, near & _rivals(pairs), near, gap <= _CLOSE_PRICE)
+
+
+def _rivals(pairs: Comparison) -> Flags:
+    """Two sellers with prices of their own choice in one quarter.
+
+    For one flat, sellers ask nearly the same; but one seller with two prices, or the same words at two
+    prices, has two flats, and so has a developer's list of computed prices.
+    """
+    one, two = pairs.both("price")
+    return (
+        is_chosen_price(one)
+        & is_chosen_price(two)
+        & pairs.at("place", "same")
+        & pairs.at("contact", "unknown", "other")
+        & pairs.at("text", "unknown", "touching", "other")
+    )
 
 
 def _floor(pairs: Comparison) -> Levels:
@@ -205,6 +228,27 @@ def _text(pairs: Comparison) -> Levels:
     sizes = np.minimum((one != 0).sum(axis=1), (two != 0).sum(axis=1))
     share = _shared_in_sketches(one, two) / np.maximum(sizes, 1)
     return _stepped(sizes >= TEXT_LEAST, *(share >= step for step in _TEXT_STEPS))
+
+
+def _address(pairs: Comparison) -> Levels:
+    column, levels = pairs.adverts["addresses"], np.zeros(len(pairs.one), np.int8)
+    known = np.flatnonzero((column[pairs.one, 0] != 0) & (column[pairs.two, 0] != 0))  # few
+    one, two = column[pairs.one[known]][:, :, None], column[pairs.two[known]][:, None, :]
+    mask = np.uint64(DOOR_MASK)
+    street = ((one | mask) == (two | mask)) & (one != 0)
+    doors = street & (one & mask != 0) & (two & mask != 0)
+    same, other, streets = (
+        found.any(axis=(1, 2)) for found in (doors & (one == two), doors & (one != two), street)
+    )
+    levels[known] = _stepped(np.ones(len(known), bool), same, streets & ~other, streets)
+    return levels
+
+
+def _unit(pairs: Comparison) -> Levels:
+    (entrance_one, entrance_two), (one, two) = pairs.both("entrance"), pairs.both("flat")
+    flats, entrances = (one != 0) & (two != 0), (entrance_one != 0) & (entrance_two != 0)
+    agree = ~differ(one, two) & ~differ(entrance_one, entrance_two)
+    return _stepped(flats | entrances, flats & agree, agree)
 
 
 def _photos(pairs: Comparison) -> Levels:
@@ -247,6 +291,8 @@ _COMPARED: Final[Mapping[str, Callable[[Comparison], Levels]]] = {
     "year": _year,
     "contact": _contact,
     "text": _text,
+    "address": _address,
+    "unit": _unit,
     "photos": _photos,
     "pictures": _pictures,
     "reference": _reference,

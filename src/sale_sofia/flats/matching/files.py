@@ -34,6 +34,7 @@ _ROOMS: Final = {
 }  # fmt: skip
 _STOREYS: Final = re.compile(r"(?<!\d)(\d{1,2})-\w{2} ет\.?(?: от (\d{1,2})(?!\d))?")
 _AREA: Final = re.compile(r"^(\d{2,4}) кв\.м")
+_STREET: Final = re.compile(r"\d{2,4} кв\.м, ((?:ул|бул)\. [^,]{2,60}),")
 _PROVINCE: Final = re.compile(r"(?:/|софийска).*$", re.DOTALL)
 
 
@@ -58,7 +59,7 @@ def read_adverts(path: Path) -> Iterator[dict[str, Any]]:
 
 def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
     snippet = row["snippet"] or ""
-    storeys, area = _STOREYS.search(snippet), _AREA.search(snippet)
+    storeys, area, street = _STOREYS.search(snippet), _AREA.search(snippet), _STREET.match(snippet)
     floor, floors = _whole(row["floor"]), _whole(row["total_floors"])
     return {
         "site": row["site"],
@@ -73,6 +74,7 @@ def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
         "floors_total": floors or (storeys and storeys[2] and int(storeys[2])),
         "city": SOFIA,
         "neighbourhood": _neighbourhood(row["neighbourhood"]),
+        "street": street and street[1],
         "seller_name": row["agency_hash"],
         "phones": (hashed_phone(b"", row["phone_hash"]),) if row["phone_hash"] else (),
         "description": snippet,
@@ -125,13 +127,13 @@ def match_file(adverts_path: Path, pairs_path: Path, settings: Settings) -> Pair
     ):
         writer = csv.writer(file)
         writer.writerow(("a", "b"))
-        for one, two in _pairs(matched.groups):
+        for one, two in pairs_of(matched.groups):
             writer.writerow((names[one], names[two]))
             count += 1
     return PairsWritten(len(names), count, read - started, done - read, time.perf_counter() - done)
 
 
-def _pairs(groups: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+def pairs_of(groups: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Every two adverts of one group, by their places."""
     order = np.argsort(groups, kind="stable")
     borders = np.flatnonzero(np.diff(groups[order])) + 1

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sale_sofia.flats.matching.candidates import Candidates
-from sale_sofia.flats.matching.comparison import LEVELS, Comparison, Weights
+from sale_sofia.flats.matching.comparison import LEVELS, Comparison, Weights, differ
 from sale_sofia.flats.matching.fingerprint import (
     ROUND_AREAS,
     ROUND_PRICES,
@@ -92,7 +92,9 @@ def _score_pairs(pairs: Comparison, weights: Weights, bands: Bands) -> Links:
     kind = np.where(pairs.family, Kind.FAMILY, np.where(linked, Kind.SCORE, Kind.REVIEW)).astype(np.int8)
     ids = pairs.adverts.ids
     links = Links(ids[pairs.one], ids[pairs.two], probability, kind)
-    return links.chosen((probability >= bands.review) & (pairs.family | (families >= EVIDENCE_FAMILIES)))
+    # Of one house by its year too: too little to link two flats of it, enough to ask a person.
+    asked = families + (pairs.at("year", "same") & pairs.at("place", "same")) >= EVIDENCE_FAMILIES
+    return links.chosen((probability >= bands.review) & (pairs.family | asked))
 
 
 def evidence_families(pairs: Comparison) -> NDArray[np.int64]:
@@ -103,16 +105,21 @@ def evidence_families(pairs: Comparison) -> NDArray[np.int64]:
     odd_price = price_roundness(pairs.both("price")[0]) > ROUND_PRICES.index("five_thousand")
     return np.sum(
         [
-            pairs.at("area", "same", "rounded") & same_price,
+            (pairs.at("area", "same", "rounded") & same_price)
+            | (pairs.at("area", "same") & odd_area & pairs.at("price", "rival")),
             pairs.at("area", "same") & same_price & odd_area & odd_price,
-            pairs.at("place", "same") | (pairs.at("place", "near") & pairs.at("floors", "same")),
-            pairs.at("year", "same") & pairs.at("floors", "same", "unknown"),
+            # One house, told by whatever; of its flats this says nothing, so it counts once.
+            pairs.at("place", "same")
+            | pairs.at("address", "same")
+            | (pairs.at("place", "near") & pairs.at("floors", "same"))
+            | (pairs.at("year", "same") & pairs.at("floors", "same", "unknown")),
             pairs.at("text", "same", "alike"),
-            pairs.at("contact", "phone", "agency"),
+            # A seller who asks two prices on one portal has two flats.
+            pairs.at("contact", "phone", "agency") & (same_price | differ(*pairs.both("site"))),
             pairs.at("photos", "several", "one") | pairs.at("pictures", "several", "one"),
             # Two photos that no other flat has, at one price, make good for a floor that is not printed.
-            pairs.at("pictures", "several") & pairs.at("price", "same", "near"),
-            pairs.at("reference", "same"),
+            pairs.at("pictures", "several") & pairs.at("price", "same", "near", "rival"),
+            pairs.at("reference", "same") | pairs.at("unit", "same"),
         ],
         axis=0,
         dtype=np.int64,
