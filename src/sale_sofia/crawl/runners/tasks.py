@@ -265,11 +265,11 @@ def _go_on(job_id: str, site: str, step: Step) -> None:
         chord(lanes)(finish.on_error(_ours(lanes_failed, job_id, site)))
     show_progress(job_id)
     if step.what is Next.OVER:
-        match_crawled(settings(), database())
+        match_crawled(settings(), database(), stopped=is_shutting_down)
         _end(job_id)
     elif step.what is Next.OVERDUE:  # it may be matching that ends the process each time
         _end(job_id)
-        match_crawled(settings(), database())
+        match_crawled(settings(), database(), stopped=is_shutting_down)
 
 
 def _end(job_id: str) -> None:
