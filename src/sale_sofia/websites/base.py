@@ -86,6 +86,10 @@ class Site(Protocol):
     def name(self) -> str:
         """The portal's name, which is also its domain everywhere."""
 
+    @property
+    def enabled(self) -> bool:
+        """Whether it is crawled at all."""
+
     def kind_of(self, url: str) -> PageKind | None:
         """What an address of this portal leads to; None for an address it does not have."""
 

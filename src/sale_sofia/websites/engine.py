@@ -186,7 +186,7 @@ class TableSite:
     def __init__(self, config: SiteConfig, limits: PageLimits) -> None:
         _refuse_unknown(config)
         self.config = config
-        self.name = config.site
+        self.name, self.enabled = config.site, config.enabled
         self._limits = limits
         patterns: dict[PageKind, str | None] = {
             "listing": config.urls.listing,

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from sale_sofia.crawl.frontier.planning import JobPlan, check_plans
-from sale_sofia.websites.registry import get_scraper
+from sale_sofia.websites.engine import TableSite
+from sale_sofia.websites.registry import page_limits
 from sale_sofia.websites.site_file import (
     CONFIG_FOLDER,
     SiteConfigError,
@@ -178,7 +179,8 @@ def test_a_portal_that_is_off_is_not_among_all_and_is_refused_by_name(
     (tmp_path / "olx.bg.yaml").write_text("enabled: false\n", "utf-8")
     monkeypatch.setenv("SITES_DIR", str(tmp_path))
     assert enabled_sites() == tuple(site for site in INSTALLED if site != "olx.bg")
-    plan = JobPlan(get_scraper("olx.bg"), start_urls_of("olx.bg"), limit=None, fresh=False)
+    off = TableSite(load_site_config("olx.bg"), page_limits())
+    plan = JobPlan(off, start_urls_of("olx.bg"), limit=None, fresh=False)
     with pytest.raises(
         SiteConfigError, match=r"^olx\.bg is switched off \(enabled: false in its site file\)$"
     ):

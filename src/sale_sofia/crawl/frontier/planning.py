@@ -22,7 +22,7 @@ from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.websites.base import Site
 from sale_sofia.websites.registry import AVAILABLE_SITES
-from sale_sofia.websites.site_file import SiteConfigError, load_site_config
+from sale_sofia.websites.site_file import SiteConfigError
 
 
 class JobEnded(ValueError):
@@ -50,7 +50,7 @@ class JobPlan:
 def check_plans(plans: Sequence[JobPlan]) -> None:
     """Refuse start URLs that lead nowhere and portals that are off, before anything is started or written."""
     for plan in plans:
-        if not load_site_config(plan.site.name).enabled:
+        if not plan.site.enabled:
             raise SiteConfigError(f"{plan.site.name} is switched off (enabled: false in its site file)")
         for url in plan.start_urls:
             check_start_url(plan.site, url)
