@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict
 
 from sale_sofia.descriptions.patterns import PatternIndex, tagged
-from sale_sofia.descriptions.settings import ARTICLE_LETTERS, CLAUSE_MOST_TOKENS, OFFER_WINDOW
+from sale_sofia.descriptions.settings import ARTICLE_LETTERS, CLAUSE_MOST_TOKENS, OFFER_WINDOW, QUESTION_TOKENS
 from sale_sofia.descriptions.words import Prepared, Token, load_rules_file, tokenize
 
 Owner = Literal["flat", "room", "building", "part", "other", "district", "extra"]
@@ -45,6 +45,10 @@ def read_clauses(prepared: Prepared) -> list[Token]:
                 _spread_mood(tokens, cue, (place, behind), (reached, first, end))
         if tagged(tokens[first:end], _facts()):
             previous = first
+        if _is_this_one(tokens, first):
+            _give_away(tokens, first)
+        if tokens[end - 1].text == "?":
+            _doubt(tokens, end - 1)
     return tokens
 
 
@@ -172,7 +176,7 @@ def _begins_clause(tokens: Sequence[Token], place: int) -> bool:
     if "end" in last.tags or last.text in _SIGNS or _is_free_sign(tokens, place - 1):
         return True
     if token.tags & _words_of("cuts"):
-        return True
+        return not (token.text == "а" and "building" in last.tags)  # "вход А е с Акт 16"
     if token.text != "и":
         return False
     following = tokens[place + 1 : place + 3]
@@ -279,6 +283,24 @@ def _mark_owners(
     return (owner, reach) if reach else _NOTHING
 
 
+def _is_this_one(tokens: Sequence[Token], first: int) -> bool:
+    """Whether a clause sets this flat against one that was spoken of before: "…, този е празен"."""
+    opening = [token for token in tokens[first : first + 3] if "contrast" not in token.tags]
+    return tagged(opening[:1], _words_of("this_one")) and tagged(opening[1:2], {"verb", "-"})
+
+
+def _give_away(tokens: Sequence[Token], first: int) -> None:
+    """What the sentence said before of a flat (or of one of several buildings) was said of another."""
+    start = first
+    while start and tokens[start - 1].sentence == tokens[first].sentence:
+        start -= 1
+    earlier = tokens[start:first]
+    is_flat = tagged(earlier, {"flat", "roomed"})
+    _give((one for one in earlier if one.owner == "flat" and is_flat), "other")
+    if tagged(tokens[first : first + 2], {"нашата", "тази"}):
+        _give((one for one in earlier if one.owner == "building"), "other")
+
+
 def _give(tokens: Iterable[Token], owner: str) -> None:
     for token in tokens:
         token.owner = owner
@@ -288,7 +310,20 @@ def _give(tokens: Iterable[Token], owner: str) -> None:
 
 _STRENGTH: Final[Mapping[str, int]] = {"stated": 0, "planned": 1, "possible": 2, "former": 3, "denied": 4}
 """Of two moods over the same words the stronger one counts: "не се очаква Акт 16" is denied."""
+_METRES: Final = frozenset({"metre"})
 _COPULAS: Final = frozenset({"е", "са"})
+
+
+def _doubt(tokens: Sequence[Token], end: int) -> None:
+    """A question states nothing: what it asks for is possible at most. (A lost sign is often a "?" too.)"""
+    asked = [one for one in tokens[max(0, end - QUESTION_TOKENS - 1) : end] if one.sentence == tokens[end].sentence]
+    if not asked or len(asked) > QUESTION_TOKENS or asked[-1].end < tokens[end].start or "word" not in asked[-1].tags:
+        return
+    if asked[-1].tags & _METRES:
+        return
+    for token in asked:
+        if _STRENGTH[token.mood] < _STRENGTH["possible"]:
+            token.mood = "possible"
 
 
 def _spread_mood(

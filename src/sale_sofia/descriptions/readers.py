@@ -19,6 +19,7 @@ from sale_sofia.descriptions.settings import (
     OWNER_WINDOW,
     PARKING_WINDOW,
     QUOTE_CHARACTERS,
+    SENTENCE_WINDOW,
 )
 from sale_sofia.descriptions.words import Token, group
 
@@ -286,8 +287,8 @@ def _bedrooms(tokens: Sequence[Token], places: Places) -> Iterator[Mention]:
     for place in places["kids"]:
         if _is_kids_room(tokens, place) and _is_here(tokens[place]):
             yield Mention(1, place, place + 1)
-    if not places["bedroom"] and not places["bedrooms"]:
-        # Only spoken of, never counted: there is one.
+    if not places["bedroom"] and not places["bedrooms"] and tagged(tokens, {"двустаен"}):
+        # Only spoken of, never counted: in a flat of two rooms there is one.
         here = [place for place in places["the_bedroom"] if _is_here(tokens[place])]
         spoken_of = [place for place in here if tokens[place].text == "спалнята"]
         yield from (Mention(1, place, place + 1) for place in spoken_of[:1])
@@ -466,8 +467,8 @@ def settle_acts(candidates: Sequence[Candidate], tokens: Sequence[Token]) -> Ite
     for act in candidates:
         if act.value not in {"act14", "act15", "act16"}:
             others.append(act)
-        elif any(token.text == "%" for token in before(tokens, act.first, 4)):
-            continue  # an instalment of paying: "70 % при Акт 16"
+        elif _is_instalment(act, tokens):
+            continue
         elif _is_awaited(act, tokens):
             awaited.append(act)
         else:
@@ -482,8 +483,21 @@ def settle_acts(candidates: Sequence[Candidate], tokens: Sequence[Token]) -> Ite
         yield from others
 
 
+def _is_instalment(act: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether the act only dates a payment or a price: "70 % при Акт 16", "цената важи до Акт 15"."""
+    back = before(tokens, act.first, SENTENCE_WINDOW)
+    if any(token.text == "%" for token in back[:4]):
+        return True
+    led = [token for token in back if token.text not in {"издаване", "издаването", "получаване", "на"}]
+    dates = tagged(led[:1], group("act_dates"))
+    near = (*back, *after(tokens, act.after, SENTENCE_WINDOW)) if dates else back
+    return (dates or tagged(back[:1], {"на"})) and tagged(near, group("act_payment"))
+
+
 def _is_awaited(act: Candidate, tokens: Sequence[Token]) -> bool:
     if tokens[act.first].mood == "planned" or tagged(before(tokens, act.first, 3), group("awaiting")):
+        return True
+    if tagged(before(tokens, act.first, 1), {"за"}):  # "документите за Акт 16 са внесени"
         return True
     # What stands behind the next act, or in its clause, is said of that one.
     ahead = list(takewhile(lambda token: "act_word" not in token.tags, after(tokens, act.after, 5)))
