@@ -32,7 +32,8 @@ def read_clauses(prepared: Prepared) -> list[Token]:
         if first and tokens[first - 1].text == "-" and tokens[first - 1].owner in _CARRIED_BY_DASH:
             carried = (tokens[first - 1].owner, "sentence")
         if first and _goes_on(tokens, first):
-            carried = (tokens[first - 1].owner, carried[1])
+            owner = tokens[first - 1].owner
+            carried = (owner, "rest" if owner == "other" else carried[1])
             _inherit_mood(tokens, first, end)
         for token in tokens[first:end]:
             token.clause = number
@@ -91,7 +92,7 @@ class Cue(BaseModel):
     only: frozenset[str] = frozenset()
     until: frozenset[str] = frozenset()
     unless: frozenset[str] = frozenset()
-    back: Literal["end", "clause", "before", "only"] = "end"
+    back: Literal["end", "clause", "before", "only", "all"] = "end"
 
 
 Found = tuple[Cue, int, int]
@@ -215,6 +216,8 @@ Carried = tuple[str, str]
 """Whose the next clause of the sentence is, and how far that reaches."""
 _NOTHING: Final[Carried] = ("flat", "")
 _ARTICLES: Final = ("ът", "ят", "та", "то", "те")
+_FULL_ARTICLES: Final = ("ът", "ят")
+_VERB_ENDINGS: Final = ("ува", "ват", "жва", "ира", "ират")
 _NO_THINGS: Final = frozenset({"told_of", "relative", "ours", "same", "preposition"})
 _ADJECTIVES: Final = frozenset({"storeys", "storeyed", "new_built"})
 _NEAR_SUBJECTS: Final = frozenset({"district", "part"})
@@ -258,7 +261,16 @@ def _is_thing(tokens: Sequence[Token], place: int) -> bool:
     token = tokens[place]
     if "plain" not in token.tags or token.tags & _NO_THINGS or len(token.text) < ARTICLE_LETTERS:
         return False
-    return token.text.endswith(_ARTICLES) and tagged(tokens[place + 1 : place + 3], {"verb"})
+    if token.text.endswith(_FULL_ARTICLES):  # only a subject has it
+        return True
+    following = tokens[place + 1 : place + 3]
+    is_named = token.text.endswith(_ARTICLES) and (tagged(following, {"verb"}) or _is_doing(following[1:]))
+    return is_named or _is_doing(following[:1])
+
+
+def _is_doing(following: Sequence[Token]) -> bool:
+    """Whether a word that no rule knows has the ending of a verb: "практикува", "обслужва"."""
+    return tagged(following, {"plain"}) and following[0].text.endswith(_VERB_ENDINGS)
 
 
 def _ends_phrase(tokens: Sequence[Token], place: int) -> bool:
@@ -277,7 +289,9 @@ def _mark_owners(
         if cue.says in _STRENGTH:
             continue
         start = {"ahead": place, "rest": behind}.get(cue.reach, first)
-        _give((token for token in tokens[start:end] if not cue.only or token.tags & cue.only), cue.says)
+        reached = (token for token in tokens[start:end] if not cue.only or token.tags & cue.only)
+        # What a neighbour offers is no extra of this offer.
+        _give((one for one in reached if cue.says != "extra" or one.owner != "other"), cue.says)
         if cue.reach in {"sentence", "rest"}:
             owner, reach = cue.says, cue.reach
     return (owner, reach) if reach else _NOTHING
@@ -336,6 +350,8 @@ def _spread_mood(
     stop = next((n for n in range(min(behind, place + 2), end) if tokens[n].tags & cue.until), end)
     if cue.back == "only":
         stop = place
+    elif cue.back == "all":
+        start, stop = first, end
     ends_clause = cue.says != "possible" and not any(
         "word" in token.tags and token.text not in _COPULAS for token in tokens[behind:end]
     )

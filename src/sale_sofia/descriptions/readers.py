@@ -197,7 +197,8 @@ def find_counts(tokens: Sequence[Token]) -> Iterator[Candidate]:
         yield Candidate("has_balcony", True, "stated", spoken_of[0], spoken_of[0] + 1, 1)  # noqa: FBT003
     else:
         for place in every:
-            if tokens[place].owner in {"flat", "part"} and tokens[place].mood == "denied":
+            qualified = tagged(after(tokens, place + 1, 1), {"към", "на", "откъм"})  # "без балкони към улицата"
+            if tokens[place].owner in {"flat", "part", "room"} and tokens[place].mood == "denied" and not qualified:
                 yield Candidate("has_balcony", False, "negated", place, place + 1, 1)  # noqa: FBT003
 
 
@@ -489,6 +490,8 @@ def _is_instalment(act: Candidate, tokens: Sequence[Token]) -> bool:
     if any(token.text == "%" for token in back[:4]):
         return True
     led = [token for token in back if token.text not in {"издаване", "издаването", "получаване", "на"}]
+    if tagged(led[:1], {"при", "след"}) and tagged(led[1:2], {"word"}) and not tagged(led[1:2], {"building"}):  # "ключове след Акт 16"
+        return True
     dates = tagged(led[:1], group("act_dates"))
     near = (*back, *after(tokens, act.after, SENTENCE_WINDOW)) if dates else back
     return (dates or tagged(back[:1], {"на"})) and tagged(near, group("act_payment"))
