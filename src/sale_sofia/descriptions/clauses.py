@@ -31,6 +31,8 @@ def read_clauses(prepared: Prepared) -> list[Token]:
             carried, previous = _NOTHING, first
         if first and tokens[first - 1].text == "-" and tokens[first - 1].owner in _CARRIED_BY_DASH:
             carried = (tokens[first - 1].owner, "sentence")
+        if first and "relative" in tokens[first].tags and tokens[first - 1].owner in _NOT_OURS:
+            carried = (tokens[first - 1].owner, "rest")  # "до магазин, който продава хляб"
         if first and _goes_on(tokens, first):
             owner = tokens[first - 1].owner
             carried = (owner, "rest" if owner == "other" else carried[1])
@@ -174,6 +176,8 @@ def _cut(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 
 def _begins_clause(tokens: Sequence[Token], place: int) -> bool:
     token, last = tokens[place], tokens[place - 1]
+    if last.text == "," and "ordinal" in token.tags and tagged(tokens[max(0, place - 3) : place - 2], {"на"}):
+        return False  # "на последния, девети етаж"
     if "end" in last.tags or last.text in _SIGNS or _is_free_sign(tokens, place - 1):
         return True
     if token.tags & _words_of("cuts"):
@@ -222,6 +226,7 @@ _NO_THINGS: Final = frozenset({"told_of", "relative", "ours", "same", "prepositi
 _ADJECTIVES: Final = frozenset({"storeys", "storeyed", "new_built"})
 _NEAR_SUBJECTS: Final = frozenset({"district", "part"})
 _CARRIED_BY_DASH: Final = frozenset({"district", "part", "room", "other"})
+_NOT_OURS: Final = frozenset({"other", "district"})
 _LATE_SUBJECTS: Final = frozenset({"district", "part", "building", "room"})
 
 

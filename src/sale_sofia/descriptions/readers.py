@@ -288,11 +288,23 @@ def _bedrooms(tokens: Sequence[Token], places: Places) -> Iterator[Mention]:
     for place in places["kids"]:
         if _is_kids_room(tokens, place) and _is_here(tokens[place]):
             yield Mention(1, place, place + 1)
+    for place in places["the_bedroom"]:
+        if match := _said_behind(tokens, place):
+            yield match
     if not places["bedroom"] and not places["bedrooms"] and tagged(tokens, {"двустаен"}):
         # Only spoken of, never counted: in a flat of two rooms there is one.
         here = [place for place in places["the_bedroom"] if _is_here(tokens[place])]
         spoken_of = [place for place in here if tokens[place].text == "спалнята"]
         yield from (Mention(1, place, place + 1) for place in spoken_of[:1])
+
+
+def _said_behind(tokens: Sequence[Token], place: int) -> Mention | None:
+    """How many there are where a sentence says just that: "спалните са две"."""
+    ahead = after(tokens, place + 1, 2)
+    if len(ahead) < 2 or ahead[0].text not in {"е", "са"} or "count" not in ahead[1].tags:  # noqa: PLR2004
+        return None
+    count = ahead[1].value
+    return Mention(count, place, place + 3) if _is_here(tokens[place]) and isinstance(count, int) else None
 
 
 def _is_kids_room(tokens: Sequence[Token], place: int) -> bool:
@@ -310,6 +322,7 @@ def _is_kids_room(tokens: Sequence[Token], place: int) -> bool:
 def _baths_and_toilets(tokens: Sequence[Token], places: Places) -> tuple[list[Mention], list[Mention]]:
     """Bathrooms, and toilets that are not part of one; a sanitary unit is one of the two."""
     baths = list(_plain_mentions(tokens, places, "bath", "baths"))
+    baths += filter(None, (_said_behind(tokens, place) for place in places["the_bath"]))
     toilets = []
     for tag, many in (("toilet", False), ("toilets", True)):
         for place in places[tag]:
@@ -549,6 +562,8 @@ def find_parking(tokens: Sequence[Token]) -> Iterator[Candidate]:
 def _parking_end(tokens: Sequence[Token], place: int) -> int:
     """Behind the words that mean a place for a car; 0: these do not."""
     token = tokens[place]
+    if tagged(after(tokens, place + 1, 1), {"врата"}):
+        return 0
     if token.text in {"парко", "паркинг"}:
         following = after(tokens, place + 1, 1)
         if tagged(following, {"spot"}):
