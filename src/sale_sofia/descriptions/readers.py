@@ -38,7 +38,8 @@ def find_areas(tokens: Sequence[Token]) -> Iterator[Candidate]:
         size = _with_lost_comma(tokens, place)
         owner = _owner_after(tokens, place + 2) or _owner_before(tokens, place)
         field = "area_built" if owner == "built" else "area"
-        if owner == "room" or not is_taken(field, tokens[place]) or _is_range(tokens, place):
+        named = tagged(after(tokens, place + 2, 1), {"flat"}) and tokens[place].owner == "room"  # "70 кв.м жилище"
+        if owner == "room" or not (named or is_taken(field, tokens[place])) or _is_range(tokens, place):
             continue
         if isinstance(size, int | float) and AREA_LEAST <= size <= AREA_MOST:
             rank = 0 if place == 0 else 3 if owner == "open" else 1
@@ -159,7 +160,7 @@ def _owner_beyond_comma(tokens: Sequence[Token], place: int) -> Owner:
 Places = Mapping[str, Sequence[int]]
 _COUNTED: Final = frozenset({
     "bedroom", "bedrooms", "the_bedroom", "kids", "terrace", "terraces", "the_terrace",
-    "bath", "baths", "the_bath", "toilet", "toilets", "sanitary", "sanitaries",
+    "bath", "baths", "the_bath", "toilet", "toilets", "the_toilet", "sanitary", "sanitaries",
 })  # fmt: skip
 _NUMBERS: Final = frozenset({"count", "whole", "ordinal"})
 _NODES: Final = frozenset({"node", "nodes"})
@@ -197,6 +198,8 @@ def find_counts(tokens: Sequence[Token]) -> Iterator[Candidate]:
         yield Candidate("has_balcony", True, "stated", spoken_of[0], spoken_of[0] + 1, 1)  # noqa: FBT003
     else:
         for place in every:
+            if tagged(before(tokens, place, 1), {"вместо"}):
+                yield Candidate("has_balcony", False, "negated", place, place + 1, 1)  # noqa: FBT003
             qualified = tagged(after(tokens, place + 1, 1), {"към", "на", "откъм"})  # "без балкони към улицата"
             if tokens[place].owner in {"flat", "part", "room"} and tokens[place].mood == "denied" and not qualified:
                 yield Candidate("has_balcony", False, "negated", place, place + 1, 1)  # noqa: FBT003
@@ -329,6 +332,10 @@ def _baths_and_toilets(tokens: Sequence[Token], places: Places) -> tuple[list[Me
             if _is_toilet(tokens, places, place, many=many):
                 mention = _mention(tokens, place, place + 1, many=many)
                 toilets.append(Mention(1, mention.first, mention.after) if mention.ordinal else mention)
+    for place in places["the_toilet"]:
+        ahead = after(tokens, place + 1, 2)
+        if tagged(ahead[:1], {"verb"}) and tagged(ahead[1:], group("apart")) and _is_here(tokens[place]):
+            toilets.append(Mention(1, place, place + 3))
     for tag, many in (("sanitary", False), ("sanitaries", True)):
         for place in places[tag]:
             following = after(tokens, place + 1, 1)
