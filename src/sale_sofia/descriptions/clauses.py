@@ -14,7 +14,12 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict
 
 from sale_sofia.descriptions.patterns import PatternIndex, tagged
-from sale_sofia.descriptions.settings import ARTICLE_LETTERS, CLAUSE_MOST_TOKENS, OFFER_WINDOW, QUESTION_TOKENS
+from sale_sofia.descriptions.settings import (
+    ARTICLE_LETTERS,
+    CLAUSE_MOST_TOKENS,
+    OFFER_WINDOW,
+    QUESTION_TOKENS,
+)
 from sale_sofia.descriptions.words import Prepared, Token, load_rules_file, tokenize
 
 Owner = Literal["flat", "room", "building", "part", "other", "district", "extra"]
@@ -335,8 +340,15 @@ _COPULAS: Final = frozenset({"е", "са"})
 
 def _doubt(tokens: Sequence[Token], end: int) -> None:
     """A question states nothing: what it asks for is possible at most. (A lost sign is often a "?" too.)"""
-    asked = [one for one in tokens[max(0, end - QUESTION_TOKENS - 1) : end] if one.sentence == tokens[end].sentence]
-    if not asked or len(asked) > QUESTION_TOKENS or asked[-1].end < tokens[end].start or "word" not in asked[-1].tags:
+    asked = [
+        one for one in tokens[max(0, end - QUESTION_TOKENS - 1) : end] if one.sentence == tokens[end].sentence
+    ]
+    if (
+        not asked
+        or len(asked) > QUESTION_TOKENS
+        or asked[-1].end < tokens[end].start
+        or "word" not in asked[-1].tags
+    ):
         return
     if asked[-1].tags & _METRES:
         return

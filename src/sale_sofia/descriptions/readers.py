@@ -38,7 +38,9 @@ def find_areas(tokens: Sequence[Token]) -> Iterator[Candidate]:
         size = _with_lost_comma(tokens, place)
         owner = _owner_after(tokens, place + 2) or _owner_before(tokens, place)
         field = "area_built" if owner == "built" else "area"
-        named = tagged(after(tokens, place + 2, 1), {"flat"}) and tokens[place].owner == "room"  # "70 кв.м жилище"
+        named = (
+            tagged(after(tokens, place + 2, 1), {"flat"}) and tokens[place].owner == "room"
+        )  # "70 кв.м жилище"
         if owner == "room" or not (named or is_taken(field, tokens[place])) or _is_range(tokens, place):
             continue
         if isinstance(size, int | float) and AREA_LEAST <= size <= AREA_MOST:
@@ -198,10 +200,14 @@ def find_counts(tokens: Sequence[Token]) -> Iterator[Candidate]:
         yield Candidate("has_balcony", True, "stated", spoken_of[0], spoken_of[0] + 1, 1)  # noqa: FBT003
     else:
         for place in every:
-            if tagged(before(tokens, place, 1), {"вместо"}):
-                yield Candidate("has_balcony", False, "negated", place, place + 1, 1)  # noqa: FBT003
-            qualified = tagged(after(tokens, place + 1, 1), {"към", "на", "откъм"})  # "без балкони към улицата"
-            if tokens[place].owner in {"flat", "part", "room"} and tokens[place].mood == "denied" and not qualified:
+            qualified = tagged(
+                after(tokens, place + 1, 1), {"към", "на", "откъм"}
+            )  # "без балкони към улицата"
+            if (
+                tokens[place].owner in {"flat", "part", "room"}
+                and tokens[place].mood == "denied"
+                and not qualified
+            ):
                 yield Candidate("has_balcony", False, "negated", place, place + 1, 1)  # noqa: FBT003
 
 
@@ -447,6 +453,9 @@ def _is_exposure(chain: Sequence[Candidate], tokens: Sequence[Token]) -> bool:
     if tagged((*before(tokens, first, EXPOSURE_WINDOW), *ahead[:2]), {"exposure"}):
         return True
     word = tokens[chain[0].after - 1]
+    back = before(tokens, first, 2)
+    if "windy" in word.tags and tagged(back[:1], {"verb"}) and tagged(back[1:], group("facing_rooms")):
+        return True  # "дневната е южна"
     if "wind" in word.tags:
         return len(chain) > 1 or _is_noun_of_flat(chain[0], tokens)
     if tagged(ahead[:2], {"town_part"}):
@@ -510,7 +519,11 @@ def _is_instalment(act: Candidate, tokens: Sequence[Token]) -> bool:
     if any(token.text == "%" for token in back[:4]):
         return True
     led = [token for token in back if token.text not in {"издаване", "издаването", "получаване", "на"}]
-    if tagged(led[:1], {"при", "след"}) and tagged(led[1:2], {"word"}) and not tagged(led[1:2], {"building"}):  # "ключове след Акт 16"
+    if (
+        tagged(led[:1], {"при", "след", "от"})
+        and tagged(led[1:2], {"word"})
+        and not tagged(led[1:2], {"building"})
+    ):  # "ключове след Акт 16"
         return True
     dates = tagged(led[:1], group("act_dates"))
     near = (*back, *after(tokens, act.after, SENTENCE_WINDOW)) if dates else back
@@ -637,6 +650,6 @@ def _terms(tokens: Sequence[Token], place: int, end: int) -> str:
     costs_extra = tags & group("parking_extra") or {"separate", "price"} <= tags
     if "под" in texts and "rent" in tags and not tagged(same_clause(tokens, place), group("flats")):
         return "optional_rent"
-    if excluded or costs_extra or tagged(back, {"possible"}):
+    if excluded or costs_extra or tagged(back, {"possible"}) or tokens[place].mood == "possible":
         return "optional_rent" if tags & group("parking_rent") and "buy" not in tags else "optional_purchase"
     return "included"
