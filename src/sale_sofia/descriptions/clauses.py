@@ -34,13 +34,9 @@ def read_clauses(prepared: Prepared) -> list[Token]:
     for number, (first, end) in enumerate(_cut(tokens)):
         if first and tokens[first].sentence != tokens[first - 1].sentence:
             carried, previous = _NOTHING, first
-        if first and tokens[first - 1].text == "-" and tokens[first - 1].owner in _CARRIED_BY_DASH:
-            carried = (tokens[first - 1].owner, "sentence")
-        if first and "relative" in tokens[first].tags and tokens[first - 1].owner in _NOT_OURS:
-            carried = (tokens[first - 1].owner, "rest")  # "до магазин, който продава хляб"
+        if first:
+            carried = _carry_on(tokens, first, carried)
         if first and _goes_on(tokens, first):
-            owner = tokens[first - 1].owner
-            carried = (owner, "rest" if owner == "other" else carried[1])
             _inherit_mood(tokens, first, end)
         for token in tokens[first:end]:
             token.clause = number
@@ -53,10 +49,8 @@ def read_clauses(prepared: Prepared) -> list[Token]:
                 _spread_mood(tokens, cue, (place, behind), (reached, first, end))
         if tagged(tokens[first:end], _facts()):
             previous = first
-        if _is_this_one(tokens, first):
-            _give_away(tokens, first)
-        if tokens[end - 1].text == "?":
-            _doubt(tokens, end - 1)
+        _give_away(tokens, first)
+        _doubt(tokens, end - 1)
     return tokens
 
 
@@ -235,6 +229,18 @@ _NOT_OURS: Final = frozenset({"other", "district"})
 _LATE_SUBJECTS: Final = frozenset({"district", "part", "building", "room"})
 
 
+def _carry_on(tokens: Sequence[Token], first: int, carried: Carried) -> Carried:
+    """Whose a clause is by what joins it to the one before: a dash, a "който", an "и" with a number."""
+    owner = tokens[first - 1].owner
+    if tokens[first - 1].text == "-" and owner in _CARRIED_BY_DASH:
+        carried = (owner, "sentence")
+    if "relative" in tokens[first].tags and owner in _NOT_OURS:  # "до магазин, който продава хляб"
+        carried = (owner, "rest")
+    if _goes_on(tokens, first):
+        carried = (owner, "rest" if owner == "other" else carried[1])
+    return carried
+
+
 def _mark_subjects(tokens: Sequence[Token], first: int, end: int, carried: Carried) -> Carried:
     """Write the owner that each subject gives to the words from it on; whose the end of the clause is."""
     owner, reach = carried
@@ -315,6 +321,8 @@ def _is_this_one(tokens: Sequence[Token], first: int) -> bool:
 
 def _give_away(tokens: Sequence[Token], first: int) -> None:
     """What the sentence said before of a flat (or of one of several buildings) was said of another."""
+    if not _is_this_one(tokens, first):
+        return
     start = first
     while start and tokens[start - 1].sentence == tokens[first].sentence:
         start -= 1
@@ -334,23 +342,17 @@ def _give(tokens: Iterable[Token], owner: str) -> None:
 
 _STRENGTH: Final[Mapping[str, int]] = {"stated": 0, "planned": 1, "possible": 2, "former": 3, "denied": 4}
 """Of two moods over the same words the stronger one counts: "не се очаква Акт 16" is denied."""
-_METRES: Final = frozenset({"metre"})
 _COPULAS: Final = frozenset({"е", "са"})
 
 
 def _doubt(tokens: Sequence[Token], end: int) -> None:
-    """A question states nothing: what it asks for is possible at most. (A lost sign is often a "?" too.)"""
-    asked = [
-        one for one in tokens[max(0, end - QUESTION_TOKENS - 1) : end] if one.sentence == tokens[end].sentence
-    ]
-    if (
-        not asked
-        or len(asked) > QUESTION_TOKENS
-        or asked[-1].end < tokens[end].start
-        or "word" not in asked[-1].tags
-    ):
-        return
-    if asked[-1].tags & _METRES:
+    """A short question states nothing: what it asks for is possible at most."""
+    last = tokens[end - 1]
+    # A lost sign is often a "?" too: "обща площ 84 м?", "? Без комисиона".
+    is_asked = tokens[end].text == "?" and last.end == tokens[end].start and "word" in last.tags
+    nearest = tokens[max(0, end - QUESTION_TOKENS - 1) : end]
+    asked = [token for token in nearest if token.sentence == tokens[end].sentence]
+    if not is_asked or "metre" in last.tags or len(asked) > QUESTION_TOKENS:
         return
     for token in asked:
         if _STRENGTH[token.mood] < _STRENGTH["possible"]:

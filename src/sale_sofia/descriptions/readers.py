@@ -454,13 +454,12 @@ def _is_exposure(chain: Sequence[Candidate], tokens: Sequence[Token]) -> bool:
         return True
     word = tokens[chain[0].after - 1]
     back = before(tokens, first, 2)
-    if "windy" in word.tags and tagged(back[:1], {"verb"}) and tagged(back[1:], group("facing_rooms")):
-        return True  # "дневната е южна"
     if "wind" in word.tags:
         return len(chain) > 1 or _is_noun_of_flat(chain[0], tokens)
     if tagged(ahead[:2], {"town_part"}):
         return False
-    if tagged(ahead, group("facing")):
+    is_told = tagged(back[:1], {"verb"}) and tagged(back[1:], group("facing_rooms"))  # "дневната е южна"
+    if is_told or tagged(ahead, group("facing")):
         return True
     # "Южен, тих": the flat; "южен вятър": something else.
     return word.text.endswith("ен") and not tagged(ahead[:1], {"plain", "yard"})
@@ -519,12 +518,9 @@ def _is_instalment(act: Candidate, tokens: Sequence[Token]) -> bool:
     if any(token.text == "%" for token in back[:4]):
         return True
     led = [token for token in back if token.text not in {"издаване", "издаването", "получаване", "на"}]
-    if (
-        tagged(led[:1], {"при", "след", "от"})
-        and tagged(led[1:2], {"word"})
-        and not tagged(led[1:2], {"building"})
-    ):  # "ключове след Акт 16"
-        return True
+    begun = led[1:2]
+    if tagged(led[:1], {"при", "след", "от"}) and tagged(begun, {"word"}) and not tagged(begun, {"building"}):
+        return True  # "ключове след Акт 16"
     dates = tagged(led[:1], group("act_dates"))
     near = (*back, *after(tokens, act.after, SENTENCE_WINDOW)) if dates else back
     return (dates or tagged(back[:1], {"на"})) and tagged(near, group("act_payment"))
@@ -582,8 +578,6 @@ def find_parking(tokens: Sequence[Token]) -> Iterator[Candidate]:
 def _parking_end(tokens: Sequence[Token], place: int) -> int:
     """Behind the words that mean a place for a car; 0: these do not."""
     token = tokens[place]
-    if tagged(after(tokens, place + 1, 1), {"врата"}):
-        return 0
     if token.text in {"парко", "паркинг"}:
         following = after(tokens, place + 1, 1)
         if tagged(following, {"spot"}):
@@ -619,7 +613,9 @@ def _has_a_price(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _is_elsewhere(tokens: Sequence[Token], place: int) -> bool:
-    """Whether it is not part of the offer: "над гаражи"."""
+    """Whether it is not part of the offer: "над гаражи", "гаражна врата"."""
+    if tagged(after(tokens, place + 1, 1), {"врата"}):
+        return True
     back = before(tokens, place, 4)
     in_a_garage = any(token.text in {"в", "във"} for token in back[:2]) and tagged(back, {"parking"})
     return in_a_garage or tagged(back[:2], group("parking_elsewhere"))
