@@ -323,10 +323,10 @@ def _give_away(tokens: Sequence[Token], first: int) -> None:
     """What the sentence said before of a flat (or of one of several buildings) was said of another."""
     if not _is_this_one(tokens, first):
         return
-    start = first
-    while start and tokens[start - 1].sentence == tokens[first].sentence:
-        start -= 1
-    earlier = tokens[start:first]
+    nearest = tokens[
+        max(0, first - CLAUSE_MOST_TOKENS) : first
+    ]  # bounded, so that time grows with the text alone
+    earlier = [token for token in nearest if token.sentence == tokens[first].sentence]
     is_flat = tagged(earlier, {"flat", "roomed"})
     _give((one for one in earlier if one.owner == "flat" and is_flat), "other")
     if tagged(tokens[first : first + 2], {"нашата", "тази"}):
