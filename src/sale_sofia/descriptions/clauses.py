@@ -14,7 +14,12 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict
 
 from sale_sofia.descriptions.patterns import PatternIndex, tagged
-from sale_sofia.descriptions.settings import ARTICLE_LETTERS, CLAUSE_MOST_TOKENS, OFFER_WINDOW
+from sale_sofia.descriptions.settings import (
+    ARTICLE_LETTERS,
+    CLAUSE_MOST_TOKENS,
+    OFFER_WINDOW,
+    QUESTION_TOKENS,
+)
 from sale_sofia.descriptions.words import Prepared, Token, load_rules_file, tokenize
 
 Owner = Literal["flat", "room", "building", "part", "other", "district", "extra"]
@@ -29,10 +34,9 @@ def read_clauses(prepared: Prepared) -> list[Token]:
     for number, (first, end) in enumerate(_cut(tokens)):
         if first and tokens[first].sentence != tokens[first - 1].sentence:
             carried, previous = _NOTHING, first
-        if first and tokens[first - 1].text == "-" and tokens[first - 1].owner in _CARRIED_BY_DASH:
-            carried = (tokens[first - 1].owner, "sentence")
+        if first:
+            carried = _carry_on(tokens, first, carried)
         if first and _goes_on(tokens, first):
-            carried = (tokens[first - 1].owner, carried[1])
             _inherit_mood(tokens, first, end)
         for token in tokens[first:end]:
             token.clause = number
@@ -45,6 +49,8 @@ def read_clauses(prepared: Prepared) -> list[Token]:
                 _spread_mood(tokens, cue, (place, behind), (reached, first, end))
         if tagged(tokens[first:end], _facts()):
             previous = first
+        _give_away(tokens, first)
+        _doubt(tokens, end - 1)
     return tokens
 
 
@@ -87,7 +93,7 @@ class Cue(BaseModel):
     only: frozenset[str] = frozenset()
     until: frozenset[str] = frozenset()
     unless: frozenset[str] = frozenset()
-    back: Literal["end", "clause", "before", "only"] = "end"
+    back: Literal["end", "clause", "before", "only", "all"] = "end"
 
 
 Found = tuple[Cue, int, int]
@@ -169,10 +175,12 @@ def _cut(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 
 def _begins_clause(tokens: Sequence[Token], place: int) -> bool:
     token, last = tokens[place], tokens[place - 1]
+    if last.text == "," and "ordinal" in token.tags and tagged(tokens[max(0, place - 3) : place - 2], {"на"}):
+        return False  # "на последния, девети етаж"
     if "end" in last.tags or last.text in _SIGNS or _is_free_sign(tokens, place - 1):
         return True
     if token.tags & _words_of("cuts"):
-        return True
+        return not (token.text == "а" and "building" in last.tags)  # "вход А е с Акт 16"
     if token.text != "и":
         return False
     following = tokens[place + 1 : place + 3]
@@ -211,11 +219,26 @@ Carried = tuple[str, str]
 """Whose the next clause of the sentence is, and how far that reaches."""
 _NOTHING: Final[Carried] = ("flat", "")
 _ARTICLES: Final = ("ът", "ят", "та", "то", "те")
+_FULL_ARTICLES: Final = ("ът", "ят")
+_VERB_ENDINGS: Final = ("ува", "ват", "жва", "ира", "ират")
 _NO_THINGS: Final = frozenset({"told_of", "relative", "ours", "same", "preposition"})
 _ADJECTIVES: Final = frozenset({"storeys", "storeyed", "new_built"})
 _NEAR_SUBJECTS: Final = frozenset({"district", "part"})
 _CARRIED_BY_DASH: Final = frozenset({"district", "part", "room", "other"})
+_NOT_OURS: Final = frozenset({"other", "district"})
 _LATE_SUBJECTS: Final = frozenset({"district", "part", "building", "room"})
+
+
+def _carry_on(tokens: Sequence[Token], first: int, carried: Carried) -> Carried:
+    """Whose a clause is by what joins it to the one before: a dash, a "който", an "и" with a number."""
+    owner = tokens[first - 1].owner
+    if tokens[first - 1].text == "-" and owner in _CARRIED_BY_DASH:
+        carried = (owner, "sentence")
+    if "relative" in tokens[first].tags and owner in _NOT_OURS:  # "до магазин, който продава хляб"
+        carried = (owner, "rest")
+    if _goes_on(tokens, first):
+        carried = (owner, "rest" if owner == "other" else carried[1])
+    return carried
 
 
 def _mark_subjects(tokens: Sequence[Token], first: int, end: int, carried: Carried) -> Carried:
@@ -254,7 +277,16 @@ def _is_thing(tokens: Sequence[Token], place: int) -> bool:
     token = tokens[place]
     if "plain" not in token.tags or token.tags & _NO_THINGS or len(token.text) < ARTICLE_LETTERS:
         return False
-    return token.text.endswith(_ARTICLES) and tagged(tokens[place + 1 : place + 3], {"verb"})
+    if token.text.endswith(_FULL_ARTICLES):  # only a subject has it
+        return True
+    following = tokens[place + 1 : place + 3]
+    is_named = token.text.endswith(_ARTICLES) and (tagged(following, {"verb"}) or _is_doing(following[1:]))
+    return is_named or _is_doing(following[:1])
+
+
+def _is_doing(following: Sequence[Token]) -> bool:
+    """Whether a word that no rule knows has the ending of a verb: "практикува", "обслужва"."""
+    return tagged(following, {"plain"}) and following[0].text.endswith(_VERB_ENDINGS)
 
 
 def _ends_phrase(tokens: Sequence[Token], place: int) -> bool:
@@ -273,10 +305,32 @@ def _mark_owners(
         if cue.says in _STRENGTH:
             continue
         start = {"ahead": place, "rest": behind}.get(cue.reach, first)
-        _give((token for token in tokens[start:end] if not cue.only or token.tags & cue.only), cue.says)
+        reached = (token for token in tokens[start:end] if not cue.only or token.tags & cue.only)
+        # What a neighbour offers is no extra of this offer.
+        _give((one for one in reached if cue.says != "extra" or one.owner != "other"), cue.says)
         if cue.reach in {"sentence", "rest"}:
             owner, reach = cue.says, cue.reach
     return (owner, reach) if reach else _NOTHING
+
+
+def _is_this_one(tokens: Sequence[Token], first: int) -> bool:
+    """Whether a clause sets this flat against one that was spoken of before: "…, този е празен"."""
+    opening = [token for token in tokens[first : first + 3] if "contrast" not in token.tags]
+    return tagged(opening[:1], _words_of("this_one")) and tagged(opening[1:2], {"verb", "-"})
+
+
+def _give_away(tokens: Sequence[Token], first: int) -> None:
+    """What the sentence said before of a flat (or of one of several buildings) was said of another."""
+    if not _is_this_one(tokens, first):
+        return
+    nearest = tokens[
+        max(0, first - CLAUSE_MOST_TOKENS) : first
+    ]  # bounded, so that time grows with the text alone
+    earlier = [token for token in nearest if token.sentence == tokens[first].sentence]
+    is_flat = tagged(earlier, {"flat", "roomed"})
+    _give((one for one in earlier if one.owner == "flat" and is_flat), "other")
+    if tagged(tokens[first : first + 2], {"нашата", "тази"}):
+        _give((one for one in earlier if one.owner == "building"), "other")
 
 
 def _give(tokens: Iterable[Token], owner: str) -> None:
@@ -291,6 +345,20 @@ _STRENGTH: Final[Mapping[str, int]] = {"stated": 0, "planned": 1, "possible": 2,
 _COPULAS: Final = frozenset({"е", "са"})
 
 
+def _doubt(tokens: Sequence[Token], end: int) -> None:
+    """A short question states nothing: what it asks for is possible at most."""
+    last = tokens[end - 1]
+    # A lost sign is often a "?" too: "обща площ 84 м?", "? Без комисиона".
+    is_asked = tokens[end].text == "?" and last.end == tokens[end].start and "word" in last.tags
+    nearest = tokens[max(0, end - QUESTION_TOKENS - 1) : end]
+    asked = [token for token in nearest if token.sentence == tokens[end].sentence]
+    if not is_asked or "metre" in last.tags or len(asked) > QUESTION_TOKENS:
+        return
+    for token in asked:
+        if _STRENGTH[token.mood] < _STRENGTH["possible"]:
+            token.mood = "possible"
+
+
 def _spread_mood(
     tokens: Sequence[Token], cue: Cue, found: tuple[int, int], bounds: tuple[int, int, int]
 ) -> None:
@@ -301,6 +369,8 @@ def _spread_mood(
     stop = next((n for n in range(min(behind, place + 2), end) if tokens[n].tags & cue.until), end)
     if cue.back == "only":
         stop = place
+    elif cue.back == "all":
+        start, stop = first, end
     ends_clause = cue.says != "possible" and not any(
         "word" in token.tags and token.text not in _COPULAS for token in tokens[behind:end]
     )

@@ -115,9 +115,19 @@ def _believe(candidates: Sequence[Candidate], tokens: Sequence[Token], prepared:
     best = min(known, key=lambda one: (_TRUST[one.status], one.rank, one.first))
     quote = _quote(best.first, best.after, tokens, prepared)
     rivals = {one.value for one in known if one.rank == best.rank and one.status != "optional"}
+    if best.field == "rooms" and any(_is_beside(best, one, tokens) for one in known):
+        return Attribute(None, "conflict", quote)
     if len(rivals) > 1 and best.status != "optional":
         return Attribute(best.value if best.rank < WEAK_RANK else None, "conflict", quote)
     return Attribute(best.value, best.status, quote)
+
+
+def _is_beside(best: Candidate, one: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether one clause names two flats: "разделен на едностаен и двустаен"."""
+    same = tokens[best.first].clause == tokens[one.first].clause
+    return (
+        same and one.value != best.value and one.status == best.status == "stated" and one.rank == best.rank
+    )
 
 
 def _is_corrected(one: Candidate, known: Sequence[Candidate], tokens: Sequence[Token]) -> bool:

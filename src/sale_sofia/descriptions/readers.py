@@ -19,6 +19,7 @@ from sale_sofia.descriptions.settings import (
     OWNER_WINDOW,
     PARKING_WINDOW,
     QUOTE_CHARACTERS,
+    SENTENCE_WINDOW,
 )
 from sale_sofia.descriptions.words import Token, group
 
@@ -37,7 +38,10 @@ def find_areas(tokens: Sequence[Token]) -> Iterator[Candidate]:
         size = _with_lost_comma(tokens, place)
         owner = _owner_after(tokens, place + 2) or _owner_before(tokens, place)
         field = "area_built" if owner == "built" else "area"
-        if owner == "room" or not is_taken(field, tokens[place]) or _is_range(tokens, place):
+        named = (
+            tagged(after(tokens, place + 2, 1), {"flat"}) and tokens[place].owner == "room"
+        )  # "70 кв.м жилище"
+        if owner == "room" or not (named or is_taken(field, tokens[place])) or _is_range(tokens, place):
             continue
         if isinstance(size, int | float) and AREA_LEAST <= size <= AREA_MOST:
             rank = 0 if place == 0 else 3 if owner == "open" else 1
@@ -158,7 +162,7 @@ def _owner_beyond_comma(tokens: Sequence[Token], place: int) -> Owner:
 Places = Mapping[str, Sequence[int]]
 _COUNTED: Final = frozenset({
     "bedroom", "bedrooms", "the_bedroom", "kids", "terrace", "terraces", "the_terrace",
-    "bath", "baths", "the_bath", "toilet", "toilets", "sanitary", "sanitaries",
+    "bath", "baths", "the_bath", "toilet", "toilets", "the_toilet", "sanitary", "sanitaries",
 })  # fmt: skip
 _NUMBERS: Final = frozenset({"count", "whole", "ordinal"})
 _NODES: Final = frozenset({"node", "nodes"})
@@ -196,7 +200,14 @@ def find_counts(tokens: Sequence[Token]) -> Iterator[Candidate]:
         yield Candidate("has_balcony", True, "stated", spoken_of[0], spoken_of[0] + 1, 1)  # noqa: FBT003
     else:
         for place in every:
-            if tokens[place].owner in {"flat", "part"} and tokens[place].mood == "denied":
+            qualified = tagged(
+                after(tokens, place + 1, 1), {"към", "на", "откъм"}
+            )  # "без балкони към улицата"
+            if (
+                tokens[place].owner in {"flat", "part", "room"}
+                and tokens[place].mood == "denied"
+                and not qualified
+            ):
                 yield Candidate("has_balcony", False, "negated", place, place + 1, 1)  # noqa: FBT003
 
 
@@ -286,11 +297,23 @@ def _bedrooms(tokens: Sequence[Token], places: Places) -> Iterator[Mention]:
     for place in places["kids"]:
         if _is_kids_room(tokens, place) and _is_here(tokens[place]):
             yield Mention(1, place, place + 1)
-    if not places["bedroom"] and not places["bedrooms"]:
-        # Only spoken of, never counted: there is one.
+    for place in places["the_bedroom"]:
+        if match := _said_behind(tokens, place):
+            yield match
+    if not places["bedroom"] and not places["bedrooms"] and tagged(tokens, {"двустаен"}):
+        # Only spoken of, never counted: in a flat of two rooms there is one.
         here = [place for place in places["the_bedroom"] if _is_here(tokens[place])]
         spoken_of = [place for place in here if tokens[place].text == "спалнята"]
         yield from (Mention(1, place, place + 1) for place in spoken_of[:1])
+
+
+def _said_behind(tokens: Sequence[Token], place: int) -> Mention | None:
+    """How many there are where a sentence says just that: "спалните са две"."""
+    ahead = after(tokens, place + 1, 2)
+    if len(ahead) < 2 or ahead[0].text not in {"е", "са"} or "count" not in ahead[1].tags:  # noqa: PLR2004
+        return None
+    count = ahead[1].value
+    return Mention(count, place, place + 3) if _is_here(tokens[place]) and isinstance(count, int) else None
 
 
 def _is_kids_room(tokens: Sequence[Token], place: int) -> bool:
@@ -308,12 +331,17 @@ def _is_kids_room(tokens: Sequence[Token], place: int) -> bool:
 def _baths_and_toilets(tokens: Sequence[Token], places: Places) -> tuple[list[Mention], list[Mention]]:
     """Bathrooms, and toilets that are not part of one; a sanitary unit is one of the two."""
     baths = list(_plain_mentions(tokens, places, "bath", "baths"))
+    baths += filter(None, (_said_behind(tokens, place) for place in places["the_bath"]))
     toilets = []
     for tag, many in (("toilet", False), ("toilets", True)):
         for place in places[tag]:
             if _is_toilet(tokens, places, place, many=many):
                 mention = _mention(tokens, place, place + 1, many=many)
                 toilets.append(Mention(1, mention.first, mention.after) if mention.ordinal else mention)
+    for place in places["the_toilet"]:
+        ahead = after(tokens, place + 1, 2)
+        if tagged(ahead[:1], {"verb"}) and tagged(ahead[1:], group("apart")) and _is_here(tokens[place]):
+            toilets.append(Mention(1, place, place + 3))
     for tag, many in (("sanitary", False), ("sanitaries", True)):
         for place in places[tag]:
             following = after(tokens, place + 1, 1)
@@ -425,11 +453,13 @@ def _is_exposure(chain: Sequence[Candidate], tokens: Sequence[Token]) -> bool:
     if tagged((*before(tokens, first, EXPOSURE_WINDOW), *ahead[:2]), {"exposure"}):
         return True
     word = tokens[chain[0].after - 1]
+    back = before(tokens, first, 2)
     if "wind" in word.tags:
         return len(chain) > 1 or _is_noun_of_flat(chain[0], tokens)
     if tagged(ahead[:2], {"town_part"}):
         return False
-    if tagged(ahead, group("facing")):
+    is_told = tagged(back[:1], {"verb"}) and tagged(back[1:], group("facing_rooms"))  # "дневната е южна"
+    if is_told or tagged(ahead, group("facing")):
         return True
     # "Южен, тих": the flat; "южен вятър": something else.
     return word.text.endswith("ен") and not tagged(ahead[:1], {"plain", "yard"})
@@ -466,8 +496,8 @@ def settle_acts(candidates: Sequence[Candidate], tokens: Sequence[Token]) -> Ite
     for act in candidates:
         if act.value not in {"act14", "act15", "act16"}:
             others.append(act)
-        elif any(token.text == "%" for token in before(tokens, act.first, 4)):
-            continue  # an instalment of paying: "70 % при Акт 16"
+        elif _is_instalment(act, tokens):
+            continue
         elif _is_awaited(act, tokens):
             awaited.append(act)
         else:
@@ -482,8 +512,24 @@ def settle_acts(candidates: Sequence[Candidate], tokens: Sequence[Token]) -> Ite
         yield from others
 
 
+def _is_instalment(act: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether the act only dates a payment or a price: "70 % при Акт 16", "цената важи до Акт 15"."""
+    back = before(tokens, act.first, SENTENCE_WINDOW)
+    if any(token.text == "%" for token in back[:4]):
+        return True
+    led = [token for token in back if token.text not in {"издаване", "издаването", "получаване", "на"}]
+    begun = led[1:2]
+    if tagged(led[:1], {"при", "след", "от"}) and tagged(begun, {"word"}) and not tagged(begun, {"building"}):
+        return True  # "ключове след Акт 16"
+    dates = tagged(led[:1], group("act_dates"))
+    near = (*back, *after(tokens, act.after, SENTENCE_WINDOW)) if dates else back
+    return (dates or tagged(back[:1], {"на"})) and tagged(near, group("act_payment"))
+
+
 def _is_awaited(act: Candidate, tokens: Sequence[Token]) -> bool:
     if tokens[act.first].mood == "planned" or tagged(before(tokens, act.first, 3), group("awaiting")):
+        return True
+    if tagged(before(tokens, act.first, 1), {"за"}):  # "документите за Акт 16 са внесени"
         return True
     # What stands behind the next act, or in its clause, is said of that one.
     ahead = list(takewhile(lambda token: "act_word" not in token.tags, after(tokens, act.after, 5)))
@@ -567,7 +613,9 @@ def _has_a_price(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _is_elsewhere(tokens: Sequence[Token], place: int) -> bool:
-    """Whether it is not part of the offer: "над гаражи"."""
+    """Whether it is not part of the offer: "над гаражи", "гаражна врата"."""
+    if tagged(after(tokens, place + 1, 1), {"врата"}):
+        return True
     back = before(tokens, place, 4)
     in_a_garage = any(token.text in {"в", "във"} for token in back[:2]) and tagged(back, {"parking"})
     return in_a_garage or tagged(back[:2], group("parking_elsewhere"))
@@ -598,6 +646,6 @@ def _terms(tokens: Sequence[Token], place: int, end: int) -> str:
     costs_extra = tags & group("parking_extra") or {"separate", "price"} <= tags
     if "под" in texts and "rent" in tags and not tagged(same_clause(tokens, place), group("flats")):
         return "optional_rent"
-    if excluded or costs_extra or tagged(back, {"possible"}):
+    if excluded or costs_extra or tagged(back, {"possible"}) or tokens[place].mood == "possible":
         return "optional_rent" if tags & group("parking_rent") and "buy" not in tags else "optional_purchase"
     return "included"

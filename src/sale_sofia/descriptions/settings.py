@@ -35,6 +35,10 @@ EXPOSURE_WINDOW: Final = 8
 """Tokens between "изложение" and its winds."""
 PARKING_WINDOW: Final = 8
 """Tokens around a parking place in which its terms stand."""
+SENTENCE_WINDOW: Final = 14
+"""Tokens before and behind an act among which a payment makes it a date of paying."""
+QUESTION_TOKENS: Final = 10
+"""Tokens of the longest question; a longer one tells the offer in passing."""
 AWAITED_FROM_YEAR: Final = 2026
 """From this year on an act with a date is a promise, before it a fact; to be raised with each revision."""
 FLOOR_MOST: Final = 45

@@ -206,7 +206,9 @@ def _is_abbreviated(tokens: list[Token], stop: str, start: int, prepared: Prepar
     if not last.tags.isdisjoint(_UNITS):  # after a unit it may end the sentence too: a capital follows
         written = prepared.quote(start + 1, min(start + 3, len(prepared.plain))).strip()
         return not written[:1].isupper()
-    return last.text in _abbreviations() or "ordinal" in last.tags
+    if "ordinal" in last.tags:  # "на 3. етаж", and not "жилището е на третия."
+        return last.text[0].isdecimal() and bool(prepared.plain[start + 1 :][:2].strip())
+    return last.text in _abbreviations()
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Sentences that mislead a reader of words: how many values are read rightly, of each half by itself."""
+"""Sentences that mislead a reader of words: how many values are read rightly, of each part by itself."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -40,19 +40,26 @@ def judge(text: str, says: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield field, "right" if spelt(field, value) == spelt(field, says[field]) else "wrong"
 
 
-def count(half: str) -> Counter[str]:
-    return Counter(
-        kind
-        for rows in SENTENCES[half].values()
-        for row in rows
-        for _, kind in judge(row["text"], row["says"])
-    )
+def count(part: str, positions: slice) -> Counter[str]:
+    rows = [row for rows in SENTENCES[part].values() for row in rows]
+    return Counter(kind for row in rows[positions] for _, kind in judge(row["text"], row["says"]))
 
 
-@each_row(("half", "precision", "recall"), [("before", 0.8, 0.86), ("after", 0.93, 0.96)])
+ALL, EVEN, ODD = slice(None), slice(0, None, 2), slice(1, None, 2)
+
+
+@each_row(
+    ("part", "positions", "precision", "recall"),
+    [
+        ("before", ALL, 0.90, 0.93),
+        ("after", ALL, 0.95, 0.95),
+        ("fresh", EVEN, 0.96, 0.88),
+        ("fresh", ODD, 0.66, 0.82),  # never looked at: what to expect of new sentences
+    ],
+)
 def test_what_is_said_of_this_flat_is_read_and_nothing_else(
-    half: str, precision: float, recall: float
+    part: str, positions: slice, precision: float, recall: float
 ) -> None:
-    kinds = count(half)
+    kinds = count(part, positions)
     assert kinds["right"] / (kinds["right"] + kinds["wrong"] + kinds["invented"]) >= precision
     assert kinds["right"] / (kinds["right"] + kinds["wrong"] + kinds["missed"]) >= recall
