@@ -465,6 +465,8 @@ def _contradiction(one: Contradiction) -> str:
 
 def _said(one: Contradiction, value: Value) -> str:
     """A number as it is; a word of any of the facts by its name."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return formatting.plain(value)  # three rooms have a word, three bedrooms none
     names = (f"{name}.{value}" for name in (*one.facts, *_NAMED))
     return next((say(name) for name in names if name in dictionary()), formatting.plain(value))
 

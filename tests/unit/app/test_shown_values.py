@@ -116,6 +116,10 @@ def test_every_contradiction_has_its_name_and_its_sentence() -> None:
             "Етаж 7 в сграда с 4 етажа. Затова не се знае: Етаж, Етажи общо.",
         ),
         (
+            Contradiction(Code.BEDROOMS_FILL_ROOMS, ("rooms", "bedrooms"), 3, 3),
+            "Стаи 3, а спални 3. Затова не се знае: Стаи, Спални.",
+        ),
+        (
             Contradiction(Code.BUILT_OUT_OF_TIME, ("construction", "year_built"), "panel", 1940),
             "„панел“ от 1940 г., когато не се е строило така. Затова не се знае: Строителство, Година.",
         ),
