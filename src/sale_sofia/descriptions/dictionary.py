@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 from sale_sofia.descriptions.clauses import read_clauses, same_clause
 from sale_sofia.descriptions.fields import FIELDS, Attribute, Attributes
@@ -111,7 +111,8 @@ def _union(candidates: Sequence[Candidate], tokens: Sequence[Token], prepared: P
 def _believe(candidates: Sequence[Candidate], tokens: Sequence[Token], prepared: Prepared) -> Attribute:
     """The value that is believed, and whether the text contradicts itself."""
     known = [one for one in candidates if one.value is not None] or candidates
-    known = [one for one in known if not _is_corrected(one, known, tokens)] or known
+    corrections = _corrections(known, tokens)
+    known = [one for one in known if not _is_corrected(one, corrections, tokens)] or known
     best = min(known, key=lambda one: (_TRUST[one.status], one.rank, one.first))
     quote = _quote(best.first, best.after, tokens, prepared)
     rivals = {one.value for one in known if one.rank == best.rank and one.status != "optional"}
@@ -130,17 +131,27 @@ def _is_beside(best: Candidate, one: Candidate, tokens: Sequence[Token]) -> bool
     )
 
 
-def _is_corrected(one: Candidate, known: Sequence[Candidate], tokens: Sequence[Token]) -> bool:
+def _corrections(known: Sequence[Candidate], tokens: Sequence[Token]) -> Mapping[int, Iterable[Candidate]]:
+    """By sentence, the last that corrects what stood before, for each value: "…, но е тухлен"."""
+    found: dict[int, dict[Any, Candidate]] = {}
+    correcting: dict[int, bool] = {}
+    for one in sorted((one for one in known if one.status == "stated"), key=lambda one: one.first):
+        here = tokens[one.first]
+        if here.clause not in correcting:
+            correcting[here.clause] = tagged(same_clause(tokens, one.first), _CORRECTING)
+        if correcting[here.clause]:
+            found.setdefault(here.sentence, {})[one.value] = one
+    return {sentence: last.values() for sentence, last in found.items()}
+
+
+def _is_corrected(
+    one: Candidate, corrections: Mapping[int, Iterable[Candidate]], tokens: Sequence[Token]
+) -> bool:
     """Whether the sentence goes on to say otherwise: "изглежда панелен, но е тухлен", "…, днес тристаен"."""
     here = tokens[one.first]
     return one.field not in _MEASURES and any(
-        other.first > one.first
-        and other.value != one.value
-        and tokens[other.first].sentence == here.sentence
-        and tokens[other.first].clause != here.clause
-        and tagged(same_clause(tokens, other.first), _CORRECTING)
-        for other in known
-        if other.status == "stated"
+        other.first > one.first and other.value != one.value and tokens[other.first].clause != here.clause
+        for other in corrections.get(here.sentence, ())
     )
 
 
