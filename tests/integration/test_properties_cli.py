@@ -60,8 +60,31 @@ def test_one_property_is_shown_with_its_sources_prices_and_reasons(data: Path) -
     assert view["links"][0]["evidence"]["with"] == 2
     assert view["links"][0]["evidence"]["text"][0] == "same"
     told = run(data, "properties", "show", A1, COLUMNS="200").stdout
-    assert "From 455 700 to 480 000 €: 24 300 € or 5.3 % apart." in told
+    assert "From 455 700 € to 480 000 €: 24 300 € or 5.3 % apart." in told
     assert "3 (imot.bg)" in told
+
+
+def test_a_price_without_vat_is_not_compared_with_one_of_which_nobody_says(tmp_path: Path) -> None:
+    database = ready_database(tmp_path / "sale_sofia.db")
+    save(
+        database,
+        [
+            advert("a1", price_eur=100_000.0, vat="excluded", description=OWN_WORDS),
+            advert("a2", price_eur=120_000.0, site="bazar.bg", description=OWN_WORDS),
+            advert("b1", price_eur=500_000.0, area_sqm=51.0, description=OWN_WORDS, neighbourhood="Люлин 8"),
+            advert("b2", price_eur=505_000.0, area_sqm=51.0, description=OWN_WORDS, neighbourhood="Люлин 8"),
+        ],
+    )
+    PropertyMatching(Settings(data_dir=tmp_path), database).match_new()
+    database.dispose()
+    run(tmp_path, "properties", "link", "1", "2")
+    run(tmp_path, "properties", "link", "3", "4")
+    told = run(tmp_path, "properties", "show", "1", COLUMNS="200").stdout
+    unsure = "what is paid is not sure, nor how far they are apart."
+    assert f"From 100 000 € without VAT to 120 000 €, VAT unknown: {unsure}" in told
+    assert "% apart" not in told
+    found = answer(run(tmp_path, "properties", "--sort", "discrepancy", "--json"))["properties"]
+    assert [one["id"] for one in found] == [3, 1]
 
 
 def test_a_flat_that_was_posted_anew_tells_its_age_and_its_earlier_offer(tmp_path: Path) -> None:
