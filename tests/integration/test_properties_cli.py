@@ -186,3 +186,26 @@ def test_a_crawl_goes_well_though_matching_fails(tmp_path: Path) -> None:
     with start_forked(SimulatorConfig(properties=2, seed=4, port=0)) as simulator:
         run(tmp_path, *crawl_arguments(simulator, "imot.bg"), **FAST)
     assert answer(run(tmp_path, "status", "--json"))["incidents"] == []
+
+
+def test_the_export_says_which_flats_it_holds(tmp_path: Path) -> None:
+    """An id that was given to another flat: the flat of now, and on wish the earlier one."""
+    database = ready_database(tmp_path / "sale_sofia.db")
+    other = advert("a1", area_sqm=51.0, floor=7, price_eur=99_000.0)
+    with database.write() as connection:
+        save_listings(connection, [Sighting(advert("a1"), 1.0), Sighting(ALONE, 1.0)])
+        save_listings(connection, [Sighting(other, 2.0)])
+    database.dispose()
+    path = tmp_path / "x.jsonl"
+    told = run(tmp_path, "export", path, COLUMNS="400")
+    assert told.stderr.splitlines() == [
+        f"2 adverts in {path}",
+        "1 earlier flats under ids that were given again are left out; --all-generations adds them",
+    ]
+    told = run(tmp_path, "export", path, "--all-generations", COLUMNS="400")
+    assert told.stderr.splitlines() == [
+        f"3 adverts in {path}: 2 adverts of now, 1 earlier flats under ids that were given again"
+    ]
+    refused = run(tmp_path, "export", path, "--all-generations", "--prices", COLUMNS="400")
+    assert refused.returncode != 0
+    assert "leave --all-generations out" in refused.stderr
