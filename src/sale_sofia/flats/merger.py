@@ -4,6 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from sale_sofia.listings.model import compared
+
 Row = Mapping[Any, Any]
 View = dict[str, Any]
 
@@ -35,7 +37,7 @@ class PropertyMerger:
         said: dict[str, list[Row]] = defaultdict(list)
         for row in adverts:
             if row[name] not in (None, [], ()):
-                said[repr(row[name])].append(row)
+                said[repr(compared(name, row[name]))].append(row)
         if not said:
             return None
         chosen, *others = sorted(

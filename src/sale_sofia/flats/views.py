@@ -13,6 +13,7 @@ from sale_sofia.flats.rows import find_flat, read_flats
 from sale_sofia.flats.store import listing_rows, members_of, read_doubts, resolve
 from sale_sofia.flats.tables import listing_sources, match_decisions, match_links
 from sale_sofia.history.tables import listings
+from sale_sofia.listings.model import compared
 
 Order = Literal["newest", "cheapest", "adverts", "discrepancy"]
 
@@ -183,7 +184,7 @@ YOU: Final = "you"
 def merged_view(flat: Flat, adverts: Sequence[Row]) -> View:
     """Each fact that is believed with who says so, what contradicts what, and the offers compared."""
     view = PropertyMerger().merge(flat.property_id, adverts)
-    told = {name: _told(getattr(flat, name), fact) for name, fact in view["fields"].items()}
+    told = {name: _told(name, getattr(flat, name), fact) for name, fact in view["fields"].items()}
     corrected = {name: _corrected(said) for name, said in flat.corrected.items()}
     view["fields"] = {name: fact for name, fact in (told | corrected).items() if fact}
     view["contradictions"] = [one._asdict() for one in flat.contradictions]
@@ -222,12 +223,12 @@ def _compared(flat: Flat, printed: Sequence[View]) -> View:
     return {"offers": list(map(told, ordered)), "price": price}
 
 
-def _told(believed: Any, fact: View) -> View | None:  # noqa: ANN401 - any fact
+def _told(name: str, believed: object, fact: View) -> View | None:
     """Who prints what is believed, beside all others; None: nobody does."""
     said = [fact, *fact["others"]]
-    plain = list(believed) if isinstance(believed, tuple) else believed
-    chosen = next((one for one in said if one["value"] == plain), None)
-    return chosen and {**chosen, "others": [one for one in said if one["value"] != plain]}
+    plain = compared(name, list(believed) if isinstance(believed, tuple) else believed)
+    chosen = next((one for one in said if compared(name, one["value"]) == plain), None)
+    return chosen and {**chosen, "others": [one for one in said if one["value"] != chosen["value"]]}
 
 
 def _corrected(said: Correction) -> View:

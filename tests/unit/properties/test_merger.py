@@ -45,6 +45,18 @@ def test_of_equally_many_the_newest_advert_counts_and_one_still_offered_before_i
     assert (told["value"], [one["value"] for one in told["others"]]) == (value, [9 - value])
 
 
+def test_adverts_that_say_act_16_and_commissioned_agree() -> None:
+    said = ("commissioned", "act16", "act15")
+    rows = [row(number, act_status=act) for number, act in enumerate(said, 1)]
+    told = PropertyMerger().field("act_status", rows)
+    assert told is not None
+    assert (told["value"], told["adverts"]) == ("act16", [1, 2])
+    assert [(one["value"], one["adverts"]) for one in told["others"]] == [("act15", [3])]
+    for believed in ("act16", "commissioned"):
+        shown = view(*rows, act_status=believed)["fields"]["act_status"]
+        assert (shown["adverts"], [one["value"] for one in shown["others"]]) == ([1, 2], ["act15"])
+
+
 def test_what_nobody_says_is_not_there() -> None:
     assert PropertyMerger().field("heating", [row(1, heating=[]), row(2, heating=None)]) is None
 
