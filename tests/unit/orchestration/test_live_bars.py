@@ -4,16 +4,22 @@ import asyncio
 import io
 import time
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
 from rich.console import Console
 
+from contract.data.helpers import ready_database
+from sale_sofia.cli import progress as progress_module
 from sale_sofia.cli.parallel import LiveBars, Pace, circuit_states, pace_text
-from sale_sofia.cli.progress import ProgressLines, Shown
+from sale_sofia.cli.progress import ProgressLines, Shown, crawl_progress
+from sale_sofia.crawl.frontier.jobs import begin_job
 from sale_sofia.crawl.resilience.breaker import CircuitState
 from sale_sofia.crawl.resilience.factory import get_circuit_breaker
 from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.crawl.runners.progress import Progress
 from sale_sofia.settings.model import load_settings
+from sale_sofia.websites.registry import get_scraper
 
 SETTINGS = load_settings().model_copy(update={"parallel_scraping": True, "circuit_breaker_fail_max": 2})
 
@@ -66,6 +72,24 @@ def test_where_there_is_no_terminal_a_line_comes_every_ten_seconds_and_with_a_st
         "imot.bg COMPLETE, 33 of 50 pages",
         "alo.bg COLLECTING, 80 of 99 pages",
     ]
+
+
+def test_a_local_crawl_says_its_lines_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress_module, "PROGRESS_LINE_SECONDS", 0.01)
+    database = ready_database(tmp_path / "sale_sofia.db")
+    start = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya"
+    with database.write() as connection:
+        job_id = begin_job(connection, get_scraper("imot.bg"), [start], limit=None, now=1.0)
+    console = Console(file=io.StringIO(), force_terminal=False)
+
+    async def crawl() -> None:
+        async with crawl_progress(database, [job_id], console):
+            await asyncio.sleep(0.5)
+
+    asyncio.run(crawl())
+    database.dispose()
+    assert isinstance(console.file, io.StringIO)
+    assert set(console.file.getvalue().splitlines()) == {"imot.bg DISPATCHED, 0 of 1 pages"}
 
 
 def test_a_bar_on_a_terminal_and_lines_elsewhere(redis_url: str) -> None:
