@@ -30,14 +30,22 @@ _FEW = 500
 _HIGHEST_PORT = 65_535
 
 
-def check_layouts(names: Sequence[str]) -> Sequence[str]:
-    """The names of layouts, no two of one site; anything else is a `ValueError` of one sentence."""
+def check_layouts(names: Sequence[str], sites: Sequence[str]) -> Sequence[str]:
+    """The names of layouts of these sites, no two of one; anything else is a `ValueError` of one sentence."""
     for name in names:
         if name not in LAYOUTS:
             raise ValueError(f"no layout {name!r}; allowed: {', '.join(LAYOUTS)}")
     if len({LAYOUTS[name].site for name in names}) < len(names):
         raise ValueError("a site has one layout at a time")
+    for name in names:
+        if LAYOUTS[name].site not in sites:
+            raise ValueError(f"no layout {name!r} of {'; '.join(map(_layouts_of, sites))}")
     return names
+
+
+def _layouts_of(site: str) -> str:
+    own = [name for name, layout in LAYOUTS.items() if layout.site == site]
+    return f"{site}, which has {', '.join(own) or 'no layouts'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +84,6 @@ class SimulatorConfig:
 
     def __post_init__(self) -> None:
         parse_faults(self.faults)
-        check_layouts(self.layouts)
         highest = self.port + len(self.sites) - 1 if self.port > 0 else 0
         wrong = {
             f"the sites are {', '.join(SITES)}": not set(self.sites) <= set(SITES),
@@ -91,6 +98,7 @@ class SimulatorConfig:
         for sentence, is_wrong in wrong.items():
             if is_wrong:
                 raise ValueError(f"the simulator cannot start: {sentence}")
+        check_layouts(self.layouts, self.sites)
 
     @property
     def originals(self) -> int:
@@ -154,7 +162,9 @@ class Simulation:
 
     def wear(self, names: Sequence[str]) -> None:
         """From now on portals have these layouts, and the usual one where none is named."""
-        self._layouts = {LAYOUTS[name].site: LAYOUTS[name] for name in check_layouts(names)}
+        self._layouts = {
+            LAYOUTS[name].site: LAYOUTS[name] for name in check_layouts(names, self._config.sites)
+        }
 
     def advance(self) -> None:
         """Moves every portal to the next day; the truth file follows."""

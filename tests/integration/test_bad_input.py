@@ -71,6 +71,10 @@ def portal(answer: bytes, status: int = 200, **headers: str) -> Iterator[str]:
         (("crawl", "--start-url", "https://www.imot.bg/obiavi/"), "--start-url needs exactly one SITE"),
         (("resume", "nothing"), "no job nothing; `sale-sofia jobs` lists them"),
         (("export", "adverts.xls"), ".csv"),
+        (
+            ("simulate", "--sites", "alo.bg,suprimmo.bg", "--layouts", "renamed-class"),
+            "no layout 'renamed-class' of alo.bg, which has dropped-field, renamed-cards; suprimmo.bg, which",
+        ),
     ],
 )
 def test_wrong_words(tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:

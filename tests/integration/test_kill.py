@@ -6,8 +6,10 @@
 import json
 import random
 import signal
+import sqlite3
 import time
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 from command_server import ForkedProcess
@@ -28,6 +30,13 @@ def wait_for_a_request(log: Path, before: int, process: ForkedProcess) -> None:
         time.sleep(0.01)
 
 
+def job_seconds(data: Path) -> float:
+    """What the only job is known to have worked."""
+    with closing(sqlite3.connect(data / "sale_sofia.db")) as connection:
+        ((seconds,),) = connection.execute("SELECT seconds FROM jobs").fetchall()
+    return float(seconds)
+
+
 def test_kill_9_of_a_crawl_loses_nothing(tmp_path: Path) -> None:
     print(f"seed {SEED}")  # noqa: T201 - by which it can be repeated
     rng = random.Random(SEED)
@@ -42,9 +51,15 @@ def test_kill_9_of_a_crawl_loses_nothing(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert process.returncode == -signal.SIGKILL, "it was killed in the middle"
+        killed_after = job_seconds(data)
+        assert killed_after > 0, "what was worked until the last commit is known"
+        began = time.monotonic()
         told = run(data, "resume", "--json", **RATE)
+        took = time.monotonic() - began
     assert told.returncode == 0, told.stderr + told.stdout
-    assert json.loads(told.stdout)["jobs"][0]["state"] == "COMPLETE"
+    (job,) = json.loads(told.stdout)["jobs"]
+    assert job["state"] == "COMPLETE"
+    assert killed_after < job["seconds"] < killed_after + took
     assert differences(stored(data), truth(simulator)) == {}
     asked = Counter(row["path"] for row in requests(log) if row["path"].startswith("/obiava-"))
     assert len(asked) == ADVERTS

@@ -60,8 +60,31 @@ def test_one_property_is_shown_with_its_sources_prices_and_reasons(data: Path) -
     assert view["links"][0]["evidence"]["with"] == 2
     assert view["links"][0]["evidence"]["text"][0] == "same"
     told = run(data, "properties", "show", A1, COLUMNS="200").stdout
-    assert "From 455 700 to 480 000 €: 24 300 € or 5.3 % apart." in told
+    assert "From 455 700 € to 480 000 €: 24 300 € or 5.3 % apart." in told
     assert "3 (imot.bg)" in told
+
+
+def test_a_price_without_vat_is_not_compared_with_one_of_which_nobody_says(tmp_path: Path) -> None:
+    database = ready_database(tmp_path / "sale_sofia.db")
+    save(
+        database,
+        [
+            advert("a1", price_eur=100_000.0, vat="excluded", description=OWN_WORDS),
+            advert("a2", price_eur=120_000.0, site="bazar.bg", description=OWN_WORDS),
+            advert("b1", price_eur=500_000.0, area_sqm=51.0, description=OWN_WORDS, neighbourhood="Люлин 8"),
+            advert("b2", price_eur=505_000.0, area_sqm=51.0, description=OWN_WORDS, neighbourhood="Люлин 8"),
+        ],
+    )
+    PropertyMatching(Settings(data_dir=tmp_path), database).match_new()
+    database.dispose()
+    run(tmp_path, "properties", "link", "1", "2")
+    run(tmp_path, "properties", "link", "3", "4")
+    told = run(tmp_path, "properties", "show", "1", COLUMNS="200").stdout
+    unsure = "what is paid is not sure, nor how far they are apart."
+    assert f"From 100 000 € without VAT to 120 000 €, VAT unknown: {unsure}" in told
+    assert "% apart" not in told
+    found = answer(run(tmp_path, "properties", "--sort", "discrepancy", "--json"))["properties"]
+    assert [one["id"] for one in found] == [3, 1]
 
 
 def test_a_flat_that_was_posted_anew_tells_its_age_and_its_earlier_offer(tmp_path: Path) -> None:
@@ -163,3 +186,26 @@ def test_a_crawl_goes_well_though_matching_fails(tmp_path: Path) -> None:
     with start_forked(SimulatorConfig(properties=2, seed=4, port=0)) as simulator:
         run(tmp_path, *crawl_arguments(simulator, "imot.bg"), **FAST)
     assert answer(run(tmp_path, "status", "--json"))["incidents"] == []
+
+
+def test_the_export_says_which_flats_it_holds(tmp_path: Path) -> None:
+    """An id that was given to another flat: the flat of now, and on wish the earlier one."""
+    database = ready_database(tmp_path / "sale_sofia.db")
+    other = advert("a1", area_sqm=51.0, floor=7, price_eur=99_000.0)
+    with database.write() as connection:
+        save_listings(connection, [Sighting(advert("a1"), 1.0), Sighting(ALONE, 1.0)])
+        save_listings(connection, [Sighting(other, 2.0)])
+    database.dispose()
+    path = tmp_path / "x.jsonl"
+    told = run(tmp_path, "export", path, COLUMNS="400")
+    assert told.stderr.splitlines() == [
+        f"2 adverts in {path}",
+        "1 earlier flats under ids that were given again are left out; --all-generations adds them",
+    ]
+    told = run(tmp_path, "export", path, "--all-generations", COLUMNS="400")
+    assert told.stderr.splitlines() == [
+        f"3 adverts in {path}: 2 adverts of now, 1 earlier flats under ids that were given again"
+    ]
+    refused = run(tmp_path, "export", path, "--all-generations", "--prices", COLUMNS="400")
+    assert refused.returncode != 0
+    assert "leave --all-generations out" in refused.stderr

@@ -527,7 +527,7 @@ def _split(property_id: int, listing_ids: Sequence[int]) -> None:
 def _offer_row(offer: Mapping[str, Any]) -> str:
     above = offer["above_lowest_eur"]
     more = f" <span class='ss-small'>(+{shown.euro(above)})</span>" if above else ""
-    vat = f" <span class='ss-small'>{named('vat', offer['vat'])}</span>" if offer["vat"] else ""
+    vat = f" <span class='ss-small'>{named('vat', offer['vat_state'])}</span>" if offer["vat_state"] else ""
     kind = named("seller_kind", offer["seller_kind"]) if offer["seller_kind"] else shown.UNKNOWN
     seller = " ".join([kind, formatting.plain(offer["seller_name"])] if offer["seller_name"] else [kind])
     there = say("offers.there") if offer["offered"] else f"✗ {say('card.gone')}"

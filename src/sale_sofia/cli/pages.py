@@ -23,7 +23,7 @@ from sale_sofia.descriptions.enrichment import Summary, ask_all, read_all
 from sale_sofia.descriptions.fields import Attributes
 from sale_sofia.descriptions.settings import DISAGREEMENTS_SHOWN
 from sale_sofia.descriptions.store import count_disagreements, read_disagreements
-from sale_sofia.history.export import export_listings, export_prices
+from sale_sofia.history.export import count_earlier, export_listings, export_prices
 from sale_sofia.history.pruning import prune_frontier, prune_page_records, prune_visits
 from sale_sofia.history.runs.reports import ReportFiles
 from sale_sofia.installation import open_archive, open_ready
@@ -197,13 +197,37 @@ def export(
     prices: Annotated[
         bool, typer.Option("--prices", help="Instead: every price of every advert, with what moved.")
     ] = False,
+    all_generations: Annotated[
+        bool,
+        typer.Option(
+            "--all-generations", help="Also the earlier flats under ids that a portal gave to another flat."
+        ),
+    ] = False,
 ) -> None:
     """Write all adverts to a file, those too that are gone; it appears whole or not at all.
 
+    Of an id that its portal gave to another flat it holds the flat of now; --all-generations adds the earlier
+    ones, with the columns generation and closed_at. Prices are those of all of them.
+
     For a spreadsheet: sale-sofia export adverts.csv
     """
-    write, what = (export_prices, "prices") if prices else (export_listings, "adverts")
-    log.print(f"{write(open_ready(load_settings()), path)} {what} in {path}")
+    refuse(prices and all_generations, "--prices has all generations by itself; leave --all-generations out")
+    database = open_ready(load_settings())
+    if prices:
+        log.print(f"{export_prices(database, path)} prices in {path}")
+        return
+    written, earlier = (
+        export_listings(database, path, all_generations=all_generations),
+        count_earlier(database),
+    )
+    if all_generations:
+        now = f"{written - earlier} adverts of now, {earlier} earlier flats under ids that were given again"
+        log.print(f"{written} adverts in {path}: {now}")
+        return
+    log.print(f"{written} adverts in {path}")
+    if earlier:
+        left_out = f"{earlier} earlier flats under ids that were given again are left out"
+        log.print(f"{left_out}; --all-generations adds them")
 
 
 def prune(

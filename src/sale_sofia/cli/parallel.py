@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from sale_sofia.alerts.after_crawl import alert_crawled
 from sale_sofia.cli.console import log, say
-from sale_sofia.cli.progress import GO_ON, conclude, make_bars
+from sale_sofia.cli.progress import GO_ON, ProgressLines, Shown, conclude, make_bars
 from sale_sofia.crawl.frontier.jobs import SiteReport, known_job, report
 from sale_sofia.crawl.frontier.planning import JobPlan
 from sale_sofia.crawl.resilience.breaker import CircuitStatus
@@ -59,10 +59,11 @@ def pace_text(progress: Progress, per_minute: float | None) -> str:
 
 
 class LiveBars:
-    """A bar per portal on a terminal, nothing elsewhere; it only reads."""
+    """A bar per portal on a terminal, lines elsewhere; it only reads."""
 
     def __init__(self, settings: Settings, console: Console) -> None:
         self._settings = settings
+        self._lines = ProgressLines(console)
         self._bars = make_bars(
             console, TextColumn("{task.fields[pace]}"), TextColumn("circuit {task.fields[circuit]}")
         )
@@ -72,6 +73,7 @@ class LiveBars:
     def show(self, found: Sequence[Progress], redis_url: str) -> None:
         """Draw the jobs as they are now."""
         if self._bars.disable:
+            self._lines.show([_shown(one) for one in found])
             return
         circuits = circuit_states(self._settings, redis_url)
         for one in found:
@@ -92,6 +94,10 @@ class LiveBars:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bars.stop()
+
+
+def _shown(one: Progress) -> Shown:
+    return Shown(one.job_id, one.site, one.status, one.result_count + one.error_count, one.total_urls)
 
 
 def circuit_states(settings: Settings, redis_url: str) -> Mapping[str, CircuitStatus]:

@@ -1,12 +1,13 @@
-"""A crawl for people: bars while portals are crawled, and what came of it at its end."""
+"""A crawl for people: bars or lines while portals are crawled, and what came of it at its end."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import typer
 from rich.console import Console
@@ -24,11 +25,13 @@ from sqlalchemy import Connection
 from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, out, plain_table, print_json, tell
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.jobs import SiteReport, known_job
+from sale_sofia.history.jobs import JobState
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.operations.status import best_offers
 from sale_sofia.storage.database import Database
-from sale_sofia.telemetry.settings import PROGRESS_SECONDS
+from sale_sofia.storage.errors import DatabaseError
+from sale_sofia.telemetry.settings import PROGRESS_LINE_SECONDS, PROGRESS_SECONDS
 
 _SECONDS_PER_MONTH: Final = 365.25 / 12 * SECONDS_PER_DAY
 GO_ON = "stopped; go on with: sale-sofia resume"
@@ -79,29 +82,72 @@ def make_bars(console: Console, *more: ProgressColumn) -> Progress:
 
 @asynccontextmanager
 async def crawl_progress(database: Database, job_ids: Sequence[str], console: Console) -> AsyncIterator[None]:
-    """A bar per portal on a terminal, nothing elsewhere. It only reads; a crawl never waits for it."""
+    """A bar per portal on a terminal, lines elsewhere. It only reads; a crawl never waits for it."""
     with make_bars(console) as bars:
-        refreshing = None if bars.disable else asyncio.create_task(_refresh(bars, database, job_ids))
+        showing = asyncio.create_task(
+            _say_lines(console, database, job_ids) if bars.disable else _refresh(bars, database, job_ids)
+        )
         try:
             yield
         finally:
-            if refreshing is not None:
-                refreshing.cancel()
+            showing.cancel()
+
+
+class Shown(NamedTuple):
+    """How far a job is."""
+
+    job_id: str
+    site: str
+    state: str
+    ended: int
+    """Pages that came to an end, well or not."""
+    total: int
+    """Pages known by now."""
+
+
+class ProgressLines:
+    """Progress where there is no terminal: a line at most every ten seconds, and when a state changes."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._clock = clock
+        self._due = clock() + PROGRESS_LINE_SECONDS
+        self._states: dict[str, str] = {}
+
+    def show(self, found: Sequence[Shown]) -> None:
+        """Say how far the jobs are, if it is time to; otherwise of those alone that are in another state."""
+        changed = [one for one in found if self._states.setdefault(one.job_id, one.state) != one.state]
+        self._states.update((one.job_id, one.state) for one in changed)
+        if due := self._clock() >= self._due:
+            self._due = self._clock() + PROGRESS_LINE_SECONDS
+        told = [one for one in found if one in changed or (due and not JobState(one.state).finished)]
+        if told:
+            parts = (f"{one.site} {one.state}, {one.ended} of {one.total} pages" for one in told)
+            self._console.print("; ".join(parts), highlight=False, soft_wrap=True)
+
+
+async def _say_lines(console: Console, database: Database, job_ids: Sequence[str]) -> None:
+    lines = ProgressLines(console)
+    while True:
+        await asyncio.sleep(PROGRESS_LINE_SECONDS)
+        with suppress(DatabaseError):  # the crawl meets it itself, and says what is wrong
+            lines.show([await database.run_read_async(partial(_shown, job_id=job_id)) for job_id in job_ids])
 
 
 async def _refresh(bars: Progress, database: Database, job_ids: Sequence[str]) -> None:
     tasks: dict[str, TaskID] = {}
     while True:
         for job_id in job_ids:
-            site, counts = await database.run_read_async(partial(_counts, job_id=job_id))
+            one = await database.run_read_async(partial(_shown, job_id=job_id))
             if job_id not in tasks:
-                tasks[job_id] = bars.add_task(site)
-            bars.update(tasks[job_id], completed=counts.done + counts.failed, total=counts.total)
+                tasks[job_id] = bars.add_task(one.site)
+            bars.update(tasks[job_id], completed=one.ended, total=one.total)
         await asyncio.sleep(PROGRESS_SECONDS)
 
 
-def _counts(connection: Connection, job_id: str) -> tuple[str, frontier.Counts]:
-    return known_job(connection, job_id).site, frontier.count_rows(connection, job_id)
+def _shown(connection: Connection, job_id: str) -> Shown:
+    job, counts = known_job(connection, job_id), frontier.count_rows(connection, job_id)
+    return Shown(job_id, job.site, job.state, counts.done + counts.failed, counts.total)
 
 
 def held_back(adverts: int) -> str:

@@ -92,10 +92,11 @@ def show(property_id: PropertyId, as_json: AsJson = False) -> None:
 
 def _offers_table(view: View) -> Table:
     title = f"Property {view['id']}: {len(view['offers'])} adverts on {', '.join(view['portals'])}"
-    numbers = ("€", "above the lowest", "%")
+    numbers = ("€", "VAT", "above the lowest", "%")
     table = plain_table(title, ("advert", "site"), numbers, "seen", "seller", "address")
     for offer in view["offers"]:
-        prices = (number(offer["price_eur"]), number(offer["above_lowest_eur"]))
+        vat = offer["vat_state"] or ""
+        prices = (number(offer["price_eur"]), vat, number(offer["above_lowest_eur"]))
         percent = number(offer["above_lowest_percent"], 1)
         seen = moment(offer["last_seen_at"]) if offer["offered"] else f"gone, {moment(offer['last_seen_at'])}"
         seller = offer["seller_name"] or offer["seller_kind"] or "?"
@@ -104,12 +105,27 @@ def _offers_table(view: View) -> Table:
 
 
 def _price_sentence(price: View) -> str:
-    if not price["difference_eur"]:
-        return f"All offers ask {number(price['lowest_eur'])} €."
-    return (
-        f"From {number(price['lowest_eur'])} to {number(price['highest_eur'])} €: "
-        f"{number(price['difference_eur'])} € or {price['difference_percent']:.1f} % apart."
-    )
+    lowest, highest = _sum(price, "lowest"), _sum(price, "highest")
+    if lowest == highest:
+        return f"All offers ask {lowest}."
+    asked, apart = f"From {lowest} to {highest}", price["difference_eur"]
+    if apart is None:
+        return f"{asked}: what is paid is not sure, nor how far they are apart."
+    counted = ", VAT counted" if "excluded" in (price["lowest_vat"], price["highest_vat"]) else ""
+    return f"{asked}: {number(apart)} € or {price['difference_percent']:.1f} % apart{counted}."
+
+
+_VAT: Final = {
+    "included": " with VAT",
+    "excluded": " without VAT",
+    "none": " free of VAT",
+    "unknown": ", VAT unknown",
+    None: "",
+}
+
+
+def _sum(price: View, which: str) -> str:
+    return f"{number(price[f'{which}_eur'])} €{_VAT[price[f'{which}_vat']]}"
 
 
 def _market_lines(view: View, now: float) -> Iterator[str]:

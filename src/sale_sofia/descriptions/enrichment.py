@@ -30,6 +30,7 @@ from sale_sofia.descriptions.store import (
     unread_listings,
 )
 from sale_sofia.history.revisions import advance, changes_since, position
+from sale_sofia.listings.model import compared
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseError
@@ -64,7 +65,7 @@ def find_disagreements(listing: Mapping[Any, Any], attributes: Attributes) -> It
         if said is None or said.value is None or said.status == "conflict":
             continue
         portal = listing[column]
-        if portal not in (None, []) and not _agree(portal, said.value):
+        if portal not in (None, []) and not _agree(compared(column, portal), compared(column, said.value)):
             yield Disagreement(column, portal, said.value, said.quote)
 
 

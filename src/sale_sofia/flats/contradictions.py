@@ -24,6 +24,7 @@ from sale_sofia.flats.settings import (
     UNFINISHED_ACTS,
     YEARS_APART,
 )
+from sale_sofia.listings.model import compared
 
 Facts = Mapping[str, Any]
 NOTHING: Final = (None, ())
@@ -167,7 +168,7 @@ def _rank(name: str, printed: Facts, told: Told, sure: Collection[str], *, text_
     value = printed.get(name)
     if value is None:
         return int(text_counts)
-    return 2 if told.facts.get(name) == value else 1
+    return 2 if compared(name, told.facts.get(name)) == compared(name, value) else 1
 
 
 def _is_between(year: int, years: tuple[int, int]) -> bool:

@@ -4,6 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from sale_sofia.listings.model import compared
+
 Row = Mapping[Any, Any]
 View = dict[str, Any]
 
@@ -20,13 +22,11 @@ class PropertyMerger:
     """Merges the adverts of one property. Nothing is averaged: every value is one that somebody printed."""
 
     def merge(self, property_id: int, adverts: Sequence[Row]) -> View:
-        """The property: its facts, its offers from the cheapest on, and how far their prices are apart."""
-        offers = self.offers(adverts)
+        """The property: its facts, and its offers as printed."""
         return {
             "id": property_id,
             "fields": {name: told for name in MERGED if (told := self.field(name, adverts))},
-            "offers": offers,
-            "price": self.discrepancy(offers),
+            "offers": self.offers(adverts),
             "portals": sorted({row["site"] for row in adverts}),
             "first_seen_at": min(row["first_seen_at"] for row in adverts),
             "last_seen_at": max(row["last_seen_at"] for row in adverts),
@@ -37,7 +37,7 @@ class PropertyMerger:
         said: dict[str, list[Row]] = defaultdict(list)
         for row in adverts:
             if row[name] not in (None, [], ()):
-                said[repr(row[name])].append(row)
+                said[repr(compared(name, row[name]))].append(row)
         if not said:
             return None
         chosen, *others = sorted(
@@ -47,22 +47,7 @@ class PropertyMerger:
 
     def offers(self, adverts: Sequence[Row]) -> list[View]:
         """Each advert with its price, the cheapest first; last those without one and those that are gone."""
-        ordered = sorted(adverts, key=offer_order)
-        prices = [row["price_eur"] for row in ordered if row["price_eur"] and is_offered(row)]
-        return [_offer(row, min(prices, default=None)) for row in ordered]
-
-    def discrepancy(self, offers: Sequence[View]) -> View | None:
-        """How far the prices of what is still offered are apart, in EUR and per cent of the lowest."""
-        prices = [offer["price_eur"] for offer in offers if offer["price_eur"] and offer["offered"]]
-        if not prices:
-            return None
-        lowest, highest = min(prices), max(prices)
-        return {
-            "lowest_eur": lowest,
-            "highest_eur": highest,
-            "difference_eur": round(highest - lowest, 2),
-            "difference_percent": _percent(highest, lowest),
-        }
+        return [_offer(row) for row in sorted(adverts, key=offer_order)]
 
 
 def is_offered(row: Row) -> bool:
@@ -94,19 +79,15 @@ def offer_order(row: Row) -> tuple[bool, bool, float, int]:
     return not is_offered(row), row["price_eur"] is None, row["price_eur"] or 0.0, row["id"]
 
 
-def _offer(row: Row, lowest: float | None) -> View:
-    price = row["price_eur"]
-    above = None if price is None or lowest is None or not is_offered(row) else round(price - lowest, 2)
+def _offer(row: Row) -> View:
     return {
         "listing_id": row["id"],
         "site": row["site"],
         "external_id": row["external_id"],
         "url": row["url"],
         "title": row["title"],
-        "price_eur": price,
+        "price_eur": row["price_eur"],
         "vat": row["vat"],
-        "above_lowest_eur": above,
-        "above_lowest_percent": None if above is None or lowest is None else _percent(price, lowest),
         "offered": is_offered(row),
         "seller_kind": row["seller_kind"],
         "seller_name": row["seller_name"],
@@ -114,7 +95,3 @@ def _offer(row: Row, lowest: float | None) -> View:
         "first_seen_at": row["first_seen_at"],
         "last_seen_at": row["last_seen_at"],
     }
-
-
-def _percent(price: float, lowest: float) -> float:
-    return round((price - lowest) / lowest * 100, 2)

@@ -1,4 +1,4 @@
-"""What is paid for a flat: its price with VAT, and the lowest offer of each portal.
+"""What is paid for a flat: its price with VAT, each offer, and the lowest one of each portal.
 
 VAT is added to a price here and nowhere else.
 """
@@ -62,11 +62,42 @@ def price_band(flat: Flat) -> Band | None:
 def lowest_offers(flat: Flat) -> list[Offer]:
     """The lowest offer of each portal that still has the flat; the surely cheapest first."""
     lowest: dict[str, Offer] = {}
-    for advert in flat.adverts:
-        if advert.offered and advert.price_eur:
-            offer = Offer(_paid(flat, advert.price_eur, advert.vat), advert)
-            lowest[advert.site] = min(lowest.get(advert.site, offer), offer, key=_dearest_case)
-    return sorted(lowest.values(), key=_dearest_case)
+    for offer in all_offers(flat):
+        lowest.setdefault(offer.advert.site, offer)
+    return list(lowest.values())
+
+
+def all_offers(flat: Flat) -> list[Offer]:
+    """Every advert with a price that still has the flat; the surely cheapest first."""
+    offers = [
+        Offer(_paid(flat, advert.price_eur, advert.vat), advert)
+        for advert in flat.adverts
+        if advert.offered and advert.price_eur
+    ]
+    return sorted(offers, key=_dearest_case)
+
+
+class Apart(NamedTuple):
+    """By how much one sum is above another."""
+
+    eur: float
+    percent: float
+    """Of the lower one."""
+
+
+def compare(offer: Offer, lower: Offer) -> Apart | None:
+    """By how much an offer is above a lower one, both with VAT; None where either is not one sure sum."""
+    if not offer.paid.exact or not lower.paid.exact:
+        return None
+    more = offer.paid.least - lower.paid.least
+    return Apart(round(more, 2), round(more / lower.paid.least * 100, 2))
+
+
+def vat_state(flat: Flat, vat: str | None) -> str | None:
+    """What is known of the VAT of a price printed with `vat`; None where it is printed nowhere, nor due."""
+    if vat is not None:
+        return vat
+    return {True: "excluded", None: "unknown", False: None}[_vat_due(flat, vat)]
 
 
 def _dearest_case(offer: Offer) -> tuple[float, float]:

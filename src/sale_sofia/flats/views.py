@@ -1,16 +1,19 @@
 """Properties as lists: what there is, and which pairs wait for the buyer."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any, Final, Literal, NamedTuple
 
-from sqlalchemy import Connection, RowMapping, Select, and_, case, func, select
+from sqlalchemy import Connection, Select, and_, case, func, select
 
 from sale_sofia.flats.flat import Correction, Flat
-from sale_sofia.flats.merger import PropertyMerger
+from sale_sofia.flats.merger import PropertyMerger, Row
+from sale_sofia.flats.prices import all_offers, compare, vat_state
 from sale_sofia.flats.rows import find_flat, read_flats
 from sale_sofia.flats.store import listing_rows, members_of, read_doubts, resolve
 from sale_sofia.flats.tables import listing_sources, match_decisions, match_links
 from sale_sofia.history.tables import listings
+from sale_sofia.listings.model import compared
 
 Order = Literal["newest", "cheapest", "adverts", "discrepancy"]
 
@@ -61,6 +64,9 @@ def list_properties(connection: Connection, *, order: Order, limit: int) -> list
             func.count(listings.c.site.distinct()).label("portals"),
             func.min(price).label("lowest_eur"),
             func.max(price).label("highest_eur"),
+            func.count(case((price.is_not(None), func.coalesce(listings.c.vat, ""))).distinct()).label(
+                "vats"
+            ),
             func.min(listings.c.first_seen_at).label("first_seen_at"),
             func.max(listings.c.last_seen_at).label("last_seen_at"),
         )
@@ -68,14 +74,16 @@ def list_properties(connection: Connection, *, order: Order, limit: int) -> list
         .group_by(listing_sources.c.property_id)
         .subquery()
     )
-    discrepancy = numbers.c.highest_eur - numbers.c.lowest_eur
+    # Sums of which one is without VAT and another with it, or nobody knows, are not compared.
+    discrepancy = case((numbers.c.vats == 1, numbers.c.highest_eur - numbers.c.lowest_eur))
     ordered = {
         "newest": (numbers.c.first_seen_at.desc(),),
         "cheapest": (numbers.c.lowest_eur.is_(None), numbers.c.lowest_eur),
         "adverts": (numbers.c.adverts.desc(),),
-        "discrepancy": (numbers.c.lowest_eur.is_(None), discrepancy.desc()),
+        "discrepancy": (discrepancy.is_(None), discrepancy.desc()),
     }[order]
-    rows = connection.execute(select(numbers).order_by(*ordered, numbers.c.id).limit(limit)).mappings().all()
+    shown = select(*(column for column in numbers.c if column.name != "vats"))
+    rows = connection.execute(shown.order_by(*ordered, numbers.c.id).limit(limit)).mappings().all()
     flats = {flat.property_id: flat for flat in read_flats(connection, [row["id"] for row in rows], photos=0)}
     return [
         PropertyLine(**row, **{name: getattr(flats[row["id"]], name) for name in _BELIEVED}) for row in rows
@@ -173,22 +181,54 @@ YOU: Final = "you"
 """Who says a fact that the buyer put right, in the place of a portal."""
 
 
-def merged_view(flat: Flat, adverts: Sequence[RowMapping]) -> View:
-    """Each fact that is believed with who says so, what contradicts what, and the offers as printed."""
+def merged_view(flat: Flat, adverts: Sequence[Row]) -> View:
+    """Each fact that is believed with who says so, what contradicts what, and the offers compared."""
     view = PropertyMerger().merge(flat.property_id, adverts)
-    told = {name: _told(getattr(flat, name), fact) for name, fact in view["fields"].items()}
+    told = {name: _told(name, getattr(flat, name), fact) for name, fact in view["fields"].items()}
     corrected = {name: _corrected(said) for name, said in flat.corrected.items()}
     view["fields"] = {name: fact for name, fact in (told | corrected).items() if fact}
     view["contradictions"] = [one._asdict() for one in flat.contradictions]
-    return view
+    return view | _compared(flat, view["offers"])
 
 
-def _told(believed: Any, fact: View) -> View | None:  # noqa: ANN401 - any fact
+def _compared(flat: Flat, printed: Sequence[View]) -> View:
+    """The offers from the cheapest on, VAT counted, and how far they are apart, where that is sure."""
+    offers = {offer.advert.listing_id: offer for offer in all_offers(flat)}
+    # Of two that begin, or end, at the same sum, the one that is sure.
+    lowest = min(offers.values(), key=lambda offer: (offer.paid.least, not offer.paid.exact), default=None)
+    highest = max(offers.values(), key=lambda offer: (offer.paid.most or inf, offer.paid.exact), default=None)
+
+    def told(one: View) -> View:
+        offer = offers.get(one["listing_id"])
+        more = compare(offer, lowest) if offer and lowest else None
+        return one | {
+            "vat_state": vat_state(flat, one["vat"]) if one["price_eur"] else None,
+            "above_lowest_eur": more.eur if more else None,
+            "above_lowest_percent": more.percent if more else None,
+        }
+
+    place = {listing_id: place for place, listing_id in enumerate(offers)}
+    ordered = sorted(printed, key=lambda one: place.get(one["listing_id"], len(place)))
+    if lowest is None or highest is None:
+        return {"offers": list(map(told, ordered)), "price": None}
+    apart = compare(highest, lowest)
+    price = {
+        "lowest_eur": lowest.advert.price_eur,
+        "lowest_vat": vat_state(flat, lowest.advert.vat),
+        "highest_eur": highest.advert.price_eur,
+        "highest_vat": vat_state(flat, highest.advert.vat),
+        "difference_eur": apart.eur if apart else None,
+        "difference_percent": apart.percent if apart else None,
+    }
+    return {"offers": list(map(told, ordered)), "price": price}
+
+
+def _told(name: str, believed: object, fact: View) -> View | None:
     """Who prints what is believed, beside all others; None: nobody does."""
     said = [fact, *fact["others"]]
-    plain = list(believed) if isinstance(believed, tuple) else believed
-    chosen = next((one for one in said if one["value"] == plain), None)
-    return chosen and {**chosen, "others": [one for one in said if one["value"] != plain]}
+    plain = compared(name, list(believed) if isinstance(believed, tuple) else believed)
+    chosen = next((one for one in said if compared(name, one["value"]) == plain), None)
+    return chosen and {**chosen, "others": [one for one in said if one["value"] != chosen["value"]]}
 
 
 def _corrected(said: Correction) -> View:

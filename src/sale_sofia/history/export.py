@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import JSON, Boolean, ColumnElement, Float, Integer, Select, literal, select
+from sqlalchemy import JSON, Boolean, ColumnElement, Float, Integer, Select, func, literal, or_, select
 
 from sale_sofia.history.listing_rows import MOMENT_FIELDS, moment
+from sale_sofia.history.market_events import REUSED
 from sale_sofia.history.tables import WAS_ASKED, listings, price_points
 from sale_sofia.listings.model import Listing
 from sale_sofia.listings.text import without_controls
@@ -32,6 +33,15 @@ def _chosen(columns: "_Columns") -> Select[Any]:
 _Columns = Mapping[str, ColumnElement[Any]]
 _ADVERTS: Final[_Columns] = {name: literal(_KIND) if name == "kind" else listings.c[name] for name in FIELDS}
 _STORED: Final = _chosen(_ADVERTS).where(listings.c.closed_at.is_(None)).order_by(listings.c.id)
+_GENERATIONS: Final[_Columns] = {
+    **_ADVERTS,
+    "generation": listings.c.generation,
+    "closed_at": listings.c.closed_at,
+}
+_IS_EARLIER: Final = listings.c.closed_reason == REUSED
+_ALL: Final = (
+    _chosen(_GENERATIONS).where(or_(listings.c.closed_at.is_(None), _IS_EARLIER)).order_by(listings.c.id)
+)
 _PRICES: Final[_Columns] = {
     **{name: listings.c[name] for name in ("site", "external_id", "generation", "url")},
     **{name: price_points.c[name] for name in ("seen_at", "price_eur", "price_bgn", "vat", "kind")},
@@ -43,8 +53,14 @@ _POINTS: Final = (
 )
 
 
-def export_listings(db: Database, path: Path, *, rows_at_once: int = EXPORTED_AT_ONCE) -> int:
+def export_listings(
+    db: Database, path: Path, *, all_generations: bool = False, rows_at_once: int = EXPORTED_AT_ONCE
+) -> int:
     """Write every advert, as it is at this moment, and say how many there are; also those that are gone.
+
+    Of an id that its portal gave to another flat, the flat of now; with `all_generations` the earlier ones
+    too, and for each row two more columns: its `generation`, from 1 on, and `closed_at`, when the next one
+    took the id, in seconds since 1970.
 
     The file is there whole, or it is as it was before. The suffix chooses the format: `.csv` (lists as JSON,
     nothing for unknown, one `'` before a text that a spreadsheet would take for a formula or that begins with
@@ -53,7 +69,14 @@ def export_listings(db: Database, path: Path, *, rows_at_once: int = EXPORTED_AT
     Raises:
         ValueError: a suffix of no known format, or no such folder.
     """
-    return _export(db, path, _ADVERTS, _STORED, rows_at_once)
+    columns, rows = (_GENERATIONS, _ALL) if all_generations else (_ADVERTS, _STORED)
+    return _export(db, path, columns, rows, rows_at_once)
+
+
+def count_earlier(db: Database) -> int:
+    """How many earlier flats there are under ids that their portals gave to others."""
+    counted = select(func.count()).select_from(listings).where(_IS_EARLIER)
+    return db.run_read(lambda connection: connection.execute(counted).scalar_one())
 
 
 def export_prices(db: Database, path: Path, *, rows_at_once: int = EXPORTED_AT_ONCE) -> int:

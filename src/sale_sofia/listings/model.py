@@ -29,6 +29,11 @@ Parking = Literal["garage", "underground_garage", "underground_space", "outdoor_
 Positive = Annotated[float, Field(gt=0)]
 
 
+def compared(fact: str, value: object) -> object:
+    """A value as it is compared with another's: a building with act 16 is commissioned, in other words."""
+    return "act16" if fact == "act_status" and value == "commissioned" else value
+
+
 class Listing(BaseModel):
     """One advert, normalised. Every unit is in the name; `None` means the page does not say it."""
 

@@ -121,7 +121,7 @@ class ProxySettings(BaseModel):
     Where no portal's file asks for one, none is used.
     """
 
-    min_proxies_to_start: int = whole(5, 0, 10_000, "proxies", "Live proxies to wait for before a crawl.")
+    min_proxies_to_start: int = whole(10, 0, 10_000, "proxies", "Live proxies to wait for before a crawl.")
     min_proxies_for_scraping: int = whole(
         10, 0, 10_000, "proxies", "Live proxies below which the pool is refreshed."
     )

@@ -58,6 +58,8 @@ STREAMED_ROWS: Final = 500
 """Rows read at once where a run may have very many."""
 PROGRESS_SECONDS: Final = 0.5
 """How often the bars of a local crawl are drawn."""
+PROGRESS_LINE_SECONDS: Final = 10.0
+"""How often a crawl says how far it is where there is no terminal."""
 SHOWN_JOBS: Final = 20
 """Jobs that are listed, the newest."""
 SHOWN_ERRORS: Final = 20

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from contract.data.helpers import database
 from contract.data.strategies import listings as any_listings
 from contract.data.strategies import moments
-from sale_sofia.history.export import export_listings, export_prices
+from sale_sofia.history.export import count_earlier, export_listings, export_prices
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.settings import HistoryRules
-from sale_sofia.history.tables import listing_changes, listings, price_points, revisions
+from sale_sofia.history.tables import listing_changes, listings, market_events, price_points, revisions
 from sale_sofia.listings.model import Listing
 from sale_sofia.listings.text import without_controls
 from sale_sofia.storage.database import Database
@@ -46,7 +46,7 @@ def db(module_store_url: str) -> Iterator[Database]:
 
 def replace_all(db: Database, adverts: list[Listing]) -> None:
     with db.write() as connection:
-        for table in (revisions, price_points, listing_changes, listings):
+        for table in (revisions, market_events, price_points, listing_changes, listings):
             connection.execute(table.delete())
         # A price that is too little for a whole flat is believed at once too.
         save_listings(connection, [Sighting(one, 1.0) for one in adverts], HistoryRules(odd_price_visits=1))
@@ -173,6 +173,34 @@ def test_an_export_that_fails_leaves_the_old_file(tmp_path: Path, name: str) -> 
         export_listings(database(tmp_path / "missing.db"), tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "old"
+
+
+def test_earlier_flats_under_an_id_that_was_given_again_are_exported_when_asked_for(
+    db: Database, folder: Path
+) -> None:
+    flat = {"site": "imot.bg", "url": "https://imot.bg/1", "property_type": "apartment", "floors_total": 8}
+    first = Listing(**flat, external_id="id1", area_sqm=100.0, floor=2, price_eur=220_000.0, title="първи")
+    alone = Listing(**flat, external_id="id2", area_sqm=55.0, floor=4, price_eur=99_000.0, title="сам")
+    second = Listing(**flat, external_id="id1", area_sqm=63.0, floor=7, price_eur=168_000.0, title="втори")
+    replace_all(db, [first, alone])
+    db.run_write(lambda connection: save_listings(connection, [Sighting(second, 2.0)]))
+    assert count_earlier(db) == 1
+    for name in ("x.jsonl", "x.parquet", "x.csv"):
+        assert export_listings(db, folder / name, rows_at_once=2) == 2
+        assert [row["title"] for row in _rows(folder / name)] == ["сам", "втори"]
+        assert export_listings(db, folder / name, all_generations=True, rows_at_once=2) == 3
+        found = [(row["title"], int(row["generation"]), row["closed_at"]) for row in _rows(folder / name)]
+        assert found in (
+            [("първи", 1, 2.0), ("сам", 1, None), ("втори", 2, None)],
+            [("първи", 1, "2.0"), ("сам", 1, ""), ("втори", 2, "")],
+        )
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    if path.suffix == ".parquet":
+        return list(pq.read_table(path).to_pylist())
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file)) if path.suffix == ".csv" else [json.loads(line) for line in file]
 
 
 def test_every_price_is_exported_with_its_kind(db: Database, folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from sale_sofia.descriptions.asking import AnswerKey, judge, judge_text, merged, open_fields
 from sale_sofia.descriptions.enrichment import COLUMNS, find_disagreements
 from sale_sofia.descriptions.fields import ATTRIBUTE_FIELDS, Attribute, check_value, json_schema
@@ -134,3 +136,13 @@ def test_where_portal_and_text_differ_it_is_noted() -> None:
     assert [(one.field, one.portal, one.text) for one in find_disagreements(listing, said)] == [
         ("floor", 4, 3)
     ]
+
+
+@pytest.mark.parametrize(
+    ("portal", "text", "differ"),
+    [("commissioned", "act16", False), ("act16", "commissioned", False), ("act15", "commissioned", True)],
+)
+def test_a_building_with_act_16_is_commissioned(portal: str, text: str, differ: bool) -> None:  # noqa: FBT001
+    listing: dict[str, Any] = dict.fromkeys(COLUMNS.values()) | {"act_status": portal}
+    said = {"act": Attribute(text, "stated", "акт")}
+    assert [(one.portal, one.text) for one in find_disagreements(listing, said)] == [(portal, text)] * differ

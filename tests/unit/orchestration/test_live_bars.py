@@ -3,15 +3,23 @@
 import asyncio
 import io
 import time
+from dataclasses import replace
+from pathlib import Path
 
+import pytest
 from rich.console import Console
 
+from contract.data.helpers import ready_database
+from sale_sofia.cli import progress as progress_module
 from sale_sofia.cli.parallel import LiveBars, Pace, circuit_states, pace_text
+from sale_sofia.cli.progress import ProgressLines, Shown, crawl_progress
+from sale_sofia.crawl.frontier.jobs import begin_job
 from sale_sofia.crawl.resilience.breaker import CircuitState
 from sale_sofia.crawl.resilience.factory import get_circuit_breaker
 from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.crawl.runners.progress import Progress
 from sale_sofia.settings.model import load_settings
+from sale_sofia.websites.registry import get_scraper
 
 SETTINGS = load_settings().model_copy(update={"parallel_scraping": True, "circuit_breaker_fail_max": 2})
 
@@ -47,7 +55,44 @@ def test_circuits_are_those_the_workers_share(redis_url: str) -> None:
     assert circuit_states(SETTINGS, "redis://127.0.0.1:9/0") == {}
 
 
-def test_a_bar_on_a_terminal_and_nothing_elsewhere(redis_url: str) -> None:
+def test_where_there_is_no_terminal_a_line_comes_every_ten_seconds_and_with_a_state() -> None:
+    now = 0.0
+    console = Console(file=io.StringIO(), force_terminal=False, width=40)
+    lines = ProgressLines(console, lambda: now)
+    for second in range(45):
+        now = float(second)
+        state = "PROCESSING" if second < 33 else "COMPLETE"
+        at = Shown("a", "imot.bg", state, second, 50)
+        lines.show([at, Shown("b", "alo.bg", "COLLECTING", 2 * second, 99)])
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().splitlines() == [
+        "imot.bg PROCESSING, 10 of 50 pages; alo.bg COLLECTING, 20 of 99 pages",
+        "imot.bg PROCESSING, 20 of 50 pages; alo.bg COLLECTING, 40 of 99 pages",
+        "imot.bg PROCESSING, 30 of 50 pages; alo.bg COLLECTING, 60 of 99 pages",
+        "imot.bg COMPLETE, 33 of 50 pages",
+        "alo.bg COLLECTING, 80 of 99 pages",
+    ]
+
+
+def test_a_local_crawl_says_its_lines_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress_module, "PROGRESS_LINE_SECONDS", 0.01)
+    database = ready_database(tmp_path / "sale_sofia.db")
+    start = "https://www.imot.bg/obiavi/prodazhbi/grad-sofiya"
+    with database.write() as connection:
+        job_id = begin_job(connection, get_scraper("imot.bg"), [start], limit=None, now=1.0)
+    console = Console(file=io.StringIO(), force_terminal=False)
+
+    async def crawl() -> None:
+        async with crawl_progress(database, [job_id], console):
+            await asyncio.sleep(0.5)
+
+    asyncio.run(crawl())
+    database.dispose()
+    assert isinstance(console.file, io.StringIO)
+    assert set(console.file.getvalue().splitlines()) == {"imot.bg DISPATCHED, 0 of 1 pages"}
+
+
+def test_a_bar_on_a_terminal_and_lines_elsewhere(redis_url: str) -> None:
     asyncio.run(open_the_circuit(redis_url))
     for terminal in (True, False):
         console = Console(file=io.StringIO(), force_terminal=terminal, width=120)
@@ -57,3 +102,9 @@ def test_a_bar_on_a_terminal_and_nothing_elsewhere(redis_url: str) -> None:
         drawn = console.file.getvalue()
         assert ("imot.bg" in drawn and "4/8" in drawn and "circuit open" in drawn) is terminal
         assert bool(drawn) is terminal
+    console = Console(file=io.StringIO(), force_terminal=False)
+    with LiveBars(SETTINGS, console) as bars:
+        bars.show([progress(3, 1, 8)], redis_url)
+        bars.show([replace(progress(7, 1, 8), status="COMPLETE")], redis_url)
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue() == "imot.bg COMPLETE, 8 of 8 pages\n"

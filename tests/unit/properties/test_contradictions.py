@@ -67,6 +67,13 @@ def test_what_can_be_is_believed(printed: Facts) -> None:
     assert found(printed) == []
 
 
+@pytest.mark.parametrize(("printed", "said"), [("commissioned", "act16"), ("act16", "commissioned")])
+def test_portal_and_text_agree_that_a_building_is_finished(printed: str, said: str) -> None:
+    """So that they outweigh a year that the portal prints alone."""
+    facts = {"act_status": printed, "year_built": 2028}
+    assert found(facts, Told({"act_status": said})) == [(Code.BUILT_IN_FUTURE, ("year_built",))]
+
+
 def test_every_rule_has_a_case() -> None:
     assert {code for code, _, _ in CASES} == {rule.code for rule in RULES}
 

@@ -8,10 +8,11 @@ from sqlalchemy import Connection, select
 from contract.data.helpers import url_of
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.frontier.jobs import known_job
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.urls import Target
 from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, Kept, Later, Outcome, Read
-from sale_sofia.crawl.visit.writer import GroupWriter, Ledger, Patience, Written, write_batch
+from sale_sofia.crawl.visit.writer import GroupWriter, Ledger, Patience, WorkTime, Written, write_batch
 from sale_sofia.history.cards import SeenCard
 from sale_sofia.history.jobs import get_job
 from sale_sofia.history.pages import latest_pages
@@ -155,6 +156,41 @@ def test_what_waits_is_committed_together(database: Database) -> None:
     counting.dispose()
     assert len(commits) <= 3
     assert len(stored(database)) == 20
+
+
+def test_each_commit_notes_the_seconds_worked_until_it(database: Database) -> None:
+    """So that a run that is killed has told of all but those after its last commit; each counts once."""
+    now = 100.0
+
+    async def work() -> None:
+        nonlocal now
+        writer = GroupWriter(database, LEDGER, PATIENCE, lambda: 50.0)
+        writer.work = WorkTime(lambda: now)
+        for one, (moment, seconds) in zip(taken, ((103.0, 3.0), (110.0, 10.0)), strict=True):
+            now = moment
+            await writer.write(Read(one, advert(one.id)))
+            with database.read() as connection:
+                assert known_job(connection, "job").seconds == seconds
+        now = 114.0
+        assert (writer.work.total, writer.work.since_noted()) == (14.0, (4.0, 114.0))
+
+    taken = claims(database, 2)
+    asyncio.run(work())
+
+
+def test_seconds_that_could_not_be_committed_are_noted_with_the_next(database: Database) -> None:
+    gone = Database(f"{url_of(database)}_nowhere", busy_timeout_seconds=1, busy_retries=0)
+
+    async def fail() -> WorkTime:
+        writer = GroupWriter(gone, LEDGER, PATIENCE, lambda: 50.0)
+        writer.work = WorkTime(iter([100.0, 103.0, 105.0]).__next__)
+        with pytest.raises(Exception, match="nowhere"):
+            await writer.write(Read(taken[0], advert(0)))
+        return writer.work
+
+    taken = claims(database, 1)
+    assert asyncio.run(fail()).since_noted() == (5.0, 105.0)
+    gone.dispose()
 
 
 def test_whoever_waits_hears_that_the_database_failed(database: Database) -> None:

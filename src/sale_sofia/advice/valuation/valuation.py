@@ -27,6 +27,7 @@ from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.store import resolve
 from sale_sofia.history.settings import SECONDS_PER_HOUR
+from sale_sofia.listings.model import compared
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.database import Database
 
@@ -90,7 +91,7 @@ def _why(flat: Flat, other: Flat) -> Iterator[str]:
     for name in ("construction", "condition", "act_status"):
         own, its, word = getattr(flat, name), getattr(other, name), name.removesuffix("_status")
         if own:
-            yield f"same {word}" if own == its else f"{word} {its or '?'}"
+            yield f"same {word}" if compared(name, own) == compared(name, its) else f"{word} {its or '?'}"
 
 
 def _differs(by: float, unit: str, words: tuple[str, str], alike: str) -> str:

@@ -6,7 +6,6 @@ import mmap
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from sale_sofia.crawl.runners.progress import publish, read_progress
 from sale_sofia.crawl.runners.site_crawl import Shift, SiteCrawl
 from sale_sofia.crawl.settings import APP_NAME, EVENTS_CHANNEL, ROOM_KEY
 from sale_sofia.crawl.visit.assembly import Tools, make_fetcher, make_visitor, make_writer
+from sale_sofia.crawl.visit.writer import WorkTime
 from sale_sofia.history.jobs import Job, add_job_counts
 from sale_sofia.installation import open_archive, open_database
 from sale_sofia.operations.services.redis import connect, known_redis_url
@@ -203,11 +203,12 @@ async def run_lane(
     settings: Settings, database: Database, job: Job, redis_url: str, summary: LaneSummary
 ) -> None:
     """Work for one shift; `summary` is filled in also when the lane is cut short."""
-    started = time.monotonic()
+    work = WorkTime()
 
     def note_time() -> None:
-        summary.seconds = time.monotonic() - started
-        database.run_write(lambda connection: add_job_counts(connection, job.id, seconds=summary.seconds))
+        summary.seconds = work.total
+        left, _ = work.since_noted()
+        database.run_write(lambda connection: add_job_counts(connection, job.id, seconds=left))
 
     def note_written() -> None:
         written = crawl.writer.written
@@ -223,6 +224,7 @@ async def run_lane(
         stack.enter_context(calm_collector())
         stack.callback(note_time)
         crawl = await _crawl(settings, database, job, redis_url, stack, summary)
+        crawl.writer.work = work
         stack.callback(note_written)
         stack.enter_context(soft_limit_calls(crawl.stop.set))
         for watch in (stop_at_shutdown(), leave_when_others_wait(crawl.end_shift)):

@@ -23,6 +23,7 @@ from sale_sofia.crawl.runners.site_crawl import SiteCrawl
 from sale_sofia.crawl.settings import COLLECTOR_THRESHOLDS, MOST_DEATHS
 from sale_sofia.crawl.visit.assembly import Tools, make_fetcher, make_visitor, make_writer, shared_redis
 from sale_sofia.crawl.visit.judging import classify_error
+from sale_sofia.crawl.visit.writer import WorkTime
 from sale_sofia.history.jobs import Job, JobState, add_job_counts, set_job_state
 from sale_sofia.history.runs.reports import SessionReportGenerator
 from sale_sofia.installation import open_archive, open_error_log
@@ -95,10 +96,10 @@ class LocalRunner:
     async def _run_job(self, job: Job, tools: Tools, stop: asyncio.Event) -> SiteReport:
         with bound_contextvars(job=job.id, site=job.site):
             log.info("crawl begins")
-            started, error = time.monotonic(), None
+            work, error = WorkTime(), None
             try:
                 with site_lock(self.database, self.settings.data_dir / "locks", job.site):
-                    await self._crawl(job, tools, stop)
+                    await self._crawl(job, tools, stop, work)
                     self.database.run_write(partial(let_go, job_id=job.id, runner=local_runner()))
             except Exception as problem:  # the other portals go on; the report says what happened
                 error = str(problem) or type(problem).__name__
@@ -108,7 +109,7 @@ class LocalRunner:
                 )
                 open_error_log(self.settings).write(failure, self.clock())
                 log.info("crawl failed", exc_info=True)  # the person hears of it by the report
-            done = await asyncio.to_thread(self._report, job.id, time.monotonic() - started, error)
+            done = await asyncio.to_thread(self._report, job.id, work.since_noted()[0], error)
             names = ("state", "adverts", "new", "changed", "failed", "requests")
             log.info("crawl ended", extra={name: getattr(done, name) for name in names})
         return done
@@ -120,7 +121,7 @@ class LocalRunner:
             lambda connection: report(connection, known_job(connection, job_id), error)
         )
 
-    async def _crawl(self, job: Job, tools: Tools, stop: asyncio.Event) -> None:
+    async def _crawl(self, job: Job, tools: Tools, stop: asyncio.Event, work: WorkTime) -> None:
         self.database.run_write(partial(_begin, job_id=job.id, now=self.clock()))
         config = self.configs.get(job.site) or get_scraper(job.site).config
         visitors = config.politeness.concurrency
@@ -139,6 +140,7 @@ class LocalRunner:
             stop=stop,
             progress=partial(self.progress, job.site),
         )
+        crawl.writer.work = work
         try:
             finished = await crawl.run()
         finally:

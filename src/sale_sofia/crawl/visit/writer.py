@@ -1,6 +1,7 @@
 """The one writer of a crawl: data and the rows' new states go into one transaction, or none of it does."""
 
 import asyncio
+import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -237,8 +238,12 @@ def write_batch(
     *,
     now: float,
     prepared: Sightings | None = None,
+    seconds: float = 0.0,
 ) -> Written:
-    """Write a batch in the caller's transaction: each row's end is committed with its data, never without."""
+    """Write a batch in the caller's transaction: each row's end is committed with its data, never without.
+
+    With them the `seconds` that were worked for them.
+    """
     sightings = prepare(ledger, outcomes, now) if prepared is None else prepared
     ours = frontier.still_ours(connection, [page.claim for page in outcomes])
     kept = [page for page in outcomes if page.claim.id in ours]
@@ -251,7 +256,7 @@ def write_batch(
     found = _add_pages(connection, ledger, kept, now)
     requests = sum(page.requests for page in outcomes)
     new, changed, unchanged = (saved.count(result) for result in ("new", "changed", "unchanged"))
-    add_job_counts(connection, ledger.job_id, requests=requests, new=new, changed=changed)
+    add_job_counts(connection, ledger.job_id, requests=requests, new=new, changed=changed, seconds=seconds)
     if any(page.claim.kind == "search" for page in kept):
         found += look_for_missing(connection, ledger.job_id, now=now)
     failed = sum(isinstance(page, Failed) and page.claim.kind == "listing" for page in kept)
@@ -334,6 +339,31 @@ class Patience:
     seconds: float
 
 
+class WorkTime:
+    """How long a run has worked for its job, and how much of it the job does not know yet.
+
+    Each commit notes it, so that a run that is killed loses only what came after its last one.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began = self._noted_until = clock()
+
+    @property
+    def total(self) -> float:
+        """Seconds since the run began."""
+        return self._clock() - self._began
+
+    def since_noted(self) -> tuple[float, float]:
+        """Seconds that are not noted yet, and the moment up to which they are: give it to `note`."""
+        now = self._clock()
+        return now - self._noted_until, now
+
+    def note(self, until: float) -> None:
+        """What was worked until then is committed."""
+        self._noted_until = until
+
+
 class GroupWriter:
     """Commits what has come in since the last commit, together. `write` returns when its outcome is safe.
 
@@ -350,6 +380,7 @@ class GroupWriter:
         meter: Meter = NO_METER,
     ) -> None:
         self._database = database
+        self.work = WorkTime()  # of a run that began before, its own is put here
         self._meter = meter
         self.ledger = ledger
         self._patience = patience
@@ -380,9 +411,11 @@ class GroupWriter:
         outcomes, now = [outcome for outcome, _ in batch], self._clock()
         try:
             sightings = prepare(self.ledger, outcomes, now)
+            seconds, until = self.work.since_noted()
             more = await self._database.run_write_async(
-                lambda c: write_batch(c, self.ledger, outcomes, now=now, prepared=sightings)
+                lambda c: write_batch(c, self.ledger, outcomes, now=now, prepared=sightings, seconds=seconds)
             )
+            self.work.note(until)
         except Exception as error:  # noqa: BLE001 - whoever waits must hear of it, whatever it is
             for _, safe in batch:
                 safe.set_exception(error)
