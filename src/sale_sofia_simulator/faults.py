@@ -103,6 +103,8 @@ class Layout(NamedTuple):
     site: str
     says: str
     change: Callable[[Served], str]
+    drifts: bool = True
+    """Whether it must be found; what sellers do with their adverts is no drift."""
 
 
 _AREA_AND_PRICE = re.compile(
@@ -122,6 +124,8 @@ _ALO_AREA = re.compile(
     re.DOTALL,
 )
 _BAZAR_LABELS = {"Квадратура": "Area", "Етаж": "Floor", "Вид строителство": "Construction", "Година": "Year"}
+_FEW = 16
+"""One advert of so many is one of a few."""
 _IMOT_CARD = re.compile(r'<div class="item ([^"]*)" id="ida(\w+)"')
 
 
@@ -145,6 +149,12 @@ def _is_chosen(name: str) -> bool:
 def _half_of_adverts(page: Served) -> str:
     chosen = page.is_listing and _is_chosen(page.path)
     return page.text.replace('class="adParams"', 'class="adFacts"') if chosen else page.text
+
+
+def _few_adverts(page: Served) -> str:
+    """One advert in so many says less."""
+    chosen = page.is_listing and zlib.crc32(page.path.encode()) % _FEW == 0
+    return page.text.replace("Строителство", "Друго") if chosen else page.text
 
 
 def _half_of_cards(page: Served) -> str:
@@ -205,6 +215,9 @@ LAYOUTS: Final = {
         "imot.bg", "the class of the price is another", _replaced(('class="cena"', 'class="suma"'))
     ),
     "half-template": Layout("imot.bg", "half of the adverts come in a new template", _half_of_adverts),
+    "few-adverts": Layout(
+        "imot.bg", "a few adverts no longer say how they are built", _few_adverts, drifts=False
+    ),
     "half-cards": Layout("imot.bg", "half of the cards come in a new template", _half_of_cards),
     "charset": Layout(
         "imot.bg",

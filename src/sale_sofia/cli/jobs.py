@@ -117,7 +117,7 @@ def _picture(sites: list[SiteStatus], incidents: list[Incident], clock: str | No
     if clock:
         lines.append(f"clock: {clock}")
     # Text and not a string, so that square brackets in a message are never taken for markup.
-    return Group(table, *map(Text, lines))
+    return Group(*map(Text, lines), table)
 
 
 def cancel(job: Annotated[str, typer.Argument(help="A job of `sale-sofia jobs`.")]) -> None:
@@ -333,14 +333,14 @@ def _print_report(runs: list[Report]) -> None:
 
 
 def _remarks(run: Report) -> Iterator[str]:
-    """How far a run came, why it is unhealthy, what is open for a person, and what went wrong most."""
+    """What is open for a person, how far a run came, why it is unhealthy, and what went wrong most."""
+    for incident in run["incidents"]:
+        yield f"open since {moment(incident['opened_at'])}: {incident['kind']}: {incident['message']}"
     if run["coverage"]:
         yield run["coverage"]["line"]
     yield from run["health"]["reasons"]
     if held := run["summary"]["held_back"]:
         yield held_back(held)
-    for incident in run["incidents"]:
-        yield f"open since {moment(incident['opened_at'])}: {incident['kind']}: {incident['message']}"
     for error in run["top_errors"]:
         example = error["example"]
         counts = f"{error['failed_pages']} pages, {error['failed_requests']} requests"

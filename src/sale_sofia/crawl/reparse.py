@@ -186,7 +186,7 @@ def _save(connection: Connection, sightings: Sequence[Sighting]) -> list[SaveRes
     """Each portal's adverts by its own rules."""
     saved: list[SaveResult] = []
     for site in {sighting.listing.site for sighting in sightings}:
-        rules = get_scraper(site).config.history.rules(get_settings().odd_price_visits)
+        rules = get_scraper(site).config.history.rules(get_settings())
         own = [sighting for sighting in sightings if sighting.listing.site == site]
         saved += save_listings(connection, fill_from_cards(connection, site, own), rules)
     return saved

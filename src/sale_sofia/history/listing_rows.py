@@ -17,7 +17,7 @@ An address carries words of the title, views count visitors, and sellers renew t
 STORED_FIELDS: Final = tuple(name for name in Listing.model_fields if name != "kind")
 PRICE_FIELDS: Final = ("price_eur", "price_bgn", "vat")
 MOMENT_FIELDS: Final = ("posted_at", "updated_at")
-_LIST_FIELDS: Final = tuple(name for name, field in Listing.model_fields.items() if field.default == ())
+LIST_FIELDS: Final = tuple(name for name, field in Listing.model_fields.items() if field.default == ())
 _CONTENT_FIELDS: Final = tuple(
     sorted(
         name for name in STORED_FIELDS if name not in VOLATILE_FIELDS and name not in ("site", "external_id")
@@ -38,7 +38,7 @@ def listing_fields(listing: Listing) -> dict[str, Any]:
     """The values to store, by column; equal adverts give equal values."""
     fields = dict(listing.__dict__)
     del fields["kind"]
-    for name in _LIST_FIELDS:
+    for name in LIST_FIELDS:
         fields[name] = list(fields[name])
     for name in MOMENT_FIELDS:
         if fields[name] is not None:

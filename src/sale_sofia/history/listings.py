@@ -50,7 +50,7 @@ _INSERT_CHANGES = insert(listing_changes)
 _INSERT_PRICES = insert(price_points)
 _STATE = (
     "id", "external_id", "content_hash", "last_seen_at", "visited_at", "consecutive_unchanged",
-    "revisit_seconds", "odd_visits", "gone_at",
+    "revisit_seconds", "odd_visits", "unseen", "gone_at",
 )  # fmt: skip
 _SELECT_STATES = (
     select(*(listings.c[name] for name in _STATE))
@@ -119,8 +119,9 @@ def _save_different(connection: Connection, sightings: Sequence[Sighting], rules
 
 
 def _is_still(sighting: Sighting, state: RowMapping) -> bool:
-    """An advert whose price is in doubt is looked at in full, though it says the same again."""
-    return bool(sighting.content_hash == state["content_hash"]) and not state["odd_visits"]
+    """An advert with a price in doubt, or values not shown, is looked at in full, though it says the same."""
+    settled = not state["odd_visits"] and not state["unseen"]
+    return bool(sighting.content_hash == state["content_hash"]) and settled
 
 
 def _late(connection: Connection, sighting: Sighting, state: RowMapping, rules: HistoryRules) -> SaveResult:
@@ -183,9 +184,13 @@ def _step(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -
     taken = []
     for sighting, old in pairs:
         odd = Odd(old["odd_price_eur"], old["odd_visits"])
-        taken.append(((sighting, old), step(old, odd, sighting.fields, rules, held=sighting.held)))
+        not_stored_yet = sighting.under(visit_id=0)
+        taken.append(((sighting, old), step(old, odd, old["unseen"] or {}, not_stored_yet, rules)))
     taken = _print_once(connection, taken)
-    rows = [visit_row(sighting, old["id"], one.result, _odd(sighting, one)) for (sighting, old), one in taken]
+    rows = [
+        visit_row(sighting, old["id"], one.result, _odd(sighting, one), one.unseen)
+        for (sighting, old), one in taken
+    ]
     visits = _inserted(connection, _INSERT_VISITS, rows)
     seen = [sighting.under(visit) for (sighting, _), visit in zip(pairs, visits, strict=True)]
     whole = [(old["id"], at, one) for ((_, old), one), at in zip(taken, seen, strict=True)]
@@ -269,13 +274,15 @@ def validators(
 ) -> Mapping[str, Mapping[str, str]]:
     """The headers that ask whether an advert is as we know it, by its id.
 
-    None for one whose price is in doubt: each visit of it counts, and must be whole.
+    None for one whose price is in doubt, or that does not show what it did: each visit of it counts, and must
+    be whole.
     """
     known = select(listings.c.external_id, listings.c.etag, listings.c.last_modified).where(
         listings.c.site == site,
         listings.c.external_id.in_(external_ids),
         listings.c.closed_at.is_(None),
         listings.c.odd_visits == 0,
+        listings.c.unseen.is_(None),
         or_(listings.c.etag.is_not(None), listings.c.last_modified.is_not(None)),
     )
     found: dict[str, dict[str, str]] = {}

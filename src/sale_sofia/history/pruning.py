@@ -19,7 +19,8 @@ Ids = tuple[int, int]
 def prune_visits(db: Database, *, before: float, at_once: int = ROWS_PRUNED_AT_ONCE) -> int:
     """Forget the visits before a moment that changed nothing; how many.
 
-    Those that the history is made of stay, of each advert its last visit, and all of one with odd prices.
+    Those that the history is made of stay, of each advert its last visit, and all of one with odd prices or
+    with values that were not shown.
     """
     return _prune_through(db, scrape_history, partial(_prune_some_visits, before=before), at_once)
 
@@ -66,8 +67,8 @@ def _prune_some_visits(ids: Ids, connection: Connection, *, before: float) -> in
     other = scrape_history.alias("other")
     same_page = and_(other.c.site == scrape_history.c.site, other.c.url_key == scrape_history.c.url_key)
     newer = and_(other.c.fetched_at > scrape_history.c.fetched_at, other.c.listing_id.is_not(None))
-    # Odd prices count when they were seen in a row: what was seen between them says that they were not.
-    odd = other.c.result == "quarantined"
+    # Odd prices and gaps count when they were seen in a row: what was seen between says that they were not.
+    odd = or_(other.c.result == "quarantined", other.c.unseen.is_not(None))
     nothing = or_(
         scrape_history.c.listing_id.is_(None),
         and_(

@@ -80,6 +80,8 @@ class HistoryRules:
     most_seconds: float = 720 * SECONDS_PER_HOUR
     odd_price_visits: int = 3
     """With so many visits in a row a price of another meaning is the price."""
+    gone_value_visits: int = 2
+    """After so many visits in a row that do not show it, a value is gone."""
 
 
 class HistorySettings(BaseModel):
@@ -92,6 +94,14 @@ class HistorySettings(BaseModel):
         "visits",
         "Visits in a row after which a price that turned into another meaning (per m², a tenth, a "
         "thousandth) is believed.",
+    )
+    gone_value_visits: int = whole(
+        2,
+        1,
+        100,
+        "visits",
+        "Visits in a row, while the portal's pages are as usual, after which a value that an advert no "
+        "longer shows is gone; until then it stays.",
     )
     scrape_history_days: int = whole(
         90,

@@ -29,11 +29,13 @@ from sale_sofia.history.timeline import (
     Generation,
     Seen,
     Step,
+    Unseen,
     VisitResult,
     fold,
     next_interval,
     revisit_at,
     said_otherwise,
+    without_unseen,
 )
 from sale_sofia.listings.model import Listing
 
@@ -60,6 +62,8 @@ class Sighting:
     """Whether its price says nothing: the portal's pages are not read as they are."""
     held_news: bool = False
     """Whether it is not new, should it be the first: its run does not read what adverts have."""
+    held_gaps: bool = False
+    """Whether what it does not show says nothing: the portal's pages are not read as they are."""
 
     @property
     def key(self) -> Key:
@@ -83,7 +87,8 @@ class Sighting:
 
     def under(self, visit_id: int) -> Seen:
         """The same for the advert's timeline."""
-        return Seen(self.seen_at, self.content_hash, self.fields, visit_id, self.page_digest, held=self.held)
+        held = {"held": self.held, "held_gaps": self.held_gaps}
+        return Seen(self.seen_at, self.content_hash, self.fields, visit_id, self.page_digest, **held)
 
 
 def listing_key(external_id: str) -> str:
@@ -92,7 +97,11 @@ def listing_key(external_id: str) -> str:
 
 
 def visit_row(
-    sighting: Sighting, listing_id: int, result: VisitResult, odd: Row | None = None, verdict: str = "ok"
+    sighting: Sighting,
+    listing_id: int,
+    result: VisitResult,
+    odd: Row | None = None,
+    unseen: Unseen | None = None,
 ) -> Row:
     """The sighting as a visit of its page."""
     return {
@@ -100,14 +109,16 @@ def visit_row(
         "url_key": listing_key(sighting.listing.external_id),
         "job_id": sighting.job_id,
         "fetched_at": sighting.seen_at,
-        "verdict": verdict,
+        "verdict": "ok",
         "seconds": sighting.seconds,
         "content_hash": sighting.content_hash,
         "page_digest": sighting.page_digest,
         "listing_id": listing_id,
         "result": result,
         "odd": odd,
+        "unseen": sorted(unseen or ()) or None,
         "held": sighting.held,
+        "held_gaps": sighting.held_gaps,
     }
 
 
@@ -144,6 +155,7 @@ def updated(sighting: Sighting, old: Stored, step: Step, rules: HistoryRules) ->
         "page_digest": sighting.page_digest,
         "odd_price_eur": step.odd.price_eur,
         "odd_visits": step.odd.visits,
+        "unseen": step.unseen or None,
         "etag": sighting.etag,
         "last_modified": sighting.last_modified,
     }
@@ -190,11 +202,11 @@ def price_rows(listing_id: int, seen: Seen, step: Step) -> list[Row]:
 
 # A sighting that comes after later ones: it is put in its place, and the history is worked out anew. What
 # each visit saw is not stored whole. It is what the listing says now, with all later changes taken back,
-# and with the price that was not believed then, which its visit keeps.
+# with the price that was not believed then, and without what was not shown: its visit keeps both.
 
 _Rows = Sequence[RowMapping]
 Marks = Mapping[str, Any]
-"""What of a visit is held back: `held`, `held_type`."""
+"""What of a visit is held back: `held`, `held_type`, `held_gaps`."""
 _SET_VISIT = update(scrape_history).where(scrape_history.c.id == bindparam("of_id"))
 
 
@@ -213,7 +225,9 @@ def save_late(connection: Connection, sighting: Sighting, rules: HistoryRules) -
         added = insert(scrape_history).values(visit_row(sighting, newest, "unchanged"))
         visit_id = int(connection.execute(added.returning(scrape_history.c.id)).scalar_one())
     kept = [one for one in seen if one not in replaced]
-    return _store_all(connection, stored, fold([*kept, sighting.under(visit_id)], rules), at=sighting.seen_at)
+    held_gaps = sighting.held_gaps or any(one.held_gaps for one in replaced)
+    own = sighting.under(visit_id)._replace(held_gaps=held_gaps)
+    return _store_all(connection, stored, fold([*kept, own], rules), at=sighting.seen_at)
 
 
 def work_out_anew(
@@ -264,9 +278,9 @@ def _undone(row: RowMapping, newest_first: _Rows, changes: _Rows) -> Iterator[Se
     """What each visit saw, the newest first: the listing with the changes of later visits taken back."""
     fields = {name: row[name] for name in STORED_FIELDS}
     for visit in newest_first:
-        saw = fields | (visit["odd"] or {})
+        saw = without_unseen(fields | (visit["odd"] or {}), visit["unseen"] or ())
         digest = visit["content_hash"] or content_hash(saw)
-        held = {name: visit[name] for name in ("held", "held_type")}
+        held = {name: visit[name] for name in ("held", "held_type", "held_gaps")}
         yield Seen(visit["fetched_at"], digest, saw, visit["id"], visit["page_digest"], **held)
         back = {change["field"]: change["old"] for change in changes if change["visit_id"] == visit["id"]}
         fields = fields | back
@@ -300,8 +314,10 @@ def _store_all(
             "result": step.result,
             "content_hash": seen.hash,
             "odd": said_otherwise(seen, step),
+            "unseen": sorted(step.unseen) or None,
             "held": seen.held,
             "held_type": seen.held_type,
+            "held_gaps": seen.held_gaps,
         }
         for own, seen, step in steps
     ]
@@ -335,6 +351,7 @@ def _values(generation: Generation, row: RowMapping | None, at: float) -> Row:
         "revisit_at": revisit_at(external_id, last.at, generation.interval, generation.odd),
         "odd_price_eur": generation.odd.price_eur,
         "odd_visits": generation.odd.visits,
+        "unseen": generation.unseen or None,
         "gone_at": _gone_at(generation, row, at),
         "closed_at": generation.closed_at,
         "closed_reason": None if generation.closed_at is None else REUSED,

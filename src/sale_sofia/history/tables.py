@@ -56,6 +56,8 @@ listings = Table(
     # A price of another meaning waits here, seen so often in a row, before it is believed.
     Column("odd_price_eur", Float),
     Column("odd_visits", Integer, nullable=False, server_default=text("0")),
+    # What its page does not show any more and is kept, each with the visits in a row that did not show it.
+    Column("unseen", JSON(none_as_null=True)),
     Column("gone_at", Float),
     Column("closed_at", Float),
     Column("closed_reason", String(20)),
@@ -157,18 +159,23 @@ scrape_history = Table(
     Column("result", String(12)),
     # The price fields as the page had them, where they were not believed.
     Column("odd", JSON(none_as_null=True)),
-    # Whether its price, or its type, says nothing: the pages of its run were not read as they are.
+    # The fields that were known and that the page did not show, where they were kept.
+    Column("unseen", JSON(none_as_null=True)),
+    # Whether its price, its type, or what it does not show, says nothing: the pages of its run were not read
+    # as they are.
     Column("held", Boolean, nullable=False, server_default=text("false")),
     Column("held_type", Boolean, nullable=False, server_default=text("false")),
+    Column("held_gaps", Boolean, nullable=False, server_default=text("false")),
     Index(None, "site", "url_key", "fetched_at"),
 )
 # Visits that are held back are few, and looked for at the end of every run.
-Index(
-    "ix_scrape_history_held",
-    scrape_history.c.job_id,
-    sqlite_where=scrape_history.c.held.is_(True),
-    postgresql_where=scrape_history.c.held.is_(True),
-)
+for _name in ("held", "held_gaps"):
+    Index(
+        f"ix_scrape_history_{_name}",
+        scrape_history.c.job_id,
+        sqlite_where=scrape_history.c[_name].is_(True),
+        postgresql_where=scrape_history.c[_name].is_(True),
+    )
 
 # When an advert left the market and when it came back: dated by what was seen, noted when it was known.
 market_events = Table(

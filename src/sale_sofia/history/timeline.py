@@ -2,10 +2,18 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
-from sale_sofia.history.listing_rows import PRICE_FIELDS, Change, detect_all_changes
+from sale_sofia.history.listing_rows import (
+    LIST_FIELDS,
+    PRICE_FIELDS,
+    STORED_FIELDS,
+    VOLATILE_FIELDS,
+    Change,
+    detect_all_changes,
+)
 from sale_sofia.history.price_meaning import PointKind, is_doubtful, point_kind
 from sale_sofia.history.settings import CHANGE_FACTOR, EARLIEST_REVISIT_SHARE, QUIET_FACTOR, HistoryRules
 
@@ -16,6 +24,19 @@ HELD_FIELDS = (*PRICE_FIELDS, "previous_price_eur")
 """What stays as it was while a price is not believed."""
 TYPE_FIELDS = ("property_type", "rooms")
 """What a page tells in several ways, of which the rougher is left where the better one is lost."""
+KEPT_FIELDS: Final = tuple(
+    name
+    for name in STORED_FIELDS
+    if name not in {*VOLATILE_FIELDS, *HELD_FIELDS, "site", "external_id", "flags"}
+)
+"""What stays as it was for some visits that do not show it. Prices have rules of their own; flags are what is
+said of the page itself."""
+TOGETHER: Final = (
+    ("city", "district", "neighbourhood", "street", "lat", "lon", "metro_station", "metro_distance_m"),
+    ("seller_kind", "seller_name", "phones"),
+)
+"""Where a flat is, and who sells it: nobody named an old street in a new neighbourhood."""
+_NOTHING: Final[tuple[Any, ...]] = (None, [])
 _NO_PRICE: Final = dict.fromkeys((*HELD_FIELDS, "area_sqm"))
 """What is known of the price of a flat that was never seen."""
 
@@ -32,6 +53,8 @@ class Seen(NamedTuple):
     """Whether the price says nothing: the pages of its run were not read as they are."""
     held_type: bool = False
     """The same of what kind of property it is."""
+    held_gaps: bool = False
+    """The same of what the page does not show."""
 
 
 class Odd(NamedTuple):
@@ -42,6 +65,9 @@ class Odd(NamedTuple):
 
 
 NOTHING_ODD = Odd()
+Unseen = Mapping[str, int]
+"""What was known and is not shown any more, each with the visits in a row that say so."""
+NOTHING_UNSEEN: Final[Unseen] = MappingProxyType({})
 
 
 class Step(NamedTuple):
@@ -55,6 +81,8 @@ class Step(NamedTuple):
     odd: Odd = NOTHING_ODD
     printed: float | None = None
     """The earlier price that the page prints, where it did not just before."""
+    unseen: Unseen = NOTHING_UNSEEN
+    """What is believed though the page does not show it."""
 
 
 def is_another_flat(old: Mapping[Any, Any], new: Mapping[Any, Any]) -> bool:
@@ -65,20 +93,42 @@ def is_another_flat(old: Mapping[Any, Any], new: Mapping[Any, Any]) -> bool:
     )
 
 
-def step(old: Mapping[Any, Any], odd: Odd, new: Row, rules: HistoryRules, *, held: bool = False) -> Step:
-    """What a sighting means after what was believed before it.
+def step(old: Mapping[Any, Any], odd: Odd, unseen: Unseen, seen: Seen, rules: HistoryRules) -> Step:
+    """What a sighting means after what was believed before it, some of it in doubt or not shown any more.
 
     A doubtful price is believed when it was seen often enough in a row, from that visit on; one that is held
-    back never, however often it is seen.
+    back never, however often it is seen. So it is with a value that is not there any more.
     """
-    doubt, believed = _believed(old, odd, new, rules, held=held)
+    doubt, believed = _believed(old, odd, seen.fields, rules, held=seen.held)
+    missed = _unseen(old, unseen, seen, rules)
+    believed = believed | {name: old[name] for name in missed}
     changes = detect_all_changes(old, believed)
     if doubt.visits:
-        return Step("quarantined", believed, changes, None, doubt)
+        return Step("quarantined", believed, changes, None, doubt, unseen=missed)
     earlier = believed["previous_price_eur"]
     printed = None if earlier == old["previous_price_eur"] else earlier
     result: VisitResult = "changed" if changes else "unchanged"
-    return Step(result, believed, changes, point_kind(old, believed), printed=printed)
+    return Step(result, believed, changes, point_kind(old, believed), printed=printed, unseen=missed)
+
+
+def _unseen(old: Mapping[Any, Any], before: Unseen, seen: Seen, rules: HistoryRules) -> Unseen:
+    """What was known, is not shown, and stays all the same; a visit that is held back does not count.
+
+    What belongs together goes together: beside another value of its kind, an old one does not stay.
+    """
+    new, known = seen.fields, [name for name in KEPT_FIELDS if old.get(name) not in _NOTHING]
+    gaps = [name for name in known if new[name] in _NOTHING]
+    if not gaps or seen.held_gaps:
+        return {name: before.get(name, 0) for name in gaps}
+    others = {name for name in known if new[name] not in _NOTHING and new[name] != old[name]}
+    moved = {name for kind in TOGETHER if not others.isdisjoint(kind) for name in kind}
+    visits = {name: before.get(name, 0) + 1 for name in gaps if name not in moved}
+    return {name: count for name, count in visits.items() if count < rules.gone_value_visits}
+
+
+def without_unseen(fields: Row, unseen: Iterable[str]) -> Row:
+    """The fields as a page has them that does not show these."""
+    return fields | {name: [] if name in LIST_FIELDS else None for name in unseen}
 
 
 def first_step(new: Row, rules: HistoryRules, *, held: bool = False) -> Step:
@@ -132,6 +182,7 @@ class Generation:
     fields: Row
     interval: float
     odd: Odd = NOTHING_ODD
+    unseen: Unseen = field(default_factory=dict)
     unchanged: int = 0
     closed_at: float | None = None
 
@@ -176,11 +227,11 @@ def fold(sightings: Iterable[Seen], rules: HistoryRules) -> list[Generation]:
 
 
 def _go_on(generation: Generation, seen: Seen, rules: HistoryRules) -> None:
-    taken = step(generation.fields, generation.odd, seen.fields, rules, held=seen.held)
+    taken = step(generation.fields, generation.odd, generation.unseen, seen, rules)
     taken = with_type_held(taken, generation.fields) if seen.held_type else taken
     taken = taken._replace(printed=None) if taken.printed in generation.printed else taken
     generation.seen.append((seen, taken))
     generation.fields = generation.fields | taken.fields
-    generation.odd = taken.odd
+    generation.odd, generation.unseen = taken.odd, taken.unseen
     generation.unchanged = generation.unchanged + 1 if taken.result == "unchanged" else 0
     generation.interval = next_interval(generation.interval, taken.result, rules)

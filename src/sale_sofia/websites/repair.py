@@ -198,13 +198,14 @@ class Proposal:
     pages: int
 
 
-def known_facts(site: TableSite, field: str, page: Page) -> Facts:
-    """What a page that could be read says of one field."""
+def known_facts(site: TableSite, page: Page) -> Mapping[str, Facts]:
+    """What a page says, by field; nothing of those that say nothing, or where it cannot be read."""
     try:
-        found = site.listing(page).fields.get(field)
+        fields = site.listing(page).fields
     except PageError:
         return {}
-    return {} if found is None else _plain(read_facts({field: found}))
+    read = {name: _plain(read_facts({name: found})) for name, found in fields.items()}
+    return {name: facts for name, facts in read.items() if facts}
 
 
 def propose(site: TableSite, field: str, samples: Sequence[Sample]) -> list[Proposal]:
@@ -231,6 +232,8 @@ def propose(site: TableSite, field: str, samples: Sequence[Sample]) -> list[Prop
 
     searched = opened[:REPAIR_SEARCHED_PAGES]
     found = dict.fromkeys(place for document, known in searched for place in right_places(document, known))
+    for link in table.links:  # a page that did not change is read as before: that mends nothing
+        found.pop(Place(link), None)
     good = [
         proposal
         for proposal in map(tried, found)

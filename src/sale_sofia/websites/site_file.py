@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from sale_sofia.crawl.fetch.settings import PROOF_MIN_LENGTH
-from sale_sofia.history.settings import SECONDS_PER_HOUR, HistoryRules
+from sale_sofia.history.settings import SECONDS_PER_HOUR, HistoryRules, HistorySettings
 from sale_sofia.listings.settings import SITE_FILES_REMEMBERED
 from sale_sofia.settings.files import YamlTooMuch, file_text, read_yaml
 from sale_sofia.settings.types import at_key, why_refused
@@ -222,13 +222,14 @@ class HistoryTable(Table):
             raise ValueError("must be least_hours <= first_hours <= most_hours")
         return self
 
-    def rules(self, odd_price_visits: int) -> HistoryRules:
+    def rules(self, settings: HistorySettings) -> HistoryRules:
         """The same in the units of the database, beside what the settings say."""
         return HistoryRules(
             first_seconds=self.first_hours * SECONDS_PER_HOUR,
             least_seconds=self.least_hours * SECONDS_PER_HOUR,
             most_seconds=self.most_hours * SECONDS_PER_HOUR,
-            odd_price_visits=odd_price_visits,
+            odd_price_visits=settings.odd_price_visits,
+            gone_value_visits=settings.gone_value_visits,
         )
 
 

@@ -311,6 +311,15 @@ def test_pruning_keeps_the_usual_price_between_two_odd_ones(db: Database) -> Non
         assert prices(connection) == [(120_000.0, "none", "first", 1.0)]
 
 
+def test_pruning_keeps_what_was_shown_between_two_gaps(db: Database) -> None:
+    for at, year in ((1.0, 2012), (2.0, None), (3.0, 2012), (4.0, None), (5.0, 2012), (6.0, 2012)):
+        see(db, at, year_built=year)
+    assert prune_visits(db, before=5.5) == 0
+    see(db, 5.6, title="друг")  # late: all is worked out anew, and there were never two gaps in a row
+    with db.read() as connection:
+        assert "year_built" not in {name for (name,) in rows(connection, listing_changes, "field")}
+
+
 def test_at_most_one_generation_is_open(db: Database) -> None:
     see(db, 1.0)
     see(db, 2.0, area_sqm=70.0, floor=9)

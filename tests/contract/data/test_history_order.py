@@ -17,7 +17,7 @@ from sale_sofia.storage.database import Database
 
 # 1500 are for whoever changes the timeline: EXAMPLES=1500.
 EXAMPLES = int(os.environ.get("EXAMPLES", "10"))
-# Few values, so that they meet: another flat, a price of another meaning, another VAT, another word.
+# Few values, so that they meet: another flat, a price of another meaning, another VAT, another word, a gap.
 CONTENTS = st.fixed_dictionaries(
     {
         "number": st.sampled_from([1, 2]),
@@ -28,7 +28,10 @@ CONTENTS = st.fixed_dictionaries(
         "previous_price_eur": st.sampled_from([None, 130_000.0, 140_000.0]),
         "title": st.sampled_from(["а", "б"]),
         "deal": st.just("sale"),
-        "property_type": st.sampled_from(["apartment", "plot"]),
+        "property_type": st.sampled_from(["apartment", "plot", None]),
+        "year_built": st.sampled_from([None, 2012, 2015]),
+        "phones": st.sampled_from([(), ("0888123456",)]),
+        "seller_name": st.sampled_from([None, "а", "б"]),
     }
 )
 
@@ -39,7 +42,13 @@ def orders(draw: st.DrawFn) -> tuple[list[Sighting], list[Sighting]]:
     contents: list[dict[str, Any]] = draw(st.lists(CONTENTS, min_size=1, max_size=9))
     seen = [Sighting(advert(**one), float(draw(st.integers(0, 6)))) for one in contents]
     seen = [
-        Sighting(one.listing, one.seen_at, page_digest=one.content_hash, held=_is_held(one.listing))
+        Sighting(
+            one.listing,
+            one.seen_at,
+            page_digest=one.content_hash,
+            held=_is_held(one.listing),
+            held_gaps=one.listing.title == "б",
+        )
         for one in seen
     ]
     mixed = draw(st.permutations([*seen, *draw(st.lists(st.sampled_from(seen), max_size=3))]))

@@ -115,13 +115,13 @@ def test_the_same_again_is_only_seen_again(fresh: Database) -> None:
 
 def test_every_changed_field_is_recorded_by_value(fresh: Database) -> None:
     save(fresh, advert(title="стар", heating=["gas"], floor=3, elevator=True), 1.0)
-    changed = advert(title="нов", heating=["gas", "electric"], floor=None, elevator=True, rooms=2)
+    changed = advert(title="нов", heating=["gas", "electric"], floor=5, elevator=True, rooms=2)
     assert save(fresh, changed, 2.0) == "changed"
     changes, prices = history(fresh)
     assert changes == [
         ("rooms", None, 2, 2.0),
         ("title", "стар", "нов", 2.0),
-        ("floor", 3, None, 2.0),
+        ("floor", 3, 5, 2.0),
         ("heating", ["gas"], ["gas", "electric"], 2.0),
     ]
     assert len(prices) == 1

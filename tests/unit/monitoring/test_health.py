@@ -5,6 +5,7 @@ from sale_sofia.history.jobs import Job, JobState
 from sale_sofia.history.runs.facts import Comparison, PageCounts, RunFacts
 from sale_sofia.history.runs.health import Health, HealthState, judge, worst
 from sale_sofia.settings.model import Settings
+from sale_sofia.telemetry.incidents import IncidentKind
 from sale_sofia.telemetry.metrics import DomainMetrics, TimeSpans
 from tables import each_row
 
@@ -35,6 +36,12 @@ def judged(facts: RunFacts, comparison: Comparison | None = USUAL, **limits: flo
 def test_nothing_wrong_is_healthy() -> None:
     health = judged(run(failed=4, refused=1, open_seconds=4))
     assert (health.state, health.reasons) == (HealthState.HEALTHY, [])
+
+
+def test_no_run_is_healthy_beside_open_drift() -> None:
+    health = judged(replace(run(), drift=[IncidentKind.DRIFT_FILL]))
+    assert health.state is HealthState.DEGRADED
+    assert health.reasons == ["the portal's pages are not read as usual: drift_fill"]
 
 
 @each_row(

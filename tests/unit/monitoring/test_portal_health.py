@@ -97,5 +97,7 @@ def test_it_says_how_old_and_which() -> None:
     assert late.values == {"hours": 30.0}
     two = PortalFacts(NOW, NOW, incidents=having(IncidentKind.EMPTY_JOB, IncidentKind.COLLAPSE))
     assert judge_portal(two).values == {"kind": "collapse"}
+    drift = PortalFacts(NOW, NOW, incidents=having(IncidentKind.COLLAPSE, IncidentKind.DRIFT_FILL))
+    assert judge_portal(drift).values == {"kind": "drift_fill"}
     assert judge_portal(PortalFacts(NOW, NOW - HOUR), late_seconds=HOUR - 1).state is DataState.LATE
     assert DATA_LATE_SECONDS == 26 * HOUR

@@ -16,9 +16,11 @@ from sale_sofia.crawl.visit.writer import GroupWriter, Ledger, Patience, WorkTim
 from sale_sofia.history.cards import SeenCard
 from sale_sofia.history.jobs import get_job
 from sale_sofia.history.pages import latest_pages
-from sale_sofia.history.tables import listings
+from sale_sofia.history.tables import listings, scrape_history
 from sale_sofia.listings.model import Listing
+from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
+from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident
 
 LEDGER = Ledger("job", "imot.bg")
 PATIENCE = Patience(outcomes=10, seconds=0.5)
@@ -72,6 +74,17 @@ def test_every_outcome_ends_its_row(database: Database) -> None:
         job = get_job(connection, "job")
     assert job is not None
     assert (job.requests, job.new_listings) == (5, 1)
+
+
+@pytest.mark.parametrize(("site", "held"), [("imot.bg", True), ("bazar.bg", False)])
+def test_while_a_portal_drifts_gaps_are_held_from_the_first_page_on(
+    database: Database, site: str, *, held: bool
+) -> None:
+    drift = Trouble(IncidentKind.DRIFT_FILL, site, Said("job.empty"))
+    database.run_write(lambda connection: open_incident(connection, drift, now=1.0))
+    write(database, [Read(claims(database, 1)[0], advert(0))])
+    with database.read() as connection:
+        assert connection.scalars(select(scrape_history.c.held_gaps)).all() == [held]
 
 
 def test_a_page_is_remembered_by_its_bytes_also_where_it_could_not_be_read(database: Database) -> None:

@@ -31,7 +31,7 @@ def samples(site: TableSite, field: str, old: str, new: str, adverts: int = 5) -
     """Adverts as they were and as they are; `{}` is each one's own number."""
     made = []
     for number in range(1, adverts + 1):
-        known = known_facts(site, field, page(old.replace("{}", str(number)), number))
+        known = known_facts(site, page(old.replace("{}", str(number)), number))[field]
         made.append(Sample(page(new.replace("{}", str(number)), number), known))
     return made
 

@@ -144,7 +144,7 @@ def make_writer(
     visitor: Visitor,
 ) -> GroupWriter:
     """Writes by the visitor's clock and meter; two in three visitors may wait for it while others go on."""
-    rules = config.history.rules(settings.odd_price_visits)
+    rules = config.history.rules(settings)
     ledger = Ledger(job.id, job.site, job.listing_limit, rules, config.history.conditional)
     outcomes = min(settings.checkpoint_batch_size, max(1, visitors * 2 // 3))
     patience = Patience(outcomes, settings.checkpoint_seconds)

@@ -37,7 +37,7 @@ from sale_sofia.history.drift.counts import (
     sections_of,
 )
 from sale_sofia.history.drift.judging import are_missed, floors_of, prices_are_doubtful
-from sale_sofia.history.drift.store import lock_counters, store_counters
+from sale_sofia.history.drift.store import is_drifting, lock_counters, store_counters
 from sale_sofia.history.jobs import add_job_counts
 from sale_sofia.history.listings import (
     DEFAULT_RULES,
@@ -252,6 +252,8 @@ def write_batch(
         sightings = {claim: replace(sighting, held=True) for claim, sighting in sightings.items()}
     if are_missed(counted, floors_of(get_scraper(ledger.site).config)):
         sightings = {claim: replace(sighting, held_news=True) for claim, sighting in sightings.items()}
+    if is_drifting(connection, ledger.site):
+        sightings = {claim: replace(sighting, held_gaps=True) for claim, sighting in sightings.items()}
     saved = _save(connection, ledger, kept, sightings, now)
     found = _add_pages(connection, ledger, kept, now)
     requests = sum(page.requests for page in outcomes)

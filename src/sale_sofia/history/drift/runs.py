@@ -24,10 +24,12 @@ from sale_sofia.history.drift.store import (
     accept_last,
     get_drift_run,
     held_jobs,
+    hold_gaps,
     hold_prices,
     hold_types,
     judge_run,
     open_drift,
+    release_gaps,
     release_prices,
     release_types,
     sound_runs,
@@ -36,6 +38,7 @@ from sale_sofia.history.jobs import Job, JobState
 from sale_sofia.history.news import hold_news, release_all, release_read
 from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.sweeps import scope_of
+from sale_sofia.history.tables import scrape_history
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said
 from sale_sofia.telemetry.incidents import Incident, IncidentKind, Trouble, close_incident, open_incident
@@ -69,7 +72,7 @@ def review_drift(
     left = open_drift(connection, job.site)
     sound = state is JobState.COMPLETE and not left
     judge_run(connection, replace(run, sound=sound, findings=[one.details() for one in drifted]))
-    _settle(connection, job, config, config.history.rules(settings.odd_price_visits), left, now)
+    _settle(connection, job, config, config.history.rules(settings), left, now)
     return drifted
 
 
@@ -104,10 +107,11 @@ def accept_drift(
     accepted = accept_last(connection, site)
     for kind in DRIFT_KINDS:
         close_incident(connection, kind, site, now=now)
-    rules = config.history.rules(settings.odd_price_visits)
+    rules = config.history.rules(settings)
     for job_id in held_jobs(connection, site):
         release_prices(connection, job_id, rules, now=now)
     release_types(connection, site, rules, now=now)
+    release_gaps(connection, scrape_history.c.site == site, rules, now=now)
     release_all(connection, site, now=now)
     return accepted
 
@@ -123,8 +127,13 @@ def _settle(
     """Hold back what the open incidents are about, and let go what was held back too early.
 
     While prices have drifted, those of the run say nothing; so do types, where what tells them has drifted:
-    what is left to tell them is rougher. While adverts lack what the site file asks of them, none is new.
+    what is left to tell them is rougher. While anything has drifted, what adverts do not show is not gone.
+    While adverts lack what the site file asks of them, none is new.
     """
+    if left:
+        hold_gaps(connection, job.id, rules, now=now)
+    else:
+        release_gaps(connection, scrape_history.c.job_id == job.id, rules, now=now)
     if any(one.kind in _PRICE_KINDS for one in left):
         hold_prices(connection, job.id, rules, now=now)
     else:

@@ -8,9 +8,12 @@ from typing import Any, Final
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Text,
     and_,
     bindparam,
+    cast,
     exists,
+    false,
     func,
     or_,
     select,
@@ -20,15 +23,16 @@ from sqlalchemy import (
 from sale_sofia.history.settings import HistoryRules
 from sale_sofia.history.sightings import Key, Marks, work_out_anew
 from sale_sofia.history.tables import drift_runs, listing_changes, listings, price_points, scrape_history
-from sale_sofia.history.timeline import TYPE_FIELDS
+from sale_sofia.history.timeline import KEPT_FIELDS, TYPE_FIELDS
 from sale_sofia.storage.upserts import insert_into
 from sale_sofia.telemetry.incidents import Incident, IncidentKind, open_incidents
+from sale_sofia.telemetry.tables import incidents
 
 Counters = dict[str, Any]
 DRIFT: Final = "drift"
 DRIFT_KINDS: Final = tuple(kind for kind in IncidentKind if DRIFT in kind)
 """Incidents that say that a portal's pages are no longer read as they are."""
-
+_NOTHING_AS_JSON: Final = ("null", "[]")
 
 # Made once: they are run with every commit of a crawl.
 _COUNTED = select(drift_runs.c.counters).where(drift_runs.c.job_id == bindparam("of_job")).with_for_update()
@@ -37,6 +41,18 @@ _STORE = (
     .where(drift_runs.c.job_id == bindparam("of_job"))
     .values(counters=bindparam("counted", type_=drift_runs.c.counters.type))
 )
+
+
+_OPEN_DRIFT = select(incidents.c.id).where(
+    incidents.c.site == bindparam("of_site"),
+    incidents.c.kind.in_([kind.value for kind in DRIFT_KINDS]),
+    incidents.c.closed_at.is_(None),
+)
+
+
+def is_drifting(connection: Connection, site: str) -> bool:
+    """Whether an incident of pages that changed is open for the portal: `open_drift`, quickly."""
+    return connection.execute(_OPEN_DRIFT, {"of_site": site}).first() is not None
 
 
 def open_drift(connection: Connection, site: str | None = None) -> list[Incident]:
@@ -155,6 +171,47 @@ def release_types(connection: Connection, site: str, rules: HistoryRules, *, now
     """What was held back of the kinds of a portal's properties is believed after all."""
     chosen = and_(scrape_history.c.site == site, scrape_history.c.held_type.is_(True))
     return _mark(connection, chosen, rules, {"held_type": False}, now=now)
+
+
+def hold_gaps(connection: Connection, job_id: str, rules: HistoryRules, *, now: float) -> int:
+    """What the adverts of this run do not show says nothing; of how many that changes something."""
+    emptied = exists().where(
+        listing_changes.c.listing_id == scrape_history.c.listing_id,  # which is indexed
+        listing_changes.c.visit_id == scrape_history.c.id,
+        listing_changes.c.field.in_(KEPT_FIELDS),
+        cast(listing_changes.c.new, Text).in_(_NOTHING_AS_JSON),
+    )
+    seen = and_(
+        scrape_history.c.job_id == job_id,
+        scrape_history.c.listing_id.is_not(None),
+        scrape_history.c.held_gaps.is_(False),
+    )
+    return _mark_gaps(connection, seen, emptied, rules, held=True, now=now)
+
+
+def release_gaps(
+    connection: Connection, chosen: ColumnElement[bool], rules: HistoryRules, *, now: float
+) -> int:
+    """What these visits do not show counts after all; for how many adverts that changes something."""
+    seen = and_(chosen, scrape_history.c.held_gaps.is_(True))
+    return _mark_gaps(connection, seen, false(), rules, held=False, now=now)
+
+
+def _mark_gaps(
+    connection: Connection,
+    seen: ColumnElement[bool],
+    emptied: ColumnElement[bool],
+    rules: HistoryRules,
+    *,
+    held: bool,
+    now: float,
+) -> int:
+    """Mark all visits, also those that miss nothing as far as is known; work out anew those that do."""
+    marks = {"held_gaps": held}
+    gaps = or_(scrape_history.c.unseen.is_not(None), emptied)
+    worked_out = _mark(connection, and_(seen, gaps), rules, marks, now=now)
+    connection.execute(update(scrape_history).where(seen).values(marks))
+    return worked_out
 
 
 def release_prices(connection: Connection, job_id: str, rules: HistoryRules, *, now: float) -> int:

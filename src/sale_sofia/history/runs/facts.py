@@ -8,10 +8,11 @@ from typing import Any
 from sqlalchemy import Connection, func, select, union_all
 
 from sale_sofia.crawl.tables import frontier, frontier_pruned, jobs
-from sale_sofia.history.drift.store import shortfalls
+from sale_sofia.history.drift.store import open_drift, shortfalls
 from sale_sofia.history.jobs import Job, JobState, UnknownJob, get_job
 from sale_sofia.history.news import count_held
 from sale_sofia.history.sweeps import Sweep, get_sweep
+from sale_sofia.telemetry.incidents import IncidentKind
 from sale_sofia.telemetry.meter import read_metrics
 from sale_sofia.telemetry.metrics import DomainMetrics
 from sale_sofia.telemetry.settings import COMPARED_JOBS, COMPARED_RUNS
@@ -48,6 +49,8 @@ class RunFacts:
     """How many adverts that it saw first are not shown as new."""
     sweep: Sweep | None = None
     """How far it came through its searches; None for a run of single adverts."""
+    drift: Sequence[IncidentKind] = ()
+    """The open incidents of its portal that say that pages changed."""
     all_domains: DomainMetrics = field(default_factory=DomainMetrics, init=False)
 
     def __post_init__(self) -> None:
@@ -102,6 +105,7 @@ def read_run(connection: Connection, job_id: str, *, now: float) -> RunFacts:
         shortfalls(connection, job_id),
         count_held(connection, job_id),
         get_sweep(connection, job_id),
+        [one.kind for one in open_drift(connection, job.site)],
     )
 
 

@@ -6,6 +6,7 @@ from enum import IntEnum, StrEnum
 from statistics import median
 from typing import Final
 
+from sale_sofia.history.drift.store import DRIFT_KINDS
 from sale_sofia.history.jobs import JobState
 from sale_sofia.history.runs.facts import Comparison, RunFacts
 from sale_sofia.history.settings import THIN_SHARE
@@ -74,8 +75,9 @@ END_FINDINGS = {
 
 
 def judge(run: RunFacts, comparison: Comparison | None, settings: Settings) -> Health:
-    """The run's health, also while it is still going on."""
-    findings = list(_shares(run, settings))
+    """The run's health, also while it goes on; never healthy while its portal's pages have changed."""
+    findings = [Finding(HealthState.DEGRADED, Said("trouble.drift", kind=kind.value)) for kind in run.drift]
+    findings += _shares(run, settings)
     if run.job.state in END_FINDINGS:
         state, code = END_FINDINGS[run.job.state]
         findings.insert(0, Finding(state, Said(code)))
@@ -203,7 +205,7 @@ def judge_portal(facts: PortalFacts, *, late_seconds: float = DATA_LATE_SECONDS)
     """The worst that the data says, and why."""
     found = [
         PortalVerdict(DataState.FAILING, "incident", {"kind": kind.value})
-        for kind in sorted(facts.incidents & _FAILING)
+        for kind in sorted(facts.incidents & _FAILING, key=lambda kind: (kind not in DRIFT_KINDS, kind))
     ]
     # A run that ended well and brought nothing is what "last run OK" hides.
     if facts.runs and not facts.runs[0].adverts and (facts.expected or facts.last_listing_at is None):

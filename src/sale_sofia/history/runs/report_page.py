@@ -141,15 +141,15 @@ def _run(run: Report) -> str:
 
 
 def _parts(run: Report) -> Iterator[str]:
-    yield facts(_counts(run["summary"]))
-    if run["coverage"]:
-        yield f'<p class="quiet">{words(run["coverage"]["line"])}</p>'
-    yield bullets("Why it is not healthy", [words(reason) for reason in run["health"]["reasons"]])
     incidents = [
         f"<b>{words(one['kind'])}</b>, since {moment(one['opened_at'])}: {words(one['message'])}"
         for one in run["incidents"]
     ]
     yield bullets("Open incidents", incidents)
+    yield facts(_counts(run["summary"]))
+    if run["coverage"]:
+        yield f'<p class="quiet">{words(run["coverage"]["line"])}</p>'
+    yield bullets("Why it is not healthy", [words(reason) for reason in run["health"]["reasons"]])
     yield from ("<h3>Beside what is usual</h3>", _comparison(run))
     yield from ("<h3>How the portal took it</h3>", facts(_traffic(run["summary"])))
     answers = []
