@@ -62,6 +62,7 @@ def portal(answer: bytes, status: int = 200, **headers: str) -> Iterator[str]:
     ("arguments", "sentence"),
     [
         (("crawl", "nowhere.bg"), "no site 'nowhere.bg'; allowed: alo.bg, bazar.bg, homes.bg, imot.bg"),
+        (("sites", "show", "nowhere.bg"), "no site 'nowhere.bg'; allowed: alo.bg, bazar.bg"),
         (("crawl", "imot.bg", "--start-url", "nonsense"), "'nonsense' is not an address; allowed: http://"),
         (("crawl", "imot.bg", "--start-url", "ftp://x/obiavi/"), "is not an address; allowed: http://"),
         (

@@ -1,17 +1,13 @@
 """Contradictions as a buyer meets them: in the demo, in commands, in searches; and facts put right."""
 
-import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 from sqlalchemy import select, update
 
+from commands_here import Command, commands
 from contract.data.helpers import ready_database
 from property_worlds import advert, save
-from sale_sofia.cli.main import main
 from sale_sofia.descriptions.tables import description_reads
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import read_flats
@@ -68,40 +64,14 @@ FLATS = [
 ]
 
 
-class Told(NamedTuple):
-    """How a command ended, and what it said; the error stream without its line breaks."""
-
-    code: int
-    out: str
-    err: str
-
-    def json(self) -> dict[str, Any]:
-        assert self.code == 0, self.err
-        found: dict[str, Any] = json.loads(self.out)
-        return found
-
-
-Command = Callable[..., Told]
-
-
 @pytest.fixture
 def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Gives the program a command, in this process, on three flats of which two cannot be as they say."""
+    """Gives the program a command on three flats of which two cannot be as they say."""
     database = ready_database(tmp_path / "sale_sofia.db")
     save(database, FLATS)
     PropertyMatching(Settings(data_dir=tmp_path), database).match_new()
     database.dispose()
-    monkeypatch.setenv("DATA_DIR", str(tmp_path))
-
-    def command(*arguments: str) -> Told:
-        monkeypatch.setattr(sys, "argv", ["sale-sofia", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        told = capsys.readouterr()
-        assert "Traceback" not in told.err
-        return Told(int(ended.value.code or 0), told.out, " ".join(told.err.replace("│", " ").split()))
-
-    return command
+    return commands(tmp_path, monkeypatch, capsys)
 
 
 def test_contradictions_are_searched_for_and_saved(say: Command) -> None:

@@ -1,17 +1,15 @@
 """A buyer's way: search, shortlist, note, view, decide; and one sentence for what makes no sense."""
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
+from commands_here import Command, commands
 from contract.data.helpers import ready_database
 from crawls import run
 from property_worlds import advert, ids_of, save
-from sale_sofia.cli.main import main
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.settings.model import Settings
 
@@ -37,36 +35,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class Told(NamedTuple):
-    """How a command ended, and what it said; the error stream without its line breaks."""
-
-    code: int
-    out: str
-    err: str
-
-    def json(self) -> dict[str, Any]:
-        assert self.code == 0, self.err
-        found: dict[str, Any] = json.loads(self.out)
-        return found
-
-
-Command = Callable[..., Told]
-
-
 @pytest.fixture
 def say(data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Gives the program a command, in this process: a new one takes a second to start."""
-
-    def command(*arguments: str | Path) -> Told:
-        monkeypatch.setenv("DATA_DIR", str(data))
-        monkeypatch.setattr(sys, "argv", ["sale-sofia", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        told = capsys.readouterr()
-        assert "Traceback" not in told.err
-        return Told(int(ended.value.code or 0), told.out, " ".join(told.err.replace("│", " ").split()))
-
-    return command
+    """Gives the program a command."""
+    return commands(data, monkeypatch, capsys)
 
 
 def numbers(flats: list[dict[str, Any]]) -> list[int]:

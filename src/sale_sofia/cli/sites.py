@@ -438,6 +438,7 @@ def show(site: SiteName, as_json: AsJson = False) -> None:
 
     A file in SITES_DIR without `site:` is laid over the installed one: maps by their keys, lists whole.
     """
+    get_scraper(site)  # a name that is none is said to be
     found = sources(site)
     if as_json:
         print_json({key: {"value": value, "from": str(path)} for key, (value, path) in found.items()})

@@ -254,7 +254,8 @@ def test_an_incident_is_told_at_its_beginning_and_at_its_end(lookout: Lookout) -
     lookout.look(1)
     lookout.look(1)
     assert lookout.told()[2:] == ["incident empty_job"], "over when it was first told: one message says both"
-    assert lookout.log()[2].items[0].facts["closed_at"] is not None
+    both = lookout.log()[2].items[0].facts
+    assert both["closed_at"] - both["opened_at"] == DAY
 
 
 def test_two_rules_with_one_channel_make_one_message(lookout: Lookout) -> None:
