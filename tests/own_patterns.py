@@ -58,8 +58,8 @@ def _of_module(module: str, calls: list[tuple[ast.Call, str]]) -> Iterator[Used]
 
 
 def _of_a_text(call: ast.Call) -> bool:
-    """Whether it is `str.split`, which is given a sign and no text."""
-    return bool(call.args) and isinstance(call.args[0], ast.Constant)
+    """Whether it is `str.split`, which is given a sign or nothing, and no text."""
+    return not call.args or isinstance(call.args[0], ast.Constant)
 
 
 def _evaluated(call: ast.Call, names: Mapping[str, Any]) -> "re.Pattern[Any] | None":

@@ -43,6 +43,8 @@ OPEN_SECONDS = 300.0
 SOON = {"SHARED_RETRY_SECONDS": 0.5}
 PAUSE_SECONDS = REDIS_TIMEOUT_SECONDS + 1.5
 TO_DISK_SECONDS = 1.2
+HANDED_OVER = 1
+"""Requests too many when one gate takes over from the other; a busy machine adds one late of each worker."""
 # One answer and one connection may be waited for; the rest is for a machine that has other things to do.
 LONGEST_STALL = REDIS_TIMEOUT_SECONDS + REDIS_CONNECT_TIMEOUT_SECONDS + 1.0
 
@@ -184,7 +186,7 @@ def stay_polite(fault: str, folder: Path, server: RedisServer, proxy: ChaosProxy
     rows = crew.rows()
     assert (crew.codes, crew.complaints) == ([0, 0, 0], ""), fault
     assert of_each(TWO, "local")(rows)
-    assert excess(rows) <= len(TWO)
+    assert excess(rows) <= HANDED_OVER + len(TWO)
     assert longest_stall(rows) < LONGEST_STALL
     # The open circuit lets nobody through: before, during and after.
     assert {row["kind"] for row in rows if row["worker"] == SHUT_OUT} == {"refused"}
