@@ -31,6 +31,7 @@ from sale_sofia.flats.flat import Contradiction, Flat
 from sale_sofia.flats.rows import PriceStep, previous_price, price_steps
 from sale_sofia.flats.views import YOU
 from sale_sofia.settings.words import dictionary
+from sale_sofia.web.snapshot import Snapshot
 
 # The one card of a flat: what a buyer wants to know first, in the same place on every page.
 
@@ -181,7 +182,7 @@ def _foot(card: Card, now: float) -> str:
 class Deck:
     """All flats as one buyer sees them now."""
 
-    snapshot: snapshot.Snapshot
+    snapshot: Snapshot
     profile_name: str
     profile: Profile
     ranked: Ranked

@@ -1,121 +1,27 @@
 """The filters of a search, drawn from one table; their values stand in the page's address."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final
 
 import streamlit as st
 from sqlalchemy import Connection
 
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.search.conditions import read_around
-from sale_sofia.advice.search.query import Contradictions, SearchQuery, WrongSearch
+from sale_sofia.advice.search.query import SearchQuery, WrongSearch
 from sale_sofia.advice.search.run import Judged, find_fitting, ordered
 from sale_sofia.app import formatting, navigation, state
 from sale_sofia.app.deck import Deck
 from sale_sofia.app.formatting import refusal
 from sale_sofia.app.words import named, say
-from sale_sofia.buyer.evaluations import Status, WrongEvaluation
+from sale_sofia.buyer.evaluations import WrongEvaluation
 from sale_sofia.buyer.searches import SavedSearch, SearchThere, forget_search, list_searches, save_search
 from sale_sofia.buyer.settings import LONGEST_SEARCH_NAME
-from sale_sofia.flats.flat import Code, Flat
-from sale_sofia.flats.settings import MANY_ROOMS
+from sale_sofia.flats.flat import Flat
 from sale_sofia.listings.dates import SOFIA as SOFIA_TIME
-from sale_sofia.listings.model import (
-    ActStatus,
-    Condition,
-    Construction,
-    Furnishing,
-    Heating,
-    Orientation,
-    PropertyType,
-    SellerKind,
-)
-from sale_sofia.listings.places import SOFIA, districts, neighbourhoods
-from sale_sofia.websites.site_file import available_sites
-
-Kind = Literal["many", "one", "number", "switch", "words", "date"]
-
-
-class Filter(NamedTuple):
-    """One condition: its field of the query, how it is drawn, and what there is to choose from."""
-
-    field: str
-    kind: Kind
-    choices: Callable[[], Sequence[Any]] = tuple
-    words: str = ""
-    """The vocabulary that names the choices."""
-
-
-def _of(literal: object) -> Callable[[], Sequence[Any]]:
-    return lambda: get_args(literal)
-
-
-GROUPS: Final[Mapping[str, tuple[Filter, ...]]] = {
-    "place": (
-        Filter("neighbourhood", "many", lambda: sorted({one.name for one in neighbourhoods()})),
-        Filter("not_neighbourhood", "many", lambda: sorted({one.name for one in neighbourhoods()})),
-        Filter("district", "many", districts),
-        Filter("metro_minutes", "number"),
-        Filter("metro_m", "number"),
-        Filter("city", "one", lambda: (SOFIA,)),
-    ),
-    "price": (
-        Filter("price_min", "number"),
-        Filter("price_max", "number"),
-        Filter("eur_sqm_min", "number"),
-        Filter("eur_sqm_max", "number"),
-        Filter("cut_days", "number"),
-        Filter("cut_percent", "number"),
-    ),
-    "size": (
-        Filter("rooms", "many", lambda: range(1, MANY_ROOMS + 1), "rooms"),
-        Filter("area_min", "number"),
-        Filter("area_max", "number"),
-        Filter("net_area_min", "number"),
-        Filter("net_area_max", "number"),
-        Filter("bathrooms_min", "number"),
-        Filter("balcony", "switch"),
-        Filter("orientation", "many", _of(Orientation), "orientation"),
-    ),
-    "floor": (
-        Filter("floor_min", "number"),
-        Filter("floor_max", "number"),
-        Filter("not_ground", "switch"),
-        Filter("not_last", "switch"),
-        Filter("elevator", "switch"),
-        Filter("parking", "switch"),
-    ),
-    "building": (
-        Filter("no_panel", "switch"),
-        Filter("construction", "many", _of(Construction), "construction"),
-        Filter("year_min", "number"),
-        Filter("year_max", "number"),
-        Filter("act", "one", _of(ActStatus), "act_status"),
-        Filter("condition", "many", _of(Condition), "condition"),
-        Filter("furnishing", "many", _of(Furnishing), "furnishing"),
-        Filter("heating", "many", _of(Heating), "heating"),
-    ),
-    "offer": (
-        Filter("deal", "one", lambda: ("sale", "rent"), "deal"),
-        Filter("property_type", "many", _of(PropertyType), "property_type"),
-        Filter("seller", "many", _of(SellerKind), "seller_kind"),
-        Filter("portal", "many", available_sites),
-        Filter("days_min", "number"),
-        Filter("days_max", "number"),
-        Filter("new_since", "date"),
-        Filter("status", "many", _of(Status), "status"),
-        Filter("word", "words"),
-        Filter("not_word", "words"),
-        Filter("gone", "switch"),
-        Filter("place_conflict", "switch"),
-        Filter("contradictions", "one", _of(Contradictions), "contradictions"),
-        Filter("flag", "many", lambda: tuple(Code), "flag"),
-    ),
-}
-"""Every condition of a query that is asked here, by subject."""
-FILTERS: Final = tuple(one for group in GROUPS.values() for one in group)
+from sale_sofia.web.filters import FILTERS, GROUPS, Filter
 
 
 def draw() -> None:

@@ -3,11 +3,12 @@
 import streamlit as st
 
 from sale_sofia.advice.elsewhere import cheaper_elsewhere
-from sale_sofia.app import comparing, formatting, navigation, snapshot
+from sale_sofia.app import comparing, formatting, navigation
 from sale_sofia.app import deck as card
 from sale_sofia.app.deck import Deck, open_deck, read_steps
 from sale_sofia.app.settings import OFFERS_PER_PAGE
 from sale_sofia.app.words import say
+from sale_sofia.web.snapshot import Snapshot
 
 COLUMNS = 3
 
@@ -26,7 +27,7 @@ def page() -> None:
         _review(deck)
 
 
-def _cheaper(now: snapshot.Snapshot) -> None:
+def _cheaper(now: Snapshot) -> None:
     found = cheaper_elsewhere(now.offered)
     st.markdown(say("cross.count", n=formatting.number(len(found))))
     pages = max(1, -(-len(found) // OFFERS_PER_PAGE))

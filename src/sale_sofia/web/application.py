@@ -1,0 +1,319 @@
+"""The dashboard: pages as HTML at their addresses, the same as JSON with `.json`, behind its guards."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import jinja2
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sale_sofia.flats.store import UnknownProperty
+from sale_sofia.listings.text import address as safe_address
+from sale_sofia.settings.model import Settings
+from sale_sofia.web import formatting, words
+from sale_sofia.web.guard import HEALTH, OwnHosts, OwnPages, PasswordGate
+from sale_sofia.web.settings import FORM_MOST_BYTES, SAID_SECONDS, YEAR_SECONDS
+from sale_sofia.web.visit import LANGUAGE, PROFILE, SAID, VISITOR, NoProfile, Site, Values, Visit
+
+log: Final = logging.getLogger(__name__)
+_FOLDER: Final = Path(__file__).parent
+_STATIC: Final = _FOLDER / "static"
+_TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".png": "image/png"}
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https: http:; "
+    "connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
+_HEADERS: Final = {
+    "content-security-policy": _POLICY,
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
+}
+"""Scripts and styles are files of ours alone: nothing that a portal wrote can run."""
+NAVIGATION: Final = (
+    "today",
+    "search",
+    "map",
+    "compare",
+    "market",
+    "cross_site",
+    "criteria",
+    "alerts",
+    "health",
+)
+"""The pages in the order of the menu."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a page shows: a template with its values, and the same as data."""
+
+    template: str
+    title: str
+    values: Values = field(default_factory=dict)
+    data: Callable[[], Any] | None = None
+    """What the address with `.json` answers."""
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file."""
+
+    body: bytes
+    media_type: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of a form: a sentence, where to go on, and how to take it back."""
+
+    said: str
+    back: str = ""
+    """The address of the next page; empty: the one that the form was on."""
+    undo: Mapping[str, str] | None = None
+    """The form that takes it back: its address under `action`, and its fields."""
+    data: Values = field(default_factory=dict)
+    cookies: Mapping[str, str] = field(default_factory=dict)
+    wrong: bool = False
+
+
+Work = Callable[[Visit], Page | Download | Done | Response]
+
+
+def application(settings: Settings, routes: list[BaseRoute]) -> Starlette:
+    """The pages, behind the password where one is set, else for who asks this machine by its own name."""
+    password = settings.dashboard_password
+    guard = Middleware(OwnHosts)
+    if password:
+        guard = Middleware(PasswordGate, password=password.get_secret_value())
+    found = Starlette(
+        routes=[
+            Route(HEALTH, lambda _: Response("ok")),
+            Route("/static/{name}", _static),
+            *routes,
+        ],
+        middleware=[Middleware(OwnPages), guard, Middleware(SameHeaders)],
+        exception_handlers={404: _not_found},
+    )
+    found.state.site = Site(settings)
+    return found
+
+
+class SameHeaders:
+    """Every answer has the headers that keep strangers' content inert."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass it on."""
+
+        async def headed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = {name.lower() for name, _ in message["headers"]}
+                message["headers"] = [
+                    *message["headers"],
+                    *((k.encode(), v.encode()) for k, v in _HEADERS.items() if k.encode() not in given),
+                ]
+            await send(message)
+
+        await self._app(scope, receive, headed)
+
+
+def shown(path: str, work: Work) -> list[BaseRoute]:
+    """A page at its address, and as JSON beside it."""
+    return [asked(f"{path}.json", work), asked(path, work)]
+
+
+def asked(path: str, work: Work) -> Route:
+    """What is no page: a file, a picture, a way on."""
+    return Route(path, partial(_answer, work))
+
+
+def sent(path: str, work: Work) -> Route:
+    """What a form of a page does."""
+    return Route(path, partial(_answer, work), methods=["POST"])
+
+
+async def _answer(work: Work, request: Request) -> Response:
+    """Do the work in a thread: pages read the database, and others must not wait for that."""
+    form = await _form(request) if request.method == "POST" else {}
+    visit = Visit(request.app.state.site, request, form)
+    return await run_in_threadpool(_respond, work, visit)
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form; of several with one name all, separated by line ends."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > FORM_MOST_BYTES:
+            return {}
+    fields: dict[str, str] = {}
+    for name, value in parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True):
+        fields[name] = f"{fields[name]}\n{value}" if name in fields else value
+    return fields
+
+
+def _respond(work: Work, visit: Visit) -> Response:
+    with words.speaking(visit.language):
+        try:
+            found = work(visit)
+        except UnknownProperty as error:
+            found = _missing(error)
+        except NoProfile as error:
+            found = Page("message.html", words.say("page.criteria"), {"errors": error.mistakes}, status=500)
+        except MemoryError:
+            log.warning("too little memory for the page %s", visit.request.url.path)
+            found = Page(
+                "message.html", words.say("app.title"), {"errors": [words.say("app.memory")]}, status=503
+            )
+        return _written(visit, found)
+
+
+def _missing(error: UnknownProperty) -> Page:
+    return Page("message.html", words.say("page.property"), {"errors": [words.told(error)]}, status=404)
+
+
+def _written(visit: Visit, found: Page | Download | Done | Response) -> Response:
+    match found:
+        case Response():
+            return found
+        case Download():
+            disposition = f'attachment; filename="{found.name}"'
+            return Response(
+                found.body, media_type=found.media_type, headers={"content-disposition": disposition}
+            )
+        case Done():
+            return _done(visit, found)
+    wants_json = visit.request.url.path.endswith(".json")
+    if wants_json:
+        data = found.data() if found.data else {"errors": found.values.get("errors", [])}
+        return JSONResponse(data, found.status)
+    return _remembered(visit, HTMLResponse(render(visit, found), found.status))
+
+
+def _done(visit: Visit, done: Done) -> Response:
+    """To a script as data; else back to the page, which says what happened: a cookie that no link can forge."""
+    if "application/json" in visit.request.headers.get("accept", ""):
+        told = {"said": done.said, "undo": done.undo, "wrong": done.wrong, "back": done.back, **done.data}
+        answer: Response = JSONResponse(told, 400 if done.wrong else 200)
+    else:
+        answer = RedirectResponse(done.back or own_address(visit.form.get("back", "/")), 303)
+        told = {"wrong" if done.wrong else "said": done.said, "undo": urlencode(done.undo or {})}
+        answer.set_cookie(SAID, urlencode(told), max_age=SAID_SECONDS, httponly=True, samesite="strict")
+    for name, value in done.cookies.items():
+        answer.set_cookie(name, value, max_age=YEAR_SECONDS, httponly=True, samesite="strict")
+    return _remembered(visit, answer)
+
+
+def _remembered(visit: Visit, answer: Response) -> Response:
+    """The browser keeps its name, its language and its profile."""
+    if SAID in visit.request.cookies and visit.request.method == "GET":
+        answer.delete_cookie(SAID, httponly=True, samesite="strict")
+    keep = {VISITOR: visit.visitor}
+    if visit.asked("lang"):
+        keep[LANGUAGE] = visit.language
+    if visit.asked("profile"):
+        keep[PROFILE] = visit.profile_name
+    for name, value in keep.items():
+        if visit.request.cookies.get(name) != value:
+            answer.set_cookie(name, value, max_age=YEAR_SECONDS, httponly=True, samesite="strict")
+    return answer
+
+
+def own_address(text: str) -> str:
+    """An address of ours to go back to; anything else is the first page."""
+    parts = urlsplit(text)
+    inside = text.startswith("/") and not text.startswith(("//", "/\\")) and not parts.netloc
+    return f"{parts.path}?{parts.query}" if inside and parts.query else parts.path if inside else "/"
+
+
+def render(visit: Visit, page: Page) -> str:
+    """The page as HTML."""
+    said = dict(parse_qsl(visit.request.cookies.get(SAID, "")))
+    shared: Values = {
+        "visit": visit,
+        "language": visit.language,
+        "title": page.title,
+        "said": said.get("said"),
+        "wrong": said.get("wrong"),
+        "undo": dict(parse_qsl(said.get("undo", ""))),
+        "navigation": NAVIGATION,
+        "here": visit.request.url.path,
+        "version": version(),
+    }
+    return environment().get_template(page.template).render(shared | page.values)
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """The templates; everything that is put into them is escaped."""
+    found = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_FOLDER / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals |= {
+        "say": words.say,
+        "named": words.named,
+        "counted": words.counted,
+        "told": words.told,
+        "f": formatting,
+        "safe_address": safe_address,
+        "with_parameter": with_parameter,
+    }
+    return found
+
+
+def with_parameter(address: str, name: str, value: object) -> str:
+    """The address with this parameter, instead of the one it had; None takes it out."""
+    parts = urlsplit(address)
+    kept = [one for one in parse_qsl(parts.query) if one[0] != name]
+    if value is not None:
+        kept.append((name, str(value)))
+    return f"{parts.path}?{urlencode(kept)}" if kept else parts.path
+
+
+@cache
+def version() -> str:
+    """Changes with every script and style, which browsers keep for a year."""
+    files = sorted(_STATIC.iterdir())
+    return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:10]
+
+
+async def _static(request: Request) -> Response:
+    path = _STATIC / Path(request.path_params["name"]).name
+    if path.suffix not in _TYPES or not path.is_file():
+        return Response(status_code=404)
+    keep = {"cache-control": f"public, max-age={YEAR_SECONDS}, immutable"}
+    return Response(path.read_bytes(), media_type=_TYPES[path.suffix], headers=keep)
+
+
+async def _not_found(request: Request, _error: Exception) -> Response:
+    visit = Visit(request.app.state.site, request)
+
+    def missing() -> Response:
+        with words.speaking(visit.language):
+            said = [words.say("web.no_page", path=request.url.path)]
+            return HTMLResponse(
+                render(visit, Page("message.html", words.say("app.title"), {"errors": said})), 404
+            )
+
+    return await run_in_threadpool(missing)

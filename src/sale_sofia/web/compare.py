@@ -1,0 +1,197 @@
+"""Compare: up to six flats side by side, what differs first, and what other weights would make of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from sale_sofia.advice.costs import all_costs, loan
+from sale_sofia.advice.scoring.profile import Profile
+from sale_sofia.advice.scoring.scoring import Score, Scorer, ranking
+from sale_sofia.app.settings import COMPARED_LEAST, COMPARED_MOST, LOAN_OWN_PERCENT, LOAN_PERCENT, LOAN_YEARS
+from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.store import UnknownProperty
+from sale_sofia.web import formatting as shown
+from sale_sofia.web.application import Done, Page
+from sale_sofia.web.deck import Deck, open_deck
+from sale_sofia.web.facts import FACTS, fact
+from sale_sofia.web.flat import band
+from sale_sofia.web.visit import TICKED, Values, Visit, numbers
+from sale_sofia.web.words import say
+
+Number = Callable[[Flat], float | None]
+
+
+class Line(NamedTuple):
+    """One line of the comparison: its name, how a flat's value is shown, and which value is better."""
+
+    name: str
+    text: Callable[[Flat], str]
+    better: Number | None = None
+    """The higher the better; None where nothing is better by itself."""
+
+
+def page(visit: Visit) -> Page:
+    """The page."""
+    deck = open_deck(visit)
+    asked = numbers(visit.asked("ids") or "") if "ids" in visit.request.query_params else visit.ticked
+    flats = [deck.snapshot.flats[one] for one in asked if one in deck.snapshot.flats][:COMPARED_MOST]
+    rows = [row for line in lines(deck) if (row := _row(line, flats))]
+    rows.sort(key=lambda row: not row["differs"])
+    only = visit.asked("only") == "true"
+    weights = _weights(visit, deck.profile)
+    values: Values = {
+        "cards": deck.cards(flats),
+        "few": len(flats) < COMPARED_LEAST,
+        "limits": {"least": COMPARED_LEAST, "most": COMPARED_MOST},
+        "rows": [row for row in rows if row["differs"] or not only],
+        "only": only,
+        "ids": ",".join(str(flat.property_id) for flat in flats),
+        "weights": weights,
+        "ranked": _ranked(deck, flats, weights),
+        "wanted": [one for one in _wanted(deck) if one.id not in {flat.property_id for flat in flats}],
+    }
+    return Page(
+        "compare.html", say("page.compare"), values, lambda: [card.as_json() for card in deck.cards(flats)]
+    )
+
+
+def tick(visit: Visit) -> Done:
+    """Put a flat among the compared ones, or take it out."""
+    found = numbers(visit.form.get("id", ""))
+    if not found:
+        return Done(say("property.unknown", id=shown.UNKNOWN), wrong=True)
+    (number, *_), ticked = found, visit.ticked
+    if number in ticked:
+        ticked = [one for one in ticked if one != number]
+    elif number not in visit.site.keeper.current().flats:
+        raise UnknownProperty(number)
+    elif len(ticked) == COMPARED_MOST:
+        return Done(say("web.compared_most", most=COMPARED_MOST), wrong=True)
+    else:
+        ticked = [*ticked, number]
+    cookie = ",".join(map(str, ticked))
+    said = say("web.ticked", n=shown.number(len(ticked)))
+    return Done(said, data={"id": number, "ticked": ticked}, cookies={TICKED: cookie})
+
+
+def _wanted(deck: Deck) -> Sequence[Any]:
+    """What the buyer is interested in, the best first, to be added."""
+    interesting = {"shortlist", "viewing", "offer", "contacted"}
+    flats = [
+        deck.snapshot.flats[number]
+        for number, status in deck.statuses.items()
+        if status in interesting and number in deck.snapshot.flats
+    ]
+    return deck.cards(sorted(flats, key=deck.order))
+
+
+def _lower(value: Number) -> Number:
+    return lambda flat: None if (found := value(flat)) is None else -found
+
+
+_BETTER: Final[Mapping[str, Number]] = {
+    "area_sqm": lambda flat: flat.area_sqm,
+    "area_net_sqm": lambda flat: flat.area_net_sqm,
+    "rooms": lambda flat: flat.rooms,
+    "bedrooms": lambda flat: flat.bedrooms,
+    "bathrooms": lambda flat: flat.bathrooms,
+    "year_built": lambda flat: flat.year_built,
+    "balconies": lambda flat: flat.balconies,
+    "metro_distance_m": _lower(lambda flat: flat.metro_distance_m),
+    "metro_minutes": _lower(lambda flat: flat.metro_minutes),
+}
+
+
+def lines(deck: Deck) -> tuple[Line, ...]:
+    """All lines, in the order of the table."""
+    price, per_sqm = _lower(lambda flat: flat.price_eur), _lower(lambda flat: flat.price_per_sqm_eur)
+    measured = (
+        Line("compare.price", lambda flat: shown.euro(flat.price_eur), price),
+        Line("compare.eur_sqm", lambda flat: shown.euro_per_sqm(flat.price_per_sqm_eur), per_sqm),
+        Line(
+            "costs.total",
+            lambda flat: _total(flat, deck.profile)[0],
+            lambda flat: _total(flat, deck.profile)[1],
+        ),
+        Line("loan.monthly", lambda flat: _monthly(flat, deck.profile)),
+        Line("property.score", lambda flat: _points(deck, flat)[0], lambda flat: _points(deck, flat)[1]),
+        Line("compare.days", lambda flat: shown.days(flat.days_on_market(deck.now))),
+        Line("compare.portals", lambda flat: ", ".join(sorted({advert.site for advert in flat.adverts}))),
+    )
+    return (*measured, *(_fact_line(name) for name in FACTS))
+
+
+def _fact_line(name: str) -> Line:
+    return Line(f"fact.{name}", lambda flat: fact(name, getattr(flat, name)), _BETTER.get(name))
+
+
+def _total(flat: Flat, profile: Profile) -> tuple[str, float | None]:
+    costs = all_costs(flat, profile)
+    return (shown.UNKNOWN, None) if costs is None else (band(costs.total), -costs.total.least)
+
+
+def _monthly(flat: Flat, profile: Profile) -> str:
+    costs = all_costs(flat, profile)
+    if costs is None:
+        return shown.UNKNOWN
+    return shown.euro(
+        loan(costs.total.least * (100 - LOAN_OWN_PERCENT) / 100, LOAN_PERCENT, LOAN_YEARS).monthly
+    )
+
+
+def _points(deck: Deck, flat: Flat) -> tuple[str, float | None]:
+    score = deck.scores.get(flat.property_id)
+    return (shown.UNKNOWN, None) if score is None else (shown.score(score.value), score.points)
+
+
+def _row(line: Line, flats: Sequence[Flat]) -> Values | None:
+    """The line of all flats; None where nobody knows anything."""
+    texts = [line.text(flat) for flat in flats]
+    if all(text == shown.UNKNOWN for text in texts):
+        return None
+    best = _best(line, flats)
+    cells = [{"text": text, "best": place in best} for place, text in enumerate(texts)]
+    return {"name": say(line.name), "cells": cells, "differs": len(set(texts)) > 1}
+
+
+def _best(line: Line, flats: Sequence[Flat]) -> set[int]:
+    """The places of the flats that are better here than some other; none while they are alike or unknown."""
+    values = [line.better(flat) if line.better else None for flat in flats]
+    known = [value for value in values if value is not None]
+    if len(set(known)) < COMPARED_LEAST:
+        return set()
+    return {place for place, value in enumerate(values) if value == max(known)}
+
+
+def _weights(visit: Visit, profile: Profile) -> dict[str, int]:
+    """As the address tries them, else as the profile has them."""
+    found = {}
+    for name, weight in profile.weights.model_dump().items():
+        given = visit.asked(f"weight_{name}") or ""
+        found[name] = (
+            min(int(given), 1000) if given.isascii() and given.isdigit() and len(given) < 5 else round(weight)
+        )
+    return found
+
+
+def _ranked(deck: Deck, flats: Sequence[Flat], weights: Mapping[str, int]) -> list[Values]:
+    """The flats in the order these weights would make; none where no weight is above zero."""
+    if not any(weights.values()) or not flats:
+        return []
+    profile = deck.profile.model_copy(
+        update={"weights": deck.profile.weights.model_copy(update=dict(weights))}
+    )
+    scorer = Scorer(profile)
+    looks = [
+        deck.snapshot.looks[flat.property_id] for flat in flats if flat.property_id in deck.snapshot.looks
+    ]
+    scores: list[tuple[Flat, Score]] = [
+        (seen.flat, scorer.score(seen)) for seen in looks if scorer.is_candidate(seen.flat)
+    ]
+    scores.sort(key=lambda one: ranking(one[1]))
+    return [
+        {
+            "id": flat.property_id,
+            "text": say("compare.ranked", points=shown.score(score.points), value=shown.score(score.value)),
+        }
+        for flat, score in scores
+    ]

@@ -1,0 +1,241 @@
+"""All flats as one buyer sees them now, and the card of each: what one wants to know first."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from sale_sofia.advice.scoring.book import Ranked
+from sale_sofia.advice.scoring.judging import State
+from sale_sofia.advice.scoring.profile import Profile
+from sale_sofia.advice.scoring.scoring import Score, ranking
+from sale_sofia.app.settings import CARDS_PER_PAGE
+from sale_sofia.buyer.evaluations import statuses
+from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.rows import PriceStep, previous_price, price_steps
+from sale_sofia.listings.text import plain
+from sale_sofia.web import formatting as shown
+from sale_sofia.web.snapshot import Snapshot
+from sale_sofia.web.visit import Visit
+from sale_sofia.web.words import named, say
+
+PHOTOS_ON_CARD = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What happened to a flat, in a line above its price."""
+
+    text: str
+    colour: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A flat with what is thought of it, in words that are ready to be shown."""
+
+    flat: Flat
+    score: Score | None
+    status: str
+    previous_eur: float | None
+    """The price before the last change, where that is worth telling."""
+    now: float
+    note: Note | None = None
+    ticked: bool = False
+
+    @property
+    def id(self) -> int:
+        """The number of the flat."""
+        return self.flat.property_id
+
+    @property
+    def title(self) -> str:
+        """The advert's own title."""
+        return plain(self.flat.title or say("card.no_title", id=self.id))
+
+    @property
+    def photos(self) -> list[str]:
+        """The first photos."""
+        return shown.photos(self.flat)[:PHOTOS_ON_CARD]
+
+    @property
+    def moved(self) -> Note | None:
+        """How the price changed last."""
+        price, before = self.flat.price_eur, self.previous_eur
+        if before is None or price is None or before == price:
+            return None
+        sign, colour = ("▼", "good") if price < before else ("▲", "bad")
+        return Note(f"{sign} {shown.percent_change(before, price)}", colour)
+
+    @property
+    def place(self) -> str:
+        """The neighbourhood."""
+        return plain(self.flat.neighbourhood) if self.flat.neighbourhood else say("card.no_place")
+
+    @property
+    def metro(self) -> str | None:
+        """The way to the metro, where it is known."""
+        found = shown.distance(self.flat.metro_distance_m, self.flat.metro_minutes)
+        if found == shown.UNKNOWN:
+            return None
+        return f"{found} ({plain(self.flat.metro_station)})" if self.flat.metro_station else found
+
+    @property
+    def facts(self) -> list[str]:
+        """What is known of size, rooms, floor and building."""
+        flat = self.flat
+        told = (
+            shown.area(flat.area_sqm),
+            shown.euro_per_sqm(flat.price_per_sqm_eur),
+            named("rooms", min(flat.rooms, 5)) if flat.rooms is not None else shown.UNKNOWN,
+            f"{say('card.floor')} {shown.floor(flat.floor, flat.floors_total)}",
+            named("construction", flat.construction) if flat.construction else shown.UNKNOWN,
+        )
+        return [one for one in told if shown.UNKNOWN not in one]
+
+    @property
+    def days(self) -> str:
+        """How long it is on the market, and by what that is known."""
+        days = shown.days(self.flat.days_on_market(self.now))
+        return f"{say('card.on_market', days=days)} ({say(f'since.{self.flat.since.source}')})"
+
+    @property
+    def portals(self) -> str:
+        """Where it is offered."""
+        return ", ".join(sorted({plain(advert.site) for advert in self.flat.adverts}))
+
+    @property
+    def fails(self) -> list[str]:
+        """The conditions that it fails."""
+        return self._named(State.FAIL)
+
+    @property
+    def unsure(self) -> list[str]:
+        """The conditions of which nobody knows."""
+        return self._named(State.UNKNOWN)
+
+    def _named(self, state: State) -> list[str]:
+        return [say(f"breaker.{name}") for name in self.score.named(state)] if self.score else []
+
+    def as_json(self) -> dict[str, Any]:
+        """The card as data."""
+        flat, score = self.flat, self.score
+        return {
+            "id": self.id,
+            "title": flat.title,
+            "price_eur": flat.price_eur,
+            "vat": flat.vat,
+            "previous_price_eur": self.previous_eur,
+            "price_per_sqm_eur": flat.price_per_sqm_eur,
+            "area_sqm": flat.area_sqm,
+            "rooms": flat.rooms,
+            "floor": flat.floor,
+            "floors_total": flat.floors_total,
+            "construction": flat.construction,
+            "neighbourhood": flat.neighbourhood,
+            "metro_station": flat.metro_station,
+            "metro_minutes": flat.metro_minutes,
+            "metro_distance_m": flat.metro_distance_m,
+            "days_on_market": flat.days_on_market(self.now),
+            "offered": flat.offered,
+            "status": self.status,
+            "score": score.value if score else None,
+            "known": score.known if score else None,
+            "verdict": score.verdict.value if score else None,
+            "fails": list(score.named(State.FAIL)) if score else [],
+            "unknown": list(score.named(State.UNKNOWN)) if score else [],
+            "portals": sorted({advert.site for advert in flat.adverts}),
+            "url": f"/flat/{self.id}",
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Deck:
+    """All flats as one buyer sees them now."""
+
+    visit: Visit
+    snapshot: Snapshot
+    profile: Profile
+    ranked: Ranked
+    statuses: Mapping[int, str]
+
+    @property
+    def now(self) -> float:
+        """The moment of the request."""
+        return self.visit.now
+
+    @property
+    def scores(self) -> Mapping[int, Score]:
+        """By property; of those that may be what the profile looks for at all."""
+        return self.ranked.scores
+
+    def status(self, flat: Flat) -> str:
+        """What the buyer said of the flat."""
+        return self.statuses.get(flat.property_id, "new")
+
+    def order(self, flat: Flat) -> tuple[int, float, int]:
+        """The best first: what passes, then what may, then what fails; flats without a score last."""
+        score = self.scores.get(flat.property_id)
+        return (len(State), 0.0, flat.property_id) if score is None else ranking(score)
+
+    def fails(self, flat: Flat) -> bool:
+        """Whether the flat is out by the profile's conditions, or is not what it looks for."""
+        score = self.scores.get(flat.property_id)
+        return score is None or score.verdict == State.FAIL
+
+    def cards(self, flats: Sequence[Flat], notes: Mapping[int, Note] | None = None) -> list[Card]:
+        """The cards of these flats."""
+        steps = read_steps(self.visit, flats)
+        ticked = set(self.visit.ticked)
+        return [
+            Card(
+                flat,
+                self.scores.get(flat.property_id),
+                self.status(flat),
+                _previous(flat, steps),
+                self.now,
+                (notes or {}).get(flat.property_id),
+                flat.property_id in ticked,
+            )
+            for flat in flats
+        ]
+
+
+def open_deck(visit: Visit) -> Deck:
+    """Everything as it is now, for the profile of the visit."""
+    taken, ranked = visit.site.keeper.ranked(visit.profile)
+    return Deck(visit, taken, visit.profile, ranked, visit.database.run_read(statuses))
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """One page of a list; how many there are in all is always said."""
+
+    number: int
+    count: int
+    name: str = "page"
+    """What the address calls it."""
+
+
+def page_of(visit: Visit, flats: Sequence[Flat], name: str = "page") -> tuple[Sequence[Flat], Pages]:
+    """The flats of the page that is asked for; the last one where there are not so many."""
+    count = max(1, -(-len(flats) // CARDS_PER_PAGE))
+    number = min(visit.page_number(name), count)
+    return flats[(number - 1) * CARDS_PER_PAGE : number * CARDS_PER_PAGE], Pages(number, count, name)
+
+
+def read_steps(visit: Visit, flats: Iterable[Flat]) -> Mapping[int, Sequence[PriceStep]]:
+    """The prices of all adverts of these flats."""
+    ids = [advert.listing_id for flat in flats for advert in flat.adverts]
+
+    def read(connection: Connection) -> Mapping[int, Sequence[PriceStep]]:
+        return price_steps(connection, ids)
+
+    return visit.database.run_read(read) if ids else {}
+
+
+def _previous(flat: Flat, steps: Mapping[int, Sequence[PriceStep]]) -> float | None:
+    """What the advert with the flat's price asked before."""
+    cheapest = flat.adverts[0] if flat.adverts else None
+    return previous_price(steps.get(cheapest.listing_id, ())) if cheapest else None

@@ -1,0 +1,101 @@
+"""The facts of a flat in words: what is known, who says so and since when, and who says otherwise."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from sale_sofia.flats.flat import Contradiction, Flat
+from sale_sofia.flats.views import YOU
+from sale_sofia.listings.text import plain
+from sale_sofia.settings.words import dictionary
+from sale_sofia.web import formatting as shown
+from sale_sofia.web.words import named, say
+
+_NAMED: Final = (
+    "deal", "property_type", "construction", "act_status", "furnishing", "condition", "parking_status",
+)  # fmt: skip
+_LISTED: Final = ("heating", "orientation", "parking", "storage")
+FACTS: Final = (
+    "deal", "property_type", "rooms", "bedrooms", "bathrooms", "wc_separate", "area_sqm", "area_net_sqm",
+    "yard_sqm", "floor", "floors_total", "elevator", "construction", "year_built", "under_construction",
+    "act_status", "condition", "furnishing", "heating", "orientation", "has_balcony", "balconies", "storage",
+    "parking", "parking_status", "city", "district", "neighbourhood", "street", "metro_station",
+    "metro_distance_m", "metro_minutes",
+)  # fmt: skip
+"""Every fact that is shown, in the order of the page."""
+_NUMBERS: Final[Mapping[str, Callable[[Any], str]]] = {
+    "area_sqm": shown.area,
+    "area_net_sqm": shown.area,
+    "yard_sqm": shown.area,
+    "rooms": lambda value: named("rooms", min(value, 5)),
+    "floor": lambda value: say("floor.ground") if value == 0 else str(value),
+    "metro_distance_m": shown.distance,
+    "metro_minutes": lambda value: shown.distance(None, value),
+}
+
+
+class Fact(NamedTuple):
+    """One fact, ready to be shown."""
+
+    key: str
+    name: str
+    value: str
+    source: str
+    others: str
+    """What other adverts say instead."""
+
+    @property
+    def known(self) -> bool:
+        """Whether anybody tells it."""
+        return self.value != shown.UNKNOWN
+
+
+def fact(name: str, value: Any) -> str:  # noqa: ANN401 - a fact of any kind
+    """A fact's value in words; unknown is "?"."""
+    if value is None or value in ((), []):
+        return shown.UNKNOWN
+    if name in _NUMBERS:
+        return _NUMBERS[name](value)
+    if isinstance(value, bool):
+        return shown.yes_no(value)
+    if name in _LISTED:
+        return ", ".join(named(name, one) for one in value)
+    return named(name, value) if name in _NAMED else plain(value)
+
+
+def facts_of(flat: Flat, fields: Mapping[str, Mapping[str, Any]]) -> list[Fact]:
+    """All facts; `fields` are those that portals print."""
+    return [_fact(name, flat, fields.get(name)) for name in FACTS]
+
+
+def _fact(name: str, flat: Flat, told: Mapping[str, Any] | None) -> Fact:
+    value = fact(name, getattr(flat, name))
+    others: Sequence[Mapping[str, Any]] = told["others"] if told else ()
+    said = "; ".join(
+        f"{fact(name, one['value'])} ({one['site']}, {shown.day(one['seen_at'])})" for one in others
+    )
+    differs = say("facts.differs", others=said) if said else ""
+    return Fact(name, say(f"fact.{name}"), value, _source(value, told), differs)
+
+
+def _source(value: str, told: Mapping[str, Any] | None) -> str:
+    if told is not None:
+        who = say("facts.you") if told["site"] == YOU else plain(told["site"])
+        return f"{who}, {shown.day(told['seen_at'])}"
+    return "" if value == shown.UNKNOWN else say("facts.description")
+
+
+def contradiction(one: Contradiction) -> str:
+    """What contradicts what, and what is believed all the same."""
+    least, most = one.other if isinstance(one.other, tuple) else (one.other, one.other)
+    told = {"one": _said(one, one.one), "other": _said(one, one.other), "least": least, "most": most}
+    doubted = ", ".join(say(f"fact.{name}") for name in one.facts)
+    outcome = "facts.doubted" if one.kept is None else "facts.kept"
+    return f"{say(f'contradiction.{one.code}', **told)} {say(outcome, facts=doubted)}"
+
+
+def _said(one: Contradiction, value: Any) -> str:  # noqa: ANN401 - a fact of any kind
+    """A number as it is; a word of any of the facts by its name."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return plain(value)  # three rooms have a word, three bedrooms none
+    names = (f"{name}.{value}" for name in (*one.facts, *_NAMED))
+    return next((say(name) for name in names if name in dictionary()), plain(value))

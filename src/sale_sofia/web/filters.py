@@ -1,0 +1,174 @@
+"""The conditions of a search as a page asks for them, in one table, and the chips of those that are set."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from sale_sofia.advice.search.query import Contradictions, SearchQuery
+from sale_sofia.buyer.evaluations import Status
+from sale_sofia.flats.flat import Code
+from sale_sofia.flats.settings import MANY_ROOMS
+from sale_sofia.listings.dates import SOFIA as SOFIA_TIME
+from sale_sofia.listings.model import (
+    ActStatus,
+    Condition,
+    Construction,
+    Furnishing,
+    Heating,
+    Orientation,
+    PropertyType,
+    SellerKind,
+)
+from sale_sofia.listings.places import SOFIA, districts, neighbourhoods
+from sale_sofia.web.words import named, say
+from sale_sofia.websites.site_file import available_sites
+
+Kind = Literal["many", "one", "number", "switch", "words", "date"]
+
+
+class Filter(NamedTuple):
+    """One condition: its field of the query, how it is drawn, and what there is to choose from."""
+
+    field: str
+    kind: Kind
+    choices: Callable[[], Sequence[Any]] = tuple
+    words: str = ""
+    """The vocabulary that names the choices."""
+
+
+def _of(literal: object) -> Callable[[], Sequence[Any]]:
+    return lambda: get_args(literal)
+
+
+GROUPS: Final[Mapping[str, tuple[Filter, ...]]] = {
+    "place": (
+        Filter("neighbourhood", "many", lambda: sorted({one.name for one in neighbourhoods()})),
+        Filter("not_neighbourhood", "many", lambda: sorted({one.name for one in neighbourhoods()})),
+        Filter("district", "many", districts),
+        Filter("metro_minutes", "number"),
+        Filter("metro_m", "number"),
+        Filter("city", "one", lambda: (SOFIA,)),
+    ),
+    "price": (
+        Filter("price_min", "number"),
+        Filter("price_max", "number"),
+        Filter("eur_sqm_min", "number"),
+        Filter("eur_sqm_max", "number"),
+        Filter("cut_days", "number"),
+        Filter("cut_percent", "number"),
+    ),
+    "size": (
+        Filter("rooms", "many", lambda: range(1, MANY_ROOMS + 1), "rooms"),
+        Filter("area_min", "number"),
+        Filter("area_max", "number"),
+        Filter("net_area_min", "number"),
+        Filter("net_area_max", "number"),
+        Filter("bathrooms_min", "number"),
+        Filter("balcony", "switch"),
+        Filter("orientation", "many", _of(Orientation), "orientation"),
+    ),
+    "floor": (
+        Filter("floor_min", "number"),
+        Filter("floor_max", "number"),
+        Filter("not_ground", "switch"),
+        Filter("not_last", "switch"),
+        Filter("elevator", "switch"),
+        Filter("parking", "switch"),
+    ),
+    "building": (
+        Filter("no_panel", "switch"),
+        Filter("construction", "many", _of(Construction), "construction"),
+        Filter("year_min", "number"),
+        Filter("year_max", "number"),
+        Filter("act", "one", _of(ActStatus), "act_status"),
+        Filter("condition", "many", _of(Condition), "condition"),
+        Filter("furnishing", "many", _of(Furnishing), "furnishing"),
+        Filter("heating", "many", _of(Heating), "heating"),
+    ),
+    "offer": (
+        Filter("deal", "one", lambda: ("sale", "rent"), "deal"),
+        Filter("property_type", "many", _of(PropertyType), "property_type"),
+        Filter("seller", "many", _of(SellerKind), "seller_kind"),
+        Filter("portal", "many", available_sites),
+        Filter("days_min", "number"),
+        Filter("days_max", "number"),
+        Filter("new_since", "date"),
+        Filter("status", "many", _of(Status), "status"),
+        Filter("word", "words"),
+        Filter("not_word", "words"),
+        Filter("gone", "switch"),
+        Filter("place_conflict", "switch"),
+        Filter("contradictions", "one", _of(Contradictions), "contradictions"),
+        Filter("flag", "many", lambda: tuple(Code), "flag"),
+    ),
+}
+"""Every condition of a query that is asked here, by subject."""
+FILTERS: Final = tuple(one for group in GROUPS.values() for one in group)
+
+
+ANY: Final = "any"
+"""How an address says that nothing is asked where something is by default."""
+
+
+class Choice(NamedTuple):
+    """One of the values a filter offers."""
+
+    value: str
+    name: str
+    chosen: bool
+
+
+def choices(one: Filter, query: SearchQuery) -> list[Choice]:
+    """What the filter offers, and what of it is asked."""
+    asked = getattr(query, one.field)
+    wanted = {str(value) for value in (asked if one.kind == "many" else (asked,))}
+    return [Choice(str(value), name_of(one, value), str(value) in wanted) for value in one.choices()]
+
+
+def name_of(one: Filter, value: object) -> str:
+    """A value by its name."""
+    return named(one.words, value) if one.words else str(value)
+
+
+def written(one: Filter, query: SearchQuery) -> str:
+    """What stands in the field of a number, some words or a day."""
+    value = getattr(query, one.field)
+    if value is None:
+        return ""
+    if one.kind == "words":
+        return ", ".join(value)
+    if one.kind == "date":
+        return str(value.astimezone(SOFIA_TIME).date())
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def active(filters: Sequence[Filter], query: SearchQuery) -> int:
+    """How many of the filters ask what they do not ask by themselves."""
+    return sum(getattr(query, one.field) != SearchQuery.model_fields[one.field].default for one in filters)
+
+
+class Chip(NamedTuple):
+    """One condition that is set, and its field."""
+
+    field: str
+    text: str
+
+
+def chips(query: SearchQuery) -> list[Chip]:
+    """Every condition that differs from what is asked by itself, in words."""
+    changed = (one for one in FILTERS if active([one], query))
+    return [Chip(one.field, _chip(one, query)) for one in changed]
+
+
+def _chip(one: Filter, query: SearchQuery) -> str:
+    label = say(f"filter.{one.field}")
+    if one.kind == "switch":
+        return label
+    value = getattr(query, one.field)
+    if value in (None, ()):
+        return f"{label}: {say('filters.any')}"
+    told = ", ".join(name_of(one, part) for part in value) if one.kind == "many" else _one(one, query, value)
+    return f"{label}: {told}"
+
+
+def _one(one: Filter, query: SearchQuery, value: object) -> str:
+    return name_of(one, value) if one.kind == "one" else written(one, query)

@@ -1,0 +1,576 @@
+"""One flat: what it is, what it costs, whether it fits, and what the buyer decides, notes and plans."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, select
+
+from sale_sofia.advice.costs import Loan, all_costs, loan
+from sale_sofia.advice.scoring.explaining import sentence
+from sale_sofia.advice.scoring.judging import Criterion, Finding, State
+from sale_sofia.advice.scoring.profile import Profile
+from sale_sofia.advice.scoring.scoring import Score
+from sale_sofia.advice.scoring.settings import BEST
+from sale_sofia.advice.valuation.flats import asked_eur_sqm, not_valued_for
+from sale_sofia.advice.valuation.valuation import Valuation, value_property
+from sale_sofia.app.settings import (
+    LOAN_OWN_PERCENT,
+    LOAN_PERCENT,
+    LOAN_PERCENTS,
+    LOAN_YEARS,
+    LONGEST_CELL,
+    PHOTOS_SHOWN,
+)
+from sale_sofia.buyer.calendar import calendar_bytes, viewing_events
+from sale_sofia.buyer.corrections import CORRECTABLE, correct
+from sale_sofia.buyer.evaluations import (
+    STATUSES,
+    Evaluation,
+    Note,
+    WrongEvaluation,
+    add_note,
+    current_property,
+    evaluate,
+    evaluation_of,
+    mark,
+    notes_of,
+)
+from sale_sofia.buyer.viewings import (
+    STATES,
+    UnknownViewing,
+    Viewing,
+    add_viewing,
+    change_viewing,
+    viewing_moment,
+    viewings_of,
+)
+from sale_sofia.buyer.visitors import take_up
+from sale_sofia.flats.age import EarlierOffer
+from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.overrides import WrongDecision, split
+from sale_sofia.flats.prices import Band, vat_due
+from sale_sofia.flats.rows import PriceStep, price_steps, read_flats
+from sale_sofia.flats.runs import PropertyMatching
+from sale_sofia.flats.store import Source, UnknownProperty, listing_rows, sources_of
+from sale_sofia.flats.views import merged_view
+from sale_sofia.history.tables import WAS_ASKED, market_events
+from sale_sofia.listings.dates import SOFIA
+from sale_sofia.listings.text import address, plain
+from sale_sofia.web import charts
+from sale_sofia.web import formatting as shown
+from sale_sofia.web.application import Done, Download, Page
+from sale_sofia.web.deck import Deck, open_deck
+from sale_sofia.web.facts import contradiction, facts_of
+from sale_sofia.web.settings import LOAN_MOST_SHARE
+from sale_sofia.web.visit import Values, Visit, numbers
+from sale_sofia.web.words import language, named, say, told
+
+Row = Mapping[str, Any]
+_SIGNS: Final = {State.PASS: "✓", State.FAIL: "✗", State.UNKNOWN: "?"}
+_COLOURS: Final = {State.PASS: "good", State.FAIL: "bad", State.UNKNOWN: "unsure"}
+_VERDICTS: Final = {
+    "below": ("▼", "good"),
+    "above": ("▲", "bad"),
+    "within": ("●", ""),
+    "unknown": ("?", "unsure"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MarketEvent:
+    """An advert that left the market, or came back; the moment is in seconds since 1970."""
+
+    listing_id: int
+    kind: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyData:
+    """One property with all that is known and was said of it, read at one moment."""
+
+    flat: Flat
+    adverts: Mapping[int, Row]
+    """The stored adverts by id."""
+    view: Row
+    """Facts with who says so and since when, and offers with their prices; see `merged_view`."""
+    sources: Mapping[int, Source]
+    """Why each advert is one of this property."""
+    steps: Mapping[int, Sequence[PriceStep]]
+    printed: Mapping[int, Sequence[PriceStep]]
+    """Earlier prices that the adverts print; nobody saw them asked."""
+    events: Sequence[MarketEvent]
+    evaluation: Evaluation
+    notes: Sequence[Note]
+    viewings: Sequence[Viewing]
+
+
+def read_property(connection: Connection, property_id: int) -> PropertyData:
+    """The property that this id leads to now.
+
+    Raises:
+        UnknownProperty: no property ever had it.
+    """
+    found = current_property(connection, property_id)
+    (flat,) = read_flats(connection, [found])
+    ids = [advert.listing_id for advert in flat.adverts]
+    rows = listing_rows(connection, ids)
+    return PropertyData(
+        flat=flat,
+        adverts={row["id"]: dict(row) for row in rows},
+        view=merged_view(flat, rows),
+        sources={source.listing_id: source for source in sources_of(connection, ids)},
+        steps=price_steps(connection, ids),
+        printed=price_steps(connection, ids, ~WAS_ASKED),
+        events=_events(connection, ids),
+        evaluation=evaluation_of(connection, found),
+        notes=notes_of(connection, found),
+        viewings=viewings_of(connection, found),
+    )
+
+
+def _events(connection: Connection, ids: Sequence[int]) -> list[MarketEvent]:
+    table = market_events
+    chosen = select(table.c.listing_id, table.c.kind, table.c.at).where(table.c.listing_id.in_(ids))
+    return [MarketEvent(*row) for row in connection.execute(chosen.order_by(table.c.at, table.c.id))]
+
+
+def page(visit: Visit) -> Page:
+    """The page."""
+    data = visit.database.run_read(lambda connection: read_property(connection, _number(visit)))
+    deck = open_deck(visit)
+    (card,) = deck.cards([data.flat])
+    phones = [phone for row in data.adverts.values() for phone in row["phones"]]
+    facts = facts_of(data.flat, data.view["fields"])
+    values: Values = {
+        "card": card,
+        "photos": shown.photos(data.flat)[:PHOTOS_SHOWN],
+        "phone": _dialled(phones[0]) if phones else None,
+        "advert": next((url for one in data.flat.adverts if (url := address(one.url))), None),
+        "agent": next((plain(one.seller_name) for one in data.flat.adverts if one.seller_name), None),
+        "contradictions": [contradiction(one) for one in data.flat.contradictions],
+        "facts": facts,
+        "unknown": [one for one in facts if not one.known],
+        "correctable": CORRECTABLE,
+        "texts": list(_texts(data)),
+        "sources": list(_sources(data)),
+        "evaluation": data.evaluation,
+        "statuses": STATUSES,
+        "notes": list(reversed(data.notes)),
+        "viewings": data.viewings,
+        "viewing_states": STATES,
+        "tomorrow": f"{datetime.fromtimestamp(visit.now, SOFIA) + timedelta(days=1):%d.%m.%Y}",
+    }
+    values |= (
+        _offers(data, visit.now) | _costs(visit, data, deck.profile) | _fair(visit.site.valuation(data.flat))
+    )
+    values |= _score(card.score, deck.profile) if card.score else {}
+    return Page("flat.html", card.title, values, lambda: _data(deck, data))
+
+
+def _number(visit: Visit) -> int:
+    return int(visit.request.path_params["number"])
+
+
+def _dialled(phone: str) -> str:
+    return "".join(sign for sign in str(phone) if sign.isdigit() or sign == "+")
+
+
+# What the buyer says.
+
+
+def status(visit: Visit) -> Done:
+    """★ or ✗ on a card; told with the way back."""
+    wanted, number = visit.form.get("status", ""), _number(visit)
+
+    def write(connection: Connection) -> str:
+        before = evaluation_of(connection, number).status
+        mark(connection, number, wanted, visit.by, visit.form.get("reason", "").strip() or None)
+        take_up(connection, f"{visit.visitor}:{visit.profile_name}", number)
+        return before
+
+    try:
+        before = visit.database.run_write(write)
+    except WrongEvaluation as error:
+        return Done(told(error), wrong=True)
+    undo = {"action": f"/flat/{number}/status", "status": before}
+    return Done(
+        say("web.now", status=named("status", wanted)), undo=undo, data={"id": number, "status": wanted}
+    )
+
+
+def decide(visit: Visit) -> Done:
+    """Status, reason and renovation: only what is other than it was shown is written."""
+    form, number, by = visit.form, _number(visit), visit.by
+
+    def write(connection: Connection) -> None:
+        reason = form.get("reason", "").strip()
+        if form.get("status", "") != form.get("was_status", ""):
+            mark(connection, number, form.get("status", ""), by, reason or None)
+        elif reason != form.get("was_reason", ""):
+            evaluate(connection, number, "reason", reason or None, by)
+        renovation = form.get("renovation", "").strip()
+        if renovation != form.get("was_renovation", ""):
+            evaluate(connection, number, "renovation_eur", _euros(renovation), by)
+
+    return _write(visit, write, say("diary.kept"))
+
+
+def note(visit: Visit) -> Done:
+    """Add a note."""
+    text = visit.form.get("text", "")
+    number = _number(visit)
+    return _write(visit, lambda connection: add_note(connection, number, text, visit.by), say("diary.kept"))
+
+
+def plan(visit: Visit) -> Done:
+    """Plan a viewing."""
+    form, number = visit.form, _number(visit)
+    given = {name: form[name] for name in ("agent", "phone", "remarks") if form.get(name, "").strip()}
+
+    def write(connection: Connection) -> None:
+        day = form.get("day", "").strip()
+        parts = day.split(".")
+        written = "-".join([parts[2], parts[1].zfill(2), parts[0].zfill(2)]) if len(parts) == 3 else day  # noqa: PLR2004 - day, month, year
+        starts = viewing_moment(f"{written} {form.get('hour', '').strip().zfill(5)}")
+        add_viewing(connection, number, {**given, "starts_at": starts}, visit.by)
+        if evaluation_of(connection, number).status in {"new", "contacted", "shortlist"}:
+            mark(connection, number, "viewing", visit.by, None)
+
+    return _write(visit, write, say("diary.kept"))
+
+
+def change_plan(visit: Visit) -> Done:
+    """How a viewing went, or that it is off."""
+    form, which = visit.form, int(visit.request.path_params["viewing"])
+    lists = {"positives": form.get("positive", ""), "negatives": form.get("negative", "")}
+    fields = {"state": form.get("state", "")} | {name: [text] for name, text in lists.items() if text.strip()}
+    return _write(
+        visit, lambda connection: change_viewing(connection, which, fields, visit.by), say("diary.kept")
+    )
+
+
+def put_right(visit: Visit) -> Done:
+    """What a fact really is; an empty value takes back what was said."""
+    form, number = visit.form, _number(visit)
+    given = form.get("value", "").strip() or None
+    return _write(
+        visit,
+        lambda connection: correct(connection, number, form.get("fact", ""), given, visit.by),
+        say("diary.kept"),
+    )
+
+
+def part(visit: Visit) -> Done:
+    """Some adverts are of another flat."""
+    chosen = numbers(visit.form.get("listing", "").replace("\n", ","))
+    if not chosen:
+        return Done(say("split.choose"), wrong=True)
+    try:
+        found = split(PropertyMatching(visit.site.settings, visit.database), _number(visit), chosen)
+    except WrongDecision as error:
+        return Done(told(error), wrong=True)
+    return Done(say("split.done", id=found))
+
+
+def value(visit: Visit) -> Done:
+    """Work out the model of fair prices now."""
+    try:
+        value_property(visit.database, visit.site.settings, _number(visit))
+    except UnknownProperty:
+        return Done(say("fair.unmatched"), wrong=True)
+    return Done(say("diary.kept"))
+
+
+def calendar(visit: Visit) -> Download:
+    """The viewings as a file for a calendar."""
+    number = _number(visit)
+    events = visit.database.run_read(lambda connection: viewing_events(connection, {number}))
+    return Download(calendar_bytes(events), "text/calendar", f"viewings-{number}.ics")
+
+
+def _write(visit: Visit, work: Callable[[Connection], object], said: str) -> Done:
+    try:
+        visit.database.run_write(work)
+    except (WrongEvaluation, UnknownViewing) as error:
+        return Done(told(error), wrong=True)
+    return Done(said)
+
+
+def _euros(text: str) -> float | None:
+    if not text:
+        return None
+    try:
+        return float(text.replace(" ", "").replace(",", "."))
+    except ValueError:
+        raise WrongEvaluation(say("web.no_number", given=text)) from None
+
+
+# What is shown of it.
+
+
+def _texts(data: PropertyData) -> Iterator[Values]:
+    for row in data.adverts.values():
+        if row["description"]:
+            name = say("facts.words", advert=_advert_name(row))
+            yield {"name": name, "lines": shown.paragraphs(row["description"]).splitlines()}
+
+
+def _sources(data: PropertyData) -> Iterator[Values]:
+    for listing_id, source in data.sources.items():
+        values = {
+            "advert": _advert_name(data.adverts[listing_id]),
+            "by": say(f"decided.{source.decided_by}"),
+            "probability": shown.percent(source.probability, 1),
+        }
+        yield {"id": listing_id, "text": say("split.evidence", **values).removeprefix("- ")}
+
+
+def _advert_name(row: Row) -> str:
+    return plain(f"{row['site']} {row['external_id']}")
+
+
+def _offers(data: PropertyData, now: float) -> Values:
+    price = data.view["price"]
+    apart = ""
+    if price and price["difference_eur"]:
+        percent = shown.percent(price["difference_percent"] / 100, 1)
+        apart = say("offers.apart", difference=shown.euro(price["difference_eur"]), percent=percent)
+    printed = [
+        charts.Mark(one.seen_at, _printed(data, listing_id, one), one.price_eur)
+        for listing_id, points in data.printed.items()
+        for one in points
+    ]
+    return {
+        "offers": [_offer(data, one) for one in data.view["offers"]],
+        "apart": apart,
+        "before": [_before(one, now) for one in data.flat.offered_before],
+        "printed": [one.text for one in printed],
+        "price_chart": charts.lines(
+            say("offers.history"), "€", list(_lines(data, now)), [*_gone(data), *printed]
+        ),
+    }
+
+
+def _offer(data: PropertyData, offer: Row) -> Values:
+    kind = named("seller_kind", offer["seller_kind"]) if offer["seller_kind"] else shown.UNKNOWN
+    row = data.adverts[offer["listing_id"]]
+    return {
+        "name": _advert_name(offer),
+        "url": address(offer["url"]),
+        "price": shown.euro(offer["price_eur"]),
+        "more": shown.euro(offer["above_lowest_eur"]) if offer["above_lowest_eur"] else "",
+        "vat": named("vat", offer["vat_state"]) if offer["vat_state"] else "",
+        "seller": f"{kind} {plain(offer['seller_name'])}" if offer["seller_name"] else kind,
+        "phones": [_dialled(phone) for phone in row["phones"]],
+        "seen": f"{shown.day(offer['first_seen_at'])} – {shown.day(offer['last_seen_at'])}",
+        "state": say("offers.there") if offer["offered"] else f"✗ {say('card.gone')}",
+    }
+
+
+def _before(one: EarlierOffer, now: float) -> str:
+    values = {"ago": shown.ago(one.until, now), "price": shown.euro(one.price_eur)}
+    days = {"since": shown.day(one.since), "until": shown.day(one.until)}
+    return say("offers.before", **values, **days, site=plain(one.site))
+
+
+def _printed(data: PropertyData, listing_id: int, one: PriceStep) -> str:
+    values = {"advert": _advert_name(data.adverts[listing_id]), "price": shown.euro(one.price_eur)}
+    return say("offers.printed", **values, day=shown.day(one.seen_at))
+
+
+def _lines(data: PropertyData, now: float) -> Iterator[charts.Line]:
+    """Every price of every advert since when, and the last one until the advert went, or until now."""
+    for advert in data.flat.adverts:
+        steps = data.steps.get(advert.listing_id, ())
+        points = [charts.Point(one.seen_at, one.price_eur) for one in steps if one.price_eur is not None]
+        if points:
+            end = charts.Point(now if advert.offered else advert.last_seen_at, points[-1].value)
+            yield charts.Line(_advert_name(data.adverts[advert.listing_id]), [*points, end], steps=True)
+
+
+def _gone(data: PropertyData) -> Iterator[charts.Mark]:
+    for one in data.events:
+        name = _advert_name(data.adverts[one.listing_id])
+        yield charts.Mark(one.at, f"{say(f'offers.{one.kind}')}: {name}")
+
+
+def _costs(visit: Visit, data: PropertyData, profile: Profile) -> Values:
+    flat, found = data.flat, all_costs(data.flat, profile)
+    if found is None or flat.price_eur is None:
+        return {"costs": None}
+    own = data.evaluation.renovation_eur
+    renovation = found.renovation if own is None else Band(own, own)
+    total = _sum(found.price, found.state, found.commission, renovation)
+    due = vat_due(flat)
+    vat = say("costs.vat_unknown") if due is None else say("costs.vat_due" if due else "costs.vat_in")
+    lines = {
+        "price": f"{band(found.price)} ({vat})",
+        "state": band(found.state),
+        "commission": band(found.commission),
+        "renovation": band(renovation),
+        "total": band(total),
+    }
+    asked = _loan_asked(visit)
+    taken = loan(total.least * (100 - asked["own"]) / 100, asked["rate"], round(asked["years"]))
+    too_much = taken.borrowed > LOAN_MOST_SHARE * found.price.least
+    warning = say("web.loan_much", percent=shown.percent(LOAN_MOST_SHARE)) if too_much else ""
+    written = {
+        "own": f"{asked['own']:g}",
+        "rate": shown.number(asked["rate"], 1),
+        "years": f"{asked['years']:g}",
+    }
+    return {
+        "costs": {"lines": list(lines.items()), "total": band(total)},
+        "loan": taken,
+        "loan_asked": written,
+        "loan_warning": warning,
+    }
+
+
+def _loan_asked(visit: Visit) -> dict[str, float]:
+    """Own per cent, interest and years, as asked or as usual; what cannot be is brought into its range."""
+    usual = {
+        "own": (LOAN_OWN_PERCENT, 0, 100),
+        "rate": (LOAN_PERCENT, *LOAN_PERCENTS[:2]),
+        "years": (LOAN_YEARS, 1, 40),
+    }
+    asked = {}
+    for name, (default, least, most) in usual.items():
+        try:
+            given = float((visit.asked(name) or str(default)).replace(",", "."))
+        except ValueError:
+            given = default
+        asked[name] = min(max(given, least), most) if given == given else default  # noqa: PLR0124 - NaN
+    return asked
+
+
+def band(costs: Band) -> str:
+    """One sum, or from the least to the most, where something is not known."""
+    if costs.exact:
+        return shown.euro(costs.least)
+    if costs.most is None:
+        return say("costs.at_least", least=shown.euro(costs.least))
+    return f"{shown.euro(costs.least)} – {shown.euro(costs.most)}"
+
+
+def _sum(*bands: Band) -> Band:
+    known = [one.most for one in bands if one.most is not None]
+    return Band(sum(one.least for one in bands), sum(known) if len(known) == len(bands) else None)
+
+
+def _fair(found: Valuation | None) -> Values:
+    """What the stored model says, in words; None while there is no model."""
+    if found is None:
+        return {"fair": None}
+    if found.fair is None or found.flat.area_sqm is None:
+        if found.few is not None:
+            why = say(
+                "fair.why.few", known=shown.number(found.few.known), needed=shown.number(found.few.needed)
+            )
+        else:
+            why = say(f"fair.why.{not_valued_for(found.flat)}")
+        return {"fair": {"none": say("fair.none", why=why), "badge": ""}}
+    fair, area = found.fair, found.flat.area_sqm
+    sums = {name: shown.euro(getattr(fair, name) * area) for name in ("low", "middle", "high")}
+    sign, colour = _VERDICTS[found.verdict]
+    verdict = f"{sign} {say(f'fair.{found.verdict}')}"
+    others = [price for one in found.comparables if (price := asked_eur_sqm(one.flat)) is not None]
+    chart = charts.dots(
+        say("fair.picture"), "€/m²", others, asked_eur_sqm(found.flat), (fair.low, fair.middle, fair.high)
+    )
+    told_band = say("fair.band", **sums, n=shown.number(found.rests_on)).replace("**", "")
+    badge = f"{verdict} ({sums['low']} – {sums['high']})"
+    rows = [{"cells": _comparable(one.flat, one.weight)} for one in found.comparables]
+    return {
+        "fair": {
+            "none": "", "band": told_band, "verdict": verdict, "colour": colour, "badge": badge,
+            "chart": chart, "comparables": rows,
+        }
+    }  # fmt: skip
+
+
+def _comparable(flat: Flat, weight: float) -> list[object]:
+    return [
+        flat.property_id,
+        shown.euro(flat.price_eur),
+        shown.euro_per_sqm(asked_eur_sqm(flat)),
+        shown.area(flat.area_sqm),
+        shown.floor(flat.floor, flat.floors_total),
+        plain(flat.neighbourhood or shown.UNKNOWN),
+        shown.percent(weight, 1),
+    ]
+
+
+def _score(score: Score, profile: Profile) -> Values:
+    accepted = frozenset(profile.unknown_ok)
+    shares = profile.shares()
+    weighted = [(one, shares[one.name]) for one in sorted(score.criteria, key=lambda one: -shares[one.name])]
+    names = [(name, say(f"score.{name}")) for name in ("earned", "lost", "unknown")]
+    return {
+        "findings": [_finding(one, is_accepted=one.name in accepted) for one in score.findings],
+        "criteria": [_criterion(one, share) for one, share in weighted],
+        "score_chart": charts.bars(
+            say("score.picture"), BEST * max(share for _, share in weighted),
+            [_bar(one, share) for one, share in weighted], names,
+        ),
+    }  # fmt: skip
+
+
+def _finding(one: Finding, *, is_accepted: bool) -> Values:
+    word = say(f"finding.{one.state.value}")
+    accepted = f" ({say('finding.accepted')})" if is_accepted and one.state is State.UNKNOWN else ""
+    return {
+        "sign": _SIGNS[one.state],
+        "colour": _COLOURS[one.state],
+        "name": say(f"breaker.{one.name}"),
+        "word": word + accepted,
+        "why": plain(sentence(one, language()), LONGEST_CELL),
+        "quote": plain(one.quote, LONGEST_CELL) if one.quote else "",
+    }
+
+
+def _criterion(one: Criterion, share: float) -> Values:
+    parts = [
+        {"value": shown.score(part.value), "why": plain(sentence(part, language()), LONGEST_CELL)}
+        for part in one.parts
+    ]
+    values = {
+        "value": shown.score(one.value),
+        "known": shown.percent(one.known),
+        "share": shown.percent(share),
+    }
+    return {"name": say(f"criterion.{one.name}"), "parts": parts, **values}
+
+
+def _bar(one: Criterion, share: float) -> charts.Bar:
+    """The points a criterion earned, lost, and could have earned if more were known."""
+    earned = (one.value or 0.0) * one.known * share
+    lost = (BEST - (one.value or 0.0)) * one.known * share
+    parts = [("earned", earned), ("lost", lost), ("unknown", BEST * share * (1 - one.known))]
+    return charts.Bar(
+        f"{say(f'criterion.{one.name}')} ({shown.percent(share)})", parts, shown.number(earned, 2)
+    )
+
+
+def _data(deck: Deck, data: PropertyData) -> Values:
+    (card,) = deck.cards([data.flat])
+    return {
+        **card.as_json(),
+        "facts": data.view["fields"],
+        "contradictions": data.view["contradictions"],
+        "offers": [
+            {**one, "phones": data.adverts[one["listing_id"]]["phones"]} for one in data.view["offers"]
+        ],
+        "prices": {
+            str(number): [{"at": one.seen_at, "price_eur": one.price_eur} for one in steps]
+            for number, steps in data.steps.items()
+        },
+        "notes": [{"at": one.written_at, "text": one.text} for one in data.notes],
+        "viewings": [{"starts_at": one.starts_at, "state": one.state} for one in data.viewings],
+    }
+
+
+__all__ = ["Loan", "PropertyData", "band", "calendar", "page", "read_property"]

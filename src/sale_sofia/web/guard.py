@@ -1,0 +1,320 @@
+"""Who may use the pages: this machine by its own name, or whoever knows the password; no page of others."""
+
+import hmac
+import ipaddress
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from html import escape
+from secrets import token_bytes, token_hex
+from typing import Final, NamedTuple
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+
+from sale_sofia.operations.settings import (
+    DASHBOARD_KNOWN_SECONDS,
+    DASHBOARD_LOGIN_MOST_BYTES,
+    DASHBOARD_LOGIN_SECONDS,
+    DASHBOARD_TRIES_FORGOTTEN_SECONDS,
+    DASHBOARD_TRIES_KNOWN,
+    DASHBOARD_TRY_MOST_SECONDS,
+    DASHBOARD_TRY_SECONDS,
+    DASHBOARD_TRY_TOGETHER_SECONDS,
+)
+from sale_sofia.settings.words import Language, dictionary
+
+# By which names the dashboard may be asked for where it has no password: this machine's own. A page on the
+# web can have its name lead to 127.0.0.1 once a browser has opened it; what that page then asks for looks
+# as if the dashboard's own page asked for it. Only the name gives it away.
+
+_LOCALHOST: Final = "localhost"
+_ANOTHERS_NAME: Final = 4421
+_NOT_OWN_HOST: Final = (
+    "This dashboard is for its own machine: ask for localhost, or set DASHBOARD_PASSWORD.\n"
+)
+
+
+class OwnHosts:
+    """Lets through whoever asked this machine by its own name; everybody else gets nothing."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass it on, or refuse it."""
+        if scope["type"] == "lifespan" or is_own(Headers(scope=scope).get("host", "")):
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await WebSocketClose(_ANOTHERS_NAME)(scope, receive, send)
+        else:
+            await PlainTextResponse(_NOT_OWN_HOST, 421)(scope, receive, send)
+
+
+def is_own(host: str) -> bool:
+    """Whether a `Host` header names this machine: `localhost`, or an address of the loopback."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == _LOCALHOST or ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+# What pages of others may have a browser do here: nothing. A browser says of which page a form, a request
+# of a script or a socket is. A page of another port of the same machine is a stranger too, though cookies
+# are sent from there.
+
+_ANOTHERS_PAGE: Final = 4403
+_SENTENCE: Final = "A page of another address asked for this; the dashboard answers to its own pages only.\n"
+_UNFRAMED: Final = {"x-frame-options": "SAMEORIGIN", "content-security-policy": "frame-ancestors 'self'"}
+"""No page of others may show ours inside it and have the buyer press what he does not see."""
+
+
+class OwnPages:
+    """Refuses what a page of another address asks for, and lets none show ours inside it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass it on, or refuse it."""
+
+        async def unframed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _UNFRAMED.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        if scope["type"] == "lifespan" or _is_own(Headers(scope=scope)):
+            await self._app(scope, receive, unframed)
+        elif scope["type"] == "websocket":
+            await WebSocketClose(_ANOTHERS_PAGE)(scope, receive, send)
+        else:
+            await PlainTextResponse(_SENTENCE, 403)(scope, receive, send)
+
+
+def _is_own(headers: Headers) -> bool:
+    """Whether the page that asks is of the host that is asked; what is no page of a browser does not say."""
+    try:
+        return all(urlsplit(one).netloc == headers.get("host") for one in headers.getlist("origin"))
+    except ValueError:
+        return False
+
+
+# Wrong passwords are slowed down: each makes its sender wait longer, and a little everybody else.
+
+_NETWORK_BITS: Final = 64
+"""One household has so many bits of an IPv6 address; the rest it can change at will."""
+
+
+class Sender(NamedTuple):
+    """Whoever gives a password."""
+
+    name: str
+    known: bool = False
+    """A browser that has given the right one before: what strangers try does not hold it up."""
+
+
+_ALL_STRANGERS: Final = Sender("*")
+
+
+class _Wrong(NamedTuple):
+    tries: int
+    at: float
+
+
+class Tries:
+    """Wrong tries of each sender and of all strangers together; of very many the oldest are forgotten.
+
+    Who has many addresses is slowed down by what all of them tried; that wait is short, so that nobody can
+    keep the owner out for long.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._wrong: OrderedDict[Sender, _Wrong] = OrderedDict()
+
+    def wait_of(self, sender: Sender) -> int:
+        """Whole seconds until this sender may try again; 0: now."""
+        own = self._wait(sender, DASHBOARD_TRY_MOST_SECONDS)
+        return own if sender.known else max(own, self._wait(_ALL_STRANGERS, DASHBOARD_TRY_TOGETHER_SECONDS))
+
+    def _wait(self, sender: Sender, most: float) -> int:
+        found = self._wrong.get(sender)
+        if found is None:
+            return 0
+        pause = min(most, DASHBOARD_TRY_SECONDS * 2.0 ** min(found.tries - 1, 32))
+        return max(0, math.ceil(found.at + pause - self._clock()))
+
+    def note_wrong(self, sender: Sender) -> None:
+        """This sender was wrong just now."""
+        self._note(sender)
+        if not sender.known:
+            self._note(_ALL_STRANGERS)
+
+    def _note(self, sender: Sender) -> None:
+        now, before = self._clock(), self._wrong.pop(sender, None)
+        again = before is not None and now - before.at < DASHBOARD_TRIES_FORGOTTEN_SECONDS
+        self._wrong[sender] = _Wrong(before.tries + 1 if before and again else 1, now)
+        if len(self._wrong) > DASHBOARD_TRIES_KNOWN:
+            self._wrong.popitem(last=False)
+
+    def forget(self, sender: Sender) -> None:
+        """This sender knows the password."""
+        self._wrong.pop(sender, None)
+
+
+def stranger(host: str) -> Sender:
+    """The household of an address; all that have none are one."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return Sender("")
+    if isinstance(address, ipaddress.IPv6Address):
+        address = address.ipv4_mapped or ipaddress.ip_network((address, _NETWORK_BITS), strict=False)[0]
+    return Sender(str(address))
+
+
+# Who may look: a server that has a password shows nothing, not even its scripts, before it was given.
+
+COOKIE: Final = "sale_sofia_login"
+KNOWN: Final = "sale_sofia_known"
+"""Opens nothing: by it a browser that once gave the password is told from the strangers who guess it."""
+HEALTH: Final = "/_stcore/health"
+"""Says that the server answers, and nothing else."""
+_NOT_ADMITTED: Final = 4401
+_STYLE: Final = (
+    "body{font:16px/1.5 system-ui,sans-serif;color:#1c2430;background:#fff;max-width:22rem;"
+    "margin:15vh auto;padding:0 1rem}input,button{font:inherit;width:100%;box-sizing:border-box;"
+    "padding:.6rem;margin:.3rem 0;border:1px solid #5b6670;border-radius:.4rem}"
+    "button{background:#1d5fb4;border-color:#1d5fb4;color:#fff}p{color:#a3181f}"
+)
+_HEADERS: Final = {
+    "cache-control": "no-store",
+    "content-security-policy": (
+        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "referrer-policy": "same-origin",  # with none at all a browser does not say of which page a form is
+    "x-content-type-options": "nosniff",
+}
+
+
+class PasswordGate:
+    """Lets through whoever has a login of this start of the server; asks all others for the password.
+
+    A login is a signed moment of its end in a cookie that scripts cannot read and that the browser forgets
+    when it is closed. The key is made anew at every start and holds the password, which is stored nowhere.
+    Waits are measured by a clock that nobody sets.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        password: str,
+        clock: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._app = app
+        self._password = password.encode()
+        self._key = hmac.digest(token_bytes(32), self._password, "sha256")
+        self._clock = clock
+        self._tries = Tries(steady)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass it on, or answer it."""
+        if scope["type"] == "lifespan" or scope["path"] == HEALTH or self._is_admitted(scope):
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await WebSocketClose(_NOT_ADMITTED)(scope, receive, send)
+        else:
+            answer = await self._answer(Request(scope, receive))
+            await answer(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        if request.method != "POST":
+            return _form(request, 401)
+        given, sender = await _given(request), self._sender(request)
+        # Nothing is waited for from here on: of many tries at once only the first is looked at.
+        if wait := self._tries.wait_of(sender):
+            return _form(request, 429, "gate.wait", {"retry-after": str(wait)})
+        if not hmac.compare_digest(given, self._password):
+            self._tries.note_wrong(sender)
+            return _form(request, 401, "gate.wrong")
+        self._tries.forget(sender)
+        return self._admit(request)
+
+    def _sender(self, request: Request) -> Sender:
+        known = self._said(request, KNOWN)
+        return Sender(known, known=True) if known else stranger(request.client.host if request.client else "")
+
+    def _admit(self, request: Request) -> Response:
+        """Back to the address that was asked for, with a login."""
+        answer = RedirectResponse(_own_address(request), status_code=303, headers=_HEADERS)
+        until = int(self._clock() + DASHBOARD_LOGIN_SECONDS)
+        secure = request.url.scheme == "https"
+        for name, said, age in (
+            (COOKIE, f"{until}.{token_hex(16)}", None),
+            (KNOWN, token_hex(16), int(DASHBOARD_KNOWN_SECONDS)),
+        ):
+            signed = f"{said}.{self._signature(name, said)}"
+            answer.set_cookie(name, signed, max_age=age, httponly=True, samesite="strict", secure=secure)
+        return answer
+
+    def _signature(self, cookie: str, said: str) -> str:
+        return hmac.new(self._key, f"{cookie}={said}".encode(), sha256).hexdigest()
+
+    def _said(self, request: HTTPConnection, cookie: str) -> str:
+        """What our cookie of this name says; nothing where another has written it."""
+        said, _, signature = request.cookies.get(cookie, "").rpartition(".")
+        ours = hmac.compare_digest(signature.encode(), self._signature(cookie, said).encode())
+        return said if ours else ""
+
+    def _is_admitted(self, scope: Scope) -> bool:
+        said = self._said(HTTPConnection(scope), COOKIE)
+        return bool(said) and self._clock() < int(said.partition(".")[0])
+
+
+async def _given(request: Request) -> bytes:
+    """The password of the form; nothing when the form is larger than any password."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > DASHBOARD_LOGIN_MOST_BYTES:
+            return b""
+    return parse_qs(body.decode("utf-8", "replace")).get("password", [""])[0].encode()
+
+
+def _own_address(request: Request) -> str:
+    """The path and the parameters, never another host's: `//host` is written as `/host`."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    return "/" + request.url.path.lstrip("/\\") + query
+
+
+def _form(
+    request: Request, status: int, wrong: str | None = None, more: Mapping[str, str] | None = None
+) -> Response:
+    """The question for the password, in the language of the address."""
+    language: Language = "en" if request.query_params.get("lang") in {"en", "English"} else "bg"
+
+    def say(key: str) -> str:
+        return escape(dictionary()[key][language])
+
+    told = f"<p role='alert'>{say(wrong)}</p>" if wrong else ""
+    page = (
+        f"<!doctype html><html lang='{language}'><head><meta charset='utf-8'>"
+        f"<meta name='viewport' content='width=device-width'><title>{say('app.title')}</title>"
+        f"<style>{_STYLE}</style></head><body><main><h1>{say('app.title')}</h1>{told}"
+        f"<form method='post'><label for='password'>{say('gate.password')}</label>"
+        "<input id='password' name='password' type='password' autocomplete='current-password' "
+        "required autofocus>"
+        f"<button>{say('gate.enter')}</button></form></main></body></html>"
+    )
+    return HTMLResponse(page, status, {**_HEADERS, **(more or {})})

@@ -1,0 +1,290 @@
+"""Search: what fits, as cards in an order that shows its number; the address holds everything."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from sqlalchemy import Connection
+
+from sale_sofia.advice.scoring.judging import State
+from sale_sofia.advice.search.conditions import read_around
+from sale_sofia.advice.search.query import SearchQuery, WrongSearch
+from sale_sofia.advice.search.run import Judged, find_fitting, ordered
+from sale_sofia.buyer.evaluations import WrongEvaluation
+from sale_sofia.buyer.searches import SavedSearch, SearchThere, forget_search, list_searches, save_search
+from sale_sofia.flats.flat import Flat
+from sale_sofia.listings.dates import SOFIA as SOFIA_TIME
+from sale_sofia.web import filters
+from sale_sofia.web import formatting as shown
+from sale_sofia.web.application import Done, Download, Page
+from sale_sofia.web.deck import Card, Deck, Note, open_deck, page_of
+from sale_sofia.web.filters import ANY, FILTERS
+from sale_sofia.web.visit import Visit
+from sale_sofia.web.words import named, say, told
+
+SORTS: Final = ("score", "newest", "price", "eur_sqm", "days")
+UNKNOWNS: Final = ("apart", "ok", "no")
+SENT: Final = "q"
+"""In the address: the form was sent, so that a list without a tick asks for nothing."""
+Params = dict[str, list[str]]
+_DEFAULTED: Final = [
+    one.field for one in FILTERS if one.kind == "many" and SearchQuery.model_fields[one.field].default
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One search as the address says it."""
+
+    query: SearchQuery
+    passing: bool
+    """Whether only what passes the profile's conditions is wanted."""
+
+    @property
+    def params(self) -> Params:
+        """Its address; the profile has a place of its own."""
+        params = {name: values for name, values in self.query.to_params().items() if name != "profile"}
+        params["sort"] = [self.query.sort]
+        return params | ({"passing": ["true"]} if self.passing else {})
+
+    @property
+    def address(self) -> str:
+        """The page of this search."""
+        return f"/search?{urlencode(self.params, doseq=True)}"
+
+    def without(self, field: str) -> str:
+        """The page of the search without this condition."""
+        left = {name: values for name, values in self.params.items() if name != field}
+        return f"/search?{urlencode(left, doseq=True)}"
+
+    def stored(self) -> dict[str, Any]:
+        """As it is kept: with the profile and its conditions where they are asked, or neither."""
+        sort = "newest" if self.query.sort == "score" else self.query.sort
+        own = {"passing": True} if self.passing else {"profile": None, "sort": sort}
+        return self.query.model_copy(update=own).model_dump(mode="json", exclude_defaults=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a search found, in its order."""
+
+    passed: Sequence[Flat]
+    unknown: Sequence[Flat]
+    """No condition fails, but not all are known to hold."""
+
+
+def page(visit: Visit) -> Page:
+    """The page."""
+    deck = open_deck(visit)
+    try:
+        asked, wrong = read(visit), None
+    except WrongSearch as error:
+        asked, wrong = _plain(visit), say("search.wrong_address", why=told(error))
+    result = find(deck, asked) if wrong is None else Result((), ())
+    flats, pages = page_of(visit, result.passed)
+    apart, apart_pages = page_of(visit, result.unknown, "unknown_page")
+    notes = {
+        flat.property_id: note for flat in (*flats, *apart) if (note := _sorted_by(asked, flat, visit.now))
+    }
+    values = {
+        "asked": asked,
+        "query": asked.query,
+        "error": wrong,
+        "groups": filters.GROUPS,
+        "filters": filters,
+        "chips": filters.chips(asked.query),
+        "sorts": SORTS,
+        "unknowns": UNKNOWNS,
+        "count": len(result.passed),
+        "unknown_count": len(result.unknown),
+        "empty": not deck.snapshot.flats,
+        "cards": deck.cards(flats, notes),
+        "pages": pages,
+        "apart": deck.cards(apart, notes),
+        "apart_pages": apart_pages,
+        "saved": [_saved(one) for one in visit.database.run_read(list_searches)],
+        "csv": asked.address.replace("/search?", "/search.csv?", 1),
+    }
+    return Page("search.html", say("page.search"), values, lambda: _data(deck, asked, result, wrong))
+
+
+def export(visit: Visit) -> Download:
+    """What was found as a file that any spreadsheet opens."""
+    deck = open_deck(visit)
+    result = find(deck, read(visit))
+    text = io.StringIO()
+    rows = [_row(card) for card in deck.cards([*result.passed, *result.unknown])]
+    if rows:
+        writer = csv.DictWriter(text, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return Download(text.getvalue().encode("utf-8-sig"), "text/csv; charset=utf-8", "sale-sofia.csv")
+
+
+def save(visit: Visit) -> Done:
+    """Keep the search under a name."""
+    form = visit.form
+    params = SearchQuery.model_fields.keys() & form.keys()
+    asked = _asked(
+        {name: form[name].split("\n") for name in params}, visit, passing=form.get("passing") == "true"
+    )
+    try:
+        name = visit.database.run_write(
+            lambda connection: save_search(
+                connection, form.get("name", ""), asked.stored(), now=visit.now, replace="replace" in form
+            )
+        )
+    except (WrongEvaluation, SearchThere) as error:
+        return Done(say("saved.wrong", why=told(error)), wrong=True)
+    return Done(say("saved.done", name=name))
+
+
+def forget(visit: Visit) -> Done:
+    """Forget a search that was kept."""
+    visit.database.run_write(lambda connection: forget_search(connection, visit.form.get("name", "")))
+    return Done(say("saved.forget"))
+
+
+def read(visit: Visit) -> Asked:
+    """The search of the address.
+
+    Raises:
+        WrongSearch: it asks for what cannot be.
+    """
+    params = visit.request.query_params
+    names = set(SearchQuery.model_fields) - {"profile", "passing"}
+    given = {name: [one for one in params.getlist(name) if one.strip()] for name in names if name in params}
+    given = {name: values for name, values in given.items() if values}
+    if SENT in params:
+        given |= {name: [ANY] for name in _DEFAULTED if name not in given}
+    return _asked(given, visit, passing=params.get("passing") == "true")
+
+
+def _asked(given: Mapping[str, Sequence[str]], visit: Visit, *, passing: bool) -> Asked:
+    typed = {name: _typed(name, list(values)) for name, values in given.items()}
+    params: Params = {"sort": ["score"], **typed, "profile": [visit.profile_name]}
+    return Asked(SearchQuery.from_params(params), passing)
+
+
+def _typed(name: str, values: list[str]) -> list[str]:
+    """As a person writes it in the form: words with commas between them, a day without its hour."""
+    kind = next((one.kind for one in FILTERS if one.field == name), None)
+    if kind == "words":
+        return [word for value in values for part in value.split(",") if (word := part.strip())]
+    if kind == "date":
+        return [_midnight(value) for value in values]
+    return values
+
+
+def _midnight(text: str) -> str:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return text
+    return datetime(day.year, day.month, day.day, tzinfo=SOFIA_TIME).isoformat()
+
+
+def _plain(visit: Visit) -> Asked:
+    return Asked(SearchQuery.of({"profile": visit.profile_name, "sort": "score"}), passing=False)
+
+
+def find(deck: Deck, asked: Asked) -> Result:
+    """Every flat that fulfils the search."""
+    query = asked.query
+    judged = deck.visit.database.run_read(lambda connection: _fitting(connection, deck, query))
+    wanted = [one for one in judged if not asked.passing or not deck.fails(one.flat)]
+    sure = [one for one in wanted if query.unknown == "ok" or _is_sure(deck, one, asked)]
+    apart = [one for one in wanted if not _is_sure(deck, one, asked)] if query.unknown == "apart" else []
+    return Result([one.flat for one in sure], [one.flat for one in apart])
+
+
+def _fitting(connection: Connection, deck: Deck, query: SearchQuery) -> Sequence[Judged]:
+    """Whatever no condition rules out, in the order asked for; the best first they are already."""
+    around = read_around(connection, query.model_copy(update={"profile": None}), now=deck.now)
+    found, around = find_fitting(connection, _possible(deck.ranked.flats, query), query, around)
+    fitting = found if query.unknown != "no" else [one for one in found if not one.unknown]
+    return fitting if query.sort == "score" else ordered(fitting, query, around)
+
+
+def _possible(flats: Sequence[Flat], query: SearchQuery) -> Iterable[Flat]:
+    """Without those that plainly cannot fit, so that the conditions themselves are asked of fewer."""
+    if not query.gone:
+        flats = [flat for flat in flats if flat.offered]
+    if (most := query.price_max) is not None:
+        flats = [flat for flat in flats if flat.price_eur is None or flat.price_eur <= most]
+    for name in ("deal", "property_type", "neighbourhood"):
+        if wanted := getattr(query, name):
+            fitting = {None, wanted} if isinstance(wanted, str) else {None, *wanted}
+            flats = [flat for flat in flats if getattr(flat, name) in fitting]
+    return flats
+
+
+def _is_sure(deck: Deck, one: Judged, asked: Asked) -> bool:
+    score = deck.scores.get(one.flat.property_id)
+    passes = score is not None and score.verdict == State.PASS
+    return not one.unknown and (not asked.passing or passes)
+
+
+def _sorted_by(asked: Asked, flat: Flat, now: float) -> Note | None:
+    """The number that the order is by, where the card does not show it large."""
+    match asked.query.sort:
+        case "newest" if flat.new_at is not None:
+            return Note(say("today.note.new", ago=shown.ago(flat.new_at, now)))
+        case "eur_sqm":
+            return Note(shown.euro_per_sqm(flat.price_per_sqm_eur))
+        case "days":
+            return Note(say("card.on_market", days=shown.days(flat.days_on_market(now))))
+        case _:
+            return None
+
+
+def _saved(one: SavedSearch) -> dict[str, str | None]:
+    """A search that is kept, and its address; None when what is stored is no search any more."""
+    try:
+        query = SearchQuery.of(one.query)
+    except WrongSearch:
+        return {"name": one.name, "address": None}
+    return {"name": one.name, "address": Asked(query, passing=query.passing).address}
+
+
+def _row(card: Card) -> dict[str, object]:
+    flat = card.flat
+    row = {
+        "id": card.id,
+        "price": flat.price_eur,
+        "eur_sqm": flat.price_per_sqm_eur,
+        "area": flat.area_sqm,
+        "rooms": flat.rooms,
+        "floor": flat.floor,
+        "floors": flat.floors_total,
+        "place": flat.neighbourhood,
+        "building": named("construction", flat.construction) if flat.construction else None,
+        "year": flat.year_built,
+        "score": round(card.score.value, 2) if card.score and card.score.value is not None else None,
+        "status": named("status", card.status),
+        "days": round(flat.days_on_market(card.now)),
+        "title": flat.title,
+        "url": flat.adverts[0].url if flat.adverts else None,
+    }
+    return {name: shown.cell(value) for name, value in row.items()}
+
+
+def _data(deck: Deck, asked: Asked, result: Result, wrong: str | None) -> dict[str, object]:
+    if wrong is not None:
+        return {"error": wrong}
+    if deck.visit.asked("count"):
+        text = say("search.found", found=shown.count_line(len(result.passed)))
+        return {"count": len(result.passed), "unknown": len(result.unknown), "text": text}
+    flats, pages = page_of(deck.visit, result.passed)
+    return {
+        "count": len(result.passed),
+        "unknown": len(result.unknown),
+        "page": pages.number,
+        "pages": pages.count,
+        "query": asked.params,
+        "flats": [card.as_json() for card in deck.cards(flats)],
+    }

@@ -1,0 +1,142 @@
+"""The dashboard's server as a program, started by `sale-sofia dashboard` as serving HOST PORT."""
+
+import ipaddress
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import Final
+
+import uvicorn
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute
+
+from sale_sofia.settings.model import load_settings
+from sale_sofia.settings.programs import end_at_once
+from sale_sofia.settings.types import Network
+from sale_sofia.telemetry.logs import log_as_service
+from sale_sofia.web import compare, flat, search, today
+from sale_sofia.web.application import application, asked, sent, shown
+from sale_sofia.web.visit import Visit
+from sale_sofia.web.words import say
+
+_STDIN: Final = 0
+_FLAT: Final = "/flat/{number:int}"
+
+
+def routes() -> list[BaseRoute]:
+    """Every address there is; those of before lead on."""
+    return [
+        *shown("/", today.page),
+        *shown("/today", today.page),
+        *shown("/search", search.page),
+        *shown("/compare", compare.page),
+        *shown(_FLAT, flat.page),
+        asked("/search.csv", search.export),
+        asked(f"{_FLAT}/viewings.ics", flat.calendar),
+        asked("/property", _property),
+        asked("/drawing/{seed}.svg", _drawing),
+        asked("/manifest.webmanifest", _manifest),
+        sent("/today/seen", today.seen),
+        sent("/today/later", today.later),
+        sent("/search/save", search.save),
+        sent("/search/forget", search.forget),
+        sent("/compare/tick", compare.tick),
+        sent(f"{_FLAT}/status", flat.status),
+        sent(f"{_FLAT}/decision", flat.decide),
+        sent(f"{_FLAT}/note", flat.note),
+        sent(f"{_FLAT}/viewing", flat.plan),
+        sent(f"{_FLAT}/viewing/{{viewing:int}}", flat.change_plan),
+        sent(f"{_FLAT}/correct", flat.put_right),
+        sent(f"{_FLAT}/split", flat.part),
+        sent(f"{_FLAT}/value", flat.value),
+    ]
+
+
+def _property(visit: Visit) -> Response:
+    """The address that a flat had before."""
+    number = visit.asked("id") or ""
+    return RedirectResponse(f"/flat/{number}" if number.isascii() and number.isdigit() else "/search", 301)
+
+
+def _manifest(_visit: Visit) -> Response:
+    """So that the page can be put on a phone's home screen."""
+    icon = {"src": "/static/icon.svg", "sizes": "any", "type": "image/svg+xml"}
+    said = {"name": say("app.title"), "short_name": say("app.title"), "icons": [icon]}
+    shape = {
+        "start_url": "/",
+        "display": "standalone",
+        "background_color": "#ffffff",
+        "theme_color": "#1d5fb4",
+    }
+    return JSONResponse({**said, **shape}, media_type="application/manifest+json")
+
+
+_WALLS: Final = ("#e8c9a0", "#d9b6a3", "#b9c7d6", "#cfd8c0", "#e3d3b8", "#c9b8d4")
+_SKIES: Final = ("#cfe3f5", "#f5e1cf", "#dfe7ee", "#e6dff2")
+
+
+def _drawing(visit: Visit) -> Response:
+    """A house that stands for a photo of a made-up flat, another for each."""
+    bits = sha256(visit.request.path_params["seed"].encode()).digest()
+    storeys, columns = 3 + bits[0] % 6, 3 + bits[1] % 4
+    wall, sky = _WALLS[bits[2] % len(_WALLS)], _SKIES[bits[3] % len(_SKIES)]
+    width, top = 40 * columns + 20, 250 - 28 * storeys
+    left = (400 - width) // 2
+    windows = "".join(
+        f'<rect x="{left + 18 + 40 * column}" y="{top + 8 + 28 * storey}" width="22" height="14" '
+        f'fill="{"#ffe9a8" if bits[(column + columns * storey) % 28 + 4] % 3 == 0 else "#5f7d99"}"/>'
+        for storey in range(storeys)
+        for column in range(columns)
+    )
+    body = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 300"><rect width="400" height="300" fill="{sky}"/>'
+        f'<circle cx="{40 + bits[4]}" cy="50" r="20" fill="#fff6d8"/>'
+        f'<path d="M0 250h400v50H0z" fill="#a9bf98"/><rect x="{left}" y="{top}" width="{width}" '
+        f'height="{250 - top}" fill="{wall}"/>{windows}</svg>'
+    )
+    return Response(body, media_type="image/svg+xml", headers={"cache-control": "public, max-age=86400"})
+
+
+def serve(host: str, port: int) -> None:
+    """Serve the pages until SIGTERM, or until standard input ends: the command that started it is gone."""
+    settings = load_settings()
+    threading.Thread(target=_stop_at_end, daemon=True).start()
+    trusted = list(_spelled(settings.dashboard_trusted_proxies or ()))
+    uvicorn.run(
+        application(settings, routes()),
+        host=host,
+        port=port,
+        proxy_headers=bool(trusted),
+        forwarded_allow_ips=trusted,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+    )
+
+
+def _spelled(proxies: Iterable[Network]) -> Iterator[str]:
+    """Each as it may look at a socket: where IPv6 is listened on, an IPv4 address comes inside one of it."""
+    for one in proxies:
+        yield str(one)
+        if isinstance(one, ipaddress.IPv4Network):
+            yield f"::ffff:{one.network_address}/{96 + one.prefixlen}"
+
+
+def _stop_at_end() -> None:
+    while os.read(_STDIN, 1024):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def main() -> None:
+    """The program."""
+    end_at_once()
+    log_as_service(load_settings())
+    serve(sys.argv[1], int(sys.argv[2]))
+
+
+if __name__ == "__main__":
+    main()

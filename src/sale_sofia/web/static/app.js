@@ -1,0 +1,130 @@
+// What must not reload the page: keep, reject, compare, undo, the live count of a search, the photos in full.
+// Every page works without it: forms are sent and answered by a page.
+"use strict";
+
+const snack = document.getElementById("snack");
+let told = null;
+
+function tell(text, undo, after) {
+  clearTimeout(told);
+  const box = document.createElement("div");
+  box.className = "snack";
+  const words = document.createElement("span");
+  words.textContent = text;
+  box.append(words);
+  if (undo) {
+    const button = document.createElement("button");
+    button.textContent = document.documentElement.lang === "en" ? "Undo" : "Отмени";
+    button.addEventListener("click", async () => {
+      const { action, ...fields } = undo;
+      const answer = await send(action, new URLSearchParams(fields));
+      if (answer) { after(answer); tell(answer.said); }
+    });
+    box.append(button);
+  }
+  snack.replaceChildren(box);
+  told = setTimeout(() => snack.replaceChildren(), 8000);
+}
+
+async function send(action, fields) {
+  try {
+    const response = await fetch(action, { method: "POST", body: fields, headers: { accept: "application/json" } });
+    const answer = await response.json();
+    if (answer.wrong) { tell(answer.said); return null; }
+    return answer;
+  } catch {
+    location.reload();  // the server has the last word, also when it was not heard
+    return null;
+  }
+}
+
+function showStatus(answer) {
+  for (const place of document.querySelectorAll(`.decisions[data-flat="${answer.id}"]`)) {
+    place.dataset.status = answer.status;
+    const keep = place.querySelector(".keep");
+    keep.setAttribute("aria-pressed", String(answer.status === "shortlist"));
+    keep.value = answer.status === "shortlist" ? "new" : "shortlist";
+    place.querySelector("summary").classList.toggle("on", answer.status === "rejected");
+    place.querySelector("details").open = false;
+    place.closest(".card")?.classList.toggle("away", answer.status === "rejected");
+  }
+}
+
+function showTicked(answer) {
+  for (const button of document.querySelectorAll(`.decisions[data-flat="${answer.id}"] .tick`))
+    button.setAttribute("aria-pressed", String(answer.ticked.includes(answer.id)));
+  for (const count of document.querySelectorAll("[data-ticked]")) {
+    count.textContent = answer.ticked.length;
+    count.hidden = answer.ticked.length === 0;
+  }
+}
+
+document.addEventListener("submit", async (event) => {
+  const form = event.target.closest("form[data-async]");
+  if (!form) return;
+  event.preventDefault();
+  const fields = new URLSearchParams(new FormData(form, event.submitter));
+  const answer = await send(form.action, fields);
+  if (!answer) return;
+  if (answer.ticked) { showTicked(answer); tell(answer.said); return; }
+  if (form.closest(".queue") || "next" in form.dataset) { location.reload(); return; }
+  if (answer.id) showStatus(answer);
+  tell(answer.said, answer.undo, (back) => back.id && showStatus(back));
+});
+
+for (const control of document.querySelectorAll("[data-send]"))
+  control.addEventListener("change", () => control.form.requestSubmit());
+
+for (const field of document.querySelectorAll("[data-narrow]"))
+  field.addEventListener("input", () => {
+    const wanted = field.value.trim().toLowerCase();
+    for (const label of field.parentElement.querySelectorAll(".options label"))
+      label.hidden = wanted !== "" && !label.textContent.toLowerCase().includes(wanted) && !label.querySelector("input").checked;
+  });
+
+const live = document.querySelector("form[data-live]");
+if (live) {
+  const button = live.querySelector("[data-count]");
+  let waiting = null, asked = null;
+  live.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(async () => {
+      asked?.abort();
+      asked = new AbortController();
+      const params = new URLSearchParams([...new FormData(live)].filter(([, value]) => value !== ""));
+      params.set("count", "1");
+      try {
+        const answer = await (await fetch(`/search.json?${params}`, { signal: asked.signal })).json();
+        button.textContent = answer.text ?? answer.error;
+      } catch { /* a newer question was asked */ }
+    }, 250);
+  });
+  live.addEventListener("submit", () => {
+    for (const field of live.elements) if (field.name && field.type !== "checkbox" && field.value === "") field.disabled = true;
+  });
+  addEventListener("pageshow", () => { for (const field of live.elements) field.disabled = false; });
+  if (matchMedia("(min-width: 60rem)").matches) live.querySelector("details").open = true;
+}
+
+for (const button of document.querySelectorAll("[data-copy]"))
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(button.previousElementSibling.textContent);
+    tell("✓");
+  });
+
+const gallery = document.querySelector(".gallery");
+if (gallery) gallery.addEventListener("click", (event) => {
+  const link = event.target.closest("[data-photo]");
+  if (!link) return;
+  event.preventDefault();
+  const box = document.createElement("dialog"), close = document.createElement("button"), strip = document.createElement("div");
+  close.textContent = "✕"; close.className = "close"; close.setAttribute("aria-label", document.documentElement.lang === "en" ? "Close" : "Затвори");
+  strip.className = "strip";
+  strip.append(...[...gallery.querySelectorAll("img")].map((image) => { const copy = image.cloneNode(); copy.loading = "eager"; return copy; }));
+  close.addEventListener("click", () => box.close());
+  box.addEventListener("close", () => box.remove());
+  box.append(close, strip);
+  document.body.append(box);
+  box.showModal();
+  strip.children[[...gallery.querySelectorAll("[data-photo]")].indexOf(link)]?.scrollIntoView();
+});

@@ -1,0 +1,193 @@
+"""What every page needs: what the server keeps for all, and who asks for what in this request."""
+
+import re
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Final
+
+from starlette.requests import Request
+
+from sale_sofia.advice.market.market import Deal, Market, market_of
+from sale_sofia.advice.scoring.profile import Profile, load_profiles
+from sale_sofia.advice.valuation.flats import why_not_valued
+from sale_sofia.advice.valuation.model import Current, stored_model
+from sale_sofia.advice.valuation.settings import MODEL_FILE
+from sale_sofia.advice.valuation.valuation import Valuation, value_flat
+from sale_sofia.app.settings import COMPARED_MOST
+from sale_sofia.buyer.evaluations import By
+from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.rows import no_collecting
+from sale_sofia.history.settings import SECONDS_PER_HOUR
+from sale_sofia.installation import open_ready
+from sale_sofia.settings.model import Settings
+from sale_sofia.settings.words import LANGUAGES, Language
+from sale_sofia.storage.database import Database
+from sale_sofia.web.snapshot import Keeper
+
+WRITER: Final = "dashboard"
+"""The name under which the pages write what the buyer says."""
+VISITOR: Final = "sale_sofia_visitor"
+LANGUAGE: Final = "sale_sofia_language"
+PROFILE: Final = "sale_sofia_profile"
+TICKED: Final = "sale_sofia_compare"
+SAID: Final = "sale_sofia_said"
+"""Cookies: who looks, in which language, by which profile, what is ticked for the
+comparison, and what came of the last form."""
+_TOKEN: Final = re.compile(r"[0-9a-f]{32}")
+
+
+class NoProfile(LookupError):
+    """No profile can be used; `mistakes` says why."""
+
+    def __init__(self, mistakes: list[object]) -> None:
+        super().__init__("no profile")
+        self.mistakes = mistakes
+
+
+class Site:
+    """What all requests of this server share. Nothing is opened before somebody asks for it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._lock = threading.Lock()
+        self._markets: dict[Deal, tuple[Mapping[int, Flat], int, Market]] = {}
+        self._model: tuple[tuple[Path, int], Current | None] | None = None
+
+    @cached_property
+    def database(self) -> Database:
+        """The database, current in its form."""
+        return open_ready(self.settings)
+
+    @cached_property
+    def keeper(self) -> Keeper:
+        """All flats and their scores."""
+        return Keeper(self.database, self.settings)
+
+    def market(self, deal: Deal) -> Market:
+        """The market as it is now, worked out again when a flat changed, and each hour for its days."""
+        flats, now = self.keeper.current().flats, time.time()
+        hour = int(now // SECONDS_PER_HOUR)
+        with self._lock, no_collecting():
+            known = self._markets.get(deal)
+            if known is None or known[0] is not flats or known[1] != hour:
+                found = self.database.run_read(
+                    lambda connection: market_of(
+                        flats.values(), connection, self.settings, now=now, deal=deal
+                    )
+                )
+                known = self._markets[deal] = (flats, hour, found)
+            return known[2]
+
+    def valuation(self, flat: Flat) -> Valuation | None:
+        """What the stored model says of the flat; None while there is no model, or it is too old."""
+        if reason := why_not_valued(flat):
+            return Valuation(flat, None, "unknown", reason)
+        since = time.time() - self.settings.valuation_model_hours * SECONDS_PER_HOUR
+        current = self._current_model()
+        if current is None or current.made_at < since:
+            return None
+        return value_flat(self.database, flat, current)
+
+    def _current_model(self) -> Current | None:
+        path = self.settings.data_dir / MODEL_FILE
+        if not path.exists():
+            return None
+        key = (path, path.stat().st_mtime_ns)
+        with self._lock:
+            if self._model is None or self._model[0] != key:
+                least = self.settings.valuation_least_flats
+                read = partial(stored_model, data_dir=path.parent, made_since=0.0, least_flats=least)
+                self._model = (key, self.database.run_read(read))
+            return self._model[1]
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request: who asks, for what, and when."""
+
+    site: Site
+    request: Request
+    form: Mapping[str, str] = field(default_factory=dict)
+    """The first value of each field of a form that was sent."""
+    now: float = field(default_factory=time.time)
+
+    @cached_property
+    def language(self) -> Language:
+        """As the address says, else as chosen before, else Bulgarian."""
+        asked = self.request.query_params.get("lang", "")
+        given = {"English": "en", "Български": "bg"}.get(asked, asked) or self.request.cookies.get(LANGUAGE)
+        return next((one for one in LANGUAGES if one == given), LANGUAGES[0])
+
+    @cached_property
+    def visitor(self) -> str:
+        """The name of this browser; a new one until it sends its cookie."""
+        given = self.request.cookies.get(VISITOR, "")
+        return given if _TOKEN.fullmatch(given) else token_hex(16)
+
+    @cached_property
+    def profiles(self) -> Mapping[str, Profile]:
+        """Every profile that can be used, by name.
+
+        Raises:
+            NoProfile: there is none.
+        """
+        loaded = load_profiles(self.site.settings.data_dir)
+        if not loaded.profiles:
+            raise NoProfile(list(loaded.mistakes.values()))
+        return dict(sorted(loaded.profiles.items()))
+
+    @cached_property
+    def profile_name(self) -> str:
+        """As the address says, else as chosen before, else the first."""
+        asked = self.request.query_params.get("profile") or self.request.cookies.get(PROFILE)
+        return asked if asked and asked in self.profiles else next(iter(self.profiles))
+
+    @property
+    def profile(self) -> Profile:
+        """What the buyer looks for."""
+        return self.profiles[self.profile_name]
+
+    @cached_property
+    def ticked(self) -> list[int]:
+        """The flats that are ticked for the comparison."""
+        return numbers(self.request.cookies.get(TICKED, ""))[:COMPARED_MOST]
+
+    @property
+    def by(self) -> By:
+        """Who writes, now."""
+        return By(WRITER, self.now)
+
+    @property
+    def database(self) -> Database:
+        """The database."""
+        return self.site.database
+
+    def asked(self, name: str) -> str | None:
+        """What the address says under this name."""
+        return self.request.query_params.get(name) or None
+
+    def page_number(self, name: str = "page") -> int:
+        """Which page of a list is asked for, from 1."""
+        text = self.asked(name) or ""
+        return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < len(str(2**31)) else 1
+
+    @property
+    def address(self) -> str:
+        """Path and parameters of this page, to come back to."""
+        query = self.request.url.query
+        return self.request.url.path + (f"?{query}" if query else "")
+
+
+def numbers(text: str) -> list[int]:
+    """The whole numbers of `1,2,3`, each once; anything else is left out."""
+    parts = (part for part in text.split(",") if part.isascii() and part.isdigit())
+    return list(dict.fromkeys(int(part) for part in parts if len(part) < len(str(2**63))))
+
+
+Values = dict[str, Any]
+"""What a template is given."""
