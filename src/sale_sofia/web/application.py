@@ -208,7 +208,7 @@ def _written(visit: Visit, found: Page | Download | Done | Response) -> Response
 
 
 def _done(visit: Visit, done: Done) -> Response:
-    """To a script as data; else back to the page, which says what happened: a cookie that no link can forge."""
+    """To a script as data; else back to the page, which says what happened by a cookie no link can forge."""
     if "application/json" in visit.request.headers.get("accept", ""):
         told = {"said": done.said, "undo": done.undo, "wrong": done.wrong, "back": done.back, **done.data}
         answer: Response = JSONResponse(told, 400 if done.wrong else 200)

@@ -14,6 +14,7 @@ from sale_sofia.web.application import Done, Page
 from sale_sofia.web.deck import Deck, open_deck
 from sale_sofia.web.facts import FACTS, fact
 from sale_sofia.web.flat import band
+from sale_sofia.web.settings import WEIGHT_DIGITS
 from sale_sofia.web.visit import TICKED, Values, Visit, numbers
 from sale_sofia.web.words import say
 
@@ -167,9 +168,8 @@ def _weights(visit: Visit, profile: Profile) -> dict[str, int]:
     found = {}
     for name, weight in profile.weights.model_dump().items():
         given = visit.asked(f"weight_{name}") or ""
-        found[name] = (
-            min(int(given), 1000) if given.isascii() and given.isdigit() and len(given) < 5 else round(weight)
-        )
+        is_number = given.isascii() and given.isdigit() and len(given) <= WEIGHT_DIGITS
+        found[name] = int(given) if is_number else round(weight)
     return found
 
 

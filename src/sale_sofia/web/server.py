@@ -92,7 +92,8 @@ def _drawing(visit: Visit) -> Response:
         for column in range(columns)
     )
     body = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 300"><rect width="400" height="300" fill="{sky}"/>'
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 300">'
+        f'<rect width="400" height="300" fill="{sky}"/>'
         f'<circle cx="{40 + bits[4]}" cy="50" r="20" fill="#fff6d8"/>'
         f'<path d="M0 250h400v50H0z" fill="#a9bf98"/><rect x="{left}" y="{top}" width="{width}" '
         f'height="{250 - top}" fill="{wall}"/>{windows}</svg>'

@@ -9,4 +9,6 @@ FORM_MOST_BYTES: Final = 200_000
 SAID_SECONDS: Final = 60
 """What came of a form is said on the next page, or not at all."""
 LOAN_MOST_SHARE: Final = 0.85
-"""Of the price: more than that Bulgarian banks may not lend on a home (loan-to-value of the Bulgarian National Bank)."""
+"""Of the price: more than that banks may not lend on a home, by the rule of the Bulgarian National Bank."""
+WEIGHT_DIGITS: Final = 4
+"""A weight that is tried is below ten thousand."""
