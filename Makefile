@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/pytest -n $(shell expr $$(nproc 2>/dev/null || echo 2) + 1) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage lint audit format lock clean screenshots bench
+.PHONY: help setup demo test coverage lint audit format lock clean screenshots places bench
 
 help:  ## Show what each target does
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ format: setup  ## Let ruff format and fix what it can
 
 screenshots: setup  ## Pictures of the dashboard for docs/images; needs Chromium
 	$(BIN)/python bench/screenshots.py
+
+places: setup  ## The geographic data that is shipped, from collected files: make places FROM=../shared/data/sofia
+	$(BIN)/python bench/places.py $(or $(FROM),../shared/data/sofia)
 
 bench: .venv-bench/ready  ## All measurements and docs/benchmarks.md: make bench FULL=1, make bench ONLY=parse
 	.venv-bench/bin/python bench/all.py $(if $(FULL),--full) $(addprefix --only ,$(ONLY)) $(ARGS)

@@ -31,6 +31,7 @@ LAYERS = (
     ("tables",),
     ("websites",),
     ("listings",),
+    ("geography",),
     ("settings",),
 )
 """From the top down. `tables.py`, `settings.py` and `tasks.py` of all slices are a layer each."""

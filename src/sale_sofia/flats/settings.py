@@ -8,7 +8,7 @@ from pydantic_core.core_schema import ValidationInfo
 
 from sale_sofia.settings.types import decimal, switch, whole
 
-MATCHER_VERSION: Final = 2
+MATCHER_VERSION: Final = 3
 """Raised when a fingerprint or comparison changes its meaning: what was stored is then matched anew."""
 
 TEXT_SKETCH: Final = 32

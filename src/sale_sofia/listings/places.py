@@ -9,6 +9,7 @@ from importlib import resources
 from itertools import product
 from typing import Any
 
+from sale_sofia.geography.gazetteer import Centre, centres
 from sale_sofia.listings.text import LOOKALIKES, fold_lookalikes, match_key, squeeze
 from sale_sofia.settings.files import read_yaml
 
@@ -227,19 +228,20 @@ class Neighbourhood:
     """The administrative district; `None` where the place lies in several, or it is not known."""
     lat: float | None
     lon: float | None
-    basis: str | None
-    """How well the centre is known; `None` where there is no centre."""
+    basis: str
+    """From what the centre is known, or why it is not."""
 
 
 @cache
 def neighbourhoods() -> tuple[Neighbourhood, ...]:
     """Every neighbourhood, village and villa zone of Sofia that portals offer, in the order of the data."""
-    return tuple(
-        Neighbourhood(
-            entry["id"], entry["name"], entry["slug"], entry["district"],
-            entry.get("lat"), entry.get("lon"), entry.get("basis"),
-        )
-        for entry in place_data()["neighbourhoods"]
+    return tuple(_neighbourhood(entry, centres()[entry["id"]]) for entry in place_data()["neighbourhoods"])
+
+
+def _neighbourhood(entry: Mapping[str, Any], centre: Centre) -> Neighbourhood:
+    lat, lon = centre.point or (None, None)
+    return Neighbourhood(
+        entry["id"], entry["name"], entry["slug"], entry["district"], lat, lon, centre.basis
     )  # fmt: skip
 
 

@@ -108,7 +108,7 @@ def _bazar(  # noqa: PLR0913
         imot_id=imot_id,
         vat=vat if money.shown else None,
         floor=None if home.floor is None or home.floor < 1 or chance(rng, 0.04) else home.floor,
-        position=position_near(rng, home.place, share=0.46, spread=0.006, digits=11),
+        position=position_near(rng, home.place, share=0.31, spread=0.006, digits=11),
         seller_name=seller_name,
         lag_minutes=rng.randint(0, 4),
     )

@@ -1,0 +1,84 @@
+"""The geographic data that is shipped, made out of collected open data: `make places`.
+
+    python bench/places.py FOLDER [--into src/sale_sofia/geography/data]
+
+Only what a source gives a licence for is taken, into one folder for each licence; `data/README.md` says what
+is from where. The same input gives the same files.
+"""
+
+import argparse
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+INTO = Path(__file__).parents[1] / "src" / "sale_sofia" / "geography" / "data"
+NO_CENTRE = "no area, settlement or stop of this name in the sources"
+LYING_IN = {
+    "relation/16901061": (17, 18),  # Дружба: 1, 2
+    "relation/16919906": (129, 130),  # Овча купел: 1, 2
+}
+"""Areas that are drawn only as a whole, and the neighbourhoods that are somewhere in them."""
+
+
+def rows(folder: Path, name: str) -> Any:  # noqa: ANN401 - any JSON
+    """What a collected file holds, without what it says about itself."""
+    read = json.loads((folder / name).read_text("utf-8"))
+    return read.get("rows") or read.get("features") or read
+
+
+def centres(folder: Path) -> dict[str, Any]:
+    """Neighbourhood → its centre, and from what it is known or why it is not."""
+    return {
+        row["id"]: [row.get("new"), row["basis"] if row.get("new") else NO_CENTRE]
+        for row in rows(folder, "neighbourhood_centres.json")
+    }
+
+
+def neighbourhoods(folder: Path) -> dict[str, Any]:
+    """The areas as GeoJSON, each with the neighbourhoods that are in it."""
+    named: dict[str, list[int]] = {osm: list(ids) for osm, ids in LYING_IN.items()}
+    for row in rows(folder, "neighbourhood_centres.json"):
+        for osm in row.get("polygon", ()):
+            named.setdefault(osm, []).append(int(row["id"]))
+    features = [
+        {
+            "type": "Feature",
+            "properties": {
+                "osm": one["properties"]["osm"],
+                "name": one["properties"]["name"],
+                "neighbourhoods": named.get(one["properties"]["osm"], []),
+            },
+            "geometry": one["geometry"],
+        }
+        for one in rows(folder, "neighbourhoods.geojson")
+    ]
+    return {"type": "FeatureCollection", "features": features}
+
+
+FILES = {"odbl/centres.json": centres, "odbl/neighbourhoods.geojson.gz": neighbourhoods}
+
+
+def main() -> None:
+    """Write all of them."""
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("folder", type=Path)
+    arguments.add_argument("--into", type=Path, default=INTO)
+    given = arguments.parse_args()
+    for name, make in FILES.items():
+        path = given.into / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = make(given.folder)
+        if name.endswith(".gz"):
+            packed = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+            path.write_bytes(gzip.compress(packed, mtime=0))
+        else:
+            lines = (
+                f"{json.dumps(key)}: {json.dumps(one, ensure_ascii=False)}" for key, one in content.items()
+            )
+            path.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+        print(f"{path.stat().st_size:>7} bytes  {name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Where the neighbourhoods of Sofia are: centres and areas, by the numbers of `listings/places.yaml`.
+
+The data is shipped apart from the code, by its licences: `data/README.md`. Nothing is read on import.
+"""
+
+import gzip
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from sale_sofia.geography.settings import FILES
+from sale_sofia.geography.shapes import Point, Shape, read_shape
+
+
+def shipped(name: str) -> Any:  # noqa: ANN401 - any JSON
+    """One of the files of `data`, by its path there."""
+    found = resources.files(FILES).joinpath("data", *name.split("/")).read_bytes()
+    return json.loads(gzip.decompress(found) if name.endswith(".gz") else found)
+
+
+@dataclass(frozen=True, slots=True)
+class Centre:
+    """The middle of a neighbourhood, never an address."""
+
+    point: Point | None
+    basis: str
+    """From what it is known, or why it is not."""
+
+
+@cache
+def centres() -> dict[int, Centre]:
+    """Of every neighbourhood, by its number."""
+    return {
+        int(number): Centre(Point(*at) if at else None, basis)
+        for number, (at, basis) in shipped("odbl/centres.json").items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A part of the city as OpenStreetMap draws it."""
+
+    osm: str
+    name: str
+    neighbourhoods: tuple[int, ...]
+    """Those it is the area of, or a piece of it, or that lie somewhere in it; none for parts nobody lists."""
+    shape: Shape
+
+
+@cache
+def areas() -> tuple[Area, ...]:
+    """All of them, the smallest first. They overlap: Люлин 5 lies in Люлин."""
+    found = (
+        Area(one["properties"]["osm"], one["properties"]["name"],
+             tuple(one["properties"]["neighbourhoods"]), read_shape(one["geometry"]))
+        for one in shipped("odbl/neighbourhoods.geojson.gz")["features"]
+    )  # fmt: skip
+    return tuple(sorted(found, key=lambda area: area.shape.square_metres))
+
+
+def smallest_area(point: Point) -> Area | None:
+    """The smallest area that holds the point; None where none does."""
+    return next((area for area in areas() if area.shape.contains(point)), None)
+
+
+@cache
+def areas_of(neighbourhood: int) -> tuple[Area, ...]:
+    """The areas that a neighbourhood lies in, all together; none where its borders are not known."""
+    return tuple(area for area in areas() if neighbourhood in area.neighbourhoods)
+
+
+def metres_outside(neighbourhood: int, point: Point) -> float | None:
+    """How far a point is from a neighbourhood, 0 inside; None where its borders are not known."""
+    return min((area.shape.metres_outside(point) for area in areas_of(neighbourhood)), default=None)

@@ -1,0 +1,109 @@
+"""Points and areas on the flat ground of one city: distances, what holds a point, how far outside it is."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from sale_sofia.geography.settings import METRES_PER_DEGREE
+
+_NORTH, _EAST = METRES_PER_DEGREE
+
+
+class Point(NamedTuple):
+    """A place in degrees."""
+
+    lat: float
+    lon: float
+
+
+def metres(one: Point, two: Point) -> float:
+    """As the crow flies; exact enough within a city."""
+    return math.hypot((one.lat - two.lat) * _NORTH, (one.lon - two.lon) * _EAST)
+
+
+Ring = Sequence[Point]
+"""The corners of a line that closes: the last is the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One or several pieces of ground; each has an outer ring first, then its holes."""
+
+    pieces: tuple[tuple[Ring, ...], ...]
+    low: Point
+    high: Point
+    """The south-western and the north-eastern corner of the box around it."""
+    square_metres: float
+
+    def contains(self, point: Point) -> bool:
+        """Whether the point lies in one of the pieces, and not in a hole of it."""
+        if not (self.low.lat <= point.lat <= self.high.lat and self.low.lon <= point.lon <= self.high.lon):
+            return False
+        return any(
+            _is_inside(outer, point) and not any(_is_inside(hole, point) for hole in holes)
+            for outer, *holes in self.pieces
+        )
+
+    def metres_outside(self, point: Point) -> float:
+        """How far the point is from the shape; 0 in it."""
+        if self.contains(point):
+            return 0.0
+        return min(
+            _metres_to_line(point, one, two)
+            for piece in self.pieces
+            for ring in piece
+            for one, two in pairwise(ring)
+        )
+
+
+def read_shape(geometry: dict[str, Any]) -> Shape:
+    """The shape of a GeoJSON Polygon or MultiPolygon.
+
+    Raises:
+        ValueError: it is something else, or a ring has fewer than four corners or does not close.
+    """
+    kind, coordinates = geometry["type"], geometry["coordinates"]
+    if kind not in {"Polygon", "MultiPolygon"}:
+        raise ValueError(f"a {kind} is no area; only Polygon and MultiPolygon are")
+    several = [coordinates] if kind == "Polygon" else coordinates
+    pieces = tuple(tuple(map(_ring, piece)) for piece in several)
+    outer = [point for piece in pieces for point in piece[0]]
+    return Shape(
+        pieces,
+        Point(min(point.lat for point in outer), min(point.lon for point in outer)),
+        Point(max(point.lat for point in outer), max(point.lon for point in outer)),
+        sum(2 * _area(piece[0]) - sum(map(_area, piece)) for piece in pieces),
+    )
+
+
+def _ring(corners: Sequence[Sequence[float]]) -> Ring:
+    ring = tuple(Point(lat, lon) for lon, lat, *_ in corners)
+    if len(ring) < 4 or ring[0] != ring[-1]:  # noqa: PLR2004 - a triangle that closes
+        raise ValueError("a ring of an area must close and have three corners or more")
+    return ring
+
+
+def _is_inside(ring: Ring, point: Point) -> bool:
+    """By the number of sides that a ray to the east crosses."""
+    inside = False
+    for one, two in pairwise(ring):
+        if (one.lat > point.lat) != (two.lat > point.lat):
+            share = (point.lat - one.lat) / (two.lat - one.lat)
+            inside ^= point.lon < one.lon + share * (two.lon - one.lon)
+    return inside
+
+
+def _metres_to_line(point: Point, one: Point, two: Point) -> float:
+    """To the nearest point between two corners."""
+    x, y = (point.lon - one.lon) * _EAST, (point.lat - one.lat) * _NORTH
+    across, up = (two.lon - one.lon) * _EAST, (two.lat - one.lat) * _NORTH
+    length = across * across + up * up
+    share = min(1.0, max(0.0, (x * across + y * up) / length)) if length else 0.0
+    return math.hypot(x - share * across, y - share * up)
+
+
+def _area(ring: Ring) -> float:
+    twice = sum(one.lon * two.lat - two.lon * one.lat for one, two in pairwise(ring))
+    return abs(twice) / 2 * _NORTH * _EAST
