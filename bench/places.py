@@ -56,7 +56,44 @@ def neighbourhoods(folder: Path) -> dict[str, Any]:
     return {"type": "FeatureCollection", "features": features}
 
 
-FILES = {"odbl/centres.json": centres, "odbl/neighbourhoods.geojson.gz": neighbourhoods}
+def base_map(folder: Path) -> dict[str, Any]:
+    """What a map of the city is drawn from: streets by kind, and the metro as its stations in their order."""
+    roads: dict[str, list[Any]] = {}
+    for one in rows(folder, "base_roads.geojson"):
+        lines = one["geometry"]["coordinates"]
+        for line in lines if one["geometry"]["type"] == "MultiLineString" else [lines]:
+            roads.setdefault(one["properties"]["k"], []).append([rounded(lat, lon) for lon, lat in line])
+    names = [
+        [one["properties"]["n"], middle(one["geometry"])]
+        for one in rows(folder, "base_roads.geojson")
+        if one["properties"].get("n")
+    ]
+    metro: dict[str, list[Any]] = {}
+    for one in rows(folder, "metro_stations.json"):
+        for line, place in one["lines"].items():
+            metro.setdefault(line, []).append([place, one["name_bg"], *rounded(one["lat"], one["lon"])])
+    ordered = {line: [found[1:] for found in sorted(stations)] for line, stations in sorted(metro.items())}
+    return {"roads": roads, "names": names, "metro": ordered}
+
+
+def rounded(lat: float, lon: float) -> list[float]:
+    """To some ten metres, which is less than a pixel of a city's map."""
+    return [round(lat, 4), round(lon, 4)]
+
+
+def middle(geometry: dict[str, Any]) -> list[float]:
+    """A point of the longest line, half way along its corners."""
+    lines = geometry["coordinates"] if geometry["type"] == "MultiLineString" else [geometry["coordinates"]]
+    longest = max(lines, key=len)
+    lon, lat = longest[len(longest) // 2]
+    return rounded(lat, lon)
+
+
+FILES = {
+    "odbl/centres.json": centres,
+    "odbl/neighbourhoods.geojson.gz": neighbourhoods,
+    "odbl/base_map.json.gz": base_map,
+}
 
 
 def main() -> None:

@@ -74,3 +74,10 @@ def areas_of(neighbourhood: int) -> tuple[Area, ...]:
 def metres_outside(neighbourhood: int, point: Point) -> float | None:
     """How far a point is from a neighbourhood, 0 inside; None where its borders are not known."""
     return min((area.shape.metres_outside(point) for area in areas_of(neighbourhood)), default=None)
+
+
+@cache
+def base_map() -> dict[str, Any]:
+    """What a map of the city is drawn from: `roads` by kind, `names` of the large ones, `metro` by line."""
+    found: dict[str, Any] = shipped("odbl/base_map.json.gz")
+    return found

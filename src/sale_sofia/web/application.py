@@ -13,10 +13,12 @@ import jinja2
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from xstatic.pkg import leaflet
 
 from sale_sofia.flats.store import UnknownProperty
 from sale_sofia.listings.text import address as safe_address
@@ -29,6 +31,7 @@ from sale_sofia.web.visit import LANGUAGE, PROFILE, SAID, VISITOR, NoProfile, Si
 log: Final = logging.getLogger(__name__)
 _FOLDER: Final = Path(__file__).parent
 _STATIC: Final = _FOLDER / "static"
+_LEAFLET: Final = Path(leaflet.BASE_DIR)
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".png": "image/png"}
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https: http:; "
@@ -103,10 +106,11 @@ def application(settings: Settings, routes: list[BaseRoute]) -> Starlette:
     found = Starlette(
         routes=[
             Route(HEALTH, lambda _: Response("ok")),
-            Route("/static/{name}", _static),
+            Route("/static/{name}", partial(_file, _STATIC)),
+            Route("/leaflet/{name}", partial(_file, _LEAFLET)),
             *routes,
         ],
-        middleware=[Middleware(OwnPages), guard, Middleware(SameHeaders)],
+        middleware=[Middleware(OwnPages), guard, Middleware(SameHeaders), Middleware(GZipMiddleware)],
         exception_handlers={404: _not_found},
     )
     found.state.site = Site(settings)
@@ -298,8 +302,8 @@ def version() -> str:
     return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:10]
 
 
-async def _static(request: Request) -> Response:
-    path = _STATIC / Path(request.path_params["name"]).name
+async def _file(folder: Path, request: Request) -> Response:
+    path = folder / Path(request.path_params["name"]).name
     if path.suffix not in _TYPES or not path.is_file():
         return Response(status_code=404)
     keep = {"cache-control": f"public, max-age={YEAR_SECONDS}, immutable"}

@@ -17,7 +17,7 @@ from sale_sofia.settings.model import load_settings
 from sale_sofia.settings.programs import end_at_once
 from sale_sofia.settings.types import Network
 from sale_sofia.telemetry.logs import log_as_service
-from sale_sofia.web import compare, flat, search, today
+from sale_sofia.web import compare, flat, maps, search, today
 from sale_sofia.web.application import application, asked, sent, shown
 from sale_sofia.web.visit import Visit
 from sale_sofia.web.words import say
@@ -33,6 +33,9 @@ def routes() -> list[BaseRoute]:
         *shown("/today", today.page),
         *shown("/search", search.page),
         *shown("/compare", compare.page),
+        *shown("/map", maps.page),
+        asked("/map/base.json", maps.base),
+        asked("/map/card/{number:int}", maps.card),
         *shown(_FLAT, flat.page),
         asked("/search.csv", search.export),
         asked(f"{_FLAT}/viewings.ics", flat.calendar),

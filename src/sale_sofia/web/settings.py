@@ -12,3 +12,7 @@ LOAN_MOST_SHARE: Final = 0.85
 """Of the price: more than that banks may not lend on a home, by the rule of the Bulgarian National Bank."""
 WEIGHT_DIGITS: Final = 4
 """A weight that is tried is below ten thousand."""
+CLUSTER_PIXELS: Final = 70
+"""Flats closer than this on the screen are one cluster: a pin with its price is about as wide."""
+PINS_FROM_ZOOM: Final = 13
+"""From here on single flats are drawn; further away their neighbourhoods."""

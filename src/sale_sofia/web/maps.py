@@ -1,0 +1,187 @@
+"""Map: Sofia drawn without the internet, flats as pins and clusters, neighbourhoods with their prices."""
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, Final
+
+from starlette.responses import JSONResponse, Response
+
+from sale_sofia.advice.search.query import WrongSearch
+from sale_sofia.app.settings import LEAST_MEDIAN_FLATS
+from sale_sofia.flats.flat import Flat
+from sale_sofia.geography.gazetteer import areas_of, base_map, centres
+from sale_sofia.listings.places import find_neighbourhood, neighbourhoods
+from sale_sofia.web import formatting as shown
+from sale_sofia.web.application import Page
+from sale_sofia.web.deck import Deck, open_deck
+from sale_sofia.web.search import Asked, Result, find, read
+from sale_sofia.web.settings import CLUSTER_PIXELS, PINS_FROM_ZOOM, YEAR_SECONDS
+from sale_sofia.web.visit import Values, Visit
+from sale_sofia.web.words import say, told
+
+COLOURS: Final = {"M1": "#eb2227", "M2": "#0078c8", "M3": "#1f9b4a", "M4": "#b98a00"}
+"""Of the metro's lines, as its own maps have them; each station has its name too."""
+ATTRIBUTION: Final = "© OpenStreetMap contributors (ODbL) · Център за градска мобилност (CC BY 4.0)"
+_WORLD_PIXELS: Final = 256
+
+
+def page(visit: Visit) -> Page:
+    """The page: the map for who has scripts, the neighbourhoods as a table for everybody."""
+    deck = open_deck(visit)
+    try:
+        asked = read(visit)
+    except WrongSearch as error:
+        return Page("message.html", say("page.map"), {"errors": [told(error)]}, status=400)
+    result = find(deck, asked)
+    flats = [*result.passed, *result.unknown]
+    places = _by_place(flats)
+    placed = sum(flat.lat is not None for flat in flats)
+    values: Values = {
+        "count": len(flats),
+        "placed": placed,
+        "areas": len(flats) - placed,
+        "back": asked.address,
+        "rows": [_row(name, members, asked) for name, members in _largest(places)],
+        "attribution": ATTRIBUTION,
+        "tiles": None,
+    }
+    return Page("map.html", say("page.map"), values, lambda: _data(visit, deck, asked, result))
+
+
+def base(_visit: Visit) -> Response:
+    """Streets, metro and the borders of neighbourhoods; the same for everybody until the next release."""
+    return JSONResponse(_base(), headers={"cache-control": f"public, max-age={YEAR_SECONDS}, immutable"})
+
+
+def card(visit: Visit) -> Page:
+    """The card of one flat, for the sheet beside the map."""
+    deck = open_deck(visit)
+    flat = deck.snapshot.flats.get(int(visit.request.path_params["number"]))
+    return Page("map_card.html", "", {"cards": deck.cards([flat] if flat else [])})
+
+
+@cache
+def _base() -> Values:
+    found = base_map()
+    lines = [
+        {"line": line, "colour": COLOURS.get(line, "#555555"), "stations": stations}
+        for line, stations in found["metro"].items()
+    ]
+    return {"roads": found["roads"], "names": found["names"], "metro": lines, "places": list(_borders())}
+
+
+def _borders() -> Iterable[Values]:
+    """Each neighbourhood that has borders, with its centre and its outer rings."""
+    for place in neighbourhoods():
+        centre = centres()[place.id].point
+        rings = [
+            [[round(point.lat, 4), round(point.lon, 4)] for point in piece[0]]
+            for area in areas_of(place.id)
+            for piece in area.shape.pieces
+        ]
+        if centre is not None:
+            yield {"name": place.name, "at": [round(centre.lat, 4), round(centre.lon, 4)], "rings": rings}
+
+
+def _data(visit: Visit, deck: Deck, asked: Asked, result: Result) -> Values:
+    """What is drawn at a zoom: neighbourhoods from afar, clusters and pins from near."""
+    flats = [*result.passed, *result.unknown]
+    inside = [flat for flat in flats if _is_inside(flat, visit.asked("box"))]
+    zoom = visit.page_number("zoom")
+    return {
+        "count": len(flats),
+        "places": [_place(name, members, asked) for name, members in _largest(_by_place(flats))],
+        "pins": list(_pins(deck, inside, zoom)),
+        "near": zoom >= PINS_FROM_ZOOM,
+    }
+
+
+def _is_inside(flat: Flat, box: str | None) -> bool:
+    """Whether the flat has a point of its own, within south, west, north, east."""
+    if flat.lat is None or flat.lon is None:
+        return False
+    try:
+        south, west, north, east = map(float, (box or "").split(","))
+    except ValueError:
+        return True
+    return south <= flat.lat <= north and west <= flat.lon <= east
+
+
+def _pins(deck: Deck, flats: Sequence[Flat], zoom: int) -> Iterable[Values]:
+    """Flats that would lie on each other are one cluster with their number and their lowest price."""
+    cells: dict[tuple[int, int], list[Flat]] = defaultdict(list)
+    for flat in flats:
+        x, y = _pixel(flat.lat or 0.0, flat.lon or 0.0, zoom)
+        cells[int(x // CLUSTER_PIXELS), int(y // CLUSTER_PIXELS)].append(flat)
+    for members in cells.values():
+        at = [
+            statistics.fmean(flat.lat or 0.0 for flat in members),
+            statistics.fmean(flat.lon or 0.0 for flat in members),
+        ]
+        prices = [flat.price_eur for flat in members if flat.price_eur is not None]
+        lowest = f"{shown.number(min(prices) / 1000)}k" if prices else shown.UNKNOWN
+        one = members[0]
+        yield {
+            "at": [round(at[0], 5), round(at[1], 5)],
+            "n": len(members),
+            "price": lowest,
+            "id": one.property_id if len(members) == 1 else None,
+            "good": any(not deck.fails(flat) for flat in members),
+        }
+
+
+def _pixel(lat: float, lon: float, zoom: int) -> tuple[float, float]:
+    """Where a place is on the world's map in Web Mercator, in pixels from its north-western corner."""
+    world = _WORLD_PIXELS * 2.0 ** min(zoom, 19)
+    north = math.log(math.tan(math.pi / 4 + math.radians(lat) / 2)) / math.pi
+    return world * (lon + 180) / 360, world * (1 - north) / 2
+
+
+def _by_place(flats: Iterable[Flat]) -> Mapping[str, list[Flat]]:
+    found: dict[str, list[Flat]] = defaultdict(list)
+    for flat in flats:
+        if flat.neighbourhood:
+            found[flat.neighbourhood].append(flat)
+    return found
+
+
+def _largest(places: Mapping[str, list[Flat]]) -> list[tuple[str, list[Flat]]]:
+    return sorted(places.items(), key=lambda one: (-len(one[1]), one[0]))
+
+
+def _median(flats: Sequence[Flat]) -> float | None:
+    """Of the prices per m²; None of too few flats."""
+    prices = [price for flat in flats if (price := flat.price_per_sqm_eur) is not None]
+    return statistics.median(prices) if len(prices) >= LEAST_MEDIAN_FLATS else None
+
+
+def _place(name: str, flats: Sequence[Flat], asked: Asked) -> Values:
+    median = _median(flats)
+    return {
+        "name": name,
+        "n": len(flats),
+        "placed": sum(flat.lat is not None for flat in flats),
+        "median": None if median is None else shown.euro_per_sqm(median),
+        "search": _search(name, asked),
+    }
+
+
+def _row(name: str, flats: Sequence[Flat], asked: Asked) -> Values:
+    return {
+        "name": name,
+        "n": shown.number(len(flats)),
+        "median": shown.euro_per_sqm(_median(flats)),
+        "search": _search(name, asked),
+    }
+
+
+def _search(name: str, asked: Asked) -> str:
+    """The same search in this neighbourhood alone; in all where the name is none we know."""
+    found = find_neighbourhood(name)
+    if found is None:
+        return asked.address
+    query: Any = asked.query.model_copy(update={"neighbourhood": (found.name,)})
+    return Asked(query, asked.passing).address
