@@ -28,8 +28,8 @@ VISIT_PAUSE_SECONDS: Final = 30 * 60.0
 """Who comes back sooner has not been away: what was new stays new for this long."""
 FIRST_VISIT_SECONDS: Final = 7 * 24 * 3600.0
 """How far back the first visit looks: a week of adverts."""
-COMPARED_MOST: Final = 4
-"""Flats side by side: a fifth column cannot be read."""
+COMPARED_MOST: Final = 6
+"""Flats side by side: a seventh column cannot be read."""
 COMPARED_LEAST: Final = 2
 """One flat is not compared with anything."""
 VISIT_NOTED_SECONDS: Final = 60.0

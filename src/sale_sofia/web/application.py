@@ -177,8 +177,8 @@ def _respond(work: Work, visit: Visit) -> Response:
     with words.speaking(visit.language):
         try:
             found = work(visit)
-        except UnknownProperty as error:
-            found = _missing(error)
+        except UnknownProperty:
+            found = _missing(visit)
         except NoProfile as error:
             found = Page("message.html", words.say("page.criteria"), {"errors": error.mistakes}, status=500)
         except MemoryError:
@@ -189,8 +189,10 @@ def _respond(work: Work, visit: Visit) -> Response:
         return _written(visit, found)
 
 
-def _missing(error: UnknownProperty) -> Page:
-    return Page("message.html", words.say("page.property"), {"errors": [words.told(error)]}, status=404)
+def _missing(visit: Visit) -> Page:
+    asked = visit.request.path_params.get("number") or visit.form.get("id", formatting.UNKNOWN)
+    said = words.say("property.unknown", id=asked)
+    return Page("message.html", words.say("page.property"), {"errors": [said]}, status=404)
 
 
 def _written(visit: Visit, found: Page | Download | Done | Response) -> Response:

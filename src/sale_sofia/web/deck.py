@@ -18,7 +18,7 @@ from sale_sofia.listings.text import plain
 from sale_sofia.web import formatting as shown
 from sale_sofia.web.snapshot import Snapshot
 from sale_sofia.web.visit import Visit
-from sale_sofia.web.words import named, say
+from sale_sofia.web.words import counted, named, say
 
 PHOTOS_ON_CARD = 5
 
@@ -93,6 +93,17 @@ class Card:
             named("construction", flat.construction) if flat.construction else shown.UNKNOWN,
         )
         return [one for one in told if shown.UNKNOWN not in one]
+
+    @property
+    def unknown(self) -> str:
+        """How many of the facts on the card are not known."""
+        flat = self.flat
+        told = (
+            flat.price_eur, flat.area_sqm, flat.floor, flat.floors_total, flat.neighbourhood, flat.rooms,
+            flat.construction, flat.year_built, self.metro,
+        )  # fmt: skip
+        count = sum(one is None for one in told)
+        return counted("card.unknown", count, shown.number(count)) if count else ""
 
     @property
     def days(self) -> str:
