@@ -22,13 +22,10 @@ from browsers import chromium_or_skip
 
 PATIENCE_MS = 120_000
 PAGES = (
-    "today", "search", "map", "compare", "property", "criteria", "alerts", "market", "cross_site", "health",
+    "today", "search", "map", "compare", "criteria", "alerts", "market", "cross_site", "health",
 )  # fmt: skip
 TELEPHONE: ViewportSize = {"width": 390, "height": 900}
 DESK: ViewportSize = {"width": 1280, "height": 900}
-_WHOLE = "!document.querySelector('[data-testid=stSkeleton]')"
-"""No control is still being loaded."""
-_STILL = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 _ONLY_HERE = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE *.localhost"
 )
@@ -75,10 +72,9 @@ class Window:
         self.settle()
 
     def settle(self) -> None:
-        """Wait until the page's script has run to its end."""
+        """Wait until the page is there, with all that it asks for by itself."""
         self.page.get_by_role("heading", level=1).first.wait_for()
-        self.page.wait_for_selector(_STILL)
-        self.page.wait_for_function(_WHOLE)
+        self.page.wait_for_load_state("networkidle")
 
     def reload(self) -> None:
         """As by the browser's button."""
@@ -93,8 +89,8 @@ class Window:
 
     @property
     def main(self) -> Locator:
-        """The page without its sidebar."""
-        return self.page.get_by_test_id("stMain")
+        """The page without its menus."""
+        return self.page.locator("main")
 
     def text(self) -> str:
         """All that is to be read on the page, spaces of numbers as plain ones."""
@@ -105,8 +101,10 @@ class Window:
         self.main.get_by_text(words).first.wait_for()
 
     def wrong(self) -> list[str]:
-        """What Streamlit shows when a page broke."""
-        return self.page.get_by_test_id("stException").all_inner_texts()
+        """What stands in place of a page that broke."""
+        return [
+            text for text in self.page.locator("body").all_inner_texts() if "Internal Server Error" in text
+        ]
 
     def harm(self) -> list[str]:
         """Elements that would run a script which a portal wrote."""
@@ -175,11 +173,11 @@ _TOO_WIDE = """() => {
     for (let one = node.parentElement; one; one = one.parentElement) {
       const style = getComputedStyle(one);
       if (/(auto|scroll|hidden)/.test(style.overflowX) && one.clientWidth < innerWidth + 1
-          && one.dataset.testid !== "stMain" && one.tagName !== "BODY" && one.tagName !== "HTML") return true;
+          && one.tagName !== "BODY" && one.tagName !== "HTML") return true;
     }
     return false;
   };
-  for (const node of document.querySelectorAll('[data-testid="stMain"] *')) {
+  for (const node of document.querySelectorAll('body *')) {
     const box = node.getBoundingClientRect();
     if (box.width > 0 && box.height > 0 && box.right > innerWidth + 1 && !scrolls(node))
       wide.push(node.tagName + "." + node.className + ": " + Math.round(box.right));

@@ -37,7 +37,7 @@ _OFTEN = (
 """What most commands import."""
 SELDOM = (
     "apprise", "celery.bin.celery", "flower", "ollama", "pandas", "prometheus_client", "pyarrow.parquet",
-    "sklearn.ensemble", "streamlit",
+    "sklearn.ensemble",
 )  # fmt: skip
 """What few commands import, and only when they need it."""
 _LOOK_SECONDS = 0.02

@@ -25,15 +25,7 @@ from sale_sofia.operations.settings import DASHBOARD_ENVIRONMENT, DASHBOARD_HOST
 
 PATIENCE = 180.0
 _WIDTH = {"COLUMNS": "200"}
-_LIBRARIES = (
-    "altair",
-    "pandas",
-    "pyarrow",
-    "pydeck",
-    "streamlit",
-    "streamlit.web.server.starlette",
-    "uvicorn",
-)
+_LIBRARIES = ("jinja2", "starlette.applications", "uvicorn")
 _ADDRESS = re.compile(r"dashboard: (http://\S+)")
 
 
@@ -157,7 +149,7 @@ def _lifeline() -> Iterator[Path]:
 
 def _answers(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/_stcore/health", timeout=PATIENCE, trust_env=False).is_success
+        return httpx.get(f"{url}/healthz", timeout=PATIENCE, trust_env=False).is_success
     except httpx.HTTPError:
         return False
 

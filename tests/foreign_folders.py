@@ -13,9 +13,8 @@ _SETTINGS_OF_OTHERS = ("celeryconfig", "flowerconfig", "sitecustomize", "usercus
 
 @contextmanager
 def foreign_folder(folder: Path) -> Iterator[Path]:
-    """Has a module by every name that could be imported, and settings for Streamlit."""
-    (folder / ".streamlit").mkdir(parents=True)
-    (folder / ".streamlit" / "config.toml").write_text('[server]\nbaseUrlPath = "foreign"\n')
+    """Has a module by every name that could be imported."""
+    folder.mkdir(parents=True)
     trap = f"with open({str(_marks(folder))!r}, 'a') as marks: marks.write(__name__ + '\\n')\n"
     for name in {*sys.stdlib_module_names, *packages_distributions(), *_SETTINGS_OF_OTHERS}:
         (folder / f"{name}.py").write_text(trap)

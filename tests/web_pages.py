@@ -15,9 +15,9 @@ from selectolax.lexbor import LexborHTMLParser
 
 from listening import free_port
 from ready_files import put_ready_file
+from sale_sofia.app.application import application
+from sale_sofia.app.server import routes
 from sale_sofia.settings.model import Settings
-from sale_sofia.web.application import application
-from sale_sofia.web.server import routes
 
 PATIENCE = 120.0
 

@@ -17,7 +17,7 @@ TITLE = "Тухла " * 17_500
 """So long that all of them need 160 MB."""
 ROOM = 150_000_000
 """Bytes that the server may still have: enough for its pages, too little for the flats."""
-SENTENCES = {"": "Паметта не стига за тази страница.", "English": "There is too little memory for this page."}
+SENTENCES = {"bg": "Паметта не стига за тази страница.", "en": "There is too little memory for this page."}
 
 
 def test_a_page_says_that_memory_lacks_and_shows_the_flats_when_there_is_enough(
@@ -34,7 +34,7 @@ def test_a_page_says_that_memory_lacks_and_shows_the_flats_when_there_is_enough(
             opened.page.goto(f"{dashboard.url}/{name}?lang={language}")
             opened.has(sentence)
         resource.prlimit(server, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        opened.open("search")
+        opened.open("search", lang="bg")
         assert _count(opened) == ADVERTS
         assert (_server(dashboard), opened.wrong(), opened.errors) == (server, [], [])
 

@@ -18,7 +18,7 @@ STRANGERS = ("127.0.0.1", "evil.localhost")
 """Pages of another program of this machine, to which browsers send cookies of all ports, and of elsewhere."""
 TRY_ALL = """async (url) => {
   const socket = await new Promise((resolve) => {
-    const one = new WebSocket(url.replace("http", "ws") + "/_stcore/stream", ["streamlit"]);
+    const one = new WebSocket(url.replace("http", "ws") + "/today");
     one.onopen = () => resolve("open");
     one.onerror = () => resolve("refused");
   });
@@ -30,9 +30,9 @@ TRY_ALL = """async (url) => {
     frame.onload = resolve; frame.src = url + "/today"; document.body.append(frame);
   });
   return {
-    socket, read: await ask("/", {}), host: await ask("/_stcore/host-config", {}),
-    upload: await ask("/_stcore/upload_file/a/b", {method: "PUT", body: "x"}),
-    remove: await ask("/_stcore/upload_file/a/b", {method: "DELETE"}),
+    socket, read: await ask("/", {}), data: await ask("/search.json", {}),
+    note: await ask("/flat/1/note", {method: "POST", body: "text=x", headers: {"x-own": "1"}}),
+    remove: await ask("/search/forget", {method: "DELETE"}),
     forms: [await ask("/", form), await ask("/", form)],
   };
 }"""
@@ -113,7 +113,7 @@ def _try_all(opened: Window, url: str, origin: str) -> None:
     stranger = opened.page.context.new_page()
     stranger.goto(origin)
     told = stranger.evaluate(TRY_ALL, url)
-    no = dict.fromkeys(("socket", "read", "host", "upload", "remove"), "refused")
+    no = dict.fromkeys(("socket", "read", "data", "note", "remove"), "refused")
     assert (origin, told) == (origin, {**no, "forms": ["not to be read"] * 2})
     assert [one.url for one in stranger.frames[1:]] == ["chrome-error://chromewebdata/"]
     stranger.goto(origin)

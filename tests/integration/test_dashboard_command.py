@@ -15,7 +15,7 @@ from listening import OTHER, answers
 
 
 def health(url: str) -> str:
-    with urlopen(f"{url}/_stcore/health", timeout=PATIENCE) as answer:  # noqa: S310 - our own
+    with urlopen(f"{url}/healthz", timeout=PATIENCE) as answer:  # noqa: S310 - our own
         return str(answer.read(), "ascii")
 
 

@@ -130,7 +130,7 @@ def test_the_dashboard_asks_for_a_password_and_is_asked_itself() -> None:
     assert "dashboard_password" in service["secrets"]
     secret = "/run/secrets/dashboard_password"  # noqa: S105 - where it is, not what it is
     assert service["environment"]["DASHBOARD_PASSWORD_FILE"] == secret
-    assert f"127.0.0.1:{DASHBOARD_PORT}/_stcore/health" in service["healthcheck"]["test"][-1]
+    assert f"127.0.0.1:{DASHBOARD_PORT}/healthz" in service["healthcheck"]["test"][-1]
 
 
 def test_programs_have_the_time_they_need_to_stop(tree: Tree) -> None:

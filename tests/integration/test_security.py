@@ -241,7 +241,7 @@ def test_a_page_elsewhere_gets_nothing_out_of_a_dashboard_without_a_password(
 ) -> None:
     """And what is in the folder where it was started is nothing to it."""
     with commanded_dashboard(tmp_path) as dashboard:
-        assert is_answered(f"{dashboard.url}/_stcore/health")  # not below /foreign
+        assert is_answered(f"{dashboard.url}/healthz")
         own = dashboard.url.removeprefix("http://")
         port = own.rpartition(":")[2]
         assert shaken_hands(own, origin=dashboard.url, host=own) == 101
@@ -257,7 +257,7 @@ def test_a_page_elsewhere_gets_nothing_out_of_a_dashboard_without_a_password(
 def shaken_hands(place: str, *, origin: str, host: str) -> int:
     """The status with which a socket is granted or refused to a page of this origin."""
     head = (
-        f"GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\n"
+        f"GET /today HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\n"
         "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
     )

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from listening import OTHER, answers
-from sale_sofia.app.formatting import is_own
+from sale_sofia.app.guard import is_own
 from sale_sofia.crawl.fetch.addresses import is_private
 from sale_sofia.crawl.fetch.base import Request
 from sale_sofia.crawl.fetch.curl import CookieJar

@@ -1,104 +1,204 @@
-"""Charts that need no internet; each names its axes and says nothing by colour alone."""
+"""Charts as SVG, made on the server: numbers are placed here, drawn by `templates/charts.html`.
 
-from collections.abc import Mapping, Sequence
+No script, no style of their own, a table behind each.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-import altair as alt
-import pandas as pd
-import streamlit as st
+from markupsafe import Markup
 
+from sale_sofia.app import formatting as shown
+from sale_sofia.app.application import environment
 from sale_sofia.listings.dates import SOFIA
 
-INK: Final = "#1c2430"
-SCHEME: Final = ("#1d5fb4", "#b25a00", "#0b6b3a", "#8a2f7c", "#5b6670", "#a3181f", "#00707a")
-"""Told apart by colour-blind people, and each dark enough on white."""
-_DASHES: Final = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
-_HEIGHT: Final = 280
-_AXES: Final = 110
-"""Pixels of a chart that its axis at the bottom takes."""
-_LEGEND_COLUMNS: Final = 3
-_GROUPED: Final = "replace(format(datum.value, ',~f'), /,/g, '\\u00a0')"
-"""Numbers of an axis with spaces between their thousands."""
-Rows = Sequence[Mapping[str, Any]]
+WIDTH: Final = 640
+HEIGHT: Final = 240
+_EDGES: Final = (74, 16, 12, 30)
+"""Pixels left, right, above and below what is drawn."""
+_LABEL: Final = 190
+"""Pixels for the names of bars."""
+_ROW: Final = 26
+_TICKS: Final = 4
+_DAY: Final = 86_400
+_LEAST_SPAN: Final = 0.1
+"""Of the largest value: an axis spans at least this, so that a small change does not look like a cliff."""
+_INKS: Final = 7
+_ROUND: Final = (1, 2, 2.5, 5, 10, 20)
+
+
+class Point(NamedTuple):
+    """A value at a moment, in seconds since 1970."""
+
+    at: float
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Points under one name; each line has a colour and dashes of its own."""
+
+    name: str
+    points: Sequence[Point]
+    steps: bool = False
+    """Whether a value holds until the next one, as prices do."""
+
+
+class Mark(NamedTuple):
+    """A moment with what happened; with a value it is a hollow diamond, else a dashed upright line."""
+
+    at: float
+    text: str
+    value: float | None = None
+
+
+class Bar(NamedTuple):
+    """One bar: parts beside each other, each with its class and size; and what is written at its end."""
+
+    name: str
+    parts: Sequence[tuple[str, float]]
+    text: str
+
+
+class Span(NamedTuple):
+    """From low to high with a mark at the middle."""
+
+    name: str
+    low: float
+    middle: float
+    high: float
+    n: int
 
 
 def lines(
-    rows: Rows, x: tuple[str, str], y: tuple[str, str], by: tuple[str, str], *, zero: bool = True
-) -> None:
-    """One line for each value of `by`, by colour and by its dashes; each of x, y, by is (column, title)."""
-    frame = pd.DataFrame(list(rows))
-    names = list(dict.fromkeys(frame[by[0]]))
-    legend = alt.Legend(
-        orient="top", title=None, labelLimit=300, columns=_LEGEND_COLUMNS, symbolType="stroke", symbolSize=400
+    title: str, unit: str, given: Sequence[Line], marks: Sequence[Mark] = (), *, zero: bool = False
+) -> Markup:
+    """Lines over time; nothing where there is no point."""
+    points = [point for line in given for point in line.points]
+    values = [point.value for point in points] + [mark.value for mark in marks if mark.value is not None]
+    if not values:
+        return Markup()
+    times = [point.at for point in points] + [mark.at for mark in marks]
+    low, high = min(values), max(values)
+    room = max(0.0, high * _LEAST_SPAN - (high - low)) / 2
+    ticks = nice(0.0 if zero else max(0.0, low - room), high + room)
+    frame = _Frame(min(times), max(*times, min(times) + _DAY), ticks[0], ticks[-1])
+    drawn = [
+        {
+            "ink": place % _INKS,
+            "name": line.name,
+            "path": _path(frame, line),
+            "points": [
+                {"x": frame.x(point.at), "y": frame.y(point.value), "at": point.at, "value": point.value}
+                for point in sorted(line.points)
+            ],
+        }
+        for place, line in enumerate(given)
+    ]
+    placed = [
+        {"x": frame.x(mark.at), "y": None if mark.value is None else frame.y(mark.value), "text": mark.text}
+        for mark in marks
+    ]
+    return _drawn(
+        "lines", title, unit, frame=frame, ticks=ticks, days=_days(frame), lines=drawn, marks=placed
     )
-    chart = (
-        alt.Chart(frame)
-        .mark_line(point=True)
-        .encode(
-            x=alt.X(f"{x[0]}:T", title=x[1], axis=alt.Axis(format="%d.%m", labelOverlap=True)),
-            y=alt.Y(f"{y[0]}:Q", title=y[1], scale=alt.Scale(zero=zero), axis=alt.Axis(labelExpr=_GROUPED)),
-            color=alt.Color(f"{by[0]}:N", legend=legend, scale=_scale(names, SCHEME)),
-            strokeDash=alt.StrokeDash(f"{by[0]}:N", legend=legend, scale=_scale(names, _DASHES)),
-            tooltip=[by[0], alt.Tooltip(f"{x[0]}:T", format="%d.%m.%Y"), f"{y[0]}:Q"],
-        )
-    )
-    draw(chart, f"{y[1]}: {', '.join(names)}")
 
 
-def _scale(names: Sequence[str], values: Sequence[Any]) -> alt.Scale:
-    return alt.Scale(domain=list(names), range=list(values[: len(names)]))
+def bars(title: str, most: float, given: Sequence[Bar], names: Sequence[tuple[str, str]] = ()) -> Markup:
+    """Bars below each other; `names` are the classes of their parts with what each means."""
+    scale = (WIDTH - _LABEL - 80) / (most or 1.0)
+    drawn = []
+    for place, bar in enumerate(given):
+        x, parts = float(_LABEL), []
+        for name, size in bar.parts:
+            parts.append({"x": x, "width": max(0.0, size * scale), "name": name})
+            x += max(0.0, size * scale)
+        drawn.append({"name": bar.name, "text": bar.text, "y": place * _ROW + 6, "parts": parts, "end": x})
+    return _drawn("bars", title, "", label=_LABEL, bars=drawn, names=names, height=_ROW * len(given) + 8)
 
 
-def heat_map(rows: Rows, x: tuple[str, str], y: tuple[str, str], share: tuple[str, str]) -> None:
-    """A share from 0 to 1 for each pair, written into its cell too."""
-    frame = pd.DataFrame(list(rows))
-    frame["text"] = [f"{round(value * 100)}" for value in frame[share[0]]]
-    frame["dark"] = frame[share[0]] > 0.6  # noqa: PLR2004 - where white words can be read on the blue
-    base = alt.Chart(frame).encode(
-        x=alt.X(f"{x[0]}:N", title=x[1], sort=None, axis=alt.Axis(labelAngle=-35, labelOverlap=False)),
-        y=alt.Y(f"{y[0]}:N", title=y[1], sort=None),
-        tooltip=[x[0], y[0], alt.Tooltip(share[0], format=".1%", title=share[1])],
-    )
-    cells = base.mark_rect(stroke="white").encode(
-        color=alt.Color(share[0], title=share[1], legend=None, scale=alt.Scale(scheme="blues", domain=[0, 1]))
-    )
-    words = base.mark_text(fontSize=12).encode(
-        text="text:N", color=alt.condition("datum.dark", alt.value("white"), alt.value(INK))
-    )
-    draw(cells + words, share[1], height=_AXES + 34 * frame[y[0]].nunique())
+def spans(title: str, unit: str, given: Sequence[Span]) -> Markup:
+    """Spans below each other on one axis that begins at zero: no difference looks larger than it is."""
+    if not given:
+        return Markup()
+    ticks = nice(0.0, max(one.high for one in given))
+    scale = (WIDTH - _LABEL - 60) / ticks[-1]
+
+    def x(value: float) -> float:
+        return _LABEL + value * scale
+
+    drawn = [
+        {"span": one, "y": place * _ROW + 6, "low": x(one.low), "middle": x(one.middle), "high": x(one.high)}
+        for place, one in enumerate(given)
+    ]
+    axis = [{"x": x(tick), "value": tick} for tick in ticks]
+    return _drawn("spans", title, unit, label=_LABEL, spans=drawn, axis=axis, height=_ROW * len(given) + 40)
 
 
-def ranges(rows: Rows, y: tuple[str, str], x_title: str) -> None:
-    """From `low` to `high` with a mark at the `median` of each, and `n` beside it when pointed at."""
-    frame = pd.DataFrame(list(rows))
-    base = alt.Chart(frame).encode(
-        y=alt.Y(f"{y[0]}:N", title=None, sort=None, axis=alt.Axis(labelLimit=160)),
-        tooltip=[
-            y[0],
-            alt.Tooltip("low", format=".0f"),
-            alt.Tooltip("median", format=".0f"),
-            alt.Tooltip("high", format=".0f"),
-            "n",
-        ],
-    )
-    bars = base.mark_bar(height=10, color="#a9c4e6").encode(
-        x=alt.X("low:Q", title=x_title, scale=alt.Scale(zero=False), axis=alt.Axis(labelExpr=_GROUPED)),
-        x2="high:Q",
-    )
-    marks = base.mark_tick(thickness=3, size=18, color=INK).encode(x="median:Q")
-    draw(bars + marks, x_title, height=_AXES + 26 * len(frame))
+def dots(
+    title: str, unit: str, others: Sequence[float], own: float | None, band: tuple[float, float, float]
+) -> Markup:
+    """Comparables as dots on one axis, the fair interval as a band, this flat as a diamond."""
+    values = [*others, *band, *([own] if own is not None else [])]
+    ticks = nice(min(values), max(values))
+    frame = _Frame(ticks[0], ticks[-1], 0.0, 1.0)
+    low, middle, high = (frame.x(one) for one in band)
+    return _drawn(
+        "dots", title, unit,
+        axis=[{"x": frame.x(tick), "value": tick} for tick in ticks],
+        band={"low": low, "middle": middle, "high": high},
+        dots=[{"x": frame.x(one), "y": 34 + 12 * (place % 4)} for place, one in enumerate(others)],
+        own=None if own is None else frame.x(own),
+    )  # fmt: skip
 
 
-def moment(at: float) -> datetime:
-    """A moment as Sofia's clock shows it; a chart would turn it into the browser's own."""
-    return datetime.fromtimestamp(at, SOFIA).replace(tzinfo=None)
+def nice(low: float, high: float, count: int = _TICKS) -> list[float]:
+    """Round numbers from below the least to above the most, about so many."""
+    rough = ((high - low) or abs(high) or 1.0) / count
+    size = 10.0 ** (len(str(int(rough))) - 1 if rough >= 1 else -1)
+    step = next(size * factor for factor in _ROUND if size * factor >= rough)
+    first, last = int(low // step), int(-(-high // step))
+    return [number * step for number in range(first, max(last, first + 1) + 1)]
 
 
-def draw(chart: alt.Chart | alt.LayerChart, told: str, height: int = _HEIGHT) -> None:
-    """The chart as wide as its place; `told` is what it shows, for whoever cannot see it."""
-    st.altair_chart(
-        chart.properties(height=height, padding={"left": 24, "right": 8, "top": 4, "bottom": 4}),
-        width="stretch",
-        alt=told,
-    )
+class _Frame(NamedTuple):
+    """Where values lie on the drawing."""
+
+    left: float
+    right: float
+    low: float
+    high: float
+
+    def x(self, value: float) -> float:
+        before, after, _, _ = _EDGES
+        return before + (value - self.left) / ((self.right - self.left) or 1.0) * (WIDTH - before - after)
+
+    def y(self, value: float) -> float:
+        _, _, above, below = _EDGES
+        return above + (self.high - value) / ((self.high - self.low) or 1.0) * (HEIGHT - above - below)
+
+
+def _path(frame: _Frame, line: Line) -> str:
+    parts = []
+    for place, point in enumerate(sorted(line.points)):
+        x, y = f"{frame.x(point.at):.1f}", f"{frame.y(point.value):.1f}"
+        parts.append(f"M{x} {y}" if not place else f"H{x}V{y}" if line.steps else f"L{x} {y}")
+    return "".join(parts)
+
+
+def _days(frame: _Frame) -> list[dict[str, Any]]:
+    """Days under the axis, never hours: nobody asks when in the day a price changed."""
+    count = min(5, max(2, int((frame.right - frame.left) // _DAY) + 1))
+    moments = [frame.left + (frame.right - frame.left) * place / (count - 1) for place in range(count)]
+    written: dict[str, float] = {}
+    for at in moments:
+        written.setdefault(f"{datetime.fromtimestamp(at, SOFIA):%d.%m}", at)
+    return [{"text": text, "x": min(frame.x(at), WIDTH - 30)} for text, at in written.items()]
+
+
+def _drawn(kind: str, title: str, unit: str, **values: Any) -> Markup:  # noqa: ANN401 - numbers of many kinds
+    template = environment().get_template("charts.html")
+    size = {"width": WIDTH, "height": HEIGHT, "edges": _EDGES}
+    return Markup(template.render(kind=kind, title=title, unit=unit, **(size | values), f=shown))  # noqa: S704 - escaped there

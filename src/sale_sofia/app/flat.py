@@ -1,25 +1,38 @@
-"""Everything about one property, read at one moment from the database."""
+"""One flat: what it is, what it costs, whether it fits, and what the buyer decides, notes and plans."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
-import altair as alt
-import pandas as pd
-import streamlit as st
 from sqlalchemy import Connection, select
 
-from sale_sofia.advice.costs import all_costs, loan
+from sale_sofia.advice.costs import Loan, all_costs, loan
+from sale_sofia.advice.scoring.explaining import sentence
+from sale_sofia.advice.scoring.judging import Criterion, Finding, State
 from sale_sofia.advice.scoring.profile import Profile
+from sale_sofia.advice.scoring.scoring import Score
+from sale_sofia.advice.scoring.settings import BEST
 from sale_sofia.advice.valuation.flats import asked_eur_sqm, not_valued_for
 from sale_sofia.advice.valuation.valuation import Valuation, value_property
-from sale_sofia.app import charts, formatting, navigation, state
+from sale_sofia.app import charts
 from sale_sofia.app import formatting as shown
-from sale_sofia.app.formatting import decimal, refusal
-from sale_sofia.app.settings import LOAN_OWN_PERCENT, LOAN_PERCENT, LOAN_PERCENTS, LOAN_YEARS, LONGEST_CELL
-from sale_sofia.app.snapshot import stored_valuation
-from sale_sofia.app.words import named, say
+from sale_sofia.app.application import Done, Download, Page
+from sale_sofia.app.deck import Deck, open_deck
+from sale_sofia.app.facts import contradiction, facts_of
+from sale_sofia.app.settings import (
+    LOAN_MOST_SHARE,
+    LOAN_OWN_PERCENT,
+    LOAN_PERCENT,
+    LOAN_PERCENTS,
+    LOAN_YEARS,
+    LONGEST_CELL,
+    PHOTOS_SHOWN,
+)
+from sale_sofia.app.visit import Values, Visit, numbers
+from sale_sofia.app.words import language, named, say, told
 from sale_sofia.buyer.calendar import calendar_bytes, viewing_events
+from sale_sofia.buyer.corrections import CORRECTABLE, correct
 from sale_sofia.buyer.evaluations import (
     STATUSES,
     Evaluation,
@@ -32,15 +45,16 @@ from sale_sofia.buyer.evaluations import (
     mark,
     notes_of,
 )
-from sale_sofia.buyer.settings import LONGEST_LINE, LONGEST_NOTE
 from sale_sofia.buyer.viewings import (
     STATES,
+    UnknownViewing,
     Viewing,
     add_viewing,
     change_viewing,
     viewing_moment,
     viewings_of,
 )
+from sale_sofia.buyer.visitors import take_up
 from sale_sofia.flats.age import EarlierOffer
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.overrides import WrongDecision, split
@@ -50,8 +64,18 @@ from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.store import Source, UnknownProperty, listing_rows, sources_of
 from sale_sofia.flats.views import merged_view
 from sale_sofia.history.tables import WAS_ASKED, market_events
+from sale_sofia.listings.dates import SOFIA
+from sale_sofia.listings.text import address, plain
 
 Row = Mapping[str, Any]
+_SIGNS: Final = {State.PASS: "✓", State.FAIL: "✗", State.UNKNOWN: "?"}
+_COLOURS: Final = {State.PASS: "good", State.FAIL: "bad", State.UNKNOWN: "unsure"}
+_VERDICTS: Final = {
+    "below": ("▼", "good"),
+    "above": ("▲", "bad"),
+    "within": ("●", ""),
+    "unknown": ("?", "unsure"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +89,7 @@ class MarketEvent:
 
 @dataclass(frozen=True, slots=True)
 class PropertyData:
-    """One property with all that is known and was said of it."""
+    """One property with all that is known and was said of it, read at one moment."""
 
     flat: Flat
     adverts: Mapping[int, Row]
@@ -113,203 +137,314 @@ def _events(connection: Connection, ids: Sequence[int]) -> list[MarketEvent]:
     return [MarketEvent(*row) for row in connection.execute(chosen.order_by(table.c.at, table.c.id))]
 
 
-# What the buyer decides, notes and plans; two windows at once lose nothing.
-
-_SAID = "diary.said"
-
-
-def show_status(data: PropertyData) -> None:
-    """The status, its reason, and what renovation would cost."""
-    _say_what_happened()
-    now = data.evaluation
-    with st.form("status"):
-        chosen = st.selectbox(
-            say("diary.status"),
-            STATUSES,
-            index=STATUSES.index(now.status),
-            format_func=lambda one: named("status", one),
-        )
-        reason = st.text_input(say("diary.reason"), now.reason or "", max_chars=LONGEST_LINE)
-        renovation = st.number_input(
-            say("diary.renovation"), value=_whole(now.renovation_eur), min_value=0, step=500, placeholder="?"
-        )
-        if st.form_submit_button(say("diary.keep")):
-            _write(lambda connection: _keep(connection, data, chosen, reason, renovation))
-    if now.changed_at is not None:
-        st.caption(say("diary.changed", moment=shown.moment(now.changed_at)))
-
-
-def show_notes(data: PropertyData) -> None:
-    """The notes, the newest first, and a place for another."""
-    number = data.flat.property_id
-    with st.form("note", clear_on_submit=True):
-        text = st.text_area(say("diary.note"), max_chars=LONGEST_NOTE)
-        if st.form_submit_button(say("diary.add_note")):
-            _write(lambda connection: add_note(connection, number, text, state.by()))
-    for note in reversed(data.notes):
-        written = f"<span class='ss-small'>{shown.moment(note.written_at)}</span>"
-        st.html(f"<div class='ss-note-text'>{written}<br>{formatting.html_paragraphs(note.text)}</div>")
+def page(visit: Visit) -> Page:
+    """The page."""
+    data = visit.database.run_read(lambda connection: read_property(connection, _number(visit)))
+    deck = open_deck(visit)
+    (card,) = deck.cards([data.flat])
+    phones = [phone for row in data.adverts.values() for phone in row["phones"]]
+    facts = facts_of(data.flat, data.view["fields"])
+    values: Values = {
+        "card": card,
+        "photos": shown.photos(data.flat)[:PHOTOS_SHOWN],
+        "phone": _dialled(phones[0]) if phones else None,
+        "advert": next((url for one in data.flat.adverts if (url := address(one.url))), None),
+        "agent": next((plain(one.seller_name) for one in data.flat.adverts if one.seller_name), None),
+        "contradictions": [contradiction(one) for one in data.flat.contradictions],
+        "facts": facts,
+        "unknown": [one for one in facts if not one.known],
+        "correctable": CORRECTABLE,
+        "texts": list(_texts(data)),
+        "sources": list(_sources(data)),
+        "evaluation": data.evaluation,
+        "statuses": STATUSES,
+        "notes": list(reversed(data.notes)),
+        "viewings": data.viewings,
+        "viewing_states": STATES,
+        "tomorrow": f"{datetime.fromtimestamp(visit.now, SOFIA) + timedelta(days=1):%d.%m.%Y}",
+    }
+    values |= (
+        _offers(data, visit.now) | _costs(visit, data, deck.profile) | _fair(visit.site.valuation(data.flat))
+    )
+    values |= _score(card.score, deck.profile) if card.score else {}
+    return Page("flat.html", card.title, values, lambda: _data(deck, data))
 
 
-def show_viewings(data: PropertyData) -> None:
-    """The viewings, how they went, and a place to plan another."""
-    _new_viewing(data.flat.property_id)
-    for one in data.viewings:
-        _show_viewing(one)
-    if data.viewings:
-        ids = {data.flat.property_id}
-        st.download_button(
-            say("viewing.calendar"),
-            data=lambda: calendar_bytes(
-                state.database().run_read(lambda connection: viewing_events(connection, ids))
-            ),
-            file_name=f"viewings-{data.flat.property_id}.ics",
-            mime="text/calendar",
-            on_click="ignore",
-        )
+def _number(visit: Visit) -> int:
+    return int(visit.request.path_params["number"])
 
 
-def _new_viewing(property_id: int) -> None:
-    with st.form("viewing", clear_on_submit=True):
-        with st.container(horizontal=True):
-            day = st.date_input(say("viewing.day"), format="DD.MM.YYYY")
-            hour = st.time_input(say("viewing.hour"), value="17:30")
-        agent = st.text_input(say("viewing.agent"), max_chars=LONGEST_LINE)
-        phone = st.text_input(say("viewing.phone"), max_chars=LONGEST_LINE)
-        remarks = st.text_input(say("viewing.remarks"), max_chars=LONGEST_LINE)
-        if st.form_submit_button(say("viewing.add")):
-            texts = {"agent": agent, "phone": phone, "remarks": remarks}
-            given = {name: text for name, text in texts.items() if text.strip()}
-            when = f"{day} {hour:%H:%M}"
-            _write(
-                lambda connection: add_viewing(
-                    connection, property_id, {**given, "starts_at": viewing_moment(when)}, state.by()
-                )
-            )
+def _dialled(phone: str) -> str:
+    return "".join(sign for sign in str(phone) if sign.isdigit() or sign == "+")
 
 
-def _show_viewing(one: Viewing) -> None:
-    head = f"{shown.moment(one.starts_at)} · {say(f'viewing.state.{one.state}')}"
-    with st.expander(head, expanded=one.state == "planned"):
-        told = {"agent": one.agent, "phone": one.phone, "place": one.place, "remarks": one.remarks}
-        lines = [
-            f"{say(f'viewing.{name}')}: {formatting.html(text, LONGEST_CELL)}"
-            for name, text in told.items()
-            if text
-        ]
-        lines += [
-            f"<span class='ss-good'>＋ {formatting.html(text, LONGEST_CELL)}</span>" for text in one.positives
-        ]
-        lines += [
-            f"<span class='ss-bad'>－ {formatting.html(text, LONGEST_CELL)}</span>" for text in one.negatives
-        ]
-        st.html("<br>".join(lines) or say("viewing.nothing"))
-        _change_viewing(one)
+# What the buyer says.
 
 
-def _change_viewing(one: Viewing) -> None:
-    with st.form(f"viewing-{one.id}", clear_on_submit=True):
-        state_now = st.selectbox(
-            say("viewing.state"),
-            STATES,
-            index=STATES.index(one.state),
-            format_func=lambda value: say(f"viewing.state.{value}"),
-        )
-        positive = st.text_input(say("viewing.positive"), max_chars=LONGEST_LINE)
-        negative = st.text_input(say("viewing.negative"), max_chars=LONGEST_LINE)
-        if st.form_submit_button(say("viewing.keep")):
-            lists = {"positives": positive, "negatives": negative}
-            added = {name: [text] for name, text in lists.items() if text.strip()}
-            fields = {"state": state_now, **added}
-            _write(lambda connection: change_viewing(connection, one.id, fields, state.by()))
+def status(visit: Visit) -> Done:
+    """★ or ✗ on a card; told with the way back."""
+    wanted, number = visit.form.get("status", ""), _number(visit)
 
+    def write(connection: Connection) -> str:
+        before = evaluation_of(connection, number).status
+        mark(connection, number, wanted, visit.by, visit.form.get("reason", "").strip() or None)
+        take_up(connection, f"{visit.visitor}:{visit.profile_name}", number)
+        return before
 
-def _keep(
-    connection: Connection, data: PropertyData, status: str, reason: str, renovation: int | None
-) -> None:
-    """Only what is other than it was shown: another window may have written the rest meanwhile."""
-    now, by, number = data.evaluation, state.by(), data.flat.property_id
-    if status != now.status:
-        mark(connection, number, status, by, reason.strip() or None)
-    elif reason.strip() != (now.reason or ""):
-        evaluate(connection, number, "reason", reason.strip() or None, by)
-    if renovation != _whole(now.renovation_eur):
-        evaluate(connection, number, "renovation_eur", renovation, by)
-
-
-def _write(work: Callable[[Connection], object]) -> None:
-    """Do it and draw the page anew, or say in a sentence why not."""
     try:
-        state.database().run_write(work)
+        before = visit.database.run_write(write)
     except WrongEvaluation as error:
-        st.error(refusal(error))
-    else:
-        st.session_state[_SAID] = True
-        st.rerun()
+        return Done(told(error), wrong=True)
+    undo = {"action": f"/flat/{number}/status", "status": before}
+    return Done(
+        say("web.now", status=named("status", wanted)), undo=undo, data={"id": number, "status": wanted}
+    )
 
 
-def _say_what_happened() -> None:
-    if st.session_state.pop(_SAID, False):
-        st.toast(say("diary.kept"), icon="✅")
+def decide(visit: Visit) -> Done:
+    """Status, reason and renovation: only what is other than it was shown is written."""
+    form, number, by = visit.form, _number(visit), visit.by
+
+    def write(connection: Connection) -> None:
+        reason = form.get("reason", "").strip()
+        if form.get("status", "") != form.get("was_status", ""):
+            mark(connection, number, form.get("status", ""), by, reason or None)
+        elif reason != form.get("was_reason", ""):
+            evaluate(connection, number, "reason", reason or None, by)
+        renovation = form.get("renovation", "").strip()
+        if renovation != form.get("was_renovation", ""):
+            evaluate(connection, number, "renovation_eur", _euros(renovation), by)
+
+    return _write(visit, write, say("diary.kept"))
 
 
-def _whole(value: float | None) -> int | None:
-    return None if value is None else round(value)
+def note(visit: Visit) -> Done:
+    """Add a note."""
+    text = visit.form.get("text", "")
+    number = _number(visit)
+    return _write(visit, lambda connection: add_note(connection, number, text, visit.by), say("diary.kept"))
 
 
-# What a property should cost by what is asked for others, what it costs in all, and a loan for it.
+def plan(visit: Visit) -> Done:
+    """Plan a viewing."""
+    form, number = visit.form, _number(visit)
+    given = {name: form[name] for name in ("agent", "phone", "remarks") if form.get(name, "").strip()}
+
+    def write(connection: Connection) -> None:
+        day = form.get("day", "").strip()
+        parts = day.split(".")
+        written = "-".join([parts[2], parts[1].zfill(2), parts[0].zfill(2)]) if len(parts) == 3 else day  # noqa: PLR2004 - day, month, year
+        starts = viewing_moment(f"{written} {form.get('hour', '').strip().zfill(5)}")
+        add_viewing(connection, number, {**given, "starts_at": starts}, visit.by)
+        if evaluation_of(connection, number).status in {"new", "contacted", "shortlist"}:
+            mark(connection, number, "viewing", visit.by, None)
+
+    return _write(visit, write, say("diary.kept"))
 
 
-def show_fair_price(flat: Flat) -> None:
-    """The fair price as an interval among the flats it rests on."""
-    found = stored_valuation(flat)
-    if found is None:
-        st.caption(say("fair.not_made"))
-        if not st.button(say("fair.make"), key="fair-make"):
-            return
-        try:
-            with st.spinner(say("fair.making")):
-                found = value_property(state.database(), state.settings(), flat.property_id)
-        except UnknownProperty:
-            st.info(say("fair.unmatched"))
-            return
-    if found.fair is None:
-        st.info(say("fair.none", why=why_none(found)))
-        return
-    _say_verdict(found)
-    charts.draw(_fair_chart(found), say("fair.picture"))
-    st.html(_comparables_table(found))
+def change_plan(visit: Visit) -> Done:
+    """How a viewing went, or that it is off."""
+    form, which = visit.form, int(visit.request.path_params["viewing"])
+    lists = {"positives": form.get("positive", ""), "negatives": form.get("negative", "")}
+    fields = {"state": form.get("state", "")} | {name: [text] for name, text in lists.items() if text.strip()}
+    return _write(
+        visit, lambda connection: change_viewing(connection, which, fields, visit.by), say("diary.kept")
+    )
 
 
-def why_none(found: Valuation) -> str:
-    """Why there is no fair price, in the session's language."""
-    if found.few is not None:
-        return say("fair.why.few", known=shown.number(found.few.known), needed=shown.number(found.few.needed))
-    return say(f"fair.why.{not_valued_for(found.flat)}")
+def put_right(visit: Visit) -> Done:
+    """What a fact really is; an empty value takes back what was said."""
+    form, number = visit.form, _number(visit)
+    given = form.get("value", "").strip() or None
+    return _write(
+        visit,
+        lambda connection: correct(connection, number, form.get("fact", ""), given, visit.by),
+        say("diary.kept"),
+    )
 
 
-def show_costs(flat: Flat, profile: Profile, renovation_eur: float | None) -> None:
-    """Price, VAT, taxes, notary, commission and renovation; then a loan."""
-    costs = all_costs(flat, profile)
-    if costs is None or flat.price_eur is None:
-        st.info(say("costs.no_price"))
-        return
-    renovation = costs.renovation if renovation_eur is None else Band(renovation_eur, renovation_eur)
-    total = _sum(costs.price, costs.state, costs.commission, renovation)
+def part(visit: Visit) -> Done:
+    """Some adverts are of another flat."""
+    chosen = numbers(visit.form.get("listing", "").replace("\n", ","))
+    if not chosen:
+        return Done(say("split.choose"), wrong=True)
+    try:
+        found = split(PropertyMatching(visit.site.settings, visit.database), _number(visit), chosen)
+    except WrongDecision as error:
+        return Done(told(error), wrong=True)
+    return Done(say("split.done", id=found))
+
+
+def value(visit: Visit) -> Done:
+    """Work out the model of fair prices now."""
+    try:
+        value_property(visit.database, visit.site.settings, _number(visit))
+    except UnknownProperty:
+        return Done(say("fair.unmatched"), wrong=True)
+    return Done(say("diary.kept"))
+
+
+def calendar(visit: Visit) -> Download:
+    """The viewings as a file for a calendar."""
+    number = _number(visit)
+    events = visit.database.run_read(lambda connection: viewing_events(connection, {number}))
+    return Download(calendar_bytes(events), "text/calendar", f"viewings-{number}.ics")
+
+
+def _write(visit: Visit, work: Callable[[Connection], object], said: str) -> Done:
+    try:
+        visit.database.run_write(work)
+    except (WrongEvaluation, UnknownViewing) as error:
+        return Done(told(error), wrong=True)
+    return Done(said)
+
+
+def _euros(text: str) -> float | None:
+    if not text:
+        return None
+    try:
+        return float(text.replace(" ", "").replace(",", "."))
+    except ValueError:
+        raise WrongEvaluation(say("web.no_number", given=text)) from None
+
+
+# What is shown of it.
+
+
+def _texts(data: PropertyData) -> Iterator[Values]:
+    for row in data.adverts.values():
+        if row["description"]:
+            name = say("facts.words", advert=_advert_name(row))
+            yield {"name": name, "lines": shown.paragraphs(row["description"]).splitlines()}
+
+
+def _sources(data: PropertyData) -> Iterator[Values]:
+    for listing_id, source in data.sources.items():
+        values = {
+            "advert": _advert_name(data.adverts[listing_id]),
+            "by": say(f"decided.{source.decided_by}"),
+            "probability": shown.percent(source.probability, 1),
+        }
+        yield {"id": listing_id, "text": say("split.evidence", **values).removeprefix("- ")}
+
+
+def _advert_name(row: Row) -> str:
+    return plain(f"{row['site']} {row['external_id']}")
+
+
+def _offers(data: PropertyData, now: float) -> Values:
+    price = data.view["price"]
+    apart = ""
+    if price and price["difference_eur"]:
+        percent = shown.percent(price["difference_percent"] / 100, 1)
+        apart = say("offers.apart", difference=shown.euro(price["difference_eur"]), percent=percent)
+    printed = [
+        charts.Mark(one.seen_at, _printed(data, listing_id, one), one.price_eur)
+        for listing_id, points in data.printed.items()
+        for one in points
+    ]
+    return {
+        "offers": [_offer(data, one) for one in data.view["offers"]],
+        "apart": apart,
+        "before": [_before(one, now) for one in data.flat.offered_before],
+        "printed": [one.text for one in printed],
+        "price_chart": charts.lines(
+            say("offers.history"), "€", list(_lines(data, now)), [*_gone(data), *printed]
+        ),
+    }
+
+
+def _offer(data: PropertyData, offer: Row) -> Values:
+    kind = named("seller_kind", offer["seller_kind"]) if offer["seller_kind"] else shown.UNKNOWN
+    row = data.adverts[offer["listing_id"]]
+    return {
+        "name": _advert_name(offer),
+        "url": address(offer["url"]),
+        "price": shown.euro(offer["price_eur"]),
+        "more": shown.euro(offer["above_lowest_eur"]) if offer["above_lowest_eur"] else "",
+        "vat": named("vat", offer["vat_state"]) if offer["vat_state"] else "",
+        "seller": f"{kind} {plain(offer['seller_name'])}" if offer["seller_name"] else kind,
+        "phones": [_dialled(phone) for phone in row["phones"]],
+        "seen": f"{shown.day(offer['first_seen_at'])} – {shown.day(offer['last_seen_at'])}",
+        "state": say("offers.there") if offer["offered"] else f"✗ {say('card.gone')}",
+    }
+
+
+def _before(one: EarlierOffer, now: float) -> str:
+    values = {"ago": shown.ago(one.until, now), "price": shown.euro(one.price_eur)}
+    days = {"since": shown.day(one.since), "until": shown.day(one.until)}
+    return say("offers.before", **values, **days, site=plain(one.site))
+
+
+def _printed(data: PropertyData, listing_id: int, one: PriceStep) -> str:
+    values = {"advert": _advert_name(data.adverts[listing_id]), "price": shown.euro(one.price_eur)}
+    return say("offers.printed", **values, day=shown.day(one.seen_at))
+
+
+def _lines(data: PropertyData, now: float) -> Iterator[charts.Line]:
+    """Every price of every advert since when, and the last one until the advert went, or until now."""
+    for advert in data.flat.adverts:
+        steps = data.steps.get(advert.listing_id, ())
+        points = [charts.Point(one.seen_at, one.price_eur) for one in steps if one.price_eur is not None]
+        if points:
+            end = charts.Point(now if advert.offered else advert.last_seen_at, points[-1].value)
+            yield charts.Line(_advert_name(data.adverts[advert.listing_id]), [*points, end], steps=True)
+
+
+def _gone(data: PropertyData) -> Iterator[charts.Mark]:
+    for one in data.events:
+        name = _advert_name(data.adverts[one.listing_id])
+        yield charts.Mark(one.at, f"{say(f'offers.{one.kind}')}: {name}")
+
+
+def _costs(visit: Visit, data: PropertyData, profile: Profile) -> Values:
+    flat, found = data.flat, all_costs(data.flat, profile)
+    if found is None or flat.price_eur is None:
+        return {"costs": None}
+    own = data.evaluation.renovation_eur
+    renovation = found.renovation if own is None else Band(own, own)
+    total = _sum(found.price, found.state, found.commission, renovation)
     due = vat_due(flat)
     vat = say("costs.vat_unknown") if due is None else say("costs.vat_due" if due else "costs.vat_in")
     lines = {
-        "price": f"{band(costs.price)} ({vat})",
-        "state": band(costs.state),
-        "commission": band(costs.commission),
+        "price": f"{band(found.price)} ({vat})",
+        "state": band(found.state),
+        "commission": band(found.commission),
         "renovation": band(renovation),
-        "total": f"<strong>{band(total)}</strong>",
+        "total": band(total),
     }
-    rows = "".join(
-        f"<tr><th scope='row'>{say(f'costs.{name}')}</th><td>{text}</td></tr>" for name, text in lines.items()
-    )
-    st.html(f"<table class='ss-table'><tbody>{rows}</tbody></table>")
-    _show_loan(total)
+    asked = _loan_asked(visit)
+    taken = loan(total.least * (100 - asked["own"]) / 100, asked["rate"], round(asked["years"]))
+    too_much = taken.borrowed > LOAN_MOST_SHARE * found.price.least
+    warning = say("web.loan_much", percent=shown.percent(LOAN_MOST_SHARE)) if too_much else ""
+    written = {
+        "own": f"{asked['own']:g}",
+        "rate": shown.number(asked["rate"], 1),
+        "years": f"{asked['years']:g}",
+    }
+    return {
+        "costs": {"lines": list(lines.items()), "total": band(total)},
+        "loan": taken,
+        "loan_asked": written,
+        "loan_warning": warning,
+    }
+
+
+def _loan_asked(visit: Visit) -> dict[str, float]:
+    """Own per cent, interest and years, as asked or as usual; what cannot be is brought into its range."""
+    usual = {
+        "own": (LOAN_OWN_PERCENT, 0, 100),
+        "rate": (LOAN_PERCENT, *LOAN_PERCENTS[:2]),
+        "years": (LOAN_YEARS, 1, 40),
+    }
+    asked = {}
+    for name, (default, least, most) in usual.items():
+        try:
+            given = float((visit.asked(name) or str(default)).replace(",", "."))
+        except ValueError:
+            given = default
+        asked[name] = min(max(given, least), most) if given == given else default  # noqa: PLR0124 - NaN
+    return asked
 
 
 def band(costs: Band) -> str:
@@ -321,277 +456,121 @@ def band(costs: Band) -> str:
     return f"{shown.euro(costs.least)} – {shown.euro(costs.most)}"
 
 
-def _show_loan(total: Band) -> None:
-    st.header(say("loan.title"))
-    with st.container(horizontal=True):
-        own = st.number_input(say("loan.own"), min_value=0, max_value=100, value=LOAN_OWN_PERCENT, step=5)
-        rate = decimal(say("loan.rate"), LOAN_PERCENTS, LOAN_PERCENT)
-        years = st.number_input(say("loan.years"), min_value=1, max_value=40, value=LOAN_YEARS, step=1)
-    taken = loan(total.least * (100 - own) / 100, rate, years)
-    with st.container(horizontal=True):
-        st.metric(say("loan.borrowed"), shown.euro(taken.borrowed))
-        st.metric(say("loan.monthly"), shown.euro(taken.monthly))
-        st.metric(say("loan.interest"), shown.euro(taken.interest))
-
-
 def _sum(*bands: Band) -> Band:
-    mosts = [one.most for one in bands]
-    known = [most for most in mosts if most is not None]
-    return Band(sum(one.least for one in bands), sum(known) if len(known) == len(mosts) else None)
+    known = [one.most for one in bands if one.most is not None]
+    return Band(sum(one.least for one in bands), sum(known) if len(known) == len(bands) else None)
 
 
-def _say_verdict(found: Valuation) -> None:
-    fair, area = found.fair, found.flat.area_sqm
-    if fair is None or area is None:
-        return
-    told = {
-        "low": shown.euro(fair.low * area),
-        "middle": shown.euro(fair.middle * area),
-        "high": shown.euro(fair.high * area),
-        "n": shown.number(found.rests_on),
-    }
-    st.markdown(say("fair.band", **told))
-    sign = {"below": "▼", "above": "▲", "within": "●", "unknown": "?"}[found.verdict]
-    st.markdown(f"**{sign} {say(f'fair.{found.verdict}')}**")
-    st.caption(say("fair.basis"))
-
-
-def _fair_chart(found: Valuation) -> Any:  # noqa: ANN401 - Altair's own type is of many kinds
-    """The comparables as points, the interval as a band, this flat as a diamond."""
-    rows = [
-        {"eur_sqm": price, "weight": one.weight, "what": say("fair.other"), "id": one.flat.property_id}
-        for one in found.comparables
-        if (price := asked_eur_sqm(one.flat)) is not None
-    ]
-    own = asked_eur_sqm(found.flat)
-    mine = [] if own is None else [{"eur_sqm": own, "what": say("fair.this"), "id": found.flat.property_id}]
-    x = alt.X("eur_sqm:Q", title="€/m²", scale=alt.Scale(zero=False))
-    fair = found.fair or (0.0, 0.0, 0.0)
-    interval = alt.Chart(pd.DataFrame([{"low": min(fair), "high": max(fair)}]))
-    middle = alt.Chart(pd.DataFrame([{"eur_sqm": sorted(fair)[1]}]))
-    points = alt.Chart(pd.DataFrame(rows, columns=["eur_sqm", "weight", "what", "id"]))
-    own_point = alt.Chart(pd.DataFrame(mine, columns=["eur_sqm", "what", "id"]))
-    y = alt.Y("what:N", title=None, axis=alt.Axis(labelLimit=140))
-    chart: Any = alt.layer(
-        interval.mark_rect(opacity=0.18, color=charts.SCHEME[0]).encode(
-            x=alt.X("low:Q", title="€/m²"), x2="high:Q"
-        ),
-        middle.mark_rule(color=charts.SCHEME[0]).encode(x=x),
-        points.mark_circle(color=charts.SCHEME[4], opacity=0.8).encode(
-            x=x, y=y, size=alt.Size("weight:Q", legend=None), tooltip=["id:N", "eur_sqm:Q"]
-        ),
-        own_point.mark_point(shape="diamond", filled=True, size=180, color=charts.SCHEME[1]).encode(x=x, y=y),
-    )
-    return chart
-
-
-def _comparables_table(found: Valuation) -> str:
-    names = ("id", "price", "eur_sqm", "area", "floor", "place", "weight")
-    head = "".join(f"<th scope='col'>{say(f'fair.table.{name}')}</th>" for name in names)
-    rows = "".join(
-        "<tr>"
-        + "".join(
-            f"<td>{formatting.html(cell)}</td>"
-            for cell in (
-                one.flat.property_id,
-                shown.euro(one.flat.price_eur),
-                shown.euro_per_sqm(asked_eur_sqm(one.flat)),
-                shown.area(one.flat.area_sqm),
-                shown.floor(one.flat.floor, one.flat.floors_total),
-                one.flat.neighbourhood or shown.UNKNOWN,
-                shown.percent(one.weight, 1),
+def _fair(found: Valuation | None) -> Values:
+    """What the stored model says, in words; None while there is no model."""
+    if found is None:
+        return {"fair": None}
+    if found.fair is None or found.flat.area_sqm is None:
+        if found.few is not None:
+            why = say(
+                "fair.why.few", known=shown.number(found.few.known), needed=shown.number(found.few.needed)
             )
-        )
-        + "</tr>"
-        for one in found.comparables
+        else:
+            why = say(f"fair.why.{not_valued_for(found.flat)}")
+        return {"fair": {"none": say("fair.none", why=why), "badge": ""}}
+    fair, area = found.fair, found.flat.area_sqm
+    sums = {name: shown.euro(getattr(fair, name) * area) for name in ("low", "middle", "high")}
+    sign, colour = _VERDICTS[found.verdict]
+    verdict = f"{sign} {say(f'fair.{found.verdict}')}"
+    others = [price for one in found.comparables if (price := asked_eur_sqm(one.flat)) is not None]
+    chart = charts.dots(
+        say("fair.picture"), "€/m²", others, asked_eur_sqm(found.flat), (fair.low, fair.middle, fair.high)
     )
-    return f"<table class='ss-table'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-
-
-def comparables_link(flat: Flat) -> None:
-    """To the market of the same neighbourhood."""
-    if flat.neighbourhood:
-        navigation.link("market", say("fair.market"), place=flat.neighbourhood)
-
-
-# The adverts of a property: prices now and over time, and the buyer's word that one is another flat.
-
-
-def show_offers(data: PropertyData, now: float) -> None:
-    """The adverts on all portals, when the flat was offered before, and how the prices moved."""
-    st.html(offers_table(data))
-    for earlier in data.flat.offered_before:
-        st.markdown(offered_before(earlier, now))
-    price = data.view["price"]
-    if price and price["difference_eur"]:
-        told = {
-            "difference": shown.euro(price["difference_eur"]),
-            "percent": shown.percent(price["difference_percent"] / 100, 1),
+    told_band = say("fair.band", **sums, n=shown.number(found.rests_on)).replace("**", "")
+    badge = f"{verdict} ({sums['low']} – {sums['high']})"
+    rows = [{"cells": _comparable(one.flat, one.weight)} for one in found.comparables]
+    return {
+        "fair": {
+            "none": "", "band": told_band, "verdict": verdict, "colour": colour, "badge": badge,
+            "chart": chart, "comparables": rows,
         }
-        st.markdown(say("offers.apart", **told))
-    st.header(say("offers.history"))
-    rows, printed = list(price_rows(data, now)), list(printed_rows(data))
-    if rows:
-        chart: Any = alt.layer(_steps(rows), _price_events(data), _printed_chart(printed))
-        charts.draw(chart, say("offers.history"))
-    else:
-        st.info(say("offers.no_price"))
-    for one in printed:
-        st.caption(formatting.markdown(one["what"]))
+    }  # fmt: skip
 
 
-def offered_before(one: EarlierOffer, now: float) -> str:
-    """An earlier offer of the flat in a sentence."""
-    told = {"ago": shown.ago(one.until, now), "price": shown.euro(one.price_eur)}
-    days = {"since": shown.day(one.since), "until": shown.day(one.until)}
-    return say("offers.before", **told, **days, site=formatting.markdown(one.site))
-
-
-def offers_table(data: PropertyData) -> str:
-    """The adverts as an HTML table, the cheapest first."""
-    names = ("portal", "price", "seller", "seen", "state")
-    head = "".join(f"<th scope='col'>{say(f'offers.{name}')}</th>" for name in names)
-    body = "".join(_offer_row(offer) for offer in data.view["offers"])
-    return f"<table class='ss-table'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def price_rows(data: PropertyData, now: float) -> Iterator[dict[str, Any]]:
-    """Every price of every advert since when, and the last one until the advert went, or until now."""
-    for advert in data.flat.adverts:
-        label = advert_name(data.adverts[advert.listing_id])
-        points = [one for one in data.steps.get(advert.listing_id, ()) if one.price_eur is not None]
-        for one in points:
-            yield {"advert": label, "at": charts.moment(one.seen_at), "price": one.price_eur}
-        if points:
-            end = now if advert.offered else advert.last_seen_at
-            yield {"advert": label, "at": charts.moment(end), "price": points[-1].price_eur}
-
-
-def printed_rows(data: PropertyData) -> Iterator[dict[str, Any]]:
-    """Every earlier price that an advert prints, when that was seen first, and the sentence of it."""
-    for listing_id, points in data.printed.items():
-        for one in points:
-            told = {"advert": advert_name(data.adverts[listing_id]), "price": shown.euro(one.price_eur)}
-            what = say("offers.printed", **told, day=shown.day(one.seen_at))
-            yield {"at": charts.moment(one.seen_at), "price": one.price_eur, "what": what}
-
-
-def advert_name(row: Mapping[str, Any]) -> str:
-    """An advert by its portal and number there."""
-    return formatting.plain(f"{row['site']} {row['external_id']}")
-
-
-def show_split(data: PropertyData) -> None:
-    """Let the buyer say that some adverts are another flat."""
-    if len(data.adverts) == 1:
-        st.caption(say("split.alone"))
-        return
-    st.caption(say("split.why"))
-    _evidence(data)
-    with st.form("split"):
-        chosen = st.multiselect(
-            say("split.which"),
-            list(data.adverts),
-            format_func=lambda one: advert_name(data.adverts[one]),
-            placeholder=say("split.choose"),
-        )
-        if st.form_submit_button(say("split.do")):
-            if chosen:
-                _split(data.flat.property_id, chosen)
-            else:
-                st.error(say("split.choose"))
-
-
-def _evidence(data: PropertyData) -> None:
-    for listing_id, source in data.sources.items():
-        row = data.adverts[listing_id]
-        told = {
-            "advert": formatting.markdown(advert_name(row)),
-            "by": say(f"decided.{source.decided_by}"),
-            "probability": shown.percent(source.probability, 1),
-        }
-        st.markdown(say("split.evidence", **told))
-
-
-def _split(property_id: int, listing_ids: Sequence[int]) -> None:
-    matching = PropertyMatching(state.settings(), state.database())
-    try:
-        found = split(matching, property_id, listing_ids)
-    except WrongDecision as error:
-        st.error(refusal(error))
-    else:
-        st.success(say("split.done", id=found))
-        st.rerun()
-
-
-def _offer_row(offer: Mapping[str, Any]) -> str:
-    above = offer["above_lowest_eur"]
-    more = f" <span class='ss-small'>(+{shown.euro(above)})</span>" if above else ""
-    vat = f" <span class='ss-small'>{named('vat', offer['vat_state'])}</span>" if offer["vat_state"] else ""
-    kind = named("seller_kind", offer["seller_kind"]) if offer["seller_kind"] else shown.UNKNOWN
-    seller = " ".join([kind, formatting.plain(offer["seller_name"])] if offer["seller_name"] else [kind])
-    there = say("offers.there") if offer["offered"] else f"✗ {say('card.gone')}"
-    cells = (
-        _portal(offer),
-        f"{shown.euro(offer['price_eur'])}{more}{vat}",
-        formatting.html(seller),
-        f"{shown.day(offer['first_seen_at'])} – {shown.day(offer['last_seen_at'])}",
-        there,
-    )
-    return "<tr>" + "".join(f"<td>{one}</td>" for one in cells) + "</tr>"
-
-
-def _portal(offer: Mapping[str, Any]) -> str:
-    name = formatting.html(f"{offer['site']} {offer['external_id']}")
-    url = formatting.html_address(offer["url"])
-    if url is None:
-        return name
-    return f"<a href='{url}' target='_blank' rel='noopener noreferrer nofollow'>{name} ↗</a>"
-
-
-def _steps(rows: list[dict[str, Any]]) -> alt.Chart:
-    """One line for each advert, by colour and by its dashes."""
-    names = list(dict.fromkeys(row["advert"] for row in rows))
-    chart: alt.Chart = (
-        alt.Chart(pd.DataFrame(rows))
-        .mark_line(interpolate="step-after", point=True)
-        .encode(
-            x=alt.X("at:T", title=say("offers.day")),
-            y=alt.Y("price:Q", title="€", scale=alt.Scale(zero=False)),
-            color=alt.Color(
-                "advert:N",
-                title=say("offers.advert"),
-                scale=alt.Scale(
-                    domain=names, range=[charts.SCHEME[n % len(charts.SCHEME)] for n in range(len(names))]
-                ),
-            ),
-            strokeDash=alt.StrokeDash("advert:N", legend=None),
-            tooltip=["advert:N", "at:T", alt.Tooltip("price:Q", format=",.0f")],
-        )
-    )
-    return chart
-
-
-def _printed_chart(rows: list[dict[str, Any]]) -> alt.Chart:
-    """A hollow diamond for each price that was only in print: no line leads to it."""
-    frame = pd.DataFrame(rows, columns=["at", "price", "what"]).astype(
-        {"at": "datetime64[ns]", "price": "float64"}
-    )
-    marks = alt.Chart(frame).mark_point(shape="diamond", filled=False, size=120, color=charts.INK)
-    chart: alt.Chart = marks.encode(x="at:T", y="price:Q", tooltip="what:N")
-    return chart
-
-
-def _price_events(data: PropertyData) -> alt.Chart:
-    """A line where an advert went or came back."""
-    rows = [
-        {
-            "at": charts.moment(one.at),
-            "what": f"{say(f'offers.{one.kind}')}: {advert_name(data.adverts[one.listing_id])}",
-        }
-        for one in data.events
+def _comparable(flat: Flat, weight: float) -> list[object]:
+    return [
+        flat.property_id,
+        shown.euro(flat.price_eur),
+        shown.euro_per_sqm(asked_eur_sqm(flat)),
+        shown.area(flat.area_sqm),
+        shown.floor(flat.floor, flat.floors_total),
+        plain(flat.neighbourhood or shown.UNKNOWN),
+        shown.percent(weight, 1),
     ]
-    frame = pd.DataFrame(rows, columns=["at", "what"]).astype({"at": "datetime64[ns]"})
-    marks = alt.Chart(frame).mark_rule(strokeDash=[4, 3], color=charts.INK)
-    chart: alt.Chart = marks.encode(x="at:T", tooltip="what:N")
-    return chart
+
+
+def _score(score: Score, profile: Profile) -> Values:
+    accepted = frozenset(profile.unknown_ok)
+    shares = profile.shares()
+    weighted = [(one, shares[one.name]) for one in sorted(score.criteria, key=lambda one: -shares[one.name])]
+    names = [(name, say(f"score.{name}")) for name in ("earned", "lost", "unknown")]
+    return {
+        "findings": [_finding(one, is_accepted=one.name in accepted) for one in score.findings],
+        "criteria": [_criterion(one, share) for one, share in weighted],
+        "score_chart": charts.bars(
+            say("score.picture"), BEST * max(share for _, share in weighted),
+            [_bar(one, share) for one, share in weighted], names,
+        ),
+    }  # fmt: skip
+
+
+def _finding(one: Finding, *, is_accepted: bool) -> Values:
+    word = say(f"finding.{one.state.value}")
+    accepted = f" ({say('finding.accepted')})" if is_accepted and one.state is State.UNKNOWN else ""
+    return {
+        "sign": _SIGNS[one.state],
+        "colour": _COLOURS[one.state],
+        "name": say(f"breaker.{one.name}"),
+        "word": word + accepted,
+        "why": plain(sentence(one, language()), LONGEST_CELL),
+        "quote": plain(one.quote, LONGEST_CELL) if one.quote else "",
+    }
+
+
+def _criterion(one: Criterion, share: float) -> Values:
+    parts = [
+        {"value": shown.score(part.value), "why": plain(sentence(part, language()), LONGEST_CELL)}
+        for part in one.parts
+    ]
+    values = {
+        "value": shown.score(one.value),
+        "known": shown.percent(one.known),
+        "share": shown.percent(share),
+    }
+    return {"name": say(f"criterion.{one.name}"), "parts": parts, **values}
+
+
+def _bar(one: Criterion, share: float) -> charts.Bar:
+    """The points a criterion earned, lost, and could have earned if more were known."""
+    earned = (one.value or 0.0) * one.known * share
+    lost = (BEST - (one.value or 0.0)) * one.known * share
+    parts = [("earned", earned), ("lost", lost), ("unknown", BEST * share * (1 - one.known))]
+    return charts.Bar(
+        f"{say(f'criterion.{one.name}')} ({shown.percent(share)})", parts, shown.number(earned, 2)
+    )
+
+
+def _data(deck: Deck, data: PropertyData) -> Values:
+    (card,) = deck.cards([data.flat])
+    return {
+        **card.as_json(),
+        "facts": data.view["fields"],
+        "contradictions": data.view["contradictions"],
+        "offers": [
+            {**one, "phones": data.adverts[one["listing_id"]]["phones"]} for one in data.view["offers"]
+        ],
+        "prices": {
+            str(number): [{"at": one.seen_at, "price_eur": one.price_eur} for one in steps]
+            for number, steps in data.steps.items()
+        },
+        "notes": [{"at": one.written_at, "text": one.text} for one in data.notes],
+        "viewings": [{"starts_at": one.starts_at, "state": one.state} for one in data.viewings],
+    }
+
+
+__all__ = ["Loan", "PropertyData", "band", "calendar", "page", "read_property"]

@@ -1,21 +1,18 @@
-"""Numbers, dates and durations as a Bulgarian reader writes them; what is not known is "?"."""
+"""Numbers, dates, durations and portals' texts as a Bulgarian reader is shown them; unknown is "?"."""
 
 import re
-from base64 import b64encode
 from datetime import datetime
-from html import escape
+from hashlib import sha256
 from typing import Final
 from urllib.parse import urlsplit
 
-import streamlit as st
-
-from sale_sofia.app.settings import LONGEST_CELL, LONGEST_TEXT, LONGEST_TITLE
-from sale_sofia.app.words import say, told
+from sale_sofia.app.guard import is_own
+from sale_sofia.app.settings import LONGEST_CELL, LONGEST_TEXT
+from sale_sofia.app.words import counted, say
 from sale_sofia.flats.flat import Flat
 from sale_sofia.history.export import FORMULA_SIGNS
 from sale_sofia.listings.dates import SOFIA
-from sale_sofia.listings.text import CUT, address, html, html_address, plain, visible
-from sale_sofia.web.guard import is_own
+from sale_sofia.listings.text import CUT, address, plain, visible
 
 UNKNOWN: Final = "?"
 SPACE: Final = "\N{NO-BREAK SPACE}"
@@ -132,11 +129,12 @@ def yes_no(value: bool | None) -> str:  # noqa: FBT001 - it is the value itself
     return UNKNOWN if value is None else say("yes" if value else "no")
 
 
-# Nothing from a portal is trusted: what of its texts and addresses may be shown, and in what form.
+def count_line(count: int) -> str:
+    """`12 имота`."""
+    return counted("properties", count, number(count))
 
-__all__ = ["address", "cell", "html", "html_address", "html_paragraphs", "markdown", "paragraphs", "plain"]
 
-_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^=&@/])")
+# Nothing from a portal is trusted: templates escape it, and only visible characters are left of it.
 
 
 def paragraphs(text: object, most: int = LONGEST_TEXT) -> str:
@@ -144,16 +142,6 @@ def paragraphs(text: object, most: int = LONGEST_TEXT) -> str:
     lines = [" ".join(visible(line).split()) for line in str(text)[: 2 * most].splitlines()]
     whole = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
     return whole if len(whole) <= most else whole[: most - 1].rstrip() + CUT
-
-
-def html_paragraphs(text: object, most: int = LONGEST_TEXT) -> str:
-    """The same for a long text, its line ends as breaks."""
-    return escape(paragraphs(text, most), quote=True).replace("\n", "<br>")
-
-
-def markdown(text: object, most: int = LONGEST_TITLE) -> str:
-    """The text inside Markdown, as labels of Streamlit are: no mark in it means anything."""
-    return _MARKDOWN.sub(r"\\\1", plain(text, most))
 
 
 def cell(value: object, most: int = LONGEST_CELL) -> object:
@@ -164,45 +152,13 @@ def cell(value: object, most: int = LONGEST_CELL) -> object:
     return f"'{text}" if text.startswith(FORMULA_SIGNS) else text
 
 
-# Controls that Streamlit has not: numbers with a decimal comma.
-
-
-def decimal(label: str, range_: tuple[float, float, float], value: float, key: str | None = None) -> float:
-    """A number of a range (from, to, step), shown with a comma; a value between two steps is among them."""
-    chosen: float = st.select_slider(
-        label, options=steps(range_, value), value=value, format_func=lambda one: number(one, 1), key=key
-    )
-    return chosen
-
-
-def steps(range_: tuple[float, float, float], value: float) -> list[float]:
-    """All numbers of the range, and this one."""
-    least, most, step = range_
-    grid = {round(least + place * step, 6) for place in range(round((most - least) / step) + 1)}
-    return sorted(grid | {value})
-
-
-def refusal(error: object) -> str:
-    """Why something was refused, as Markdown in which no mark means anything."""
-    return markdown(told(error), LONGEST_CELL)
-
-
-# The photos of a flat that a browser may fetch.
-
-_HOUSE: Final = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 300">
-<rect width="400" height="300" fill="#dfe7ee"/>
-<path d="M60 230V130L140 80l80 50v100z" fill="#9fb6cc"/><path d="M220 230V100h120v130z" fill="#7f9ab5"/>
-<path d="M0 230h400v70H0z" fill="#b7c9a8"/></svg>"""
-DRAWING: Final = f"data:image/svg+xml;base64,{b64encode(_HOUSE.encode()).decode()}"
-
-
-def shown_photos(flat: Flat) -> list[str]:
+def photos(flat: Flat) -> list[str]:
     """Addresses a browser may be sent to; of a flat that a simulator made up a drawing for each photo.
 
     Its photos have addresses as the real portal would give them and nothing behind: nobody is asked for them.
     """
     if any(_is_simulated(advert.url) for advert in flat.adverts):
-        return [DRAWING for _ in flat.photo_urls]
+        return [f"/drawing/{sha256(url.encode()).hexdigest()[:8]}.svg" for url in flat.photo_urls]
     return [good for url in flat.photo_urls if (good := address(url))]
 
 

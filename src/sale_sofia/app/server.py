@@ -6,106 +6,140 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import Final
 
-import streamlit as st
-from starlette.middleware import Middleware
+import uvicorn
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute
 
 from sale_sofia.advice.scoring.profile import load_profiles
-from sale_sofia.app import market, snapshot, state
+from sale_sofia.app import compare, flat, maps, search, today
+from sale_sofia.app.application import application, asked, sent, shown
+from sale_sofia.app.visit import Site, Visit
+from sale_sofia.app.words import say
 from sale_sofia.installation import open_database
-from sale_sofia.operations.settings import (
-    DASHBOARD_MOST_MESSAGE_MB,
-    DASHBOARD_MOST_UPLOAD_MB,
-)
 from sale_sofia.settings.model import load_settings
 from sale_sofia.settings.programs import end_at_once
 from sale_sofia.settings.types import Network
 from sale_sofia.telemetry.logs import log_as_service
-from sale_sofia.web.guard import OwnHosts, OwnPages, PasswordGate
-
-# What the first visit after a start would wait for, read before anybody comes.
 
 log: Final = logging.getLogger(__name__)
+_STDIN: Final = 0
+_FLAT: Final = "/flat/{number:int}"
 
 
-def warm() -> None:
+def routes() -> list[BaseRoute]:
+    """Every address there is; those of before lead on."""
+    return [
+        *shown("/", today.page),
+        *shown("/today", today.page),
+        *shown("/search", search.page),
+        *shown("/compare", compare.page),
+        *shown("/map", maps.page),
+        asked("/map/base.json", maps.base),
+        asked("/map/card/{number:int}", maps.card),
+        *shown(_FLAT, flat.page),
+        asked("/search.csv", search.export),
+        asked(f"{_FLAT}/viewings.ics", flat.calendar),
+        asked("/property", _property),
+        asked("/drawing/{seed}.svg", _drawing),
+        asked("/manifest.webmanifest", _manifest),
+        sent("/today/seen", today.seen),
+        sent("/today/later", today.later),
+        sent("/search/save", search.save),
+        sent("/search/forget", search.forget),
+        sent("/compare/tick", compare.tick),
+        sent(f"{_FLAT}/status", flat.status),
+        sent(f"{_FLAT}/decision", flat.decide),
+        sent(f"{_FLAT}/note", flat.note),
+        sent(f"{_FLAT}/viewing", flat.plan),
+        sent(f"{_FLAT}/viewing/{{viewing:int}}", flat.change_plan),
+        sent(f"{_FLAT}/correct", flat.put_right),
+        sent(f"{_FLAT}/split", flat.part),
+        sent(f"{_FLAT}/value", flat.value),
+    ]
+
+
+def _property(visit: Visit) -> Response:
+    """The address that a flat had before."""
+    number = visit.asked("id") or ""
+    return RedirectResponse(f"/flat/{number}" if number.isascii() and number.isdigit() else "/search", 301)
+
+
+def _manifest(_visit: Visit) -> Response:
+    """So that the page can be put on a phone's home screen."""
+    icon = {"src": "/static/icon.svg", "sizes": "any", "type": "image/svg+xml"}
+    said = {"name": say("app.title"), "short_name": say("app.title"), "icons": [icon]}
+    shape = {
+        "start_url": "/",
+        "display": "standalone",
+        "background_color": "#ffffff",
+        "theme_color": "#1d5fb4",
+    }
+    return JSONResponse({**said, **shape}, media_type="application/manifest+json")
+
+
+_WALLS: Final = ("#e8c9a0", "#d9b6a3", "#b9c7d6", "#cfd8c0", "#e3d3b8", "#c9b8d4")
+_SKIES: Final = ("#cfe3f5", "#f5e1cf", "#dfe7ee", "#e6dff2")
+
+
+def _drawing(visit: Visit) -> Response:
+    """A house that stands for a photo of a made-up flat, another for each."""
+    bits = sha256(visit.request.path_params["seed"].encode()).digest()
+    storeys, columns = 3 + bits[0] % 6, 3 + bits[1] % 4
+    wall, sky = _WALLS[bits[2] % len(_WALLS)], _SKIES[bits[3] % len(_SKIES)]
+    width, top = 40 * columns + 20, 250 - 28 * storeys
+    left = (400 - width) // 2
+    windows = "".join(
+        f'<rect x="{left + 18 + 40 * column}" y="{top + 8 + 28 * storey}" width="22" height="14" '
+        f'fill="{"#ffe9a8" if bits[(column + columns * storey) % 28 + 4] % 3 == 0 else "#5f7d99"}"/>'
+        for storey in range(storeys)
+        for column in range(columns)
+    )
+    body = (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 300">'
+        f'<rect width="400" height="300" fill="{sky}"/>'
+        f'<circle cx="{40 + bits[4]}" cy="50" r="20" fill="#fff6d8"/>'
+        f'<path d="M0 250h400v50H0z" fill="#a9bf98"/><rect x="{left}" y="{top}" width="{width}" '
+        f'height="{250 - top}" fill="{wall}"/>{windows}</svg>'
+    )
+    return Response(body, media_type="image/svg+xml", headers={"cache-control": "public, max-age=86400"})
+
+
+def warm(site: Site) -> None:
     """Read all flats, score them by the profile that opens first, and work out the market; never raises.
 
     Whoever comes meanwhile waits for the same reading. A database that is not there yet is left to be made by
     whoever first needs it.
     """
     try:
-        if open_database(state.settings()).exists():
-            _read_all()
+        if open_database(site.settings).exists():
+            for _, profile in sorted(load_profiles(site.settings.data_dir).profiles.items())[:1]:
+                site.keeper.ranked(profile)
+            site.market("sale")
     except Exception:  # whatever it is, the pages meet it again and say so
         log.exception("the flats could not be read before the first visit")
 
 
-def _read_all() -> None:
-    for name, profile in sorted(load_profiles(state.settings().data_dir).profiles.items())[:1]:
-        log.info("reading all flats, scored by %s", name)
-        snapshot.keeper().ranked(profile)
-    market.current("sale")
-
-
-ENTRY: Final = Path(__file__).with_name("main.py")
-_STDIN: Final = 0
-_FIXED: Final[dict[str, Any]] = {
-    "global.developmentMode": False,
-    "server.headless": True,
-    "server.fileWatcherType": "none",
-    "server.runOnSave": False,
-    "server.enableCORS": True,
-    "server.enableXsrfProtection": True,
-    "server.enableStaticServing": False,
-    "server.maxUploadSize": DASHBOARD_MOST_UPLOAD_MB,
-    "server.maxMessageSize": DASHBOARD_MOST_MESSAGE_MB,
-    "browser.gatherUsageStats": False,
-    "client.showErrorDetails": "none",
-    "client.showErrorLinks": False,
-    "client.toolbarMode": "minimal",
-    "runner.magicEnabled": False,
-    # Dark enough that white words on it can be read; the usual red is not.
-    "theme.base": "light",
-    "theme.primaryColor": "#1d5fb4",
-    "theme.textColor": "#1c2430",
-    "theme.linkColor": "#1a56a6",
-}
-"""What holds whatever the person's own Streamlit settings say."""
-
-
-def options(host: str, port: int) -> dict[str, Any]:
-    """Streamlit's options for this address."""
-    return {**_FIXED, "server.address": host, "server.port": port}
-
-
-def application() -> st.App:
-    """The pages, behind the password where one is set, else for who asks this machine by its own name."""
-    password = state.settings().dashboard_password
-    guard = Middleware(OwnHosts)
-    if password:
-        guard = Middleware(PasswordGate, password=password.get_secret_value())
-    return st.App(ENTRY, middleware=[Middleware(OwnPages), guard], lifespan=_warmed)
-
-
-@asynccontextmanager
-async def _warmed(app: st.App) -> AsyncIterator[None]:
-    """The server answers at once; beside it the flats are read, so that the first visit need not wait."""
-    del app
-    threading.Thread(target=warm, daemon=True).start()
-    yield
-
-
 def serve(host: str, port: int) -> None:
     """Serve the pages until SIGTERM, or until standard input ends: the command that started it is gone."""
-    # The server under Streamlit hears of it in no other way; unset, it would believe all of this machine.
-    os.environ["FORWARDED_ALLOW_IPS"] = ",".join(_spelled(state.settings().dashboard_trusted_proxies or ()))
+    settings = load_settings()
     threading.Thread(target=_stop_at_end, daemon=True).start()
-    application().run(config=options(host, port))
+    trusted = list(_spelled(settings.dashboard_trusted_proxies or ()))
+    found = application(settings, routes())
+    threading.Thread(target=warm, args=(found.state.site,), daemon=True).start()
+    uvicorn.run(
+        found,
+        host=host,
+        port=port,
+        proxy_headers=bool(trusted),
+        forwarded_allow_ips=trusted,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+    )
 
 
 def _spelled(proxies: Iterable[Network]) -> Iterator[str]:

@@ -1,7 +1,21 @@
-"""Limits of what the pages show; each says its unit and why."""
+"""Limits of what the pages take and show; each says its unit and why."""
 
 from typing import Final
 
+YEAR_SECONDS: Final = 365 * 24 * 3600
+"""How long a browser keeps its cookies, and files that never change."""
+FORM_MOST_BYTES: Final = 200_000
+"""A note of the longest kind, in Cyrillic, as a form writes it, with room to spare."""
+SAID_SECONDS: Final = 60
+"""What came of a form is said on the next page, or not at all."""
+LOAN_MOST_SHARE: Final = 0.85
+"""Of the price: more than that banks may not lend on a home, by the rule of the Bulgarian National Bank."""
+WEIGHT_DIGITS: Final = 4
+"""A weight that is tried is below ten thousand."""
+CLUSTER_PIXELS: Final = 70
+"""Flats closer than this on the screen are one cluster: a pin with its price is about as wide."""
+PINS_FROM_ZOOM: Final = 13
+"""From here on single flats are drawn; further away their neighbourhoods."""
 LONGEST_TITLE: Final = 160
 """Characters of a title on a card: two lines of a telephone."""
 LONGEST_TEXT: Final = 20_000
@@ -12,10 +26,6 @@ LONGEST_CELL: Final = 1_000
 """Characters of a text in a table or an exported file."""
 CARDS_PER_PAGE: Final = 24
 """Cards that are drawn at once: four rows of a wide screen; the rest is a page further."""
-TABLE_ROWS: Final = 500
-"""Rows of a table that are sent to the browser at once; how many there are is always said."""
-MAP_POINTS: Final = 5_000
-"""Points of a map: more than that nobody can tell apart, and a telephone cannot move."""
 PROFILES_SCORED: Final = 6
 """Profiles whose scores of all flats the server keeps; each change that is saved makes another profile."""
 LONGEST_MESSAGE: Final = 300
@@ -36,12 +46,6 @@ VISIT_NOTED_SECONDS: Final = 60.0
 """How exactly the end of a visit is known: looks closer together are not written down."""
 VISIT_OVERLAP_SECONDS: Final = 300.0
 """A visit looks back so much further: what was fetched before the last one may be stored after it."""
-CARDS_PER_ROW: Final = 4
-"""Cards beside each other on a wide screen; a narrow one puts them beneath each other."""
-MAP_HEIGHT: Final = 560
-"""Pixels: a map that leaves room for a headline on a laptop."""
-NEAR_DIGITS: Final = 4
-"""Decimals of a degree within which adverts count as at one point: about ten metres."""
 LEAST_MEDIAN_FLATS: Final = 5
 """Flats of a neighbourhood from which on its median is shown on the map."""
 LOAN_OWN_PERCENT: Final = 20
@@ -54,21 +58,3 @@ LOAN_YEARS: Final = 25
 """Years of a usual mortgage."""
 PHOTOS_SHOWN: Final = 30
 """Photos of a flat that are shown: portals allow so many."""
-WEIGHT_MOST: Final = 100
-"""The most that a weight can be tried at; only their shares count."""
-MAP_NAME_SIZE: Final = 12
-"""Pixels: the height of letters on the map."""
-MAP_NAME_GAP: Final = 2
-"""Pixels that are left free around a name on the map."""
-MAP_CENTRE: Final = (42.697, 23.322)
-"""The middle of Sofia, where no flat says its place."""
-MAP_ZOOMS: Final = (10.0, 12.5)
-"""The widest and the nearest view at first: all of Sofia, and some neighbourhoods."""
-MAP_NARROW: Final = 356
-"""Pixels: the width of the map on a telephone."""
-MAP_EDGE: Final = 60
-"""Pixels that are left free around the outermost points."""
-MAP_DOT: Final = 8
-"""Pixels: half of what a flat's point covers."""
-MAP_FEW_POINTS: Final = 300
-"""Points that names are moved aside for; among more there is no place free."""

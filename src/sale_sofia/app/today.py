@@ -1,109 +1,135 @@
-"""What is new to this visitor and still to be decided."""
+"""Today: what is new or cheaper since the last visit and passes the conditions, best first, and why."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from sale_sofia.advice.since import News, news_since
+from sale_sofia.advice.since import NEWS_KINDS, News, news_since
 from sale_sofia.app import formatting as shown
-from sale_sofia.app import state
-from sale_sofia.app.deck import Deck
+from sale_sofia.app.application import Done, Page
+from sale_sofia.app.deck import Deck, Note, open_deck, page_of
 from sale_sofia.app.settings import VISIT_OVERLAP_SECONDS
+from sale_sofia.app.visit import Visit, numbers
 from sale_sofia.app.words import say
-from sale_sofia.buyer.evaluations import UNWANTED, mark
-from sale_sofia.buyer.visitors import Visit, all_put_off, put_off, seen_all, take_up, visit
+from sale_sofia.buyer.evaluations import UNWANTED
+from sale_sofia.buyer.viewings import Viewing, all_viewings
+from sale_sofia.buyer.visitors import Visit as Look
+from sale_sofia.buyer.visitors import all_put_off, put_off, seen_all
+from sale_sofia.buyer.visitors import visit as note_visit
 from sale_sofia.flats.flat import Flat
+from sale_sofia.listings.dates import SOFIA
 from sale_sofia.telemetry.settings import DATA_LATE_SECONDS
 
 
-@dataclass(frozen=True, slots=True)
-class Today:
-    """The news for one visitor, the best first."""
+def page(visit: Visit) -> Page:
+    """The page."""
+    deck = open_deck(visit)
+    title = say("page.today")
+    if not deck.snapshot.flats:
+        return Page("today.html", title, {"nothing": True}, lambda: {"queue": [], "news": []})
+    look, news, later = _read(deck, _who(visit))
+    wanted = [one for one in news if deck.status(one.flat) not in UNWANTED]
+    good = sorted((one for one in wanted if not deck.fails(one.flat)), key=lambda one: deck.order(one.flat))
+    notes = {one.flat.property_id: _note(one, visit.now) for one in good}
+    queue = _queue(deck, good, later, look)
+    kind = visit.asked("kind")
+    chosen = kind if kind in NEWS_KINDS else NEWS_KINDS[0]
+    flats, pages = page_of(visit, [one.flat for one in good if one.kind == chosen])
+    later_note = Note(say("today.note.later"))
+    first = deck.cards(
+        queue[:1], {flat.property_id: notes.get(flat.property_id, later_note) for flat in queue[:1]}
+    )
+    fresh, late = _freshness(deck)
+    values = {
+        "nothing": False,
+        "fresh": fresh,
+        "late": late,
+        "since": _since(look, visit.now),
+        "viewings": visit.database.run_read(lambda connection: _soon(connection, visit.now)),
+        "queue_length": len(queue),
+        "first": first[0] if first else None,
+        "done": say("today.decided") if good else say("today.nothing", profile=visit.profile_name),
+        "kinds": [(kind, sum(one.kind == kind for one in good)) for kind in NEWS_KINDS],
+        "chosen": chosen,
+        "cards": deck.cards(flats, notes),
+        "pages": pages,
+        "failing": len(wanted) - len(good),
+    }
+    return Page("today.html", title, values, lambda: _data(deck, queue, good))
 
-    visit: Visit
-    news: Sequence[News]
-    """Of flats that do not fail, and that the buyer did not reject."""
-    failing: int
-    """News of flats that fail."""
-    put_off: Sequence[Flat] = field(default_factory=tuple)
-    """Put off at an earlier visit, and still undecided."""
-    queue: Sequence[Flat] = field(default_factory=tuple)
-    """To be decided now, one after the other."""
 
-    @property
-    def of(self) -> Mapping[int, News]:
-        """The news by property."""
-        return {one.flat.property_id: one for one in self.news}
+def seen(visit: Visit) -> Done:
+    """Everything up to now is no longer new."""
+    visit.database.run_write(lambda connection: seen_all(connection, _who(visit), now=visit.now))
+    return Done(say("today.seen_all"))
 
 
-def read_today(deck: Deck, visitor: str) -> Today:
+def later(visit: Visit) -> Done:
+    """Ask again at the next visit."""
+    (number,) = numbers(visit.form.get("id", "")) or (0,)
+    visit.database.run_write(lambda connection: put_off(connection, _who(visit), number, now=visit.now))
+    return Done(say("today.note.later"))
+
+
+def _who(visit: Visit) -> str:
+    return f"{visit.visitor}:{visit.profile_name}"
+
+
+def _read(deck: Deck, who: str) -> tuple[Look, list[News], Mapping[int, float]]:
     """Note the visit, and gather what is new since the one before."""
-    found = state.database().run_write(lambda connection: visit(connection, visitor, now=deck.now))
+    database = deck.visit.database
+    look = database.run_write(lambda connection: note_visit(connection, who, now=deck.now))
 
     def read(connection: Connection) -> tuple[list[News], Mapping[int, float]]:
-        since = found.since - (0.0 if found.seen_through else VISIT_OVERLAP_SECONDS)
-        return news_since(connection, deck.snapshot.flats, deck.snapshot.whose, since), all_put_off(
-            connection, visitor
-        )
+        since = look.since - (0.0 if look.seen_through else VISIT_OVERLAP_SECONDS)
+        news = news_since(connection, deck.snapshot.flats, deck.snapshot.whose, since)
+        return news, all_put_off(connection, who)
 
-    news, later = state.database().run_read(read)
-    return _sorted_out(deck, found, news, later)
+    return look, *database.run_read(read)
 
 
-def decide(visitor: str, property_id: int, status: str) -> None:
-    """Give the flat this status; it is no longer put off."""
-
-    def write(connection: Connection) -> None:
-        mark(connection, property_id, status, state.by())
-        take_up(connection, visitor, property_id)
-
-    state.database().run_write(write)
-
-
-def decide_later(visitor: str, property_id: int) -> None:
-    """Ask again at the next visit."""
-    now = state.now()
-    state.database().run_write(lambda connection: put_off(connection, visitor, property_id, now=now))
+def _queue(deck: Deck, good: Sequence[News], later: Mapping[int, float], look: Look) -> list[Flat]:
+    """To be decided now, the best first: what is new, and what was put off at an earlier visit."""
+    flats = deck.snapshot.flats
+    again = [flats[number] for number, at in later.items() if at < look.began_at and number in flats]
+    ask = [one.flat for one in good if one.kind != "gone" and one.flat.property_id not in later]
+    undecided = [flat for flat in (*ask, *again) if deck.status(flat) == "new"]
+    return list({flat.property_id: flat for flat in sorted(undecided, key=deck.order)}.values())
 
 
-def mark_seen(visitor: str) -> None:
-    """Everything up to now is no longer new."""
-    now = state.now()
-    state.database().run_write(lambda connection: seen_all(connection, visitor, now=now))
+def _since(look: Look, now: float) -> str:
+    if look.first:
+        return say("today.first")
+    return say("today.since", moment=shown.moment(look.since), ago=shown.ago(look.since, now))
 
 
-def freshness(deck: Deck) -> tuple[str, list[str]]:
+def _freshness(deck: Deck) -> tuple[str, list[str]]:
     """How old each portal's newest data is, in words; and the portals that are late."""
-    seen = deck.snapshot.last_seen
-    told = ", ".join(f"{site} {shown.ago(at, deck.now)}" for site, at in seen.items())
-    return told, [site for site, at in seen.items() if deck.now - at > DATA_LATE_SECONDS]
+    last = deck.snapshot.last_seen
+    told = ", ".join(f"{site} {shown.ago(at, deck.now)}" for site, at in last.items())
+    return told, [site for site, at in last.items() if deck.now - at > DATA_LATE_SECONDS]
 
 
-def note(news: News | None, now: float) -> str:
-    """What happened, in a line above the card's price; plain words and numbers of ours only."""
-    if news is None:
-        return f'<div class="ss-note">{say("today.note.later")}</div>'
+def _soon(connection: Connection, now: float) -> list[Viewing]:
+    """Viewings that are planned for today and tomorrow, on Sofia's calendar."""
+    today = datetime.fromtimestamp(now, SOFIA).date()
+    days = {today, today + timedelta(days=1)}
+    planned = (one for one in all_viewings(connection) if one.state == "planned")
+    return [one for one in planned if datetime.fromtimestamp(one.starts_at, SOFIA).date() in days]
+
+
+def _note(news: News, now: float) -> Note:
     values = {
         "ago": shown.ago(news.at, now),
         "old": shown.euro(news.old_eur),
         "new": shown.euro(news.new_eur),
         "percent": shown.percent_change(news.old_eur, news.new_eur),
     }
-    colour = {"cut": " ss-good", "rise": " ss-bad"}.get(news.kind, "")
-    return f'<div class="ss-note{colour}">{say(f"today.note.{news.kind}", **values)}</div>'
+    return Note(say(f"today.note.{news.kind}", **values), {"cut": "good", "rise": "bad"}.get(news.kind, ""))
 
 
-def _sorted_out(deck: Deck, found: Visit, news: Sequence[News], later: Mapping[int, float]) -> Today:
-    wanted = [one for one in news if deck.status(one.flat) not in UNWANTED]
-    good = sorted((one for one in wanted if not deck.fails(one.flat)), key=lambda one: deck.order(one.flat))
-    put_off_before = [
-        deck.snapshot.flats[number]
-        for number, at in later.items()
-        if at < found.began_at and number in deck.snapshot.flats
-        if deck.status(deck.snapshot.flats[number]) == "new"
-    ]
-    ask = [one.flat for one in good if one.kind != "gone" and one.flat.property_id not in later]
-    undecided = [flat for flat in (*ask, *put_off_before) if deck.status(flat) == "new"]
-    unique = {flat.property_id: flat for flat in sorted(undecided, key=deck.order)}
-    return Today(found, good, len(wanted) - len(good), put_off_before, tuple(unique.values()))
+def _data(deck: Deck, queue: Sequence[Flat], good: Sequence[News]) -> dict[str, object]:
+    cards = {card.id: card.as_json() for card in deck.cards([*queue, *(one.flat for one in good)])}
+    news = [{"kind": one.kind, "at": one.at, "flat": cards[one.flat.property_id]} for one in good]
+    return {"queue": [cards[flat.property_id] for flat in queue], "news": news}

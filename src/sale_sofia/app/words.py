@@ -1,26 +1,32 @@
-"""What the dashboard says in the language of its session: Bulgarian, or English."""
+"""What the pages say, in the language of the request: Bulgarian, or English."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final
-
-import streamlit as st
 
 from sale_sofia.settings.words import Language, Said, dictionary
 
-NAMES: Final[Mapping[Language, str]] = {"bg": "Български", "en": "English"}
-PARAMETER: Final = "lang"
-"""The key of the switch, in the session and in the address."""
+_LANGUAGE: Final[ContextVar[Language]] = ContextVar("language", default="bg")
+
+
+@contextmanager
+def speaking(chosen: Language) -> Iterator[None]:
+    """Everything said inside is in this language."""
+    token = _LANGUAGE.set(chosen)
+    try:
+        yield
+    finally:
+        _LANGUAGE.reset(token)
 
 
 def language() -> Language:
-    """The language of this session; Bulgarian unless switched, here or in the address."""
-    switched = st.session_state.get(PARAMETER)
-    chosen = st.query_params.get(PARAMETER) == NAMES["en"] if switched is None else switched == "en"
-    return "en" if chosen else "bg"
+    """The language of the request that is answered."""
+    return _LANGUAGE.get()
 
 
 def say(key: str, /, **values: object) -> str:
-    """The text of a key in the session's language, its gaps filled.
+    """The text of a key, its gaps filled.
 
     Raises:
         KeyError: there is no such key.

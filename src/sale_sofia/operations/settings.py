@@ -137,10 +137,6 @@ DASHBOARD_ENVIRONMENT: Final[Mapping[str, str]] = {
 }
 """What its libraries read when they are loaded. Left to themselves they take address space for what no page
 needs (64 MB for each thread, 1 GB for the first table); under a limit on it none is left for the flats."""
-DASHBOARD_MOST_UPLOAD_MB: Final = 1
-"""Largest upload in MB; no page asks for a file."""
-DASHBOARD_MOST_MESSAGE_MB: Final = 50
-"""Largest message to a browser in MB: a table of all adverts of one search, with room."""
 DEMO_REQUESTS_PER_MINUTE: Final = 3000.0
 """The simulated portals ask for no patience; slow enough to pull the plug."""
 DEMO_DAYS: Final = 14

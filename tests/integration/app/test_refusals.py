@@ -12,10 +12,9 @@ from typing import Any, Literal
 import pytest
 import yaml
 from pydantic import BaseModel, Field, ValidationError
-from streamlit.testing.v1 import AppTest
 
 import sale_sofia
-from app_runs import open_screen, put_adverts, store, table
+from app_runs import put_adverts, store
 from integration.app.test_chosen_language import latin
 from sale_sofia.advice.scoring.profile import ProfileError, new_profile, profile_path
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
@@ -27,6 +26,7 @@ from sale_sofia.settings.model import Settings
 from sale_sofia.settings.types import why_refused
 from sale_sofia.settings.words import FILES, Said, dictionary
 from sale_sofia.telemetry.incidents import IncidentKind, Trouble, open_incident
+from web_pages import browser
 
 FLAT = {
     "deal": "sale",
@@ -85,11 +85,6 @@ ENGLISH = (
 )
 
 
-def errors(screen: AppTest) -> str:
-    assert screen.error
-    return "\n".join(str(one.value) for one in screen.error)
-
-
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -108,35 +103,27 @@ def test_a_search_is_refused_in_bulgarian(asked: dict[str, Any], said: str) -> N
     assert told(refused.value) == said
 
 
-def test_a_page_refuses_a_search_in_bulgarian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_refuses_a_search_in_bulgarian(tmp_path: Path) -> None:
     put_adverts(tmp_path, FLAT)
-    screen = open_screen("search", tmp_path, monkeypatch)
-    screen.number_input(key="q.price_min").set_value(5).run()
-    screen.number_input(key="q.price_max").set_value(3).run()
-    assert latin(errors(screen)) == set()
+    with browser(tmp_path) as buyer:
+        wrong = buyer.data("/search.json?price_min=5&price_max=3")["error"]
+    assert latin(wrong) == set()
+    assert wrong.endswith("„Цена от, €“ 5 е повече от „Цена до, €“ 3")
 
 
-def test_a_note_a_search_and_a_split_that_cannot_be_are_refused_in_bulgarian(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_and_a_split_that_cannot_be_are_refused_in_bulgarian(tmp_path: Path) -> None:
     put_adverts(tmp_path, FLAT, FLAT | {"external_id": "x2"})
     matching = PropertyMatching(Settings(data_dir=tmp_path), store(tmp_path))
     matching.match_all()
-    search = open_screen("search", tmp_path, monkeypatch)
-    next(one for one in search.button if one.label == "Запази търсенето").click().run()
-    assert "Не е запазено: полето е празно; напишете нещо" in errors(search)
+    with browser(tmp_path) as buyer:
+        told_of = buyer.fill("/search/save", name="", back="/search")
+    assert "Не е запазено: полето е празно; напишете нещо" in told_of
     with pytest.raises(WrongDecision) as refused:
         overrides.split(matching, 1, [1])
     assert told(refused.value).startswith("това са всички обяви на имот 1; изберете само онези")
 
 
-def test_criteria_are_refused_in_bulgarian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    criteria = open_screen("criteria", tmp_path, monkeypatch)
-    criteria.number_input(key="criteria:default:budget_eur").set_value(0).run()
-    criteria.multiselect(key="criteria:default:property_types").set_value([]).run()
-    said = errors(criteria).replace("\\", "")
-    assert "Бюджет с всичко (€): '0' не може; позволено е: число над 0, до 100000000." in said
-    assert "Вид имот: '[]' не може; позволено е: поне едно от: apartment" in said
+def test_a_profile_that_cannot_be_made_is_refused_in_bulgarian(tmp_path: Path) -> None:
     for wrong, begins in (("a b", "профил не може да се казва 'a b'"), ("default", "вече има такъв профил")):
         profile_path(tmp_path, "default").parent.mkdir(exist_ok=True)
         profile_path(tmp_path, "default").touch()
@@ -145,30 +132,28 @@ def test_criteria_are_refused_in_bulgarian(tmp_path: Path, monkeypatch: pytest.M
         assert told(refused.value).startswith(begins)
 
 
-def test_rules_of_alerts_are_refused_in_bulgarian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_of_alerts_are_refused_in_bulgarian(tmp_path: Path) -> None:
     rule = {"name": "a<b", "profile": "default", "channels": ["phone"], "tell": []}
-    (tmp_path / "alerts.yaml").write_text(yaml.safe_dump({"buyer": [rule]}), "utf-8")
-    said = errors(open_screen("alerts", tmp_path, monkeypatch)).replace("\\", "")
-    assert "Име: 'a<b' не може да е име; позволени са букви" in said
-    rule |= {"name": "a", "tell": ["new"]}
-    (tmp_path / "alerts.yaml").write_text(yaml.safe_dump({"buyer": [rule]}), "utf-8")
-    said = errors(open_screen("alerts", tmp_path, monkeypatch)).replace("\\", "")
-    assert "правило a: няма канал phone; има: none" in said
+    with browser(tmp_path) as buyer:
+        (tmp_path / "alerts.yaml").write_text(yaml.safe_dump({"buyer": [rule]}), "utf-8")
+        assert "Име: 'a<b' не може да е име; позволени са букви" in buyer.text("/alerts")
+        rule |= {"name": "a", "tell": ["new"]}
+        (tmp_path / "alerts.yaml").write_text(yaml.safe_dump({"buyer": [rule]}), "utf-8")
+        assert "правило a: няма канал phone; има: none" in buyer.text("/alerts")
 
 
-def test_incidents_are_told_in_bulgarian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incidents_are_told_in_bulgarian(tmp_path: Path) -> None:
     put_adverts(tmp_path, FLAT)
     with store(tmp_path).write() as connection:
         for kind, message in INCIDENTS.items():
             open_incident(connection, Trouble(kind, "imot.bg", message), now=time.time())
-    health = open_screen("health", tmp_path, monkeypatch)
-    shown = {row["Какво"]: row["Защо"] for row in table(health, 2)}
-    assert len(shown) == len(INCIDENTS)
-    assert {word for said in shown.values() for word in latin(said)} == set()
-    assert shown["срив на броя обяви"] == "срив: 3 обяви, а обичайни са 300; нищо не се смята за свалено"
-    english = open_screen("health", tmp_path, monkeypatch, lang="en")
-    assert {row["Why"] for row in table(english, 2)} == set(ENGLISH)
-    assert shown["по-малко попълнени полета"].startswith("цена е попълнено при 40% от 200, а обичайно е 95%")
+    with browser(tmp_path) as operator:
+        bulgarian, english = operator.text("/health"), operator.text("/health?lang=en")
+    for message in INCIDENTS.values():
+        assert Said.of(message).in_words("bg") in bulgarian
+        assert latin(Said.of(message).in_words("bg")) == set()
+    assert "срив: 3 обяви, а обичайни са 300; нищо не се смята за свалено" in bulgarian
+    assert [said for said in ENGLISH if said not in english] == []
 
 
 def test_what_has_no_code_stays_as_it_is() -> None:

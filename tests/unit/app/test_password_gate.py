@@ -11,7 +11,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import Message
 from starlette.websockets import WebSocket
 
-from sale_sofia.app.server import COOKIE, KNOWN, PasswordGate, Sender, Tries, stranger
+from sale_sofia.app.guard import COOKIE, KNOWN, PasswordGate, Sender, Tries, stranger
 from sale_sofia.operations.settings import (
     DASHBOARD_LOGIN_SECONDS,
     DASHBOARD_TRIES_KNOWN,
@@ -85,9 +85,7 @@ def login(gate: PasswordGate) -> str:
     return ask(gate, given=PASSWORD).cookies[COOKIE]
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/today", "/static/js/index.js", "/media/x.csv", "/_stcore/upload_file/x"]
-)
+@pytest.mark.parametrize("path", ["/", "/today", "/static/app.js", "/search.csv", "/flat/1/status"])
 def test_nothing_is_served_without_a_login(gate: PasswordGate, path: str) -> None:
     answer = ask(gate, path)
     assert answer.status_code == 401
@@ -97,7 +95,7 @@ def test_nothing_is_served_without_a_login(gate: PasswordGate, path: str) -> Non
 
 
 def test_only_the_health_of_the_server_is_told_to_everybody(gate: PasswordGate) -> None:
-    assert ask(gate, "/_stcore/health").text == f"{SECRET} /_stcore/health"
+    assert ask(gate, "/healthz").text == f"{SECRET} /healthz"
 
 
 def test_the_form_speaks_the_language_of_the_address(gate: PasswordGate) -> None:

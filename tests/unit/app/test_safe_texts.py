@@ -1,7 +1,9 @@
 """Nothing from a portal is trusted: texts, addresses and exported cells."""
 
 from sale_sofia.app import formatting
+from sale_sofia.app.application import environment
 from sale_sofia.app.settings import LONGEST_TITLE
+from sale_sofia.listings import text
 from tables import each_row
 
 RIGHT_TO_LEFT = "\N{RIGHT-TO-LEFT OVERRIDE}"
@@ -21,26 +23,22 @@ RIGHT_TO_LEFT = "\N{RIGHT-TO-LEFT OVERRIDE}"
     ],
 )
 def test_html_means_nothing(given: str, shown: str) -> None:
-    assert formatting.html(given) == shown
+    assert text.html(given) == shown
 
 
 def test_a_hundred_kilobytes_are_cut() -> None:
-    cut = formatting.plain("я" * 100_000)
+    cut = text.plain("я" * 100_000)
     assert (len(cut), cut[-2:]) == (LONGEST_TITLE, "я…")
     assert len(formatting.paragraphs("ред\n" * 50_000)) <= 20_000
 
 
-def test_paragraphs_keep_their_lines_and_escape_the_rest() -> None:
-    assert (
-        formatting.html_paragraphs("едно\r\n<b>две</b>\n\n\n\nтри")
-        == "едно<br>&lt;b&gt;две&lt;/b&gt;<br><br>три"
-    )
+def test_paragraphs_keep_their_lines() -> None:
+    assert formatting.paragraphs("едно\r\n<b>две</b>\n\n\n\nтри") == "едно\n<b>две</b>\n\nтри"
 
 
-def test_markdown_means_nothing() -> None:
-    assert formatting.markdown("**b** [x](http://y) :red[z] $a$ <i>") == (
-        r"\*\*b\*\* \[x\]\(http\:\/\/y\) \:red\[z\] \$a\$ \<i\>"
-    )
+def test_what_templates_are_given_is_escaped() -> None:
+    page = environment().from_string("<p title='{{ text }}'>{{ text }}</p>").render(text="<b>\"'&")
+    assert page == "<p title='&lt;b&gt;&#34;&#39;&amp;'>&lt;b&gt;&#34;&#39;&amp;</p>"
 
 
 @each_row(
@@ -63,7 +61,7 @@ def test_markdown_means_nothing() -> None:
     ],
 )
 def test_only_plain_web_addresses_are_links(url: str | None, allowed: bool) -> None:  # noqa: FBT001
-    assert formatting.address(url) == (url.strip() if allowed and url else None)
+    assert text.address(url) == (url.strip() if allowed and url else None)
 
 
 @each_row("sign", ["=", "+", "-", "@", "|", "%", "＝"])

@@ -8,7 +8,7 @@ from string import Formatter
 import sale_sofia
 from sale_sofia.advice.scoring.profile import BREAKERS
 from sale_sofia.app import formatting as shown
-from sale_sofia.app.deck import contradictions_list
+from sale_sofia.app.facts import contradiction
 from sale_sofia.app.words import named, say
 from sale_sofia.buyer.corrections import CORRECTABLE
 from sale_sofia.flats.contradictions import RULES
@@ -17,7 +17,6 @@ from sale_sofia.listings.dates import SOFIA
 from sale_sofia.settings.files import read_yaml
 from sale_sofia.settings.words import FILES, LANGUAGES, dictionary
 from tables import each_row
-from unit.insights.scored import empty_flat
 
 APP = Path(sale_sofia.__file__).parent / "app"
 KEY = re.compile(r"""\bsay\(\s*f?(["'])([^"']+)\1""")
@@ -91,8 +90,9 @@ def test_no_key_stands_there_twice() -> None:
 
 
 def test_every_key_that_the_pages_say_is_there() -> None:
-    said = {match[2] for path in APP.rglob("*.py") for match in KEY.finditer(path.read_text("utf-8"))}
-    plain = {key for key in said if "{" not in key}
+    files = [path for end in ("py", "html") for path in APP.rglob(f"*.{end}")]
+    said = {match[2] for path in files for match in KEY.finditer(path.read_text("utf-8"))}
+    plain = {key for key in said if "{" not in key and not key.endswith(".")}
     assert len(plain) > 100
     assert plain - set(dictionary()) == set()
     begun = {key.partition("{")[0] for key in said - plain}
@@ -138,16 +138,9 @@ def test_every_contradiction_has_its_name_and_its_sentence() -> None:
     ],
 )
 def test_a_contradiction_is_told_with_both_values(one: Contradiction, told: str) -> None:
-    told_of = contradictions_list(empty_flat(contradictions=(one,)))
-    assert told_of == f"<ul class='ss-unsure'><li>{told}</li></ul>"
-    assert contradictions_list(empty_flat()) == ""
+    assert contradiction(one) == told
 
 
 def test_a_value_without_a_name_is_shown_as_it_is() -> None:
     assert (named("construction", "brick"), named("construction", "straw")) == ("тухла", "straw")
     assert say("card.was") == "беше"
-
-
-def test_streamlit_finds_no_pages_of_its_own() -> None:
-    """A folder `pages` beside main.py would be served file by file, without the password."""
-    assert not (APP / "pages").exists()

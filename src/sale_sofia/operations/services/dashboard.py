@@ -30,7 +30,7 @@ from sale_sofia.settings.programs import own_program
 from sale_sofia.telemetry.logs import last_line, put_aside
 
 _FOLDER: Final = Path(__file__).parent
-"""Streamlit obeys a `.streamlit` of the folder it is started in; in a folder of ours there is none."""
+"""It is started in a folder of ours: nothing of the folder that a person is in is read or imported."""
 
 
 class DashboardNotStarted(ServiceError):
@@ -67,7 +67,7 @@ class DashboardServer:
         url = f"http://{DASHBOARD_HOST}:{self.port}" if everywhere else self.url
         while True:
             with suppress(httpx.HTTPError):
-                answer = httpx.get(f"{url}/_stcore/health", timeout=DASHBOARD_ASK_SECONDS, trust_env=False)
+                answer = httpx.get(f"{url}/healthz", timeout=DASHBOARD_ASK_SECONDS, trust_env=False)
                 if answer.is_success:
                     return
             signals.check()

@@ -37,7 +37,8 @@ KNOWN = {
     "construction": "brick", "year_built": 2015, "act_status": "act16", "city": "София",
     "neighbourhood": "Лозенец", "elevator": True, "description": "Слънчев апартамент.\nДо парка.",
     "seller_kind": "agency", "seller_name": "Агенция", "photo_urls": ["https://photos.example/1.jpg"],
-    "lat": 42.67, "lon": 23.32, "metro_distance_m": 400, "condition": "renovated", "phones": ["+359888123456"],
+    "lat": 42.67, "lon": 23.32, "metro_distance_m": 400, "condition": "renovated",
+    "phones": ["+359888123456"],
 }  # fmt: skip
 HOSTILE = {
     "title": "<script>alert(1)</script>**[x](javascript:alert(2))**\N{RIGHT-TO-LEFT OVERRIDE}",
@@ -261,8 +262,8 @@ def test_the_file_of_a_search_has_its_values_and_no_formula(tmp_path: Path) -> N
         text = buyer.get("/search.csv").content.decode("utf-8-sig")
     (row,) = csv.DictReader(io.StringIO(text))
     expected = {
-        "title": "'=1+1", "price": "200000.0", "eur_sqm": "2000.0", "area": "100.0", "rooms": "3", "floor": "3",
-        "place": "Лозенец", "status": "нов", "url": "https://www.imot.bg/x",
+        "title": "'=1+1", "price": "200000.0", "eur_sqm": "2000.0", "area": "100.0", "rooms": "3",
+        "floor": "3", "place": "Лозенец", "status": "нов", "url": "https://www.imot.bg/x",
     }  # fmt: skip
     assert {name: row[name] for name in expected} == expected
     assert 0 < float(row["score"]) <= 5
@@ -429,8 +430,12 @@ def test_flats_side_by_side_with_differences_first_and_other_weights(tmp_path: P
 
 def test_flats_near_each_other_are_one_cluster_from_afar_and_single_from_near(tmp_path: Path) -> None:
     put_adverts(
-        tmp_path, KNOWN, KNOWN | {"title": "Съсед", "lat": 42.6702}, KNOWN | {"lat": 42.6, "lon": 23.4}, KNOWN | {"lat": None, "lon": None}
-    )  # fmt: skip
+        tmp_path,
+        KNOWN,
+        KNOWN | {"title": "Съсед", "lat": 42.6702},
+        KNOWN | {"lat": 42.6, "lon": 23.4},
+        KNOWN | {"lat": None, "lon": None},
+    )
     with browser(tmp_path) as buyer:
         far, near = (buyer.data(f"/map.json?zoom={zoom}")["pins"] for zoom in (12, 18))
         assert sorted(pin["n"] for pin in far) == [1, 2]

@@ -14,17 +14,17 @@ from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.search.conditions import read_around
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
 from sale_sofia.advice.search.run import Judged, find_fitting, ordered
+from sale_sofia.app import filters
+from sale_sofia.app import formatting as shown
+from sale_sofia.app.application import Done, Download, Page
+from sale_sofia.app.deck import Card, Deck, Note, open_deck, page_of
+from sale_sofia.app.filters import ANY, FILTERS
+from sale_sofia.app.visit import Visit
+from sale_sofia.app.words import named, say, told
 from sale_sofia.buyer.evaluations import WrongEvaluation
 from sale_sofia.buyer.searches import SavedSearch, SearchThere, forget_search, list_searches, save_search
 from sale_sofia.flats.flat import Flat
 from sale_sofia.listings.dates import SOFIA as SOFIA_TIME
-from sale_sofia.web import filters
-from sale_sofia.web import formatting as shown
-from sale_sofia.web.application import Done, Download, Page
-from sale_sofia.web.deck import Card, Deck, Note, open_deck, page_of
-from sale_sofia.web.filters import ANY, FILTERS
-from sale_sofia.web.visit import Visit
-from sale_sofia.web.words import named, say, told
 
 SORTS: Final = ("score", "newest", "price", "eur_sqm", "days")
 UNKNOWNS: Final = ("apart", "ok", "no")

@@ -20,13 +20,13 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from xstatic.pkg import leaflet
 
+from sale_sofia.app import formatting, words
+from sale_sofia.app.guard import HEALTH, OwnHosts, OwnPages, PasswordGate
+from sale_sofia.app.settings import FORM_MOST_BYTES, SAID_SECONDS, YEAR_SECONDS
+from sale_sofia.app.visit import LANGUAGE, PROFILE, SAID, VISITOR, NoProfile, Site, Values, Visit
 from sale_sofia.flats.store import UnknownProperty
 from sale_sofia.listings.text import address as safe_address
 from sale_sofia.settings.model import Settings
-from sale_sofia.web import formatting, words
-from sale_sofia.web.guard import HEALTH, OwnHosts, OwnPages, PasswordGate
-from sale_sofia.web.settings import FORM_MOST_BYTES, SAID_SECONDS, YEAR_SECONDS
-from sale_sofia.web.visit import LANGUAGE, PROFILE, SAID, VISITOR, NoProfile, Site, Values, Visit
 
 log: Final = logging.getLogger(__name__)
 _FOLDER: Final = Path(__file__).parent

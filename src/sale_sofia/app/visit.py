@@ -19,6 +19,7 @@ from sale_sofia.advice.valuation.model import Current, stored_model
 from sale_sofia.advice.valuation.settings import MODEL_FILE
 from sale_sofia.advice.valuation.valuation import Valuation, value_flat
 from sale_sofia.app.settings import COMPARED_MOST
+from sale_sofia.app.snapshot import Keeper
 from sale_sofia.buyer.evaluations import By
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import no_collecting
@@ -27,7 +28,6 @@ from sale_sofia.installation import open_ready
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import LANGUAGES, Language
 from sale_sofia.storage.database import Database
-from sale_sofia.web.snapshot import Keeper
 
 WRITER: Final = "dashboard"
 """The name under which the pages write what the buyer says."""

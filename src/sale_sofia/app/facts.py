@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from sale_sofia.app import formatting as shown
+from sale_sofia.app.words import named, say
 from sale_sofia.flats.flat import Contradiction, Flat
 from sale_sofia.flats.views import YOU
 from sale_sofia.listings.text import plain
 from sale_sofia.settings.words import dictionary
-from sale_sofia.web import formatting as shown
-from sale_sofia.web.words import named, say
 
 _NAMED: Final = (
     "deal", "property_type", "construction", "act_status", "furnishing", "condition", "parking_status",

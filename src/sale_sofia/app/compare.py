@@ -6,17 +6,23 @@ from typing import Any, Final, NamedTuple
 from sale_sofia.advice.costs import all_costs, loan
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.scoring import Score, Scorer, ranking
-from sale_sofia.app.settings import COMPARED_LEAST, COMPARED_MOST, LOAN_OWN_PERCENT, LOAN_PERCENT, LOAN_YEARS
+from sale_sofia.app import formatting as shown
+from sale_sofia.app.application import Done, Page
+from sale_sofia.app.deck import Deck, open_deck
+from sale_sofia.app.facts import FACTS, fact
+from sale_sofia.app.flat import band
+from sale_sofia.app.settings import (
+    COMPARED_LEAST,
+    COMPARED_MOST,
+    LOAN_OWN_PERCENT,
+    LOAN_PERCENT,
+    LOAN_YEARS,
+    WEIGHT_DIGITS,
+)
+from sale_sofia.app.visit import TICKED, Values, Visit, numbers
+from sale_sofia.app.words import say
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.store import UnknownProperty
-from sale_sofia.web import formatting as shown
-from sale_sofia.web.application import Done, Page
-from sale_sofia.web.deck import Deck, open_deck
-from sale_sofia.web.facts import FACTS, fact
-from sale_sofia.web.flat import band
-from sale_sofia.web.settings import WEIGHT_DIGITS
-from sale_sofia.web.visit import TICKED, Values, Visit, numbers
-from sale_sofia.web.words import say
 
 Number = Callable[[Flat], float | None]
 

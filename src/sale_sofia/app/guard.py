@@ -187,7 +187,7 @@ def stranger(host: str) -> Sender:
 COOKIE: Final = "sale_sofia_login"
 KNOWN: Final = "sale_sofia_known"
 """Opens nothing: by it a browser that once gave the password is told from the strangers who guess it."""
-HEALTH: Final = "/_stcore/health"
+HEALTH: Final = "/healthz"
 """Says that the server answers, and nothing else."""
 _NOT_ADMITTED: Final = 4401
 _STYLE: Final = (
