@@ -22,7 +22,7 @@ WAYS: Mapping[str, tuple[str, ...]] = {
 }
 """The arguments of those that measure several things, one thing a run."""
 VERSIONS = (
-    "sale-sofia", "celery", "curl-cffi", "redis", "selectolax", "sqlalchemy", "streamlit", "beautifulsoup4",
+    "sale-sofia", "celery", "curl-cffi", "redis", "selectolax", "sqlalchemy", "starlette", "beautifulsoup4",
     "crawlee", "limits", "lxml", "parsel", "pybreaker", "pyrate-limiter", "scrapy", "scrapy-redis", "splink",
 )  # fmt: skip
 PATIENCE_SECONDS = {True: 1800.0, False: 6 * 3600.0}

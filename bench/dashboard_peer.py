@@ -9,7 +9,7 @@ from sqlalchemy import create_engine
 COLUMNS = "title, price_eur, area_sqm, rooms, floor, floors_total, neighbourhood, site, url, first_seen_at"
 
 
-@st.cache_data
+@st.cache_data  # type: ignore[untyped-decorator]
 def adverts(url: str) -> pd.DataFrame:
     """All adverts, read once and then never again: what changes is not seen."""
     return pd.read_sql(f"SELECT {COLUMNS} FROM listings", create_engine(url))  # noqa: S608 - names of ours

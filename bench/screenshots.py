@@ -8,6 +8,7 @@ there, it takes that one.
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -21,6 +22,8 @@ from demo_worlds import copied
 from sale_sofia.flats.tables import listing_sources
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
+Theme = Literal["light", "dark"]
+THEMES: tuple[Theme, ...] = ("light", "dark")
 WIDTHS = {"wide": 1280, "phone": 390}
 TALLEST = {"wide": 1400, "phone": 2200}
 """Pixels: what lies further down is cut, so that a picture can be looked at."""
@@ -60,8 +63,10 @@ def _pictures(data: Path) -> None:
         flats = _twins(data)
         for name, width in WIDTHS.items():
             with window(browser, dashboard.url, width) as opened:
-                for page in PAGES:
-                    _picture(opened, page, flats, name)
+                for page in (*PAGES, "flat"):
+                    for theme in THEMES:
+                        opened.page.emulate_media(color_scheme=theme)
+                        _picture(opened, page, flats, name, theme)
 
 
 def _twins(data: Path) -> list[int]:
@@ -71,17 +76,17 @@ def _twins(data: Path) -> list[int]:
         return list(connection.scalars(several.having(func.count() > 1).limit(3)))
 
 
-def _picture(opened: Window, page: str, flats: list[int], width: str) -> None:
+def _picture(opened: Window, page: str, flats: list[int], width: str, theme: Theme) -> None:
     two = ",".join(map(str, flats[:2]))
-    asked: dict[str, dict[str, object]] = {"property": {"id": flats[0]}, "compare": {"ids": two}}
+    asked: dict[str, dict[str, object]] = {"compare": {"ids": two}}
     opened.page.set_viewport_size({"width": WIDTHS[width], "height": LEAST})
-    opened.open(page, **asked.get(page, {}))
+    opened.open(f"flat/{flats[0]}" if page == "flat" else page, **asked.get(page, {}))
     opened.page.wait_for_timeout(DRAWN_MS)
-    tall = int(opened.page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight"))
+    tall = int(opened.page.evaluate("document.documentElement.scrollHeight"))
     opened.page.set_viewport_size({"width": WIDTHS[width], "height": min(tall, TALLEST[width])})
     opened.settle()
     opened.page.wait_for_timeout(DRAWN_MS)
-    opened.page.screenshot(path=IMAGES / f"{page}-{width}.png")
+    opened.page.screenshot(path=IMAGES / f"{page}-{width}{'-dark' if theme == 'dark' else ''}.png")
     print(f"{page} {width}: {opened.wrong() or 'drawn'}", flush=True)
 
 

@@ -82,7 +82,8 @@ def test_a_flat_is_decided_on_by_keyboard_alone_and_taken_back(buyer: Window) ->
 def test_a_card_is_kept_rejected_with_a_reason_and_undone_without_a_reload(buyer: Window, data: Path) -> None:
     buyer.open("search")
     buyer.page.evaluate("window.stayed = true")
-    card = buyer.main.locator("article").first
+    card = buyer.main.locator("article:has(.decisions[data-status=new])").nth(2)
+    card = buyer.main.locator(f"#{card.get_attribute('id')}")
     number = int((card.get_attribute("id") or "").removeprefix("flat-"))
     card.get_by_role("button", name="Избери").click()
     expect(card.get_by_role("button", name="Избери")).to_have_attribute("aria-pressed", "true")

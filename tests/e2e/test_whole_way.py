@@ -169,14 +169,14 @@ def judged(score: Row) -> str:
 
 def shown_card(way: Way, number: int) -> str:
     """All that the card of a flat's own page says, in one line."""
-    way.view.open("property", id=number)
-    return re.sub(r"\s+", " ", way.view.main.locator("article").first.inner_text())
+    way.view.open(f"flat/{number}")
+    return re.sub(r"\s+", " ", way.view.main.locator(".summary").first.inner_text())
 
 
 def test_the_search_page_counts_what_the_command_counts(way: Way) -> None:
     told = way.ask("search")
     way.view.open("search")
-    line = way.view.main.get_by_text(re.compile("^Намерени:")).first.inner_text()
+    line = way.view.main.locator(".found").inner_text()
     # Of flats of which something that is asked for is not known, it speaks only where there are any.
     counts = [told["total"], *([told["unknown_total"]] if told["unknown_total"] else [])]
     assert [int(one) for one in re.findall(r"\d+", line)] == counts, line

@@ -158,10 +158,15 @@ def read(visit: Visit) -> Asked:
     params = visit.request.query_params
     names = set(SearchQuery.model_fields) - {"profile", "passing"}
     given = {name: [one for one in params.getlist(name) if one.strip()] for name in names if name in params}
-    given = {name: values for name, values in given.items() if values}
+    given = {name: values for name, values in given.items() if values and not _asks_nothing(name, values)}
     if SENT in params:
         given |= {name: [ANY] for name in _DEFAULTED if name not in given}
     return _asked(given, visit, passing=params.get("passing") == "true")
+
+
+def _asks_nothing(name: str, values: list[str]) -> bool:
+    """Whether the form says "any" where nothing is asked anyway."""
+    return values == [ANY] and SearchQuery.model_fields[name].default in (None, ())
 
 
 def _asked(given: Mapping[str, Sequence[str]], visit: Visit, *, passing: bool) -> Asked:
