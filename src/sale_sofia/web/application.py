@@ -215,7 +215,7 @@ def _written(visit: Visit, found: Page | Download | Done | Response) -> Response
 
 def _done(visit: Visit, done: Done) -> Response:
     """To a script as data; else back to the page, which says what happened by a cookie no link can forge."""
-    if "application/json" in visit.request.headers.get("accept", ""):
+    if visit.asks_for_data:
         told = {"said": done.said, "undo": done.undo, "wrong": done.wrong, "back": done.back, **done.data}
         answer: Response = JSONResponse(told, 400 if done.wrong else 200)
     else:

@@ -17,7 +17,7 @@ from sale_sofia.settings.model import load_settings
 from sale_sofia.settings.programs import end_at_once
 from sale_sofia.settings.types import Network
 from sale_sofia.telemetry.logs import log_as_service
-from sale_sofia.web import compare, flat, maps, search, today
+from sale_sofia.web import alerts, compare, criteria, flat, maps, search, today
 from sale_sofia.web.application import application, asked, sent, shown
 from sale_sofia.web.visit import Visit
 from sale_sofia.web.words import say
@@ -36,6 +36,8 @@ def routes() -> list[BaseRoute]:
         *shown("/map", maps.page),
         asked("/map/base.json", maps.base),
         asked("/map/card/{number:int}", maps.card),
+        *shown("/criteria", criteria.page),
+        *shown("/alerts", alerts.page),
         *shown(_FLAT, flat.page),
         asked("/search.csv", search.export),
         asked(f"{_FLAT}/viewings.ics", flat.calendar),
@@ -55,6 +57,12 @@ def routes() -> list[BaseRoute]:
         sent(f"{_FLAT}/correct", flat.put_right),
         sent(f"{_FLAT}/split", flat.part),
         sent(f"{_FLAT}/value", flat.value),
+        sent("/criteria", criteria.save),
+        sent("/alerts", alerts.keep),
+        sent("/alerts/begin", alerts.begin),
+        sent("/alerts/switch", alerts.switch),
+        sent("/alerts/remove", alerts.remove),
+        sent("/alerts/test", alerts.try_channel),
     ]
 
 

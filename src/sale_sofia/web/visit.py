@@ -167,6 +167,11 @@ class Visit:
         """The database."""
         return self.site.database
 
+    @property
+    def asks_for_data(self) -> bool:
+        """Whether a script sent the form, and reads the answer."""
+        return "application/json" in self.request.headers.get("accept", "")
+
     def asked(self, name: str) -> str | None:
         """What the address says under this name."""
         return self.request.query_params.get(name) or None
