@@ -199,7 +199,7 @@ def _form(visit: Visit, file: AlertsFile, opened: Open) -> Values:
         "kind": kind,
         "stamp": stamp,
         "wrong": wrong,
-        "title": plain(rule.get("name", "")) if stamp else say(f"alerts.new.{kind}"),
+        "title": plain(rule.get("name", "")) if stamp else say(f"web.alerts.new.{kind}"),
         "name": rule.get("name", ""),
         "longest": LONGEST_NAME,
         "channels": _choices(file.channels, rule.get("channels", list(file.channels)[:1])),
@@ -316,17 +316,23 @@ def _rule_rows(
             "name": rule.name,
             "on": rule.enabled,
             "stamp": stamp_of(written[rule.name][1]),
-            "facts": {
-                say("alerts.of"): _about(rule)[0],
-                say("alerts.tells"): _about(rule)[1],
-                say("alerts.channels"): plain(", ".join(rule.channels)),
-                say("alerts.when"): _when(rule),
-                say("alerts.since"): shown.moment(since.get(rule.name)),
-            },
+            "facts": _facts(rule, since.get(rule.name)),
         }
         for rule in file.rules
         if rule.name in written
     ]
+
+
+def _facts(rule: Rule, since: float | None) -> dict[str, str]:
+    """What there is to know of a rule; since when it watches is known once it has looked."""
+    of, tells = _about(rule)
+    facts = {
+        say("alerts.of"): of,
+        say("alerts.tells"): tells,
+        say("alerts.channels"): plain(", ".join(rule.channels)),
+        say("alerts.when"): _when(rule),
+    }
+    return facts if since is None else facts | {say("alerts.since"): shown.moment(since)}
 
 
 def _when(rule: Rule) -> str:

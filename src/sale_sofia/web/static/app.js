@@ -79,7 +79,7 @@ for (const field of document.querySelectorAll("[data-narrow]"))
   field.addEventListener("input", () => {
     const wanted = field.value.trim().toLowerCase();
     for (const label of field.parentElement.querySelectorAll(".options label"))
-      label.hidden = wanted !== "" && !label.textContent.toLowerCase().includes(wanted) && !label.querySelector("input").checked;
+      label.hidden = wanted !== "" && !label.textContent.toLowerCase().includes(wanted) && (field.dataset.narrow === "all" || !label.querySelector("input").checked);
   });
 
 const live = document.querySelector("form[data-live]");
