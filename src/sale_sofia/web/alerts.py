@@ -35,7 +35,7 @@ from sale_sofia.web import formatting as shown
 from sale_sofia.web.application import Done, Page
 from sale_sofia.web.filters import Choice
 from sale_sofia.web.visit import Values, Visit
-from sale_sofia.web.words import language, named, say, told
+from sale_sofia.web.words import language, mistakes, named, say, told
 
 _SHORTLIST: Final = "shortlist"
 _USUAL_DIGEST: Final = "08:30"
@@ -74,7 +74,7 @@ def keep(visit: Visit) -> Page | Done:
     except RuleChanged:
         return _conflict()
     except AlertsError as error:
-        return _draw(visit, (kind, rule, visit.form.get("stamp", ""), told(error)))
+        return _draw(visit, (kind, rule, visit.form.get("stamp", ""), mistakes(error)))
     return Done(say("alerts.kept"), back="/alerts#rules")
 
 
@@ -100,7 +100,7 @@ def try_channel(visit: Visit) -> Done:
             return _conflict()
         Sender(visit.site.settings.alert_send_seconds).send(channel, word_test(language()), uuid4().hex)
     except (NotSent, AlertsError) as error:
-        return Done(f"{plain(name)}: {plain(told(error), LONGEST_MESSAGE)}", back="/alerts", wrong=True)
+        return Done(f"{plain(name)}: {plain(mistakes(error), LONGEST_MESSAGE)}", back="/alerts", wrong=True)
     return Done(f"{plain(name)}: {say('alerts.taken')}", back="/alerts#channels")
 
 
@@ -110,7 +110,7 @@ def _edit(work: Callable[[], None]) -> Done:
     except RuleChanged:
         return _conflict()
     except AlertsError as error:
-        return Done(plain(told(error), LONGEST_MESSAGE), back="/alerts", wrong=True)
+        return Done(plain(mistakes(error), LONGEST_MESSAGE), back="/alerts", wrong=True)
     return Done(say("alerts.kept"), back="/alerts#rules")
 
 
@@ -265,7 +265,7 @@ def _source_name(source: str) -> str:
 
 def _draw(visit: Visit, refused: Open | None = None) -> Page:
     """The page; with a rule that was refused, its fields as they were sent."""
-    title = say("page.alerts")
+    title, status = say("page.alerts"), 400 if refused else 200
     log = visit.database.run_read(partial(read_log, limit=SHOWN_MESSAGES, state=None))
     values: Values = {"file_name": f"DATA_DIR/{ALERTS_FILE}", "there": False, "form": None}
     values["error"] = refused[3] if refused else None  # unless it is told beside the fields
@@ -275,7 +275,7 @@ def _draw(visit: Visit, refused: Open | None = None) -> Page:
         written = _rules(visit).written() if file else {}
     except AlertsError as error:
         values["error"] = told(error)
-        return Page("alerts.html", title, values, lambda: _data(values, log, {}))
+        return Page("alerts.html", title, values, lambda: _data(values, log, {}), status)
     by_name = {rule["name"]: (kind, rule) for kind, some in written.items() for rule in some}
     if file is not None:
         opened = refused or _opened(visit, by_name)
@@ -287,7 +287,7 @@ def _draw(visit: Visit, refused: Open | None = None) -> Page:
             "rules": _rule_rows(visit, file, by_name),
             "form": _form(visit, file, opened) if opened and file.channels else None,
         }
-    return Page("alerts.html", title, values, lambda: _data(values, log, written), 400 if refused else 200)
+    return Page("alerts.html", title, values, lambda: _data(values, log, written), status)
 
 
 def _channels(file: AlertsFile) -> list[Values]:

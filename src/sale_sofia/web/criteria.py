@@ -23,12 +23,11 @@ from sale_sofia.advice.scoring.scoring import Passing, count_passing
 from sale_sofia.advice.scoring.settings import WEIGHTS
 from sale_sofia.listings.model import Orientation, PropertyType
 from sale_sofia.listings.places import neighbourhoods
-from sale_sofia.settings.words import Said
 from sale_sofia.web import formatting as shown
 from sale_sofia.web.application import Done, Page
 from sale_sofia.web.filters import Choice
 from sale_sofia.web.visit import Values, Visit
-from sale_sofia.web.words import named, say, told
+from sale_sofia.web.words import mistakes, named, say, told
 
 Kind = Literal["number", "least", "switch", "several", "choice"]
 """A `least` is a number too, and may be left empty."""
@@ -121,7 +120,7 @@ def save(visit: Visit) -> Page | Done:
             changes = [(key, value) for key, value in given.items() if value != value_of(before, key)]
             after = edit_profile(folder, name, changes)[1] if changes else before
     except ProfileError as error:
-        return _refuse(visit, Mistake(section, mistakes_of(error), given))
+        return _refuse(visit, Mistake(section, mistakes(error), given))
     data = _told(visit, after) | {"stamp": stamp_of(after, section)}
     return Done(say("criteria.saved", name=name), back=f"{address_of(name)}#{section}", data=data)
 
@@ -133,7 +132,7 @@ def _create(visit: Visit) -> Page | Done:
         with _WRITING:
             new_profile(visit.site.settings.data_dir, name, like)
     except ProfileError as error:
-        return _refuse(visit, Mistake(ANOTHER, mistakes_of(error), {"name": name}))
+        return _refuse(visit, Mistake(ANOTHER, mistakes(error), {"name": name}))
     return Done(say("criteria.saved", name=name), back=address_of(name))
 
 
@@ -160,12 +159,6 @@ def passing_of(visit: Visit, profile: Profile) -> Passing:
     """How many of the flats on offer pass the profile."""
     now, ranked = visit.site.keeper.ranked(profile)
     return count_passing(score for number, score in ranked.scores.items() if now.flats[number].offered)
-
-
-def mistakes_of(error: ProfileError) -> str:
-    """What is wrong, without the file's place, which says nothing to a buyer."""
-    wrong = Said.of(error)
-    return " ".join(told(one.values.get("why", one)) for one in wrong.values.get("lines", [wrong]))
 
 
 def _given(profile: Profile, section: str, form: Mapping[str, str]) -> Values:
