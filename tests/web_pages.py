@@ -96,3 +96,19 @@ def harm(html: str) -> list[str]:
         if inline or bad or "style" in given or any(name.startswith("on") for name in given):
             found.append(node.html or "")
     return found
+
+
+def form_fields(html: str, selector: str) -> dict[str, Any]:
+    """What a browser would send of this form as it stands on the page."""
+    sent: dict[str, Any] = {}
+    for one in LexborHTMLParser(html).css_first(selector).css("input[name], select[name]"):
+        name, value = str(one.attributes["name"]), one.attributes.get("value") or ""
+        if one.tag == "select":
+            options = one.css("option")
+            chosen = next((option for option in options if "selected" in option.attributes), options[0])
+            sent[name] = chosen.attributes["value"]
+        elif one.attributes.get("type") != "checkbox":
+            sent[name] = value
+        elif "checked" in one.attributes:
+            sent.setdefault(name, []).append(value)
+    return sent

@@ -7,7 +7,7 @@ from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import jinja2
 from starlette.applications import Starlette
@@ -215,7 +215,7 @@ def _written(visit: Visit, found: Page | Download | Done | Response) -> Response
 
 def _done(visit: Visit, done: Done) -> Response:
     """To a script as data; else back to the page, which says what happened by a cookie no link can forge."""
-    if "application/json" in visit.request.headers.get("accept", ""):
+    if visit.asks_for_data:
         told = {"said": done.said, "undo": done.undo, "wrong": done.wrong, "back": done.back, **done.data}
         answer: Response = JSONResponse(told, 400 if done.wrong else 200)
     else:
@@ -235,7 +235,7 @@ def _remembered(visit: Visit, answer: Response) -> Response:
     if visit.asked("lang"):
         keep[LANGUAGE] = visit.language
     if visit.asked("profile"):
-        keep[PROFILE] = visit.profile_name
+        keep[PROFILE] = quote(visit.profile_name)  # a name may be Cyrillic, a cookie is not
     for name, value in keep.items():
         if visit.request.cookies.get(name) != value:
             answer.set_cookie(name, value, max_age=YEAR_SECONDS, httponly=True, samesite="strict")

@@ -1,5 +1,6 @@
 """Numbers, dates, durations and portals' texts as a Bulgarian reader is shown them; unknown is "?"."""
 
+import math
 import re
 from datetime import datetime
 from hashlib import sha256
@@ -132,6 +133,31 @@ def yes_no(value: bool | None) -> str:  # noqa: FBT001 - it is the value itself
 def count_line(count: int) -> str:
     """`12 имота`."""
     return counted("properties", count, number(count))
+
+
+# Numbers in the fields of forms.
+
+
+def written(value: object) -> str:
+    """A number as a person would type it, `250 000` or `2,5`; nothing for None, other words as they are."""
+    if not isinstance(value, int | float):
+        return "" if value is None else str(value)
+    return number(value, 0 if float(value).is_integer() else len(str(value).partition(".")[2]))
+
+
+def typed(text: str) -> float | str | None:
+    """The number that was typed, a whole one without a point; None for nothing, other words as they are.
+
+    What is no number is left to the check of whatever it is meant for, which names the field.
+    """
+    plainly = "".join(text.split()).replace(",", ".").replace(MINUS, "-")
+    try:
+        value = float(plainly)
+    except ValueError:
+        return text.strip() or None
+    if not math.isfinite(value):
+        return text.strip()
+    return int(value) if value.is_integer() else value
 
 
 # Nothing from a portal is trusted: templates escape it, and only visible characters are left of it.

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from sale_sofia.advice.scoring.profile import load_profiles
-from sale_sofia.app import compare, flat, maps, search, today
+from sale_sofia.app import alerts, compare, criteria, flat, maps, search, today
 from sale_sofia.app.application import application, asked, sent, shown
 from sale_sofia.app.visit import Site, Visit
 from sale_sofia.app.words import say
@@ -40,6 +40,8 @@ def routes() -> list[BaseRoute]:
         *shown("/map", maps.page),
         asked("/map/base.json", maps.base),
         asked("/map/card/{number:int}", maps.card),
+        *shown("/criteria", criteria.page),
+        *shown("/alerts", alerts.page),
         *shown(_FLAT, flat.page),
         asked("/search.csv", search.export),
         asked(f"{_FLAT}/viewings.ics", flat.calendar),
@@ -59,6 +61,12 @@ def routes() -> list[BaseRoute]:
         sent(f"{_FLAT}/correct", flat.put_right),
         sent(f"{_FLAT}/split", flat.part),
         sent(f"{_FLAT}/value", flat.value),
+        sent("/criteria", criteria.save),
+        sent("/alerts", alerts.keep),
+        sent("/alerts/begin", alerts.begin),
+        sent("/alerts/switch", alerts.switch),
+        sent("/alerts/remove", alerts.remove),
+        sent("/alerts/test", alerts.try_channel),
     ]
 
 

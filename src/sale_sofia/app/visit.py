@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
+from urllib.parse import unquote
 
 from starlette.requests import Request
 
@@ -144,7 +145,7 @@ class Visit:
     @cached_property
     def profile_name(self) -> str:
         """As the address says, else as chosen before, else the first."""
-        asked = self.request.query_params.get("profile") or self.request.cookies.get(PROFILE)
+        asked = self.request.query_params.get("profile") or unquote(self.request.cookies.get(PROFILE, ""))
         return asked if asked and asked in self.profiles else next(iter(self.profiles))
 
     @property
@@ -166,6 +167,11 @@ class Visit:
     def database(self) -> Database:
         """The database."""
         return self.site.database
+
+    @property
+    def asks_for_data(self) -> bool:
+        """Whether a script sent the form, and reads the answer."""
+        return "application/json" in self.request.headers.get("accept", "")
 
     def asked(self, name: str) -> str | None:
         """What the address says under this name."""

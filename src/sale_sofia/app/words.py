@@ -40,6 +40,13 @@ def told(sentence: object) -> str:
     return Said.of(sentence).in_words(language())
 
 
+def mistakes(error: BaseException) -> str:
+    """What is wrong with a file, without its place, which says nothing to a buyer."""
+    wrong = Said.of(error)
+    lines = wrong.values["lines"] if wrong.code == "wrong_file.lines" else [wrong]
+    return " ".join(told(one.values["why"] if one.code == "wrong_file.at" else one) for one in lines)
+
+
 def named(kind: str, value: object) -> str:
     """A value of a vocabulary by its name ("тухла" of construction "brick"); a strange one as it is."""
     key = f"{kind}.{value}"

@@ -79,7 +79,7 @@ for (const field of document.querySelectorAll("[data-narrow]"))
   field.addEventListener("input", () => {
     const wanted = field.value.trim().toLowerCase();
     for (const label of field.parentElement.querySelectorAll(".options label"))
-      label.hidden = wanted !== "" && !label.textContent.toLowerCase().includes(wanted) && !label.querySelector("input").checked;
+      label.hidden = wanted !== "" && !label.textContent.toLowerCase().includes(wanted) && (field.dataset.narrow === "all" || !label.querySelector("input").checked);
   });
 
 const live = document.querySelector("form[data-live]");
@@ -128,3 +128,29 @@ if (gallery) gallery.addEventListener("click", (event) => {
   box.showModal();
   strip.children[[...gallery.querySelectorAll("[data-photo]")].indexOf(link)]?.scrollIntoView();
 });
+
+// Criteria are kept as one goes: one after the other, so that none takes back what another has changed.
+let keeping = Promise.resolve();
+async function keep(form) {
+  const told = form.querySelector("[data-mistake]");
+  const response = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { accept: "application/json" } });
+  const answer = await response.json();
+  if (answer.conflict) { form.submit(); return; }  // answered by a page that shows what is new
+  told.textContent = answer.wrong ? answer.said : "";
+  told.hidden = !answer.wrong;
+  if (answer.wrong) return;
+  form.elements.stamp.value = answer.stamp;
+  for (const place of document.querySelectorAll("[data-told]")) place.textContent = answer[place.dataset.told];
+}
+for (const form of document.querySelectorAll("form[data-keep]")) {
+  const later = () => { keeping = keeping.then(() => keep(form)).catch(() => location.reload()); };
+  form.addEventListener("submit", (event) => { event.preventDefault(); later(); });
+  form.addEventListener("change", (event) => {
+    if (!event.target.name) return;
+    const list = event.target.closest("details");
+    if (list) list.querySelector("[data-chosen]").textContent = list.querySelectorAll(":checked").length;
+    later();
+  });
+  form.querySelector("button").hidden = true;
+  document.querySelector("[data-kept]").hidden = false;
+}

@@ -1,0 +1,401 @@
+"""Alerts: channels with a test button, rules to switch, change and remove, and what was sent and why."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from typing import Any, Final
+from uuid import uuid4
+
+from sale_sofia.advice.scoring.profile import profile_names
+from sale_sofia.alerts.channels import NotSent, Sender, channels_of
+from sale_sofia.alerts.editing import RuleChanged, RuleFile, Written
+from sale_sofia.alerts.outbox import SENT, Entry, read_log
+from sale_sofia.alerts.rules import (
+    BUYER_KINDS,
+    RULE_KINDS,
+    AlertsError,
+    AlertsFile,
+    BuyerRule,
+    OperatorRule,
+    Rule,
+    RuleKind,
+    load_alerts,
+)
+from sale_sofia.alerts.settings import ALERTS_FILE, LONGEST_NAME, SHOWN_MESSAGES
+from sale_sofia.alerts.store import read_rules
+from sale_sofia.alerts.wording import word_message, word_test
+from sale_sofia.app import formatting as shown
+from sale_sofia.app.application import Done, Page
+from sale_sofia.app.filters import Choice
+from sale_sofia.app.settings import LONGEST_MESSAGE
+from sale_sofia.app.visit import Values, Visit
+from sale_sofia.app.words import language, mistakes, named, say, told
+from sale_sofia.buyer.searches import list_searches
+from sale_sofia.history.drift.store import DRIFT
+from sale_sofia.listings.text import plain
+from sale_sofia.settings.words import Said
+from sale_sofia.telemetry.incidents import IncidentKind
+
+_SHORTLIST: Final = "shortlist"
+_USUAL_DIGEST: Final = "08:30"
+_USUAL_CUT: Final = 3
+_POINTS: Final = tuple(half / 2 for half in range(11))
+"""Points of a profile that a rule may ask for, from 0 to 5."""
+
+
+def page(visit: Visit) -> Page:
+    """The page."""
+    return _draw(visit)
+
+
+# What the forms do. What a form is about is told by what was shown there: a rule that is another by now is
+# left as it is.
+
+
+def begin(visit: Visit) -> Done:
+    """Write a file to begin with."""
+    return _edit(lambda: _rules(visit).begin())
+
+
+def keep(visit: Visit) -> Page | Done:
+    """Keep a rule, a new one or instead of the one that was shown; why it cannot be is told beside it."""
+    rules, kind = _rules(visit), _kind(visit.form.get("kind"))
+    if kind is None:
+        return _conflict()
+    rule = _read(kind, visit.form)
+    try:
+        before = _shown(visit, rules) if visit.form.get("stamp") else None
+        rule |= _untouched(before or {})
+        if before is None:
+            rules.add(kind, rule)
+        else:
+            rules.change(before, rule)
+    except RuleChanged:
+        return _conflict()
+    except AlertsError as error:
+        return _draw(visit, (kind, rule, visit.form.get("stamp", ""), mistakes(error)))
+    return Done(say("alerts.kept"), back="/alerts#rules")
+
+
+def switch(visit: Visit) -> Done:
+    """Let a rule tell things, or not."""
+    rules, on = _rules(visit), visit.form.get("enabled") == "true"
+    return _edit(lambda: rules.switch(_shown(visit, rules)["name"], enabled=on))
+
+
+def remove(visit: Visit) -> Done:
+    """Take a rule out."""
+    rules = _rules(visit)
+    return _edit(lambda: rules.remove(_shown(visit, rules)))
+
+
+def try_channel(visit: Visit) -> Done:
+    """Send a test message now, and tell what its channel said to it; without any secret."""
+    name = visit.form.get("channel", "")
+    try:
+        file = load_alerts(visit.site.settings.data_dir)
+        channel = channels_of(file).get(name) if file else None
+        if channel is None:
+            return _conflict()
+        Sender(visit.site.settings.alert_send_seconds).send(channel, word_test(language()), uuid4().hex)
+    except (NotSent, AlertsError) as error:
+        return Done(f"{plain(name)}: {plain(mistakes(error), LONGEST_MESSAGE)}", back="/alerts", wrong=True)
+    return Done(f"{plain(name)}: {say('alerts.taken')}", back="/alerts#channels")
+
+
+def _edit(work: Callable[[], None]) -> Done:
+    try:
+        work()
+    except RuleChanged:
+        return _conflict()
+    except AlertsError as error:
+        return Done(plain(mistakes(error), LONGEST_MESSAGE), back="/alerts", wrong=True)
+    return Done(say("alerts.kept"), back="/alerts#rules")
+
+
+def _conflict() -> Done:
+    return Done(say("conflict"), back="/alerts", wrong=True)
+
+
+def _rules(visit: Visit) -> RuleFile:
+    """The file that the commands edit too."""
+    return RuleFile(visit.site.settings, visit.database)
+
+
+def stamp_of(rule: Written) -> str:
+    """Another one when anything in the rule is another."""
+    return sha256(json.dumps(rule, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def _shown(visit: Visit, rules: RuleFile) -> Written:
+    """The rule that the form is about, as it was shown there.
+
+    Raises:
+        RuleChanged: there is none such any more.
+    """
+    given = visit.form.get("stamp")
+    for some in rules.written().values():
+        for rule in some:
+            if stamp_of(rule) == given:
+                return rule
+    raise RuleChanged(Said("conflict"))
+
+
+def _kind(text: str | None) -> RuleKind | None:
+    return next((one for one in RULE_KINDS if one == text), None)
+
+
+# A rule as the fields of a form.
+
+
+def _read(kind: RuleKind, form: Mapping[str, str]) -> Written:
+    """The rule that the fields make."""
+    daily = {"digest": form.get("digest", "").strip().zfill(len("00:00"))} if "daily" in form else {}
+    own = _read_buyer(form) if kind == "buyer" else _read_operator(form)
+    return {"name": form.get("name", "").strip(), **own, "channels": _ticked(form, "channels"), **daily}
+
+
+def _read_buyer(form: Mapping[str, str]) -> Written:
+    source, _, name = form.get("of", "").partition(":")
+    own: Written = {_SHORTLIST: True} if source == _SHORTLIST else {source: name} if name else {}
+    told_of = [kind for kind in _ticked(form, "tell") if source != _SHORTLIST or kind != "new"]
+    points = shown.typed(form.get("min_score", ""))
+    scored = {"min_score": points} if points is not None and source == "profile" else {}
+    cut = shown.typed(form.get("cut_percent", ""))
+    share = {} if cut is None else {"cut_percent": cut}
+    return {**own, "tell": told_of, **scored, **share, "unknown": "unknown" in form}
+
+
+def _read_operator(form: Mapping[str, str]) -> Written:
+    return {"incidents": _ticked(form, "incidents"), "urgent": "urgent" in form, "ends": "ends" in form}
+
+
+def _ticked(form: Mapping[str, str], name: str) -> list[str]:
+    return [one for one in form.get(name, "").split("\n") if one]
+
+
+def _untouched(rule: Written) -> Written:
+    """Keys that have no field here stay as they are."""
+    return {key: rule[key] for key in ("enabled", "cheaper_percent") if key in rule}
+
+
+Open = tuple[RuleKind, Written, str, str]
+"""The rule in the form: its kind, itself, the stamp of the one it stands for, and what is wrong with it."""
+
+
+def _opened(visit: Visit, rules: Mapping[str, tuple[RuleKind, Written]]) -> Open | None:
+    """As the address asks: a rule by its name, or a new one."""
+    if (found := rules.get(visit.asked("rule") or "")) is not None:
+        return (*found, stamp_of(found[1]), "")
+    kind = _kind(visit.asked("new"))
+    return None if kind is None else (kind, {}, "", "")
+
+
+def _form(visit: Visit, file: AlertsFile, opened: Open) -> Values:
+    kind, rule, stamp, wrong = opened
+    digest = rule.get("digest")
+    return {
+        "kind": kind,
+        "stamp": stamp,
+        "wrong": wrong,
+        "title": plain(rule.get("name", "")) if stamp else say(f"web.alerts.new.{kind}"),
+        "name": rule.get("name", ""),
+        "longest": LONGEST_NAME,
+        "channels": _choices(file.channels, rule.get("channels", list(file.channels)[:1])),
+        "daily": digest is not None,
+        "digest": digest or _USUAL_DIGEST,
+    } | (_buyer_form(visit, rule) if kind == "buyer" else _operator_form(rule))
+
+
+def _buyer_form(visit: Visit, rule: Written) -> Values:
+    points = rule.get("min_score")
+    offered = sorted({*_POINTS, *([points] if isinstance(points, int | float) else [])})
+    return {
+        "of": _sources(visit, rule),
+        "tell": _choices(BUYER_KINDS, rule.get("tell", BUYER_KINDS), lambda kind: say(f"alerts.kind.{kind}")),
+        "points": [Choice(f"{one:g}", shown.number(one, 1), one == points) for one in offered],
+        "cut_percent": shown.written(rule.get("cut_percent", _USUAL_CUT)),
+        "unknown": rule.get("unknown", True),
+    }
+
+
+def _operator_form(rule: Written) -> Values:
+    kinds = [*map(str, IncidentKind), DRIFT]
+    return {
+        "incidents": _choices(kinds, rule.get("incidents", []), partial(named, "incident")),
+        "urgent": rule.get("urgent", False),
+        "ends": rule.get("ends", True),
+    }
+
+
+def _choices(
+    offered: Iterable[str], chosen: Sequence[str], name: Callable[[str], str] = plain
+) -> list[Choice]:
+    return [Choice(one, name(one), one in chosen) for one in offered]
+
+
+def _sources(visit: Visit, rule: Written) -> list[Choice]:
+    """What a rule can be of; what this one is of is among them, also when that is there no more."""
+    searches = visit.database.run_read(list_searches)
+    known = [
+        *(f"profile:{name}" for name in profile_names(visit.site.settings.data_dir)),
+        *(f"search:{one.name}" for one in searches),
+        _SHORTLIST,
+    ]
+    own = _source(rule)
+    return [
+        Choice(one, _source_name(one), one == own) for one in dict.fromkeys([*known, *filter(None, [own])])
+    ]
+
+
+def _source(rule: Written) -> str | None:
+    if rule.get(_SHORTLIST):
+        return _SHORTLIST
+    return next((f"{kind}:{rule[kind]}" for kind in ("profile", "search") if rule.get(kind)), None)
+
+
+def _source_name(source: str) -> str:
+    kind, _, name = source.partition(":")
+    return plain(say(f"alerts.{kind}", name=name)) if name else say("alerts.shortlist")
+
+
+# What is shown.
+
+
+def _draw(visit: Visit, refused: Open | None = None) -> Page:
+    """The page; with a rule that was refused, its fields as they were sent."""
+    title, status = say("page.alerts"), 400 if refused else 200
+    log = visit.database.run_read(partial(read_log, limit=SHOWN_MESSAGES, state=None))
+    values: Values = {"file_name": f"DATA_DIR/{ALERTS_FILE}", "there": False, "form": None}
+    values["error"] = refused[3] if refused else None  # unless it is told beside the fields
+    values |= {"log": log_rows(log), "channels": [], "rules": [], "quiet": None, "kinds": RULE_KINDS}
+    try:
+        file = load_alerts(visit.site.settings.data_dir)
+        written = _rules(visit).written() if file else {}
+    except AlertsError as error:
+        values["error"] = told(error)
+        return Page("alerts.html", title, values, lambda: _data(values, log, {}), status)
+    by_name = {rule["name"]: (kind, rule) for kind, some in written.items() for rule in some}
+    if file is not None:
+        opened = refused or _opened(visit, by_name)
+        values |= {
+            "error": None if file.channels else values["error"],
+            "there": True,
+            "channels": _channels(file),
+            "quiet": _quiet(file),
+            "rules": _rule_rows(visit, file, by_name),
+            "form": _form(visit, file, opened) if opened and file.channels else None,
+        }
+    return Page("alerts.html", title, values, lambda: _data(values, log, written), status)
+
+
+def _channels(file: AlertsFile) -> list[Values]:
+    """Each without its address."""
+    return [
+        {
+            "name": plain(name),
+            "service": plain(channel.service),
+            "rules": [plain(rule.name) for rule in file.rules if name in rule.channels],
+        }
+        for name, channel in channels_of(file).items()
+    ]
+
+
+def _quiet(file: AlertsFile) -> str | None:
+    hours = file.quiet_hours
+    return say("alerts.quiet", start=f"{hours.from_:%H:%M}", end=f"{hours.to:%H:%M}") if hours else None
+
+
+def _rule_rows(
+    visit: Visit, file: AlertsFile, written: Mapping[str, tuple[RuleKind, Written]]
+) -> list[Values]:
+    since = {name: one.since for name, one in visit.database.run_read(read_rules).items()}
+    return [
+        {
+            "name": rule.name,
+            "on": rule.enabled,
+            "stamp": stamp_of(written[rule.name][1]),
+            "facts": _facts(rule, since.get(rule.name)),
+        }
+        for rule in file.rules
+        if rule.name in written
+    ]
+
+
+def _facts(rule: Rule, since: float | None) -> dict[str, str]:
+    """What there is to know of a rule; since when it watches is known once it has looked."""
+    of, tells = _about(rule)
+    facts = {
+        say("alerts.of"): of,
+        say("alerts.tells"): tells,
+        say("alerts.channels"): plain(", ".join(rule.channels)),
+        say("alerts.when"): _when(rule),
+    }
+    return facts if since is None else facts | {say("alerts.since"): shown.moment(since)}
+
+
+def _when(rule: Rule) -> str:
+    return say("alerts.digest", time=f"{rule.digest:%H:%M}") if rule.digest else say("alerts.at_once")
+
+
+def _about(rule: Rule) -> tuple[str, str]:
+    if isinstance(rule, OperatorRule):
+        kinds = [named("incident", kind) for kind in rule.incidents]
+        return say("alerts.incidents"), ", ".join(kinds) or say("alerts.all")
+    if not isinstance(rule, BuyerRule):
+        return "", ""
+    source = (
+        _SHORTLIST
+        if rule.shortlist
+        else f"search:{rule.search}"
+        if rule.search
+        else f"profile:{rule.profile}"
+    )
+    return _source_name(source), ", ".join(say(f"alerts.kind.{kind}") for kind in rule.tell)
+
+
+def log_rows(entries: Sequence[Entry]) -> list[dict[str, str]]:
+    """What was sent and what waits, the newest first."""
+    return [
+        {
+            say("alerts.at"): shown.moment(_moment(one)),
+            say("alerts.state"): say(f"alerts.state.{one.state}"),
+            say("alerts.channel"): plain(one.channel),
+            say("alerts.why"): ", ".join(_why(one)),
+            say("alerts.message"): _subject(one),
+            say("alerts.tries"): shown.number(one.attempts),
+            say("alerts.error"): plain(told(one.last_error or ""), LONGEST_MESSAGE),
+        }
+        for one in entries
+    ]
+
+
+def _moment(one: Entry) -> float | None:
+    return one.sent_at if one.state == SENT else one.not_before
+
+
+def _why(one: Entry) -> list[str]:
+    """The rules by which it is told."""
+    return sorted({plain(rule) for item in one.items for rule in item.rules})
+
+
+def _subject(one: Entry) -> str:
+    return plain(word_message(one.items, language()).subject, LONGEST_MESSAGE)
+
+
+def _data(values: Values, log: Sequence[Entry], written: Mapping[RuleKind, Sequence[Written]]) -> Values:
+    sent: list[dict[str, Any]] = [
+        {
+            "state": one.state,
+            "at": _moment(one),
+            "channel": one.channel,
+            "rules": _why(one),
+            "message": _subject(one),
+            "attempts": one.attempts,
+            "error": told(one.last_error) if one.last_error else None,
+        }
+        for one in log
+    ]
+    known = {name: values[name] for name in ("error", "channels")}
+    return {**known, "rules": {kind: list(some) for kind, some in written.items()}, "log": sent}

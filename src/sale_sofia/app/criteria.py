@@ -1,0 +1,267 @@
+"""Criteria: the buyer's profiles, each field kept as it is changed, and at once how many flats then pass."""
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any, Final, Literal, NamedTuple, get_args
+from urllib.parse import urlencode
+
+from sale_sofia.advice.scoring.profile import (
+    BREAKERS,
+    Profile,
+    ProfileError,
+    Tier,
+    TrapName,
+    edit_profile,
+    load_profile,
+    load_profiles,
+    new_profile,
+)
+from sale_sofia.advice.scoring.scoring import Passing, count_passing
+from sale_sofia.advice.scoring.settings import WEIGHTS
+from sale_sofia.app import formatting as shown
+from sale_sofia.app.application import Done, Page
+from sale_sofia.app.filters import Choice
+from sale_sofia.app.visit import Values, Visit
+from sale_sofia.app.words import mistakes, named, say, told
+from sale_sofia.listings.model import Orientation, PropertyType
+from sale_sofia.listings.places import neighbourhoods
+
+Kind = Literal["number", "least", "switch", "several", "choice"]
+"""A `least` is a number too, and may be left empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a profile; `key` is its way there, such as `must.rooms_least`."""
+
+    key: str
+    kind: Kind = "number"
+    options: tuple[str, ...] = ()
+    vocabulary: str = ""
+    """The kind of words by which its options are named; none: they name themselves."""
+
+
+_SIDES: Final = get_args(Orientation)
+_PLACES: Final = tuple(sorted({one.name for one in neighbourhoods()}))
+SECTIONS: Final[Mapping[str, tuple[Field, ...]]] = {
+    "money": (
+        Field("budget_eur"),
+        Field("renovation_eur"),
+        Field("commission_percent"),
+        Field("property_types", "several", get_args(PropertyType), "property_type"),
+    ),
+    "must": (
+        Field("must.rooms_least", "least"),
+        Field("must.area_least_sqm", "least"),
+        Field("must.area_net_least_sqm", "least"),
+        Field("must.bathrooms_least", "least"),
+        Field("must.elevator_above_floor", "least"),
+        Field("must.metro_most_minutes", "least"),
+        Field("must.not_ground_floor", "switch"),
+        Field("must.not_last_floor", "switch"),
+        Field("must.not_panel", "switch"),
+        Field("must.act15_or_later", "switch"),
+        Field("must.balcony_or_garden", "switch"),
+        Field("must.orientation", "several", _SIDES, "orientation"),
+        Field("must.no_traps", "several", get_args(TrapName), "trap"),
+        Field("unknown_ok", "several", BREAKERS, "breaker"),
+    ),
+    "wishes": (
+        Field("wishes.rooms"),
+        Field("wishes.bathrooms"),
+        Field("wishes.area_net_sqm"),
+        Field("wishes.orientation", "several", _SIDES, "orientation"),
+    ),
+    "places": (
+        *(Field(f"neighbourhoods.{tier}", "several", _PLACES) for tier in get_args(Tier)),
+        Field("neighbourhoods.others", "choice", get_args(Tier), "tier"),
+    ),
+    "weights": tuple(Field(f"weights.{name}") for name in WEIGHTS),
+}
+"""What is changed beside each other, and kept together."""
+ANOTHER: Final = "another"
+"""The form of a new profile, among the sections."""
+_WRITING: Final = threading.Lock()
+"""A file is read, changed and written: of two forms sent at once the second waits, or one would be lost."""
+
+
+class Mistake(NamedTuple):
+    """Why a form was refused, and what was typed there, to be put right."""
+
+    section: str
+    text: str
+    given: Mapping[str, Any]
+    conflict: bool = False
+
+
+def page(visit: Visit) -> Page:
+    """The page."""
+    return _draw(visit)
+
+
+def save(visit: Visit) -> Page | Done:
+    """Keep one section of the profile in the address, or begin another profile; all of it or nothing."""
+    if visit.form.get("section") == ANOTHER:
+        return _create(visit)
+    name, section = visit.asked("profile") or "", visit.form.get("section", "")
+    folder = visit.site.settings.data_dir
+    if name not in visit.profiles or section not in SECTIONS:
+        return Done(say("conflict"), back="/criteria", wrong=True)
+    given: Values = {}
+    try:
+        with _WRITING:
+            before = load_profile(folder, name)
+            if visit.form.get("stamp") != stamp_of(before, section):
+                return _refuse(visit, Mistake(section, say("conflict"), {}, conflict=True))
+            given = _given(before, section, visit.form)
+            changes = [(key, value) for key, value in given.items() if value != value_of(before, key)]
+            after = edit_profile(folder, name, changes)[1] if changes else before
+    except ProfileError as error:
+        return _refuse(visit, Mistake(section, mistakes(error), given))
+    data = _told(visit, after) | {"stamp": stamp_of(after, section)}
+    return Done(say("criteria.saved", name=name), back=f"{address_of(name)}#{section}", data=data)
+
+
+def _create(visit: Visit) -> Page | Done:
+    """A new profile with what stands in the one of the address."""
+    name, like = visit.form.get("name", "").strip(), visit.asked("profile") or ""
+    try:
+        with _WRITING:
+            new_profile(visit.site.settings.data_dir, name, like)
+    except ProfileError as error:
+        return _refuse(visit, Mistake(ANOTHER, mistakes(error), {"name": name}))
+    return Done(say("criteria.saved", name=name), back=address_of(name))
+
+
+def address_of(name: str) -> str:
+    """The page of a profile."""
+    return f"/criteria?{urlencode({'profile': name})}"
+
+
+def value_of(profile: Profile, key: str) -> Any:  # noqa: ANN401 - of whatever type the field is
+    """What stands in a field; a list as a list."""
+    found: Any = profile
+    for name in key.split("."):
+        found = getattr(found, name)
+    return list(found) if isinstance(found, tuple) else found
+
+
+def stamp_of(profile: Profile, section: str) -> str:
+    """Another one when anything in the section is another: who sends an old one has seen old values."""
+    values = [value_of(profile, field.key) for field in SECTIONS[section]]
+    return sha256(json.dumps(values).encode()).hexdigest()[:16]
+
+
+def passing_of(visit: Visit, profile: Profile) -> Passing:
+    """How many of the flats on offer pass the profile."""
+    now, ranked = visit.site.keeper.ranked(profile)
+    return count_passing(score for number, score in ranked.scores.items() if now.flats[number].offered)
+
+
+def _given(profile: Profile, section: str, form: Mapping[str, str]) -> Values:
+    """What the form says of every field of the section; a box that is not ticked is not sent at all."""
+    return {field.key: _read(field, value_of(profile, field.key), form) for field in SECTIONS[section]}
+
+
+def _read(field: Field, stood: Any, form: Mapping[str, str]) -> object:  # noqa: ANN401 - of any type
+    text = form.get(field.key, "")
+    match field.kind:
+        case "switch":
+            return field.key in form
+        case "choice":
+            return text
+        case "several":
+            # In the order of the file, so that what nobody touched stays as it was written.
+            ticked = [one for one in text.split("\n") if one]
+            return [*(one for one in stood if one in ticked), *(one for one in ticked if one not in stood)]
+        case "least":
+            return shown.typed(text)
+        case "number":
+            return shown.typed(text) if text.strip() else ""
+
+
+def _refuse(visit: Visit, mistake: Mistake) -> Page | Done:
+    """To a script as data; else the page, with the sentence in its section and what was typed there."""
+    if visit.asks_for_data:
+        return Done(mistake.text, wrong=True, data={"conflict": mistake.conflict})
+    return _draw(visit, mistake)
+
+
+def _draw(visit: Visit, mistake: Mistake | None = None) -> Page:
+    name, profile = visit.profile_name, visit.profile
+    typed = mistake.given if mistake else {}
+    sections = {
+        section: {
+            "stamp": stamp_of(profile, section),
+            "fields": [_control(one, typed.get(one.key, value_of(profile, one.key))) for one in fields],
+        }
+        for section, fields in SECTIONS.items()
+    }
+    broken = load_profiles(visit.site.settings.data_dir).mistakes
+    values = {
+        "name": name,
+        "own_address": address_of(name),
+        "sections": sections,
+        "wrong_at": mistake,
+        "new_name": typed.get("name", ""),
+        "another": ANOTHER,
+        "broken": [told(error) for error in broken.values()],
+        **_told(visit, profile),
+    }
+    status = 400 if mistake else 200
+    return Page("criteria.html", say("page.criteria"), values, lambda: _data(visit, list(broken)), status)
+
+
+def _control(field: Field, value: Any) -> Values:  # noqa: ANN401 - of any type
+    chosen = value if field.kind == "several" else [value]
+    choices = [
+        Choice(one, named(field.vocabulary, one) if field.vocabulary else one, one in chosen)
+        for one in field.options
+    ]
+    if not field.vocabulary:  # a long list: who looks at it wants to see first what is ticked
+        choices.sort(key=lambda one: not one.chosen)
+    text = shown.written(value) if field.kind in {"number", "least"} else ""
+    return {"key": field.key, "kind": field.kind, "text": text, "on": value is True, "choices": choices}
+
+
+def _told(visit: Visit, profile: Profile) -> dict[str, str]:
+    """What a profile comes to, in words: how many pass, why the others do not, what the weights count as."""
+    passing = passing_of(visit, profile)
+    return {"count": count_text(passing), "only": _only(passing), "remark": _remark(profile)}
+
+
+def count_text(passing: Passing) -> str:
+    """`37 → 12 минават; за 9 не се знае`."""
+    line = say(
+        "criteria.preview", all=shown.number(passing.candidates), passing=shown.number(passing.passing)
+    )
+    return f"{line}; {say('criteria.unknown', n=shown.number(passing.unknown))}" if passing.unknown else line
+
+
+def _only(passing: Passing) -> str:
+    """`9 отпадат само заради: метро`: the conditions that alone keep flats out."""
+    return "; ".join(
+        say("criteria.only", n=shown.number(count), breaker=say(f"breaker.{name}"))
+        for name, count in passing.only.items()
+    )
+
+
+def _remark(profile: Profile) -> str:
+    """What the weights count as; nothing where they are per cents."""
+    if profile.remark() is None:
+        return ""
+    shares = (f"{say(f'criterion.{name}')} {shown.percent(one)}" for name, one in profile.shares().items())
+    return f"{say('criteria.normalised', total=shown.written(profile.weights.total()))} {', '.join(shares)}"
+
+
+def _data(visit: Visit, broken: Sequence[str]) -> Values:
+    return {
+        "profile": visit.profile_name,
+        "profiles": list(visit.profiles),
+        "unusable": broken,
+        "values": visit.profile.model_dump(mode="json"),
+        "passing": asdict(passing_of(visit, visit.profile)),
+    }
