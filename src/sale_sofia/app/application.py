@@ -221,9 +221,9 @@ def _done(visit: Visit, done: Done) -> Response:
     else:
         answer = RedirectResponse(done.back or own_address(visit.form.get("back", "/")), 303)
         told = {"wrong" if done.wrong else "said": done.said, "undo": urlencode(done.undo or {})}
-        answer.set_cookie(SAID, urlencode(told), max_age=SAID_SECONDS, httponly=True, samesite="strict")
+        _keep_cookie(visit, answer, SAID, urlencode(told), SAID_SECONDS)
     for name, value in done.cookies.items():
-        answer.set_cookie(name, value, max_age=YEAR_SECONDS, httponly=True, samesite="strict")
+        _keep_cookie(visit, answer, name, value, YEAR_SECONDS)
     return _remembered(visit, answer)
 
 
@@ -238,8 +238,14 @@ def _remembered(visit: Visit, answer: Response) -> Response:
         keep[PROFILE] = quote(visit.profile_name)  # a name may be Cyrillic, a cookie is not
     for name, value in keep.items():
         if visit.request.cookies.get(name) != value:
-            answer.set_cookie(name, value, max_age=YEAR_SECONDS, httponly=True, samesite="strict")
+            _keep_cookie(visit, answer, name, value, YEAR_SECONDS)
     return answer
+
+
+def _keep_cookie(visit: Visit, answer: Response, name: str, value: str, seconds: int) -> None:
+    """One that scripts cannot read and other pages cannot send; over TLS alone where that is used."""
+    secure = visit.request.url.scheme == "https"
+    answer.set_cookie(name, value, max_age=seconds, httponly=True, samesite="strict", secure=secure)
 
 
 def own_address(text: str) -> str:
