@@ -99,7 +99,8 @@ _SAID_BY: Final = {"posted": "posted", "id": "id", "first_seen": "seen"}
 _FACTS = (
     "title", "price_eur", "vat", "area_sqm", "area_net_sqm", "rooms", "floor", "floors_total", "construction",
     "year_built", "act_status", "condition", "furnishing", "elevator", "city", "district", "neighbourhood",
-    "metro_distance_m", "metro_minutes", "offered", "first_seen_at", "last_seen_at",
+    "exactness", "lat", "lon", "metro_distance_m", "metro_minutes", "offered",
+    "first_seen_at", "last_seen_at",
 )  # fmt: skip
 
 

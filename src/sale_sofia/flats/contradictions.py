@@ -18,13 +18,19 @@ from sale_sofia.flats.settings import (
     COMPARED_TYPES,
     FINISHED_ACTS,
     MANY_ROOMS,
+    OUTSIDE_CENTRE_METRES,
+    OUTSIDE_METRES,
     SAME_AREA,
     STOREYS_APART,
     TEXT_AREA,
     UNFINISHED_ACTS,
     YEARS_APART,
 )
+from sale_sofia.geography.gazetteer import areas_of, metres_outside
+from sale_sofia.geography.settings import SOFIA_METRES
+from sale_sofia.geography.shapes import SOFIA_CENTRE, Point, metres
 from sale_sofia.listings.model import compared
+from sale_sofia.listings.places import SOFIA, find_neighbourhood
 
 Facts = Mapping[str, Any]
 NOTHING: Final = (None, ())
@@ -139,6 +145,9 @@ def find_contradictions(
     for contradiction in _by_text(printed, told, sure) if compared else ():
         found.append(contradiction)
         doubted.update(contradiction.facts)
+    if (outside := _outside(printed)) is not None:
+        found.append(outside)
+        doubted.update(outside.facts)
     said = told.facts
     for code, one, other, contradict, text_counts in RULES:
         # As it is written out, and not in functions: every flat is looked at whenever flats are read.
@@ -173,6 +182,32 @@ def _rank(name: str, printed: Facts, told: Told, sure: Collection[str], *, text_
 
 def _is_between(year: int, years: tuple[int, int]) -> bool:
     return years[0] <= year <= years[1]
+
+
+# The coordinates beside the name of the place.
+
+POSITION: Final = ("lat", "lon")
+PLACE_FACTS: Final = (*POSITION, "city", "neighbourhood")
+
+
+def _outside(printed: Facts) -> Contradiction | None:
+    """Coordinates that lie far from the neighbourhood that is named: of the two the name is believed."""
+    lat, lon, city = (printed.get(name) for name in ("lat", "lon", "city"))
+    if lat is None or lon is None or city != SOFIA:
+        return None
+    name = printed.get("neighbourhood")
+    place, point = find_neighbourhood(name) if name else None, Point(lat, lon)
+    if place and areas_of(place.id):
+        outside, most = metres_outside(place.id, point) or 0.0, OUTSIDE_METRES
+    elif place and place.lat is not None and place.lon is not None:
+        outside, most = metres(point, Point(place.lat, place.lon)), OUTSIDE_CENTRE_METRES
+    else:
+        outside, most = metres(point, SOFIA_CENTRE), SOFIA_METRES
+    if outside <= most:
+        return None
+    return Contradiction(
+        Code.POSITION_OUTSIDE, POSITION, round(outside / 1000, 1), place.name if place else city
+    )
 
 
 # The text beside the portal's fields. It contradicts only where it nowhere says what the portal does: adverts

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sale_sofia.flats.age import EarlierOffer
 from sale_sofia.history.market_events import Since, days_on_market
+from sale_sofia.listings.places import SOFIA
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -59,6 +60,8 @@ class Code(StrEnum):
     RENT_LIKE_PRICE = "rent_like_price"
     PRICE_LIKE_RENT = "price_like_rent"
     PRIVATE_WITH_MANY = "private_with_many"
+    POSITION_OUTSIDE = "position_outside"
+    POSITION_SHARED = "position_shared"
 
 
 class Contradiction(NamedTuple):
@@ -71,6 +74,18 @@ class Contradiction(NamedTuple):
     other: Any
     kept: Any = None
     """The value that is believed all the same, as the likelier one."""
+
+
+class Exactness(StrEnum):
+    """How exactly it is known where a flat is."""
+
+    EXACT = "exact"
+    """An advert's own coordinates, in Sofia and not contradicted."""
+    STREET = "street"
+    """Somewhere in a street."""
+    NEIGHBOURHOOD = "neighbourhood"
+    """Somewhere in it."""
+    UNKNOWN = "unknown"
 
 
 class Correction(NamedTuple):
@@ -135,6 +150,7 @@ class Flat:
     neighbourhood: str | None = None
     street: str | None = None
     lat: float | None = None
+    """With `lon`: an exact place, never the middle of an area."""
     lon: float | None = None
     metro_station: str | None = None
     metro_distance_m: int | None = None
@@ -161,6 +177,17 @@ class Flat:
     def days_on_market(self, now: float) -> float:
         """How long it has been there, until it was last seen where it is gone. The one answer of all."""
         return days_on_market(self.since.at, None if self.offered else self.last_seen_at, None, now=now)
+
+    @property
+    def exactness(self) -> Exactness:
+        """How exactly it is known where in Sofia it is; of other towns nothing is known."""
+        if self.city != SOFIA:
+            return Exactness.UNKNOWN
+        if self.lat is not None and self.lon is not None:
+            return Exactness.EXACT
+        if self.street:
+            return Exactness.STREET
+        return Exactness.NEIGHBOURHOOD if self.neighbourhood else Exactness.UNKNOWN
 
     @property
     def price_per_sqm_eur(self) -> float | None:

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from sale_sofia.geography.settings import METRES_PER_DEGREE
+from sale_sofia.geography.settings import CENTRE, METRES_PER_DEGREE
 
 _NORTH, _EAST = METRES_PER_DEGREE
 
@@ -16,6 +16,9 @@ class Point(NamedTuple):
 
     lat: float
     lon: float
+
+
+SOFIA_CENTRE: Final = Point(*CENTRE)
 
 
 def metres(one: Point, two: Point) -> float:

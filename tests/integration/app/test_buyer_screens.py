@@ -425,7 +425,11 @@ def test_flats_side_by_side_with_differences_and_other_weights(
 
 def test_several_flats_at_one_point_are_one_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_adverts(
-        tmp_path, KNOWN, KNOWN | {"title": "Съсед"}, KNOWN | {"lat": 42.6, "lon": 23.4}, KNOWN | {"lat": None}
+        tmp_path,
+        KNOWN,
+        KNOWN | {"title": "Съсед"},
+        KNOWN | {"lat": 42.68, "lon": 23.32},
+        KNOWN | {"lat": None},
     )
     told = words(open_screen("map", tmp_path, monkeypatch))
     assert "3 имота на 2 точки" in told

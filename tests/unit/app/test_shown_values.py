@@ -21,6 +21,7 @@ from unit.insights.scored import empty_flat
 
 APP = Path(sale_sofia.__file__).parent / "app"
 KEY = re.compile(r"""\bsay\(\s*f?(["'])([^"']+)\1""")
+NO_POSITION = "Затова не се знае: Географска ширина, Географска дължина."
 
 
 @each_row(
@@ -134,6 +135,14 @@ def test_every_contradiction_has_its_name_and_its_sentence() -> None:
         (
             Contradiction(Code.PRIVATE_WITH_MANY, ("seller_kind",), "private", 60),
             "„Частно лице“, чийто телефон предлага 60 имота. Затова не се знае: Продавач.",
+        ),
+        (
+            Contradiction(Code.POSITION_OUTSIDE, ("lat", "lon"), 4.2, "Овча купел"),
+            f"Координатите са на 4.2 км от „Овча купел“. {NO_POSITION}",
+        ),
+        (
+            Contradiction(Code.POSITION_SHARED, ("lat", "lon"), (42.7, 23.3), 60),
+            f"На същата точка са 60 имота. {NO_POSITION}",
         ),
     ],
 )
