@@ -92,7 +92,7 @@ def unknown_count(flat: Flat) -> int:
     told = (
         flat.price_eur, flat.area_sqm, flat.floor, flat.floors_total, flat.neighbourhood, flat.rooms,
         flat.construction, flat.year_built,
-        flat.metro_distance_m if flat.metro_minutes is None else flat.metro_minutes,
+        flat.metro_walk,
     )  # fmt: skip
     return sum(one is None for one in told)
 
@@ -120,9 +120,18 @@ def _title(flat: Flat) -> str:
 
 def _place(flat: Flat) -> str:
     place = formatting.html(flat.neighbourhood, LONGEST_TITLE) if flat.neighbourhood else say("card.no_place")
-    metro = shown.distance(flat.metro_distance_m, flat.metro_minutes)
+    metro = formatting.html(metro_words(flat))
     station = f" ({formatting.html(flat.metro_station)})" if flat.metro_station else ""
     return f"{place} · {say('card.metro')}: {metro}{station}"
+
+
+def metro_words(flat: Flat) -> str:
+    """The walk to the metro, and beside one that was worked out what adverts say."""
+    walk, told = flat.metro_walk, shown.distance(flat.metro_distance_m, flat.metro_minutes)
+    if walk is None or walk.source == "advert":
+        return told
+    beside = "" if told == shown.UNKNOWN else f" ({say('walk.told', told=told)})"
+    return f"{shown.walk(walk.least, walk.most)}{beside}"
 
 
 def _facts(flat: Flat) -> str:
@@ -414,8 +423,8 @@ FACTS: Final = (
     "deal", "property_type", "rooms", "bedrooms", "bathrooms", "wc_separate", "area_sqm", "area_net_sqm",
     "yard_sqm", "floor", "floors_total", "elevator", "construction", "year_built", "under_construction",
     "act_status", "condition", "furnishing", "heating", "orientation", "has_balcony", "balconies", "storage",
-    "parking", "parking_status", "city", "district", "neighbourhood", "street", "metro_station",
-    "metro_distance_m", "metro_minutes",
+    "parking", "parking_status", "city", "district", "neighbourhood", "street", "metro_walk",
+    "metro_station", "metro_distance_m", "metro_minutes",
 )  # fmt: skip
 """Every fact that is shown, in the order of the page."""
 _NUMBERS: Final[Mapping[str, Callable[[Value], str]]] = {
@@ -424,6 +433,7 @@ _NUMBERS: Final[Mapping[str, Callable[[Value], str]]] = {
     "yard_sqm": shown.area,
     "rooms": lambda value: named("rooms", min(value, 5)),
     "floor": lambda value: say("floor.ground") if value == 0 else str(value),
+    "metro_walk": lambda walk: shown.walk(walk.least, walk.most),
     "metro_distance_m": shown.distance,
     "metro_minutes": lambda value: shown.distance(None, value),
 }
@@ -481,7 +491,9 @@ def _row(name: str, flat: Flat, told: Mapping[str, Any] | None) -> str:
     cells = (
         f"<th scope='row'>{say(f'fact.{name}')}</th><td>{formatting.html(value)}{_others(name, told)}</td>"
     )
-    return f"<tr>{cells}<td>{_source(value, told)}</td></tr>"
+    walk = flat.metro_walk if name == "metro_walk" else None
+    source = say(f"walk.{walk.source}") if walk and walk.source != "advert" else _source(value, told)
+    return f"<tr>{cells}<td>{source}</td></tr>"
 
 
 def _source(value: str, told: Mapping[str, Any] | None) -> str:
@@ -553,7 +565,7 @@ def table_row(deck: Deck, flat: Flat, steps: Mapping[int, Sequence[PriceStep]]) 
         "rooms": flat.rooms,
         "floor": formatting.floor(flat.floor, flat.floors_total),
         "place": safe.plain(flat.neighbourhood) if flat.neighbourhood else None,
-        "metro": formatting.distance(flat.metro_distance_m, flat.metro_minutes),
+        "metro": metro_words(flat),
         "status": named("status", deck.status(flat)),
         "portals": ", ".join(sorted({advert.site for advert in flat.adverts})),
         "link": safe.address(flat.adverts[0].url),

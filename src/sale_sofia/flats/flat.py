@@ -10,6 +10,8 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from sale_sofia.flats.age import EarlierOffer
+from sale_sofia.flats.walks import MetroWalk, metro_walk, told_minutes
+from sale_sofia.geography.shapes import Point
 from sale_sofia.history.market_events import Since, days_on_market
 from sale_sofia.listings.places import SOFIA
 
@@ -56,6 +58,7 @@ class Code(StrEnum):
     TEXT_AREA = "text_area"
     TEXT_YEAR = "text_year"
     TEXT_ACT = "text_act"
+    METRO_FARTHER = "metro_farther"
     PRICE_OUT_OF_MARKET = "price_out_of_market"
     RENT_LIKE_PRICE = "rent_like_price"
     PRICE_LIKE_RENT = "price_like_rent"
@@ -179,15 +182,27 @@ class Flat:
         return days_on_market(self.since.at, None if self.offered else self.last_seen_at, None, now=now)
 
     @property
+    def exact_place(self) -> Point | None:
+        """Its own coordinates, in Sofia."""
+        known = self.city == SOFIA and self.lat is not None and self.lon is not None
+        return Point(self.lat or 0.0, self.lon or 0.0) if known else None
+
+    @property
     def exactness(self) -> Exactness:
         """How exactly it is known where in Sofia it is; of other towns nothing is known."""
         if self.city != SOFIA:
             return Exactness.UNKNOWN
-        if self.lat is not None and self.lon is not None:
+        if self.exact_place:
             return Exactness.EXACT
         if self.street:
             return Exactness.STREET
         return Exactness.NEIGHBOURHOOD if self.neighbourhood else Exactness.UNKNOWN
+
+    @property
+    def metro_walk(self) -> MetroWalk | None:
+        """Minutes on foot to the nearest metro, and from where that is known."""
+        told = told_minutes(self.metro_minutes, self.metro_distance_m)
+        return metro_walk(self.exact_place, told, (self.city, self.neighbourhood))
 
     @property
     def price_per_sqm_eur(self) -> float | None:

@@ -122,6 +122,10 @@ SHARED_POINT_FLATS: Final = 5
 """So many flats at the very same point are at a stock point of an agency or a portal, not at their own."""
 SHARED_POINT_DIGITS: Final = 5
 """Decimals of a degree by which two points are the same: about a metre."""
+METRES_PER_MINUTE: Final = 80.0
+"""Walking, as portals and sellers count it."""
+METRO_MINUTES_APART: Final = 10.0
+"""Minutes by which the walk to the metro is longer than an advert says, so that it contradicts it."""
 MARKET_LEAST: Final = 30
 """Adverts of a kind in a neighbourhood whose prices say what can be there; with fewer, the town's do."""
 MARKET_QUARTERS: Final = 3.0

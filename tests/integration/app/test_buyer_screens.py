@@ -65,7 +65,8 @@ def test_one_advert_is_a_card_with_its_values(tmp_path: Path, monkeypatch: pytes
         told = words(open_screen(name, tmp_path, monkeypatch))
         for part in (
             "<strong>€ 200 000</strong>", "100 m² · € 2 000/m² · тристаен · Етаж 3/8 · тухла",
-            "Тристаен с гледка", "Лозенец · Метро: 400 m", "imot.bg · на пазара днес (откакто е видян)", 'src="https://photos.example/1.jpg"',
+            "Тристаен с гледка", "Лозенец · Метро: 1 мин (обявата: 400 m)",
+            "imot.bg · на пазара днес (откакто е видян)", 'src="https://photos.example/1.jpg"',
             'referrerpolicy="no-referrer"',
         ):  # fmt: skip
             assert part in told, (name, part)
@@ -110,7 +111,7 @@ def test_everything_unknown_is_shown_as_questions_and_counted(
     assert "9 неизвестни" in search
     assert "Оценка: ?" in search or "Оценка ? от 5" in search
     page = words(_property(tmp_path, monkeypatch, 1))
-    assert "Неизвестни факти: 32 от 32" in page
+    assert "Неизвестни факти: 33 от 33" in page
     assert "Никоя обява не казва цена." in page
     assert "Цената не е известна" in page
     assert "0 имота на 0 точки" in words(open_screen("map", tmp_path, monkeypatch))
@@ -266,7 +267,8 @@ def test_the_table_has_the_values_and_its_file_no_formula(
     (row,) = table(screen)
     expected = {
         "title": "=1+1", "price": 200_000.0, "eur_sqm": 2000.0, "area": 100.0, "rooms": 3, "floor": "3/8",
-        "place": "Лозенец", "metro": "400 m", "status": "нов", "portals": "imot.bg",
+        "place": "Лозенец", "status": "нов", "portals": "imot.bg",
+        "metro": "1 мин (обявата: 400 m)",
         "photo": "https://photos.example/1.jpg", "link": "https://www.imot.bg/x",
     }  # fmt: skip
     assert {name: row[name] for name in expected} == expected
@@ -434,6 +436,7 @@ def test_several_flats_at_one_point_are_one_point(tmp_path: Path, monkeypatch: p
     told = words(open_screen("map", tmp_path, monkeypatch))
     assert "3 имота на 2 точки" in told
     assert "1 имота нямат точно място" in told
+    assert "© OpenStreetMap contributors (ODbL)" in told
 
 
 def test_a_reload_shows_what_a_crawl_stored_meanwhile(

@@ -4,11 +4,12 @@ import re
 from datetime import datetime
 from pathlib import Path
 from string import Formatter
+from typing import Any
 
 import sale_sofia
 from sale_sofia.advice.scoring.profile import BREAKERS
 from sale_sofia.app import formatting as shown
-from sale_sofia.app.deck import contradictions_list
+from sale_sofia.app.deck import contradictions_list, fact, metro_words
 from sale_sofia.app.words import named, say
 from sale_sofia.buyer.corrections import CORRECTABLE
 from sale_sofia.flats.contradictions import RULES
@@ -150,6 +151,29 @@ def test_a_contradiction_is_told_with_both_values(one: Contradiction, told: str)
     told_of = contradictions_list(empty_flat(contradictions=(one,)))
     assert told_of == f"<ul class='ss-unsure'><li>{told}</li></ul>"
     assert contradictions_list(empty_flat()) == ""
+
+
+@each_row(
+    ("fields", "told"),
+    [
+        ({}, "?"),
+        ({"metro_minutes": 5}, "5 мин"),
+        ({"neighbourhood": "Хладилника"}, "0–11 мин"),
+        ({"neighbourhood": "Хладилника", "metro_distance_m": 400}, "400 m"),
+        ({"lat": 42.6737, "lon": 23.3252}, "8 мин"),
+        (
+            {"lat": 42.6737, "lon": 23.3252, "metro_minutes": 5},
+            "8 мин (обявата: 5 мин)",
+        ),
+    ],
+)
+def test_the_walk_to_the_metro_is_told_with_the_adverts_words_beside(
+    fields: dict[str, Any], told: str
+) -> None:
+    flat = empty_flat(city="София", **fields)
+    assert metro_words(flat).replace("\N{NO-BREAK SPACE}", " ") == told
+    walk = flat.metro_walk
+    assert fact("metro_walk", walk) == (shown.walk(walk.least, walk.most) if walk else "?")
 
 
 def test_a_value_without_a_name_is_shown_as_it_is() -> None:

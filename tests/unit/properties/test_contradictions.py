@@ -367,3 +367,59 @@ def test_of_several_adverts_one_with_the_flats_own_place_tells_it() -> None:
     vague: Facts = {**IN_LOZENETS, "site": "olx.bg", "lat": 42.6733}
     flat = merged(row(**IN_LOZENETS), row(2, **vague))
     assert (flat.lat, flat.exactness) == (42.6737, Exactness.EXACT)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said", "told"),
+    [
+        # From the exact place it is 8 minutes.
+        (IN_LOZENETS, {"metro_minutes": (5, "5 минути")}, None),
+        ({**IN_LOZENETS, "neighbourhood": "Гоце Делчев", "lat": 42.6665, "lon": 23.2935},
+         {"metro_minutes": (3, "3 минути")}, (("metro_minutes",), 3, 26)),
+        # From the neighbourhood it is 36 to 75.
+        ({"city": "София", "neighbourhood": "Бояна"}, {"metro_minutes": (25, "25")},
+         (("metro_minutes",), 25, 36)),
+        ({"city": "София", "neighbourhood": "Бояна"}, {"metro_minutes": (26, "26")}, None),
+        ({"city": "София", "neighbourhood": "Бояна", "metro_distance_m": 400}, {},
+         (("metro_distance_m",), 5, 36)),
+        ({"city": "София", "neighbourhood": "Редута"}, {"metro_minutes": (1, "1")}, None),
+        ({"city": "Варна", "neighbourhood": "Бояна"}, {"metro_minutes": (1, "1")}, None),
+    ],
+)  # fmt: skip
+def test_a_metro_that_is_much_farther_than_told_contradicts_the_advert(
+    fields: Facts, said: Facts, told: tuple[tuple[str, ...], int, int] | None
+) -> None:
+    flat = merged(row(said=said, **fields))
+    expected = [(Code.METRO_FARTHER, *told)] if told else []
+    assert [(one.code, one.facts, one.one, one.other) for one in flat.contradictions] == expected
+    believed = {flat.metro_minutes, flat.metro_distance_m} - {None}
+    assert bool(believed) is not bool(told)
+
+
+def test_coordinates_of_one_advert_judge_what_another_says_of_the_metro() -> None:
+    there: Facts = {"city": "София", "neighbourhood": "Гоце Делчев"}
+    says = row(2, said={"metro_minutes": (3, "3 минути")}, **there)
+    flat = merged(row(lat=42.6665, lon=23.2935, **there), says)
+    assert (flat.metro_minutes, flat.flags) == (None, frozenset({"metro_farther"}))
+    assert flat.metro_walk == (26, 26, "position")
+
+
+@pytest.mark.parametrize(
+    ("more", "walk"),
+    [
+        ({}, (8, 8, "position")),
+        ({"metro_distance_m": 400}, (8, 8, "position")),
+        ({"lat": None, "metro_distance_m": 400}, (5.0, 5.0, "advert")),
+        ({"lat": None}, (0, 22, "neighbourhood")),
+        ({"lat": None, "street": "ул. Кораб планина"}, (0, 22, "neighbourhood")),
+        ({"site": "olx.bg"}, (0, 22, "neighbourhood")),
+        ({"lat": 42.6962, "lon": 23.3258}, (0, 22, "neighbourhood")),  # contradicted
+        ({"lat": None, "neighbourhood": "Редута"}, None),
+        ({"lat": None, "neighbourhood": None}, None),
+        ({"city": "Варна"}, None),
+    ],
+)
+def test_the_walk_to_the_metro_is_known_from_the_best_there_is(
+    more: Facts, walk: tuple[float, float, str] | None
+) -> None:
+    assert merged(row(**{**IN_LOZENETS, **more})).metro_walk == walk
