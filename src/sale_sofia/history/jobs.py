@@ -74,6 +74,12 @@ class Job:
     """How often lanes were sent out for it."""
     woken_at: float | None = None
     """When they were sent out last."""
+    shut_until: float | None = None
+    """Until when none of its pages is handed out."""
+    shut_at: float | None = None
+    """When that was written."""
+    chunks: int = 0
+    """Batches of its pages that have come to their end."""
 
 
 _UNFINISHED = jobs.c.state.not_in([state.value for state in sorted(FINISHED_STATES)])

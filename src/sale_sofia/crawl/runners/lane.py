@@ -18,7 +18,8 @@ from sale_sofia.crawl import settings as pace
 from sale_sofia.crawl.fetch.robots import Rules
 from sale_sofia.crawl.frontier.clock import store_clock, store_time
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
-from sale_sofia.crawl.frontier.frontier import Claim, this_owner
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.resilience.owners import this_owner
 from sale_sofia.crawl.runners.local import calm_collector
 from sale_sofia.crawl.runners.progress import publish, read_progress
 from sale_sofia.crawl.runners.site_crawl import Shift, SiteCrawl

@@ -16,6 +16,7 @@ from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.clock import bring_back
 from sale_sofia.crawl.frontier.frontier import Claim, Counts
 from sale_sofia.crawl.settings import CLAIM_AGAIN_SECONDS, MOST_DEATHS
+from sale_sofia.crawl.visit.outcomes import Later, Outcome
 from sale_sofia.crawl.visit.visit import Visitor, conditions_for
 from sale_sofia.crawl.visit.writer import GroupWriter
 from sale_sofia.history.jobs import JobState, get_job, set_job_state
@@ -99,7 +100,7 @@ class SiteCrawl:
     async def _work(self) -> None:
         while (claim := await self._next()) is not None:
             with bound_contextvars(url=claim.url):
-                outcome = await self.visitor.visit(claim)
+                outcome = await self._visit(claim)
                 self.visitor.conditions.pop(claim.url, None)
                 await self.writer.write(outcome)
             if self.metrics is not None:
@@ -107,6 +108,14 @@ class SiteCrawl:
             del self._held[claim.id]
             self.progress(claim)
             self._moved.set()
+
+    async def _visit(self, claim: Claim) -> Outcome:
+        """Who finds no place among others keeps its page and looks again: put back, all would be claimed."""
+        outcome = await self.visitor.visit(claim)
+        while isinstance(outcome, Later) and outcome.rests and (left := self._until - self.clock()) > 0:
+            await asyncio.sleep(min(outcome.seconds_later, left))
+            outcome = await self.visitor.visit(claim)
+        return outcome
 
     async def _next(self) -> Claim | None:
         """A row that may start now; waits for one while there is hope in this shift, else None."""

@@ -316,12 +316,20 @@ def _end_rows(
 ) -> None:
     later = [page for page in outcomes if isinstance(page, Later)]
     waits = [
-        frontier.PutOff(page.claim, page.seconds_later, page.code, page.reason, page.refund, page.ended_as)
+        frontier.PutOff(
+            page.claim,
+            page.seconds_later,
+            page.code,
+            page.reason,
+            page.refund,
+            page.ended_as,
+            in_its_place=page.in_its_place,
+        )
         for page in later
     ]
     frontier.postpone(connection, waits, now=now)
     if shut := [page.seconds_later for page in later if page.all_pages]:
-        frontier.postpone_rest(connection, job_id, seconds=min(shut), now=now)
+        frontier.shut(connection, job_id, seconds=min(shut), now=now)
     ends: list[tuple[Claim, str, str | None, str | None]] = []
     for page in outcomes:
         if isinstance(page, Failed) and page.claim.id in replaced:
