@@ -19,7 +19,7 @@ from sale_sofia.crawl.settings import CLAIM_AGAIN_SECONDS, MOST_DEATHS
 from sale_sofia.crawl.visit.outcomes import Later, Outcome
 from sale_sofia.crawl.visit.visit import Visitor, conditions_for
 from sale_sofia.crawl.visit.writer import GroupWriter
-from sale_sofia.history.jobs import JobState, get_job, set_job_state
+from sale_sofia.history.jobs import JobState, add_job_counts, get_job, set_job_state
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseBusy, DatabaseUnreachable
 from sale_sofia.telemetry.meter import MetricsFlusher
@@ -89,8 +89,13 @@ class SiteCrawl:
             await asyncio.gather(working, renewing, stopped, return_exceptions=True)
             self._claims.clear()
             self._held.clear()
-            give_back = partial(frontier.release, job_id=self.job_id, owner=self.owner)
-            await self.database.run_write_async(give_back)
+            await self.database.run_write_async(self._hand_back)
+
+    def _hand_back(self, connection: Connection) -> None:
+        """All that is ours goes back; the batch that was in hand ends as it is."""
+        frontier.release(connection, self.job_id, self.owner)
+        if self.writer.has_open_chunk:
+            add_job_counts(connection, self.job_id, chunks=1)
 
     def end_shift(self) -> None:
         """Begin no further page; what is in hand is brought to its end."""

@@ -247,8 +247,7 @@ def _plan(message: JobMessage) -> JobPlan:
 
 def _numbers(job_id: str) -> Summary:
     """The job's numbers by the names of its keys in Redis, and whose they are."""
-    size = settings().scraping_chunk_size
-    progress = asdict(database().run_read(partial(read_progress, job_id=job_id, chunk_size=size)))
+    progress = asdict(database().run_read(partial(read_progress, job_id=job_id)))
     return {name: progress[name] for name in ("job_id", "site", *map(str, ScrapingKeys))}
 
 
