@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0029_cards"
-down_revision = "0025_unseen"
+down_revision = "0027_parallel"
 branch_labels = None
 depends_on = None
 
