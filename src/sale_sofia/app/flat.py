@@ -531,6 +531,7 @@ def _offer_row(offer: Mapping[str, Any]) -> str:
     kind = named("seller_kind", offer["seller_kind"]) if offer["seller_kind"] else shown.UNKNOWN
     seller = " ".join([kind, formatting.plain(offer["seller_name"])] if offer["seller_name"] else [kind])
     there = say("offers.there") if offer["offered"] else f"✗ {say('card.gone')}"
+    there += "" if offer["opened"] else f" <span class='ss-small'>{say('offers.unopened')}</span>"
     cells = (
         _portal(offer),
         f"{shown.euro(offer['price_eur'])}{more}{vat}",

@@ -26,7 +26,7 @@ from sale_sofia.crawl.visit.outcomes import (
     removed_adverts,
     visits_of,
 )
-from sale_sofia.history.cards import mark_opened
+from sale_sofia.history.cards import Source, mark_opened
 from sale_sofia.history.drift.counts import (
     EURO_SCALE,
     LISTING,
@@ -255,14 +255,17 @@ def write_batch(  # noqa: PLR0913 - each is a matter of its own
     ours = frontier.still_ours(connection, [page.claim for page in outcomes])
     kept = [page for page in outcomes if page.claim.id in ours]
     counted = count_pages(connection, ledger.job_id, ledger.site, kept)
-    if prices_are_doubtful(counted, get_settings()):
+    held = prices_are_doubtful(counted, get_settings())
+    if held:
         sightings = {claim: replace(sighting, held=True) for claim, sighting in sightings.items()}
-    if are_missed(counted, floors_of(get_scraper(ledger.site).config)):
+    held_news = are_missed(counted, floors_of(get_scraper(ledger.site).config))
+    if held_news:
         sightings = {claim: replace(sighting, held_news=True) for claim, sighting in sightings.items()}
     if is_drifting(connection, ledger.site):
         sightings = {claim: replace(sighting, held_gaps=True) for claim, sighting in sightings.items()}
     saved = _save(connection, ledger, kept, sightings, now)
-    found = _add_pages(connection, ledger, kept, now)
+    source = Source(ledger.job_id, held=held, held_news=held_news, rules=ledger.rules)
+    found = _add_pages(connection, ledger, kept, now, source)
     requests = sum(page.requests for page in outcomes)
     new, changed, unchanged = (saved.count(result) for result in ("new", "changed", "unchanged"))
     ended = sum(not isinstance(page, Later) for page in kept)
@@ -295,11 +298,13 @@ def _save(
     return saved + ["unchanged"] * unmodified
 
 
-def _add_pages(connection: Connection, ledger: Ledger, outcomes: Sequence[Outcome], now: float) -> int:
+def _add_pages(
+    connection: Connection, ledger: Ledger, outcomes: Sequence[Outcome], now: float, source: Source
+) -> int:
     """Add what the pages lead to, remember the visits and end the rows; how many pages are new."""
     pages = [page for page in outcomes if isinstance(page, Found)]
     steps = SearchSteps(connection, ledger.job_id, get_scraper(ledger.site), now)
-    found = add_found(connection, steps, pages, limit=ledger.limit, now=now)
+    found = add_found(connection, steps, pages, limit=ledger.limit, now=now, source=source)
     # Of pages of results that are not there or could not be had: how many others are asked instead.
     lost = [page for page in outcomes if isinstance(page, Gone | Failed) and page.claim.kind == "search"]
     replaced = {page.claim.id: count for page in lost if (count := steps.unanswered(page))}
