@@ -331,6 +331,7 @@ def test_a_picture_of_too_many_pixels_is_not_unpacked() -> None:
     assert look(10**6, png(30_000, 30_000, b"")) == "a picture of 30000 times 30000 pixels"
 
 
+@pytest.mark.slow
 def test_looking_is_ended_when_it_takes_too_long(
     tmp_path: Path, portal: PhotoServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,6 +346,7 @@ def test_looking_is_ended_when_it_takes_too_long(
     assert desk.codes() == ["ParseHostile", None]
 
 
+@pytest.mark.slow
 def test_looking_is_ended_when_it_takes_too_much_memory(
     tmp_path: Path, portal: PhotoServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
