@@ -116,7 +116,7 @@ class World:
     def progress(self) -> dict[str, Progress]:
         """How far the last jobs are."""
         return {
-            site: self.database.run_read(partial(read_progress, job_id=job_id, chunk_size=25))
+            site: self.database.run_read(partial(read_progress, job_id=job_id))
             for site, job_id in self.jobs.items()
         }
 

@@ -12,13 +12,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+from sale_sofia.geography.metro import walk_over
+from sale_sofia.geography.shapes import Point, Shape, read_shape
+
 INTO = Path(__file__).parents[1] / "src" / "sale_sofia" / "geography" / "data"
 NO_CENTRE = "no area, settlement or stop of this name in the sources"
 LYING_IN = {
     "relation/16901061": (17, 18),  # Дружба: 1, 2
     "relation/16919906": (129, 130),  # Овча купел: 1, 2
+    "relation/16869263": (57,),  # Център: Оборище, all but 1 % of its district,
+    "relation/16855447": (57,),  # and Подуяне: the rest
 }
-"""Areas that are drawn only as a whole, and the neighbourhoods that are somewhere in them."""
+"""Areas, and neighbourhoods that are not drawn by themselves and lie somewhere in them."""
 
 
 def rows(folder: Path, name: str) -> Any:  # noqa: ANN401 - any JSON
@@ -89,10 +94,36 @@ def middle(geometry: dict[str, Any]) -> list[float]:
     return rounded(lat, lon)
 
 
+def metro(folder: Path) -> dict[str, Any]:
+    """Station → its code, names, lines and entrances; where none are known, its middle."""
+    doors: dict[str, list[list[float]]] = {}
+    for row in rows(folder, "metro_entrances.json"):
+        doors.setdefault(row["station"], []).append([row["lat"], row["lon"]])
+    return {
+        row["code"]: [
+            row["code"], row["name_bg"], row["name_en"], sorted(row["lines"]),
+            doors.get(row["code"], [[row["lat"], row["lon"]]]),
+        ]
+        for row in rows(folder, "metro_stations.json")
+    }  # fmt: skip
+
+
+def metro_walks(folder: Path) -> dict[str, Any]:
+    """Neighbourhood → minutes on foot to the metro, from the least to the most of any point of its areas."""
+    doors = [Point(*door) for station in metro(folder).values() for door in station[-1]]
+    shapes: dict[int, list[Shape]] = {}
+    for area in neighbourhoods(folder)["features"]:
+        for number in area["properties"]["neighbourhoods"]:
+            shapes.setdefault(number, []).append(read_shape(area["geometry"]))
+    return {str(number): walk_over(shapes[number], doors) for number in sorted(shapes)}
+
+
 FILES = {
     "odbl/centres.json": centres,
     "odbl/neighbourhoods.geojson.gz": neighbourhoods,
     "odbl/base_map.json.gz": base_map,
+    "odbl/metro.json": metro,
+    "odbl/metro_walks.json": metro_walks,
 }
 
 

@@ -110,6 +110,7 @@ class RowEnds:
 
     database: FarDatabase
     ledger: Ledger
+    has_open_chunk: bool = False
 
     async def write(self, outcome: Outcome) -> None:
         """Have the row's end committed."""
@@ -120,8 +121,16 @@ class RowEnds:
         if outcome.claim.id not in frontier.still_ours(connection, [outcome.claim]):
             raise AssertionError(f"row {outcome.claim.id} was lost, and no worker died")
         if isinstance(outcome, Later):
-            late = frontier.PutOff(outcome.claim, outcome.seconds_later, outcome.code, refund=outcome.refund)
+            late = frontier.PutOff(
+                outcome.claim,
+                outcome.seconds_later,
+                outcome.code,
+                refund=outcome.refund,
+                in_its_place=outcome.in_its_place,
+            )
             frontier.postpone(connection, [late], now=now())
+            if outcome.all_pages:
+                frontier.shut(connection, self.ledger.job_id, seconds=outcome.seconds_later, now=now())
         else:
             state = "done" if isinstance(outcome, Gone) else "failed"
             frontier.finish(connection, [(outcome.claim, state, None, None)])

@@ -12,7 +12,6 @@ from sale_sofia.history.jobs import create_job
 from sale_sofia.history.runs.facts import read_run
 from sale_sofia.storage.database import Database
 
-CHUNK = 25
 NOTHING_IS_DUE = -1.0
 """A moment before all rows."""
 
@@ -35,5 +34,5 @@ def _looked_at(database: Database, names: list[str]) -> float:
     for name in names:
         database.run_read(lambda connection: read_run(connection, name, now=now))  # noqa: B023
         database.run_write(lambda connection: dispatching.repair(connection, name, now=NOTHING_IS_DUE))  # noqa: B023
-        database.run_read(lambda connection: read_progress(connection, name, CHUNK))  # noqa: B023
+        database.run_read(lambda connection: read_progress(connection, name))  # noqa: B023
     return time.perf_counter() - begun

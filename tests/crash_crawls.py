@@ -43,6 +43,7 @@ from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.history.export import export_listings
 from sale_sofia.history.runs.reports import SessionReportGenerator
+from sale_sofia.history.sightings import CARD
 from sale_sofia.history.tables import (
     listing_changes,
     listings,
@@ -245,10 +246,11 @@ def _open_ends(connection: Connection) -> Iterator[str]:
 
 def _lost(connection: Connection, archive: Path) -> Iterator[str]:
     """Every page that is done has been read, and what was read of it is there."""
-    read = select(scrape_history.c.url_key)
+    read = select(scrape_history.c.url_key).where(scrape_history.c.verdict != CARD)
     done = select(frontier.c.url_key).where(frontier.c.state == "done", frontier.c.url_key.not_in(read))
     yield from (f"done, and was never read: {key}" for key in connection.execute(done).scalars())
-    known = {f"listing:{one}" for one in connection.execute(select(listings.c.external_id)).scalars()}
+    opened = select(listings.c.external_id).where(listings.c.opened_at.is_not(None))
+    known = {f"listing:{one}" for one in connection.execute(opened).scalars()}
     visited = select(frontier.c.url_key).where(frontier.c.state == "done", frontier.c.kind == "listing")
     for key in set(connection.execute(visited).scalars()) - known:
         yield f"done, and not stored: {key}"
@@ -258,7 +260,8 @@ def _lost(connection: Connection, archive: Path) -> Iterator[str]:
 
 
 def _doubled(connection: Connection) -> Iterator[str]:
-    key = (scrape_history.c.job_id, scrape_history.c.url_key)
+    # An advert is seen in one job on its card, and then on its page.
+    key = (scrape_history.c.job_id, scrape_history.c.url_key, scrape_history.c.verdict == CARD)
     for row in connection.execute(select(*key).group_by(*key).having(func.count() > 1)):
         yield f"read twice in one job: {row.url_key}"
 

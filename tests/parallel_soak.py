@@ -9,6 +9,7 @@ from parallel_world import Party, children
 from process_sizes import Held, held_by
 from sale_sofia.crawl.frontier.planning import JobPlan
 from sale_sofia.crawl.runners.messages import result_url
+from sale_sofia.history.sightings import CARD
 from sale_sofia.history.tables import scrape_history
 from sale_sofia.operations.services.redis import connect
 from sale_sofia.websites.registry import get_scraper
@@ -70,7 +71,8 @@ def database_bytes(connection: Connection) -> int:
 
 def count_visits(connection: Connection) -> int:
     """Pages that were fetched and written down."""
-    return int(connection.execute(select(func.count()).select_from(scrape_history)).scalar_one())
+    pages = select(func.count()).where(scrape_history.c.verdict != CARD)
+    return int(connection.execute(pages).scalar_one())
 
 
 def _lasting_keys(url: str) -> frozenset[str]:

@@ -99,7 +99,7 @@ class Team:
 
     def progress(self) -> dict[str, Progress]:
         return {
-            site: self.database.run_read(partial(read_progress, job_id=job_id, chunk_size=25))
+            site: self.database.run_read(partial(read_progress, job_id=job_id))
             for site, job_id in self.jobs.items()
         }
 

@@ -27,6 +27,7 @@ from run_servers import keep, kept_server
 from sale_sofia.storage.all_tables import metadata
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.migrate import initialize_database
+from sale_sofia.storage.postgres import TABLE as MARKS
 
 PASSWORD = "geheim/p@ss word"  # noqa: S105 - signs that a URL must hide
 USER = "crawler"
@@ -38,7 +39,15 @@ _PR_SET_PDEATHSIG = 1
 _PORT = "port"
 _QUICK = {"fsync": "off", "full_page_writes": "off"}
 _VERSION = "alembic_version"
-_TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+_CATALOGUES = (
+    "pg_class", "pg_attribute", "pg_constraint", "pg_index", "pg_trigger", "pg_proc", "pg_type", _VERSION,
+)  # fmt: skip
+_SHAPE = " UNION ALL ".join(
+    f"SELECT count(*), sum(xmin::text::bigint) FROM {name}"  # noqa: S608 - names of our own
+    for name in _CATALOGUES
+)
+"""How many things of each kind there are, and which transactions made them: a copy has those of its template
+until something about its tables is changed."""
 _COUNT_ANEW = "SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S'"
 _FIRST_WITH_STRATEGIES = 150_000
 """PostgreSQL 15; older ones copy files anyway."""
@@ -59,6 +68,8 @@ class PostgresServer:
     process: subprocess.Popen[bytes] | None = None
     _spare: list[str] = field(default_factory=list)
     """Databases with all tables, empty, that nobody uses."""
+    _shape: list[Any] = field(default_factory=list)
+    """Of the database that others are copied from."""
 
     @property
     def data(self) -> Path:
@@ -181,20 +192,25 @@ class PostgresServer:
             self._spare.append(url)
 
     def _emptied(self, database: str) -> bool:
-        """End all others' sessions, empty all tables, count from 1 again; False for changed tables."""
+        """End all others' sessions, empty all tables, count from 1 again; False if a table was changed."""
         with self.admin(database) as admin:
             admin.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
-            tables = {str(name) for (name,) in admin.execute(_TABLES)}
-            if tables != _table_names():
+            if admin.execute(sql.SQL(_SHAPE)).fetchall() != self._ready_shape():
                 return False
-            names = [sql.Identifier(name) for name in tables - {_VERSION}]
+            names = map(sql.Identifier, (MARKS, *metadata.tables))
             admin.execute("SET session_replication_role = replica")  # no order among tables
             admin.execute(sql.SQL(";").join(sql.SQL("DELETE FROM {}").format(name) for name in names))
             admin.execute(_COUNT_ANEW)
         return True
+
+    def _ready_shape(self) -> list[Any]:
+        if not self._shape:
+            with self.admin(READY) as admin:
+                self._shape = admin.execute(sql.SQL(_SHAPE)).fetchall()
+        return self._shape
 
     def _way_of_copying(self, admin: psycopg.Connection[Any]) -> sql.SQL:
         """By its files: a third of the time of the other way, where nothing has to be safe on the disk."""
@@ -209,11 +225,6 @@ class PostgresServer:
         database = Database(self.url(READY), busy_timeout_seconds=30, busy_retries=3)
         initialize_database(database)
         database.dispose()
-
-
-@cache
-def _table_names() -> set[str]:
-    return {_VERSION, *metadata.tables}
 
 
 def _end_with_parent() -> None:

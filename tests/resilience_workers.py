@@ -158,7 +158,8 @@ async def _request(gate: FallbackGate, plan: Plan, outcome: Outcome, log: TextIO
         await asyncio.sleep(plan.hold)
         done = time.monotonic()
         await gate.report(entry, outcome)
-        _note(log, t=now, kind="reported", stall=time.monotonic() - done)
+        told = time.monotonic()
+        _note(log, t=now, kind="reported", stall=told - done, at=told)
 
 
 def _told(gate: FallbackGate, entry: Admission) -> Row:

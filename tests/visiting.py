@@ -95,6 +95,7 @@ class Visiting:
     folder: Path
     rate: float = 60_000
     fail_max: int = 100
+    reset_seconds: float = 60.0
     seconds: float = 20.0
     timeout: float = 5.0
     budget: RetryBudgetRules = GENEROUS
@@ -103,7 +104,9 @@ class Visiting:
 
     def visitor(self, hosts: Sequence[str], fetcher: CurlFetcher) -> Visitor:
         retry = RetryRules(max_attempts=5, base_delay_seconds=2, max_delay_seconds=60, jitter_factor=0)
-        breaker = BreakerRules(fail_max=self.fail_max, reset_timeout_seconds=60, half_open_calls=1)
+        breaker = BreakerRules(
+            fail_max=self.fail_max, reset_timeout_seconds=self.reset_seconds, half_open_calls=1
+        )
         config = ResilienceConfig(breaker=breaker, retry=retry)
         return Visitor(
             job_id="job",

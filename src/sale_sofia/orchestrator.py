@@ -224,8 +224,7 @@ class Orchestrator:
 
     def get_scraping_progress(self, job_id: str) -> Progress:
         """How far a job is, from the database, also long after it ran; `UnknownJob` where there is none."""
-        size = self.settings.scraping_chunk_size
-        return self.database.run_read(partial(read_progress, job_id=job_id, chunk_size=size))
+        return self.database.run_read(partial(read_progress, job_id=job_id))
 
     def wait_for_scraping_completion(
         self, job_ids: Sequence[str], timeout: float, look: Look = _ignore

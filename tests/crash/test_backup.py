@@ -2,19 +2,21 @@
 
 import os
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from backup_worlds import contents, database_in, files_in, filled, order, quiet
+from backup_worlds import database_in, files_in, filled, order, quiet
 from crash_points import Enumeration, count_points
 from sale_sofia.operations.backup.folder import list_backups
 from sale_sofia.operations.backup.format import parts_in
 from sale_sofia.operations.backup.making import make_backup
 from sale_sofia.operations.backup.reading import unpack
 from sale_sofia.operations.backup.restoring import restore
-from sale_sofia.operations.copying import Content
 
+Holdings = tuple[list[str], dict[str, bytes], str]
 ROWS = 6
 PAGES = 4
 
@@ -41,23 +43,21 @@ def back_up(root: Path) -> Path:
         database.dispose()
 
 
-def holdings(data: Path) -> tuple[dict[str, Content], dict[str, bytes], str]:
-    """All rows, all pages, and a file of the operator's."""
-    database = database_in(data)
-    try:
-        return contents(database), files_in(data / "archive"), (data / "alerts.yaml").read_text()
-    finally:
-        database.dispose()
+def holdings(data: Path) -> Holdings:
+    """All tables with their rows, all pages, and a file of the operator's."""
+    with closing(sqlite3.connect(data / "sale_sofia.db")) as connection:
+        rows = list(connection.iterdump())
+    return rows, files_in(data / "archive"), (data / "alerts.yaml").read_text()
 
 
-def unpacked(backup: Path, folder: Path) -> tuple[dict[str, Content], dict[str, bytes], str]:
+def unpacked(backup: Path, folder: Path) -> Holdings:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     unpack(backup, folder, lambda _name: True, quiet)
     return holdings(folder)
 
 
-def kept(data: Path) -> tuple[dict[str, Content], dict[str, bytes], str]:
+def kept(data: Path) -> Holdings:
     """What a backup must hold of a data folder: pages, but nothing else that lies in the archive."""
     rows, pages, rules = holdings(data)
     return rows, {name: page for name, page in pages.items() if name.endswith(".zst")}, rules

@@ -27,7 +27,11 @@ from sale_sofia_simulator.simulation import SimulatorConfig
 ADVERTS = 12
 SIZE = 1_500_000
 REFUSED = "ParseHostile: hostile_page: a tag of the page has more than 1000 attributes (manual_review)"
-ENDED = "ParseHostile: reading the page was ended: it took more than 1 s of computing (manual_review)"
+ENDED = {
+    "ParseHostile: reading the page was ended: it took more than 1 s of computing (manual_review)",
+    # A machine with much else to do may not let it compute a second in six.
+    "ParseHostile: reading the page was ended: its process did not come to an end: killed (manual_review)",
+}
 STANDSTILL_SECONDS = 10.0
 """No portal is silent for so long, on a machine with much else to do."""
 
@@ -77,7 +81,8 @@ def test_pages_that_would_take_minutes_cost_their_own_rows_and_no_other_portal_w
         told = run(data, "crawl", "imot.bg", "bazar.bg", "--json", **variables(tmp_path))
     jobs = {job["site"]: job for job in json.loads(told.stdout)["jobs"]}
     assert (jobs["imot.bg"]["failed"], jobs["bazar.bg"]["failed"]) == (2, 0)
-    assert failures(data) == [REFUSED, ENDED]
+    refused, ended = failures(data)
+    assert (refused, ended in ENDED) == (REFUSED, True), ended
     assert times_asked(front, bad) == dict.fromkeys(bad, 1)
     assert Counter(row["site"] for row in stored(data)) == {"imot.bg": ADVERTS - 2, "bazar.bg": ADVERTS}
     assert longest_silence(tmp_path / "log", "bazar.bg") < STANDSTILL_SECONDS
@@ -122,6 +127,5 @@ def test_workers_ask_once_for_a_page_that_never_ends_and_their_job_does(tmp_path
         made.wait(120)
         assert times_asked(front, bad) == dict.fromkeys(bad, 1)
         failed = select(frontier.c.code + ": " + frontier.c.reason).where(frontier.c.state == "failed")
-        assert made.database.run_read(lambda connection: list(connection.execute(failed).scalars())) == [
-            ENDED
-        ]
+        (ended,) = made.database.run_read(lambda connection: list(connection.execute(failed).scalars()))
+        assert ended in ENDED

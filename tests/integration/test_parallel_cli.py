@@ -262,13 +262,14 @@ def test_stopped_then_killed_then_resumed_beside_another_portal_and_down_stops_a
 
 def stop_by_ctrl_c(data: Path, log: Path, crawl: list[str]) -> None:
     """A crawl that has its services to itself goes, with all of them, and says how to go on."""
-    first = start(data, *crawl, "--parallel", **GENTLY)
+    first = start(data, *crawl, "--parallel", **{**GENTLY, "WORKER_PROCESSES": "3"})
     until(lambda: len(requests(log)) > 4, "some requests")
     second = run(data, "crawl", "bazar.bg", "--parallel", **QUICK)
     first.send_signal(signal.SIGINT)
     out, err = first.communicate(timeout=PATIENCE_SECONDS)
     assert first.returncode == 130, err
     assert json.loads(out)["stopped"] is True
+    assert "1 of 3 worker processes stay idle: 1 portal feeds 1 lane at the rates that are set" in err
     assert err.endswith("stopped; go on with: sale-sofia resume --parallel\n")
     assert running_in(data) == {}
     assert second.returncode == 2

@@ -1,6 +1,7 @@
 """Faults of workers and messages, one by one: the portal's log and the database are the judges."""
 
 import asyncio
+import json
 import os
 import random
 import signal
@@ -40,7 +41,7 @@ from sale_sofia.crawl.resilience.redis_parts import places_key
 from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.crawl.resilience.settings import RATE_BURST
 from sale_sofia.crawl.runners.dispatching import jobs_message
-from sale_sofia.crawl.settings import MOST_DEATHS, TASK_VERSION
+from sale_sofia.crawl.settings import LANE_PAGES_PER_MINUTE, MOST_DEATHS, TASK_VERSION
 from sale_sofia.crawl.tables import frontier, jobs
 from sale_sofia.operations.services.redis import connect as sync_redis
 from sale_sofia.operations.settings import WORKER_QUIT_SECONDS, WORKER_STOP_SECONDS
@@ -224,6 +225,57 @@ def test_a_page_that_kills_its_worker_is_given_up_and_all_others_are_read(tmp_pa
         (wrong,) = crawl.wrong().items()
         assert wrong == ((SITE, external_id(poison)), "missing"), f"seed {SEED}"
         assert reasons(crawl) == {"worker_died"}
+
+
+def claims_and_pages(crawl: Party) -> tuple[int, int]:
+    """How often pages were claimed in all, and how many there are."""
+    with crawl.database.read() as connection:
+        row = connection.execute(select(func.sum(frontier.c.fence), func.count())).one()
+    return int(row[0]), int(row[1])
+
+
+ONE_LANE = SURROUNDINGS | {"DOMAIN_RATE_LIMITS": json.dumps({SITE: LANE_PAGES_PER_MINUTE})}
+"""Settings with which one lane has all places of the portal."""
+
+
+def test_after_a_kill_the_places_are_free_at_once_and_pages_are_not_claimed_in_vain(tmp_path: Path) -> None:
+    config = small_portal(tmp_path, 38, faults="slow:1.0", slow_seconds=0.4)
+    with party(tmp_path / "p", config, processes=2, **ONE_LANE) as crawl:
+        begin(crawl)
+        answered(crawl, 6)
+        until(lambda: len(places(crawl)) == IN_FLIGHT, "all places are taken")
+        (victim,) = {int(token.split("|")[1]) for token in places(crawl)}
+        kill(victim)
+        left = places(crawl)
+        crawl.wait(PATIENCE_SECONDS)
+        assert crawl.wrong() == {}, f"seed {SEED}"
+        assert len(left) == IN_FLIGHT, "it had no time to give them back"
+        claims, pages = claims_and_pages(crawl)
+        assert claims <= pages * 3 // 2, "each once, those of the dead again, hardly any besides"
+
+
+def places(crawl: Party) -> list[str]:
+    """The portal's places that are taken."""
+    with sync_redis(crawl.redis.url) as client:
+        return [str(token) for token in client.zrange(places_key(SITE), 0, -1)]
+
+
+def test_places_held_on_another_machine_are_waited_for_without_a_storm_of_claims(tmp_path: Path) -> None:
+    seconds = 6
+    with party(tmp_path / "p", small_portal(tmp_path, 38), processes=2, **ONE_LANE) as crawl:
+        begin(crawl)
+        answered(crawl, 6)
+        with sync_redis(crawl.redis.url) as client:
+            taken = float(client.time()[0]) + 1  # by then they are told, and what is under way has ended
+            names = {f"elsewhere/pid:[1]|{n}|0.0|00": taken + seconds for n in range(IN_FLIGHT)}
+            client.zadd(places_key(SITE), names)
+        crawl.wait(PATIENCE_SECONDS)
+        assert crawl.wrong() == {}, f"seed {SEED}"
+        asked = [row["t"] for row in crawl.requests()]
+        meanwhile = [t for t in asked if taken + SETTLE_SECONDS < t < taken + seconds - SETTLE_SECONDS]
+        assert meanwhile == [], "nobody goes while others have all places"
+        claims, pages = claims_and_pages(crawl)
+        assert claims <= pages * 3 // 2, "who finds no place keeps its page and looks again"
 
 
 def pretend_deaths(crawl: Party, url: str, least: int) -> None:

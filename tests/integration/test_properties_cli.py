@@ -107,7 +107,11 @@ def test_a_flat_that_was_posted_anew_tells_its_age_and_its_earlier_offer(tmp_pat
     told = run(tmp_path, "properties", "show", "1", COLUMNS="200").stdout
     assert f"On the market since {moment(posted.timestamp())} (posted then), 3 days." in told
     assert "Offered before: 14 months ago for 189 000 € (imot.bg, " in told
+    assert view["position"] == {"exactness": "neighbourhood", "lat": None, "lon": None}
+    assert view["metro_walk"] == {"least": 0, "most": 22, "source": "neighbourhood"}
+    assert "To the metro 0 to 22 minutes on foot, by where in the neighbourhood it is." in told
     (found,) = answer(run(tmp_path, "search", "--days-max", "4", "--json"))["flats"]
+    assert (found["exactness"], found["metro_walk"]) == ("neighbourhood", view["metro_walk"])
     assert (found["property_id"], found["days"], found["on_market"]["source"]) == (1, 3, "posted")
     assert found["offered_before"] == view["offered_before"]
     assert answer(run(tmp_path, "search", "--days-min", "4", "--json"))["total"] == 0

@@ -15,8 +15,11 @@ from sqlalchemy import select
 
 from crawls import IMPATIENT, differences, truth
 from parallel_crawls import QUICK, until
+from parallel_faults import said
 from parallel_world import Party, party
+from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.planning import JobPlan, plan_for_workers
+from sale_sofia.crawl.resilience.owners import this_owner
 from sale_sofia.crawl.runners.messages import ScrapingKeys, result_url
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.operations.services.redis import connect
@@ -25,6 +28,7 @@ from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITES = ("imot.bg", "bazar.bg")
 ADVERTS = 12
+CHUNK = 5
 STRANGER = """
 import json, sys
 from celery import Celery
@@ -60,7 +64,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Party]:
     config = SimulatorConfig(
         sites=SITES, properties=ADVERTS, seed=3, port=0, log=folder / "log", truth=folder / "truth"
     )
-    more = {**QUICK, **IMPATIENT, "WORKER_PROCESSES": "2"}
+    more = {**QUICK, **IMPATIENT, "WORKER_PROCESSES": "2", "SCRAPING_CHUNK_SIZE": str(CHUNK)}
     with party(folder / "p", config, processes=2, **more) as made:
         made.forked = True
         made.start_worker()
@@ -112,6 +116,7 @@ def test_all_sites_by_their_start_urls(crawl: Party) -> None:
         assert float(keys["completed_at"]) > float(keys["started_at"])
         assert keys["total_urls"] == keys["result_count"]
         assert (keys["error_count"], keys["completed_chunks"]) == ("0", keys["total_chunks"])
+        assert int(keys["completed_chunks"]) >= int(keys["total_urls"]) / CHUNK, "none is larger than that"
     assert differences(crawl.stored(), truth(crawl.simulator)) == {}
 
 
@@ -152,6 +157,7 @@ def test_a_chunk_adds_its_addresses_and_its_results_end_the_job(crawl: Party) ->
         assert "is no advert of imot.bg for this job" in told
     (ended,) = ask(crawl, ("aggregate_results", [[chunk], job_id, "imot.bg"], {}))
     assert (ended["status"], ended["total_urls"], ended["result_count"]) == ("COMPLETE", 3, 3)
+    assert (ended["total_chunks"], ended["completed_chunks"]) == (1, 1)
     assert ended["completed_at"] is not None
     late, same = ask(
         crawl,
@@ -162,10 +168,36 @@ def test_a_chunk_adds_its_addresses_and_its_results_end_the_job(crawl: Party) ->
     assert same == ended
 
 
+def test_batches_are_counted_as_they_were_made_and_not_from_the_number_of_addresses(crawl: Party) -> None:
+    adverts = [one["url"] for one in crawl.stored() if one["site"] == "imot.bg"][: CHUNK + 3]
+    plan = JobPlan(get_scraper("imot.bg"), (adverts[0],), limit=None, fresh=True)
+    job_id = plan_for_workers(crawl.settings, crawl.database, plan)
+    counted = []
+    for urls in (adverts[:2], adverts[2:3], adverts[3:]):
+        ask(crawl, ("scrape_chunk", [urls, job_id, "imot.bg"], {}))
+        keys = keys_of(crawl, job_id)
+        counted.append((keys["total_urls"], keys["total_chunks"], keys["completed_chunks"]))
+    assert counted == [("2", "1", "1"), ("3", "2", "2"), (str(CHUNK + 3), "3", "3")]
+    (ended,) = ask(crawl, ("aggregate_results", [None, job_id, "imot.bg"], {}))
+    assert (ended["status"], ended["total_chunks"], ended["completed_chunks"]) == ("COMPLETE", 3, 3)
+
+
+def test_a_portal_that_feeds_two_lanes_gets_them(crawl: Party) -> None:
+    urls = crawl.simulator.start_urls("imot.bg")
+    ask(crawl, ("dispatch_site_scraping", ["imot.bg", urls, "two.lanes"], {}))
+    until(lambda: keys_of(crawl, "two.lanes").get("status") == "COMPLETE", crawl.tail())
+    begun = [line for line in said(crawl).splitlines() if "lane begins" in line and "job=two.lanes" in line]
+    first = {line.partition("process=")[2].split()[0] for line in begun if "generation=1 " in line}
+    assert len(first) == 2, begun
+
+
 def test_of_two_crawls_of_a_portal_the_other_is_refused(crawl: Party) -> None:
     advert = next(one["url"] for one in crawl.stored() if one["site"] == "imot.bg")
     busy = partial(plan_for_workers, crawl.settings, crawl.database)
     job_id = busy(JobPlan(get_scraper("imot.bg"), (advert,), limit=None, fresh=True))
+    now, lease = time.time(), crawl.settings.lease_seconds
+    held = partial(frontier.claim, job_id=job_id, owner=this_owner(), count=1, now=now, lease_seconds=lease)
+    assert len(crawl.database.run_write(held)) == 1, "somebody is at it, however long the question takes"
     urls = {site: crawl.simulator.start_urls(site) for site in SITES}
     (told,) = ask(crawl, ("scrape_all_sites", [urls], {}))
     assert set(told["jobs"]) == {"bazar.bg"}

@@ -103,6 +103,7 @@ _BETTER: Final[Mapping[str, Number]] = {
     "bathrooms": lambda flat: flat.bathrooms,
     "year_built": lambda flat: flat.year_built,
     "balconies": lambda flat: flat.balconies,
+    "metro_walk": _lower(lambda flat: flat.metro_walk.most if flat.metro_walk else None),
     "metro_distance_m": _lower(lambda flat: flat.metro_distance_m),
     "metro_minutes": _lower(lambda flat: flat.metro_minutes),
 }

@@ -11,6 +11,7 @@ from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.scoring import Score, ranking
 from sale_sofia.app import formatting as shown
+from sale_sofia.app.facts import metro_words
 from sale_sofia.app.settings import CARDS_PER_PAGE
 from sale_sofia.app.snapshot import Snapshot
 from sale_sofia.app.visit import Visit
@@ -75,8 +76,8 @@ class Card:
 
     @property
     def metro(self) -> str | None:
-        """The way to the metro, where it is known."""
-        found = shown.distance(self.flat.metro_distance_m, self.flat.metro_minutes)
+        """The walk to the metro, where it is known; beside one that was worked out what adverts say."""
+        found = metro_words(self.flat)
         if found == shown.UNKNOWN:
             return None
         return f"{found} ({plain(self.flat.metro_station)})" if self.flat.metro_station else found
@@ -146,6 +147,7 @@ class Card:
             "construction": flat.construction,
             "neighbourhood": flat.neighbourhood,
             "metro_station": flat.metro_station,
+            "metro_walk_minutes": [flat.metro_walk.least, flat.metro_walk.most] if flat.metro_walk else None,
             "metro_minutes": flat.metro_minutes,
             "metro_distance_m": flat.metro_distance_m,
             "days_on_market": flat.days_on_market(self.now),

@@ -18,8 +18,8 @@ FACTS: Final = (
     "deal", "property_type", "rooms", "bedrooms", "bathrooms", "wc_separate", "area_sqm", "area_net_sqm",
     "yard_sqm", "floor", "floors_total", "elevator", "construction", "year_built", "under_construction",
     "act_status", "condition", "furnishing", "heating", "orientation", "has_balcony", "balconies", "storage",
-    "parking", "parking_status", "city", "district", "neighbourhood", "street", "metro_station",
-    "metro_distance_m", "metro_minutes",
+    "parking", "parking_status", "city", "district", "neighbourhood", "street", "metro_walk",
+    "metro_station", "metro_distance_m", "metro_minutes",
 )  # fmt: skip
 """Every fact that is shown, in the order of the page."""
 _NUMBERS: Final[Mapping[str, Callable[[Any], str]]] = {
@@ -28,6 +28,7 @@ _NUMBERS: Final[Mapping[str, Callable[[Any], str]]] = {
     "yard_sqm": shown.area,
     "rooms": lambda value: named("rooms", min(value, 5)),
     "floor": lambda value: say("floor.ground") if value == 0 else str(value),
+    "metro_walk": lambda walk: shown.walk(walk.least, walk.most),
     "metro_distance_m": shown.distance,
     "metro_minutes": lambda value: shown.distance(None, value),
 }
@@ -74,7 +75,18 @@ def _fact(name: str, flat: Flat, told: Mapping[str, Any] | None) -> Fact:
         f"{fact(name, one['value'])} ({one['site']}, {shown.day(one['seen_at'])})" for one in others
     )
     differs = say("facts.differs", others=said) if said else ""
-    return Fact(name, say(f"fact.{name}"), value, _source(value, told), differs)
+    walk = flat.metro_walk if name == "metro_walk" else None
+    source = say(f"walk.{walk.source}") if walk and walk.source != "advert" else _source(value, told)
+    return Fact(name, say(f"fact.{name}"), value, source, differs)
+
+
+def metro_words(flat: Flat) -> str:
+    """The walk to the metro, and beside one that was worked out what adverts say."""
+    walk, told = flat.metro_walk, shown.distance(flat.metro_distance_m, flat.metro_minutes)
+    if walk is None or walk.source == "advert":
+        return told
+    beside = "" if told == shown.UNKNOWN else f" ({say('walk.told', told=told)})"
+    return f"{shown.walk(walk.least, walk.most)}{beside}"
 
 
 def _source(value: str, told: Mapping[str, Any] | None) -> str:

@@ -366,8 +366,13 @@ def _offer(data: PropertyData, offer: Row) -> Values:
         "seller": f"{kind} {plain(offer['seller_name'])}" if offer["seller_name"] else kind,
         "phones": [_dialled(phone) for phone in row["phones"]],
         "seen": f"{shown.day(offer['first_seen_at'])} – {shown.day(offer['last_seen_at'])}",
-        "state": say("offers.there") if offer["offered"] else f"✗ {say('card.gone')}",
+        "state": _state(offer),
     }
+
+
+def _state(offer: Row) -> str:
+    there = say("offers.there") if offer["offered"] else f"✗ {say('card.gone')}"
+    return there if offer["opened"] else f"{there} · {say('offers.unopened')}"
 
 
 def _before(one: EarlierOffer, now: float) -> str:

@@ -91,6 +91,12 @@ def distance(metres: float | None, minutes: float | None = None) -> str:
     return " · ".join(told) or UNKNOWN
 
 
+def walk(least: float, most: float) -> str:
+    """`7 min`, or `6–14 min` where it is a range."""
+    minutes = number(least) if least == most else f"{number(least)}–{number(most)}"
+    return f"{minutes}{SPACE}{say('unit.minutes')}"
+
+
 def day(at: float | None) -> str:
     """`15.11.2026` on Sofia's clock."""
     return UNKNOWN if at is None else f"{datetime.fromtimestamp(at, SOFIA):%d.%m.%Y}"

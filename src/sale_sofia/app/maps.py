@@ -19,11 +19,13 @@ from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import say, told
 from sale_sofia.flats.flat import Flat
 from sale_sofia.geography.gazetteer import areas_of, base_map, centres
+from sale_sofia.geography.settings import ATTRIBUTION
 from sale_sofia.listings.places import find_neighbourhood, neighbourhoods
 
 COLOURS: Final = {"M1": "#eb2227", "M2": "#0078c8", "M3": "#1f9b4a", "M4": "#b98a00"}
 """Of the metro's lines, as its own maps have them; each station has its name too."""
-ATTRIBUTION: Final = "© OpenStreetMap contributors (ODbL) · Център за градска мобилност (CC BY 4.0)"
+STREETS: Final = "Център за градска мобилност (CC BY 4.0)"
+"""Whose timetable tells which streets are drawn."""
 _WORLD_PIXELS: Final = 256
 
 
@@ -37,14 +39,14 @@ def page(visit: Visit) -> Page:
     result = find(deck, asked)
     flats = [*result.passed, *result.unknown]
     places = _by_place(flats)
-    placed = sum(flat.lat is not None for flat in flats)
+    placed = sum(flat.exact_place is not None for flat in flats)
     values: Values = {
         "count": len(flats),
         "placed": placed,
         "areas": len(flats) - placed,
         "back": asked.address,
         "rows": [_row(name, members, asked) for name, members in _largest(places)],
-        "attribution": ATTRIBUTION,
+        "attribution": f"{ATTRIBUTION} · {STREETS}",
         "tiles": None,
     }
     return Page("map.html", say("page.map"), values, lambda: _data(visit, deck, asked, result))
@@ -100,13 +102,13 @@ def _data(visit: Visit, deck: Deck, asked: Asked, result: Result) -> Values:
 
 def _is_inside(flat: Flat, box: str | None) -> bool:
     """Whether the flat has a point of its own, within south, west, north, east."""
-    if flat.lat is None or flat.lon is None:
+    if (at := flat.exact_place) is None:
         return False
     try:
         south, west, north, east = map(float, (box or "").split(","))
     except ValueError:
         return True
-    return south <= flat.lat <= north and west <= flat.lon <= east
+    return south <= at.lat <= north and west <= at.lon <= east
 
 
 def _pins(deck: Deck, flats: Sequence[Flat], zoom: int) -> Iterable[Values]:
@@ -162,7 +164,7 @@ def _place(name: str, flats: Sequence[Flat], asked: Asked) -> Values:
     return {
         "name": name,
         "n": len(flats),
-        "placed": sum(flat.lat is not None for flat in flats),
+        "placed": sum(flat.exact_place is not None for flat in flats),
         "median": None if median is None else shown.euro_per_sqm(median),
         "search": _search(name, asked),
     }

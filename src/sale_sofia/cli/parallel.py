@@ -22,6 +22,7 @@ from sale_sofia.crawl.resilience.breaker import CircuitStatus
 from sale_sofia.crawl.resilience.errors import ServiceRedis
 from sale_sofia.crawl.resilience.factory import get_circuit_breaker
 from sale_sofia.crawl.resilience.scripts import connect
+from sale_sofia.crawl.runners.lane import idle_processes
 from sale_sofia.crawl.runners.progress import Progress
 from sale_sofia.crawl.settings import LONGEST_CRAWL_SECONDS
 from sale_sofia.operations.services.signals import Interrupted
@@ -136,6 +137,8 @@ def _run(settings: Settings, begin: Callable[[Orchestrator], Sequence[str]], *, 
         joined = services.fleet.joined
         try:
             job_ids = begin(services)
+            if not joined and (idle := idle_processes(settings, _sites(services, job_ids))):
+                say(idle)
             with LiveBars(services.settings, log) as bars:
                 services.wait_for_scraping_completion(
                     job_ids, LONGEST_CRAWL_SECONDS, lambda found: bars.show(found, services.start_redis())
@@ -153,6 +156,10 @@ def _run(settings: Settings, begin: Callable[[Orchestrator], Sequence[str]], *, 
         else f"{GO_ON} --parallel"
     )
     conclude(services.database, reports, stopped=stopped, as_json=as_json, advice=advice)
+
+
+def _sites(services: Orchestrator, job_ids: Sequence[str]) -> list[str]:
+    return [services.database.run_read(partial(known_job, job_id=job_id)).site for job_id in job_ids]
 
 
 def _report(connection: Connection, job_id: str) -> SiteReport:

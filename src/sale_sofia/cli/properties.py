@@ -82,7 +82,7 @@ def show(property_id: PropertyId, as_json: AsJson = False) -> None:
     out.print(_offers_table(view), highlight=False)
     if price := view["price"]:
         out.print(Text(_price_sentence(price)), highlight=False)
-    for line in _market_lines(view, now):
+    for line in (*_market_lines(view, now), *_walk_lines(view["metro_walk"])):
         out.print(Text(line), highlight=False)
     out.print(_facts_table(view), highlight=False)
     if view["contradictions"]:
@@ -99,6 +99,7 @@ def _offers_table(view: View) -> Table:
         prices = (number(offer["price_eur"]), vat, number(offer["above_lowest_eur"]))
         percent = number(offer["above_lowest_percent"], 1)
         seen = moment(offer["last_seen_at"]) if offer["offered"] else f"gone, {moment(offer['last_seen_at'])}"
+        seen += "" if offer["opened"] else ", not opened yet"
         seller = offer["seller_name"] or offer["seller_kind"] or "?"
         table.add_row(str(offer["listing_id"]), offer["site"], *prices, percent, seen, seller, offer["url"])
     return table
@@ -145,6 +146,19 @@ def _facts_table(view: View) -> Table:
         source = YOU if fact["site"] == YOU else f"{fact['site']}, {len(fact['adverts'])} adverts"
         table.add_row(name, _value(fact["value"]), source, moment(fact["seen_at"]), others)
     return table
+
+
+_WALKED_FROM: Final = {
+    "position": "by its coordinates",
+    "advert": "as an advert says",
+    "neighbourhood": "by where in the neighbourhood it is",
+}
+
+
+def _walk_lines(walk: View | None) -> Iterator[str]:
+    if walk:
+        minutes = " to ".join(dict.fromkeys(f"{walk[name]:.0f}" for name in ("least", "most")))
+        yield f"To the metro {minutes} minutes on foot, {_WALKED_FROM[walk['source']]}."
 
 
 def _contradictions_table(found: Sequence[View]) -> Table:

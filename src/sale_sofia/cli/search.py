@@ -20,6 +20,7 @@ from sale_sofia.buyer.searches import forget_search, list_searches, save_search
 from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse, tell
 from sale_sofia.cli.progress import moment, number
 from sale_sofia.flats.flat import Flat
+from sale_sofia.geography.settings import ATTRIBUTION
 from sale_sofia.installation import open_ready
 from sale_sofia.settings.model import load_settings
 from sale_sofia.storage.database import Database
@@ -99,7 +100,8 @@ _SAID_BY: Final = {"posted": "posted", "id": "id", "first_seen": "seen"}
 _FACTS = (
     "title", "price_eur", "vat", "area_sqm", "area_net_sqm", "rooms", "floor", "floors_total", "construction",
     "year_built", "act_status", "condition", "furnishing", "elevator", "city", "district", "neighbourhood",
-    "metro_distance_m", "metro_minutes", "offered", "first_seen_at", "last_seen_at",
+    "exactness", "lat", "lon", "metro_distance_m", "metro_minutes", "offered",
+    "first_seen_at", "last_seen_at",
 )  # fmt: skip
 
 
@@ -146,6 +148,7 @@ def _record(one: Judged, around: Around) -> dict[str, Any]:
         **{name: getattr(flat, name) for name in _FACTS},
         "eur_sqm": None if per_sqm is None else round(per_sqm, 2),
         "days": round(flat.days_on_market(around.now), 2),
+        "metro_walk": flat.metro_walk._asdict() if flat.metro_walk else None,
         "on_market": {"since": flat.since.at, "source": flat.since.source},
         "offered_before": [one._asdict() for one in flat.offered_before],
         "status": around.statuses.get(flat.property_id, "new"),
@@ -234,6 +237,7 @@ def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) 
             "flats": [_record(one, found.around) for one in found.passed[:limit]],
             "unknown_total": len(found.unknown),
             "unknown": [_record(one, found.around) for one in found.unknown[:limit]],
+            "attribution": ATTRIBUTION,
         }
         print_json(answer)
         return

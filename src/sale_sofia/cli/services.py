@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sale_sofia.cli.console import log, out, say
+from sale_sofia.crawl.runners.lane import idle_processes
 from sale_sofia.installation import open_ready
 from sale_sofia.operations.metrics import Exporter, serve_metrics
 from sale_sofia.operations.services.celery import (
@@ -35,6 +36,7 @@ from sale_sofia.operations.settings import (
 from sale_sofia.orchestrator import Orchestrator
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.telemetry.logs import log_to_file
+from sale_sofia.websites.site_file import enabled_sites
 
 
 def metrics(
@@ -80,6 +82,8 @@ def up(
             services.start_celery()
             logs = f"worker (log: {services.fleet.worker.log}), beat (log: {services.fleet.beat.log})"
             say(f"running: Redis, {logs}")
+            if idle := idle_processes(settings, enabled_sites()):
+                say(idle)
             say(
                 "crawl with `sale-sofia crawl --parallel`; "
                 "stop with Ctrl-C, or with `sale-sofia down` elsewhere"

@@ -54,6 +54,11 @@ jobs = Table(
     Column("runner", String(80)),
     Column("generation", Integer, nullable=False, server_default=text("0")),
     Column("woken_at", Float),
+    # Until when none of its rows is handed out, and when that was written, by the clock of whoever wrote it.
+    Column("shut_until", Float),
+    Column("shut_at", Float),
+    # Batches of at most SCRAPING_CHUNK_SIZE pages that lanes have brought to their end.
+    Column("chunks", Integer, nullable=False, server_default=text("0")),
     Index(None, "site", "created_at"),
 )
 

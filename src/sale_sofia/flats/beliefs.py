@@ -7,7 +7,7 @@ from the market (`flats/outliers.py`). Another advert's word counts; where there
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from sale_sofia.flats.contradictions import NOT_TOLD, RULES, Told, find_contradictions
+from sale_sofia.flats.contradictions import NOT_TOLD, PLACE_FACTS, POSITION, RULES, Told, find_contradictions
 from sale_sofia.flats.flat import Code, Contradiction, Correction, Flat
 from sale_sofia.flats.merging import (
     COLUMN_OF,
@@ -24,9 +24,10 @@ OUTLYING: Final[Mapping[Code, tuple[str, ...]]] = {
     Code.RENT_LIKE_PRICE: ("price_eur", "deal"),
     Code.PRICE_LIKE_RENT: ("price_eur", "deal"),
     Code.PRIVATE_WITH_MANY: ("seller_kind",),
+    Code.POSITION_SHARED: POSITION,
 }
 """What is not believed of an advert that stands out from the market."""
-_CHECKED: Final = tuple({name for rule in RULES for name in (rule.one, rule.other)})
+_CHECKED: Final = (*{name for rule in RULES for name in (rule.one, rule.other)}, *PLACE_FACTS)
 _OF_ADVERTS: Final = frozenset({"seller_kind"})
 """Facts that a flat has only in its adverts."""
 
@@ -127,6 +128,9 @@ def _outlying(row: AdvertRow, outlier: Outlier) -> Contradiction | None:
     code, least, most = outlier
     if code is Code.PRIVATE_WITH_MANY:
         return Contradiction(code, OUTLYING[code], row["seller_kind"], least)
+    if code is Code.POSITION_SHARED:
+        at = (row["lat"], row["lon"])
+        return None if None in at else Contradiction(code, POSITION, at, int(least))
     if not row["price_eur"] or not row["area_sqm"]:
         return None
     eur_sqm = row["price_eur"] / row["area_sqm"]

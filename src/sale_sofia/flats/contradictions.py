@@ -18,13 +18,24 @@ from sale_sofia.flats.settings import (
     COMPARED_TYPES,
     FINISHED_ACTS,
     MANY_ROOMS,
+    METRES_PER_MINUTE,
+    METRO_MINUTES_APART,
+    OUTSIDE_CENTRE_METRES,
+    OUTSIDE_METRES,
     SAME_AREA,
     STOREYS_APART,
     TEXT_AREA,
     UNFINISHED_ACTS,
+    VAGUE_COORDINATES,
     YEARS_APART,
 )
+from sale_sofia.flats.walks import METRO_FACTS, walk_around
+from sale_sofia.geography.gazetteer import areas_of, metres_outside
+from sale_sofia.geography.metro import walk_from
+from sale_sofia.geography.settings import SOFIA_METRES
+from sale_sofia.geography.shapes import SOFIA_CENTRE, Point, metres
 from sale_sofia.listings.model import compared
+from sale_sofia.listings.places import SOFIA, find_neighbourhood
 
 Facts = Mapping[str, Any]
 NOTHING: Final = (None, ())
@@ -139,6 +150,12 @@ def find_contradictions(
     for contradiction in _by_text(printed, told, sure) if compared else ():
         found.append(contradiction)
         doubted.update(contradiction.facts)
+    if (outside := _outside(printed)) is not None:
+        found.append(outside)
+        doubted.update(outside.facts)
+    if (farther := _farther(printed, told, placed=outside is None)) is not None:
+        found.append(farther)
+        doubted.update(farther.facts)
     said = told.facts
     for code, one, other, contradict, text_counts in RULES:
         # As it is written out, and not in functions: every flat is looked at whenever flats are read.
@@ -173,6 +190,53 @@ def _rank(name: str, printed: Facts, told: Told, sure: Collection[str], *, text_
 
 def _is_between(year: int, years: tuple[int, int]) -> bool:
     return years[0] <= year <= years[1]
+
+
+# The coordinates beside the name of the place.
+
+POSITION: Final = ("lat", "lon")
+PLACE_FACTS: Final = (*POSITION, *METRO_FACTS, "city", "neighbourhood")
+
+
+def _point(printed: Facts) -> Point | None:
+    lat, lon = printed.get("lat"), printed.get("lon")
+    return None if lat is None or lon is None or printed.get("city") != SOFIA else Point(lat, lon)
+
+
+def _outside(printed: Facts) -> Contradiction | None:
+    """Coordinates that lie far from the neighbourhood that is named: of the two the name is believed."""
+    point, name = _point(printed), printed.get("neighbourhood")
+    if point is None:
+        return None
+    place = find_neighbourhood(name) if name else None
+    if place and areas_of(place.id):
+        outside, most = metres_outside(place.id, point) or 0.0, OUTSIDE_METRES
+    elif place and place.lat is not None and place.lon is not None:
+        outside, most = metres(point, Point(place.lat, place.lon)), OUTSIDE_CENTRE_METRES
+    else:
+        outside, most = metres(point, SOFIA_CENTRE), SOFIA_METRES
+    if outside <= most:
+        return None
+    named = place.name if place else SOFIA
+    return Contradiction(Code.POSITION_OUTSIDE, POSITION, round(outside / 1000, 1), named)
+
+
+def _farther(printed: Facts, told: Told, *, placed: bool) -> Contradiction | None:
+    """A walk to the metro that is much longer than the advert says, from wherever the flat may be."""
+    said = {name: value for name in METRO_FACTS if (value := _either(name, printed, told)) is not None}
+    if not said:
+        return None
+    point = _point(printed) if placed and printed.get("site") not in VAGUE_COORDINATES else None
+    walk = walk_from(point) if point else walk_around(printed.get("city"), printed.get("neighbourhood"))
+    minutes = {name: said[name] / (1 if name == "metro_minutes" else METRES_PER_MINUTE) for name in said}
+    wrong = [name for name in said if walk and minutes[name] + METRO_MINUTES_APART < walk.least]
+    if not walk or not wrong:
+        return None
+    return Contradiction(Code.METRO_FARTHER, tuple(wrong), round(minutes[wrong[0]]), walk.least)
+
+
+def _either(name: str, printed: Facts, told: Told) -> float | None:
+    return told.facts.get(name) if (value := printed.get(name)) is None else value
 
 
 # The text beside the portal's fields. It contradicts only where it nowhere says what the portal does: adverts

@@ -10,7 +10,10 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from sale_sofia.flats.age import EarlierOffer
+from sale_sofia.flats.walks import MetroWalk, metro_walk, told_minutes
+from sale_sofia.geography.shapes import Point
 from sale_sofia.history.market_events import Since, days_on_market
+from sale_sofia.listings.places import SOFIA
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -55,10 +58,13 @@ class Code(StrEnum):
     TEXT_AREA = "text_area"
     TEXT_YEAR = "text_year"
     TEXT_ACT = "text_act"
+    METRO_FARTHER = "metro_farther"
     PRICE_OUT_OF_MARKET = "price_out_of_market"
     RENT_LIKE_PRICE = "rent_like_price"
     PRICE_LIKE_RENT = "price_like_rent"
     PRIVATE_WITH_MANY = "private_with_many"
+    POSITION_OUTSIDE = "position_outside"
+    POSITION_SHARED = "position_shared"
 
 
 class Contradiction(NamedTuple):
@@ -71,6 +77,18 @@ class Contradiction(NamedTuple):
     other: Any
     kept: Any = None
     """The value that is believed all the same, as the likelier one."""
+
+
+class Exactness(StrEnum):
+    """How exactly it is known where a flat is."""
+
+    EXACT = "exact"
+    """An advert's own coordinates, in Sofia and not contradicted."""
+    STREET = "street"
+    """Somewhere in a street."""
+    NEIGHBOURHOOD = "neighbourhood"
+    """Somewhere in it."""
+    UNKNOWN = "unknown"
 
 
 class Correction(NamedTuple):
@@ -135,6 +153,7 @@ class Flat:
     neighbourhood: str | None = None
     street: str | None = None
     lat: float | None = None
+    """With `lon`: an exact place, never the middle of an area."""
     lon: float | None = None
     metro_station: str | None = None
     metro_distance_m: int | None = None
@@ -161,6 +180,29 @@ class Flat:
     def days_on_market(self, now: float) -> float:
         """How long it has been there, until it was last seen where it is gone. The one answer of all."""
         return days_on_market(self.since.at, None if self.offered else self.last_seen_at, None, now=now)
+
+    @property
+    def exact_place(self) -> Point | None:
+        """Its own coordinates, in Sofia."""
+        known = self.city == SOFIA and self.lat is not None and self.lon is not None
+        return Point(self.lat or 0.0, self.lon or 0.0) if known else None
+
+    @property
+    def exactness(self) -> Exactness:
+        """How exactly it is known where in Sofia it is; of other towns nothing is known."""
+        if self.city != SOFIA:
+            return Exactness.UNKNOWN
+        if self.exact_place:
+            return Exactness.EXACT
+        if self.street:
+            return Exactness.STREET
+        return Exactness.NEIGHBOURHOOD if self.neighbourhood else Exactness.UNKNOWN
+
+    @property
+    def metro_walk(self) -> MetroWalk | None:
+        """Minutes on foot to the nearest metro, and from where that is known."""
+        told = told_minutes(self.metro_minutes, self.metro_distance_m)
+        return metro_walk(self.exact_place, told, (self.city, self.neighbourhood))
 
     @property
     def price_per_sqm_eur(self) -> float | None:

@@ -89,6 +89,7 @@ def _offer(row: Row) -> View:
         "price_eur": row["price_eur"],
         "vat": row["vat"],
         "offered": is_offered(row),
+        "opened": row["opened_at"] is not None,
         "seller_kind": row["seller_kind"],
         "seller_name": row["seller_name"],
         "phones": list(row["phones"]),

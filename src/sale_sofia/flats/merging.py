@@ -12,6 +12,7 @@ from sale_sofia.descriptions.fields import TRAP_FIELDS
 from sale_sofia.flats.age import age_of
 from sale_sofia.flats.flat import Advert, Flat, Trap
 from sale_sofia.flats.merger import MERGED, PropertyMerger, is_offered, newness, offer_order
+from sale_sofia.flats.settings import VAGUE_COORDINATES
 from sale_sofia.history.market_events import listed_since
 
 AdvertRow = dict[str, Any]
@@ -36,7 +37,7 @@ _MERGED_OF: Final = itemgetter(*MERGED)
 
 def merge_one(property_id: int, row: AdvertRow, photos: int | None = None) -> Flat:
     """What `merge_many` gives for one advert, without counting voices: most flats have one."""
-    priced, placed = row["price_eur"] is not None, row["lat"] is not None and row["lon"] is not None
+    priced, placed = row["price_eur"] is not None, _is_placed(row)
     said = row["said"]
     facts = {name: row[name] for name in MERGED}
     if said:
@@ -121,11 +122,16 @@ def _photos(ordered: Sequence[AdvertRow]) -> tuple[str, ...]:
 
 def _place(rows: Sequence[AdvertRow]) -> dict[str, Any]:
     """Where the newest advert with coordinates has it: two halves of different places are no place."""
-    placed = [row for row in rows if row["lat"] is not None and row["lon"] is not None]
+    placed = [row for row in rows if _is_placed(row)]
     if not placed:
         return {}
     newest = max(placed, key=newness)
     return {"lat": newest["lat"], "lon": newest["lon"]}
+
+
+def _is_placed(row: AdvertRow) -> bool:
+    """Whether the advert tells the flat's own place, and not that of an area."""
+    return row["lat"] is not None and row["lon"] is not None and row["site"] not in VAGUE_COORDINATES
 
 
 def _facts(rows: Sequence[AdvertRow]) -> dict[str, Any]:

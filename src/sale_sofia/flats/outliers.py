@@ -1,4 +1,4 @@
-"""Adverts that stand out from the market: prices that cannot be there, "private" sellers of many flats.
+"""Adverts that stand out from all others: prices that cannot be, "private" sellers of many, shared points.
 
 What can be is said by the adverts that are offered now, not by numbers of ours. What stands out is stored, so
 that a flat is read without the market, and is found again whenever adverts were matched.
@@ -16,7 +16,15 @@ from sqlalchemy import Connection, Text, and_, cast, delete, insert, select
 
 from sale_sofia.flats.beliefs import Outlier
 from sale_sofia.flats.flat import Code
-from sale_sofia.flats.settings import MARKET_EDGE, MARKET_LEAST, MARKET_QUARTERS, MARKET_TOLERANCE, SAME_PRICE
+from sale_sofia.flats.settings import (
+    MARKET_EDGE,
+    MARKET_LEAST,
+    MARKET_QUARTERS,
+    MARKET_TOLERANCE,
+    SAME_PRICE,
+    SHARED_POINT_DIGITS,
+    SHARED_POINT_FLATS,
+)
 from sale_sofia.flats.store import with_current
 from sale_sofia.flats.tables import outliers
 from sale_sofia.history.revisions import touch
@@ -65,6 +73,8 @@ def find_outliers(connection: Connection, settings: Settings) -> Found:
     for listing_id, flats in _sellers_of_many(connection, settings.private_seller_flats):
         outlier = Outlier(Code.PRIVATE_WITH_MANY, flats, flats)
         found[listing_id, outlier.code] = outlier
+    for listing_id, flats in _shared_points(connection):
+        found[listing_id, Code.POSITION_SHARED] = Outlier(Code.POSITION_SHARED, flats, flats)
     return found
 
 
@@ -140,6 +150,21 @@ def _sellers_of_many(connection: Connection, many: int) -> Iterator[tuple[int, i
         most = max((len(flats[phone]) for phone in own), default=0)
         if most >= many:
             yield listing_id, most
+
+
+def _shared_points(connection: Connection) -> Iterator[tuple[int, int]]:
+    """Adverts whose very coordinates many flats have, each with how many; also of flats that are gone."""
+    table, current = with_current(listings.c.id)
+    chosen = select(listings.c.id, current, listings.c.lat, listings.c.lon).select_from(table)
+    placed = and_(listings.c.lat.is_not(None), listings.c.lon.is_not(None))
+    flats: Mapping[tuple[float, float], set[int]] = defaultdict(set)
+    points: dict[int, tuple[float, float]] = {}
+    for listing_id, property_id, lat, lon in connection.execute(chosen.where(placed)):
+        points[listing_id] = point = (round(lat, SHARED_POINT_DIGITS), round(lon, SHARED_POINT_DIGITS))
+        flats[point].add(property_id)
+    for listing_id, point in points.items():
+        if len(flats[point]) >= SHARED_POINT_FLATS:
+            yield listing_id, len(flats[point])
 
 
 def _are_near(one: Outlier, other: Outlier) -> bool:

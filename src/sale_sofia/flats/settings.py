@@ -112,6 +112,20 @@ BUILT_BETWEEN: Final[Mapping[str, tuple[int, int]]] = {
 FINISHED_ACTS: Final = frozenset({"act16", "commissioned"})
 UNFINISHED_ACTS: Final = frozenset({"planned", "before_act14", "act14", "before_act15"})
 """What a text says of a building that nobody may use yet; "before act 16" may be old by some weeks."""
+OUTSIDE_METRES: Final = 1000.0
+"""Coordinates so far outside the neighbourhood that is named contradict it; sellers stretch its borders."""
+OUTSIDE_CENTRE_METRES: Final = 4000.0
+"""The same from the centre of a place whose borders are not known: some end three kilometres from it."""
+VAGUE_COORDINATES: Final = frozenset({"olx.bg"})
+"""Portals that print the middle of a circle of a kilometre or more, never the flat's own place."""
+SHARED_POINT_FLATS: Final = 5
+"""So many flats at the very same point are at a stock point of an agency or a portal, not at their own."""
+SHARED_POINT_DIGITS: Final = 5
+"""Decimals of a degree by which two points are the same: about a metre."""
+METRES_PER_MINUTE: Final = 80.0
+"""Walking, as portals and sellers count it."""
+METRO_MINUTES_APART: Final = 10.0
+"""Minutes by which the walk to the metro is longer than an advert says, so that it contradicts it."""
 MARKET_LEAST: Final = 30
 """Adverts of a kind in a neighbourhood whose prices say what can be there; with fewer, the town's do."""
 MARKET_QUARTERS: Final = 3.0

@@ -162,6 +162,8 @@ def show_property(connection: Connection, property_id: int, *, now: float) -> Vi
     adverts = listing_rows(connection, [source.listing_id for source in members])
     flat = find_flat(connection, found)
     view = merged_view(flat, adverts)
+    view["position"] = {"exactness": flat.exactness, "lat": flat.lat, "lon": flat.lon}
+    view["metro_walk"] = flat.metro_walk._asdict() if flat.metro_walk else None
     at, source = flat.since
     view["on_market"] = {"since": at, "source": source, "days": flat.days_on_market(now)}
     view["offered_before"] = [one._asdict() for one in flat.offered_before]

@@ -4,5 +4,16 @@ from typing import Final
 
 METRES_PER_DEGREE: Final = (111_200.0, 81_800.0)
 """Of latitude and of longitude in Sofia; flat enough for one city."""
+CENTRE: Final = (42.6977, 23.3219)
+"""Latitude and longitude of the square of St Nedelya, from which distances in Sofia are told."""
+SOFIA_METRES: Final = 35_000.0
+"""Coordinates farther from the centre than any village of the municipality are a mistake, and not used."""
+WALK_DETOUR: Final = 1.25
+"""How much longer one walks than the crow flies."""
+WALK_METRES_PER_MINUTE: Final = 75.0
+SAMPLE_METRES: Final = 50.0
+"""How far apart the points of a neighbourhood are from which walks are worked out."""
+ATTRIBUTION: Final = "© OpenStreetMap contributors (ODbL)"
+"""What the licences of the data ask to be shown beside a map, and to stand in files that hold its values."""
 FILES: Final = "sale_sofia.geography"
 """The package whose folder `data` holds what is shipped, apart by licence."""

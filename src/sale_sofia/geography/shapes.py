@@ -1,12 +1,12 @@
 """Points and areas on the flat ground of one city: distances, what holds a point, how far outside it is."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from sale_sofia.geography.settings import METRES_PER_DEGREE
+from sale_sofia.geography.settings import CENTRE, METRES_PER_DEGREE
 
 _NORTH, _EAST = METRES_PER_DEGREE
 
@@ -16,6 +16,9 @@ class Point(NamedTuple):
 
     lat: float
     lon: float
+
+
+SOFIA_CENTRE: Final = Point(*CENTRE)
 
 
 def metres(one: Point, two: Point) -> float:
@@ -107,3 +110,17 @@ def _metres_to_line(point: Point, one: Point, two: Point) -> float:
 def _area(ring: Ring) -> float:
     twice = sum(one.lon * two.lat - two.lon * one.lat for one, two in pairwise(ring))
     return abs(twice) / 2 * _NORTH * _EAST
+
+
+def samples(shape: Shape, step: float) -> Iterator[Point]:
+    """Points of a grid inside a shape and points on its borders, neighbours so many metres apart."""
+    high, wide = step / _NORTH, step / _EAST
+    for row in range(int((shape.high.lat - shape.low.lat) / high) + 1):
+        for column in range(int((shape.high.lon - shape.low.lon) / wide) + 1):
+            if shape.contains(point := Point(shape.low.lat + row * high, shape.low.lon + column * wide)):
+                yield point
+    for one, two in (side for piece in shape.pieces for ring in piece for side in pairwise(ring)):
+        parts = int(metres(one, two) / step) + 1
+        for part in range(parts):
+            share = part / parts
+            yield Point(one.lat + share * (two.lat - one.lat), one.lon + share * (two.lon - one.lon))

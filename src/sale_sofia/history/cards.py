@@ -1,4 +1,7 @@
-"""Adverts as searches show them: what is the same as when the advert was opened need not be opened again."""
+"""Adverts as searches show them: what is the same as when the advert was opened need not be opened again.
+
+A card is a sighting of its advert: it is stored at once, and the advert's own page has the last word.
+"""
 
 import hashlib
 import json
@@ -6,10 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, select, update
 
+from sale_sofia.history.listings import DEFAULT_RULES, save_listings
 from sale_sofia.history.market_events import set_back
+from sale_sofia.history.settings import HistoryRules
+from sale_sofia.history.sightings import Sighting
 from sale_sofia.history.tables import cards, listings
+from sale_sofia.listings.normalise import card_listing
 from sale_sofia.storage.upserts import insert_into
 
 _NOT_CONTENT: Final = frozenset(
@@ -26,6 +33,28 @@ class SeenCard:
     hash: str
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What the advert's own page may lack."""
+    url: str = ""
+    said: Mapping[str, Any] = field(default_factory=dict)
+    """All that it says of the advert."""
+
+    @property
+    def price_eur(self) -> float | None:
+        """What it says that the advert costs."""
+        return self.said.get("price_eur")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The page of results that cards were read from, and how far it is believed."""
+
+    job_id: str | None = None
+    page_digest: str | None = None
+    held: bool = False
+    held_news: bool = False
+    rules: HistoryRules = DEFAULT_RULES
+
+
+UNKNOWN_SOURCE: Final = Source()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +74,18 @@ def card_hash(facts: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(shown, sort_keys=True, default=str).encode()).hexdigest()
 
 
-_SELECT_OPENED = select(cards.c.external_id, cards.c.opened_hash).where(
-    cards.c.site == bindparam("of_site"), cards.c.external_id.in_(bindparam("ids", expanding=True))
+_SELECT_SHOWN = (
+    select(cards)
+    .where(cards.c.site == bindparam("of_site"), cards.c.external_id.in_(bindparam("ids", expanding=True)))
+    .order_by(cards.c.seen_at)
 )
 _SELECT_LISTINGS = (
-    select(listings.c.id, listings.c.external_id, listings.c.revisit_at, listings.c.gone_at)
+    select(
+        *(
+            listings.c[name]
+            for name in ("id", "external_id", "revisit_at", "gone_at", "opened_at", "price_eur")
+        )
+    )
     .where(
         listings.c.site == bindparam("of_site"),
         listings.c.external_id.in_(bindparam("ids", expanding=True)),
@@ -75,7 +111,13 @@ _OPENED = (
 
 
 def see_cards(
-    connection: Connection, scope: Scope, shown: Sequence[SeenCard], *, at: float, least: int = 0
+    connection: Connection,
+    scope: Scope,
+    shown: Sequence[SeenCard],
+    *,
+    at: float,
+    least: int = 0,
+    source: Source = UNKNOWN_SOURCE,
 ) -> set[str]:
     """Remember the cards of a page, and their adverts as seen; the ids of those that must be opened.
 
@@ -83,13 +125,21 @@ def see_cards(
     opened last; one that is due for a visit. When they are fewer than `least`, those due soonest join them.
     """
     ids = {"of_site": scope.site, "ids": sorted(card.external_id for card in shown)}
-    opened = {(row.external_id, row.opened_hash) for row in connection.execute(_SELECT_OPENED, ids)}
+    before = connection.execute(_SELECT_SHOWN, ids).mappings().all()
+    opened = {(row["external_id"], row["opened_hash"]) for row in before}
+    last = {row["external_id"]: row for row in before}
     known = {row["external_id"]: row for row in connection.execute(_SELECT_LISTINGS, ids).mappings()}
     _remember(connection, scope, shown, at)
     if known:
         connection.execute(_SEEN, [{"of_id": row["id"], "at": at} for row in known.values()])
     gone = [row for row in known.values() if row["gone_at"] is not None]
     set_back(connection, [row["id"] for row in gone if row["gone_at"] < at], at=at)
+    news = [
+        card
+        for card in shown
+        if card.said and _is_news(card, known.get(card.external_id), last.get(card.external_id), at)
+    ]
+    _tell(connection, scope, news, at, source)
     if scope.everything:
         return {card.external_id for card in shown}
 
@@ -106,11 +156,47 @@ def see_cards(
     return wanted.union(others[: max(0, least - len(wanted))])
 
 
+def _is_news(card: SeenCard, listing: RowMapping | None, last: RowMapping | None, at: float) -> bool:
+    """Whether a card says what was not known of its advert; of an opened one, another price than before.
+
+    Of such a price nothing is said where the card before it did not tell one: portals have cards whose price
+    is never that of the page.
+    """
+    if listing is None:
+        return True
+    if last is None or last["seen_at"] >= at or last["card_hash"] == card.hash:
+        return False
+    if listing["opened_at"] is None:
+        return True
+    prices = (last["price_eur"], listing["price_eur"])
+    return card.price_eur is not None and last["price_eur"] is not None and card.price_eur not in prices
+
+
+def _tell(connection: Connection, scope: Scope, news: Sequence[SeenCard], at: float, source: Source) -> None:
+    """Store what these cards say as sightings of their adverts."""
+    told = [card_listing(scope.site, card.url, card.external_id, card.said) for card in news]
+    sightings = [
+        Sighting(
+            listing,
+            at,
+            source.job_id,
+            source.page_digest,
+            held=source.held,
+            held_news=source.held_news,
+            card=True,
+        )
+        for listing in told
+        if listing is not None
+    ]
+    if sightings:
+        save_listings(connection, sightings, source.rules)
+
+
 def _remember(connection: Connection, scope: Scope, shown: Sequence[SeenCard], at: float) -> None:
     if not shown:
         return
     new = insert_into(connection, cards)
-    shown_anew = {name: new.excluded[name] for name in ("card_hash", "facts", "seen_at")}
+    shown_anew = {name: new.excluded[name] for name in ("card_hash", "facts", "price_eur", "seen_at")}
     upsert = new.on_conflict_do_update(
         index_elements=["scope_id", "external_id"],
         set_={**shown_anew, "missed_at": None, "misses": 0},
@@ -123,6 +209,7 @@ def _remember(connection: Connection, scope: Scope, shown: Sequence[SeenCard], a
             "external_id": card.external_id,
             "card_hash": card.hash,
             "facts": dict(card.facts) or None,
+            "price_eur": card.price_eur,
             "seen_at": at,
         }
         for card in sorted(shown, key=lambda card: card.external_id)

@@ -74,6 +74,12 @@ class Job:
     """How often lanes were sent out for it."""
     woken_at: float | None = None
     """When they were sent out last."""
+    shut_until: float | None = None
+    """Until when none of its pages is handed out."""
+    shut_at: float | None = None
+    """When that was written."""
+    chunks: int = 0
+    """Batches of its pages that have come to their end."""
 
 
 _UNFINISHED = jobs.c.state.not_in([state.value for state in sorted(FINISHED_STATES)])
@@ -88,6 +94,7 @@ _ADD_COUNTS = (
         new_listings=jobs.c.new_listings + bindparam("new_more"),
         changed_listings=jobs.c.changed_listings + bindparam("changed_more"),
         seconds=jobs.c.seconds + bindparam("seconds_more"),
+        chunks=jobs.c.chunks + bindparam("chunks_more"),
     )
 )
 
@@ -148,7 +155,7 @@ def set_job_state(
     return False
 
 
-def add_job_counts(
+def add_job_counts(  # noqa: PLR0913 - each is a count of its own
     connection: Connection,
     job_id: str,
     *,
@@ -156,6 +163,7 @@ def add_job_counts(
     new: int = 0,
     changed: int = 0,
     seconds: float = 0.0,
+    chunks: int = 0,
 ) -> None:
     """Add to what the job has done so far.
 
@@ -163,7 +171,7 @@ def add_job_counts(
         UnknownJob: there is no such job.
     """
     counts = {"of_id": job_id, "requests_more": requests, "new_more": new, "changed_more": changed}
-    added = connection.execute(_ADD_COUNTS, {**counts, "seconds_more": seconds})
+    added = connection.execute(_ADD_COUNTS, {**counts, "seconds_more": seconds, "chunks_more": chunks})
     if not added.rowcount:
         raise UnknownJob(f"There is no job {job_id}.")
 

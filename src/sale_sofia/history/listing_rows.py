@@ -55,12 +55,15 @@ def listing_from(fields: Mapping[Any, Any]) -> Listing:
     return Listing.model_validate(values)
 
 
-def content_hash(fields: Mapping[str, Any]) -> str:
+def content_hash(fields: Mapping[str, Any], *, card: bool = False) -> str:
     """A digest that moves when, and only when, a field moves that is not volatile.
 
     What is unknown or empty is left out, so that a field added later does not move it by being there.
     """
-    content = _canonical({name: fields[name] for name in _CONTENT_FIELDS if fields[name] not in (None, [])})
+    content = _canonical(
+        {name: fields[name] for name in _CONTENT_FIELDS if fields.get(name) not in (None, [])}
+    )
+    content = f"card {content}" if card else content
     return hashlib.sha256(content.encode()).hexdigest()
 
 

@@ -11,7 +11,13 @@ from typing import Any, Final, Literal, NamedTuple
 from sqlalchemy import Connection, Executable, RowMapping, bindparam, func, insert, or_, select, update
 
 from sale_sofia.history import revisions
-from sale_sofia.history.listing_rows import STORED_FIELDS, VOLATILE_FIELDS, detect_all_changes, listing_from
+from sale_sofia.history.listing_rows import (
+    PRICE_FIELDS,
+    STORED_FIELDS,
+    VOLATILE_FIELDS,
+    detect_all_changes,
+    listing_from,
+)
 from sale_sofia.history.market_events import REUSED, SEEN_AGAIN, event, note_events
 from sale_sofia.history.prices import close_if_settled, report_odd
 from sale_sofia.history.settings import HistoryRules
@@ -21,18 +27,34 @@ from sale_sofia.history.sightings import (
     Row,
     Sighting,
     change_rows,
+    doubts_of,
     is_back,
     listing_key,
     new_row,
     price_rows,
     save_late,
     updated,
+    updated_by_card,
     visit_row,
     visited,
     withdrawn_adverts,
 )
-from sale_sofia.history.tables import WAS_ASKED, listing_changes, listings, price_points, scrape_history
-from sale_sofia.history.timeline import HELD_FIELDS, Odd, Step, first_step, is_another_flat, step
+from sale_sofia.history.tables import (
+    PRINTED_BEFORE,
+    WAS_ASKED,
+    listing_changes,
+    listings,
+    price_points,
+    scrape_history,
+)
+from sale_sofia.history.timeline import (
+    HELD_FIELDS,
+    Step,
+    first_step,
+    is_another_flat,
+    is_disproved,
+    step,
+)
 from sale_sofia.listings.model import Listing
 
 __all__ = ["VOLATILE_FIELDS", "Sighting", "detect_all_changes"]
@@ -48,9 +70,22 @@ _INSERT_VISITS = insert(scrape_history).returning(scrape_history.c.id, sort_by_p
 _INSERT_QUIET_VISITS = insert(scrape_history)
 _INSERT_CHANGES = insert(listing_changes)
 _INSERT_PRICES = insert(price_points)
+_asked = price_points.alias("asked")
+_COMPLETE_PRICE = (
+    update(price_points)
+    .where(
+        price_points.c.id
+        == select(_asked.c.id)
+        .where(_asked.c.listing_id == bindparam("of_listing"), _asked.c.kind != PRINTED_BEFORE)
+        .order_by(_asked.c.seen_at.desc(), _asked.c.id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    .values({name: bindparam(f"new_{name}") for name in PRICE_FIELDS})
+)
 _STATE = (
     "id", "external_id", "content_hash", "last_seen_at", "visited_at", "consecutive_unchanged",
-    "revisit_seconds", "odd_visits", "unseen", "gone_at",
+    "revisit_seconds", "odd_visits", "unseen", "gone_at", "opened_at", "price_by_card",
 )  # fmt: skip
 _SELECT_STATES = (
     select(*(listings.c[name] for name in _STATE))
@@ -119,16 +154,26 @@ def _save_different(connection: Connection, sightings: Sequence[Sighting], rules
 
 
 def _is_still(sighting: Sighting, state: RowMapping) -> bool:
-    """An advert with a price in doubt, or values not shown, is looked at in full, though it says the same."""
+    """An advert with a price in doubt, or values not shown, is looked at in full, though it says the same.
+
+    So is one of which only cards were seen, or that has its price from one.
+    """
+    if sighting.card or state["opened_at"] is None or state["price_by_card"]:
+        return False
     settled = not state["odd_visits"] and not state["unseen"]
     return bool(sighting.content_hash == state["content_hash"]) and settled
 
 
 def _late(connection: Connection, sighting: Sighting, state: RowMapping, rules: HistoryRules) -> SaveResult:
     """One that is saved again, as a rule; otherwise its place is in the past."""
-    if (sighting.seen_at, sighting.content_hash) == (state["visited_at"], state["content_hash"]):
+    read_at = state["visited_at"] if state["opened_at"] is None else state["opened_at"]
+    if (sighting.seen_at, sighting.content_hash) == (read_at, state["content_hash"]):
         return "unchanged"
-    return "changed" if save_late(connection, sighting, rules) else "unchanged"
+    opened = not sighting.card and state["opened_at"] is None
+    changed = save_late(connection, sighting, rules)
+    if opened and sighting.held_news:
+        connection.execute(_UPDATE, {"of_id": state["id"], "held_by": sighting.job_id})
+    return "new" if opened else "changed" if changed else "unchanged"
 
 
 def _stored_states(connection: Connection, sightings: Iterable[Sighting]) -> dict[Key, RowMapping]:
@@ -145,7 +190,8 @@ def _stored_states(connection: Connection, sightings: Iterable[Sighting]) -> dic
 def _insert(connection: Connection, new: Sequence[tuple[Sighting, int]], rules: HistoryRules) -> None:
     """Flats never seen before, each under the generation of its advert's id."""
     taken = [
-        (sighting, number, first_step(sighting.fields, rules, held=sighting.held)) for sighting, number in new
+        (sighting, number, first_step(sighting.fields, rules, held=sighting.held, card=sighting.card))
+        for sighting, number in new
     ]
     ids = _inserted(connection, _INSERT_LISTINGS, [new_row(*one, rules) for one in taken])
     revisions.touch(connection, ids)
@@ -169,24 +215,37 @@ def _update(connection: Connection, moved: Sequence[_Pair], rules: HistoryRules)
     found = connection.execute(_SELECT_WHOLE, {"of_ids": [state["id"] for _, state in moved]}).mappings()
     whole = {row["id"]: row for row in found}
     pairs = [(sighting, whole[state["id"]]) for sighting, state in moved]
-    reused = [pair for pair in pairs if is_another_flat(pair[1], pair[0].fields)]
+    reused = [pair for pair in pairs if _is_reused(*pair)]
+    disproved = [
+        pair
+        for pair in pairs
+        if not _is_reused(*pair) and is_disproved(pair[1], doubts_of(pair[1]), pair[0].under(0))
+    ]
     taken = withdrawn_adverts(connection, [sighting for sighting, _ in reused])
     for sighting, _ in reused:
         if sighting.key in taken:  # the next generation's number is given out already
             save_late(connection, sighting, rules)
     _reuse(connection, [pair for pair in reused if pair[0].key not in taken], rules)
-    others = [pair for pair in pairs if not is_another_flat(pair[1], pair[0].fields)]
+    apart = {sighting.key for sighting, _ in (*reused, *disproved)}
+    others = [pair for pair in pairs if pair[0].key not in apart]
     results: _Results = {sighting.key: "new" for sighting, _ in reused}
+    results |= {sighting.key: _late(connection, sighting, old, rules) for sighting, old in disproved}
     return results | _step(connection, others, rules)
+
+
+def _is_reused(sighting: Sighting, old: RowMapping) -> bool:
+    """Page is compared with page, and card with card: only they say the same things."""
+    alike = sighting.card == (old["opened_at"] is None)
+    return alike and is_another_flat(old, sighting.fields)
 
 
 def _step(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -> _Results:
     taken = []
     for sighting, old in pairs:
-        odd = Odd(old["odd_price_eur"], old["odd_visits"])
         not_stored_yet = sighting.under(visit_id=0)
-        taken.append(((sighting, old), step(old, odd, old["unseen"] or {}, not_stored_yet, rules)))
+        taken.append(((sighting, old), step(old, doubts_of(old), not_stored_yet, rules)))
     taken = _print_once(connection, taken)
+    _complete_prices(connection, taken)
     rows = [
         visit_row(sighting, old["id"], one.result, _odd(sighting, one), one.unseen)
         for (sighting, old), one in taken
@@ -196,13 +255,34 @@ def _step(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -
     whole = [(old["id"], at, one) for ((_, old), one), at in zip(taken, seen, strict=True)]
     _run(connection, _INSERT_CHANGES, [row for one in whole for row in change_rows(*one)])
     _run(connection, _INSERT_PRICES, [row for one in whole for row in price_rows(*one)])
-    _run(connection, _UPDATE, [updated(*pair, one, rules) for pair, one in taken])
+    pages = [(pair, one) for pair, one in taken if not pair[0].card]
+    _run(connection, _UPDATE, [updated(*pair, one, rules) for pair, one in pages])
+    _run(connection, _UPDATE, [updated_by_card(*pair, one) for pair, one in taken if pair[0].card])
     revisions.touch(connection, [old["id"] for _, old in pairs])
-    report_odd(connection, [pair for pair, one in taken if one.odd.visits])
+    report_odd(connection, [pair for pair, one in pages if one.odd.visits])
     settled = {sighting for (sighting, old), one in taken if old["odd_visits"] and not one.odd.visits}
     for sighting in settled:
         close_if_settled(connection, {sighting.listing.site}, now=sighting.seen_at)
-    return {sighting.key: "changed" if one.changes else "unchanged" for (sighting, _), one in taken}
+    return {sighting.key: _result(sighting, old, one) for (sighting, old), one in taken}
+
+
+def _result(sighting: Sighting, old: RowMapping, taken: Step) -> SaveResult:
+    """What came of it, as runs count it; what the advert's card told already counts when its page is read."""
+    if taken.result == "new":
+        return "new"
+    told = bool(old["price_by_card"]) and not sighting.card
+    return "changed" if taken.changes or told else "unchanged"
+
+
+def _complete_prices(connection: Connection, taken: Sequence[tuple[_Pair, Step]]) -> None:
+    """A page that confirms a card's price gives its point the VAT and the leva that the card may lack."""
+    rows = [
+        {"of_listing": old["id"], **{f"new_{name}": one.fields[name] for name in PRICE_FIELDS}}
+        for (sighting, old), one in taken
+        if old["price_by_card"] and not sighting.card and not one.price
+        if any(old[name] != one.fields[name] for name in PRICE_FIELDS)
+    ]
+    _run(connection, _COMPLETE_PRICE, rows)
 
 
 def _print_once(connection: Connection, taken: list[tuple[_Pair, Step]]) -> list[tuple[_Pair, Step]]:
@@ -220,7 +300,8 @@ def _print_once(connection: Connection, taken: list[tuple[_Pair, Step]]) -> list
 
 
 def _odd(sighting: Sighting, taken: Step) -> Row | None:
-    return {name: sighting.fields[name] for name in HELD_FIELDS} if taken.odd.visits else None
+    doubted = taken.odd.visits and not sighting.card  # all that a card said is kept
+    return {name: sighting.fields[name] for name in HELD_FIELDS} if doubted else None
 
 
 def _reuse(connection: Connection, pairs: Sequence[_Pair], rules: HistoryRules) -> None:
@@ -340,6 +421,7 @@ class KnownPrice(NamedTuple):
 _SELECT = select(listings.c.external_id, listings.c.price_eur, listings.c.area_sqm).where(
     listings.c.site == bindparam("of_site"),
     listings.c.closed_at.is_(None),
+    listings.c.opened_at.is_not(None),  # a card of the same run is no word on how its pages are read
     listings.c.external_id.in_(bindparam("ids", expanding=True)),
 )
 

@@ -31,6 +31,8 @@ BUILT_TYPES: Final = frozenset({
 """Property of which a whole one is never sold or let for what a square metre of it costs."""
 LEAST_PRICE_EUR: Final[Mapping[str, float]] = {"sale": 10_000.0, "rent": 60.0}
 """A built property seen for less, for the first time, is taken for one whose price is another number."""
+CARD_AREA_TOLERANCE: Final = 0.05
+"""Share by which the area on a card may miss the one on the advert's page, and be of the same flat."""
 VAT_RATE: Final = 0.2
 """ЗДДС, art. 66: the standard rate; due on flats in new buildings, and on fees of notaries and agencies."""
 VAT_TOLERANCE: Final = 0.002

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, Table, bindparam, delete, insert, select, update
 
@@ -26,12 +26,17 @@ from sale_sofia.history.tables import (
     scrape_history,
 )
 from sale_sofia.history.timeline import (
+    BLANK,
+    Doubts,
     Generation,
+    Odd,
     Seen,
     Step,
     Unseen,
     VisitResult,
     fold,
+    in_order,
+    is_by_card,
     next_interval,
     revisit_at,
     said_otherwise,
@@ -44,6 +49,8 @@ Row = dict[str, Any]
 Stored = Mapping[Any, Any]
 STILL = Step("unchanged", {}, [], None)
 """Nothing but time has moved."""
+CARD: Final = "card"
+"""The verdict of a visit that saw the advert on a page of results."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,8 @@ class Sighting:
     """Whether it is not new, should it be the first: its run does not read what adverts have."""
     held_gaps: bool = False
     """Whether what it does not show says nothing: the portal's pages are not read as they are."""
+    card: bool = False
+    """Whether it was seen on a page of results, which is then the page of `page_digest`."""
 
     @property
     def key(self) -> Key:
@@ -77,8 +86,8 @@ class Sighting:
 
     @cached_property
     def content_hash(self) -> str:
-        """Moves when the advert does."""
-        return content_hash(self.fields)
+        """Moves when the advert does; of a card it is another than of a page that says as little."""
+        return content_hash(self.said if self.card else self.fields, card=self.card)
 
     def prepared(self) -> "Sighting":
         """The same, with all worked out that needs no database: best before the write lock is taken."""
@@ -87,8 +96,14 @@ class Sighting:
 
     def under(self, visit_id: int) -> Seen:
         """The same for the advert's timeline."""
-        held = {"held": self.held, "held_gaps": self.held_gaps}
-        return Seen(self.seen_at, self.content_hash, self.fields, visit_id, self.page_digest, **held)
+        held = {"held": self.held, "held_gaps": self.held_gaps, "card": self.card}
+        fields = self.said if self.card else self.fields
+        return Seen(self.seen_at, self.content_hash, fields, visit_id, self.page_digest, **held)
+
+    @cached_property
+    def said(self) -> Row:
+        """What it says, without what it says nothing of."""
+        return {name: value for name, value in self.fields.items() if value != BLANK[name]}
 
 
 def listing_key(external_id: str) -> str:
@@ -109,9 +124,10 @@ def visit_row(
         "url_key": listing_key(sighting.listing.external_id),
         "job_id": sighting.job_id,
         "fetched_at": sighting.seen_at,
-        "verdict": "ok",
+        "verdict": CARD if sighting.card else "ok",
         "seconds": sighting.seconds,
         "content_hash": sighting.content_hash,
+        "said": sighting.said if sighting.card else None,
         "page_digest": sighting.page_digest,
         "listing_id": listing_id,
         "result": result,
@@ -125,6 +141,7 @@ def visit_row(
 def new_row(sighting: Sighting, generation: int, first: Step, rules: HistoryRules) -> Row:
     """The row of a flat that was never seen before."""
     interval = rules.first_seconds
+    due = revisit_at(sighting.listing.external_id, sighting.seen_at, interval, first.odd)
     return {
         **first.fields,
         "generation": generation,
@@ -134,7 +151,9 @@ def new_row(sighting: Sighting, generation: int, first: Step, rules: HistoryRule
         "visited_at": sighting.seen_at,
         "page_digest": sighting.page_digest,
         "revisit_seconds": interval,
-        "revisit_at": revisit_at(sighting.listing.external_id, sighting.seen_at, interval, first.odd),
+        "revisit_at": sighting.seen_at if sighting.card else due,
+        "opened_at": None if sighting.card else sighting.seen_at,
+        "price_by_card": sighting.card and first.price is not None,
         "odd_price_eur": first.odd.price_eur,
         "odd_visits": first.odd.visits,
         "etag": sighting.etag,
@@ -143,12 +162,39 @@ def new_row(sighting: Sighting, generation: int, first: Step, rules: HistoryRule
     }
 
 
+def doubts_of(row: Stored) -> Doubts:
+    """How sure is what a listing says."""
+    odd = Odd(row["odd_price_eur"], row["odd_visits"])
+    return Doubts(odd, row["unseen"] or {}, row["opened_at"] is not None, row["price_by_card"])
+
+
+def updated_by_card(sighting: Sighting, old: Stored, step: Step) -> Row:
+    """Every value that is believed after a card; when to look at the page again is not for it to say."""
+    opened = old["opened_at"] is not None
+    return {
+        **step.fields,
+        "of_id": old["id"],
+        "content_hash": old["content_hash"] if opened else sighting.content_hash,
+        "page_digest": old["page_digest"] if opened else sighting.page_digest,
+        "last_seen_at": max(old["last_seen_at"], sighting.seen_at),
+        "visited_at": sighting.seen_at,
+        "revisit_at": old["revisit_at"] if opened else sighting.seen_at,
+        "gone_at": None if is_back(old, sighting.seen_at) else old["gone_at"],
+        "price_by_card": is_by_card(doubts_of(old), sighting.under(0), step),
+    }
+
+
 def updated(sighting: Sighting, old: Stored, step: Step, rules: HistoryRules) -> Row:
     """Every value that is believed, anew; after no step, only what moves without the advert changing."""
     if step is STILL:
         fields = {name: sighting.fields[name] for name in VOLATILE_FIELDS}
     else:
-        fields = step.fields | {"content_hash": sighting.content_hash}
+        new = old["opened_at"] is None
+        fields = step.fields | {
+            "content_hash": sighting.content_hash,
+            "held_by": sighting.job_id if new and sighting.held_news else old["held_by"],
+            "price_by_card": is_by_card(doubts_of(old), sighting.under(0), step),
+        }
     return {
         **fields,
         **visited(old, sighting.seen_at, step, rules),
@@ -168,6 +214,7 @@ def visited(old: Stored, at: float, step: Step, rules: HistoryRules) -> Row:
         "of_id": old["id"],
         "last_seen_at": max(old["last_seen_at"], at),
         "visited_at": at,
+        "opened_at": at,
         "consecutive_unchanged": old["consecutive_unchanged"] + 1 if step.result == "unchanged" else 0,
         "revisit_seconds": interval,
         "revisit_at": revisit_at(old["external_id"], at, interval, step.odd),
@@ -217,7 +264,8 @@ def save_late(connection: Connection, sighting: Sighting, rules: HistoryRules) -
         return False
     # The same page read by a better reader takes the place of what was read before.
     page = (sighting.seen_at, sighting.page_digest)
-    replaced = [one for one in seen if one.digest is not None and (one.at, one.digest) == page]
+    same = [one for one in seen if one.digest is not None and (one.at, one.digest) == page]
+    replaced = [one for one in same if one.card == sighting.card]
     if replaced:
         visit_id = replaced[0].visit_id
     else:
@@ -262,7 +310,7 @@ def _read_advert(connection: Connection, key: Key) -> tuple[_Rows, list[Seen]]:
     )
     newest_first = sorted(
         connection.execute(visits).mappings(),
-        key=lambda visit: (visit["fetched_at"], visit["content_hash"] or ""),
+        key=lambda one: in_order(one["fetched_at"], one["content_hash"] or "", card=one["verdict"] == CARD),
         reverse=True,
     )
     live = [row for row in stored if row["closed_reason"] != WITHDRAWN]
@@ -278,10 +326,12 @@ def _undone(row: RowMapping, newest_first: _Rows, changes: _Rows) -> Iterator[Se
     """What each visit saw, the newest first: the listing with the changes of later visits taken back."""
     fields = {name: row[name] for name in STORED_FIELDS}
     for visit in newest_first:
+        card = visit["verdict"] == CARD
         saw = without_unseen(fields | (visit["odd"] or {}), visit["unseen"] or ())
+        saw = visit["said"] if card else saw
         digest = visit["content_hash"] or content_hash(saw)
         held = {name: visit[name] for name in ("held", "held_type", "held_gaps")}
-        yield Seen(visit["fetched_at"], digest, saw, visit["id"], visit["page_digest"], **held)
+        yield Seen(visit["fetched_at"], digest, saw, visit["id"], visit["page_digest"], **held, card=card)
         back = {change["field"]: change["old"] for change in changes if change["visit_id"] == visit["id"]}
         fields = fields | back
 
@@ -338,17 +388,22 @@ def _store_all(
 
 def _values(generation: Generation, row: RowMapping | None, at: float) -> Row:
     last, external_id = generation.last, generation.fields["external_id"]
+    newest = generation.seen[-1][0].at
+    opened = generation.opened_at is not None
+    due = revisit_at(external_id, last.at, generation.interval, generation.odd)
     by_card = row is not None and generation.closed_at is None and row["last_seen_at"] > row["visited_at"]
     return {
         **generation.fields,
         "content_hash": last.hash,
         "first_seen_at": generation.seen[0][0].at,
-        "last_seen_at": max(last.at, row["last_seen_at"]) if row is not None and by_card else last.at,
-        "visited_at": last.at,
+        "last_seen_at": max(newest, row["last_seen_at"]) if row is not None and by_card else newest,
+        "visited_at": newest,
+        "opened_at": generation.opened_at,
+        "price_by_card": generation.by_card,
         "page_digest": last.digest,
         "consecutive_unchanged": generation.unchanged,
         "revisit_seconds": generation.interval,
-        "revisit_at": revisit_at(external_id, last.at, generation.interval, generation.odd),
+        "revisit_at": due if opened else last.at,
         "odd_price_eur": generation.odd.price_eur,
         "odd_visits": generation.odd.visits,
         "unseen": generation.unseen or None,
@@ -363,7 +418,7 @@ def _gone_at(generation: Generation, row: RowMapping | None, at: float) -> float
     if row is None or row["closed_reason"] == WITHDRAWN or row["gone_at"] is None:
         return None
     gone_at = float(row["gone_at"])
-    there_again = generation.closed_at is None and min(at, generation.last.at) > gone_at
+    there_again = generation.closed_at is None and min(at, generation.seen[-1][0].at) > gone_at
     return None if there_again else gone_at
 
 

@@ -67,6 +67,10 @@ listings = Table(
     Column("held_by", String(40)),
     # When it was held back, or let go and so is new since; nothing for one that was new from the first.
     Column("new_at", Float),
+    # When its own page was read last; nothing for one of which only cards were seen.
+    Column("opened_at", Float),
+    # Whether its price is the word of a card that no page has confirmed yet.
+    Column("price_by_card", Boolean, nullable=False, server_default=text("false")),
     UniqueConstraint("site", "external_id", "generation"),
     Index(None, "neighbourhood"),
     Index(None, "first_seen_at"),
@@ -161,6 +165,8 @@ scrape_history = Table(
     Column("odd", JSON(none_as_null=True)),
     # The fields that were known and that the page did not show, where they were kept.
     Column("unseen", JSON(none_as_null=True)),
+    # Of an advert that was seen as a card on a page of results: what the card said.
+    Column("said", JSON(none_as_null=True)),
     # Whether its price, its type, or what it does not show, says nothing: the pages of its run were not read
     # as they are.
     Column("held", Boolean, nullable=False, server_default=text("false")),
@@ -280,6 +286,7 @@ cards = Table(
     # What of it an advert's own page may lack (`fills` in the site file).
     Column("facts", JSON(none_as_null=True)),
     Column("opened_hash", String(64)),
+    Column("price_eur", Float),
     Column("seen_at", Float, nullable=False),
     Column("missed_at", Float),
     Column("misses", Integer, nullable=False, server_default=text("0")),

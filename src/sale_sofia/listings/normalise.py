@@ -85,18 +85,29 @@ def normalise_seen(raw: RawListing) -> tuple[Listing, SeenFields]:
         LayoutChanged: it states nothing but who it is.
     """
     facts, seen = read_seen(raw.fields)
+    listing = _listing({"site": raw.site, "url": raw.url, "external_id": raw.external_id}, facts)
+    if listing is None:
+        raise LayoutChanged("of the advert nothing is found but its id and its title")
+    return listing, seen
+
+
+def card_listing(site: str, url: str, external_id: str, facts: Mapping[str, Any]) -> Listing | None:
+    """The advert as a card on a page of results states it; None where it says no more than who it is."""
+    return _listing({"site": site, "url": url, "external_id": external_id}, dict(facts))
+
+
+def _listing(who: Mapping[str, Any], facts: Facts) -> Listing | None:
     _settle(facts)
     if not any(value not in _NOTHING for name, value in facts.items() if name not in _WHO_IT_IS):
-        raise LayoutChanged("of the advert nothing is found but its id and its title")
-    who = {"site": raw.site, "url": raw.url, "external_id": raw.external_id}
+        return None
     try:
-        return Listing(**who, **facts), seen
+        return Listing(**who, **facts)
     except ValidationError as error:
         # Without what cannot be, such as a building of no storeys.
         wrong = {str(mistake["loc"][0]) for mistake in error.errors()}
         kept = {name: value for name, value in facts.items() if name not in wrong}
         kept["flags"] = (*kept.get("flags", ()), *(f"{name}_impossible" for name in sorted(wrong)))
-        return Listing(**who, **kept), seen
+        return Listing(**who, **kept)
 
 
 def read_facts(fields: Mapping[str, RawField]) -> Facts:

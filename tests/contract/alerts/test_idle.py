@@ -116,6 +116,7 @@ def steps_after_a_price_change(settings: Settings, database: Database) -> int:
     return steps[0]
 
 
+@pytest.mark.slow
 def test_an_idle_minute_costs_the_same_with_ten_times_the_adverts(tmp_path: Path) -> None:
     few, many = world(tmp_path / "few", 60), world(tmp_path / "many", 600)
     idle_few, idle_many = steps_of_an_idle_minute(*few), steps_of_an_idle_minute(*many)

@@ -56,6 +56,7 @@ def lines(path: Path) -> list[str]:
     return path.read_text("utf-8").splitlines()
 
 
+@pytest.mark.slow
 def test_every_step_on_the_way_keeps_every_value(tmp_path: Path) -> None:
     file = tmp_path / "x.db"
     before, db = make_first_database(file), database(file)
@@ -73,6 +74,7 @@ def test_every_step_on_the_way_keeps_every_value(tmp_path: Path) -> None:
     db.dispose()
 
 
+@pytest.mark.slow
 def test_it_goes_on_to_a_server(tmp_path: Path, postgres_server: PostgresServer) -> None:
     make_first_database(tmp_path / "x.db")
     file, server = database(tmp_path / "x.db"), database(postgres_server.new_database())

@@ -48,6 +48,7 @@ def orders(draw: st.DrawFn) -> tuple[list[Sighting], list[Sighting]]:
             page_digest=one.content_hash,
             held=_is_held(one.listing),
             held_gaps=one.listing.title == "б",
+            card=draw(st.booleans()),
         )
         for one in seen
     ]

@@ -130,6 +130,7 @@ def test_new_rows_get_new_numbers(db: Database) -> None:
         assert [row[0] for row in rows(connection, price_points, "id")] == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_earlier_prices_that_were_in_print_become_price_points(empty_store_url: str) -> None:
     """As if the program had known them all along: a page that comes late changes nothing of them."""
     moved = [(2, "130.0", "null"), (4, "null", "110.0"), (6, "110.0", "150.0"), (8, "150.0", "110.0")]

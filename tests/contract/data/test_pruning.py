@@ -82,7 +82,7 @@ def what_is_said(connection: Connection, *job_ids: str) -> list[Any]:
         for job_id in job_ids
         for kind in (None, "search", "listing")
     ]
-    progress = [asdict(read_progress(connection, job_id, 3)) | {"next_due": None} for job_id in job_ids]
+    progress = [asdict(read_progress(connection, job_id)) | {"next_due": None} for job_id in job_ids]
     reports = [report(connection, known_job(connection, job_id)) for job_id in job_ids]
     runs = read_runs(connection)
     return [

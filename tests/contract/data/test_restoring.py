@@ -242,6 +242,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_kill_while_folders_are_exchanged_leaves_one_of_them_whole(tmp_path: Path) -> None:
     rng = random.Random(SEED)
     place, other = tmp_path / "place", tmp_path / "other"

@@ -105,13 +105,13 @@ def test_when_nothing_is_offered_any_more_the_lowest_of_all_counts(tmp_path: Pat
 def test_of_equally_many_the_newest_counts_and_an_advert_without_a_price_gives_none(tmp_path: Path) -> None:
     database = stored(
         tmp_path,
-        advert("a", floor=4, price_eur=None, lat=42.1, lon=23.1),
-        advert("b", floor=5, price_eur=None, lat=42.2, lon=23.2),
+        advert("a", floor=4, price_eur=None, lat=42.671, lon=23.321),
+        advert("b", floor=5, price_eur=None, lat=42.672, lon=23.322),
         groups=((1, 2),),
     )
     (flat,) = flats(database).values()
     assert (flat.floor, flat.price_eur, flat.price_per_sqm_eur) == (5, None, None)
-    assert (flat.lat, flat.lon) == (42.2, 23.2)
+    assert (flat.lat, flat.lon) == (42.672, 23.322)
 
 
 def test_descriptions_fill_what_no_portal_prints(store_url: str) -> None:

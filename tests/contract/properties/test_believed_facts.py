@@ -12,12 +12,12 @@ from sale_sofia.advice.scoring.store import ranked
 from sale_sofia.buyer.corrections import CORRECTABLE, correct
 from sale_sofia.buyer.evaluations import By, WrongEvaluation
 from sale_sofia.descriptions.enrichment import Summary, read_all
-from sale_sofia.flats.flat import Code, Flat
+from sale_sofia.flats.flat import Code, Exactness, Flat
 from sale_sofia.flats.outliers import refresh_outliers
 from sale_sofia.flats.overrides import link, split
 from sale_sofia.flats.rows import find_flat
 from sale_sofia.flats.runs import PropertyMatching, match_new
-from sale_sofia.flats.settings import MARKET_LEAST
+from sale_sofia.flats.settings import MARKET_LEAST, SHARED_POINT_FLATS
 from sale_sofia.flats.store import UnknownProperty, read_listings
 from sale_sofia.flats.views import list_properties, show_property
 from sale_sofia.history.revisions import changes_since
@@ -224,3 +224,26 @@ def test_a_phone_on_many_private_adverts_is_no_private_seller(store_url: str) ->
     )
     assert one.contradictions[0].other == many
     assert ([each.seller_kind for each in other.adverts], other.flags) == (["private"], frozenset())
+
+
+def test_a_point_that_many_flats_share_is_not_exact(store_url: str) -> None:
+    matching = new_matching(store_url)
+    shared = [
+        advert(f"s{one}", area_sqm=50.0 + 9 * one, floor=one, price_eur=90_000.0 + 30_000 * one,
+               lat=42.67371 + 1e-7 * one, lon=23.3252)
+        for one in range(SHARED_POINT_FLATS)
+    ]  # fmt: skip
+    alone = advert("own", area_sqm=140.0, price_eur=500_000.0, lat=42.6738, lon=23.3252)
+    database = matching.database
+    save(database, [*shared[1:], alone])
+    assert match_new(matching.settings, database, matching.clock)
+    ids = ids_of(database)
+    assert flat_of(database, ids["s1"]).exactness is Exactness.EXACT
+    _, upto = touched(database)
+    save(database, shared[:1])
+    assert match_new(matching.settings, database, matching.clock)
+    ids = ids_of(database)
+    assert {ids[f"s{one}"] for one in range(SHARED_POINT_FLATS)} <= touched(database, upto)[0]
+    flat, other = flat_of(database, ids["s1"]), flat_of(database, ids["own"])
+    assert (flat.exactness, flat.flags) == (Exactness.NEIGHBOURHOOD, frozenset({"position_shared"}))
+    assert (other.exactness, other.flags) == (Exactness.EXACT, frozenset())

@@ -8,9 +8,9 @@ from typing import Protocol, TypeVar
 from redis_servers import fresh_database, shared_server
 from sale_sofia.crawl.resilience.breaker import MemoryCircuitBreaker
 from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead
-from sale_sofia.crawl.resilience.gate import new_token
 from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import ComposedGate
+from sale_sofia.crawl.resilience.owners import new_token
 from sale_sofia.crawl.resilience.policy import (
     BreakerRules,
     BulkheadRules,

@@ -3,8 +3,9 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
+from sale_sofia.crawl import tables
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.frontier import Claim, Counts, PutOff
 from sale_sofia.crawl.urls import Target
@@ -88,12 +89,50 @@ def test_while_the_domain_is_shut_no_row_is_handed_out_and_then_searches_first(d
     add(database, [*ADVERTS[:3], SEARCH])
     with database.write() as connection:
         frontier.postpone(connection, [PutOff(failed, 800.0, "timeout")], now=100.0)
-        frontier.postpone_rest(connection, "job", seconds=400.0, now=100.0)
+        frontier.shut(connection, "job", seconds=400.0, now=100.0)
     assert claim(database, 9, now=499.9) == []
     assert counts(database) == Counts(pending=4, next_due=500.0)
     [first] = claim(database, 1, now=501.0)
     assert (first.url, first.attempts) == ("https://x/obiavi", 1)
     assert {one.url for one in claim(database, 9, now=501.0)} == {"https://x/1", "https://x/2"}
+
+
+def test_a_shut_job_waits_by_one_row_of_its_own_however_many_pages_it_has(database: Database) -> None:
+    add(database, [Target("listing", f"https://x/{n}", f"listing:{n}") for n in range(2000)])
+    rows = select(tables.frontier).order_by(tables.frontier.c.id)
+    with database.read() as connection:
+        before = connection.execute(rows).all()
+    with database.write() as connection:
+        frontier.shut(connection, "job", seconds=400.0, now=100.0)
+        frontier.shut(connection, "job", seconds=1.0, now=100.0)
+    with database.read() as connection:
+        assert connection.execute(rows).all() == before
+    assert (claim(database, 9, now=499.0), len(claim(database, 9, now=500.0))) == ([], 9)
+
+
+def test_a_page_that_waits_for_its_portal_keeps_its_turn(database: Database) -> None:
+    add(database, [SEARCH, *ADVERTS])
+    [search] = claim(database, 1, now=100.0)
+    with database.write() as connection:
+        shut = PutOff(search, 50.0, "circuit_open", refund=True, in_its_place=True)
+        frontier.postpone(connection, [shut], now=100.0)
+        frontier.shut(connection, "job", seconds=50.0, now=100.0)
+    [again] = claim(database, 1, now=150.0)
+    assert (again.id, again.attempts) == (search.id, 1)
+
+
+def test_a_search_that_waited_for_a_try_of_its_own_comes_first_when_its_portal_was_shut(
+    database: Database,
+) -> None:
+    add(database, [SEARCH, *ADVERTS])
+    [search] = claim(database, 1, now=100.0)
+    with database.write() as connection:
+        frontier.postpone(connection, [PutOff(search, 30.0, "HttpServer")], now=100.0)
+        frontier.shut(connection, "job", seconds=20.0, now=100.0)
+    assert search.id not in {one.id for one in claim(database, 1, now=130.0)}
+    with database.write() as connection:
+        frontier.shut(connection, "job", seconds=10.0, now=130.0)
+    assert [one.id for one in claim(database, 1, now=140.0)] == [search.id]
 
 
 def test_a_late_owner_changes_nothing(database: Database) -> None:

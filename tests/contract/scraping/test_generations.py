@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import Connection
 
 from sale_sofia.crawl.frontier import frontier
-from sale_sofia.crawl.frontier.frontier import this_owner
 from sale_sofia.crawl.frontier.jobs import end_job, known_job
+from sale_sofia.crawl.resilience.owners import this_owner
 from sale_sofia.crawl.runners import dispatching
 from sale_sofia.crawl.runners.dispatching import Next, Step
 from sale_sofia.crawl.settings import CONCLUSION_GRACE_SECONDS, DISPATCH_GRACE_SECONDS, MOST_DEATHS

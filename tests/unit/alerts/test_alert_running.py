@@ -56,6 +56,7 @@ def test_without_rules_incidents_are_found_all_the_same(world: AlertWorld) -> No
     assert kinds(world) == ["disk_low sale-sofia"]
 
 
+@pytest.mark.slow
 def test_what_judges_flats_is_not_imported_without_rules() -> None:
     program = "import sys, sale_sofia.alerts.running; sys.exit('sale_sofia.alerts.looking' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

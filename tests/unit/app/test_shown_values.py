@@ -4,11 +4,12 @@ import re
 from datetime import datetime
 from pathlib import Path
 from string import Formatter
+from typing import Any
 
 import sale_sofia
 from sale_sofia.advice.scoring.profile import BREAKERS
 from sale_sofia.app import formatting as shown
-from sale_sofia.app.facts import contradiction
+from sale_sofia.app.facts import contradiction, fact, metro_words
 from sale_sofia.app.words import named, say
 from sale_sofia.buyer.corrections import CORRECTABLE
 from sale_sofia.flats.contradictions import RULES
@@ -20,6 +21,7 @@ from tables import each_row
 
 APP = Path(sale_sofia.__file__).parent / "app"
 KEY = re.compile(r"""\bsay\(\s*f?(["'])([^"']+)\1""")
+NO_POSITION = "Затова не се знае: Географска ширина, Географска дължина."
 
 
 @each_row(
@@ -135,10 +137,41 @@ def test_every_contradiction_has_its_name_and_its_sentence() -> None:
             Contradiction(Code.PRIVATE_WITH_MANY, ("seller_kind",), "private", 60),
             "„Частно лице“, чийто телефон предлага 60 имота. Затова не се знае: Продавач.",
         ),
+        (
+            Contradiction(Code.POSITION_OUTSIDE, ("lat", "lon"), 4.2, "Овча купел"),
+            f"Координатите са на 4.2 км от „Овча купел“. {NO_POSITION}",
+        ),
+        (
+            Contradiction(Code.POSITION_SHARED, ("lat", "lon"), (42.7, 23.3), 60),
+            f"На същата точка са 60 имота. {NO_POSITION}",
+        ),
     ],
 )
 def test_a_contradiction_is_told_with_both_values(one: Contradiction, told: str) -> None:
     assert contradiction(one) == told
+
+
+@each_row(
+    ("fields", "told"),
+    [
+        ({}, "?"),
+        ({"metro_minutes": 5}, "5 мин"),
+        ({"neighbourhood": "Хладилника"}, "0–11 мин"),
+        ({"neighbourhood": "Хладилника", "metro_distance_m": 400}, "400 m"),
+        ({"lat": 42.6737, "lon": 23.3252}, "8 мин"),
+        (
+            {"lat": 42.6737, "lon": 23.3252, "metro_minutes": 5},
+            "8 мин (обявата: 5 мин)",
+        ),
+    ],
+)
+def test_the_walk_to_the_metro_is_told_with_the_adverts_words_beside(
+    fields: dict[str, Any], told: str
+) -> None:
+    flat = empty_flat(city="София", **fields)
+    assert metro_words(flat).replace("\N{NO-BREAK SPACE}", " ") == told
+    walk = flat.metro_walk
+    assert fact("metro_walk", walk) == (shown.walk(walk.least, walk.most) if walk else "?")
 
 
 def test_a_value_without_a_name_is_shown_as_it_is() -> None:

@@ -79,6 +79,7 @@ def test_a_pattern_that_cannot_be_slow_is_let_through(pattern: str) -> None:
     assert slowness(pattern, re.DOTALL) is None
 
 
+@pytest.mark.slow
 def test_no_pattern_of_the_package_can_be_slow() -> None:
     """However it is written down: as a constant, in a list, in a rule file, or made by a function."""
     used = list(own_patterns())

@@ -144,6 +144,7 @@ def test_url_is_shown_without_its_secrets(url: str, shown: str) -> None:
 
 
 # What is shown must not depend on the password at all; looking for "a" in the text would prove nothing.
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "pattern"), URLS)
 @settings(max_examples=8)  # each builds all settings
 @given(password=ANY_TEXT)

@@ -62,6 +62,7 @@ def test_real_pages_that_can_be_read_are_proven() -> None:
     assert [path for path, page in pages if not is_proven(page, PROOF[path.parent.name])] == []
 
 
+@pytest.mark.slow
 def test_rendered_pages_of_every_kind_are_good_and_proven() -> None:
     seen: Counter[tuple[str, str]] = Counter()
     for page in render_world(make_world(150, SEED)):

@@ -74,7 +74,7 @@ def test_every_neighbourhood_has_a_position_or_a_reason_why_not() -> None:
     assert len(known) == 179
     assert all(one.basis for one in centres().values())
     bordered = [place for place in neighbourhoods() if areas_of(place.id)]
-    assert len(bordered) == 128
+    assert len(bordered) == 129
 
 
 def test_no_centre_lies_far_outside_its_area() -> None:
@@ -104,6 +104,7 @@ def test_areas_overlap() -> None:
 def test_a_neighbourhood_its_areas_and_its_district_lead_to_each_other() -> None:
     assert [area.name for area in areas_of(numbered("Кремиковци"))] == ["ж.к. Кремиковци", "кв. Кремиковци"]
     assert areas_of(numbered("Дружба 1")) == areas_of(numbered("Дружба 2"))
+    assert [area.name for area in areas_of(numbered("Оборище"))] == ["кв. Подуяне", "Център"]
     of_place = {place.id: place for place in neighbourhoods()}
     centre = of_place[numbered("Люлин 5")]
     assert centre.lat

@@ -77,7 +77,12 @@ CASES: list[tuple[str, dict[str, Any], State]] = [
     ("metro", {"metro_minutes": None, "metro_distance_m": 1200}, P),
     ("metro", {"metro_minutes": None, "metro_distance_m": 1300}, F),
     ("metro", {"metro_minutes": 5, "metro_distance_m": 1300}, F),
-    ("metro", {"metro_minutes": None}, U),
+    ("metro", {"metro_minutes": None}, U),  # 0 to 22 minutes from Лозенец
+    ("metro", {"metro_minutes": None, "neighbourhood": "Хладилника"}, P),  # 0 to 11
+    ("metro", {"metro_minutes": None, "neighbourhood": "Бояна"}, F),  # 36 to 75
+    ("metro", {"metro_minutes": None, "neighbourhood": "Редута"}, U),
+    ("metro", {"metro_minutes": 5, "lat": 42.67, "lon": 23.335}, F),  # where it stands: 19
+    ("metro", {"metro_minutes": 30, "lat": 42.6737, "lon": 23.3252}, P),
     ("orientation", {"orientation": ("S", "N")}, P),
     ("orientation", {"orientation": ("W",)}, F),
     ("orientation", {"orientation": ("N",)}, F),

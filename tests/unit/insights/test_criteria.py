@@ -21,7 +21,11 @@ CASES: list[tuple[str, str, dict[str, Any], float | None]] = [
     ("location", "metro", {"metro_minutes": 60}, 0.0),
     ("location", "metro", {"metro_minutes": None, "metro_distance_m": 800}, 3.75),
     ("location", "metro", {"metro_minutes": 5, "metro_distance_m": 1200}, 2.5),  # the longer of the two
-    ("location", "metro", {"metro_minutes": None}, U),
+    ("location", "metro", {"metro_minutes": None}, U),  # 0 to 22 minutes from Лозенец
+    ("location", "metro", {"metro_minutes": None, "neighbourhood": None}, U),
+    ("location", "metro", {"metro_minutes": None, "neighbourhood": "Бояна"}, 0.0),  # 36 to 75
+    ("location", "metro", {"metro_minutes": None, "neighbourhood": "в.з.Американски колеж"}, U),  # 4 to 24
+    ("location", "metro", {"metro_minutes": 5, "lat": 42.6737, "lon": 23.3252}, 4.25),  # where it stands: 8
     ("price", "place", {"price_eur": 150_000.0}, 5.0),  # on the lowest mark
     ("price", "place", {"price_eur": 190_000.0}, 2.5),  # in the middle
     ("price", "place", {"price_eur": 400_000.0}, 0.0),

@@ -44,6 +44,8 @@ def matches(what: Flat, query: SearchQuery, around: Around) -> State:
 
 
 NOTHING = flat(price_eur=None)
+HLADILNIKA = {"neighbourhood": "Хладилника"}
+IN_LOZENETS = {"neighbourhood": "Лозенец", "lat": 42.6737, "lon": 23.3252}
 ABOVE = Contradiction(Code.FLOOR_ABOVE_TOTAL, ("floor", "floors_total"), 7, 4)
 CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     # condition, facts of the flat, what it comes to
@@ -156,6 +158,17 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"metro_minutes": 10}, {"metro_minutes": 10}, "pass"),
     ({"metro_minutes": 10}, {"metro_distance_m": 801}, "fail"),
     ({"metro_minutes": 10}, {}, "unknown"),
+    ({"metro_minutes": 11}, HLADILNIKA, "pass"),  # 0 to 11
+    ({"metro_minutes": 10}, HLADILNIKA, "unknown"),
+    ({"metro_minutes": 35}, HLADILNIKA | {"neighbourhood": "Бояна"}, "fail"),  # 36 to 75
+    ({"metro_minutes": 36}, HLADILNIKA | {"neighbourhood": "Бояна"}, "unknown"),
+    ({"metro_minutes": 4}, HLADILNIKA | {"metro_minutes": 5}, "fail"),  # as told
+    ({"metro_minutes": 8}, IN_LOZENETS, "pass"),
+    ({"metro_minutes": 7}, IN_LOZENETS | {"metro_minutes": 5}, "fail"),  # where it stands: 8
+    ({"metro_m": 825}, HLADILNIKA, "pass"),
+    ({"metro_m": 800}, HLADILNIKA, "unknown"),
+    ({"metro_m": 590}, IN_LOZENETS, "fail"),
+    ({"metro_m": 600}, IN_LOZENETS, "pass"),
     ({"balcony": True}, {"has_balcony": True}, "pass"),
     ({"balcony": True}, {"balconies": 2}, "pass"),
     ({"balcony": True}, {"has_balcony": False}, "fail"),

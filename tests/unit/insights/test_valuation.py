@@ -207,8 +207,9 @@ def test_the_verdict_says_why() -> None:
 
 
 def test_what_is_alike_and_what_is_not() -> None:
-    other = replace(FLAT, property_id=2, area_sqm=92.5, floor=(FLAT.floor or 0) + 2, condition="renovated")
-    (found,) = compare(FLAT, {2: other}, {2: 0.1, 3: 0.2})
+    home = replace(FLAT, neighbourhood="Лозенец")
+    other = replace(home, property_id=2, area_sqm=92.5, floor=(FLAT.floor or 0) + 2, condition="renovated")
+    (found,) = compare(home, {2: other}, {2: 0.1, 3: 0.2})
     assert found.why == (
         "same neighbourhood", "7.5 m² smaller", "2 floors higher", "same year", "condition renovated",
     )  # fmt: skip

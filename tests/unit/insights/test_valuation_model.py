@@ -9,10 +9,8 @@ from sklearn.ensemble import RandomForestRegressor
 
 from sale_sofia.advice.valuation.error import Judged, fit_and_judge, judge_apart, neighbourhood_of
 from sale_sofia.advice.valuation.flats import (
-    Point,
     asked_eur_sqm,
     is_comparable,
-    kilometres,
     known_flats,
     matrix,
     place_of,
@@ -21,6 +19,7 @@ from sale_sofia.advice.valuation.flats import (
 from sale_sofia.advice.valuation.model import Forest, folds_of, weighted_quantiles
 from sale_sofia.advice.valuation.settings import FOLDS
 from sale_sofia.flats.flat import Flat, Trap
+from sale_sofia.geography.shapes import Point, metres
 from tables import each_row
 from valued_flats import PLACES, some_flats
 
@@ -172,7 +171,7 @@ def test_a_flat_is_where_it_is_best_known_to_be(fields: dict[str, Any], far: flo
     """Its own place, its neighbourhood's, its district's; a place far from Sofia is a mistake."""
     found = place_of(replace(FLAT, **fields))
     assert found is not None
-    assert kilometres(found, LOZENETS) < far
+    assert metres(found, LOZENETS) / 1000 < far
 
 
 def test_an_unknown_place_is_no_place() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.frontier import frontier
-from sale_sofia.crawl.frontier.frontier import this_owner
 from sale_sofia.crawl.frontier.jobs import known_job
 from sale_sofia.crawl.frontier.planning import (
     JobEnded,
@@ -20,6 +19,7 @@ from sale_sofia.crawl.frontier.planning import (
     plan_job,
     resume_for_workers,
 )
+from sale_sofia.crawl.resilience.owners import this_owner
 from sale_sofia.crawl.runners import dispatching, tasks
 from sale_sofia.crawl.runners.dispatching import Next
 from sale_sofia.crawl.runners.local import LocalRunner

@@ -8,7 +8,7 @@ import pytest
 from sale_sofia.advice.valuation.trial import NOWHERE
 from sale_sofia.flats.beliefs import Beside, Outlier, merge_flat
 from sale_sofia.flats.contradictions import NOT_TOLD, RULES, TEXT_RULES, Told, find_contradictions
-from sale_sofia.flats.flat import Code, Contradiction, Correction, Flat
+from sale_sofia.flats.flat import Code, Contradiction, Correction, Exactness, Flat
 from sale_sofia.flats.outliers import Priced, price_outliers
 from sale_sofia.flats.settings import MARKET_LEAST
 
@@ -302,3 +302,124 @@ def test_a_private_seller_of_many_is_of_no_known_kind() -> None:
     busy = {1: [Outlier(Code.PRIVATE_WITH_MANY, 60, 60)]}
     flat = merged(row(seller_kind="private"), outliers=busy)
     assert (flat.adverts[0].seller_kind, flat.flags) == (None, frozenset({"private_with_many"}))
+
+
+# Where it is.
+
+IN_LOZENETS: Facts = {"city": "София", "neighbourhood": "Лозенец", "lat": 42.6737, "lon": 23.3252}
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({}, None),
+        ({"lat": 42.66620, "lon": 23.32754}, None),  # 182 m outside
+        ({"lat": 42.6962, "lon": 23.3258}, (1.1, "Лозенец")),  # the centre
+        ({"neighbourhood": "с. Герман"}, (9.8, "с. Герман")),  # only its centre is known
+        ({"neighbourhood": "с. Герман", "lat": 42.63, "lon": 23.43}, None),
+        ({"neighbourhood": "Редута"}, None),  # nobody knows where it is
+        ({"neighbourhood": None}, None),
+        ({"neighbourhood": None, "lat": 42.15, "lon": 24.75}, (131.7, "София")),
+        ({"city": "Русе", "neighbourhood": "Дружба 1", "lat": 43.83, "lon": 25.96}, None),
+    ],
+)
+def test_coordinates_far_outside_the_neighbourhood_are_not_believed(
+    more: Facts, told: tuple[float, str] | None
+) -> None:
+    flat = merged(row(**{**IN_LOZENETS, **more}))
+    expected = [(Code.POSITION_OUTSIDE, ("lat", "lon"), *told)] if told else []
+    assert [(one.code, one.facts, one.one, one.other) for one in flat.contradictions] == expected
+    assert (flat.lat is None, flat.lon is None) == (bool(told), bool(told))
+    assert flat.neighbourhood == {**IN_LOZENETS, **more}["neighbourhood"]
+
+
+def test_the_neighbourhood_that_the_buyer_names_or_most_adverts_do_judges_coordinates() -> None:
+    word = {"neighbourhood": Correction("Люлин 5", "anna", 5.0)}
+    flat = merged(row(**IN_LOZENETS), corrected=word)
+    assert (flat.neighbourhood, flat.lat, flat.flags) == ("Люлин 5", None, frozenset({"position_outside"}))
+    there: Facts = {"city": "София", "neighbourhood": "Люлин 5"}
+    flat = merged(row(**IN_LOZENETS), row(2, **there), row(3, **there))
+    assert (flat.neighbourhood, flat.lat, flat.flags) == ("Люлин 5", None, frozenset({"position_outside"}))
+
+
+def test_a_point_of_many_flats_is_nobodys_own() -> None:
+    flat = merged(row(**IN_LOZENETS), outliers={1: [Outlier(Code.POSITION_SHARED, 7, 7)]})
+    assert (flat.lat, flat.lon, flat.exactness) == (None, None, Exactness.NEIGHBOURHOOD)
+    assert [(one.one, one.other) for one in flat.contradictions] == [((42.6737, 23.3252), 7)]
+
+
+@pytest.mark.parametrize(
+    ("more", "exactness"),
+    [
+        ({}, Exactness.EXACT),
+        ({"site": "olx.bg"}, Exactness.NEIGHBOURHOOD),  # the middle of a circle
+        ({"site": "olx.bg", "street": "ул. Кораб планина"}, Exactness.STREET),
+        ({"lat": 42.6962, "lon": 23.3258}, Exactness.NEIGHBOURHOOD),  # contradicted
+        ({"lat": None, "neighbourhood": None}, Exactness.UNKNOWN),
+        ({"city": None}, Exactness.UNKNOWN),
+    ],
+)
+def test_nothing_is_more_exact_than_it_is(more: Facts, exactness: Exactness) -> None:
+    assert merged(row(**{**IN_LOZENETS, **more})).exactness is exactness
+
+
+def test_of_several_adverts_one_with_the_flats_own_place_tells_it() -> None:
+    vague: Facts = {**IN_LOZENETS, "site": "olx.bg", "lat": 42.6733}
+    flat = merged(row(**IN_LOZENETS), row(2, **vague))
+    assert (flat.lat, flat.exactness) == (42.6737, Exactness.EXACT)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said", "told"),
+    [
+        # From the exact place it is 8 minutes.
+        (IN_LOZENETS, {"metro_minutes": (5, "5 минути")}, None),
+        ({**IN_LOZENETS, "neighbourhood": "Гоце Делчев", "lat": 42.6665, "lon": 23.2935},
+         {"metro_minutes": (3, "3 минути")}, (("metro_minutes",), 3, 26)),
+        # From the neighbourhood it is 36 to 75.
+        ({"city": "София", "neighbourhood": "Бояна"}, {"metro_minutes": (25, "25")},
+         (("metro_minutes",), 25, 36)),
+        ({"city": "София", "neighbourhood": "Бояна"}, {"metro_minutes": (26, "26")}, None),
+        ({"city": "София", "neighbourhood": "Бояна", "metro_distance_m": 400}, {},
+         (("metro_distance_m",), 5, 36)),
+        ({"city": "София", "neighbourhood": "Редута"}, {"metro_minutes": (1, "1")}, None),
+        ({"city": "Варна", "neighbourhood": "Бояна"}, {"metro_minutes": (1, "1")}, None),
+    ],
+)  # fmt: skip
+def test_a_metro_that_is_much_farther_than_told_contradicts_the_advert(
+    fields: Facts, said: Facts, told: tuple[tuple[str, ...], int, int] | None
+) -> None:
+    flat = merged(row(said=said, **fields))
+    expected = [(Code.METRO_FARTHER, *told)] if told else []
+    assert [(one.code, one.facts, one.one, one.other) for one in flat.contradictions] == expected
+    believed = {flat.metro_minutes, flat.metro_distance_m} - {None}
+    assert bool(believed) is not bool(told)
+
+
+def test_coordinates_of_one_advert_judge_what_another_says_of_the_metro() -> None:
+    there: Facts = {"city": "София", "neighbourhood": "Гоце Делчев"}
+    says = row(2, said={"metro_minutes": (3, "3 минути")}, **there)
+    flat = merged(row(lat=42.6665, lon=23.2935, **there), says)
+    assert (flat.metro_minutes, flat.flags) == (None, frozenset({"metro_farther"}))
+    assert flat.metro_walk == (26, 26, "position")
+
+
+@pytest.mark.parametrize(
+    ("more", "walk"),
+    [
+        ({}, (8, 8, "position")),
+        ({"metro_distance_m": 400}, (8, 8, "position")),
+        ({"lat": None, "metro_distance_m": 400}, (5.0, 5.0, "advert")),
+        ({"lat": None}, (0, 22, "neighbourhood")),
+        ({"lat": None, "street": "ул. Кораб планина"}, (0, 22, "neighbourhood")),
+        ({"site": "olx.bg"}, (0, 22, "neighbourhood")),
+        ({"lat": 42.6962, "lon": 23.3258}, (0, 22, "neighbourhood")),  # contradicted
+        ({"lat": None, "neighbourhood": "Редута"}, None),
+        ({"lat": None, "neighbourhood": None}, None),
+        ({"city": "Варна"}, None),
+    ],
+)
+def test_the_walk_to_the_metro_is_known_from_the_best_there_is(
+    more: Facts, walk: tuple[float, float, str] | None
+) -> None:
+    assert merged(row(**{**IN_LOZENETS, **more})).metro_walk == walk

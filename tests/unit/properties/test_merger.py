@@ -13,7 +13,7 @@ EMPTY: dict[str, Any] = dict.fromkeys(
 
 
 def row(number: int, **fields: object) -> dict[str, Any]:
-    seen = {"first_seen_at": 1.0, "last_seen_at": float(number), "phones": []}
+    seen = {"first_seen_at": 1.0, "last_seen_at": float(number), "opened_at": 1.0, "phones": []}
     named = {"id": number, "site": "imot.bg", "external_id": f"n{number}", "url": f"https://x/{number}"}
     return {**EMPTY, **FLAT, **seen, **named, **fields}
 
@@ -72,6 +72,11 @@ def view(*rows: dict[str, Any], **facts: object) -> dict[str, Any]:
         for one in rows
     )  # fmt: skip
     return merged_view(flat, rows)
+
+
+def test_an_advert_known_by_its_card_alone_is_not_opened_yet() -> None:
+    merged = view(row(1), row(2, opened_at=None))
+    assert {one["external_id"]: one["opened"] for one in merged["offers"]} == {"n1": True, "n2": False}
 
 
 def test_offers_go_from_the_cheapest_on_with_what_they_ask_more() -> None:

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from sale_sofia.crawl.frontier.clock import bring_back, longest_wait
+from sale_sofia.crawl.frontier.frontier import count_rows
 from sale_sofia.crawl.frontier.jobs import begin_job, known_job
 from sale_sofia.crawl.runners import dispatching
 from sale_sofia.crawl.runners.dispatching import Next
@@ -59,6 +60,21 @@ def test_a_wait_keeps_what_was_left_of_it(database: Database) -> None:
     assert {key: moments(database, "not_before")[key] - NOW for key in left} == left
     assert mended(database) == 0.0, "it is mended once"
     assert moments(database, "not_before")["soon"] == NOW + 5
+
+
+@pytest.mark.parametrize(
+    ("until", "written", "left"),
+    [(NOW + DAY + 60, NOW + DAY, 60.0), (NOW + 1800, NOW - 1, 1800.0), (NOW + 9 * DAY, NOW - 1, 0.0)],
+)
+def test_a_job_that_is_shut_is_so_for_as_long_as_was_left(
+    database: Database, until: float, written: float, left: float
+) -> None:
+    put(database, "waits", "pending", 0.0)
+    shut = update(jobs).where(jobs.c.id == "job").values(shut_until=until, shut_at=written)
+    database.run_write(lambda connection: connection.execute(shut))
+    mended(database)
+    with database.read() as connection:
+        assert count_rows(connection, "job").next_due == NOW + left
 
 
 def test_of_several_clocks_each_wait_is_mended_by_its_own(database: Database) -> None:

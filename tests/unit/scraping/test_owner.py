@@ -1,10 +1,15 @@
+import errno
 import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import NoReturn
 
-from sale_sofia.crawl.frontier.frontier import is_dead, this_owner
+import pytest
 
-TELL = "from sale_sofia.crawl.frontier.frontier import this_owner; print(this_owner(), flush=True); input()"
+from sale_sofia.crawl.resilience.owners import is_dead, this_owner
+
+TELL = "from sale_sofia.crawl.resilience.owners import this_owner; print(this_owner(), flush=True); input()"
 
 
 def test_a_process_is_seen_to_live_and_to_have_died() -> None:
@@ -25,6 +30,21 @@ def test_a_number_given_again_is_another_process() -> None:
     assert pid == str(os.getpid())
     assert not is_dead(f"{place}|{pid}|{mark}")
     assert is_dead(f"{place}|{pid}|{mark}0")
+
+
+def test_a_process_that_cannot_be_looked_at_may_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> NoReturn:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    def hidden(*_: object) -> NoReturn:
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+
+    name = this_owner()
+    for refused in (full, hidden):
+        monkeypatch.setattr(Path, "read_bytes", refused)
+        assert not is_dead(name)
+    monkeypatch.undo()
+    assert is_dead(name + "0")
 
 
 def test_of_another_machine_nothing_is_known() -> None:

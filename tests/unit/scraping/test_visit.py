@@ -11,6 +11,7 @@ from sale_sofia.crawl.fetch.archive import PageArchive
 from sale_sofia.crawl.fetch.base import Request, Response
 from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.crawl.resilience.policy import RetryBudgetRules
+from sale_sofia.crawl.resilience.settings import PROBES_PER_PAGE
 from sale_sofia.crawl.tables import spoken
 from sale_sofia.crawl.visit.outcomes import Failed, Gone, Later, Outcome, Read
 from visiting import RESET, SILENCE, Mistaken, Step, Visiting, good, html, listing, scripted
@@ -93,6 +94,26 @@ def test_the_second_try_needs_the_gate_and_what_it_cost_comes_back(tmp_path: Pat
     assert [
         isinstance(one, Later) and (one.code, one.refund, one.all_pages, one.requests) for one in refused
     ] == [("rate_limit", True, True, 0)] * 2
+
+
+def test_a_page_asked_to_test_a_shut_portal_loses_no_try_and_not_its_turn(tmp_path: Path) -> None:
+    blocked = Visiting(tmp_path, fail_max=1, reset_seconds=0.0)
+    [first, *probes], asked = visits(blocked, html(CAPTCHA), attempts=(1,) * 4)
+    assert isinstance(first, Later)
+    assert (first.refund, first.ended_as, first.in_its_place) == (False, "HttpBlocked", False)
+    assert [
+        isinstance(one, Later) and (one.code, one.refund, one.ended_as, one.in_its_place) for one in probes
+    ] == [("HttpBlocked", True, "probed", True)] * 3
+    assert asked == 4
+    assert blocked.lines("error_type", "recovery_action")[1:] == [("HttpBlocked", "open_circuit")] * 3
+
+
+def test_a_page_that_failed_as_a_test_again_and_again_is_given_up_like_any_other(tmp_path: Path) -> None:
+    blocked = Visiting(tmp_path, fail_max=1, reset_seconds=0.0)
+    tried = " ".join(["probed"] * PROBES_PER_PAGE + ["HttpBlocked"] * 2)
+    [_, last], _ = visits(blocked, html(CAPTCHA), attempts=(1, 3), tried=tried)
+    assert isinstance(last, Failed)
+    assert why(last).startswith("HttpBlocked: ")
 
 
 def test_a_retry_that_is_not_paid_for_is_put_off_and_uses_up_no_attempt(tmp_path: Path) -> None:

@@ -183,6 +183,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.slow
 def test_it_does_not_outlive_its_parent() -> None:
     parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from sale_sofia.operations.services import processes
+from sale_sofia.crawl.resilience.owners import birth_by_ps
 from sale_sofia.operations.services.processes import Process, born
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -67,10 +67,10 @@ def test_waiting_has_an_end() -> None:
 @pytest.mark.skipif(shutil.which("ps") is None, reason="no ps on this machine")
 def test_ps_knows_births_too() -> None:
     with subprocess.Popen(SLEEP) as child:
-        birth = processes._born_by_ps(child.pid)  # noqa: SLF001
+        birth = birth_by_ps(child.pid)
         assert birth
-        assert birth == processes._born_by_ps(child.pid)  # noqa: SLF001
+        assert birth == birth_by_ps(child.pid)
         child.kill()
         while child.poll() is None:
             time.sleep(0.01)
-    assert processes._born_by_ps(child.pid) is None  # noqa: SLF001
+    assert birth_by_ps(child.pid) is None

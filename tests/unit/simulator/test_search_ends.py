@@ -108,6 +108,7 @@ def test_bazar_repeats_its_twenty_sixth_page_for_ever_and_links_on() -> None:
     assert re.search(r'"AggregateOffer".*"offerCount": 17500', last.body.decode())
 
 
+@pytest.mark.slow
 def test_bazar_shows_1768_adverts_of_a_search() -> None:
     found = {number for page in range(1, 40) for number in ids("bazar.bg", f"{BAZAR}?page={page}")}
     assert len(found) == 26 * 68 == 1768

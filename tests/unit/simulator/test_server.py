@@ -338,6 +338,7 @@ def test_robots_txt_can_be_missing_or_broken(status: int) -> None:
         assert get(f"{simulator.urls['bazar.bg']}/robots.txt").status == status
 
 
+@pytest.mark.slow
 def test_the_next_day_comes_to_all_portals_at_once(tmp_path: Path) -> None:
     config = SimulatorConfig(properties=300, seed=3, port=0, truth=tmp_path / "truth.jsonl")
     with start_in_process(config) as simulator:

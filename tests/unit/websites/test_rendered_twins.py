@@ -39,6 +39,7 @@ def test_every_field_of_every_page_is_its_truth(site: str) -> None:
     assert kinds["search"] > ADVERTS // 50
 
 
+@pytest.mark.slow
 @each_row("site", TWIN_PORTALS)
 def test_rents_plots_offices_and_shops_are_what_they_are(site: str) -> None:
     listings = [one.answer for one in read(site) if one.answer["kind"] == "listing"]

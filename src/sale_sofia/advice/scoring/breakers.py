@@ -3,12 +3,12 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
-from sale_sofia.advice.scoring.criteria import walk_minutes
 from sale_sofia.advice.scoring.judging import Finding, YesNo, fails, not_known, passes
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.flats.flat import Trap
 from sale_sofia.flats.prices import Band
+from sale_sofia.flats.walks import MetroWalk
 from sale_sofia.listings.places import SOFIA
 
 _NO_TRAP: Final = passes("traps", "none")
@@ -98,13 +98,16 @@ def act15(_profile: Profile, act: str | None) -> Finding:
     return (passes if ACTS.index(act) >= ACTS.index("act15") else fails)("act15", "act", act=act)
 
 
-def metro(profile: Profile, told_minutes: int | None, metres: int | None) -> Finding:
-    """Not too far from the metro."""
-    minutes, limit = walk_minutes(told_minutes, metres), profile.must.metro_most_minutes
-    if minutes is None:
+def metro(profile: Profile, walk: MetroWalk | None) -> Finding:
+    """Not too far from the metro; of a range only where that is so for all of it."""
+    limit = profile.must.metro_most_minutes
+    if walk is None:
         return not_known("metro")
-    verdict = passes if limit is None or minutes <= limit else fails
-    return verdict("metro", "walk", minutes=minutes, limit=limit)
+    near = limit is None or walk.within(limit)
+    verdict = not_known if near is None else passes if near else fails
+    if walk.least == walk.most:
+        return verdict("metro", "walk", minutes=walk.most, limit=limit)
+    return verdict("metro", "range", least=walk.least, most=walk.most, limit=limit)
 
 
 def orientation(profile: Profile, sides: Sequence[str]) -> Finding:

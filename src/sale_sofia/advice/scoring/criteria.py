@@ -10,16 +10,15 @@ from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.yardsticks import Prices, Rents
 from sale_sofia.advice.settings import PARTS_REMEMBERED
 from sale_sofia.flats.prices import Band
+from sale_sofia.flats.walks import MetroWalk
 
 Words = tuple[str, ...]
 
 
-def location(
-    profile: Profile, neighbourhood: str | None, metro_minutes: int | None, metro_distance_m: int | None
-) -> Criterion:
+def location(profile: Profile, neighbourhood: str | None, walk: MetroWalk | None) -> Criterion:
     """The buyer's tier of the neighbourhood, and the walk to the metro."""
     tier = None if neighbourhood is None else profile.neighbourhoods.tier(neighbourhood)
-    return weigh("location", (_tier(neighbourhood, tier), _metro(metro_minutes, metro_distance_m)))
+    return weigh("location", (_tier(neighbourhood, tier), _metro(walk)))
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
@@ -30,18 +29,20 @@ def _tier(neighbourhood: str | None, tier: str | None) -> Part:
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _metro(told_minutes: int | None, metres: int | None) -> Part:
-    minutes = walk_minutes(told_minutes, metres)
-    if minutes is None:
+def _metro(walk: MetroWalk | None) -> Part:
+    """Of a range only where it is worth nearly the same from end to end, and then the less."""
+    if walk is None:
         return unknown("location", "metro")
-    worth = between(minutes, settings.METRO_WORST_MINUTES, settings.METRO_BEST_MINUTES)
-    return known("location", "metro", worth, "metro", minutes=minutes)
-
-
-def walk_minutes(minutes: float | None, metres: float | None) -> float | None:
-    """How long the walk to the metro is; of two that are told the longer one."""
-    told = [minutes, None if metres is None else metres / settings.METRES_PER_MINUTE]
-    return max((one for one in told if one is not None), default=None)
+    best, worst = (
+        between(minutes, settings.METRO_WORST_MINUTES, settings.METRO_BEST_MINUTES)
+        for minutes in (walk.least, walk.most)
+    )
+    if walk.least == walk.most:
+        return known("location", "metro", worst, "metro", minutes=walk.most)
+    told = {"least": walk.least, "most": walk.most}
+    if best - worst > settings.METRO_SAME_WORTH:
+        return unknown("location", "metro", "metro_range", **told)
+    return known("location", "metro", worst, "metro_range", **told)
 
 
 def between(value: float, worst: float, best: float) -> float:

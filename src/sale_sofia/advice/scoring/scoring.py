@@ -19,6 +19,7 @@ from sale_sofia.advice.scoring.judging import Criterion, Finding, State
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.yardsticks import Cell, Yardstick, cell_of
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.walks import METRO_FACTS
 
 T = TypeVar("T")
 Alike = list[dict[tuple[Any, ...], tuple[Any, ...]]]
@@ -76,7 +77,7 @@ def _of(*names: str) -> Callable[[Seen], tuple[Any, ...]]:
 
 
 CRITERIA: Final[tuple[Judge[Criterion], ...]] = (
-    Judge(_of("neighbourhood", "metro_minutes", "metro_distance_m"), criteria.location),
+    Judge(_of("neighbourhood", "metro_walk"), criteria.location),
     Judge(_of("condition", "area_sqm"), criteria.condition),
     Judge(_of("rooms", "bathrooms", "wc_separate", "orientation", "area_net_sqm"), criteria.layout),
     Judge(
@@ -106,6 +107,9 @@ def _from_text(seen: Seen, names: Iterable[str]) -> frozenset[str]:
         return told.intersection(
             ("year_built", "construction") if seen.flat.act_status is None else ("act_status",)
         )
+    if told and "metro_walk" in names:
+        walk = seen.flat.metro_walk
+        return told.intersection(METRO_FACTS) if walk and walk.source == "advert" else frozenset()
     return told.intersection(names)
 
 
@@ -121,7 +125,7 @@ BREAKERS: Final[tuple[Judge[Finding], ...]] = (
     _breaker(breakers.elevator, ("floor", "elevator"), "elevator_above_floor"),
     _breaker(breakers.panel, ("construction",), "not_panel"),
     _breaker(breakers.act15, ("act",), "act15_or_later"),
-    _breaker(breakers.metro, ("metro_minutes", "metro_distance_m"), "metro_most_minutes"),
+    _breaker(breakers.metro, ("metro_walk",), "metro_most_minutes"),
     _breaker(breakers.orientation, ("orientation",), "orientation"),
     _breaker(breakers.outdoors, ("has_balcony", "balconies", "yard_sqm", "floor"), "balcony_or_garden"),
 )

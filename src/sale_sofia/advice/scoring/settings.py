@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-SCORING_VERSION: Final = 3
+SCORING_VERSION: Final = 4
 """Raised when a score changes its meaning: what was stored is then scored anew."""
 BEST: Final = 5.0
 """The most that a fact is worth."""
@@ -24,12 +24,12 @@ PART_SHARES: Final[Mapping[str, Mapping[str, float]]] = {
 
 TIERS: Final[Mapping[str, float]] = {"best": 5.0, "good": 4.0, "fair": 2.5, "poor": 0.0}
 """What a neighbourhood of each of the buyer's tiers is worth."""
-METRES_PER_MINUTE: Final = 80.0
-"""Walking, as portals and timetables count it."""
 METRO_BEST_MINUTES: Final = 5.0
 """Up to here a walk to the metro is as good as none."""
 METRO_WORST_MINUTES: Final = 25.0
 """From here on nobody walks it."""
+METRO_SAME_WORTH: Final = 1.0
+"""A range of walks whose ends are worth so much more or less says enough; a wider one says nothing."""
 
 CONDITIONS: Final[Mapping[str, float]] = {"new": 5.0, "turnkey": 5.0, "renovated": 4.5, "good": 4.0}
 """Worth of a flat that can be lived in."""

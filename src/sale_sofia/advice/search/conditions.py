@@ -11,17 +11,18 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from sale_sofia.advice.scoring.criteria import act_reached, walk_minutes
+from sale_sofia.advice.scoring.criteria import act_reached
 from sale_sofia.advice.scoring.judging import State
-from sale_sofia.advice.scoring.settings import ACTS, METRES_PER_MINUTE
+from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.evaluations import statuses
 from sale_sofia.flats.flat import Advert, Flat
 from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.rows import price_steps
-from sale_sofia.flats.settings import MANY_ROOMS
+from sale_sofia.flats.settings import MANY_ROOMS, METRES_PER_MINUTE
 from sale_sofia.flats.store import portions
+from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings, price_points
 from sale_sofia.listings.text import match_key
@@ -238,9 +239,9 @@ def _demands(query: SearchQuery) -> Iterator[Named]:
     if query.act is not None:
         yield "act", partial(_has_act, wanted=query.act)
     if query.metro_m is not None:
-        yield "metro_m", partial(_lies_between, measure=_metres, low=None, high=query.metro_m)
+        yield "metro_m", partial(_is_near_metro, metres=query.metro_m)
     if query.metro_minutes is not None:
-        yield "metro_minutes", partial(_lies_between, measure=_minutes, low=None, high=query.metro_minutes)
+        yield "metro_minutes", partial(_walks_to_metro, minutes=query.metro_minutes)
     if query.passing:
         yield "passing", _passes
     if query.new_since is not None:
@@ -258,15 +259,21 @@ def _has_act(flat: Flat, _: Around, wanted: str) -> bool | None:
     return None if reached is None else ACTS.index(reached) >= ACTS.index(wanted)
 
 
-def _metres(flat: Flat, _: Around) -> float | None:
-    """As the advert says; else by its minutes."""
-    if flat.metro_distance_m is not None or flat.metro_minutes is None:
-        return flat.metro_distance_m
-    return flat.metro_minutes * METRES_PER_MINUTE
+def _is_near_metro(flat: Flat, _: Around, metres: float) -> bool | None:
+    """By the metres that one walks; told ones count as told."""
+    walk = flat.metro_walk
+    if walk is None:
+        return None
+    if walk.source != "advert":
+        return walk.within(metres / WALK_METRES_PER_MINUTE)
+    told = flat.metro_distance_m
+    return (walk.most * METRES_PER_MINUTE if told is None else told) <= metres
 
 
-def _minutes(flat: Flat, _: Around) -> float | None:
-    return walk_minutes(flat.metro_minutes, flat.metro_distance_m)
+def _walks_to_metro(flat: Flat, _: Around, minutes: float) -> bool | None:
+    """Of a range of minutes only where all of it is within, or beyond, what is wanted."""
+    walk = flat.metro_walk
+    return None if walk is None else walk.within(minutes)
 
 
 def _passes(flat: Flat, around: Around) -> bool | None:

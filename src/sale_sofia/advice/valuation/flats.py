@@ -4,17 +4,14 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sale_sofia.advice.scoring.settings import ACTS, COMPARED_TYPES
 from sale_sofia.advice.valuation.settings import (
-    CENTRE,
     DISTORTED,
-    FARTHEST_KM,
-    KM_PER_DEGREE,
     LEAST_AREA_SQM,
     LEAST_EUR_SQM,
     MOST_AREA_SQM,
@@ -22,6 +19,8 @@ from sale_sofia.advice.valuation.settings import (
 )
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import price_band, vat_due
+from sale_sofia.geography.settings import SOFIA_METRES
+from sale_sofia.geography.shapes import SOFIA_CENTRE, Point, metres
 from sale_sofia.listings.places import SOFIA, find_neighbourhood, neighbourhoods
 
 _REASONS: Final[Mapping[str, str]] = {
@@ -112,13 +111,6 @@ _HEATINGS: Final = ("district", "gas", "electric")
 _SOUTH: Final = frozenset({"S", "SE", "SW"})
 
 
-class Point(NamedTuple):
-    """A place on the map, in degrees."""
-
-    lat: float
-    lon: float
-
-
 def matrix(flats: Iterable[Flat]) -> Matrix:
     """A row for each flat."""
     return np.array([features(flat) for flat in flats], np.float32)
@@ -141,7 +133,7 @@ def features(flat: Flat) -> list[float]:
         (floor or 0) / (floors or 1) if has_height else UNKNOWN,
         float((floor or 0) >= (floors or 1)) if has_height else UNKNOWN,
         _number(flat.elevator),
-        *((place.lat, place.lon, kilometres(place, Point(*CENTRE))) if place else (UNKNOWN,) * 3),
+        *((place.lat, place.lon, metres(place, SOFIA_CENTRE) / 1000) if place else (UNKNOWN,) * 3),
         _number(flat.metro_distance_m),
         _rank(flat.construction, _CONSTRUCTIONS),
         _number(flat.year_built),
@@ -169,19 +161,13 @@ def place_of(flat: Flat) -> Point | None:
     """Where the flat is, as exactly as is known: its own, its neighbourhood's, its district's."""
     if flat.lat is not None and flat.lon is not None:
         own = Point(flat.lat, flat.lon)
-        if kilometres(own, Point(*CENTRE)) <= FARTHEST_KM:
+        if metres(own, SOFIA_CENTRE) <= SOFIA_METRES:
             return own
     known = find_neighbourhood(flat.neighbourhood) if flat.neighbourhood else None
     if known and known.lat is not None and known.lon is not None:
         return Point(known.lat, known.lon)
     district = (known and known.district) or flat.district
     return _district_centres().get(district) if district else None
-
-
-def kilometres(one: Point, two: Point) -> float:
-    """As the crow flies; exact enough within a city."""
-    north, east = KM_PER_DEGREE
-    return math.hypot((one.lat - two.lat) * north, (one.lon - two.lon) * east)
 
 
 @cache

@@ -37,10 +37,3 @@ MOST_EUR_SQM: Final = 20_000.0
 """EUR for each m²; what lies outside is no price of a flat in Sofia (a rent, a price of each m², a slip)."""
 DISTORTED: Final = frozenset({"price_from", "share_of_ownership", "compensation_swap", "right_to_build"})
 """Traps of a description with which a price is not the price of a flat."""
-
-CENTRE: Final = (42.6977, 23.3219)
-"""Latitude and longitude of the square of St Nedelya, from which distances in Sofia are told."""
-KM_PER_DEGREE: Final = (111.2, 81.8)
-"""Kilometres of a degree of latitude and of longitude at Sofia."""
-FARTHEST_KM: Final = 35.0
-"""Coordinates farther from the centre than any village of the municipality are a mistake, and not used."""

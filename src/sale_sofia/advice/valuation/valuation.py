@@ -14,7 +14,6 @@ from sale_sofia.advice.valuation.error import fit_and_judge, neighbourhood_of
 from sale_sofia.advice.valuation.flats import (
     TooFewFlats,
     asked_eur_sqm,
-    kilometres,
     known_flats,
     matrix,
     place_of,
@@ -26,6 +25,7 @@ from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.store import resolve
+from sale_sofia.geography.shapes import metres
 from sale_sofia.history.settings import SECONDS_PER_HOUR
 from sale_sofia.listings.model import compared
 from sale_sofia.settings.model import Settings
@@ -74,7 +74,7 @@ def compare(flat: Flat, others: Mapping[int, Flat], weights: Mapping[int, float]
     for key, weight in sorted(weights.items(), key=lambda pair: (-pair[1], pair[0])):
         if other := others.get(key):
             there = place_of(other)
-            far = kilometres(here, there) if here and there else None
+            far = metres(here, there) / 1000 if here and there else None
             found.append(Comparable(other, weight, far, tuple(_why(flat, other))))
     return found
 

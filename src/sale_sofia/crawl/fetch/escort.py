@@ -77,5 +77,5 @@ class GateEscort:
 def left_alone(refusal: Refusal) -> LeftAlone:
     """The error for a request that had to stay."""
     error = LeftAlone(f"not asked, the portal is to be left alone ({refusal.why})")
-    error.retry_after_seconds = refusal.retry_after_seconds
+    error.retry_after_seconds, error.why = refusal.retry_after_seconds, refusal.why
     return error

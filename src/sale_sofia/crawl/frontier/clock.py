@@ -48,6 +48,7 @@ def bring_back(connection: Connection, job_id: str, *, now: float) -> float:
         connection.execute(update(frontier).where(*later).values(lease_until=until))
         woken = update(jobs).where(jobs.c.id == job_id, jobs.c.woken_at > now)
         connection.execute(woken.values(woken_at=now))
+    _bring_back_job(connection, job_id, now, longest_wait(settings))
     pending = update(frontier).where(frontier.c.job_id == job_id, frontier.c.state == "pending")
     # Waits also where it cannot be told from leases: a page may be put off by a clock that gave none.
     by_another_clock = (frontier.c.not_before > now, frontier.c.put_off_at > now + CLOCK_FAULT_SECONDS)
@@ -58,15 +59,26 @@ def bring_back(connection: Connection, job_id: str, *, now: float) -> float:
     return ahead
 
 
+def _bring_back_job(connection: Connection, job_id: str, now: float, longest: float) -> None:
+    """The same of the moment until which the job as a whole waits."""
+    shut = update(jobs).where(jobs.c.id == job_id, jobs.c.shut_until > now)
+    left = jobs.c.shut_until - jobs.c.shut_at + now
+    by_another_clock = jobs.c.shut_at > now + CLOCK_FAULT_SECONDS
+    connection.execute(shut.where(by_another_clock).values(shut_until=left, shut_at=now))
+    impossible = jobs.c.shut_until > now + longest + CLOCK_FAULT_SECONDS
+    connection.execute(shut.where(impossible).values(shut_until=now))
+
+
 def _seconds_ahead(connection: Connection, job_id: str, now: float, lease_seconds: float) -> float:
-    woken_at = connection.execute(select(jobs.c.woken_at).where(jobs.c.id == job_id)).scalar() or 0.0
+    told = select(jobs.c.woken_at, jobs.c.shut_until).where(jobs.c.id == job_id)
+    woken_at, shut_until = connection.execute(told).first() or (None, None)
     # Until when a row is leased, or was: all are asked only where no page is due for long.
     last = select(func.max(frontier.c.lease_until)).where(frontier.c.job_id == job_id)
     pending = (frontier.c.job_id == job_id, frontier.c.state == "pending")
     due = connection.execute(select(func.min(frontier.c.not_before)).where(*pending)).scalar() or 0.0
-    if due <= now + CLOCK_FAULT_SECONDS:
+    if max(due, shut_until or 0.0) <= now + CLOCK_FAULT_SECONDS:
         last = last.where(frontier.c.state == "leased")
-    latest = max(woken_at, (connection.execute(last).scalar() or 0.0) - lease_seconds)
+    latest = max(woken_at or 0.0, (connection.execute(last).scalar() or 0.0) - lease_seconds)
     return latest - now if latest > now + CLOCK_FAULT_SECONDS else 0.0
 
 

@@ -9,16 +9,14 @@ so nobody waits in a circle, and what a batch has counted stays true until it is
 """
 
 import hashlib
-import os
-import socket
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
+    Boolean,
     ColumnElement,
     CompoundSelect,
     Connection,
@@ -39,12 +37,10 @@ from sqlalchemy.sql.dml import ReturningUpdate
 from sale_sofia.crawl.settings import SUSPECT_DEATHS
 from sale_sofia.crawl.tables import Code, frontier, frontier_pruned, jobs
 from sale_sofia.crawl.urls import Target
-from sale_sofia.operations.services.processes import born
 from sale_sofia.storage.upserts import insert_into
 
 # Searches come first: what they list may change while adverts are read.
 _SEARCHES_FIRST = -1.0
-_ADVERTS_AFTER = 0.001
 _LONGEST_KEY = 500
 
 
@@ -75,6 +71,8 @@ class PutOff:
     """Whether its attempt is given back, for a wait that is nobody's fault."""
     ended_as: str | None = None
     """The class of the error that its try ended in; None where nothing was asked."""
+    in_its_place: bool = False
+    """Whether it is due when it was: it is its job that waits, or who would have visited it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ class Counts:
     done: int = 0
     failed: int = 0
     next_due: float | None = None
-    """When the earliest pending row may start."""
+    """When the earliest pending row may start, as far as its job is not shut until later."""
 
     @property
     def open(self) -> int:
@@ -167,6 +165,8 @@ def claim(
 ) -> list[Claim]:
     """Lease up to `count` rows that may start now, in one statement: no two owners get the same row.
 
+    While the job is shut (`shut`) nobody gets any.
+
     When there is nothing else, a row under which owners died is leased alone, to one with empty hands: should
     it be what kills them, it takes no other row with it.
     """
@@ -195,9 +195,10 @@ def _leasing(rows: Select[Any]) -> ReturningUpdate[Any]:
 
 # Put together once: that took longer than the database does to run them.
 _OF_JOB = frontier.c.job_id == bindparam("of_job")
+_SHUT = exists().where(jobs.c.id == bindparam("of_job"), jobs.c.shut_until > bindparam("at"))
 _DUE = (
     select(frontier.c.id)
-    .where(_OF_JOB, frontier.c.state == "pending", frontier.c.not_before <= bindparam("at"))
+    .where(_OF_JOB, frontier.c.state == "pending", frontier.c.not_before <= bindparam("at"), ~_SHUT)
     .order_by(frontier.c.not_before, frontier.c.id)
 )
 _held = frontier.alias("held")
@@ -245,7 +246,9 @@ _OWN = update(frontier).where(
 _END = _OWN.values(state=bindparam("to_state"), code=bindparam("why"), reason=bindparam("words"))
 _POSTPONE = _OWN.values(
     state="pending",
-    not_before=bindparam("due"),
+    not_before=case(
+        (bindparam("in_its_place", type_=Boolean), frontier.c.not_before), else_=bindparam("due")
+    ),
     put_off_at=bindparam("at"),
     code=bindparam("why"),
     reason=bindparam("words"),
@@ -278,6 +281,7 @@ def postpone(connection: Connection, later: Sequence[PutOff], *, now: float) -> 
                 "why": wait.code,
                 "words": wait.reason or None,
                 "refund": int(wait.refund),
+                "in_its_place": wait.in_its_place,
                 "tries": " ".join(filter(None, (wait.claim.tried, wait.ended_as))) or None,
             },
         )
@@ -291,30 +295,33 @@ def renew(connection: Connection, claims: Sequence[Claim], *, until: float) -> N
     _update_each(connection, _RENEW, ((claim, {"until": until}) for claim in claims))
 
 
-_waiting = (
-    select(frontier.c.id)
-    .where(_OF_JOB, frontier.c.state == "pending", frontier.c.not_before < bindparam("due"))
-    .with_for_update(skip_locked=True)
-    .cte("waiting")
-)
-_POSTPONE_REST = (
+# What stands behind the adverts for a try of its own, though it will be due when its job is.
+_SEARCHES_FORWARD = (
     update(frontier)
-    .where(frontier.c.id.in_(select(_waiting.c.id)))
-    .values(
-        not_before=case(
-            (frontier.c.kind == "search", bindparam("due")), else_=bindparam("due") + _ADVERTS_AFTER
-        ),
-        put_off_at=bindparam("at"),
+    .where(
+        _OF_JOB,
+        frontier.c.state == "pending",
+        frontier.c.not_before > 0.0,
+        frontier.c.not_before <= bindparam("due"),
+        frontier.c.kind == "search",
     )
+    .values(not_before=_SEARCHES_FIRST)
+)
+_SHUT_JOB = (
+    update(jobs)
+    .where(jobs.c.id == bindparam("of_job"), func.coalesce(jobs.c.shut_until, 0.0) < bindparam("due"))
+    .values(shut_until=bindparam("due"), shut_at=bindparam("at"))
 )
 
 
-def postpone_rest(connection: Connection, job_id: str, *, seconds: float, now: float) -> None:
-    """Hand out no row for some seconds, and then searches first.
+def shut(connection: Connection, job_id: str, *, seconds: float, now: float) -> None:
+    """Hand out no row of the job for some seconds, and then searches first; the rows stay as they are.
 
     One by one they would all be claimed and handed back until then, as fast as the database can.
     """
-    connection.execute(_POSTPONE_REST, {"of_job": job_id, "due": now + seconds, "at": now})
+    due = {"of_job": job_id, "due": now + seconds}
+    connection.execute(_SHUT_JOB, {**due, "at": now})
+    connection.execute(_SEARCHES_FORWARD, due)
 
 
 def count_rows(connection: Connection, job_id: str, kind: str | None = None) -> Counts:
@@ -337,7 +344,10 @@ def _counting(*, of_one_kind: bool) -> tuple[CompoundSelect[Any], Select[Any]]:
         select(frontier.c.state, func.count()).where(*there).group_by(frontier.c.state),
         select(frontier_pruned.c.state, frontier_pruned.c.pages).where(*pruned),
     )
-    return by_state, select(func.min(frontier.c.not_before)).where(*there, frontier.c.state == "pending")
+    due = func.min(frontier.c.not_before)
+    shut_until = select(jobs.c.shut_until).where(jobs.c.id == bindparam("of_job")).scalar_subquery()
+    later = case((shut_until > due, shut_until), else_=due)
+    return by_state, select(later).where(*there, frontier.c.state == "pending")
 
 
 # Whose rows of the frontier are whose: who holds some, who had some, and the rows of the dead given back.
@@ -406,35 +416,3 @@ def _bury(connection: Connection, job_id: str, held: ColumnElement[bool], most_d
             lease_until=None,
         )
     ).rowcount
-
-
-# Who leases rows: a process, named so that others on its machine can see whether it still lives.
-
-
-def this_owner() -> str:
-    """The name of this process, different from every other's, also after a restart of the machine."""
-    pid = os.getpid()
-    return f"{_place()}|{pid}|{_mark(born(pid))}"
-
-
-def is_dead(owner: str) -> bool:
-    """Whether an owner on this machine has ended; of one elsewhere nothing is known, so it lives."""
-    place, _, rest = owner.partition("|")
-    pid, _, mark = rest.partition("|")
-    return place == _place() and pid.isdecimal() and _mark(born(int(pid))) != mark
-
-
-@cache
-def _place() -> str:
-    """The machine, or the container in it: process numbers mean something only inside."""
-    try:
-        space = str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        space = "host"
-    return f"{socket.gethostname()[:20]}/{space}"
-
-
-def _mark(birth: str | None) -> str:
-    """The process's start without the machine's: a row leased before a reboot is also told by it."""
-    boot, _, ticks = (birth or "").partition(" ")
-    return f"{boot[:8]}.{ticks}"

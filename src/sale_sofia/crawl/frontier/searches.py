@@ -25,7 +25,7 @@ from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.urls import Target, target
 from sale_sofia.crawl.visit.outcomes import Failed, Found, Gone, moment
 from sale_sofia.history import sweeps
-from sale_sofia.history.cards import Scope, SeenCard, card_facts, see_cards
+from sale_sofia.history.cards import UNKNOWN_SOURCE, Scope, SeenCard, Source, card_facts, see_cards
 from sale_sofia.history.settings import (
     CAP_LEAST_ADVERTS,
     CARDS_AT_ONCE,
@@ -345,9 +345,18 @@ def _has_all_of(part: Search, whole: Search) -> bool:
 
 
 def add_found(
-    connection: Connection, steps: SearchSteps, pages: Sequence[Found], *, limit: int | None, now: float
+    connection: Connection,
+    steps: SearchSteps,
+    pages: Sequence[Found],
+    *,
+    limit: int | None,
+    now: float,
+    source: Source = UNKNOWN_SOURCE,
 ) -> int:
-    """Add the adverts of the pages and what follows from them; a limit counts adverts and is never passed."""
+    """Add the adverts of the pages and what follows from them; a limit counts adverts and is never passed.
+
+    What their cards say is stored with them, as far as the `source` is believed.
+    """
     if not pages:
         return 0
     job_id = steps.job_id
@@ -358,9 +367,10 @@ def add_found(
     adverts = searches = 0
     for page in pages:
         shown = page.adverts[: max(0, int(min(room - adverts, len(page.adverts))))]
+        own = replace(source, page_digest=page.kept.digest if page.kept else None)
         for first in range(0, len(shown), CARDS_AT_ONCE):
             some = shown[first : first + CARDS_AT_ONCE]
-            adverts += _add_adverts(connection, job_id, scope, some, at=moment(page, now))
+            adverts += _add_adverts(connection, job_id, scope, some, at=moment(page, now), source=own)
         if adverts < room:
             searches += steps.read(page)
     return adverts + searches
@@ -373,6 +383,7 @@ def _add_adverts(
     adverts: Sequence[tuple[SeenCard, Target]],
     *,
     at: float,
+    source: Source,
 ) -> int:
     if scope is None:
         return frontier.add_targets(connection, job_id, [target for _, target in adverts])
@@ -382,7 +393,7 @@ def _add_adverts(
     there = len(shown) + _count_adverts(connection, job_id, int(most / DRIFT_SAMPLE_SHARE))
     opened = _count_adverts(connection, job_id, most, rows.c.code.is_distinct_from(Code.UNCHANGED))
     least = max(0, min(most, int(there * DRIFT_SAMPLE_SHARE)) - opened)
-    wanted = see_cards(connection, scope, shown, at=at, least=least)
+    wanted = see_cards(connection, scope, shown, at=at, least=least, source=source)
     new = [target for card, target in adverts if card.external_id in wanted]
     same = [target for card, target in adverts if card.external_id not in wanted]
     added = frontier.add_targets(connection, job_id, new)

@@ -244,6 +244,9 @@ class RobotsDisallowed(AddressRefused):
 class LeftAlone(CrawlError, action=Action.BACKOFF, attempts=None):
     """Our own gate gave no turn: the request that needed one was not sent."""
 
+    why: str | None = None
+    """What the gate said."""
+
 
 class BodyTooLarge(CrawlError):
     """More bytes than any page of a portal has, before or after decompression."""

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from secrets import token_hex
 from typing import Literal, Self
 
 from sale_sofia.crawl.resilience.breaker import Permission
 from sale_sofia.crawl.resilience.bulkhead import Place
 from sale_sofia.crawl.resilience.errors import CrawlError, HttpBlocked, HttpClient, HttpRateLimit, ParseError
 from sale_sofia.crawl.resilience.leases import Renewal
+from sale_sofia.crawl.resilience.owners import new_token
 from sale_sofia.crawl.resilience.redis_parts import Bulkhead, CircuitBreaker, RateLimiter
 from sale_sofia.crawl.resilience.settings import FRESH_TURN_SECONDS, RENEWALS_PER_LEASE
 
@@ -204,11 +204,6 @@ class Gate(ABC):
         if kept:
             hold.until = asked_at + self.lease_seconds
         return kept
-
-
-def new_token() -> str:
-    """A name for one request, never given twice."""
-    return token_hex(16)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -2,16 +2,17 @@
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from redis.asyncio import Redis
 
 from sale_sofia.crawl.resilience.breaker import Permission
 from sale_sofia.crawl.resilience.bulkhead import Place
-from sale_sofia.crawl.resilience.gate import Admission, GateSteps, Outcome, Refusal, new_token
+from sale_sofia.crawl.resilience.gate import Admission, GateSteps, Outcome, Refusal, Why
+from sale_sofia.crawl.resilience.owners import new_token
 from sale_sofia.crawl.resilience.policy import ResilienceConfig, Share, checked_rate
 from sale_sofia.crawl.resilience.redis_parts import (
     RedisBulkhead,
@@ -23,6 +24,9 @@ from sale_sofia.crawl.resilience.redis_parts import (
     places_key,
 )
 from sale_sofia.crawl.resilience.scripts import ScriptRunner, ToldTime, shared_rules
+
+_FOR_WANT_OF_ANOTHERS: Final[frozenset[Why]] = frozenset({"busy", "circuit_open"})
+"""Refusals that a place or a probe in other hands may be the reason of."""
 
 
 class Unsettled:
@@ -63,6 +67,7 @@ class RedisGate(GateSteps):
 
     A request's name is sent along: run twice, its scripts do once what they do. What became of a request
     whose reply was lost is settled with the caller's next one for the domain, or by the end of its lease.
+    What a dead process holds is given back by the first of its machine that is refused for want of it.
     """
 
     redis: Redis
@@ -106,8 +111,16 @@ class RedisGate(GateSteps):
 
     async def _admit(self, domain: str, max_wait: float, token: str) -> Admission | Refusal:
         place = Place(domain, token)
+        entry = await self._ask_for(place, max_wait)
+        if isinstance(entry, Admission) or entry.why not in _FOR_WANT_OF_ANOTHERS:
+            return entry
+        dead = await self.bulkhead.tokens_of_dead(domain)
+        return await self._ask_for(place, max_wait, dead) if dead else entry
+
+    async def _ask_for(self, place: Place, max_wait: float, dead: Sequence[str] = ()) -> Admission | Refusal:
+        domain = place.domain
         ask = {
-            "lost": self._unsettled.tokens(domain),
+            "lost": [*self._unsettled.tokens(domain), *dead],
             "limit": self.limit_of(domain),
             "max_wait": finite(max_wait),
             "asker": self._asker,

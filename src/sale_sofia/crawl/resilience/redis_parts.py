@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any, Final, TypeAlias
-from uuid import uuid4
 
 from redis.asyncio import Redis
 
@@ -13,6 +12,7 @@ from sale_sofia.crawl.resilience.breaker import CircuitState, CircuitStatus, Mem
 from sale_sofia.crawl.resilience.bulkhead import MemoryBulkhead, Place
 from sale_sofia.crawl.resilience.leases import Renewal
 from sale_sofia.crawl.resilience.limiter import Acquiring, MemoryRateLimiter, Reservation
+from sale_sofia.crawl.resilience.owners import new_token, tokens_of_dead
 from sale_sofia.crawl.resilience.policy import BreakerRules, BulkheadRules, LimiterRules, checked_rate
 from sale_sofia.crawl.resilience.scripts import ScriptRunner, ToldTime, in_time, naming, shared_rules
 from sale_sofia.crawl.resilience.settings import INDEX_RENEW_SECONDS, RENEWALS_PER_LEASE, STATE_TTL_SECONDS
@@ -194,17 +194,34 @@ def _status(fields: Mapping[Any, Any]) -> CircuitStatus:
 
 
 class RedisBulkhead:
-    """See `MemoryBulkhead`: the places of all processes, so that those of the dead come back."""
+    """See `MemoryBulkhead`: the places of all processes.
+
+    Those of a process that died come back as soon as somebody on its machine finds no place, see `owners`;
+    elsewhere, at the end of their leases.
+    """
 
     def __init__(self, redis: Redis, lease_seconds: float, *, told_time: ToldTime | None = None) -> None:
         rules = shared_rules(bulkhead=BulkheadRules(lease_seconds=lease_seconds))
+        self._redis = redis
         self._scripts = ScriptRunner(redis, rules, told_time=told_time)
         self.lease_seconds = lease_seconds
 
     async def enter(self, domain: str, limit: int, now: float, token: str | None = None) -> Place | None:
         """See `MemoryBulkhead`."""
-        place = Place(domain, token or uuid4().hex)
-        return place if await self._run("enter", place, now, limit=limit) else None
+        place = Place(domain, token or new_token())
+        entered = await self._run("enter", place, now, limit=limit)
+        if not entered and (dead := await self.tokens_of_dead(domain)):
+            for one in dead:
+                await self.leave(Place(domain, one))
+            entered = await self._run("enter", place, now, limit=limit)
+        return place if entered else None
+
+    async def tokens_of_dead(self, domain: str) -> list[str]:
+        """Of the domain's places, those that are held by a process known to be dead."""
+        key = places_key(domain)
+        with naming(key):
+            held = await self._redis.zrange(key, 0, -1)
+        return tokens_of_dead(map(str, held))
 
     async def renew(self, place: Place, now: float) -> bool:
         """See `MemoryBulkhead`."""

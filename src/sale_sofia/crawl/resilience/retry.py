@@ -3,7 +3,7 @@
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from stamina import AsyncRetryingCaller
 from stamina.instrumentation import set_on_retry_hooks
@@ -11,7 +11,10 @@ from stamina.instrumentation import set_on_retry_hooks
 from sale_sofia.crawl.resilience.errors import Action, CrawlError
 from sale_sofia.crawl.resilience.limiter import SECONDS_PER_MINUTE
 from sale_sofia.crawl.resilience.policy import RetryBudgetRules, RetryRules
-from sale_sofia.crawl.resilience.settings import QUICK_TRIES, QUICK_TRY_DELAY_SECONDS
+from sale_sofia.crawl.resilience.settings import PROBES_PER_PAGE, QUICK_TRIES, QUICK_TRY_DELAY_SECONDS
+
+PROBED: Final = "probed"
+"""What a try that failed as a probe ended in, beside the classes of errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,13 @@ class RetryPolicy:
         # The quick second try was made within the visit, or could not be: the next one waits.
         action = Action.BACKOFF if kind.action is Action.RETRY_NOW else kind.action
         return RetryAt(self.delay(attempts, error.retry_after_seconds), action)
+
+    def forgives(self, tried: Sequence[str]) -> bool:
+        """Whether a page that failed as a probe, and in `tried` before, loses no try by it.
+
+        It was asked to learn whether the domain lets anybody in: its answer says nothing of the page.
+        """
+        return tried.count(PROBED) < PROBES_PER_PAGE
 
     def _shortened(self, seconds: float) -> float:
         return seconds * (1 - self.rules.jitter_factor * self.random())

@@ -13,6 +13,9 @@ RESET_JITTER: Final = 0.2
 
 PROBE_LEASE_SECONDS: Final = 15.0
 """A test request not heard of for so long counts as lost; a living one renews its lease."""
+PROBES_PER_PAGE: Final = 8
+"""Times that a page may fail as the test request of a shut domain and lose no try by it; as the circuit stays
+open longer each time, that is more than three hours of a portal that keeps us out."""
 PLACE_LEASE_SECONDS: Final = 15.0
 """A place not heard of for so long is free again; a living holder renews its lease."""
 FRESH_TURN_SECONDS: Final = 0.5

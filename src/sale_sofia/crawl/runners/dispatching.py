@@ -10,8 +10,8 @@ from sqlalchemy import Connection, and_, or_, update
 
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.clock import bring_back
-from sale_sofia.crawl.frontier.frontier import is_dead
 from sale_sofia.crawl.frontier.jobs import close_frontier, known_job
+from sale_sofia.crawl.resilience.owners import is_dead
 from sale_sofia.crawl.settings import (
     APP_NAME,
     BROKER_CONNECT_SECONDS,

@@ -6,10 +6,10 @@ import mmap
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Final, TypeVar
 
 import redis
@@ -18,7 +18,8 @@ from sale_sofia.crawl import settings as pace
 from sale_sofia.crawl.fetch.robots import Rules
 from sale_sofia.crawl.frontier.clock import store_clock, store_time
 from sale_sofia.crawl.frontier.estimate import rate_per_minute
-from sale_sofia.crawl.frontier.frontier import Claim, this_owner
+from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.resilience.owners import this_owner
 from sale_sofia.crawl.runners.local import calm_collector
 from sale_sofia.crawl.runners.progress import publish, read_progress
 from sale_sofia.crawl.runners.site_crawl import Shift, SiteCrawl
@@ -78,8 +79,7 @@ def redis_url() -> str:
 
 def show_progress(job_id: str) -> None:
     """Copy the job's numbers to Redis; without Redis the database still has them."""
-    size = settings().scraping_chunk_size
-    progress = database().run_read(lambda connection: read_progress(connection, job_id, size))
+    progress = database().run_read(partial(read_progress, job_id=job_id))
     _try_redis(lambda client: publish(client, progress))
 
 
@@ -192,6 +192,21 @@ def lanes_for(settings: Settings, site: str) -> int:
     config = get_scraper(site).config
     wanted = -(-rate_per_minute(settings, config) // pace.LANE_PAGES_PER_MINUTE)
     return max(1, min(int(wanted), config.politeness.concurrency))
+
+
+def idle_processes(settings: Settings, sites: Collection[str]) -> str | None:
+    """In a sentence, how many of WORKER_PROCESSES these portals leave without work; None where none."""
+    lanes = sum(lanes_for(settings, site) for site in sites)
+    enough = lanes + 1  # one for what is done between lanes: dispatch, ends of jobs, the reconciler
+    idle = settings.worker_processes - enough
+    if idle <= 0:
+        return None
+    return (
+        f"{idle} of {settings.worker_processes} worker processes stay idle: "
+        f"{f'{len(sites)} portals feed' if len(sites) != 1 else '1 portal feeds'} "
+        f"{lanes} lane{'s' * (lanes != 1)} at the rates that are set, "
+        f"so WORKER_PROCESSES={enough} is enough"
+    )
 
 
 def visitors_for(settings: Settings, site: str) -> int:

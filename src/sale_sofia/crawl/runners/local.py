@@ -15,8 +15,9 @@ from structlog.contextvars import bound_contextvars
 
 from sale_sofia.alerts.after_crawl import alert_crawled
 from sale_sofia.crawl.frontier import frontier
-from sale_sofia.crawl.frontier.frontier import Claim, this_owner
+from sale_sofia.crawl.frontier.frontier import Claim
 from sale_sofia.crawl.frontier.jobs import SiteReport, end_job, known_job, report
+from sale_sofia.crawl.resilience.owners import this_owner
 from sale_sofia.crawl.runners.conclusion import match_crawled
 from sale_sofia.crawl.runners.runners import let_go, local_runner, settle_clock, site_lock, take_for_local
 from sale_sofia.crawl.runners.site_crawl import SiteCrawl

@@ -105,9 +105,9 @@ class ScrapingKeys(StrEnum):
 
     STATUS = "status"
     TOTAL_CHUNKS = "total_chunks"
-    """Batches of SCRAPING_CHUNK_SIZE the frontier amounts to."""
+    """Batches of at most SCRAPING_CHUNK_SIZE pages that were begun: those that ended, one in each lane."""
     COMPLETED_CHUNKS = "completed_chunks"
-    """Batches' worth of rows that have come to an end."""
+    """Those that ended: full, or as far as their lane came. One whose worker died is begun by another."""
     TOTAL_URLS = "total_urls"
     RESULT_COUNT = "result_count"
     """Rows that are done."""

@@ -1,7 +1,6 @@
 """How far a job is: counted in the database, copied to Redis for whoever only looks there, waited for."""
 
 import asyncio
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -58,11 +57,11 @@ class Progress:
         return self.completed_at is not None
 
 
-def read_progress(connection: Connection, job_id: str, chunk_size: int) -> Progress:
+def read_progress(connection: Connection, job_id: str) -> Progress:
     """The job's numbers, from its rows. Raises `UnknownJob`: there is no such job."""
     job = known_job(connection, job_id)
     counts = frontier.count_rows(connection, job_id)
-    ended = counts.done + counts.failed
+    at_work = 0 if job.state.finished else len(frontier.owners(connection, job_id))
     return Progress(
         job_id=job.id,
         site=job.site,
@@ -70,8 +69,8 @@ def read_progress(connection: Connection, job_id: str, chunk_size: int) -> Progr
         total_urls=counts.total,
         result_count=counts.done,
         error_count=counts.failed,
-        total_chunks=math.ceil(counts.total / chunk_size),
-        completed_chunks=math.ceil(ended / chunk_size) if not counts.open else ended // chunk_size,
+        total_chunks=job.chunks + at_work,
+        completed_chunks=job.chunks,
         started_at=job.started_at,
         completed_at=job.finished_at,
         new=job.new_listings,

@@ -19,8 +19,8 @@ from sqlalchemy import Connection, update
 from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.clock import bring_back
-from sale_sofia.crawl.frontier.frontier import is_dead
 from sale_sofia.crawl.frontier.jobs import known_job
+from sale_sofia.crawl.resilience.owners import is_dead
 from sale_sofia.crawl.settings import DISPATCH_GRACE_SECONDS
 from sale_sofia.crawl.tables import jobs
 from sale_sofia.history.jobs import CELERY, Job, unfinished_jobs

@@ -16,9 +16,10 @@ from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.clock import bring_back
 from sale_sofia.crawl.frontier.frontier import Claim, Counts
 from sale_sofia.crawl.settings import CLAIM_AGAIN_SECONDS, MOST_DEATHS
+from sale_sofia.crawl.visit.outcomes import Later, Outcome
 from sale_sofia.crawl.visit.visit import Visitor, conditions_for
 from sale_sofia.crawl.visit.writer import GroupWriter
-from sale_sofia.history.jobs import JobState, get_job, set_job_state
+from sale_sofia.history.jobs import JobState, add_job_counts, get_job, set_job_state
 from sale_sofia.storage.database import Database
 from sale_sofia.storage.errors import DatabaseBusy, DatabaseUnreachable
 from sale_sofia.telemetry.meter import MetricsFlusher
@@ -88,8 +89,13 @@ class SiteCrawl:
             await asyncio.gather(working, renewing, stopped, return_exceptions=True)
             self._claims.clear()
             self._held.clear()
-            give_back = partial(frontier.release, job_id=self.job_id, owner=self.owner)
-            await self.database.run_write_async(give_back)
+            await self.database.run_write_async(self._hand_back)
+
+    def _hand_back(self, connection: Connection) -> None:
+        """All that is ours goes back; the batch that was in hand ends as it is."""
+        frontier.release(connection, self.job_id, self.owner)
+        if self.writer.has_open_chunk:
+            add_job_counts(connection, self.job_id, chunks=1)
 
     def end_shift(self) -> None:
         """Begin no further page; what is in hand is brought to its end."""
@@ -99,7 +105,7 @@ class SiteCrawl:
     async def _work(self) -> None:
         while (claim := await self._next()) is not None:
             with bound_contextvars(url=claim.url):
-                outcome = await self.visitor.visit(claim)
+                outcome = await self._visit(claim)
                 self.visitor.conditions.pop(claim.url, None)
                 await self.writer.write(outcome)
             if self.metrics is not None:
@@ -107,6 +113,14 @@ class SiteCrawl:
             del self._held[claim.id]
             self.progress(claim)
             self._moved.set()
+
+    async def _visit(self, claim: Claim) -> Outcome:
+        """Who finds no place among others keeps its page and looks again: put back, all would be claimed."""
+        outcome = await self.visitor.visit(claim)
+        while isinstance(outcome, Later) and outcome.rests and (left := self._until - self.clock()) > 0:
+            await asyncio.sleep(min(outcome.seconds_later, left))
+            outcome = await self.visitor.visit(claim)
+        return outcome
 
     async def _next(self) -> Claim | None:
         """A row that may start now; waits for one while there is hope in this shift, else None."""

@@ -20,10 +20,10 @@ from structlog.contextvars import bound_contextvars
 
 from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.frontier import frontier
-from sale_sofia.crawl.frontier.frontier import is_dead
 from sale_sofia.crawl.frontier.jobs import end_job, known_job
 from sale_sofia.crawl.frontier.planning import JobPlan, check_plans, plan_for_workers
 from sale_sofia.crawl.resilience.errors import CrawlError
+from sale_sofia.crawl.resilience.owners import is_dead
 from sale_sofia.crawl.runners import dispatching
 from sale_sofia.crawl.runners.conclusion import match_crawled
 from sale_sofia.crawl.runners.dispatching import Next, Step
@@ -247,8 +247,7 @@ def _plan(message: JobMessage) -> JobPlan:
 
 def _numbers(job_id: str) -> Summary:
     """The job's numbers by the names of its keys in Redis, and whose they are."""
-    size = settings().scraping_chunk_size
-    progress = asdict(database().run_read(partial(read_progress, job_id=job_id, chunk_size=size)))
+    progress = asdict(database().run_read(partial(read_progress, job_id=job_id)))
     return {name: progress[name] for name in ("job_id", "site", *map(str, ScrapingKeys))}
 
 

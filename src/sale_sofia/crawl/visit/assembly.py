@@ -145,7 +145,9 @@ def make_writer(
 ) -> GroupWriter:
     """Writes by the visitor's clock and meter; two in three visitors may wait for it while others go on."""
     rules = config.history.rules(settings)
-    ledger = Ledger(job.id, job.site, job.listing_limit, rules, config.history.conditional)
+    ledger = Ledger(
+        job.id, job.site, job.listing_limit, rules, config.history.conditional, settings.scraping_chunk_size
+    )
     outcomes = min(settings.checkpoint_batch_size, max(1, visitors * 2 // 3))
     patience = Patience(outcomes, settings.checkpoint_seconds)
     return GroupWriter(database, ledger, patience, visitor.clock, visitor.meter)

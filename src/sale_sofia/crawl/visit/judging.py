@@ -163,7 +163,13 @@ class Judge:
         """What the page says; what follows from it is decided where all pages of its search are known."""
         adverts = tuple(
             (
-                SeenCard(card.external_id, card_hash(card.facts), card.filling(page.fills)),
+                SeenCard(
+                    card.external_id,
+                    card_hash(card.facts),
+                    card.filling(page.fills),
+                    card.url,
+                    card.facts,
+                ),
                 target(self.site, card.url),
             )
             for card in page.cards

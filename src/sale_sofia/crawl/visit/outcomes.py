@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection, bindparam, update
 
 from sale_sofia.crawl.frontier.frontier import Claim
+from sale_sofia.crawl.resilience.retry import PROBED
 from sale_sofia.crawl.urls import Target, target
 from sale_sofia.history.cards import SeenCard
 from sale_sofia.history.listings import Visit
@@ -126,6 +127,13 @@ class Later(_Cost):
     """The class of the error; None where nothing was asked."""
     all_pages: bool = False
     """Whether it is the domain that is not to be asked until then, and not only this page."""
+    rests: bool = False
+    """Whether it only found no place among others, and may be asked for again after so long."""
+
+    @property
+    def in_its_place(self) -> bool:
+        """Whether nothing was learnt of the page itself, so that its turn comes as if it had not."""
+        return self.all_pages or self.rests or self.ended_as == PROBED
 
 
 Outcome = Found | Read | NotModified | Gone | Failed | Later

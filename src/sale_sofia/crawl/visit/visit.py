@@ -27,7 +27,14 @@ from sale_sofia.crawl.resilience.errors import (
 )
 from sale_sofia.crawl.resilience.gate import Gate, Refusal, Why
 from sale_sofia.crawl.resilience.gate import Outcome as DomainOutcome
-from sale_sofia.crawl.resilience.retry import GiveUp, RetryAt, RetryBudget, RetryPolicy, with_quick_try
+from sale_sofia.crawl.resilience.retry import (
+    PROBED,
+    GiveUp,
+    RetryAt,
+    RetryBudget,
+    RetryPolicy,
+    with_quick_try,
+)
 from sale_sofia.crawl.resilience.settings import QUICK_TRY_DELAY_SECONDS, QUICK_TRY_MAX_WAIT_SECONDS
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.crawl.tables import spoken
@@ -43,7 +50,7 @@ from sale_sofia.websites.registry import get_scraper
 
 log: Final = logging.getLogger(__name__)
 _SHUT: Final[frozenset[Why]] = frozenset({"circuit_open", "rate_limit", "penalty"})
-"""Refusals that any other page would meet as well."""
+"""Refusals that say until when no page of the domain is to be asked for."""
 
 
 @dataclass(slots=True)
@@ -63,6 +70,8 @@ class _Errand:
     """How long it took to answer."""
     response: Response | None = None
     """The answer to the last request."""
+    is_probe: bool = False
+    """Whether the last request tested a domain that was shut."""
 
     @property
     def is_retry(self) -> bool:
@@ -117,8 +126,8 @@ class Visitor:
             if self.robots is not None and not await self.robots.allowed(claim.url):
                 return await self._failed(errand, await self._forbidden(self.robots, claim.url))
         except LeftAlone as error:
-            seconds = error.retry_after_seconds or 0.0
-            return self._put_off(errand, seconds, type(error).__name__, str(error))
+            later = self._put_off(errand, error.retry_after_seconds or 0.0, type(error).__name__, str(error))
+            return _for_all(later, error.why)
         if errand.is_retry and not await self._pay():
             reason = "the domain has had its share of retries"
             return self._put_off(errand, self.retry.longest_delay(), "retry_budget", reason)
@@ -150,8 +159,7 @@ class Visitor:
             await self.retry_budget.give_back(self.domain, time.monotonic())
         if error is not None:
             raise error
-        later = self._put_off(errand, outcome.retry_after_seconds, outcome.why)
-        return replace(later, all_pages=outcome.why in _SHUT)
+        return _for_all(self._put_off(errand, outcome.retry_after_seconds, outcome.why), outcome.why)
 
     async def _request(self, errand: _Errand, longest_wait: float) -> Outcome | Refusal:
         request = self.request_for(errand.claim.url)
@@ -163,6 +171,7 @@ class Visitor:
                 return entry
             self.meter.waited(self.domain, entry.wait_seconds)
             await self._count(errand)
+            errand.is_probe = entry.permission.probe
             escort = GateEscort(self.gate, entry, errand.time, request.timeout_seconds, self.robots)
             try:
                 outcome = await self._ask(errand, request, escort)
@@ -224,9 +233,11 @@ class Visitor:
             kept = await self._keep(errand)
             error.page_digest = kept.digest if kept else None
             kept = kept if isinstance(error, ParseSelector) else None
-        plan = self.retry.plan(error, errand.claim.attempts, (errand.claim.tried or "").split())
+        tried, code = (errand.claim.tried or "").split(), type(error).__name__
+        if errand.is_probe and error.counts_against_domain and self.retry.forgives(tried):
+            return self._failed_probe(errand, error)
+        plan = self.retry.plan(error, errand.claim.attempts, tried)
         self._note(errand, error, plan)
-        code = type(error).__name__
         if isinstance(plan, GiveUp):
             return Failed(
                 errand.claim,
@@ -246,6 +257,19 @@ class Visitor:
             refund=isinstance(error, LeftAlone),
             ended_as=code,
             kept=kept,
+            **_cost(errand),
+        )
+
+    def _failed_probe(self, errand: _Errand, error: CrawlError) -> Later:
+        """It goes back to its place: the circuit is open again, and all pages wait for it."""
+        self._note(errand, error, RetryAt(0.0, Action.OPEN_CIRCUIT))
+        return Later(
+            errand.claim,
+            0.0,
+            type(error).__name__,
+            str(error),
+            refund=True,
+            ended_as=PROBED,
             **_cost(errand),
         )
 
@@ -276,6 +300,11 @@ class Visitor:
 
     async def _pay(self) -> bool:
         return await self.retry_budget.spend(self.domain, time.monotonic())
+
+
+def _for_all(later: Later, why: str | None) -> Later:
+    """What was refused for a reason that any other page would meet as well."""
+    return replace(later, all_pages=why in _SHUT, rests=why == "busy")
 
 
 def _cost(errand: _Errand) -> dict[str, Any]:

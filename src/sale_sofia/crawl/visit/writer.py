@@ -4,7 +4,8 @@ import asyncio
 import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
@@ -25,7 +26,7 @@ from sale_sofia.crawl.visit.outcomes import (
     removed_adverts,
     visits_of,
 )
-from sale_sofia.history.cards import mark_opened
+from sale_sofia.history.cards import Source, mark_opened
 from sale_sofia.history.drift.counts import (
     EURO_SCALE,
     LISTING,
@@ -200,6 +201,8 @@ class Written:
     """Outcomes that came too late: somebody else has the row now, so nothing of them was written."""
     unchanged: int = 0
     failed: int = 0
+    ended: int = field(default=0, compare=False)
+    """Pages that came to their end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +215,8 @@ class Ledger:
     rules: HistoryRules = DEFAULT_RULES
     conditional: bool = False
     """Whether the portal is asked for adverts it may call unmodified."""
+    chunk_size: int | None = None
+    """Pages in one of the batches that the job counts."""
 
 
 def prepare(ledger: Ledger, outcomes: Sequence[Outcome], now: float) -> Sightings:
@@ -231,7 +236,7 @@ def prepare(ledger: Ledger, outcomes: Sequence[Outcome], now: float) -> Sighting
     }
 
 
-def write_batch(
+def write_batch(  # noqa: PLR0913 - each is a matter of its own
     connection: Connection,
     ledger: Ledger,
     outcomes: Sequence[Outcome],
@@ -239,30 +244,38 @@ def write_batch(
     now: float,
     prepared: Sightings | None = None,
     seconds: float = 0.0,
+    in_chunk: int = 0,
 ) -> Written:
     """Write a batch in the caller's transaction: each row's end is committed with its data, never without.
 
-    With them the `seconds` that were worked for them.
+    With them the `seconds` that were worked for them, and the job's batches that they fill: `in_chunk` pages
+    of the one in hand had ended before.
     """
     sightings = prepare(ledger, outcomes, now) if prepared is None else prepared
     ours = frontier.still_ours(connection, [page.claim for page in outcomes])
     kept = [page for page in outcomes if page.claim.id in ours]
     counted = count_pages(connection, ledger.job_id, ledger.site, kept)
-    if prices_are_doubtful(counted, get_settings()):
+    held = prices_are_doubtful(counted, get_settings())
+    if held:
         sightings = {claim: replace(sighting, held=True) for claim, sighting in sightings.items()}
-    if are_missed(counted, floors_of(get_scraper(ledger.site).config)):
+    held_news = are_missed(counted, floors_of(get_scraper(ledger.site).config))
+    if held_news:
         sightings = {claim: replace(sighting, held_news=True) for claim, sighting in sightings.items()}
     if is_drifting(connection, ledger.site):
         sightings = {claim: replace(sighting, held_gaps=True) for claim, sighting in sightings.items()}
     saved = _save(connection, ledger, kept, sightings, now)
-    found = _add_pages(connection, ledger, kept, now)
+    source = Source(ledger.job_id, held=held, held_news=held_news, rules=ledger.rules)
+    found = _add_pages(connection, ledger, kept, now, source)
     requests = sum(page.requests for page in outcomes)
     new, changed, unchanged = (saved.count(result) for result in ("new", "changed", "unchanged"))
-    add_job_counts(connection, ledger.job_id, requests=requests, new=new, changed=changed, seconds=seconds)
+    ended = sum(not isinstance(page, Later) for page in kept)
+    chunks = (in_chunk + ended) // ledger.chunk_size if ledger.chunk_size else 0
+    counts = {"requests": requests, "new": new, "changed": changed, "chunks": chunks}
+    add_job_counts(connection, ledger.job_id, **counts, seconds=seconds)
     if any(page.claim.kind == "search" for page in kept):
         found += look_for_missing(connection, ledger.job_id, now=now)
     failed = sum(isinstance(page, Failed) and page.claim.kind == "listing" for page in kept)
-    return Written(new, changed, found, len(outcomes) - len(kept), unchanged, failed)
+    return Written(new, changed, found, len(outcomes) - len(kept), unchanged, failed, ended)
 
 
 def _save(
@@ -285,11 +298,13 @@ def _save(
     return saved + ["unchanged"] * unmodified
 
 
-def _add_pages(connection: Connection, ledger: Ledger, outcomes: Sequence[Outcome], now: float) -> int:
+def _add_pages(
+    connection: Connection, ledger: Ledger, outcomes: Sequence[Outcome], now: float, source: Source
+) -> int:
     """Add what the pages lead to, remember the visits and end the rows; how many pages are new."""
     pages = [page for page in outcomes if isinstance(page, Found)]
     steps = SearchSteps(connection, ledger.job_id, get_scraper(ledger.site), now)
-    found = add_found(connection, steps, pages, limit=ledger.limit, now=now)
+    found = add_found(connection, steps, pages, limit=ledger.limit, now=now, source=source)
     # Of pages of results that are not there or could not be had: how many others are asked instead.
     lost = [page for page in outcomes if isinstance(page, Gone | Failed) and page.claim.kind == "search"]
     replaced = {page.claim.id: count for page in lost if (count := steps.unanswered(page))}
@@ -316,12 +331,20 @@ def _end_rows(
 ) -> None:
     later = [page for page in outcomes if isinstance(page, Later)]
     waits = [
-        frontier.PutOff(page.claim, page.seconds_later, page.code, page.reason, page.refund, page.ended_as)
+        frontier.PutOff(
+            page.claim,
+            page.seconds_later,
+            page.code,
+            page.reason,
+            page.refund,
+            page.ended_as,
+            in_its_place=page.in_its_place,
+        )
         for page in later
     ]
     frontier.postpone(connection, waits, now=now)
     if shut := [page.seconds_later for page in later if page.all_pages]:
-        frontier.postpone_rest(connection, job_id, seconds=min(shut), now=now)
+        frontier.shut(connection, job_id, seconds=min(shut), now=now)
     ends: list[tuple[Claim, str, str | None, str | None]] = []
     for page in outcomes:
         if isinstance(page, Failed) and page.claim.id in replaced:
@@ -391,6 +414,12 @@ class GroupWriter:
         self._enough = asyncio.Event()
         self._busy = asyncio.Lock()
         self.written = Written()
+        self._in_chunk = 0
+
+    @property
+    def has_open_chunk(self) -> bool:
+        """Whether pages have ended of a batch that is not full."""
+        return self._in_chunk > 0
 
     async def write(self, outcome: Outcome) -> None:
         """Have the outcome committed; raises what the database raises, for everyone in the batch."""
@@ -415,9 +444,19 @@ class GroupWriter:
             sightings = prepare(self.ledger, outcomes, now)
             seconds, until = self.work.since_noted()
             more = await self._database.run_write_async(
-                lambda c: write_batch(c, self.ledger, outcomes, now=now, prepared=sightings, seconds=seconds)
+                partial(
+                    write_batch,
+                    ledger=self.ledger,
+                    outcomes=outcomes,
+                    now=now,
+                    prepared=sightings,
+                    seconds=seconds,
+                    in_chunk=self._in_chunk,
+                )
             )
             self.work.note(until)
+            if self.ledger.chunk_size:
+                self._in_chunk = (self._in_chunk + more.ended) % self.ledger.chunk_size
         except Exception as error:  # noqa: BLE001 - whoever waits must hear of it, whatever it is
             for _, safe in batch:
                 safe.set_exception(error)

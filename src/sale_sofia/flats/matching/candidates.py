@@ -5,7 +5,6 @@ only those that print the same numbers are compared, and of very many of these e
 was cut is counted.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -29,11 +28,10 @@ from sale_sofia.flats.settings import (
     TEXT_KEYS,
     WINDOW_CAP,
 )
+from sale_sofia.geography.shapes import Point, metres
 from sale_sofia.listings.places import SOFIA, Neighbourhood, neighbourhoods
 
 # Which quarters are so near that agents post one flat in either.
-
-_KM_PER_DEGREE = 111.2
 
 
 @cache
@@ -66,9 +64,7 @@ def _are_neighbours(one: Neighbourhood, two: Neighbourhood) -> bool:
     """By their centres; where one is not known, by their district."""
     if one.lat is None or two.lat is None or one.lon is None or two.lon is None:
         return one.district is not None and one.district == two.district
-    north = (one.lat - two.lat) * _KM_PER_DEGREE
-    east = (one.lon - two.lon) * _KM_PER_DEGREE * math.cos(math.radians(one.lat))
-    return math.hypot(north, east) <= NEAR_KM
+    return metres(Point(one.lat, one.lon), Point(two.lat, two.lon)) <= NEAR_KM * 1000
 
 
 # The keys under which adverts are looked up: place, phone, words, door, photos, reference, family.

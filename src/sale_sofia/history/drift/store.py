@@ -146,9 +146,12 @@ def accept_last(connection: Connection, site: str) -> DriftRun | None:
 
 def hold_prices(connection: Connection, job_id: str, rules: HistoryRules, *, now: float) -> int:
     """The prices this run moved, or showed in another meaning, say nothing; how many adverts keep theirs."""
+    # A price may have moved on the card, and be confirmed by the page: neither says anything.
+    by = scrape_history.alias("by")
     moved = exists().where(
         price_points.c.listing_id == scrape_history.c.listing_id,  # which is indexed
-        price_points.c.visit_id == scrape_history.c.id,
+        price_points.c.visit_id == by.c.id,
+        by.c.job_id == job_id,
     )
     doubted = scrape_history.c.odd.is_not(None)
     chosen = and_(scrape_history.c.job_id == job_id, or_(moved, doubted), scrape_history.c.held.is_(False))

@@ -98,7 +98,11 @@ def unmoved_jobs(connection: Connection, since: float) -> dict[str, str]:
         frontier.c.job_id == jobs.c.id, frontier.c.state == "pending"
     )
     counted = select(func.max(run_metrics.c.updated_at)).where(run_metrics.c.job_id == jobs.c.id)
-    moments = (jobs.c.started_at, *(one.scalar_subquery() for one in (leased, waiting, counted)))
+    moments = (
+        jobs.c.started_at,
+        jobs.c.shut_until,
+        *(one.scalar_subquery() for one in (leased, waiting, counted)),
+    )
     unmoved = select(jobs.c.site, jobs.c.id).where(
         jobs.c.state.not_in([state.value for state in sorted(FINISHED_STATES)]),
         jobs.c.runner.is_not(None),  # one that was stopped waits for a person, not for a worker

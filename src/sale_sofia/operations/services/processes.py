@@ -3,8 +3,6 @@
 import os
 import secrets
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +12,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sale_sofia.crawl.resilience.owners import PROC, birth
 from sale_sofia.operations.services.signals import Step
 from sale_sofia.operations.settings import REDIS_POLL_SECONDS, SERVICE_KILL_SECONDS, SERVICE_POLL_SECONDS
 from sale_sofia.settings.errors import ServiceError
@@ -21,11 +20,6 @@ from sale_sofia.settings.files import write_own
 from sale_sofia.telemetry.logs import last_line, put_aside
 from sale_sofia.telemetry.settings import LOG_MOST_BYTES
 
-_PROC: Final = Path("/proc")
-_BOOT_ID: Final = _PROC / "sys/kernel/random/boot_id"
-_STATE, _THREADS, _START_TICKS = 0, 17, 19
-"""Places in /proc/PID/stat, counted from behind the program's name."""
-_DEAD: Final = frozenset("ZX")
 TERMINATE: Final = signal.SIGTERM
 QUIT: Final = signal.SIGQUIT
 KILL: Final = signal.SIGKILL
@@ -121,30 +115,7 @@ def born(pid: int) -> str | None:
             buried = pid
         if buried:
             _children.discard(pid)
-    return _born_by_proc(pid) if sys.platform == "linux" else _born_by_ps(pid)
-
-
-def _born_by_proc(pid: int) -> str | None:
-    try:
-        fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].decode("ascii").split()
-        # Ticks count from the start of the machine: the next start could give the same ones.
-        boot = _BOOT_ID.read_text("ascii").strip()
-    except OSError:
-        return None
-    # Killed, a process has its ports and files until its last thread has ended, not only its first.
-    ended = fields[_STATE] in _DEAD and int(fields[_THREADS]) <= 1
-    return None if ended else f"{boot} {fields[_START_TICKS]}"
-
-
-def _born_by_ps(pid: int) -> str | None:
-    told = subprocess.run(  # noqa: S603 - a fixed command and a number
-        ["ps", "-o", "stat=,lstart=", "-p", str(pid)],  # noqa: S607 - each system keeps it elsewhere
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    state, _, start = told.stdout.strip().partition(" ")
-    return start.strip() if state and state[0] not in _DEAD else None
+    return birth(pid)
 
 
 NONCE: Final = "SALE_SOFIA_NONCE"
@@ -191,11 +162,11 @@ def write_child(path: Path, record: ChildRecord) -> None:
 
 def processes_of(record: ChildRecord) -> list[Process]:
     """Everything that runs of this start: the program and its children, never a stranger with its number."""
-    if not _PROC.is_dir():
+    if not PROC.is_dir():
         first = record.process
         return [first] if first and first.alive else []
     found, wanted = [], f"{NONCE}={record.nonce}".encode()
-    for entry in _PROC.iterdir():
+    for entry in PROC.iterdir():
         # The birth before the look: a number given again meanwhile then belongs to nobody we know.
         if entry.name.isdecimal() and (birth := born(int(entry.name))):
             with suppress(OSError):  # it is gone, or another user's

@@ -1,0 +1,105 @@
+"""The metro: its stations with their entrances, and the walk to the nearest one.
+
+A walk is as long as the crow flies, times a detour, at an even pace. From somewhere in a neighbourhood it is
+a range, which holds the walk from every point of its area.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from sale_sofia.geography.gazetteer import shipped
+from sale_sofia.geography.settings import (
+    SAMPLE_METRES,
+    WALK_DETOUR,
+    WALK_METRES_PER_MINUTE,
+)
+from sale_sofia.geography.shapes import Point, Shape, metres, samples
+
+
+class Station(NamedTuple):
+    """A station of the metro."""
+
+    code: str
+    name: str
+    name_en: str
+    lines: tuple[str, ...]
+    doors: tuple[Point, ...]
+    """Its entrances; where none are known, its middle."""
+
+
+class Walk(NamedTuple):
+    """Whole minutes on foot, from the nearest to the farthest point that is meant."""
+
+    least: int
+    most: int
+
+
+def walk_minutes(crow_metres: float) -> float:
+    """How long one walks so far."""
+    return crow_metres * WALK_DETOUR / WALK_METRES_PER_MINUTE
+
+
+@cache
+def stations() -> tuple[Station, ...]:
+    """All of them."""
+    return tuple(
+        Station(code, name, name_en, tuple(lines), tuple(Point(*door) for door in doors))
+        for code, name, name_en, lines, doors in shipped("odbl/metro.json").values()
+    )
+
+
+@cache
+def _doors() -> tuple[Point, ...]:
+    return tuple(door for station in stations() for door in station.doors)
+
+
+def nearest_stations(point: Point, count: int) -> list[tuple[Station, float]]:
+    """The stations with the shortest walks, and their minutes."""
+    walks = ((one, walk_minutes(min(metres(point, door) for door in one.doors))) for one in stations())
+    return sorted(walks, key=lambda walk: walk[1])[:count]
+
+
+def walk_from(point: Point) -> Walk:
+    """The walk to the nearest entrance from an exact place."""
+    minutes = round(walk_minutes(_nearest(point, _doors())))
+    return Walk(minutes, minutes)
+
+
+def walk_within(neighbourhood: int) -> Walk | None:
+    """The walk from wherever in a neighbourhood; None where its borders are not known."""
+    return _walks().get(neighbourhood)
+
+
+@cache
+def _walks() -> dict[int, Walk]:
+    return {int(number): Walk(*walk) for number, walk in shipped("odbl/metro_walks.json").items()}
+
+
+def walk_over(shapes: Sequence[Shape], doors: Sequence[Point]) -> Walk:
+    """The walk from wherever in these shapes to the nearest of the doors; worked out when data is made.
+
+    It is that of samples; no point of a shape is farther from one of them than `slack`.
+    """
+    slack = SAMPLE_METRES * (math.sqrt(0.5) + 0.5)
+    far = [
+        _nearest(point, near)
+        for shape in shapes
+        if (near := _doors_near(shape, doors))
+        for point in samples(shape, SAMPLE_METRES)
+    ]
+    least, most = walk_minutes(max(min(far) - slack, 0.0)), walk_minutes(max(far) + slack)
+    return Walk(math.floor(least), math.ceil(most))
+
+
+def _doors_near(shape: Shape, doors: Sequence[Point]) -> Sequence[Point]:
+    """Those that may be the nearest of a point of the shape: few of all."""
+    low, high = shape.low, shape.high
+    middle, reach = Point((low.lat + high.lat) / 2, (low.lon + high.lon) / 2), metres(low, high)
+    nearest = _nearest(middle, doors)
+    return [door for door in doors if metres(door, middle) <= nearest + reach]
+
+
+def _nearest(point: Point, doors: Sequence[Point]) -> float:
+    return min([metres(point, door) for door in doors])
