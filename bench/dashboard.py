@@ -33,7 +33,7 @@ from sale_sofia.storage.database import Database
 ROUNDS = 5
 HOST = "127.0.0.1"
 PATIENCE_SECONDS = 90
-GOAL = {
+GOAL: dict[str, Any] = {
     "phone": {"usable": 2.0, "kilobytes": 300.0},
     "phone_map_kilobytes": 600.0,
     "desk": {"usable": 0.5},
@@ -89,7 +89,7 @@ def is_met(ours: Figures) -> bool:
     """Whether every goal is reached."""
     pages = ours["pages"]
     light = [pages["phone"][name]["kilobytes"] for name in WEIGHED]
-    return (
+    return bool(
         max(one["usable"] for one in pages["phone"].values()) <= GOAL["phone"]["usable"]
         and max(light) <= GOAL["phone"]["kilobytes"]
         and pages["phone"]["map"]["kilobytes"] <= GOAL["phone_map_kilobytes"]

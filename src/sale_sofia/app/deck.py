@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
@@ -231,11 +231,16 @@ class Pages:
     """What the address calls it."""
 
 
-def page_of(visit: Visit, flats: Sequence[Flat], name: str = "page") -> tuple[Sequence[Flat], Pages]:
-    """The flats of the page that is asked for; the last one where there are not so many."""
-    count = max(1, -(-len(flats) // CARDS_PER_PAGE))
+_Item = TypeVar("_Item")
+
+
+def page_of(
+    visit: Visit, items: Sequence[_Item], name: str = "page", size: int = CARDS_PER_PAGE
+) -> tuple[Sequence[_Item], Pages]:
+    """What is on the page that is asked for; the last one where there are not so many."""
+    count = max(1, -(-len(items) // size))
     number = min(visit.page_number(name), count)
-    return flats[(number - 1) * CARDS_PER_PAGE : number * CARDS_PER_PAGE], Pages(number, count, name)
+    return items[(number - 1) * size : number * size], Pages(number, count, name)
 
 
 def read_steps(visit: Visit, flats: Iterable[Flat]) -> Mapping[int, Sequence[PriceStep]]:

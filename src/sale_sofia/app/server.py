@@ -15,7 +15,18 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from sale_sofia.advice.scoring.profile import load_profiles
-from sale_sofia.app import alerts, compare, criteria, flat, maps, search, today
+from sale_sofia.app import (
+    alerts,
+    compare,
+    criteria,
+    elsewhere,
+    flat,
+    health,
+    maps,
+    market,
+    search,
+    today,
+)
 from sale_sofia.app.application import application, asked, sent, shown
 from sale_sofia.app.visit import Site, Visit
 from sale_sofia.app.words import say
@@ -43,6 +54,10 @@ def routes() -> list[BaseRoute]:
         *shown("/criteria", criteria.page),
         *shown("/alerts", alerts.page),
         *shown(_FLAT, flat.page),
+        *shown("/market", market.page),
+        *shown("/cross_site", elsewhere.page),
+        *shown("/health", health.page),
+        asked("/health/page/{row:int}", health.archived),
         asked("/search.csv", search.export),
         asked(f"{_FLAT}/viewings.ics", flat.calendar),
         asked("/property", _property),
@@ -67,6 +82,8 @@ def routes() -> list[BaseRoute]:
         sent("/alerts/switch", alerts.switch),
         sent("/alerts/remove", alerts.remove),
         sent("/alerts/test", alerts.try_channel),
+        sent("/cross_site/answer", elsewhere.answer),
+        sent("/health/page/{row:int}/reparse", health.reparse),
     ]
 
 

@@ -58,3 +58,5 @@ LOAN_YEARS: Final = 25
 """Years of a usual mortgage."""
 PHOTOS_SHOWN: Final = 30
 """Photos of a flat that are shown: portals allow so many."""
+COMPARED_PLACES: Final = 15
+"""Neighbourhoods whose prices are drawn beside each other: what fits a screen; the table has all."""

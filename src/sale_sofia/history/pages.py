@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, insert, or_, select
 
 from sale_sofia.crawl.tables import frontier, jobs
 from sale_sofia.history.tables import drift_runs, pages
@@ -68,19 +68,30 @@ class FailedPage:
     attempts: int
     at: float
     """When its run began."""
+    archived: bool
+    """Whether something was kept of its address."""
 
 
 def failed_pages(connection: Connection, *, limit: int, site: str | None = None) -> list[FailedPage]:
     """Those of the newest runs first."""
-    columns = (
-        frontier.c.id, frontier.c.job_id, jobs.c.site, frontier.c.url, frontier.c.kind, frontier.c.code,
-        frontier.c.reason, frontier.c.attempts, func.coalesce(jobs.c.started_at, jobs.c.created_at),
-    )  # fmt: skip
-    chosen = select(*columns).join(jobs, jobs.c.id == frontier.c.job_id).where(frontier.c.state == "failed")
-    if site is not None:
-        chosen = chosen.where(jobs.c.site == site)
+    chosen = _failed() if site is None else _failed().where(jobs.c.site == site)
     newest = chosen.order_by(jobs.c.created_at.desc(), frontier.c.id).limit(limit)
     return [FailedPage(*row) for row in connection.execute(newest)]
+
+
+def failed_page(connection: Connection, row_id: int) -> FailedPage | None:
+    """The one of this row; None where it did not fail, or is no longer known."""
+    row = connection.execute(_failed().where(frontier.c.id == row_id)).first()
+    return None if row is None else FailedPage(*row)
+
+
+def _failed() -> Select[Any]:
+    kept = exists().where(pages.c.site == jobs.c.site, pages.c.url == frontier.c.url)
+    columns = (
+        frontier.c.id, frontier.c.job_id, jobs.c.site, frontier.c.url, frontier.c.kind, frontier.c.code,
+        frontier.c.reason, frontier.c.attempts, func.coalesce(jobs.c.started_at, jobs.c.created_at), kept,
+    )  # fmt: skip
+    return select(*columns).join(jobs, jobs.c.id == frontier.c.job_id).where(frontier.c.state == "failed")
 
 
 def archived_page(connection: Connection, page: FailedPage) -> PageRecord | None:

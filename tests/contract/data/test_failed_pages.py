@@ -9,7 +9,7 @@ from app_runs import store
 from sale_sofia.crawl.fetch.archive import PageArchive
 from sale_sofia.crawl.reparse import reparse_pages
 from sale_sofia.crawl.tables import frontier, jobs
-from sale_sofia.history.pages import PageRecord, archived_page, failed_pages, record_pages
+from sale_sofia.history.pages import PageRecord, archived_page, failed_page, failed_pages, record_pages
 from sale_sofia.history.tables import listings
 from sale_sofia_simulator.render import RenderedPage, render_world
 from sale_sofia_simulator.world import make_world
@@ -53,6 +53,9 @@ def test_the_newest_come_first_each_with_what_was_kept_of_it(tmp_path: Path) -> 
         )
         assert archived_page(connection, first) == kept
         assert archived_page(connection, second) is None
+        assert (first.archived, second.archived) == (True, False)
+        assert failed_page(connection, first.row_id) == first
+        assert failed_page(connection, 999) is None
         assert [one.job_id for one in failed_pages(connection, limit=1)] == ["new"]
         assert failed_pages(connection, limit=10, site="bazar.bg") == []
     done = reparse_pages(database, archive, [kept])

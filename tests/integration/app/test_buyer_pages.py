@@ -437,7 +437,7 @@ def test_flats_near_each_other_are_one_cluster_from_afar_and_single_from_near(tm
         KNOWN | {"lat": None, "lon": None},
     )
     with browser(tmp_path) as buyer:
-        far, near = (buyer.data(f"/map.json?zoom={zoom}")["pins"] for zoom in (12, 18))
+        far, near = (buyer.data(f"/map.json?zoom={zoom}")["pins"] for zoom in (13, 18))
         assert sorted(pin["n"] for pin in far) == [1, 2]
         assert sorted(pin["n"] for pin in near) == [1, 1, 1]
         (inside,) = buyer.data("/map.json?zoom=18&box=42.679,23.319,42.681,23.321")["pins"]

@@ -15,7 +15,7 @@ from sale_sofia.advice.scoring.profile import edit_profile, load_profile
 from sale_sofia.app.criteria import SECTIONS, value_of
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.settings.words import dictionary
-from web_pages import Browser, browser, form_fields, plain, spaced
+from web_pages import Browser, browser, first, form_fields, plain, spaced
 
 KNOWN = {
     "deal": "sale", "property_type": "apartment", "rooms": 3, "title": "Тристаен", "price_eur": 200_000.0,
@@ -49,7 +49,7 @@ def send(buyer: Browser, sent: dict[str, Any], path: str = DEFAULT, *, script: b
 def mistakes(html: str) -> list[tuple[str, str]]:
     """Each sentence beside the section that it stands in."""
     found = LexborHTMLParser(html).css("section:has([data-mistake]:not([hidden]))")
-    return [(str(one.css_first("h2").id), plain(one.css_first("[data-mistake]").html or "")) for one in found]
+    return [(str(first(one, "h2").id), plain(first(one, "[data-mistake]").html or "")) for one in found]
 
 
 def counted(buyer: Browser) -> str:

@@ -3,7 +3,7 @@
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final, Literal, NamedTuple
@@ -24,6 +24,7 @@ from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.history.listing_rows import moment_text
 from sale_sofia.listings.dates import SOFIA
+from sale_sofia.listings.places import find_neighbourhood
 from sale_sofia.settings.model import Settings
 
 # Flats week by week: the weeks of Sofia's clock, and what became of each flat in them.
@@ -138,6 +139,16 @@ class Figures:
     days: DaysOnMarket
     cuts: Cuts
 
+    def as_json(self) -> dict[str, Any]:
+        """As they are printed."""
+        return {
+            **asdict(self),
+            "eur_sqm": self.eur_sqm and self.eur_sqm._asdict(),
+            "weeks": [{**week._asdict(), "start": _moment(week.start)} for week in self.weeks],
+            "days": self.days._asdict(),
+            "cuts": self.cuts._asdict(),
+        }
+
 
 def _figures(tracks: Sequence[Track], spans: Sequence[Span], *, began: float, least: int) -> Figures:
     """The figures of these flats, watched since `began`; none that fewer than `least` flats make."""
@@ -208,6 +219,8 @@ class Market:
     least: int
     cells: Mapping[Cell, Figures]
     """The whole city first, then the neighbourhoods by their stock; each whole, then by rooms."""
+    districts: Mapping[Cell, Figures] = field(default_factory=dict)
+    """The same by the administrative districts: what a neighbourhood of few flats is told beside."""
 
     def as_json(self) -> dict[str, Any]:
         """As it is printed."""
@@ -217,18 +230,8 @@ class Market:
             "deal": self.deal,
             "at": _moment(self.now),
             "hidden_under": self.least,
-            "cells": [{**cell._asdict(), **_printed(found)} for cell, found in self.cells.items()],
+            "cells": [{**cell._asdict(), **found.as_json()} for cell, found in self.cells.items()],
         }
-
-
-def _printed(found: Figures) -> dict[str, Any]:
-    return {
-        **asdict(found),
-        "eur_sqm": found.eur_sqm and found.eur_sqm._asdict(),
-        "weeks": [{**week._asdict(), "start": _moment(week.start)} for week in found.weeks],
-        "days": found.days._asdict(),
-        "cuts": found.cuts._asdict(),
-    }
 
 
 def _moment(seconds: float) -> str:
@@ -245,16 +248,27 @@ def market_of(
 ) -> Market:
     """The market of these flats, with the histories that the database has of their adverts."""
     histories, spans = read_histories(connection), spans_until(now, settings.market_weeks)
-    by_cell: dict[Cell, list[Track]] = defaultdict(list)
+    cells: _Tracks = defaultdict(list)
+    districts: _Tracks = defaultdict(list)
     for flat in market_flats(flats, histories, deal):
-        track = _track(flat, spans)
-        for neighbourhood in (None, flat.neighbourhood):
-            for rooms in (None, flat.rooms):
-                by_cell[Cell(neighbourhood, rooms)].append(track)
+        track, known = _track(flat, spans), find_neighbourhood(flat.neighbourhood)
+        for rooms in (None, flat.rooms):
+            for neighbourhood in (None, flat.neighbourhood):
+                cells[Cell(neighbourhood, rooms)].append(track)
+            if known is not None and known.district is not None:
+                districts[Cell(known.district, rooms)].append(track)
     least = settings.market_least_flats
+    return Market(deal, now, least, _worked_out(cells, spans, least), _worked_out(districts, spans, least))
+
+
+_Tracks = defaultdict[Cell, list[Track]]
+
+
+def _worked_out(by_cell: _Tracks, spans: Sequence[Span], least: int) -> dict[Cell, Figures]:
+    """The figures of each, in the order of `Market.cells`."""
     found = {}
     for cell, tracks in by_cell.items():
-        # When watching began, as far as the flats of the neighbourhood tell.
+        # When watching began, as far as the flats of the place tell.
         began = min(track.first_seen_at for track in by_cell[Cell(cell.neighbourhood, None)])
         found[cell] = _figures(tracks, spans, began=began, least=least)
 
@@ -263,4 +277,4 @@ def market_of(
         place, rooms = cell.neighbourhood, cell.rooms
         return place is not None, -stock, place or "", rooms is not None, rooms or ""
 
-    return Market(deal, now, least, {cell: found[cell] for cell in sorted(found, key=order)})
+    return {cell: found[cell] for cell in sorted(found, key=order)}
