@@ -101,7 +101,7 @@ def harm(html: str) -> list[str]:
 def form_fields(html: str, selector: str) -> dict[str, Any]:
     """What a browser would send of this form as it stands on the page."""
     sent: dict[str, Any] = {}
-    for one in LexborHTMLParser(html).css_first(selector).css("input[name], select[name]"):
+    for one in LexborHTMLParser(html).css(selector)[0].css("input[name], select[name]"):
         name, value = str(one.attributes["name"]), one.attributes.get("value") or ""
         if one.tag == "select":
             options = one.css("option")
