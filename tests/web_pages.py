@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 import uvicorn
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser
 
 from listening import free_port
 from ready_files import put_ready_file
@@ -98,17 +98,10 @@ def harm(html: str) -> list[str]:
     return found
 
 
-def first(place: LexborHTMLParser | LexborNode, selector: str) -> LexborNode:
-    """The first element there that a selector finds; there must be one."""
-    found = place.css_first(selector)
-    assert found is not None, selector
-    return found
-
-
 def form_fields(html: str, selector: str) -> dict[str, Any]:
     """What a browser would send of this form as it stands on the page."""
     sent: dict[str, Any] = {}
-    for one in first(LexborHTMLParser(html), selector).css("input[name], select[name]"):
+    for one in LexborHTMLParser(html).css(selector)[0].css("input[name], select[name]"):
         name, value = str(one.attributes["name"]), one.attributes.get("value") or ""
         if one.tag == "select":
             options = one.css("option")

@@ -15,7 +15,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from sale_sofia.advice.scoring.profile import load_profiles
-from sale_sofia.app import (
+from sale_sofia.app.application import application, asked, sent, shown
+from sale_sofia.app.pages import (
     alerts,
     compare,
     criteria,
@@ -27,7 +28,6 @@ from sale_sofia.app import (
     search,
     today,
 )
-from sale_sofia.app.application import application, asked, sent, shown
 from sale_sofia.app.visit import Site, Visit
 from sale_sofia.app.words import say
 from sale_sofia.installation import open_database

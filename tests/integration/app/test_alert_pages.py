@@ -16,7 +16,7 @@ from sale_sofia.alerts.outbox import due_messages as due
 from sale_sofia.alerts.store import Item, save_items
 from sale_sofia.buyer.searches import save_search
 from sale_sofia.settings.words import Said, dictionary
-from web_pages import Browser, browser, first, form_fields, plain
+from web_pages import Browser, browser, form_fields, plain
 
 RULE = {"name": "Моят", "profile": "default", "channels": ["phone"], "cheaper_percent": 4}
 FILE: dict[str, Any] = {
@@ -142,7 +142,7 @@ def test_a_rule_can_be_of_a_saved_search(rules: Path, owner: Browser) -> None:
 
 
 def test_a_rule_is_removed_after_a_question_that_needs_no_script(rules: Path, owner: Browser) -> None:
-    question = first(LexborHTMLParser(owner.html("/alerts")), "details:has(form)")
+    question = LexborHTMLParser(owner.html("/alerts")).css("details:has(form)")[0]
     assert "open" not in question.attributes
     assert "Правилото „Моят“ ще изчезне от файла." in plain(question.html or "")
     assert "Няма правила." in owner.fill("/alerts/remove", **form(owner, "/alerts", "/alerts/remove"))
@@ -167,9 +167,9 @@ def test_what_cannot_be_is_told_beside_the_fields_and_nothing_is_written(
     sent = form(owner, "/alerts?rule=Моят") | {"name": "Ново име"} | changed
     page = owner.post("/alerts?rule=Моят", data=sent)
     assert page.status_code == 400
-    shown = first(LexborHTMLParser(page.text), 'main form:has([name="kind"])')
-    assert sentence in plain(first(shown, '[role="alert"]').html or "")
-    assert first(shown, '[name="name"]').attributes["value"] == (sent["name"] or None) or not sent["name"]
+    shown = LexborHTMLParser(page.text).css('main form:has([name="kind"])')[0]
+    assert sentence in plain(shown.css('[role="alert"]')[0].html or "")
+    assert (shown.css('[name="name"]')[0].attributes["value"] or "") == sent["name"]
     assert rules.read_bytes() == before
 
 
@@ -213,7 +213,7 @@ def test_a_test_message_is_sent_and_the_answer_told(tmp_path: Path) -> None:
         assert "hook: Съобщението е прието." in owner.fill("/alerts/test", channel="hook")
         assert [one.channel for one in servers.came] == ["hook"]
         answer = owner.post("/alerts/test", data={"channel": "nobody"})
-        refused = first(LexborHTMLParser(answer.text), '[role="alert"]').text()
+        refused = LexborHTMLParser(answer.text).css('[role="alert"]')[0].text()
         assert refused.startswith("nobody: ")
         assert "Secret" not in answer.text
         assert CONFLICT in owner.fill("/alerts/test", channel="gone")

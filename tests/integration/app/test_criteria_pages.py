@@ -1,6 +1,7 @@
 """Criteria: what is changed on the page stands in the profile's file, and the count says what passes then."""
 
 import re
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,13 +10,15 @@ from typing import Any
 import pytest
 import yaml
 from selectolax.lexbor import LexborHTMLParser
+from sqlalchemy import update
 
-from app_runs import put_adverts
+from app_runs import put_adverts, store
 from sale_sofia.advice.scoring.profile import edit_profile, load_profile
-from sale_sofia.app.criteria import SECTIONS, value_of
+from sale_sofia.app.pages.criteria import SECTIONS, value_of
+from sale_sofia.history.tables import listings
 from sale_sofia.listings.places import neighbourhoods
 from sale_sofia.settings.words import dictionary
-from web_pages import Browser, browser, first, form_fields, plain, spaced
+from web_pages import Browser, browser, form_fields, plain, spaced
 
 KNOWN = {
     "deal": "sale", "property_type": "apartment", "rooms": 3, "title": "Тристаен", "price_eur": 200_000.0,
@@ -49,7 +52,7 @@ def send(buyer: Browser, sent: dict[str, Any], path: str = DEFAULT, *, script: b
 def mistakes(html: str) -> list[tuple[str, str]]:
     """Each sentence beside the section that it stands in."""
     found = LexborHTMLParser(html).css("section:has([data-mistake]:not([hidden]))")
-    return [(str(first(one, "h2").id), plain(first(one, "[data-mistake]").html or "")) for one in found]
+    return [(str(one.css("h2")[0].id), plain(one.css("[data-mistake]")[0].html or "")) for one in found]
 
 
 def counted(buyer: Browser) -> str:
@@ -64,6 +67,16 @@ def test_an_empty_database_and_an_unknown_flat_are_counted(tmp_path: Path) -> No
     put_adverts(tmp_path, {})
     with browser(tmp_path) as opened:
         assert counted(opened) == "1 → 0 минават; за 1 не се знае"
+
+
+def test_a_flat_that_is_gone_is_not_counted(tmp_path: Path) -> None:
+    put_adverts(tmp_path, NEAR, FAR)
+    database = store(tmp_path)
+    with database.write() as connection:
+        connection.execute(update(listings).where(listings.c.id == 2).values(gone_at=time.time()))
+    database.dispose()
+    with browser(tmp_path) as opened:
+        assert counted(opened) == "1 → 1 минават"
 
 
 def test_every_field_shows_what_stands_in_the_profile(buyer: Browser, tmp_path: Path) -> None:

@@ -273,7 +273,7 @@ def test_an_answer_that_cannot_be_changes_nothing(
 
 
 def test_long_lists_have_pages_at_their_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sale_sofia.app.elsewhere.OFFERS_PER_PAGE", 1)
+    monkeypatch.setattr("sale_sofia.app.pages.elsewhere.OFFERS_PER_PAGE", 1)
     for number in (1, 2):
         own = {"neighbourhood": NEIGHBOURS[number], "floor": number, "area_sqm": 60.0 + 10 * number}
         imot = {"external_id": f"7{number}", "url": f"https://www.imot.bg/obiava-7{number}"}

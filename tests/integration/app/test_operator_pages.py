@@ -11,7 +11,7 @@ from sqlalchemy import insert, select, update
 from app_runs import put_adverts, store
 from command_lines import fault
 from sale_sofia.app import formatting as shown
-from sale_sofia.app import health
+from sale_sofia.app.pages import health
 from sale_sofia.crawl.fetch.archive import PageArchive
 from sale_sofia.crawl.tables import frontier, jobs
 from sale_sofia.history.jobs import JobState

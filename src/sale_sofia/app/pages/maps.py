@@ -13,7 +13,7 @@ from sale_sofia.advice.search.query import WrongSearch
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Page
 from sale_sofia.app.deck import Deck, open_deck
-from sale_sofia.app.search import Asked, Result, find, read
+from sale_sofia.app.pages.search import Asked, Result, find, read
 from sale_sofia.app.settings import CLUSTER_PIXELS, LEAST_MEDIAN_FLATS, PINS_FROM_ZOOM, YEAR_SECONDS
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import say, told

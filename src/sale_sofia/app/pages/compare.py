@@ -10,7 +10,7 @@ from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
 from sale_sofia.app.deck import Deck, open_deck
 from sale_sofia.app.facts import FACTS, fact
-from sale_sofia.app.flat import band
+from sale_sofia.app.pages.flat import band
 from sale_sofia.app.settings import (
     COMPARED_LEAST,
     COMPARED_MOST,
