@@ -213,6 +213,10 @@ def test_cancelling(settings: Settings, database: Database) -> None:
         database.run_write(partial(cancel_job, job_id="other", now=5.0))
 
 
-def test_a_message_is_acknowledged_after_its_work_and_comes_back_when_its_worker_dies() -> None:
+def test_a_message_is_acknowledged_after_its_work_and_comes_back_when_its_worker_dies(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
     told = configuration()
     assert (told["task_acks_late"], told["task_reject_on_worker_lost"]) == (True, True)
