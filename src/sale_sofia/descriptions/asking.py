@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
-from sale_sofia.descriptions.clauses import is_taken, read_clauses, takes
+from sale_sofia.descriptions.clauses import may_be_taken, read_clauses, takes
 from sale_sofia.descriptions.dictionary import read_description
 from sale_sofia.descriptions.fields import (
     ATTRIBUTE_FIELDS,
@@ -47,7 +47,7 @@ def open_fields(text: str, attributes: Attributes) -> tuple[str, ...]:
         if name in attributes:
             return attributes[name].status == "conflict"
         return name not in _words("never_asked_for_words") and any(
-            token.tags & _words(name) and is_taken(name, token) for token in tokens
+            token.tags & _words(name) and may_be_taken(name, token) for token in tokens
         )
 
     return tuple(filter(is_open, ATTRIBUTE_FIELDS))
@@ -140,7 +140,7 @@ def _is_of_this_flat(name: str, value: Any, tokens: Sequence[Token], start: int,
     elif value == "optional":
         moods |= {"possible"}
     return any(
-        token.owner in owners and token.mood in moods and token.tags & _words(name)
+        token.owner in {*owners, "unknown"} and token.mood in moods and token.tags & _words(name)
         for token in tokens
         if start <= token.start and token.end <= end
     )

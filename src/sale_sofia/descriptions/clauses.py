@@ -3,8 +3,9 @@
 A text is cut into clauses. Each has an owner, of whom it tells: this flat, a room of it, its building, a part
 of either (a roof, a door, the yard), another flat or its people, the district, or something that is offered
 besides. And each has a mood: stated, denied, planned, possible, or former. A rule takes a fact only from
-clauses of the owners and moods that `rules/clauses.yaml` names for its field. Where no word speaks against
-it, a clause is this flat's, and stated.
+clauses of the owners and moods that `rules/clauses.yaml` names for its field. Where every word is understood
+and none speaks against it, a clause is this flat's, and stated; where a word that nobody knows may be what it
+is about, it is nobody's, and no rule takes it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from sale_sofia.descriptions.grammar import find_heads, find_strangers
 from sale_sofia.descriptions.patterns import PatternIndex, tagged
 from sale_sofia.descriptions.settings import (
     ARTICLE_LETTERS,
@@ -22,7 +24,7 @@ from sale_sofia.descriptions.settings import (
 )
 from sale_sofia.descriptions.words import Prepared, Token, load_rules_file, tokenize
 
-Owner = Literal["flat", "room", "building", "part", "other", "district", "extra"]
+Owner = Literal["flat", "room", "building", "part", "other", "district", "extra", "unknown"]
 Mood = Literal["stated", "planned", "possible", "former", "denied"]
 
 
@@ -43,12 +45,16 @@ def read_clauses(prepared: Prepared) -> list[Token]:
         cues = list(_find_cues(tokens, first, end))
         owner = _mark_subjects(tokens, first, end, carried)
         carried = _mark_owners(tokens, first, end, cues, owner)
+        _abstain(tokens, first, end)
         for cue, place, behind in cues:
             if cue.says in _STRENGTH:
                 reached = max(previous, first - CLAUSE_MOST_TOKENS)
                 _spread_mood(tokens, cue, (place, behind), (reached, first, end))
         if tagged(tokens[first:end], _facts()):
             previous = first
+        _abstain_before_not(tokens, first, end)
+        if first:
+            _look_back(tokens, first, end)
         _give_away(tokens, first)
         _doubt(tokens, end - 1)
     return tokens
@@ -68,14 +74,54 @@ def is_taken(field: str, token: Token) -> bool:
     return token.owner in owners and token.mood in moods
 
 
-def same_clause(tokens: Sequence[Token], place: int) -> Sequence[Token]:
-    """All tokens of the clause of one."""
+def may_be_taken(field: str, token: Token) -> bool:
+    """Whether it can be one as far as the rules know: what they do not understand a model may."""
+    return is_taken(field, token) or (token.owner == "unknown" and token.mood in takes(field)[1])
+
+
+def is_anothers(field: str, tokens: Sequence[Token], place: int) -> bool:
+    """Whether what stands here is said of a thing that is not this flat: "офис на втори етаж"."""
+    first, end = _bounds(tokens, place)
+    clause = tokens[first:end]
+    if tagged(clause, _elsewhere(field)) and not tagged(clause, {"flat", "roomed"}):
+        return True
+    nouns = _foreign_nouns(field)
+    if not nouns or tagged(clause, _OFFERS):
+        return False
+    opening = [token for token in clause[:2] if "contrast" not in token.tags]
+    is_place = field == "floor" and tagged(opening[:1], {"preposition"})  # "на втория етаж има офис"
+    heads = find_heads(tokens, first, end if is_place else place)
+    return any(
+        tokens[head].tags & nouns and tokens[head].tags.isdisjoint(_our_subjects()) for head, _ in heads
+    )
+
+
+@cache
+def _elsewhere(field: str) -> frozenset[str]:
+    return frozenset(_table()["foreign"]["anywhere"].get(field, ()))
+
+
+@cache
+def _foreign_nouns(field: str) -> frozenset[str]:
+    foreign = _table()["foreign"]
+    if field not in foreign["fields"]:
+        return frozenset()
+    return frozenset(foreign["nouns"]) - frozenset(load_rules_file("questions.yaml")[field])
+
+
+def _bounds(tokens: Sequence[Token], place: int) -> tuple[int, int]:
     number = tokens[place].clause
     first, end = place, place + 1
     while first and tokens[first - 1].clause == number:
         first -= 1
     while end < len(tokens) and tokens[end].clause == number:
         end += 1
+    return first, end
+
+
+def same_clause(tokens: Sequence[Token], place: int) -> Sequence[Token]:
+    """All tokens of the clause of one."""
+    first, end = _bounds(tokens, place)
     return tokens[first:end]
 
 
@@ -181,7 +227,7 @@ def _begins_clause(tokens: Sequence[Token], place: int) -> bool:
         return True
     if token.tags & _words_of("cuts"):
         return not (token.text == "а" and "building" in last.tags)  # "вход А е с Акт 16"
-    if token.text != "и":
+    if token.text != "и" or last.text == "така":  # "така и не сложиха"
         return False
     following = tokens[place + 1 : place + 3]
     if tagged(following[:1], {"preposition"}):  # "… и на 4 минути"
@@ -225,7 +271,14 @@ _NO_THINGS: Final = frozenset({"told_of", "relative", "ours", "same", "prepositi
 _ADJECTIVES: Final = frozenset({"storeys", "storeyed", "new_built"})
 _NEAR_SUBJECTS: Final = frozenset({"district", "part"})
 _CARRIED_BY_DASH: Final = frozenset({"district", "part", "room", "other"})
-_NOT_OURS: Final = frozenset({"other", "district"})
+_NOT_OURS: Final = frozenset({"other", "district", "unknown"})
+_HANGING: Final = frozenset({"че", "на", "в", "във", "с", "със"})
+_SHARED: Final = frozenset({"общ", "обща", "общо", "общи"})
+_PRONOUNS: Final = frozenset({"го", "я", "ги"})
+_OFFERING: Final = frozenset({"offering"})
+_OFFERS: Final = frozenset({"offering", "sells", "lets"})
+_OURS: Final = frozenset({"flat", "building", "part", "room"})
+_PRESUPPOSED: Final = frozenset({"lift", "the_terrace"})
 _LATE_SUBJECTS: Final = frozenset({"district", "part", "building", "room"})
 
 
@@ -236,9 +289,19 @@ def _carry_on(tokens: Sequence[Token], first: int, carried: Carried) -> Carried:
         carried = (owner, "sentence")
     if "relative" in tokens[first].tags and owner in _NOT_OURS:  # "до магазин, който продава хляб"
         carried = (owner, "rest")
+    if tokens[first].text == "без" and "word" in tokens[first - 1].tags:  # "фасада без балкони"
+        carried = (owner, "sentence")
+    if owner == "unknown" and tokens[first].text in _HANGING and _follows_opening(tokens, first):
+        carried = (owner, "")
     if _goes_on(tokens, first):
         carried = (owner, "rest" if owner == "other" else carried[1])
     return carried
+
+
+def _follows_opening(tokens: Sequence[Token], first: int) -> bool:
+    """Whether the clause before began the sentence: "нотариусът, на третия етаж"."""
+    opening, _ = _bounds(tokens, first - 1)
+    return opening == 0 or tokens[opening - 1].sentence != tokens[first].sentence
 
 
 def _mark_subjects(tokens: Sequence[Token], first: int, end: int, carried: Carried) -> Carried:
@@ -331,6 +394,71 @@ def _give_away(tokens: Sequence[Token], first: int) -> None:
     _give((one for one in earlier if one.owner == "flat" and is_flat), "other")
     if tagged(tokens[first : first + 2], {"нашата", "тази"}):
         _give((one for one in earlier if one.owner == "building"), "other")
+
+
+# What is not understood is nobody's.
+
+
+def _abstain(tokens: Sequence[Token], first: int, end: int) -> None:
+    """Nobody's is what a clause says that is not understood, unless its subject is ours."""
+    strangers = list(find_strangers(tokens, first, end))
+    if not strangers or tagged(tokens[first:end], _OFFERING):
+        return
+    told = tokens[first:end]
+    if not any(is_owner for _, is_owner in strangers):
+        if _is_told_of_this(tokens, first, strangers[0][0]):
+            return
+        if told[0].tags & _PRESUPPOSED and told[0].text.endswith(_ARTICLES):
+            told = told[1:]  # "асансьорът тръгва от …": there is one
+    _give((one for one in told if one.owner in _OURS), "unknown")
+
+
+def _abstain_before_not(tokens: Sequence[Token], first: int, end: int) -> None:
+    """What a "не" follows is not stated, whatever is denied: "асансьор така и не сложиха"."""
+    place = next((place for place in range(first, end) if "not" in tokens[place].tags), first)
+    told = tokens[first:place]
+    if tagged(tokens[place:end], _facts()) or _is_told_of_this(tokens, first, place):
+        return
+    if any(token.tags & _facts() and token.text.endswith(_ARTICLES) for token in told):
+        return  # "асансьорът не работи": there is one
+    _give((one for one in told if one.owner in _OURS and one.mood != "denied"), "unknown")
+
+
+def _look_back(tokens: Sequence[Token], first: int, end: int) -> None:
+    """What a clause says of the one before: where the flat is, that it is shared, that "it" is not so."""
+    before, _ = _bounds(tokens, first - 1)
+    if tokens[before].sentence != tokens[first].sentence:
+        return
+    opening = [token for token in tokens[first:end] if "contrast" not in token.tags]
+    if _has_the_flat(tokens, first, end):
+        _give((one for one in tokens[before:first] if one.owner == "unknown"), "flat")
+    elif opening and opening[0].text in _SHARED and not tagged(opening, _NUMBERS):
+        _give((one for one in tokens[before:first] if one.owner in _OURS), "building")
+    elif tagged(opening[:1], {"not"}) and tagged(opening[1:2], _PRONOUNS):
+        _give((one for one in tokens[before:first] if one.owner in _OURS), "unknown")
+
+
+def _has_the_flat(tokens: Sequence[Token], first: int, end: int) -> bool:
+    """Whether a clause says that the flat is where the clause before was: "…, където е жилището"."""
+    return tagged(tokens[first : first + 2], {"relative"}) and any(
+        token.tags & _subjects()["flat"] and token.text.endswith(_ARTICLES) for token in tokens[first:end]
+    )
+
+
+def _is_told_of_this(tokens: Sequence[Token], first: int, end: int) -> bool:
+    """Whether a clause begins with "апартаментът", "сградата", "кухнята", "собственикът" or the like."""
+    for token in tokens[first:end]:
+        if "preposition" in token.tags:
+            return False
+        if not token.tags.isdisjoint(_our_subjects()) and token.text.endswith((*_ARTICLES, "а")):
+            return True
+    return False
+
+
+@cache
+def _our_subjects() -> frozenset[str]:
+    subjects = _subjects()
+    return subjects["flat"] | subjects["building"] | subjects["room"] | {"holder"}
 
 
 def _give(tokens: Iterable[Token], owner: str) -> None:

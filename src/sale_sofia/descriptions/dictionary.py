@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final
 
-from sale_sofia.descriptions.clauses import read_clauses, same_clause
+from sale_sofia.descriptions.clauses import is_anothers, read_clauses, same_clause
 from sale_sofia.descriptions.fields import FIELDS, Attribute, Attributes
 from sale_sofia.descriptions.patterns import tagged
 from sale_sofia.descriptions.readers import find_areas, find_counts, find_parking, find_winds, settle_acts
@@ -65,7 +65,11 @@ def _keep_consistent(candidates: Iterable[Candidate], tokens: Sequence[Token]) -
         for one in found
         if not (one.field == "year" and one.after - 1 in inside) and not _is_impossible(one)
     ]
-    found = [one for one in found if not _is_overruled(one, found, tokens)]
+    found = [
+        one
+        for one in found
+        if not _is_overruled(one, found, tokens) and not is_anothers(one.field, tokens, one.after - 1)
+    ]
     has_metro = any(one.field == "metro_near" for one in found)
     for one in found:
         yield one

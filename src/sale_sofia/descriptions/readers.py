@@ -12,6 +12,7 @@ from sale_sofia.descriptions.settings import (
     AREA_LEAST,
     AREA_MOST,
     AWAITED_FROM_YEAR,
+    CLAUSE_MOST_TOKENS,
     COUNT_MOST,
     COUNT_WINDOW,
     DECIMALS,
@@ -203,11 +204,7 @@ def find_counts(tokens: Sequence[Token]) -> Iterator[Candidate]:
             qualified = tagged(
                 after(tokens, place + 1, 1), {"към", "на", "откъм"}
             )  # "без балкони към улицата"
-            if (
-                tokens[place].owner in {"flat", "part", "room"}
-                and tokens[place].mood == "denied"
-                and not qualified
-            ):
+            if tokens[place].owner in {"flat", "room"} and tokens[place].mood == "denied" and not qualified:
                 yield Candidate("has_balcony", False, "negated", place, place + 1, 1)  # noqa: FBT003
 
 
@@ -494,6 +491,8 @@ def settle_acts(candidates: Sequence[Candidate], tokens: Sequence[Token]) -> Ite
     """One statement of the papers from all: the highest act there is, else the lowest that is awaited."""
     others, awaited, reached = [], [], []
     for act in candidates:
+        if _is_of_a_twin(act, tokens) or _is_one_of_two(act, tokens):
+            continue
         if act.value not in {"act14", "act15", "act16"}:
             others.append(act)
         elif _is_instalment(act, tokens):
@@ -510,6 +509,32 @@ def settle_acts(candidates: Sequence[Candidate], tokens: Sequence[Token]) -> Ite
         yield Candidate("act", f"before_{lowest.value}", "stated", max(0, lowest.first - 1), lowest.after, 1)
     else:
         yield from others
+
+
+def _is_of_a_twin(act: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether a sentence sets buildings against each other and does not say that the flat is in this one."""
+    near = range(max(0, act.first - CLAUSE_MOST_TOKENS), min(len(tokens), act.after + CLAUSE_MOST_TOKENS))
+    sentence = [place for place in near if tokens[place].sentence == tokens[act.first].sentence]
+    twins = [place for place in sentence if _is_twin(tokens, place)]
+    if len(twins) < 2:  # noqa: PLR2004
+        return False
+    own = max((tokens[twin].clause for twin in twins if twin < act.first), default=tokens[sentence[0]].clause)
+    behind = [tokens[twin].clause for twin in twins if twin > act.first]
+    following = min(behind, default=tokens[-1].clause + 1)
+    told = [tokens[place] for place in sentence if own <= tokens[place].clause < max(following, own + 1)]
+    return not tagged(told, {"flat", "roomed", "ours"})
+
+
+def _is_one_of_two(act: Candidate, tokens: Sequence[Token]) -> bool:
+    """Whether the text leaves open which: "акт 15 или акт 16"."""
+    return tagged((*before(tokens, act.first, 1), *after(tokens, act.after, 1)), {"или"})
+
+
+def _is_twin(tokens: Sequence[Token], place: int) -> bool:
+    """Whether one building of several stands here: "сграда Б", "блок 2", "втората"."""
+    if "twin" in tokens[place].tags:
+        return True
+    return "building" in tokens[place].tags and tagged(tokens[place + 1 : place + 2], {"letter", "whole"})
 
 
 def _is_instalment(act: Candidate, tokens: Sequence[Token]) -> bool:
@@ -556,6 +581,8 @@ def find_parking(tokens: Sequence[Token]) -> Iterator[Candidate]:
         if token.tags.isdisjoint(_PARKING):
             continue
         end = _parking_end(tokens, place)
+        if _is_the_complexs(token):
+            continue
         if not is_taken("parking_type", token) and not _is_only_excluded(tokens, place):
             continue
         if end and not _is_elsewhere(tokens, place):
@@ -573,6 +600,11 @@ def find_parking(tokens: Sequence[Token]) -> Iterator[Candidate]:
                 yield Candidate("parking_type", "yard", "stated", place, place + 1, 1)
             elif tagged(ahead, group("parking_street")):
                 yield Candidate("parking_type", "street", "stated", place, place + 1, 1)
+
+
+def _is_the_complexs(token: Token) -> bool:
+    """Whether a building has it, for all who live there: "комплексът разполага с 60 паркоместа"."""
+    return token.owner == "building" and token.mood == "stated"
 
 
 def _parking_end(tokens: Sequence[Token], place: int) -> int:

@@ -21,6 +21,8 @@ OFFER_WINDOW: Final = 9
 """Tokens behind "възможност" in which the flat stands that one may buy."""
 ARTICLE_LETTERS: Final = 5
 """Letters of the shortest noun with an article; a shorter word that ends so is a pronoun."""
+STRANGER_LETTERS: Final = 3
+"""Letters of the shortest unknown word that may be a noun or a verb; a shorter one is a particle."""
 COUNT_MOST: Final = 12
 """Largest number of rooms of one kind that a flat can have; a larger number counts something else."""
 COUNT_WINDOW: Final = 4

@@ -171,6 +171,8 @@ class Token:
     clause: int = 0
     owner: str = "flat"
     mood: str = "stated"
+    is_capital: bool = False
+    """Whether it is written with a capital."""
 
 
 def tokenize(prepared: Prepared) -> list[Token]:
@@ -183,7 +185,9 @@ def tokenize(prepared: Prepared) -> list[Token]:
         if kind == "word":
             for word, first in _parts(text, start, prepared):
                 tags, value = meaning(word) if len(text) <= WORD_LETTERS else (_NO_WORD, None)
-                tokens.append(Token(word, tags, value, first, first + len(word), sentence))
+                token = Token(word, tags, value, first, first + len(word), sentence)
+                token.is_capital = prepared.quote(first, first + 1).isupper()
+                tokens.append(token)
         elif kind == "number":
             tokens.append(Token(text, *_number(text), start, end, sentence))
         elif kind == "below":
@@ -203,7 +207,8 @@ def _is_abbreviated(tokens: list[Token], stop: str, start: int, prepared: Prepar
     if stop != "." or not tokens or tokens[-1].end != start:
         return False
     last = tokens[-1]
-    if not last.tags.isdisjoint(_UNITS):  # after a unit it may end the sentence too: a capital follows
+    # After a unit, and after "и др.", it may end the sentence too: a capital follows.
+    if not last.tags.isdisjoint(_UNITS) or last.text == "др":
         written = prepared.quote(start + 1, min(start + 3, len(prepared.plain))).strip()
         return not written[:1].isupper()
     if "ordinal" in last.tags:  # "на 3. етаж", and not "жилището е на третия."

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from contract.data.helpers import database
+from sale_sofia.alerts.delivery import Delivery
 from sale_sofia.alerts.outbox import (
     NewMessage,
     add_message,
@@ -21,7 +23,10 @@ from sale_sofia.alerts.outbox import (
     silent_channels,
     take,
 )
+from sale_sofia.alerts.rules import AlertsFile
 from sale_sofia.alerts.store import Item, begin_look, look_number, save_items
+from sale_sofia.listings.dates import SOFIA
+from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
 
@@ -202,3 +207,13 @@ def test_messages_of_a_clock_that_was_set_back_wait_by_as_much_less(db: Database
     with db.write() as connection:
         bring_back(connection, now=100.0, longest_lease=10.0)
     assert due(db, 110.0) == [second], "nobody holds it longer than a lease from now"
+
+
+def test_who_comes_to_send_in_quiet_hours_leaves_what_is_not_urgent_until_their_end(db: Database) -> None:
+    """What was due before them may still lie there: nobody sent, or it could not be sent."""
+    night = AlertsFile.model_validate({"quiet_hours": {"from": "22:30", "to": "08:00"}}).quiet_hours
+    midnight, morning = (datetime(2026, 11, 15, hour, tzinfo=SOFIA).timestamp() for hour in (0, 8))
+    patient, urgent = make(db), make(db, "new|2|R", channel="hook", urgent=True)
+    done = Delivery(Settings(), db, {}, night, lambda: midnight).run()
+    assert set(done.errors) == {"hook"}, "it was tried; there is no such channel"
+    assert (due(db, morning - 1), due(db, morning)) == ([urgent], [patient, urgent])

@@ -104,11 +104,45 @@ def test_traps(text: str, field: str) -> None:
         ("Не е панел, а ЕПК.", "панел", "flat", "denied"),
         ("Не е панел, а ЕПК.", "епк", "flat", "stated"),
         ("Не пропускайте този тристаен!", "тристаен", "flat", "stated"),
+        # Who is spoken of is not understood.
+        ("Нотариус приема на третия етаж.", "етаж", "unknown", "stated"),
+        ("Нотариусът, на третия етаж.", "етаж", "unknown", "stated"),
+        ("Вдовица с двустаен.", "двустаен", "unknown", "stated"),
+        ("Терасата на механата е голяма.", "терасата", "unknown", "stated"),
+        ("В механата има асансьор.", "асансьор", "unknown", "stated"),
+        ("Асансьор така и не сложиха.", "асансьор", "unknown", "stated"),
+        ("Гараж не е строен.", "гараж", "unknown", "stated"),
+        ("Парно има, но не го ползваме.", "парно", "unknown", "stated"),
+        # It is: an adjective, a name, a verb of ours, a subject of ours, an object of a preposition.
+        ("Разкошен тристаен до булевард Сливница.", "тристаен", "flat", "stated"),
+        ("Живеем на третия етаж.", "етаж", "flat", "stated"),
+        ("Апартаментът заема третия етаж.", "етаж", "flat", "stated"),
+        ("Тристаен с гледка към хълмовете.", "тристаен", "flat", "stated"),
+        ("Тишина на петия етаж, където е жилището.", "етаж", "flat", "stated"),
     ],
 )
 def test_whose_a_clause_is_and_how_it_is_said(text: str, word: str, owner: str, mood: str) -> None:
     found = next(token for token in read_clauses(prepare(text)) if token.text == word)
     assert (found.owner, found.mood) == (owner, mood)
+
+
+@each_row(
+    ("text", "field", "value"),
+    [
+        ("Сграда А е с акт 16, сграда Б е с акт 14.", "act", None),
+        ("Апартаментът е в сграда Б с акт 14, сграда А има акт 16.", "act", "act14"),
+        ("Сграда А е с акт 16, а апартаментът е в сграда Б с акт 14.", "act", "act14"),
+        ("Акт 15 или акт 16.", "act", None),
+        ("Офис на втори етаж.", "floor", None),
+        ("Апартамент на втори етаж.", "floor", 2),
+        ("Комплексът разполага с 60 подземни паркоместа.", "parking_type", None),
+        ("Газ по нашата улица.", "heating", None),
+        ("Фасада без балкони.", "has_balcony", None),
+        ("Апартамент без балкони.", "has_balcony", False),
+    ],
+)
+def test_what_is_of_another_or_left_open_is_unknown(text: str, field: str, value: object) -> None:
+    assert values(text).get(field) == value
 
 
 @each_row(
@@ -166,6 +200,8 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "denials": lambda size: "без " * (size // 4),
     "spans": lambda size: "тухла 1970-1979 " * (size // 16),
     "acts": lambda size: "пред акт 16 " * (size // 12),
+    "strangers": lambda size: "нотариус на етаж, " * (size // 18),
+    "twins": lambda size: "блок 2 акт 16 " * (size // 14),
     "rooms": lambda size: "две спални, баня, тоалетна, " * (size // 28),
     "marks": lambda size: "и\u0306\u0306" * (size // 3),
 }

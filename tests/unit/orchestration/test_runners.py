@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sale_sofia.celery_app import configuration
 from sale_sofia.crawl.errors import SiteBusy
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.jobs import known_job
@@ -210,3 +211,12 @@ def test_cancelling(settings: Settings, database: Database) -> None:
         resume_for_workers(settings, database, job_id)
     with pytest.raises(UnknownJob, match="no job other"):
         database.run_write(partial(cancel_job, job_id="other", now=5.0))
+
+
+def test_a_message_is_acknowledged_after_its_work_and_comes_back_when_its_worker_dies(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+    told = configuration()
+    assert (told["task_acks_late"], told["task_reject_on_worker_lost"]) == (True, True)

@@ -1,0 +1,165 @@
+"""Which words of a clause can be what it is about, and which of them nobody knows.
+
+There is no parser of Bulgarian here, but the order of its words tells enough: an adjective leads to the noun
+behind it, a preposition governs the one noun that follows, a capital inside a sentence marks a name, and a
+verb of the first or second person has the seller or the buyer for its subject. A word that no list knows and
+that stands in none of these places is a stranger: perhaps somebody else, perhaps a verb of somebody else's.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Final
+
+from sale_sofia.descriptions.patterns import tagged
+from sale_sofia.descriptions.settings import STRANGER_LETTERS
+from sale_sofia.descriptions.words import Token, load_rules_file
+
+_ADJECTIVES: Final = (
+    "ен", "ена", "ено", "ени", "на", "но", "ни", "ния", "ният", "ната", "ното", "ните", "ият", "нат",
+    "ски", "ска", "ско", "ския", "ската", "ското", "ските", "щ", "ща", "що", "щи", "щата", "щият",
+    "ов", "ова", "ово", "ови", "ев", "ева", "ево", "еви", "ив", "ива", "иво", "иви", "аво", "ави",
+    "ан", "ана", "ано", "ани", "ит", "ита", "ито", "ити", "ъл", "тла", "пла", "ък", "ка", "ки", "ра", "ро",
+    "ри", "ър",
+)  # fmt: skip
+_VERBS: Final = ("ава", "ява", "ува", "ива", "жва", "ква")
+"""Endings of the third person that look like those of adjectives."""
+_HARMLESS: Final = (
+    "ен", "ан", "щ", "що", "щи", "ирана", "ирани",  # adjectives and participles by themselves
+    "ем", "им", "ме", "ате", "яте", "ете", "йте",  # "живеем", "качвате": ours or yours
+)  # fmt: skip
+_ADVERBS: Final = ("но", "ко", "во", "ро", "ски")
+"""Endings of adverbs, and of nouns, which however seldom stand inside a clause without a preposition."""
+_PLURALS: Final = ("овете", "евете", "щата", "щите")
+"""Of nouns, which end as some of the harmless do."""
+_PARTICIPLES: Final = ("ена", "ено", "ени", "ана", "ано", "ани")
+_ARTICLES: Final = ("ът", "ят", "та", "то", "те")
+_EXIST: Final = frozenset({"има", "имат"})
+_BEFORE_NOUNS: Final = _EXIST | {"че"}
+_WORD: Final = re.compile("[а-я]+")
+_JOINS: Final = frozenset({"и", "или", "/", "+", "-"})
+_LEADS: Final = frozenset({"word", "num", "ordinal", "decade"})
+_DETERMINERS: Final = frozenset({"determiner", "count", "ours"})
+_NO_LEADS: Final = frozenset({"preposition", "verb", "does"})
+_NO_NOUNS: Final = frozenset({"verb", "does", "harmless", "preposition"})
+_NOTHING: Final = frozenset({"plain", "word"})
+_OTHERS_DO: Final = frozenset({"occupies", "seeks", "lives"})
+"""Verbs that are known, and that say nothing of this flat unless it is their subject."""
+
+
+def find_heads(tokens: Sequence[Token], first: int, end: int) -> Iterator[tuple[int, bool]]:
+    """The places of a clause's words that are no adjectives and that no preposition governs.
+
+    Those that own what the clause tells of count too, and are marked: "терасата на кафенето", "в мола има …".
+    """
+    governed = was_governed = may_own = False
+    for place in range(first, end):
+        token = tokens[place]
+        if "preposition" in token.tags:
+            may_own = _may_own(tokens, place, end) and place > first and not was_governed
+            governed = True
+        elif token.text in _JOINS:
+            governed = was_governed
+        elif token.text == ":":
+            governed = was_governed = False
+        elif token.text == "да":  # what one can do with it; by whom was said before
+            return
+        elif "word" in token.tags and not _leads_on(tokens, place, end):
+            if _is_unknown(token) and _is_harmless(tokens, place, is_first=place == first):
+                continue
+            is_owner = governed and (may_own or _holds(tokens, place))
+            if is_owner or not governed:
+                yield place, is_owner
+            was_governed, governed = governed, False
+
+
+def _may_own(tokens: Sequence[Token], place: int, end: int) -> bool:
+    """Whether a preposition leads to an owner: "на" between nouns with an article, any behind "има"."""
+    last = tokens[place - 1]
+    if last.text in _EXIST:
+        return True
+    if tokens[place].text != "на" or "word" not in last.tags or not last.tags.isdisjoint(_NO_NOUNS):
+        return False
+    return last.text.endswith(_ARTICLES) or any(
+        token.text.endswith(_ARTICLES) for token in tokens[place + 1 : min(place + 2, end)]
+    )
+
+
+def _holds(tokens: Sequence[Token], place: int) -> bool:
+    return any(token.text in _EXIST for token in tokens[place + 1 : place + 2])
+
+
+def find_strangers(tokens: Sequence[Token], first: int, end: int) -> Iterator[tuple[int, bool]]:
+    """The places of a clause's words that nobody knows and that may be its subject, its verb or an owner."""
+    return ((place, owns) for place, owns in find_heads(tokens, first, end) if _is_unknown(tokens[place]))
+
+
+def _is_unknown(token: Token) -> bool:
+    if not token.tags.isdisjoint(_OTHERS_DO):
+        return True
+    return (
+        token.tags - {token.text} == _NOTHING
+        and len(token.text) >= STRANGER_LETTERS
+        and token.text not in _named()
+    )
+
+
+@cache
+def _named() -> frozenset[str]:
+    """The words that a pattern names as they are."""
+    table = load_rules_file("clauses.yaml")
+    entries = [*table["owners"], *table["moods"]]
+    for name in ("offer.yaml", "building.yaml", "inside.yaml", "around.yaml"):
+        entries += load_rules_file(name)
+    patterns = " ".join(pattern for entry in entries for pattern in entry["patterns"])
+    return frozenset(_WORD.findall(patterns))
+
+
+def _is_harmless(tokens: Sequence[Token], place: int, *, is_first: bool) -> bool:
+    """Whether an unknown word can be neither: by its ending, as a name, as a label, or cut off."""
+    token, last, following = tokens[place], tokens[max(0, place - 1) : place], tokens[place + 1 : place + 3]
+    if not token.tags.isdisjoint(_OTHERS_DO):
+        return tagged(last, {"се"})  # "купува се отделно"
+    if following and following[0].text.startswith(("..", "…", ":")):
+        return True
+    return (
+        token.text.isascii()
+        or tagged(last, {"roomed"})
+        or _is_name(tokens, place)
+        or (token.text.endswith(_HARMLESS) and not token.text.endswith(_PLURALS))
+        or (not is_first and _is_predicate(token, last[0], following))
+    )
+
+
+def _is_predicate(token: Token, last: Token, following: Sequence[Token]) -> bool:
+    """Whether it is an adverb, or a participle behind its verb or before a preposition."""
+    if token.text.endswith(_ADVERBS):
+        return last.text not in _BEFORE_NOUNS
+    return token.text.endswith(_PARTICIPLES) and (
+        "verb" in last.tags or tagged(following[:1], {"preposition"})
+    )
+
+
+def _is_name(tokens: Sequence[Token], place: int) -> bool:
+    """Whether it has a capital inside a sentence, or one goes before or follows: "пазар Римска стена"."""
+    last, following = tokens[max(0, place - 1) : place], tokens[place + 1 : place + 3]
+    if not tokens[place].is_capital:
+        return bool(last) and last[0].is_capital and not _begins(tokens, place - 1)
+    return not _begins(tokens, place) or any(one.is_capital for one in following)
+
+
+def _begins(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a sentence begins here."""
+    return place == 0 or tokens[place - 1].sentence != tokens[place].sentence
+
+
+def _leads_on(tokens: Sequence[Token], place: int, end: int) -> bool:
+    """Whether an adjective leads to the word behind it; of two unknown words the second decides."""
+    if place + 1 >= end or not tokens[place].tags.isdisjoint(_NO_LEADS):
+        return False
+    token, following = tokens[place], tokens[place + 1]
+    if following.text in _JOINS or following.tags & _NO_LEADS or not following.tags & _LEADS:
+        return False
+    if not token.tags.isdisjoint(_DETERMINERS) or (_is_unknown(following) and _is_unknown(token)):
+        return True
+    return token.text.endswith(_ADJECTIVES) and not token.text.endswith(_VERBS)
