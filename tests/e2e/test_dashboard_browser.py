@@ -154,7 +154,7 @@ def _found(window: Window) -> int:
 
 
 def _decide_and_view(window: Window) -> None:
-    window.main.get_by_label("Решение", exact=True).select_option(label="избран")
+    window.main.locator("#status").select_option(label="избран")
     window.press("Запази")
     window.has("Последна промяна")
     window.main.get_by_label("Агент", exact=True).fill("Г-жа Иванова")

@@ -21,7 +21,7 @@ from web_pages import browser
 ALLOWED = {
     "English", "Language",  # the switch
     "default", "mail",  # names that a person gave
-    "DATA_DIR", "alerts", "init", "sale", "sofia", "up", "yaml", "FLOWER_PASSWORD",  # commands and settings
+    "DATA_DIR", "alerts", "crawl", "init", "sale", "sofia", "up", "yaml", "FLOWER_PASSWORD",  # commands and settings
     "Flower", "Redis",  # programs
     "com", "imoti", "net",  # portals that do not end in .bg
     "EUR",  # an advert's own words
