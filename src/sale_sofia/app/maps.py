@@ -29,7 +29,6 @@ from sale_sofia.app.settings import (
 )
 from sale_sofia.app.words import say
 from sale_sofia.flats.flat import Flat
-from sale_sofia.geography.settings import ATTRIBUTION
 from sale_sofia.listings.places import neighbourhoods
 
 # Names of neighbourhoods on a map: those with the most flats, as far as none covers another.
@@ -200,7 +199,7 @@ def show_map(deck: Deck, flats: Sequence[Flat], key: str) -> Sequence[Flat]:
         selection_mode="single-object",
     )
     st.caption(say("map.legend"))
-    st.caption(ATTRIBUTION)
+    st.caption(say("map.sources"))
     picked = chosen["selection"]["objects"].get("flats", [])
     return _at(plotted, picked[0]) if picked else ()
 

@@ -436,7 +436,7 @@ def test_several_flats_at_one_point_are_one_point(tmp_path: Path, monkeypatch: p
     told = words(open_screen("map", tmp_path, monkeypatch))
     assert "3 имота на 2 точки" in told
     assert "1 имота нямат точно място" in told
-    assert "© OpenStreetMap contributors (ODbL) · Център за градска мобилност (CC BY 4.0)" in told
+    assert "© сътрудниците на OpenStreetMap (ODbL) · Център за градска мобилност (CC BY 4.0)" in told
 
 
 def test_a_reload_shows_what_a_crawl_stored_meanwhile(

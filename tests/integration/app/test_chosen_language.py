@@ -26,6 +26,7 @@ ALLOWED = {
     "Flower", "Redis",  # programs
     "com", "imoti", "net",  # portals that do not end in .bg
     "EUR",  # an advert's own words
+    "OpenStreetMap", "ODbL",  # whose map it is, and its licence
 }  # fmt: skip
 LABELLED = (
     "button", "checkbox", "date_input", "multiselect", "number_input", "segmented_control", "select_slider",
