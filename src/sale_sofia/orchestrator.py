@@ -217,10 +217,12 @@ class Orchestrator:
         return job_id
 
     def _dispatch(self, job_ids: Sequence[str]) -> None:
-        self.start_celery()
+        # The message waits for them in Redis: it is made while they start.
+        self.with_room(self.fleet.begin_worker_and_beat)
         found = [self.database.run_read(partial(known_job, job_id=job_id)) for job_id in job_ids]
         if not send_jobs(self.start_redis(), found):
             self._say("Redis did not take the message; the jobs begin a little later")
+        self.start_celery()
 
     def get_scraping_progress(self, job_id: str) -> Progress:
         """How far a job is, from the database, also long after it ran; `UnknownJob` where there is none."""
