@@ -1,7 +1,7 @@
 """The parallel mode: starts the services, hands them jobs, waits for their end, stops what it started."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from functools import partial
 from types import TracebackType
@@ -220,10 +220,13 @@ class Orchestrator:
         return job_id
 
     def _dispatch(self, job_ids: Sequence[str]) -> None:
-        self.start_celery()
+        # The message waits for them in Redis: it is made while they start.
+        self.with_room(self.fleet.begin_worker_and_beat)
+        self._publish([self.get_scraping_progress(job_id) for job_id in job_ids])
         found = [self.database.run_read(partial(known_job, job_id=job_id)) for job_id in job_ids]
         if not send_jobs(self.start_redis(), found):
             self._say("Redis did not take the message; the jobs begin a little later")
+        self.start_celery()
 
     def get_scraping_progress(self, job_id: str) -> Progress:
         """How far a job is, from the database, also long after it ran; `UnknownJob` where there is none."""
@@ -244,10 +247,14 @@ class Orchestrator:
         with closing(JobEvents(self.start_redis)) as events:
             ended = wait_for_jobs(read, events, timeout, look, self.supervise)
         # The database knew first: whoever reads Redis after this wait finds the end there too.
-        with suppress(RedisError), closing(connect(self.start_redis())) as client:
-            for progress in ended.values():
-                publish(client, progress)
+        self._publish(ended.values())
         return ended
+
+    def _publish(self, found: Iterable[Progress]) -> None:
+        """As far as Redis takes it: the database has the same numbers."""
+        with suppress(RedisError), closing(connect(self.start_redis())) as client:
+            for progress in found:
+                publish(client, progress)
 
     def supervise(self) -> None:
         """One look at the services: what died is started again. A signal raises `Interrupted`."""
