@@ -28,9 +28,8 @@ def four_portals(*, quick: bool) -> list[Portal]:
 
 
 def sequential(folder: Path, names: Sequence[str]) -> None:
-    """One portal after the other, in one process each."""
-    for name in names:
-        _command(folder, name)
+    """One portal after the other, in one process."""
+    _command(folder, *names, "--one-by-one")
 
 
 def local(folder: Path, names: Sequence[str]) -> None:

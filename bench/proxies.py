@@ -9,22 +9,28 @@ wasted seconds. When 80 % of 40 good ones die at once, within 60 s all pages of 
 at most one in ten with a wasted request. Eight processes on one Redis never have one proxy twice; picking and
 reporting takes 3 ms (p95) from one process and 15 ms from eight. 5000 candidates, 95 % dead, are checked in
 4 minutes with 300 MB.
+
+`--choices` measures the pool's two ways to choose beside each other (PROXY_CHOICE): the goal is that the one
+that is the default wastes no more than the other, within a tenth.
 """
 
 import asyncio
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import measure
 from proxies_checks import measure_checks, measure_lines
+from proxies_choices import CHOICES, compare_choices
 from proxies_crawl import Tally, crawl
 from proxies_fleet import FleetProcess, Plan, fleet_process
 from proxies_leases import fill, measure_leases
 from proxies_policies import Crawlee, Ours, Policy, Random, RoundRobin, ScrapyRotating
 from sale_sofia.operations.services.redis import RedisServer
 from sale_sofia.proxies.model import Proxy, parse_proxy
+from sale_sofia.proxies.settings import PoolRules
 
 SEED = 20_261_115
 BAD = {"dead": 10, "reset": 6, "hang": 6, "wants_password": 5, "refusing": 5, "banned": 5, "flaky": 5}
@@ -33,11 +39,15 @@ SPACING_SECONDS, PER_MINUTE = 1.0, 60
 LANES, PER_SECOND = 8, 8.0
 WINDOW_SECONDS = 5.0
 MOST_RECOVERY_SECONDS = 60.0
+MOST_RATIO = 1.1
+"""Of what the default choice wastes beside the other, model and fleet together: they differ by chance."""
 
 
 def main() -> None:
     """Measure, print tables, and end with one JSON object."""
-    options = measure.options(__doc__)
+    options = measure.options(__doc__, choices="the pool's two ways to choose, beside each other")
+    if options.choices:
+        measure_choices(quick=options.quick, check=options.check)
     with tempfile.TemporaryDirectory(prefix="bench-proxies-") as name:
         folder = Path(name)
         policies = compare(folder, 160 if options.quick else 1000, quick=options.quick)
@@ -55,18 +65,51 @@ def main() -> None:
     )
 
 
+def measure_choices(*, quick: bool, check: bool) -> NoReturn:
+    """Both ways in a model over many seeds, on the fleet with a few, and when most die at once."""
+    model = compare_choices(range(1, 5 if quick else 17))
+    fleet, deaths = [], []
+    with tempfile.TemporaryDirectory(prefix="bench-proxies-") as name:
+        for seed in range(SEED, SEED + (1 if quick else 3)):
+            makers = [partial(Ours, spacing=SPACING_SECONDS, seed=seed, choice=choice) for choice in CHOICES]
+            fleet += compare_all(Path(name), 160 if quick else 320, makers, seed)
+        deaths = [mass_death(Path(name), quick=True, make=make) for make in makers]
+    default = PoolRules(spacing_seconds=1.0, lease_seconds=1.0).choice
+    wasted = {
+        choice: {
+            "model": round(sum(row[choice]["wasted_per_success"] for row in model) / len(model), 3),
+            "fleet": round(sum(row["wasted_per_success"] for row in fleet[place::2]) * 2 / len(fleet), 3),
+        }
+        for place, choice in enumerate(CHOICES)
+    }
+    other = next(choice for choice in CHOICES if choice != default)
+    ratios = {where: round(wasted[default][where] / wasted[other][where], 2) for where in wasted[default]}
+    print(f"wasted requests of a page: {wasted}; {default} of {other}: {ratios}")
+    found = {"default": default, "wasted": wasted, "ratios": ratios, "model": model, "fleet": fleet}
+    met = sum(ratios.values()) / len(ratios) <= MOST_RATIO
+    measure.finish({"bench": "proxies --choices", **found, "deaths": deaths}, met=met, check=check)
+
+
+Maker = Callable[[Sequence[Proxy]], Policy]
+
+
 def compare(folder: Path, urls: int, *, quick: bool) -> list[dict[str, Any]]:
     """Every policy on a fleet that nobody used before."""
-    makers: list[Callable[[Sequence[Proxy]], Policy]] = [
-        lambda proxies: Ours(proxies, SPACING_SECONDS, SEED),
+    makers: list[Maker] = [
+        _ours,
         RoundRobin,
         lambda proxies: Random(proxies, SEED),
         lambda proxies: ScrapyRotating(proxies, SEED),
         lambda proxies: Crawlee(proxies, SEED),
     ]
+    return compare_all(folder, urls, makers[:2] if quick else makers)
+
+
+def compare_all(folder: Path, urls: int, makers: Sequence[Maker], seed: int = SEED) -> list[dict[str, Any]]:
+    """The same pages by each, on a fleet of its own."""
     found = []
-    for make in makers[:2] if quick else makers:
-        with fleet_process(Plan(BAD | GOOD, SEED, folder, PER_MINUTE)) as fleet:
+    for make in makers:
+        with fleet_process(Plan(BAD | GOOD, seed, folder, PER_MINUTE)) as fleet:
             tally = asyncio.run(crawl(make(known(fleet)), urls, PER_SECOND, LANES))
             direct = "127.0.0.1" in fleet.sources()
         found.append({**tally.figures(), "direct": direct})
@@ -79,7 +122,11 @@ def known(fleet: FleetProcess) -> list[Proxy]:
     return [Proxy(parse_proxy(url)) for url, _, _ in fleet.members]
 
 
-def mass_death(folder: Path, *, quick: bool) -> dict[str, Any]:
+def _ours(proxies: Sequence[Proxy]) -> Policy:
+    return Ours(proxies, SPACING_SECONDS, SEED)
+
+
+def mass_death(folder: Path, *, quick: bool, make: Maker = _ours) -> dict[str, Any]:
     """40 good ones, of which 32 die at once after a while."""
     before, urls = (10.0, 480) if quick else (20.0, 900)
     with fleet_process(Plan({"mortal": 40}, SEED, folder, PER_MINUTE)) as fleet:
@@ -92,7 +139,7 @@ def mass_death(folder: Path, *, quick: bool) -> dict[str, Any]:
                 killed.append(now)
 
         # Eight are left, and each may be used once a second.
-        tally = asyncio.run(crawl(Ours(known(fleet), SPACING_SECONDS, SEED), urls, 6.0, LANES, at))
+        tally = asyncio.run(crawl(make(known(fleet)), urls, 6.0, LANES, at))
     found = {"died_at": round(killed[0], 1), "back_after": recovery(tally, killed[0]), **tally.figures()}
     print(found, flush=True)
     return found

@@ -4,11 +4,12 @@ import asyncio
 import random
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
 from sale_sofia.proxies.model import Lease, NoProxy, Proxy, Use, Wish
-from sale_sofia.proxies.settings import PoolRules
+from sale_sofia.proxies.settings import Choice, PoolRules
 
 DOMAIN = "portal-a.test"
 _IDLE = 0.2
@@ -27,13 +28,15 @@ class Policy(Protocol):
 
 
 class Ours:
-    """Thompson sampling per proxy and portal, spacing, leases, doubling rests."""
+    """What is believed of each proxy on each portal, spacing, leases, doubling rests."""
 
-    name = "sale-sofia"
-
-    def __init__(self, proxies: Sequence[Proxy], spacing: float, seed: int) -> None:
+    def __init__(
+        self, proxies: Sequence[Proxy], spacing: float, seed: int, choice: Choice | None = None
+    ) -> None:
+        self.name = f"sale-sofia, {choice}" if choice else "sale-sofia"
         chance = random.Random(seed)
         rules = PoolRules(spacing_seconds=spacing, lease_seconds=30.0)
+        rules = replace(rules, choice=choice) if choice else rules
         self.pool = MemoryProxyPool(rules=rules, seed=lambda: chance.randrange(2**31), chance=chance.random)
         self._proxies = proxies
         self._leases: dict[str, Lease] = {}

@@ -77,7 +77,7 @@ class TimedDatabase(Database):
         try:
             return super().run_write(work)
         finally:
-            claims = getattr(work, "__name__", "") == SiteCrawl._lease.__name__  # noqa: SLF001
+            claims = getattr(work, "__name__", "") == SiteCrawl.lease.__name__
             _spent["claim" if claims else "commit"] += time.perf_counter() - begun
             _spent["claims"] += claims
 

@@ -1,7 +1,7 @@
 """The parallel mode: starts the services, hands them jobs, waits for their end, stops what it started."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from functools import partial
 from types import TracebackType
@@ -27,13 +27,13 @@ from sale_sofia.installation import open_database
 from sale_sofia.operations.services.disk_room import is_full
 from sale_sofia.operations.services.fleet import Fleet
 from sale_sofia.operations.services.ownership import ServicesBusy
-from sale_sofia.operations.services.redis import connect
+from sale_sofia.operations.services.redis import connect, known_redis_url
 from sale_sofia.operations.services.signals import Interrupted, StopSignals
 from sale_sofia.operations.settings import SUPERVISE_SECONDS
-from sale_sofia.proxies.control import ProxyControl, RotatorService
+from sale_sofia.proxies.control import ProxyControl, RotatorKeeper, RotatorService
 from sale_sofia.proxies.refresh import RefreshProgress, needs_proxies
 from sale_sofia.proxies.settings import START_WAIT_SECONDS
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import RedisUnreachable, ServiceError
 from sale_sofia.settings.model import Settings
 from sale_sofia.storage.errors import DatabaseError, DiskFull
 from sale_sofia.storage.migrate import initialize_database
@@ -66,6 +66,7 @@ class Orchestrator:
         self.fleet = Fleet(self.settings, self.signals, say)
         rotator = RotatorService(self.settings, lambda: self.signals.forced)
         self.proxies = ProxyControl(self.settings, self.start_redis, self.signals.check, rotator)
+        self.rotator = RotatorKeeper(self.proxies, say)
         self._say = say
         self._shared = shared
         self._jobs: list[str] = []
@@ -146,6 +147,8 @@ class Orchestrator:
         """Stop what was started here: rotator, beat, worker, Redis. Jobs that have not ended are nobody's."""
 
         def let_jobs_go() -> None:
+            with suppress(RedisUnreachable):
+                self.proxies.note_stats(known_redis_url(self.settings))
             try:
                 for job_id in self._jobs:
                     self.database.run_write(partial(let_go, job_id=job_id, runner=CELERY))
@@ -217,10 +220,13 @@ class Orchestrator:
         return job_id
 
     def _dispatch(self, job_ids: Sequence[str]) -> None:
-        self.start_celery()
+        # The message waits for them in Redis: it is made while they start.
+        self.with_room(self.fleet.begin_worker_and_beat)
+        self._publish([self.get_scraping_progress(job_id) for job_id in job_ids])
         found = [self.database.run_read(partial(known_job, job_id=job_id)) for job_id in job_ids]
         if not send_jobs(self.start_redis(), found):
             self._say("Redis did not take the message; the jobs begin a little later")
+        self.start_celery()
 
     def get_scraping_progress(self, job_id: str) -> Progress:
         """How far a job is, from the database, also long after it ran; `UnknownJob` where there is none."""
@@ -241,15 +247,20 @@ class Orchestrator:
         with closing(JobEvents(self.start_redis)) as events:
             ended = wait_for_jobs(read, events, timeout, look, self.supervise)
         # The database knew first: whoever reads Redis after this wait finds the end there too.
-        with suppress(RedisError), closing(connect(self.start_redis())) as client:
-            for progress in ended.values():
-                publish(client, progress)
+        self._publish(ended.values())
         return ended
+
+    def _publish(self, found: Iterable[Progress]) -> None:
+        """As far as Redis takes it: the database has the same numbers."""
+        with suppress(RedisError), closing(connect(self.start_redis())) as client:
+            for progress in found:
+                publish(client, progress)
 
     def supervise(self) -> None:
         """One look at the services: what died is started again. A signal raises `Interrupted`."""
         self.signals.check()
         self.with_room(self.fleet.supervise)
+        self.rotator.supervise()
 
     def with_room(self, action: Callable[[], T]) -> T:
         """What the action gives; on a full disk it waits for room, and does again what may be done twice.

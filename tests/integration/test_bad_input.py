@@ -2,6 +2,7 @@
 
 import fcntl
 import gzip
+import json
 import os
 import sqlite3
 import subprocess
@@ -122,6 +123,13 @@ def test_bad_tls(tmp_path: Path) -> None:
     with portal(b"") as base:  # it speaks no TLS at all
         told = failed(tmp_path, base.replace("http:", "https:"), ROBOTS_OBEYED="false")
         assert "NetworkTls" in told or "NetworkConnection" in told
+
+
+def test_a_folder_of_site_files_that_is_not_there_is_not_passed_over(tmp_path: Path) -> None:
+    told = run(tmp_path / "data", "crawl", SITES_DIR=str(tmp_path / "sites"))
+    assert told.returncode == 2
+    assert "SITES_DIR: there is no folder" in told.stderr
+    assert json.loads(run(tmp_path / "data", "jobs", "--json").stdout)["jobs"] == []
 
 
 def test_two_crawls_of_one_portal(tmp_path: Path, simulator: RunningSimulator) -> None:

@@ -139,6 +139,7 @@ def test_a_foreign_redis_a_lost_message_and_a_signal(
         job_id = plan_for_workers(services.settings, services.database, plan)
         until(lambda: services.get_scraping_progress(job_id).started_at, "the job's start")
         services.resume([job_id])
+        assert client.get(ScrapingKeys.STATUS.of(job_id)), "who only reads Redis sees the job from its start"
         signal.raise_signal(signal.SIGTERM)
         with pytest.raises(Interrupted):
             services.wait_for_scraping_completion([job_id], 60)

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from check_pages import check_page
 from crawls import FAST, crawl_arguments, differences, requests, run, site_folder, stored, truth
 from fleet_thread import fleet_before
 from proxy_fleet import PASSWORD
@@ -21,7 +22,6 @@ QUICK = {
     **FAST,
     "MIN_PROXIES_FOR_SCRAPING": "0",
     "PROXY_SPACING": "0",
-    "PROXY_TIMEOUT": "2",
     "RETRY_BASE_DELAY": "0.05",
     "RETRY_MAX_DELAY": "0.5",
 }
@@ -51,14 +51,17 @@ def test_a_crawl_goes_through_the_pool_and_never_round_it(
     tmp_path: Path, simulator: RunningSimulator
 ) -> None:
     data, sites = tmp_path / "data", str(site_folder(tmp_path / "sites", SITE, proxies={"use": True}))
-    with fleet_before(port_of(simulator), KINDS) as fleet:
+    with (
+        check_page(tmp_path / "page") as (page, named),
+        fleet_before(port_of(simulator), KINDS, others=(page,)) as fleet,
+    ):
         (tmp_path / "list").write_text(fleet.lines() + "\nnonsense\n")
         added = run(data, "proxies", "add", tmp_path / "list")
         assert added.returncode == 0
         assert "10 proxies, 0 duplicates, 1 malformed" in added.stderr
-        # Without a judge it is only known that somebody listens; the crawl finds out the rest.
-        checked = run(data, "proxies", "refresh", "--json")
-        assert json.loads(checked.stdout)["found"] == {"usable": 8, "dead": 2}
+        checked = run(data, "proxies", "refresh", "--json", **named)
+        found = {"usable": 6, "dead": 2, "refuses": 1, "wants_password": 1}
+        assert json.loads(checked.stdout)["found"] == found
         told = run(data, "crawl", SITE, *crawl_arguments(simulator, SITE)[2:], SITES_DIR=sites, **QUICK)
         sources, passed = set(fleet.door.sources), fleet.door.requests
         hosts = {one.host for one in fleet.members if one.kind in {"good", "socks5", "with_password"}}

@@ -3,18 +3,22 @@
 import json
 import os
 import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from check_pages import check_page
 from crawls import run
 from fleet_thread import RunningFleet, fleet_before
 from hurried_services import forked_programs
 from listening import free_port
+from parallel_crawls import until
 from proxy_fleet import PASSWORD
 from sale_sofia.celery_app import configuration
 from sale_sofia.orchestrator import Orchestrator
@@ -61,16 +65,48 @@ def tunnel_status(port: int, to: str, **headers: str) -> int:
     return status
 
 
+def page_through(port: int, page: int, ca: str) -> bytes:
+    """The end of a page over TLS, by way of the rotator."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as near:
+        near.sendall(f"CONNECT 127.0.0.1:{page} HTTP/1.1\r\n\r\n".encode())
+        assert near.recv(1000).startswith(b"HTTP/1.1 200")
+        with ssl.create_default_context(cafile=ca).wrap_socket(near, server_hostname="127.0.0.1") as far:
+            far.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            return b"".join(iter(lambda: far.recv(1000), b""))[-4:]
+
+
+def uses_of(told: str) -> int:
+    """How often proxies were used, all portals together."""
+    return sum(row["uses"] for row in json.loads(told)["stats"]["*"])
+
+
+def lasting(stats: dict[str, Any]) -> dict[str, dict[str, tuple[Any, ...]]]:
+    """What stays true of each proxy on each portal when time goes on."""
+    names = ("uses", "successes", "score", "last_reason")
+    return {
+        domain: {row["id"]: tuple(row[name] for name in names) for row in rows}
+        for domain, rows in stats["stats"].items()
+    }
+
+
 def with_sources(data: Path, fleet: RunningFleet) -> None:
     listed = data.parent / "list"
     listed.write_text(fleet.lines())
     SourceList(data).add(Source(str(listed)))
 
 
-def test_refresh_wait_and_rotator(tmp_path: Path, surroundings: dict[str, str]) -> None:
+def test_refresh_wait_and_rotator(
+    tmp_path: Path, surroundings: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     data, port = tmp_path / "data", int(surroundings["ROTATOR_PORT"])
-    with listening() as portal, fleet_before(portal, KINDS) as fleet:
+    with (
+        listening() as portal,
+        check_page(tmp_path / "page") as (page, named),
+        fleet_before(portal, KINDS, others=(page,)) as fleet,
+    ):
         with_sources(data, fleet)
+        for name, value in named.items():
+            monkeypatch.setenv(name, value)
         with forked_programs(), Orchestrator(load_settings()) as services:
             services.start_celery()
             address = services.start_rotator()
@@ -91,15 +127,22 @@ def test_refresh_wait_and_rotator(tmp_path: Path, surroundings: dict[str, str]) 
             assert tunnel_status(port, f"127.0.0.1:{portal}") == 200
             assert services.start_rotator() == address
             assert PASSWORD not in command_lines()
+            assert page_through(port, page, named["PROXY_JUDGE_CA"]) == b"here"
+            until(lambda: uses_of(run(data, "proxies", "stats", "--json").stdout), "the report of that use")
             told = [
                 run(data, "proxies", *what, ROTATOR_PORT=str(port))
                 for what in (["list"], ["stats", "--json"])
             ]
         with pytest.raises(OSError, match="refused"):
             tunnel_status(port, f"127.0.0.1:{portal}")
+        # Redis is gone with its services; what it knew is told all the same.
+        afterwards = run(data, "proxies", "stats", "--json")
         assert set(fleet.door.sources) <= {one.host for one in fleet.members}
     assert [one.returncode for one in told] == [0, 0]
-    assert len(json.loads(told[1].stdout)["stats"]["*"]) == 5
+    during, after = (lasting(json.loads(one.stdout)) for one in (told[1], afterwards))
+    assert len(during["*"]) == 5
+    assert uses_of(told[1].stdout) == 1
+    assert after == during
     logs = "".join(path.read_text("utf-8", errors="replace") for path in (data / "logs").glob("*"))
     assert PASSWORD not in told[0].stdout + told[1].stdout + logs
 
@@ -131,13 +174,14 @@ def test_a_mubeng_of_the_users_is_called_with_a_file_not_with_passwords(
     monkeypatch.setenv("MUBENG_PATH", str(program))
     with (
         listening() as portal,
-        fleet_before(portal, {"with_password": 1}) as fleet,
+        check_page(tmp_path / "page") as (page, named),
+        fleet_before(portal, {"with_password": 1}, others=(page,)) as fleet,
         Orchestrator(load_settings()) as services,
     ):
         with pytest.raises(ServiceError, match="The pool is empty"):
             services.start_rotator()
         with_sources(data, fleet)
-        assert run(data, "proxies", "refresh").returncode == 0
+        assert run(data, "proxies", "refresh", **named).returncode == 0
         services.start_rotator()
     called = json.loads((data / "called").read_text())
     listed = Path(called[called.index("-f") + 1])

@@ -20,11 +20,11 @@ from sale_sofia.proxies.control import RotatorService, run_job
 from sale_sofia.proxies.judge import JudgeServer
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
 from sale_sofia.proxies.model import TIERS, DomainStats, Proxy, Scheme, Tier
-from sale_sofia.proxies.pool import ScoredProxyPool, domain_tables, get_pool
+from sale_sofia.proxies.pool import ScoredProxyPool, domain_tables, forget_stats, get_pool
 from sale_sofia.proxies.refresh import Refresher, Sweep, get_refresher, new_job_id, open_checker
 from sale_sofia.proxies.rotator import serve
 from sale_sofia.proxies.settings import JUDGE_HOST, JUDGE_HTTP_PORT, JUDGE_PORT, ROTATOR_HOST, PoolRules
-from sale_sofia.proxies.sources import Count, Source, SourceList, read_source
+from sale_sofia.proxies.sources import Count, Source, SourceList, public_lists, read_source
 from sale_sofia.settings.errors import RedisUnreachable
 from sale_sofia.settings.model import Settings, load_settings
 
@@ -172,6 +172,44 @@ def add(
     log.print("check them with `sale-sofia proxies refresh`", highlight=False)
 
 
+@app.command()
+def sources(
+    on: Annotated[list[str] | None, typer.Option(help="Use this public list, by its name.")] = None,
+    off: Annotated[list[str] | None, typer.Option(help="Use this list no more, by its name.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show where proxies come from, and the public lists that come with sale-sofia: off until switched on.
+
+    For example: sale-sofia proxies sources --on monosans-http
+    """
+    kept, public = SourceList(load_settings().data_dir), public_lists()
+    shipped = {one.place for one in public.values()}
+    own = {one.name: one for one in kept.sources() if one.place not in shipped}
+    for name in on or ():
+        kept.add(_named(name, public))
+    for name in off or ():
+        kept.drop(_named(name, {**public, **own}))
+    used = {one.place for one in kept.sources()}
+    rows = [
+        {"name": name, "address": one.name, "tier": one.tier, "scheme": one.scheme, "on": one.place in used}
+        for name, one in {**public, **own}.items()
+    ]
+    if as_json:
+        print_json({"sources": rows})
+        return
+    table = Table(_folded("name"), _folded("address"), "tier", "scheme", "used")
+    for row in rows:
+        told = ("name", "address", "tier", "scheme")
+        table.add_row(*(str(row[name]) for name in told), "on" if row["on"] else "off")
+    out.print(table)
+
+
+def _named(name: str, listed: Mapping[str, Source]) -> Source:
+    if name not in listed:
+        raise typer.BadParameter(f"no list {name!r}; there are {', '.join(listed)}")
+    return listed[name]
+
+
 @app.command("list")
 def list_proxies(as_json: AsJson = False) -> None:
     """Show every proxy that a check found, with its exit address and what it gives away."""
@@ -313,6 +351,7 @@ def remove(ids: Annotated[list[str], typer.Argument(help="Ids, as `proxies list`
     removed = asyncio.run(_removed(settings, ids))
     kept = [one for one in SourceList(settings.data_dir).known() if one.id not in ids]
     SourceList(settings.data_dir).remember(kept)
+    forget_stats(settings, ids)
     log.print(f"{removed} forgotten", highlight=False)
 
 

@@ -71,7 +71,10 @@ def up(
         bool, typer.Option("--flower/--no-flower", help="Also Flower, where FLOWER_PASSWORD is set.")
     ] = True,
 ) -> None:
-    """Start Redis, a Celery worker, beat and Flower, and keep them until Ctrl-C or `sale-sofia down`."""
+    """Start Redis, a Celery worker, beat and Flower, and keep them until Ctrl-C or `sale-sofia down`.
+
+    Where a portal uses proxies, the rotator too.
+    """
     settings = load_settings()
     with Orchestrator(settings, shared=True, say=say) as services, ExitStack() as stack:
         metrics_url = None
@@ -92,6 +95,7 @@ def up(
                 say(f"metrics: {metrics_url}")
             if flower:
                 services.with_room(services.fleet.start_flower)
+            services.with_room(services.rotator.start)
             while True:
                 services.supervise()
                 time.sleep(SUPERVISE_SECONDS)

@@ -42,6 +42,12 @@ MOST_DEATHS: Final = 5
 """A page whose worker died so often under it is given up: it may be what kills them."""
 SUSPECT_DEATHS: Final = 2
 """A page whose worker died so often is read alone: else it takes those in hand beside it along each time."""
+FAIR_TURN: Final = 10
+"""Of so many claims of a process the first goes by age and not by rank: so no row waits for ever."""
+RANKED_AT_ONCE: Final = 500
+"""Rows that are ranked by one statement when what is looked for changes."""
+REMEMBERED_PROFILES: Final = 8
+"""Sets of profiles that are kept read: one, and those of before."""
 CLAIM_AGAIN_SECONDS: Final = 0.1
 """How soon a page that is due, and was not to be had, is asked for again."""
 

@@ -59,6 +59,8 @@ jobs = Table(
     Column("shut_at", Float),
     # Batches of at most SCRAPING_CHUNK_SIZE pages that lanes have brought to their end.
     Column("chunks", Integer, nullable=False, server_default=text("0")),
+    # What was looked for when its rows were ranked.
+    Column("ranked_by", String(64)),
     Index(None, "site", "created_at"),
 )
 
@@ -86,8 +88,11 @@ frontier = Table(
     Column("deaths", Integer, nullable=False, server_default=text("0")),
     # Of a page of results: which of the job's searches it belongs to.
     Column("search_id", Id),
+    # Of those that are due, the smallest first.
+    Column("rank", Integer, nullable=False, server_default=text("0")),
     UniqueConstraint("job_id", "url_key"),
     Index(None, "job_id", "state", "not_before"),
+    Index(None, "job_id", "state", "rank", "not_before"),
 )
 
 # Rows of ended jobs that `prune` removed, counted: what is said of a job stays what it was.

@@ -14,6 +14,6 @@ WALK_METRES_PER_MINUTE: Final = 75.0
 SAMPLE_METRES: Final = 50.0
 """How far apart the points of a neighbourhood are from which walks are worked out."""
 ATTRIBUTION: Final = "© OpenStreetMap contributors (ODbL) · Център за градска мобилност (CC BY 4.0)"
-"""What the licences of the data ask to be shown beside a map, and to stand in files that hold its values."""
+"""What the licences of the data ask to stand in files that hold its values; a map says it in words."""
 FILES: Final = "sale_sofia.geography"
 """The package whose folder `data` holds what is shipped, apart by licence."""

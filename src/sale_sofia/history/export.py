@@ -32,7 +32,9 @@ def _chosen(columns: "_Columns") -> Select[Any]:
 
 _Columns = Mapping[str, ColumnElement[Any]]
 _ADVERTS: Final[_Columns] = {name: literal(_KIND) if name == "kind" else listings.c[name] for name in FIELDS}
-_STORED: Final = _chosen(_ADVERTS).where(listings.c.closed_at.is_(None)).order_by(listings.c.id)
+# Of what was seen on cards alone most is unknown: it is no advert as it is exported.
+_IS_READ: Final = listings.c.opened_at.is_not(None)
+_STORED: Final = _chosen(_ADVERTS).where(listings.c.closed_at.is_(None), _IS_READ).order_by(listings.c.id)
 _GENERATIONS: Final[_Columns] = {
     **_ADVERTS,
     "generation": listings.c.generation,
@@ -40,7 +42,9 @@ _GENERATIONS: Final[_Columns] = {
 }
 _IS_EARLIER: Final = listings.c.closed_reason == REUSED
 _ALL: Final = (
-    _chosen(_GENERATIONS).where(or_(listings.c.closed_at.is_(None), _IS_EARLIER)).order_by(listings.c.id)
+    _chosen(_GENERATIONS)
+    .where(or_(listings.c.closed_at.is_(None), _IS_EARLIER), _IS_READ)
+    .order_by(listings.c.id)
 )
 _PRICES: Final[_Columns] = {
     **{name: listings.c[name] for name in ("site", "external_id", "generation", "url")},

@@ -80,6 +80,8 @@ class Job:
     """When that was written."""
     chunks: int = 0
     """Batches of its pages that have come to their end."""
+    ranked_by: str | None = None
+    """What was looked for when its rows were ranked, as a digest."""
 
 
 _UNFINISHED = jobs.c.state.not_in([state.value for state in sorted(FINISHED_STATES)])

@@ -3,8 +3,10 @@
 import asyncio
 import logging
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Self
 from weakref import WeakKeyDictionary
 
 from sale_sofia.crawl.fetch.base import Fetcher
@@ -12,9 +14,9 @@ from sale_sofia.crawl.fetch.client import CurlFetcher
 from sale_sofia.proxies.control import trigger, trigger_if_needed
 from sale_sofia.proxies.fetcher import Ladder, ProxiedFetcher, Rung, budgets_of
 from sale_sofia.proxies.lanes import browser_lane
-from sale_sofia.proxies.pool import ScoredProxyPool, get_pool
+from sale_sofia.proxies.pool import ScoredProxyPool, get_pool, note_stats
 from sale_sofia.proxies.refresh import get_refresher, refresh_sender
-from sale_sofia.proxies.settings import REFRESH_FACTOR, REFRESH_PAUSE_SECONDS
+from sale_sofia.proxies.settings import REFRESH_FACTOR, REFRESH_PAUSE_SECONDS, STATS_SECONDS
 from sale_sofia.proxies.sources import SourceList
 from sale_sofia.settings.model import Settings
 from sale_sofia.websites.site_file import SiteConfig
@@ -40,6 +42,8 @@ async def through_proxies(
         pool = _pools[fetcher] = await get_pool(settings, redis_url)
         if isinstance(fetcher, CurlFetcher):
             fetcher.also_close(pool.close)
+            if redis_url is None:
+                fetcher.also_close(LocalStats.begin(settings, pool).stop)
     pool = _pools[fetcher]
     can_refresh = settings.parallel_scraping or bool(SourceList(settings.data_dir).sources())
     budgets = budgets_of(settings, config.proxies, can_refresh=can_refresh, browser=lane is not None)
@@ -66,6 +70,38 @@ async def through_proxies(
         fetcher.also_close(local.stop)
     proxied.refresh, proxied.refresh_if_needed = local.begin, local.begin_if_needed
     return proxied
+
+
+@dataclass(slots=True)
+class LocalStats:
+    """Notes now and then, and at the end, how the proxies of this process do: another one may ask."""
+
+    settings: Settings
+    pool: ScoredProxyPool
+    _task: "asyncio.Task[None] | None" = None
+
+    @classmethod
+    def begin(cls, settings: Settings, pool: ScoredProxyPool) -> Self:
+        """Note from now on."""
+        made = cls(settings, pool)
+        made._task = asyncio.create_task(made._run())
+        return made
+
+    async def stop(self) -> None:
+        """Note for the last time."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self._note()
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(STATS_SECONDS)
+            await self._note()
+
+    async def _note(self) -> None:
+        with suppress(OSError):  # a full disk, say: the crawl has its own word on that
+            await note_stats(self.settings, self.pool)
 
 
 @dataclass(slots=True)

@@ -8,12 +8,12 @@ import re
 import secrets
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 from urllib.parse import urlsplit
 
 from sale_sofia.crawl.fetch.base import Patience
@@ -97,18 +97,28 @@ async def get(streams: Streams, target: str, host: str, more: str = "") -> tuple
 
     Raises `TunnelFailed`: no sound answer of a reasonable size came.
     """
-    reader, writer = streams
-    request = f"GET {target} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\n{more}Connection: close\r\n\r\n"
-    writer.write(request.encode("latin-1"))
+    with _sound_answer():
+        status, headers = await _ask_head(streams, target, host, more)
+        return status, await _body(streams[0], headers)
+
+
+@contextmanager
+def _sound_answer() -> Iterator[None]:
     try:
-        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        pairs = (line.partition(":") for line in lines if line)
-        headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-        return int(first.split(" ")[1]), await _body(reader, headers)
+        yield
     except (asyncio.LimitOverrunError, ValueError, IndexError):
         raise TunnelFailed("protocol", "no sound HTTP answer") from None
     except (asyncio.IncompleteReadError, ConnectionError):
         raise TunnelFailed("reset", "it hung up") from None
+
+
+async def _ask_head(streams: Streams, target: str, host: str, more: str = "") -> tuple[int, dict[str, str]]:
+    reader, writer = streams
+    request = f"GET {target} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\n{more}Connection: close\r\n\r\n"
+    writer.write(request.encode("latin-1"))
+    first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    pairs = (line.partition(":") for line in lines if line)
+    return int(first.split(" ")[1]), {name.strip().lower(): value.strip() for name, _, value in pairs}
 
 
 async def _body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> bytes:
@@ -209,19 +219,57 @@ class JudgeClient:
             TunnelFailed: the proxy does not lead to it.
             BreaksTls: it leads to somebody else.
         """
-        host, port = _place(self.url)
-        async with tunnel(proxy, host, port, PATIENCE) as streams, in_time(PATIENCE.seconds):
-            # In TLS the host does not speak first; bytes that wait here would be taken for its own.
-            if streams[0]._buffer:  # type: ignore[attr-defined]  # noqa: SLF001 - nothing else tells without waiting
-                raise BreaksTls("it spoke before the host could")
-            try:
-                await streams[1].start_tls(self._tls, server_hostname=host)
-                answer = await get(streams, f"{SEEN_PATH}?nonce={nonce}", urlsplit(self.url).netloc)
-            except ssl.SSLCertVerificationError as error:
-                raise BreaksTls(f"false certificate: {error.verify_message}") from None
-            except ssl.SSLError as error:
-                raise BreaksTls(f"TLS failed: {error.reason or 'what came is not what was sent'}") from None
+        async with _secured(proxy, self.url, self._tls) as streams:
+            answer = await get(streams, f"{SEEN_PATH}?nonce={nonce}", urlsplit(self.url).netloc)
         return _read(answer, nonce)
+
+
+@asynccontextmanager
+async def _secured(proxy: ProxyAddress, url: str, tls: ssl.SSLContext) -> AsyncIterator[Streams]:
+    """Streams to the host of a URL by way of the proxy, its certificate checked; all of it in time."""
+    host, port = _place(url)
+    async with tunnel(proxy, host, port, PATIENCE) as streams, in_time(PATIENCE.seconds):
+        # In TLS the host does not speak first; bytes that wait here would be taken for its own.
+        if streams[0]._buffer:  # type: ignore[attr-defined]  # noqa: SLF001 - nothing else tells without waiting
+            raise BreaksTls("it spoke before the host could")
+        try:
+            await streams[1].start_tls(tls, server_hostname=host)
+            yield streams
+        except ssl.SSLCertVerificationError as error:
+            raise BreaksTls(f"false certificate: {error.verify_message}") from None
+        except ssl.SSLError as error:
+            raise BreaksTls(f"TLS failed: {error.reason or 'what came is not what was sent'}") from None
+
+
+class CheckPage:
+    """A page of the user's over TLS, for checks without a judge: who leads there is a proxy."""
+
+    def __init__(self, url: str, ca: Path | None = None) -> None:
+        self.url = url
+        self._tls = ssl.create_default_context(cafile=str(ca) if ca else None)
+
+    async def look(self) -> None:
+        """Ask for it directly. Raises `JudgeGone`: without it every proxy would seem to be dead."""
+        try:
+            async with asyncio.timeout(fixed.JUDGE_SECONDS):
+                status = await _direct_status(self.url, self._tls)
+        except (OSError, TimeoutError, TunnelFailed) as error:
+            reason = str(error) or type(error).__name__
+            raise JudgeGone(f"PROXY_CHECK_URL: {self.url} does not answer: {reason}.") from None
+        if status >= HTTPStatus.BAD_REQUEST:
+            raise JudgeGone(f"PROXY_CHECK_URL: {self.url} answers HTTP {status}.")
+
+    async def ask(self, proxy: ProxyAddress) -> None:
+        """Ask for it through the proxy. Raises `TunnelFailed` or `BreaksTls`: it does not lead there."""
+        async with _secured(proxy, self.url, self._tls) as streams:
+            status = await _status(streams, self.url)
+        if status >= HTTPStatus.BAD_REQUEST:
+            raise TunnelFailed("refused", f"the page answered HTTP {status}")
+
+
+async def _status(streams: Streams, url: str) -> int:
+    with _sound_answer():
+        return (await _ask_head(streams, urlsplit(url).path, urlsplit(url).netloc))[0]
 
 
 def new_nonce() -> str:
@@ -235,9 +283,20 @@ def _place(url: str) -> tuple[str, int]:
 
 
 async def _direct(url: str, path: str, secure: ssl.SSLContext | None) -> tuple[int, bytes]:
+    async with _directly(url, secure) as streams:
+        return await get(streams, path, urlsplit(url).netloc)
+
+
+async def _direct_status(url: str, secure: ssl.SSLContext) -> int:
+    async with _directly(url, secure) as streams:
+        return await _status(streams, url)
+
+
+@asynccontextmanager
+async def _directly(url: str, secure: ssl.SSLContext | None) -> AsyncIterator[Streams]:
     reader, writer = await asyncio.open_connection(*_place(url), ssl=secure, limit=fixed.TUNNEL_HEAD_BYTES)
     try:
-        return await get((reader, writer), path, urlsplit(url).netloc)
+        yield reader, writer
     finally:
         writer.transport.abort()
 
@@ -256,11 +315,12 @@ def _read(answer: tuple[int, bytes], nonce: str) -> Seen:
 
 Label = Literal[
     "usable", "dead", "silent", "wants_password", "refuses", "http_only", "no_proxy", "breaks_tls",
-    "injects", "fakes", "own_address",
+    "injects", "fakes", "own_address", "unsure",
 ]  # fmt: skip
 """usable: it may be handed out; dead: no connection, or it hangs up; silent: no answer in time; refuses: it
 will not lead to the judge; http_only: only without TLS; no_proxy: it speaks something else; breaks_tls: it
-sits in the middle; injects: it changes pages; fakes: it answers for the judge; own_address: it shows us."""
+sits in the middle; injects: it changes pages; fakes: it answers for the judge; own_address: it shows us;
+unsure: it could not be found out, as no portal had a turn free or could be reached; it stays what it was."""
 HOSTILE: Final = frozenset({"breaks_tls", "injects", "fakes"})
 """These are kept out until a check finds them clean."""
 _BY_FAULT: Final[dict[Fault, Label]] = {
@@ -286,16 +346,27 @@ class Finding:
         return self.label == "usable"
 
 
-Canary = Callable[[Proxy], Awaitable[Use]]
+class Canary(Protocol):
+    """One small request to a portal."""
+
+    def __call__(self, proxy: Proxy, patience_seconds: float = 0.0, /) -> Awaitable[Use | None]:
+        """What came of it; None where its turn did not come in time."""
+
+
 Told = Callable[[Finding], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checker:
-    """Finds out what a proxy is. Without a judge its exit and its manners stay unknown."""
+    """Finds out what a proxy is. Without a judge its exit and its manners stay unknown.
+
+    Usable is only who led to judge, page or portal; to take a connection is not enough.
+    """
 
     judge: JudgeClient | None
     ourselves: Ourselves | None
+    page: CheckPage | None = None
+    """Asked for where there is no judge; without it the canaries decide."""
     canaries: dict[str, Canary] = field(default_factory=dict)
     """One small request to each portal."""
     clock: Callable[[], float] = time.time
@@ -304,13 +375,22 @@ class Checker:
         """What this proxy is; nothing it does raises."""
         started = time.monotonic()
         finding = await self._judged(proxy)
-        if finding.usable and self.canaries:
-            said = [(domain, await ask(finding.proxy)) for domain, ask in self.canaries.items()]
-            if all(use.kind == "transport" for _, use in said):
+        if finding.usable and not finding.canaries:
+            said = await self._sing(finding.proxy, 0.0)
+            if said and all(use.kind == "transport" for _, use in said):
                 finding = replace(finding, label="dead", why=said[0][1].why)
             else:
-                finding = replace(finding, canaries=tuple(said))
+                finding = replace(finding, canaries=said)
         return replace(finding, seconds=time.monotonic() - started)
+
+    async def _sing(self, proxy: Proxy, patience: float) -> tuple[tuple[str, Use], ...]:
+        """What each portal said whose turn came; only for the first answer is a turn waited for."""
+        said: list[tuple[str, Use]] = []
+        for domain, ask in self.canaries.items():
+            use = await ask(proxy, 0.0 if any(one.kind != "transport" for _, one in said) else patience)
+            if use is not None:
+                said.append((domain, use))
+        return tuple(said)
 
     async def check_all(self, proxies: Iterator[Proxy], at_once: int, told: Told) -> None:
         """Tell every finding when it comes; `proxies` is read no faster than they are checked."""
@@ -327,13 +407,27 @@ class Checker:
         try:
             if self.judge is not None:
                 return await self._ask(self.judge, proxy)
-            # It is only known that somebody listens there; the rest is shown by the portals.
+            found = replace(proxy, checked_at=self.clock())
+            if self.page is not None:
+                await self.page.ask(proxy.address)
+                return Finding(found, "usable", "not judged")
             async with connected(proxy.address, PATIENCE):
-                return Finding(replace(proxy, checked_at=self.clock()), "usable", "not judged")
+                pass  # most are dead: no portal is asked for them
+            return await self._shown(found)
         except TunnelFailed as error:
             return Finding(proxy, _BY_FAULT[error.fault], str(error))
         except BreaksTls as error:
             return Finding(proxy, "breaks_tls", str(error))
+
+    async def _shown(self, proxy: Proxy) -> Finding:
+        """What the portals show of it; whichever answers, the proxy led there."""
+        said = await self._sing(proxy, fixed.CHECK_TURN_SECONDS)
+        if any(use.kind != "transport" for _, use in said):
+            return Finding(proxy, "usable", "not judged", canaries=said)
+        if not said:
+            why = "no portal had a turn free" if self.canaries else "there is no portal to ask"
+            return Finding(proxy, "unsure", why)
+        return Finding(proxy, _label_of(said[0][1].why), said[0][1].why)
 
     async def _ask(self, judge: JudgeClient, proxy: Proxy) -> Finding:
         nonce = new_nonce()
@@ -366,3 +460,17 @@ class Checker:
                 found, anonymity=anonymity(seen.plain_headers, ourselves.addresses, ourselves.headers)
             )
         return Finding(found, "usable")
+
+
+_TO_CONNECT: Final = re.compile(r"HTTP ([0-9]{3}) to CONNECT")
+
+
+def _label_of(why: str) -> Label:
+    """What one is that took a connection and did not lead to a portal."""
+    if found := _TO_CONNECT.search(why):
+        status = int(found[1])
+        if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+            return "wants_password"
+        # It speaks as a proxy does; that the portal cannot be reached need not be its fault.
+        return "unsure" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "refuses"
+    return "silent" if why.startswith("NetworkTimeout") else "no_proxy"

@@ -6,14 +6,17 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from sale_sofia.crawl.resilience.errors import ServiceRedis
 from sale_sofia.crawl.resilience.scripts import connect
 from sale_sofia.operations.services.celery import program_environment
+from sale_sofia.operations.services.fleet import Restarts
 from sale_sofia.operations.services.processes import TERMINATE, Child
 from sale_sofia.operations.settings import (
     BEAT_STOP_SECONDS,
@@ -24,18 +27,20 @@ from sale_sofia.operations.settings import (
 )
 from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.model import Proxy
-from sale_sofia.proxies.pool import ScoredProxyPool, open_pool
+from sale_sofia.proxies.pool import ScoredProxyPool, note_stats, open_pool
 from sale_sofia.proxies.refresh import (
     RefreshBoard,
     RefreshProgress,
     get_refresher,
+    last_refresh,
     new_job_id,
+    record_end,
     refresh_alone,
     refresh_sender,
     sites_with_proxies,
 )
 from sale_sofia.proxies.sources import SourceList
-from sale_sofia.settings.errors import ServiceError
+from sale_sofia.settings.errors import ServiceError, ServiceFailed
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.programs import own_program
 
@@ -54,19 +59,40 @@ def _nothing() -> None:
     pass
 
 
+def _nothing_written() -> None:
+    return None
+
+
 async def wait_for_refresh(
-    redis: Redis, job_id: str, seconds: float, between: Callable[[], None] = _nothing
+    redis: Redis,
+    job_id: str,
+    seconds: float,
+    between: Callable[[], None] = _nothing,
+    written: Callable[[], RefreshProgress | None] = _nothing_written,
 ) -> RefreshProgress:
     """The last numbers of a refresh, when it has ended; of one that died, as FAILED.
 
-    Raises `RefreshStillOpen`: the time was up.
+    Heard as an event, seen in Redis by who looks each second, or read in a file (`written`) where Redis is
+    gone or has forgotten it. Raises `RefreshStillOpen`: the time was up.
     """
     board = RefreshBoard(redis)
 
+    def from_file() -> RefreshProgress | None:
+        progress = written()
+        return progress if progress and progress.job_id == job_id else None
+
     async def ended() -> RefreshProgress | None:
+        try:
+            return await from_redis()
+        except (RedisError, OSError):
+            return from_file()
+
+    async def from_redis() -> RefreshProgress | None:
         progress = await board.read(job_id)
-        if progress is None or progress.finished:
-            return progress or RefreshProgress(job_id, "FAILED", error="nobody knows this refresh")
+        if progress is None:
+            return from_file() or RefreshProgress(job_id, "FAILED", error="nobody knows this refresh")
+        if progress.finished:
+            return progress
         # Its lock outlives it by a minute; without lock and end it died on its way.
         if await board.holder() == job_id:
             return None
@@ -130,6 +156,8 @@ async def wait_until(
             started = time.monotonic()
             pause = max(0.0, min(fixed.REFRESH_POLL_SECONDS, end - started))
             try:
+                if not heard.subscribed:  # Redis was gone when we came
+                    await heard.subscribe(fixed.EVENTS_CHANNEL)
                 await heard.get_message(timeout=pause)
             except (RedisError, OSError):
                 await asyncio.sleep(max(0.0, pause - (time.monotonic() - started)))
@@ -168,7 +196,10 @@ async def trigger_if_needed(
 async def run_job(settings: Settings, redis_url: str, job_id: str) -> RefreshProgress:
     """Carry out the refresh of a job, here and now."""
     async with open_pool(settings, redis_url) as pool, connect(redis_url) as redis:
-        return await refresh_alone(get_refresher(settings, pool, redis_url), RefreshBoard(redis), job_id)
+        ended = await refresh_alone(get_refresher(settings, pool, redis_url), RefreshBoard(redis), job_id)
+        if ended.status == "COMPLETE":
+            await record_end(settings, ended, pool)
+        return ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +289,8 @@ class ProxyControl:
 
         async def wait(url: str) -> RefreshProgress:
             async with connect(url) as redis:
-                return await wait_for_refresh(redis, job_id, seconds, self.between)
+                written = partial(last_refresh, self.settings)
+                return await wait_for_refresh(redis, job_id, seconds, self.between, written)
 
         return asyncio.run(wait(self.start_redis()))
 
@@ -310,3 +342,59 @@ class ProxyControl:
 
         url = self.start_redis()
         return self.rotator.start(url, asyncio.run(known(url)), self.between)
+
+    def note_stats(self, redis_url: str) -> None:
+        """Write down how proxies do, for `proxies stats` when this Redis is gone."""
+
+        async def note() -> None:
+            async with open_pool(self.settings, redis_url) as pool:
+                if await pool.known():
+                    await note_stats(self.settings, pool)
+
+        if SourceList(self.settings.data_dir).folder.exists():  # else there never were any
+            with suppress(RedisError, ServiceRedis, OSError):
+                asyncio.run(note())
+
+
+@dataclass(slots=True)
+class RotatorKeeper:
+    """Where a portal uses proxies a rotator is at work, or it is said why there is none; all else goes on."""
+
+    control: ProxyControl
+    say: Callable[[str], None]
+    _wanted: bool = False
+    _url: str = ""
+    _restarts: Restarts = field(default_factory=Restarts)
+
+    def start(self) -> None:
+        """Start it, where a portal uses proxies, and keep it from now on."""
+        self._wanted = bool(sites_with_proxies())
+        if self._wanted and (address := self._started()):
+            self.say(f"rotator: {address}")
+
+    def supervise(self) -> None:
+        """Start it again when it died, or when its Redis has another address."""
+        child = self.control.rotator.child
+        if not self._wanted or (child.alive and self._url == self.control.start_redis()):
+            return
+        if child.alive:
+            self.control.rotator.stop()
+        try:
+            self._restarts.note("The rotator", child.last_words())
+        except ServiceFailed as often:
+            self._give_up(often)
+        else:
+            self.say("the rotator died; started again")
+            self._started()
+
+    def _started(self) -> str | None:
+        self._url = self.control.start_redis()
+        try:
+            return self.control.start_rotator()
+        except ServiceError as error:
+            self._give_up(error)
+            return None
+
+    def _give_up(self, why: ServiceError) -> None:
+        self._wanted = False
+        self.say(f"no rotator: {why} All else goes on.")

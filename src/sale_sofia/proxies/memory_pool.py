@@ -279,9 +279,13 @@ class MemoryProxyPool:
         """
 
         def draw(proxy_id: str) -> float:
-            """A chance of success that fits what is known, less for the slow."""
-            everywhere, half = self._everywhere[proxy_id], self.rules.latency_half_seconds
-            drawn = chance.beta(*weights(order.beliefs[proxy_id], everywhere, self.rules))
+            """A lot weighted by score, or a chance of success that fits what is known; less for the slow."""
+            here, everywhere = order.beliefs[proxy_id], self._everywhere[proxy_id]
+            if self.rules.choice == "scored":
+                drawn = math.pow(chance.uniform(), 1 / here.score)
+            else:
+                drawn = chance.beta(*weights(here, everywhere, self.rules))
+            half = self.rules.latency_half_seconds
             return drawn * half / (half + max(0.0, everywhere.latency))
 
         chosen = max(self._candidates(order, wish, now), key=draw, default=None)

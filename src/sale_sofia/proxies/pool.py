@@ -3,9 +3,9 @@
 import json
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from redis.asyncio import Redis
@@ -14,7 +14,7 @@ from sale_sofia.crawl.resilience.scripts import ScriptRunner, ToldTime, connect
 from sale_sofia.crawl.resilience.settings import STATE_TTL_SECONDS
 from sale_sofia.proxies.memory_pool import NO_LATENCY, MemoryProxyPool, new_seed, new_token
 from sale_sofia.proxies.model import EVERYWHERE, DomainStats, Lease, NoProxy, Proxy, Use, Wish
-from sale_sofia.proxies.settings import KEEP_SHARE, PoolRules
+from sale_sofia.proxies.settings import KEEP_SHARE, STATS_FILE, PoolRules
 from sale_sofia.proxies.sources import SourceList
 from sale_sofia.settings.model import Settings
 
@@ -191,11 +191,70 @@ class DomainTable:
 async def domain_tables(
     settings: Settings, redis_url: str | None, site: str | None = None
 ) -> list[DomainTable]:
-    """Every portal that proxies were asked for and all together, or one portal; no password is in it."""
+    """Every portal that proxies were asked for and all together, or one portal; no password is in it.
+
+    Without Redis as the crawl that is under way noted it, or the last one.
+    """
+    noted = noted_stats(settings) if redis_url is None else {}
     async with open_pool(settings, redis_url) as pool:
-        tables = []
-        for domain in [site] if site else [*await pool.domains(), EVERYWHERE]:
-            rows = await pool.get_stats(domain)
-            rows.sort(key=lambda row: (row.quarantined, -row.expected, row.id))
-            tables.append(DomainTable(domain, tuple(rows), await pool.climbs(domain)))
-        return tables
+        domains = sorted({*await pool.domains(), *noted} - {EVERYWHERE})
+        return [
+            _with_noted(await _table(pool, domain), noted.get(domain))
+            for domain in ([site] if site else [*domains, EVERYWHERE])
+        ]
+
+
+async def _table(pool: ScoredProxyPool, domain: str) -> DomainTable:
+    return DomainTable(domain, _ordered(await pool.get_stats(domain)), await pool.climbs(domain))
+
+
+def _ordered(rows: Iterable[DomainStats]) -> tuple[DomainStats, ...]:
+    return tuple(sorted(rows, key=lambda row: (row.quarantined, -row.expected, row.id)))
+
+
+def _with_noted(table: DomainTable, noted: DomainTable | None) -> DomainTable:
+    """What was noted goes before what is only known; a proxy that was found since has no history yet."""
+    if noted is None:
+        return table
+    rows = {row.id: row for row in (*table.rows, *noted.rows)}
+    return DomainTable(table.domain, _ordered(rows.values()), noted.recovery)
+
+
+async def note_stats(settings: Settings, pool: ScoredProxyPool) -> None:
+    """Write down how proxies do, for who asks when this pool is gone, or from another process."""
+    tables = [await _table(pool, domain) for domain in [*await pool.domains(), EVERYWHERE]]
+    _write_noted(settings, time.time(), tables)
+
+
+def forget_stats(settings: Settings, ids: Collection[str]) -> None:
+    """Of these proxies nothing is told any more."""
+    tables = noted_stats(settings).values()
+    left = [replace(one, rows=tuple(row for row in one.rows if row.id not in ids)) for one in tables]
+    if left:
+        _write_noted(settings, time.time(), left)
+
+
+def _write_noted(settings: Settings, now: float, tables: Iterable[DomainTable]) -> None:
+    told = {"noted_at": now, "tables": [asdict(table) for table in tables]}
+    SourceList(settings.data_dir).write(STATS_FILE, told)
+
+
+def noted_stats(settings: Settings) -> dict[str, DomainTable]:
+    """What was noted last, by portal; rests have gone on meanwhile."""
+    told = SourceList(settings.data_dir).read(STATS_FILE)
+    try:
+        age = max(0.0, time.time() - told["noted_at"])
+        found = [
+            DomainTable(
+                one["domain"], tuple(_aged(DomainStats(**row), age) for row in one["rows"]), one["recovery"]
+            )
+            for one in told["tables"]
+        ]
+    except (TypeError, KeyError):
+        return {}  # there is none, or another version's
+    return {one.domain: one for one in found}
+
+
+def _aged(row: DomainStats, seconds: float) -> DomainStats:
+    left = max(0.0, row.ready_in_seconds - seconds)
+    return replace(row, ready_in_seconds=left, leased=row.leased and left > 0)

@@ -1,13 +1,15 @@
 """A refresh: all known proxies and candidates are checked; each can be had as soon as it was found good."""
 
 import asyncio
+import logging
 import re
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Final, Literal, cast
+from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
 
@@ -22,14 +24,21 @@ from sale_sofia.crawl.resilience.leases import Renewal
 from sale_sofia.crawl.resilience.timeout_budget import TimeoutBudget
 from sale_sofia.crawl.settings import APP_NAME, BROKER_CONNECT_SECONDS, BROKER_SOCKET_SECONDS
 from sale_sofia.proxies import settings as fixed
-from sale_sofia.proxies.checker import HOSTILE, Canary, Checker, Finding, JudgeClient
+from sale_sofia.proxies.checker import HOSTILE, Canary, Checker, CheckPage, Finding, JudgeClient
 from sale_sofia.proxies.fetcher import route_of, use_of_error, use_of_verdict
-from sale_sofia.proxies.model import Proxy, Use
+from sale_sofia.proxies.model import EVERYWHERE, Proxy, Use
 from sale_sofia.proxies.pool import ScoredProxyPool
 from sale_sofia.proxies.sources import Count, Source, SourceList, SourceUnreadable, read_source
 from sale_sofia.settings.model import Settings
-from sale_sofia.websites.site_file import SiteConfig, available_sites, load_site_config
+from sale_sofia.websites.site_file import (
+    SiteConfig,
+    available_sites,
+    enabled_sites,
+    known_starts,
+    load_site_config,
+)
 
+log = logging.getLogger(__name__)
 Status = Literal["DISPATCHED", "CHECKING", "COMPLETE", "FAILED", "REPLACED"]
 LOCK_KEY: Final = "proxies:refresh:lock"
 ENDED_KEY: Final = "proxies:refresh:ended"
@@ -40,6 +49,13 @@ _BEGIN: Final = """
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1] .. ARGV[2], 'PX', ARGV[3])
+return 1
+"""
+# A part that was waited for longer than the lock lives goes on, if nobody else has begun meanwhile.
+_GO_ON: Final = """
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 """
 # A lock is its holder's to renew and to give back; nobody else's.
@@ -59,6 +75,9 @@ class RefreshProgress:
     """Found so far."""
     checked: int = 0
     usable: int = 0
+    total_chunks: int = 0
+    completed_chunks: int = 0
+    """Parts that the candidates were dealt in, each checked by one task of a worker."""
     started_at: float | None = None
     completed_at: float | None = None
     error: str = ""
@@ -96,6 +115,27 @@ class RefreshBoard:
         """Whether this job may run now: nobody else does, and it was not begun before."""
         return bool(await self.redis.eval(_BEGIN, 1, LOCK_KEY, job_id, _RUNNING, _LOCK_MS))
 
+    async def replaced(self, job_id: str) -> RefreshProgress:
+        """What is told of a job that may not run, because another does."""
+        told = RefreshProgress(job_id, "REPLACED", completed_at=time.time(), error="another was under way")
+        # If it is this very job, its message came twice: its numbers are left alone.
+        if await self.holder() != job_id:
+            await self.write(told)
+        return told
+
+    async def fail(self, job_id: str, error: Exception) -> RefreshProgress:
+        """End a job with what went wrong."""
+        before = await self.read(job_id) or RefreshProgress(job_id, "FAILED")
+        why = f"{type(error).__name__}: {error}"
+        failed = replace(before, status="FAILED", completed_at=time.time(), error=why)
+        await self.write(failed)
+        await self.free(job_id)
+        return failed
+
+    async def go_on(self, job_id: str) -> bool:
+        """Whether a part of this job may run: nobody began another refresh."""
+        return bool(await self.redis.eval(_GO_ON, 1, LOCK_KEY, job_id + _RUNNING, _LOCK_MS))
+
     async def renew(self, job_id: str) -> bool:
         """Hold on to the lock; False where it is lost."""
         return bool(await self.redis.eval(_RENEW, 1, LOCK_KEY, job_id + _RUNNING, _LOCK_MS))
@@ -128,7 +168,7 @@ class RefreshBoard:
     async def read(self, job_id: str) -> RefreshProgress | None:
         """The numbers of a job; None where nobody knows it."""
         found = await self.redis.mget([f"proxies:{job_id}:{name}" for name in _SHOWN])
-        status, candidates, checked, usable, started, completed, error = found
+        status, candidates, checked, usable, parts, done, started, completed, error = found
         if status is None:
             return None
         return RefreshProgress(
@@ -137,13 +177,18 @@ class RefreshBoard:
             int(candidates or 0),
             int(checked or 0),
             int(usable or 0),
+            int(parts or 0),
+            int(done or 0),
             float(started) if started else None,
             float(completed) if completed else None,
             str(error or ""),
         )
 
 
-_SHOWN: Final = ("status", "candidates", "checked", "usable", "started_at", "completed_at", "error")
+_SHOWN: Final = (
+    "status", "candidates", "checked", "usable", "total_chunks", "completed_chunks", "started_at",
+    "completed_at", "error",
+)  # fmt: skip
 Told = Callable[[Finding], Awaitable[None]]
 OpenChecker = Callable[[], AbstractAsyncContextManager[Checker]]
 
@@ -175,6 +220,11 @@ class Refresher:
     async def run(self, told: Told | None = None, sweep: Sweep | None = None) -> Sweep:
         """Check everything, within the time that a refresh may take; `sweep` is filled meanwhile."""
         sweep = sweep or Sweep()
+        await self.check(await self.gather(sweep), sweep, told)
+        return sweep
+
+    async def gather(self, sweep: Sweep) -> Iterator[Proxy]:
+        """Each candidate once, read as it is asked for: first those that are known, then the sources'."""
         proxies = [iter(await self.pool.known())]
         for source in self.sources:
             count = sweep.counts.setdefault(source.name, Count())  # two may differ only in their keys
@@ -182,6 +232,10 @@ class Refresher:
                 proxies.append(await read_source(source, count))
             except SourceUnreadable as error:
                 sweep.unreadable.append(str(error))
+        return _each_once(proxies, sweep)
+
+    async def check(self, proxies: Iterator[Proxy], sweep: Sweep, told: Told | None = None) -> None:
+        """Check these, and let the pool know of each as soon as it was found out."""
 
         async def found(finding: Finding) -> None:
             await self._settle(finding, sweep)
@@ -192,9 +246,8 @@ class Refresher:
             with suppress(TimeoutError):
                 sweep.timed_out = True
                 async with asyncio.timeout(self.seconds):
-                    await checker.check_all(_each_once(proxies, sweep), self.at_once, found)
+                    await checker.check_all(proxies, self.at_once, found)
                     sweep.timed_out = False
-        return sweep
 
     async def _settle(self, finding: Finding, sweep: Sweep) -> None:
         """Usable ones can be had from now on; hostile ones no more; a dead one is not forgotten at once."""
@@ -208,7 +261,7 @@ class Refresher:
                 await self.pool.note(proxy_id, domain, use)
         elif finding.label in HOSTILE:
             await self.pool.quarantine(proxy_id, finding.why)
-        else:
+        elif finding.label != "unsure":
             await self.pool.missed(proxy_id, f"{finding.label}: {finding.why}")
 
 
@@ -225,12 +278,8 @@ def _each_once(sources: Sequence[Iterator[Proxy]], sweep: Sweep) -> Iterator[Pro
 async def refresh_alone(refresher: Refresher, board: RefreshBoard, job_id: str) -> RefreshProgress:
     """The refresh of a job, unless another is under way; its numbers are shown all the while."""
     if not await board.begin(job_id):
-        told = RefreshProgress(job_id, "REPLACED", completed_at=time.time(), error="another was under way")
-        # If it is this very job, its message came twice: its numbers are left alone.
-        if await board.holder() != job_id:
-            await board.write(told)
-        return told
-    start, sweep = RefreshProgress(job_id, "CHECKING", started_at=time.time()), Sweep()
+        return await board.replaced(job_id)
+    start, sweep = RefreshProgress(job_id, "CHECKING", total_chunks=1, started_at=time.time()), Sweep()
 
     def numbers() -> RefreshProgress:
         usable = len(sweep.usable)
@@ -246,20 +295,41 @@ async def refresh_alone(refresher: Refresher, board: RefreshBoard, job_id: str) 
         async with Renewal(fixed.REFRESH_SHOW_SECONDS, show):
             await refresher.run(sweep=sweep)
     except Exception as error:
-        why = f"{type(error).__name__}: {error}"
-        await board.write(replace(numbers(), status="FAILED", completed_at=time.time(), error=why))
+        await board.write(numbers())
+        await board.fail(job_id, error)
         raise
     else:
-        ended = replace(numbers(), status="COMPLETE", completed_at=time.time())
+        ended = replace(numbers(), status="COMPLETE", completed_chunks=1, completed_at=time.time())
         await board.write(ended)
         return ended
     finally:
         await board.free(job_id)
 
 
+async def record_end(settings: Settings, progress: RefreshProgress, pool: ScoredProxyPool) -> None:
+    """Write down how a refresh ended, and what may be handed out: for who asks when Redis is gone."""
+    out = {row.id for row in await pool.get_stats(EVERYWHERE) if row.quarantined}
+    kept, listed = SourceList(settings.data_dir), await pool.known()
+    try:
+        if usable := [proxy for proxy in listed if proxy.id not in out]:
+            kept.remember(usable)
+        kept.write(fixed.LAST_REFRESH_FILE, asdict(progress))
+    except OSError:  # a full disk, say; the refresh itself is in Redis
+        log.exception("the end of the refresh %s could not be written down", progress.job_id)
+
+
+def last_refresh(settings: Settings) -> RefreshProgress | None:
+    """How the last refresh ended that was written down in this data folder."""
+    try:
+        return RefreshProgress(**SourceList(settings.data_dir).read(fixed.LAST_REFRESH_FILE))
+    except TypeError:
+        return None  # there is none, or another version's
+
+
 def sites_with_proxies() -> list[SiteConfig]:
-    """The portals whose files ask for proxies."""
-    return [config for site in available_sites() if (config := load_site_config(site)).proxies.use]
+    """The portals whose files ask for proxies, and do not switch them off."""
+    configs = [load_site_config(site) for site in available_sites()]
+    return [config for config in configs if config.enabled and config.proxies.use]
 
 
 def needs_proxies(site: str) -> bool:
@@ -269,23 +339,37 @@ def needs_proxies(site: str) -> bool:
 
 def canary_request(config: SiteConfig, max_bytes: int) -> Request:
     """The small page of a portal."""
-    url = f"https://{config.hosts[0]}{config.proxies.canary}"
-    hosts = frozenset(config.hosts)
+    starts = known_starts(config.site)
+    begin = urlsplit(starts[0] if starts else f"https://{config.hosts[0]}")
+    url = f"{begin.scheme}://{begin.netloc}{config.proxies.canary}"
+    hosts = frozenset(config.hosts if begin.netloc in config.hosts else (begin.netloc,))
     return Request(
         url, hosts, fixed.CHECK_CONNECT_SECONDS, fixed.CHECK_SECONDS, max_bytes, follow_redirects=False
     )
 
 
 def make_canary(request: Request, fetcher: Fetcher, gate: Gate, domain: str) -> Canary:
-    """Asks the portal through a proxy if its turn has come; otherwise nothing is sent and nothing learned.
+    """Asks the portal through a proxy when a turn is free; otherwise nothing is sent and nothing learned.
 
-    So it is known whether the portal lets the proxy in.
+    So it is known whether the portal lets the proxy in. It stands behind nobody's back: a turn is taken where
+    nobody else wants it, and never reserved.
     """
 
-    async def ask(proxy: Proxy) -> Use:
+    async def ask(proxy: Proxy, patience_seconds: float = 0.0) -> Use | None:
+        ends = time.monotonic() + patience_seconds
+        while True:
+            found = await ask_now(proxy)
+            if not isinstance(found, Refusal):
+                return found
+            pause = max(fixed.CHECK_TURN_LOOK_SECONDS, found.retry_after_seconds)
+            if time.monotonic() + pause > ends:
+                return None
+            await asyncio.sleep(pause)
+
+    async def ask_now(proxy: Proxy) -> Use | Refusal:
         async with gate.request(domain, 0.0) as entry:
             if isinstance(entry, Refusal):
-                return Use("neutral", why=entry.why)
+                return entry
             # A slow proxy keeps no place of the crawl's; without it there is no further turn, so no redirect.
             await gate.report(entry, Outcome.neutral())
             seconds = request.timeout_seconds
@@ -294,7 +378,8 @@ def make_canary(request: Request, fetcher: Fetcher, gate: Gate, domain: str) -> 
             try:
                 response = await fetcher.fetch(replace(request, route=route, escort=escort))
             except CrawlError as error:
-                return use_of_error(error)
+                why = f"{type(error).__name__}: {str(error).removeprefix(f'{request.url}: ')}"
+                return replace(use_of_error(error), why=why)
             if response.status in REDIRECTS:
                 return Use("neutral", why="redirected")
             return use_of_verdict(classify(response, request.url), response.seconds)
@@ -316,11 +401,17 @@ def get_refresher(settings: Settings, pool: ScoredProxyPool, redis_url: str | No
 async def open_checker(settings: Settings, redis_url: str | None) -> AsyncIterator[Checker]:
     """A checker that knows ourselves and the portals that use proxies.
 
-    Raises `JudgeGone`: a judge is named, but does not answer.
+    Without judge and page some portal has to show what is a proxy, also where none uses them.
+    Raises `JudgeGone`: a judge or page is named, but does not answer.
     """
-    judge = None
+    judge, page, portals = None, None, sites_with_proxies()
     if settings.proxy_judge_url is not None:
         judge = JudgeClient(settings.proxy_judge_url, settings.proxy_judge_http_url, settings.proxy_judge_ca)
+    elif settings.proxy_check_url is not None:
+        page = CheckPage(settings.proxy_check_url, settings.proxy_judge_ca)
+        await page.look()
+    else:
+        portals = portals or [load_site_config(site) for site in enabled_sites()[:1]]
     ourselves = await judge.look_at_ourselves() if judge else None
 
     def rate(site: str) -> float:
@@ -336,9 +427,9 @@ async def open_checker(settings: Settings, redis_url: str | None) -> AsyncIterat
             config.site: make_canary(
                 canary_request(config, settings.max_page_bytes), fetcher, gate, config.site
             )
-            for config in sites_with_proxies()
+            for config in portals
         }
-        yield Checker(judge=judge, ourselves=ourselves, canaries=canaries)
+        yield Checker(judge=judge, ourselves=ourselves, page=page, canaries=canaries)
 
 
 REFRESH_TASK: Final = "sale_sofia.proxies.tasks.refresh_proxies"

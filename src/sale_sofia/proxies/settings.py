@@ -3,16 +3,24 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from sale_sofia.settings.types import decimal, notes, switch, whole
+from sale_sofia.settings.types import decimal, described, notes, switch, whole
 
 FOLDER: Final = "proxies"
 """Of the list of sources and the last findings, in DATA_DIR; readable by its owner alone."""
 SOURCES_FILE: Final = "sources.json"
+PUBLIC_LISTS_FILE: Final = "public_lists.yaml"
+"""Public lists by address, beside this module."""
 KNOWN_FILE: Final = "known.json"
+LAST_REFRESH_FILE: Final = "refresh.json"
+"""The end of the last refresh, for who waits for it when Redis is gone or knows it no more."""
+STATS_FILE: Final = "stats.json"
+"""How proxies did, for `proxies stats` when no Redis knows it."""
+STATS_SECONDS: Final = 1.0
+"""How often a crawl without Redis notes how its proxies do."""
 
 KEEP_SHARE: Final = 0.05
 """Share of reports that renew the life of what Redis knows; it lives for a week."""
@@ -27,6 +35,10 @@ CHECK_SECONDS: Final = 10.0
 """Patience of the checker with one proxy: for the connection, and for each question as a whole."""
 JUDGE_SECONDS: Final = 10.0
 """Patience with the judge when it is asked directly; nothing is checked without it."""
+CHECK_TURN_SECONDS: Final = 120.0
+"""Without a judge a check waits so long for a free turn of the portal; with one, not at all."""
+CHECK_TURN_LOOK_SECONDS: Final = 0.1
+"""Shortest pause between two looks for such a turn."""
 JUDGE_BODY_BYTES: Final = 65_536
 """More than any answer of a judge."""
 JUDGE_NONCE_CHARACTERS: Final = 64
@@ -59,6 +71,8 @@ JSON_DEEPEST: Final = 20
 SHOWN_MALFORMED: Final = 5
 """Malformed lines of a source that are shown; all are counted."""
 
+REFRESH_MOST_CANDIDATES: Final = 100_000
+"""Of one refresh on the workers, those known before the others: more are not checked in its time."""
 REFRESH_SECONDS: Final = 1500.0
 """Longest time of one refresh; below the limit of any task."""
 REFRESH_LOCK_SECONDS: Final = 60.0
@@ -104,6 +118,7 @@ WAIT_FOR_PROXY_SECONDS: Final = 10.0
 """A request waits so long for a proxy to be ready; beyond it the page is put back."""
 
 _ORIGIN: Final = "{}://host[:port]"
+_PAGE: Final = "https://host[:port]/path"
 
 
 def _origin(scheme: str, url: str | None) -> str | None:
@@ -113,6 +128,20 @@ def _origin(scheme: str, url: str | None) -> str | None:
     if not url.startswith(f"{scheme}://") or not place or any(mark in place for mark in "/?#@ "):
         raise ValueError(_ORIGIN.format(scheme))
     return f"{scheme}://{place}"
+
+
+def _page(url: str | None) -> str | None:
+    if url is None:
+        return None
+    place, _, path = url.removeprefix("https://").partition("/")
+    if not url.startswith("https://") or not place or any(mark in url for mark in "?#@ "):
+        raise ValueError(_PAGE)
+    return f"https://{place}/{path}"
+
+
+Choice = Literal["sampled", "scored"]
+"""sampled: by a draw from what is believed of each (Thompson); scored: by the familiar score, times 1.1 for a
+success and 0.5 for a failure."""
 
 
 class ProxySettings(BaseModel):
@@ -131,6 +160,13 @@ class ProxySettings(BaseModel):
         5.0, 0, 3600, "seconds", "Rest of a proxy between two requests to the same portal."
     )
     proxy_check_concurrency: int = whole(256, 1, 4096, "proxies", "Proxies that are checked at once.")
+    proxy_check_chunk: int = whole(250, 1, 5000, "proxies", "Proxies that one task of a worker checks.")
+    proxy_choice: Choice = described(
+        "sampled",
+        "sampled or scored",
+        "choice",
+        "How the pool chooses: by a draw from what is believed of each, or by the score (x1.1, x0.5).",
+    )
     proxy_rotate_budget: int = whole(
         6, 0, 1000, "tries", "Other proxies tried for a portal before more is done."
     )
@@ -145,6 +181,11 @@ class ProxySettings(BaseModel):
         description="The judge that proxies are checked with; unset: exit address and leaks stay unknown.",
         json_schema_extra=notes(_ORIGIN.format("https"), "URL"),
     )
+    proxy_check_url: Annotated[str | None, AfterValidator(_page)] = Field(
+        default=None,
+        description="Without a judge: a page that a proxy must lead to; unset: a portal's robots.txt.",
+        json_schema_extra=notes(_PAGE, "URL"),
+    )
     proxy_judge_http_url: Annotated[str | None, AfterValidator(partial(_origin, "http"))] = Field(
         default=None,
         description="The same judge without TLS, where a proxy can add headers; unset: leaks stay unknown.",
@@ -152,7 +193,7 @@ class ProxySettings(BaseModel):
     )
     proxy_judge_ca: Path | None = Field(
         default=None,
-        description="Certificate authority of the judge; unset: the ones everybody trusts.",
+        description="Certificate authority of judge and check URL; unset: the ones everybody trusts.",
         json_schema_extra=notes("a file in PEM form", "file"),
     )
     rotator_port: int = whole(8089, 1, 65_535, "port", "Where the rotator listens, on 127.0.0.1 alone.")
@@ -169,6 +210,7 @@ class PoolRules:
 
     spacing_seconds: float
     lease_seconds: float
+    choice: Choice = "sampled"
     decay: float = 0.97
     """What is left of what was known with every further use: what a proxy was yesterday counts little."""
     failure_decay: float = 0.5
@@ -203,7 +245,7 @@ class PoolRules:
     score_down: float = 0.5
     score_least: float = 0.01
     score_most: float = 10.0
-    """The familiar score, for people: times 1.1 for a success, 0.5 for a failure, within these bounds."""
+    """The familiar score: times 1.1 for a success, 0.5 for a failure, within these bounds."""
     ready_within_seconds: float = READY_WITHIN_SECONDS
     ready_above: float = 0.3
     """A proxy counts as ready for a portal when it is expected to succeed so often."""
@@ -214,7 +256,11 @@ class PoolRules:
     def from_settings(cls, settings: ProxySettings) -> Self:
         """What people set, taken from the settings; everything else as it is fixed above."""
         # A lease lasts the longest answer through a proxy and so much more.
-        return cls(spacing_seconds=settings.proxy_spacing, lease_seconds=settings.proxy_timeout + 15.0)
+        return cls(
+            spacing_seconds=settings.proxy_spacing,
+            lease_seconds=settings.proxy_timeout + 15.0,
+            choice=settings.proxy_choice,
+        )
 
 
 # How the browser lane works; no environment variable sets it, each says its unit.

@@ -6,7 +6,9 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from http import HTTPStatus
+from importlib.resources import files
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -16,6 +18,7 @@ from sale_sofia.crawl.fetch.addresses import is_inside
 from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.model import MASK, NotAProxy, Proxy, ProxyAddress, Scheme, Tier, parse_proxy
 from sale_sofia.settings.files import write_whole
+from sale_sofia.websites.site_file import load_yaml
 
 # Bounded, so that no text makes them look at its rest again and again.
 _TAGS: Final = re.compile(r"<[^<>]*>")
@@ -186,6 +189,13 @@ class Source:
         return self.place.startswith(("http://", "https://")) and not self.is_proxy
 
 
+@cache
+def public_lists() -> Mapping[str, Source]:
+    """The lists that come with sale-sofia, by name; each is off until somebody adds it to their sources."""
+    listed = load_yaml(Path(str(files("sale_sofia.proxies"))) / fixed.PUBLIC_LISTS_FILE)
+    return {name: Source(one["address"], "free", one["scheme"]) for name, one in listed.items()}
+
+
 async def read_source(source: Source, count: Count) -> Iterator[Proxy]:
     """Its candidates, read as they are asked for; `count` is filled meanwhile.
 
@@ -283,8 +293,16 @@ class SourceList:
         """Remember a source; False where it was known: it has this tier from now on."""
         others = [one for one in self.sources() if one.place != source.place]
         new = len(others) == len(self.sources())
-        self._write(fixed.SOURCES_FILE, [asdict(one) for one in [*others, source]])
+        self.write(fixed.SOURCES_FILE, [asdict(one) for one in [*others, source]])
         return new
+
+    def drop(self, source: Source) -> bool:
+        """Forget a source; False where it was not known. What it gave stays in the pool."""
+        others = [one for one in self.sources() if one.place != source.place]
+        known = len(others) < len(self.sources())
+        if known:
+            self.write(fixed.SOURCES_FILE, [asdict(one) for one in others])
+        return known
 
     def known(self) -> list[Proxy]:
         """What the last check found usable."""
@@ -292,7 +310,7 @@ class SourceList:
 
     def remember(self, proxies: list[Proxy]) -> None:
         """Keep what a check found usable."""
-        self._write(fixed.KNOWN_FILE, [proxy.as_record() for proxy in proxies])
+        self.write(fixed.KNOWN_FILE, [proxy.as_record() for proxy in proxies])
 
     def remember_sweep(self, usable: list[Proxy], *, whole: bool) -> None:
         """Keep what a refresh found; one that found nothing, or did not end, takes nothing away."""
@@ -300,6 +318,17 @@ class SourceList:
             found = {one.id for one in usable}
             before = [] if whole else [one for one in self.known() if one.id not in found]
             self.remember([*usable, *before])
+
+    def read(self, name: str) -> Any:  # noqa: ANN401 - whatever was written
+        """What was written under this name; None where nothing was, or what stands there is no JSON."""
+        try:
+            return json.loads((self.folder / name).read_text("utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return None
+
+    def write(self, name: str, told: object) -> None:
+        """Write it under this name, whole and for its owner alone."""
+        write_whole(self.folder / name, json.dumps(told, ensure_ascii=False, indent=1))
 
     def _read(self, name: str, made: Callable[[dict[str, Any]], T]) -> list[T]:
         path = self.folder / name
@@ -311,6 +340,3 @@ class SourceList:
             raise SourceListBroken(
                 f"{path}: not the JSON that `sale-sofia proxies` writes; remove it"
             ) from None
-
-    def _write(self, name: str, rows: list[dict[str, Any]]) -> None:
-        write_whole(self.folder / name, json.dumps(rows, ensure_ascii=False, indent=1))

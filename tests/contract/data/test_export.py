@@ -135,6 +135,17 @@ def test_a_csv_has_no_cell_that_a_spreadsheet_would_carry_out(db: Database, fold
     assert row["title"] == f"'{without_controls(title)}"
 
 
+def test_an_advert_that_was_not_opened_yet_is_left_out(db: Database, folder: Path) -> None:
+    one, two = (Listing(site="imot.bg", external_id=f"id{n}", url="https://x", rooms=2) for n in (1, 2))
+    replace_all(db, [one])
+    with db.write() as connection:
+        save_listings(connection, [Sighting(two, 1.0, card=True)])
+    assert export_listings(db, folder / "read.jsonl") == 1
+    with db.write() as connection:
+        save_listings(connection, [Sighting(two, 2.0)])
+    assert export_listings(db, folder / "read.jsonl") == 2
+
+
 def test_line_breaks_and_quotes_survive_a_csv(db: Database, folder: Path) -> None:
     text = 'първи\r\nвтори\nтрети\rчетвърти, "пети"; =1+1'
     replace_all(db, [Listing(site="s", url="u", external_id="1", description=text, elevator=False)])

@@ -1,13 +1,15 @@
 """What both pools promise."""
 
+from dataclasses import replace
+
 import pytest
 from redis.asyncio import Redis
 
-from contract.proxies.pools import BAZAR, BLOCKED, IMOT, OK, TRANSPORT, WORLDS, World, proxy
+from contract.proxies.pools import BAZAR, BLOCKED, IMOT, OK, RULES, TRANSPORT, WORLDS, World, proxy
 from sale_sofia.crawl.resilience.scripts import ForeignKey
 from sale_sofia.proxies.model import DomainStats, NoProxy, Proxy, Use, Wish, parse_proxy
 from sale_sofia.proxies.pool import RedisProxyPool
-from sale_sofia.proxies.settings import PoolRules
+from sale_sofia.proxies.settings import Choice, PoolRules
 
 
 def stats(world: World, number: int, domain: str = IMOT) -> DomainStats:
@@ -295,6 +297,25 @@ def test_ready_counts_what_can_be_used_soon_with_a_fair_chance(world: World) -> 
     assert world.run(world.pool.ready(BAZAR)) == 4
     world.now += 3600
     assert world.run(world.pool.ready(IMOT)) == 5
+
+
+@pytest.mark.parametrize(("choice", "share"), [("scored", 161), ("sampled", 137)])
+@pytest.mark.parametrize("kind", sorted(WORLDS))
+def test_where_it_is_asked_for_the_score_chooses(kind: str, choice: Choice, share: int) -> None:
+    """Of two that never failed, one has a score of 10 and the other of 2.1: so are they picked."""
+    world = WORLDS[kind](replace(RULES, choice=choice))
+    for number, times in ((1, 30), (2, 8)):
+        world.put(proxy(number))
+        for _ in range(times):
+            world.use(OK, only=proxy(number).id)
+            world.now += 5
+    scores = [round(stats(world, number).score, 9) for number in (1, 2)]
+    picked = []
+    for _ in range(200):
+        picked.append(world.use(Use("neutral")))
+        world.now += 5
+    world.close()
+    assert (scores, picked.count(proxy(1))) == ([10.0, 2.14358881], share)
 
 
 def test_the_familiar_score_stays_within_its_bounds(world: World) -> None:

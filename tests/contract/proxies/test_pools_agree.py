@@ -1,6 +1,7 @@
 """Memory and Redis driven side by side: the same questions, clock and seeds give the same answers."""
 
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -46,9 +47,11 @@ WISHES = st.builds(
 
 
 class PoolPair(RuleBasedStateMachine):
+    pool_rules = RULES
+
     def __init__(self) -> None:
         super().__init__()
-        self.worlds = [WORLDS[name](RULES) for name in ("memory", "redis")]
+        self.worlds = [WORLDS[name](self.pool_rules) for name in ("memory", "redis")]
         self.leases: list[Lease] = []
 
     def both(self, ask: Callable[[Any], Coroutine[Any, Any, Any]]) -> Any:  # noqa: ANN401
@@ -122,7 +125,12 @@ def nearly(row: DomainStats) -> tuple[Any, ...]:
     return tuple(round(one, 9) if isinstance(one, float) else one for one in values)
 
 
+class ScoredPair(PoolPair):
+    pool_rules = replace(RULES, choice="scored")
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("redis_server")
-def test_memory_and_redis_never_differ() -> None:
-    run_state_machine_as_test(PoolPair, settings=settings(max_examples=5, stateful_step_count=40))
+@pytest.mark.parametrize("pair", [PoolPair, ScoredPair])
+def test_memory_and_redis_never_differ(pair: type[PoolPair]) -> None:
+    run_state_machine_as_test(pair, settings=settings(max_examples=5, stateful_step_count=40))

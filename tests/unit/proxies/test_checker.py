@@ -12,7 +12,7 @@ from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import KINDS, OWN, SHARED_EXIT
 from sale_sofia.crawl.fetch.base import Patience
 from sale_sofia.proxies import checker as judge_client
-from sale_sofia.proxies.checker import Checker, Finding, JudgeClient, JudgeGone, Ourselves
+from sale_sofia.proxies.checker import Checker, CheckPage, Finding, JudgeClient, JudgeGone, Ourselves
 from sale_sofia.proxies.model import Proxy, parse_proxy
 from sale_sofia.proxies.tunnel import LoopbackServer, Streams, read_head
 
@@ -72,6 +72,55 @@ def test_every_kind_is_called_by_its_right_name(certificates: Certificates) -> N
     labels = {kind: {(one.label, one.proxy.anonymity) for one in each} for kind, each in found.items()}
     assert labels == {kind: {expected} for kind, expected in EXPECTED.items()}
     assert {len(each) for each in found.values()} == {3}
+
+
+BY_PAGE = {
+    "good": "usable",
+    "socks5_login": "usable",
+    "dead": "dead",
+    "reset": "dead",
+    "hang": "silent",
+    "wants_password": "wants_password",
+    "refusing": "refuses",
+    "http_only": "refuses",
+    "banned": "refuses",
+    "self_signed": "breaks_tls",
+    "babbling": "no_proxy",
+}
+
+
+def test_without_a_judge_who_does_not_lead_to_the_page_is_not_usable(certificates: Certificates) -> None:
+    async def scenario() -> dict[str, list[Finding]]:
+        async with fleet_world(certificates, dict.fromkeys(BY_PAGE, 1)) as world:
+            page = CheckPage(world.url(), world.ca)
+            return await check_fleet(world, Checker(judge=None, ourselves=None, page=page))
+
+    found = asyncio.run(scenario())
+    assert {kind: one.label for kind, (one,) in found.items()} == BY_PAGE
+
+
+def test_a_page_that_does_not_answer_us_is_said_before_anybody_is_called_dead(
+    certificates: Certificates,
+) -> None:
+    async def scenario() -> None:
+        async with fleet_world(certificates, {}) as world:
+            there = f"https://127.0.0.1:{world.ports['secure']}"
+            await CheckPage(f"{there}/advert", world.ca).look()
+            with pytest.raises(JudgeGone, match=r"PROXY_CHECK_URL: .*/advert does not answer"):
+                await CheckPage("https://127.0.0.1:9/advert", world.ca).look()
+            with pytest.raises(JudgeGone, match=r"does not answer: .*certificate"):
+                await CheckPage(f"{there}/advert").look()
+
+    asyncio.run(scenario())
+
+
+def test_with_nobody_to_ask_nobody_is_usable(certificates: Certificates) -> None:
+    async def scenario() -> Finding:
+        async with fleet_world(certificates, {"good": 1}) as world:
+            return (await check_fleet(world, Checker(judge=None, ourselves=None)))["good"][0]
+
+    found = asyncio.run(scenario())
+    assert (found.label, found.why) == ("unsure", "there is no portal to ask")
 
 
 def test_exit_addresses_are_the_ones_portals_see(certificates: Certificates) -> None:

@@ -2,23 +2,26 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from contract.proxies.pools import RULES
+from contract.proxies.pools import RULES, proxy
 from fleet_certificates import Certificates
 from fleet_world import FleetWorld, fleet_world
 from proxy_fleet import OWN
 from redis_servers import fresh_database, shared_server
 from sale_sofia.crawl.fetch.base import Patience
 from sale_sofia.crawl.resilience.scripts import connect
-from sale_sofia.proxies import checker
+from sale_sofia.proxies import checker, chunks
+from sale_sofia.proxies import settings as fixed
 from sale_sofia.proxies.checker import Checker, Ourselves
+from sale_sofia.proxies.chunks import check_part, deal, finish
 from sale_sofia.proxies.control import (
     ProxiesStillMissing,
     RefreshStillOpen,
@@ -28,8 +31,18 @@ from sale_sofia.proxies.control import (
 )
 from sale_sofia.proxies.model import NoProxy, Proxy, Use, Wish
 from sale_sofia.proxies.pool import RedisProxyPool
-from sale_sofia.proxies.refresh import RefreshBoard, Refresher, RefreshProgress, Sweep, refresh_alone
+from sale_sofia.proxies.refresh import (
+    RefreshBoard,
+    Refresher,
+    RefreshProgress,
+    Sweep,
+    last_refresh,
+    new_job_id,
+    record_end,
+    refresh_alone,
+)
 from sale_sofia.proxies.sources import Source
+from sale_sofia.settings.model import Settings
 
 PORTAL = "imot.bg"
 
@@ -112,7 +125,7 @@ def test_a_proxy_that_turned_hostile_is_out_and_one_that_died_is_forgotten_at_th
 
 
 def test_canaries_are_heard_for_their_portal_only(certificates: Certificates, tmp_path: Path) -> None:
-    async def keeps_out(_: Proxy) -> Use:
+    async def keeps_out(_: Proxy, _patience: float = 0.0) -> Use:
         return Use("blocked", why="captcha")
 
     async def scenario() -> tuple[int, int]:
@@ -126,7 +139,7 @@ def test_canaries_are_heard_for_their_portal_only(certificates: Certificates, tm
 def test_a_proxy_that_no_portal_can_be_reached_through_is_dead(
     certificates: Certificates, tmp_path: Path
 ) -> None:
-    async def unreachable(_: Proxy) -> Use:
+    async def unreachable(_: Proxy, _patience: float = 0.0) -> Use:
         return Use("transport", why="NetworkTimeout")
 
     async def scenario() -> Sweep:
@@ -232,6 +245,8 @@ def test_progress_stands_in_its_keys() -> None:
         "proxies:job:candidates": "10",
         "proxies:job:checked": "4",
         "proxies:job:usable": "2",
+        "proxies:job:total_chunks": "0",
+        "proxies:job:completed_chunks": "0",
         "proxies:job:started_at": "5.0",
         "proxies:job:error": "",
     }
@@ -284,3 +299,153 @@ def test_the_time_out_is_honoured() -> None:
             await wait_for_ready(board.redis, pool, {PORTAL: 2}, 0.3)
 
     with_board(work)
+
+
+def test_a_wait_hears_an_event_long_before_it_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fixed, "REFRESH_POLL_SECONDS", 600.0)
+
+    async def work(board: RefreshBoard) -> RefreshProgress:
+        await board.take("job")
+        await board.write(RefreshProgress("job", "CHECKING"))
+        waiting_task = asyncio.create_task(wait_for_refresh(board.redis, "job", 3600.0))
+        await subscribed(board)
+        await board.write(RefreshProgress("job", "COMPLETE", usable=7))
+        async with asyncio.timeout(60):
+            return await waiting_task
+
+    assert with_board(work).usable == 7
+
+
+async def subscribed(board: RefreshBoard) -> None:
+    """Until somebody listens."""
+    async with asyncio.timeout(60):
+        while (await board.redis.pubsub_numsub(fixed.EVENTS_CHANNEL))[0][1] == 0:
+            pass
+
+
+def test_a_wait_looks_where_an_event_was_lost() -> None:
+    async def work(board: RefreshBoard) -> RefreshProgress:
+        await board.take("job")
+        await board.write(RefreshProgress("job", "CHECKING"))
+        waiting_task = asyncio.create_task(wait_for_refresh(board.redis, "job", 60.0))
+        await subscribed(board)
+        await board.redis.set("proxies:job:usable", 7)  # without a word to anybody
+        await board.redis.set("proxies:job:status", "COMPLETE")
+        return await waiting_task
+
+    assert with_board(work).usable == 7
+
+
+@pytest.mark.parametrize("how", ["forgotten", "gone"])
+def test_a_wait_reads_the_file_where_redis_is_gone_or_has_forgotten(how: str, tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+
+    async def work(board: RefreshBoard) -> RefreshProgress:
+        pool = RedisProxyPool(redis=board.redis, rules=RULES)
+        ended = RefreshProgress("job", "COMPLETE", usable=7, total_chunks=2, completed_chunks=2)
+        await record_end(settings, ended, pool)
+        written = partial(last_refresh, settings)
+        if how == "forgotten":
+            await board.redis.flushdb()
+            return await wait_for_refresh(board.redis, "job", 60.0, written=written)
+        async with connect("redis://127.0.0.1:1/0") as nobody:
+            found = await wait_for_refresh(nobody, "job", 60.0, written=written)
+            with pytest.raises(RefreshStillOpen):  # of another one nothing is written
+                await wait_for_refresh(nobody, "other", 0.1, written=written)
+        return found
+
+    found = with_board(work)
+    assert (found.status, found.usable, found.completed_chunks) == ("COMPLETE", 7, 2)
+
+
+@dataclass(frozen=True)
+class PartRefresher:
+    """Stands for the checks: every second candidate is usable."""
+
+    count: int
+    seconds: float = 0.0
+
+    async def gather(self, sweep: Sweep) -> Iterator[Proxy]:
+        sweep.candidates = self.count
+        return iter([proxy(number) for number in range(1, self.count + 1)])
+
+    async def check(self, proxies: Iterator[Proxy], sweep: Sweep) -> None:
+        found = list(proxies)
+        if self.count == 2:
+            raise ValueError("no judge")
+        sweep.checked, sweep.usable = len(found), found[::2]
+
+
+@pytest.fixture
+def dealt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[int], tuple[Settings, str]]:
+    def prepare(count: int) -> tuple[Settings, str]:
+        @asynccontextmanager
+        async def unchecked(*_: object) -> AsyncIterator[None]:
+            yield
+
+        monkeypatch.setattr(chunks, "get_refresher", lambda *_: PartRefresher(count))
+        monkeypatch.setattr(chunks, "open_checker", unchecked)
+        return Settings(data_dir=tmp_path, proxy_check_chunk=3), fresh_database(shared_server())
+
+    return prepare
+
+
+def test_parts_are_counted_once_and_the_last_one_is_known(dealt: Any) -> None:  # noqa: ANN401
+    settings, url = dealt(7)
+    job = new_job_id()
+
+    async def scenario() -> list[Any]:
+        begun = await deal(settings, url, job)
+        told = [await check_part(settings, url, job, number) for number in (1, 3, 3, 2, 2, 9)]
+        early = await finish(settings, url, new_job_id())
+        ended = await finish(settings, url, job)
+        late = await check_part(settings, url, job, 1)
+        return [begun, [(one.checked, last) for one, last in told], early, ended, late[1]]
+
+    begun, told, early, ended, late = asyncio.run(scenario())
+    assert (begun.candidates, begun.total_chunks, begun.status) == (7, 3, "CHECKING")
+    assert told == [(3, False), (1, False), (0, False), (3, True), (0, False), (0, False)]
+    assert (early, late) == (None, False)
+    assert (ended.status, ended.checked, ended.usable, ended.completed_chunks) == ("COMPLETE", 7, 5, 3)
+
+
+def test_an_end_that_is_called_too_early_changes_nothing(dealt: Any) -> None:  # noqa: ANN401
+    settings, url = dealt(7)
+    job = new_job_id()
+
+    async def scenario() -> tuple[str, str | None]:
+        await deal(settings, url, job)
+        progress = await finish(settings, url, job)
+        assert progress is not None
+        async with connect(url) as redis:
+            return progress.status, await RefreshBoard(redis).holder()
+
+    assert asyncio.run(scenario()) == ("CHECKING", job)
+
+
+def test_a_part_that_breaks_ends_the_refresh_and_says_why(dealt: Any) -> None:  # noqa: ANN401
+    settings, url = dealt(2)
+    job = new_job_id()
+
+    async def scenario() -> tuple[RefreshProgress | None, str | None]:
+        await deal(settings, url, job)
+        with pytest.raises(ValueError, match="no judge"):
+            await check_part(settings, url, job, 1)
+        async with connect(url) as redis:
+            board = RefreshBoard(redis)
+            return await board.read(job), await board.holder()
+
+    progress, holder = asyncio.run(scenario())
+    assert progress is not None
+    assert (progress.status, progress.error, holder) == ("FAILED", "ValueError: no judge", None)
+    assert last_refresh(settings) == progress
+
+
+def test_of_two_refreshes_the_second_deals_nothing(dealt: Any) -> None:  # noqa: ANN401
+    settings, url = dealt(7)
+
+    async def scenario() -> list[tuple[str, int]]:
+        found = [await deal(settings, url, new_job_id()) for _ in range(2)]
+        return [(one.status, one.total_chunks) for one in found]
+
+    assert asyncio.run(scenario()) == [("CHECKING", 3), ("REPLACED", 0)]

@@ -14,8 +14,9 @@ from sale_sofia.crawl.resilience.errors import NetworkTimeout
 from sale_sofia.crawl.resilience.limiter import MemoryRateLimiter
 from sale_sofia.crawl.resilience.memory import memory_gate
 from sale_sofia.crawl.resilience.policy import ResilienceConfig
-from sale_sofia.proxies import assembly
+from sale_sofia.proxies import assembly, control
 from sale_sofia.proxies.assembly import LocalRefresh, through_proxies
+from sale_sofia.proxies.control import ProxyControl, RotatorKeeper, RotatorService
 from sale_sofia.proxies.fetcher import ProxiedFetcher, Rung
 from sale_sofia.proxies.lanes import BrowserLane, browser_lane
 from sale_sofia.proxies.memory_pool import MemoryProxyPool
@@ -23,6 +24,7 @@ from sale_sofia.proxies.model import Proxy, ProxyAddress, Use
 from sale_sofia.proxies.pool import DomainTable, domain_tables, get_pool
 from sale_sofia.proxies.refresh import Sweep, canary_request, make_canary
 from sale_sofia.proxies.sources import SourceList
+from sale_sofia.settings.errors import ServiceError
 from sale_sofia.settings.model import Settings, SettingsError, load_settings
 from sale_sofia.websites.site_file import ProxyTable, SiteConfig, load_site_config
 from tables import each_row
@@ -79,15 +81,17 @@ class Portal:
     ],
 )
 def test_a_canary_asks_once_and_within_the_rate(answer: Any, kind: str) -> None:  # noqa: ANN401
-    async def scenario() -> tuple[list[str], list[Request]]:
+    async def scenario() -> tuple[list[str | None], list[Request]]:
         portal = Portal(answer)
         config = ResilienceConfig.from_settings(Settings())
         gate = memory_gate(config, MemoryRateLimiter(config.limiter, lambda _: 1.0), lambda _: 9)
         ask = make_canary(canary_request(load_site_config("imot.bg"), 1000), portal, gate, "imot.bg")
-        return [(await ask(proxy(number))).kind for number in (1, 2, 3)], portal.asked
+        return [
+            use.kind if use else None for use in [await ask(proxy(number)) for number in (1, 2, 3)]
+        ], portal.asked
 
     kinds, asked = asyncio.run(scenario())
-    assert kinds == [kind, "neutral", "neutral"]
+    assert kinds == [kind, None, None]
     assert [one.route.proxy for one in asked if one.route] == ["http://10.0.0.1:3128"]
     assert asked[0].url.endswith("/robots.txt")
 
@@ -200,3 +204,22 @@ def test_tables_of_all_portals_with_masked_passwords_the_best_first(tmp_path: Pa
     assert (everywhere.domain, len(everywhere.rows)) == ("*", 2)
     assert "s3cret" not in repr([portal, everywhere])
     assert portal.rows[0].address == "http://me:***@10.0.0.1:1"
+
+
+@pytest.mark.parametrize("portals", [0, 1])
+def test_a_rotator_is_kept_where_a_portal_uses_proxies_and_what_fails_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, portals: int
+) -> None:
+    monkeypatch.setattr(control, "sites_with_proxies", lambda: [site(use=True)] * portals)
+    settings = Settings(data_dir=tmp_path)
+    said: list[str] = []
+
+    class Control(ProxyControl):
+        def start_rotator(self) -> str:
+            raise ServiceError("The rotator cannot listen.")
+
+    proxies = Control(settings, lambda: "redis://nobody", lambda: None, RotatorService(settings))
+    keeper = RotatorKeeper(proxies, said.append)
+    for step in (keeper.start, keeper.supervise, keeper.supervise):
+        step()
+    assert said == ["no rotator: The rotator cannot listen. All else goes on."] * portals

@@ -10,7 +10,7 @@ so nobody waits in a circle, and what a batch has counted stays true until it is
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
@@ -42,6 +42,8 @@ from sale_sofia.storage.upserts import insert_into
 # Searches come first: what they list may change while adverts are read.
 _SEARCHES_FIRST = -1.0
 _LONGEST_KEY = 500
+SEARCHES, REST = 0, 3_000_000
+"""The ranks of pages of results, and of adverts of which nothing is known; see `ranking.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +106,14 @@ def add_targets(
     *,
     done: Code | None = None,
     search_id: int | None = None,
+    ranks: Mapping[str, int] | None = None,
 ) -> int:
     """Add what the job does not have yet, in the given order; returns how many were new.
 
     With `done` they are done already, for that: they need not be fetched. Pages of results belong to
-    the search of `search_id`.
+    the search of `search_id`, and come first; of adverts those with the smallest of `ranks`, by their keys.
     """
+    ranks = ranks or {}
     rows = [
         {
             "job_id": job_id,
@@ -120,6 +124,7 @@ def add_targets(
             "code": done,
             "not_before": _SEARCHES_FIRST if target.kind == "search" else 0.0,
             "search_id": search_id,
+            "rank": SEARCHES if target.kind == "search" else ranks.get(target.key, REST),
         }
         for target in targets
     ]
@@ -160,18 +165,26 @@ def _key(target: Target) -> str:
     return f"{target.kind}:sha256:{hashlib.sha256(target.key.encode()).hexdigest()}"
 
 
-def claim(
-    connection: Connection, job_id: str, *, owner: str, count: int, now: float, lease_seconds: float
+def claim(  # noqa: PLR0913 - each is a matter of its own
+    connection: Connection,
+    job_id: str,
+    *,
+    owner: str,
+    count: int,
+    now: float,
+    lease_seconds: float,
+    by_age: bool = False,
 ) -> list[Claim]:
     """Lease up to `count` rows that may start now, in one statement: no two owners get the same row.
 
-    While the job is shut (`shut`) nobody gets any.
+    While the job is shut (`shut`) nobody gets any. Those with the smallest rank go first, or, by age, those
+    that were found first; pages of results before adverts in both.
 
     When there is nothing else, a row under which owners died is leased alone, to one with empty hands: should
     it be what kills them, it takes no other row with it.
     """
     values = {"of_job": job_id, "at": now, "most": count, "to_owner": owner, "until": now + lease_seconds}
-    leased = connection.execute(_LEASE_INNOCENT, values).all()
+    leased = connection.execute(_LEASE_OLDEST if by_age else _LEASE_INNOCENT, values).all()
     leased = leased or connection.execute(_LEASE_SUSPECT, values).all()
     return sorted((Claim(*row) for row in leased), key=lambda claim: claim.id)
 
@@ -196,10 +209,13 @@ def _leasing(rows: Select[Any]) -> ReturningUpdate[Any]:
 # Put together once: that took longer than the database does to run them.
 _OF_JOB = frontier.c.job_id == bindparam("of_job")
 _SHUT = exists().where(jobs.c.id == bindparam("of_job"), jobs.c.shut_until > bindparam("at"))
-_DUE = (
-    select(frontier.c.id)
-    .where(_OF_JOB, frontier.c.state == "pending", frontier.c.not_before <= bindparam("at"), ~_SHUT)
-    .order_by(frontier.c.not_before, frontier.c.id)
+_WAITING = select(frontier.c.id).where(_OF_JOB, frontier.c.state == "pending", ~_SHUT)
+_BY_AGE = _WAITING.where(frontier.c.not_before <= bindparam("at")).order_by(
+    frontier.c.not_before, frontier.c.id
+)
+# As a sum, lest SQLite goes by the index of that column and then sorts all that is due, at every claim.
+_DUE = _WAITING.where(frontier.c.not_before + 0.0 <= bindparam("at")).order_by(
+    frontier.c.rank, frontier.c.not_before, frontier.c.id
 )
 _held = frontier.alias("held")
 _EMPTY_HANDED = ~exists().where(
@@ -209,6 +225,9 @@ _EMPTY_HANDED = ~exists().where(
 )
 _LEASE_INNOCENT = _leasing(
     _DUE.where(frontier.c.deaths < SUSPECT_DEATHS).limit(bindparam("most", type_=Integer))
+)
+_LEASE_OLDEST = _leasing(
+    _BY_AGE.where(frontier.c.deaths < SUSPECT_DEATHS).limit(bindparam("most", type_=Integer))
 )
 _LEASE_SUSPECT = _leasing(_DUE.where(frontier.c.deaths >= SUSPECT_DEATHS, _EMPTY_HANDED).limit(1))
 

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.ranking import current_wishes, rank_adverts
 from sale_sofia.crawl.tables import Code
 from sale_sofia.crawl.tables import frontier as rows
 from sale_sofia.crawl.urls import Target, target
@@ -33,7 +34,7 @@ from sale_sofia.history.settings import (
     LEAST_COVERAGE,
     SITEMAP_MOST_DEPTH,
 )
-from sale_sofia.history.sightings import Sighting
+from sale_sofia.history.sightings import Sighting, listing_key
 from sale_sofia.history.sweeps import Ended, Learnt, Search, scope_of, searches_of
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import get_settings
@@ -396,7 +397,10 @@ def _add_adverts(
     wanted = see_cards(connection, scope, shown, at=at, least=least, source=source)
     new = [target for card, target in adverts if card.external_id in wanted]
     same = [target for card, target in adverts if card.external_id not in wanted]
-    added = frontier.add_targets(connection, job_id, new)
+    wishes = current_wishes(connection)
+    ranked = rank_adverts(connection, scope.site, sorted(wanted), wishes, now=at)
+    ranks = {listing_key(external_id): rank for external_id, rank in ranked.items()}
+    added = frontier.add_targets(connection, job_id, new, ranks=ranks)
     return added + frontier.add_targets(connection, job_id, same, done=Code.UNCHANGED)
 
 

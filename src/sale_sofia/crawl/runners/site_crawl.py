@@ -15,7 +15,8 @@ from structlog.contextvars import bound_contextvars
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.clock import bring_back
 from sale_sofia.crawl.frontier.frontier import Claim, Counts
-from sale_sofia.crawl.settings import CLAIM_AGAIN_SECONDS, MOST_DEATHS
+from sale_sofia.crawl.frontier.ranking import keep_ranked
+from sale_sofia.crawl.settings import CLAIM_AGAIN_SECONDS, FAIR_TURN, MOST_DEATHS
 from sale_sofia.crawl.visit.outcomes import Later, Outcome
 from sale_sofia.crawl.visit.visit import Visitor, conditions_for
 from sale_sofia.crawl.visit.writer import GroupWriter
@@ -65,6 +66,8 @@ class SiteCrawl:
     _until: float = math.inf
     _had_work: float = 0.0
     """When we last got a row, or began."""
+    _turns: int = 0
+    """How often we got some."""
 
     async def run(self) -> bool:
         """Work until all rows are at their end, or the shift is (True), or until told to stop (False).
@@ -138,19 +141,23 @@ class SiteCrawl:
         return None
 
     async def _claim(self) -> None:
-        claims = await self.database.run_write_async(self._lease)
+        claims = await self.database.run_write_async(self.lease)
         self._claims.extend(claims)
         self._held.update((claim.id, claim) for claim in claims)
         if claims:
             self._had_work = self.clock()
             self._moved.set()
 
-    def _lease(self, connection: Connection) -> list[Claim]:
+    def lease(self, connection: Connection) -> list[Claim]:
+        """Rows for this process: by rank, and by age when it is the turn of what waits longest."""
         now = self.clock()
         job = get_job(connection, self.job_id)
         if job is None or job.state.finished:
             self._over = True
             return []
+        by_age = self._turns % FAIR_TURN == 0
+        if by_age:
+            keep_ranked(connection, self.job_id, job.site, now=now)
         claims = frontier.claim(
             connection,
             self.job_id,
@@ -158,7 +165,9 @@ class SiteCrawl:
             count=self.concurrency,
             now=now,
             lease_seconds=self.lease_seconds,
+            by_age=by_age,
         )
+        self._turns += bool(claims)
         if not claims:
             bring_back(connection, self.job_id, now=now)
             frontier.reclaim_expired(connection, self.job_id, now=now, most_deaths=MOST_DEATHS)

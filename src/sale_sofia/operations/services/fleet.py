@@ -46,6 +46,7 @@ from sale_sofia.operations.settings import (
     SERVICE_SILENT_SECONDS,
     SERVICE_START_SECONDS,
     SERVICE_TELL_SECONDS,
+    SUPERVISE_SECONDS,
 )
 from sale_sofia.settings.errors import RedisDied, RedisUnreachable, ServiceFailed
 from sale_sofia.settings.model import Settings
@@ -298,13 +299,17 @@ class Fleet:
                 self._pause()
         return self._url
 
-    def start_worker_and_beat(self) -> None:
-        """Both at work, on the Redis that was started before."""
+    def begin_worker_and_beat(self) -> None:
+        """Both started, on the Redis that was started before; they will be at work a little later."""
         url = self.start_redis()
         if not self.joined:
             if self.settings.ollama_start:
                 self.ollama.start()
             self._start_children(url)
+
+    def start_worker_and_beat(self) -> None:
+        """Both at work, on the Redis that was started before."""
+        self.begin_worker_and_beat()
         self._wait_until_ready()
         self._most_deaths = MOST_RESTARTS
 
@@ -332,9 +337,13 @@ class Fleet:
     def _wait_until_ready(self) -> None:
         """Until all are at work; one that dies meanwhile, or Redis, is started again at once."""
         seconds = SERVICE_JOIN_SECONDS if self.joined else SERVICE_START_SECONDS
-        begun = told = time.monotonic()
+        begun = told = supervised = time.monotonic()
         while missing := [child for child in self.children if not child.ready]:
-            self.supervise()
+            # A whole look asks Redis: as often as the programs are looked at, it would hold up their start.
+            late = time.monotonic() - supervised > SUPERVISE_SECONDS
+            if late or self.joined or not all(child.alive for child in self.children):
+                self.supervise()
+                supervised = time.monotonic()
             if time.monotonic() - begun > seconds:
                 first = missing[0]
                 raise ServiceFailed(

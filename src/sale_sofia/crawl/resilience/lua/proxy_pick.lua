@@ -56,6 +56,17 @@ local function candidates(order)
   end
 end
 
+-- A lot weighted by score, or a chance of success that fits what is known; less for the slow.
+local function draw(here, everywhere)
+  local drawn, half = nil, rules.latency_half_seconds
+  if rules.choice == 'scored' then
+    drawn = uniform() ^ (1 / here[SCORE])
+  else
+    drawn = beta(weights(here, everywhere))
+  end
+  return drawn * half / (half + math.max(0, everywhere[LATENCY]))
+end
+
 -- For a further try the proven alone, if any is ready.
 local function best()
   local chosen, place, most, doubtful, proven = nil, nil, -1, false, false
@@ -66,8 +77,7 @@ local function best()
     for _, id in ipairs(ids) do
       if not excluded[id] and seen < order.most then
         seen = seen + 1
-        local half = rules.latency_half_seconds
-        local drawn = beta(weights(here[id], everywhere[id])) * half / (half + math.max(0, everywhere[id][LATENCY]))
+        local drawn = draw(here[id], everywhere[id])
         if drawn > most then
           chosen, place, most, proven = id, order.name, drawn, order.proven
           doubtful = here[id][FAILURES] > 0 or everywhere[id][FAILURES] > 0

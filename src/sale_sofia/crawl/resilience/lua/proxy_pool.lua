@@ -33,8 +33,8 @@ end
 local GOOD, BAD, FAILURES, LATENCY, RESTS_UNTIL, SCORE = 1, 2, 3, 4, 5, 6
 local USES, SUCCESSES, MISSED, WHY, TOKEN = 7, 8, 9, 10, 11
 local LAYOUT = '<dddddddddss'
--- Up to RESTS_UNTIL: all that a choice among many looks at.
-local FIRST_FIVE = '<ddddd'
+-- Up to SCORE: all that a choice among many looks at.
+local FIRST_SIX = '<dddddd'
 
 local function unpacked(packed, layout)
   if packed then return { struct.unpack(layout or LAYOUT, packed) } end
@@ -55,7 +55,7 @@ local function beliefs_of(domain, ids)
   local found = {}
   if #ids == 0 then return found end
   local packed = redis.call('HMGET', beliefs_key(domain), unpack(ids))
-  for i, id in ipairs(ids) do found[id] = unpacked(packed[i], FIRST_FIVE) end
+  for i, id in ipairs(ids) do found[id] = unpacked(packed[i], FIRST_SIX) end
   return found
 end
 

@@ -1,4 +1,4 @@
-"""Cards as sightings: what they said, which adverts were opened, and whose word a price is."""
+"""Cards as sightings: what they said, which adverts were opened, whose word a price is; ranks of pages."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -16,4 +16,8 @@ def upgrade() -> None:
     op.add_column("listings", by_card)
     op.add_column("scrape_history", sa.Column("said", sa.JSON))
     op.add_column("cards", sa.Column("price_eur", sa.Float))
+    op.add_column("jobs", sa.Column("ranked_by", sa.String(64)))
+    op.add_column("frontier", sa.Column("rank", sa.Integer, nullable=False, server_default=sa.text("0")))
+    ordered = ["job_id", "state", "rank", "not_before"]
+    op.create_index("ix_frontier_job_id_state_rank_not_before", "frontier", ordered)
     op.execute(sa.text("UPDATE listings SET opened_at = visited_at"))

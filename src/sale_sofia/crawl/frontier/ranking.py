@@ -1,0 +1,194 @@
+"""Which advert is worth its turn next: one whose card may be what the buyer looks for.
+
+A rank is a number, the smallest first: pages of results, what may fit a profile or a saved search,
+shortlisted flats that are due, all others in an order that has nothing to do with where they are.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection, bindparam, select, update
+
+from sale_sofia.advice.scoring.profile import FOLDER, Profile, ProfileError, load_profile
+from sale_sofia.advice.search.query import SearchQuery, WrongSearch
+from sale_sofia.buyer.evaluations import statuses
+from sale_sofia.buyer.searches import list_searches
+from sale_sofia.crawl.frontier.frontier import REST
+from sale_sofia.crawl.settings import RANKED_AT_ONCE, REMEMBERED_PROFILES
+from sale_sofia.crawl.tables import frontier, jobs
+from sale_sofia.flats.settings import MANY_ROOMS
+from sale_sofia.flats.tables import listing_sources
+from sale_sofia.history.market_events import SECONDS_PER_DAY, listed_since
+from sale_sofia.history.settings import VAT_RATE
+from sale_sofia.history.sightings import listing_key
+from sale_sofia.history.tables import listings
+from sale_sofia.listings.places import SOFIA
+from sale_sofia.settings.model import get_settings
+
+_MAY_FIT: Final = 1_000_000
+_SHORTLISTED: Final = 2_000_000
+_OLDEST_DAY: Final = 999_999
+_SPREAD: Final = 10_000
+_TOLD: Final = (
+    "deal", "property_type", "rooms", "price_eur", "area_sqm", "city", "district", "neighbourhood",
+)  # fmt: skip
+_DATED: Final = ("first_seen_at", "posted_at", "generation", "family_id")
+Told = Mapping[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What of a profile, or of a saved search, the card of an advert can tell. What is empty is not asked."""
+
+    allowed: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    """Of these facts, the values that are looked for."""
+    unwanted: Sequence[str] = ()
+    """Neighbourhoods where nothing is looked for."""
+    least: Mapping[str, float] = field(default_factory=dict)
+    most: Mapping[str, float] = field(default_factory=dict)
+
+    def may_be(self, told: Told) -> bool:
+        """Whether nothing that is known of an advert speaks against it."""
+        if told["neighbourhood"] in self.unwanted:
+            return False
+        # Five rooms are five or more, as in searches.
+        one_of = {**told, "rooms": told["rooms"] and min(told["rooms"], MANY_ROOMS)}
+        if any(one_of[name] not in (None, *values) for name, values in self.allowed.items()):
+            return False
+        if any(told[name] is not None and told[name] < bound for name, bound in self.least.items()):
+            return False
+        return not any(told[name] is not None and told[name] > bound for name, bound in self.most.items())
+
+
+def wish_of_profile(profile: Profile) -> Wish:
+    """What a profile can ask of a card: kind, budget, rooms, area, and no place of those it calls poor."""
+    tiers = profile.neighbourhoods
+    named = (*tiers.best, *tiers.good, *tiers.fair)
+    allowed: dict[str, Sequence[object]] = {"deal": ("sale",), "city": (SOFIA,)}
+    allowed["property_type"] = profile.property_types
+    if tiers.others == "poor":
+        allowed["neighbourhood"] = named
+    least = {"rooms": profile.must.rooms_least, "area_sqm": profile.must.area_least_sqm}
+    most = {"price_eur": profile.budget_eur}
+    return Wish(allowed, tiers.poor, {name: one for name, one in least.items() if one}, most)
+
+
+def wish_of_search(query: SearchQuery) -> Wish:
+    """What a saved search can ask of a card."""
+    allowed: dict[str, Sequence[object]] = {
+        "deal": (query.deal,) if query.deal else (),
+        "city": (query.city,) if query.city else (),
+        "property_type": query.property_type,
+        "rooms": query.rooms,
+        "neighbourhood": query.neighbourhood,
+        "district": query.district,
+    }
+    # VAT may come on top of what a card says.
+    price_min = None if query.price_min is None else query.price_min / (1 + VAT_RATE)
+    least = {"price_eur": price_min, "area_sqm": query.area_min}
+    most = {"price_eur": query.price_max, "area_sqm": query.area_max}
+    return Wish(
+        {name: values for name, values in allowed.items() if values},
+        query.not_neighbourhood,
+        {name: bound for name, bound in least.items() if bound is not None},
+        {name: bound for name, bound in most.items() if bound is not None},
+    )
+
+
+def current_wishes(connection: Connection) -> tuple[Wish, ...]:
+    """What is looked for now: the buyer's own profiles and saved searches; a wrong one asks for nothing."""
+    folder = get_settings().data_dir / FOLDER
+    found = []
+    for path in sorted(folder.glob("*.yaml")):
+        with suppress(OSError):  # it may be gone by now, or not be ours to read
+            found.append((path, path.stat().st_mtime_ns, path.stat().st_size))
+    wishes = list(_profiles(tuple(found)))
+    for saved in list_searches(connection):
+        try:
+            wishes.append(wish_of_search(SearchQuery.of(saved.query)))
+        except WrongSearch:
+            continue
+    return tuple(wishes)
+
+
+@lru_cache(REMEMBERED_PROFILES)
+def _profiles(found: tuple[tuple[Path, int, int], ...]) -> tuple[Wish, ...]:
+    """Read again only when a file is another one than it was."""
+    wishes = []
+    for path, _, _ in found:
+        try:
+            wishes.append(wish_of_profile(load_profile(path.parent.parent, path.stem)))
+        except (ProfileError, OSError):
+            continue
+    return tuple(wishes)
+
+
+def rank_adverts(
+    connection: Connection, site: str, external_ids: Sequence[str], wishes: Sequence[Wish], *, now: float
+) -> dict[str, int]:
+    """The rank of each of these adverts by what is known of it; those that are not known have none."""
+    columns = ("id", "external_id", "opened_at", *_TOLD, *_DATED)
+    known = select(*(listings.c[name] for name in columns)).where(
+        listings.c.site == site, listings.c.external_id.in_(external_ids), listings.c.closed_at.is_(None)
+    )
+    rows = connection.execute(known).mappings().all()
+    opened = any(row["opened_at"] is not None for row in rows)
+    liked = _shortlisted(connection) if opened else frozenset()
+    return {row["external_id"]: rank_of(row, wishes, liked, now=now) for row in rows}
+
+
+def rank_of(row: Told, wishes: Sequence[Wish], liked: frozenset[int], *, now: float) -> int:
+    """The rank of one advert, of whose numbers `liked` has those of shortlisted flats."""
+    if any(wish.may_be(row) for wish in wishes):
+        # One that was opened before is asked for again because it changed, or is due.
+        days = 0.0 if row["opened_at"] is not None else 1 + (now - listed_since(row).at) / SECONDS_PER_DAY
+        return _MAY_FIT + min(_OLDEST_DAY, max(0, int(days)))
+    if row["id"] in liked:
+        return _SHORTLISTED
+    digest = hashlib.blake2b(row["external_id"].encode(), digest_size=4).digest()
+    return REST + int.from_bytes(digest, "big") % _SPREAD
+
+
+def _shortlisted(connection: Connection) -> frozenset[int]:
+    """The adverts of the flats on the shortlist."""
+    chosen = [own for own, status in statuses(connection).items() if status == "shortlist"]
+    if not chosen:
+        return frozenset()
+    theirs = select(listing_sources.c.listing_id).where(listing_sources.c.property_id.in_(chosen))
+    return frozenset(connection.scalars(theirs))
+
+
+_SET_RANK = update(frontier).where(frontier.c.id == bindparam("row_id")).values(rank=bindparam("new_rank"))
+
+
+def keep_ranked(connection: Connection, job_id: str, site: str, *, now: float) -> None:
+    """Rank the adverts that wait anew, if what is looked for is not what it was when they were ranked.
+
+    Which that was stands in the job, so that it is seen by whoever claims next, also after a crash.
+    """
+    wishes = current_wishes(connection)
+    told = json.dumps([asdict(wish) for wish in wishes], sort_keys=True, default=str)
+    digest = hashlib.sha256(told.encode()).hexdigest() if wishes else None
+    own = jobs.c.id == job_id
+    if connection.execute(select(jobs.c.ranked_by).where(own)).scalar() == digest:
+        return
+    # The job first and rows by their number, as all do who change several.
+    connection.execute(select(jobs.c.id).where(own).with_for_update(key_share=True))
+    waiting = select(frontier.c.id, frontier.c.url_key).where(
+        frontier.c.job_id == job_id, frontier.c.state == "pending", frontier.c.kind == "listing"
+    )
+    rows = connection.execute(waiting.order_by(frontier.c.id)).all()
+    prefix = len(listing_key(""))
+    for first in range(0, len(rows), RANKED_AT_ONCE):
+        some = {row.url_key[prefix:]: row.id for row in rows[first : first + RANKED_AT_ONCE]}
+        ranks = rank_adverts(connection, site, list(some), wishes, now=now)
+        new = [{"row_id": some[one], "new_rank": rank} for one, rank in ranks.items()]
+        if new:
+            connection.execute(_SET_RANK, sorted(new, key=lambda one: one["row_id"]))
+    connection.execute(update(jobs).where(own).values(ranked_by=digest))

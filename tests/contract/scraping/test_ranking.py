@@ -1,0 +1,139 @@
+"""Which page is asked for next: what may fit first, the rest spread, and nobody waits for ever."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from sqlalchemy import Connection, select
+
+from contract.data.helpers import advert
+from sale_sofia.buyer.searches import save_search
+from sale_sofia.crawl import tables
+from sale_sofia.crawl.frontier import frontier
+from sale_sofia.crawl.frontier.ranking import current_wishes, keep_ranked, rank_adverts
+from sale_sofia.crawl.runners.site_crawl import SiteCrawl
+from sale_sofia.crawl.settings import FAIR_TURN
+from sale_sofia.crawl.urls import Target
+from sale_sofia.history.listings import Sighting, save_listings
+from sale_sofia.settings.model import get_settings
+from sale_sofia.storage.database import Database
+
+NOW = 1_780_000_000.0
+DAY = 86_400.0
+SITE = "imot.bg"
+FLAT: dict[str, Any] = {
+    "deal": "sale", "property_type": "apartment", "rooms": 2, "price_eur": 150_000.0, "area_sqm": 70.0,
+    "city": "София", "neighbourhood": "Борово",
+}  # fmt: skip
+PROFILE = """
+budget_eur: 180000
+neighbourhoods: {best: [Борово], others: poor}
+must: {rooms_least: 2}
+"""
+
+
+@pytest.fixture
+def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of the buyer's profiles."""
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+    get_settings.cache_clear()
+    (tmp_path / "profiles").mkdir()
+    yield tmp_path / "profiles"
+    get_settings.cache_clear()
+
+
+def seen(connection: Connection, number: int, *, at: float = NOW, card: bool = True, **other: Any) -> None:  # noqa: ANN401
+    save_listings(connection, [Sighting(advert(number=number, **{**FLAT, **other}), at, card=card)])
+
+
+def target(number: int) -> Target:
+    return Target("listing", f"https://imot.bg/{number}", f"listing:id{number}")
+
+
+def order(connection: Connection, *numbers: int) -> list[int]:
+    ranks = rank_adverts(
+        connection, SITE, [f"id{number}" for number in numbers], current_wishes(connection), now=NOW
+    )
+    return sorted(numbers, key=lambda number: (ranks[f"id{number}"], number))
+
+
+def test_what_may_fit_comes_first_the_newest_before_the_others(database: Database, profiles: Path) -> None:
+    (profiles / "mine.yaml").write_text(PROFILE, "utf-8")
+    with database.write() as connection:
+        seen(connection, 1, price_eur=250_000.0)
+        seen(connection, 2, neighbourhood="Лозенец")
+        seen(connection, 3, rooms=1)
+        seen(connection, 4, property_type="garage")
+        seen(connection, 5, at=NOW - 9 * DAY)
+        seen(connection, 6)
+        seen(connection, 7, card=False)  # opened before: it changed, or is due
+        seen(connection, 8, price_eur=None, rooms=None, neighbourhood=None, at=NOW - 2 * DAY)  # who knows
+        found = order(connection, *range(1, 9))
+    assert found[:4] == [7, 6, 8, 5]
+    assert set(found[4:]) == {1, 2, 3, 4}
+
+
+def test_a_saved_search_is_looked_for_too(database: Database, profiles: Path) -> None:
+    assert profiles.exists()
+    with database.write() as connection:
+        seen(connection, 1)
+        seen(connection, 2, rooms=7, price_eur=400_000.0, neighbourhood="Лозенец")
+        query = {"rooms": [5], "price_max": 500_000, "neighbourhood": ["Лозенец"]}
+        save_search(connection, "голям", query, now=NOW)
+        assert order(connection, 1, 2) == [2, 1]
+
+
+def test_rows_are_ranked_anew_when_a_profile_changes(database: Database, profiles: Path) -> None:
+    with database.write() as connection:
+        for number in range(6):
+            seen(connection, number, price_eur=100_000.0 + 20_000 * number)
+        frontier.add_targets(connection, "job", [target(number) for number in range(6)])
+        for budget, fitting in ((145_000, 3), (165_000, 4), (110_000, 1)):
+            (profiles / "mine.yaml").write_text(PROFILE.replace("180000", str(budget)), "utf-8")
+            keep_ranked(connection, "job", SITE, now=NOW)
+            ranks = connection.scalars(select(tables.frontier.c.rank).order_by(tables.frontier.c.id)).all()
+            assert [rank < frontier.REST for rank in ranks] == [True] * fitting + [False] * (6 - fitting)
+        (profiles / "mine.yaml").unlink()
+        keep_ranked(connection, "job", SITE, now=NOW)
+        assert min(connection.scalars(select(tables.frontier.c.rank))) >= frontier.REST
+
+
+def crawl_of(database: Database) -> SiteCrawl:
+    """One that only claims, a row at a time."""
+    nothing = cast("Any", SimpleNamespace(ledger=SimpleNamespace(conditional=False)))
+    return SiteCrawl(
+        job_id="job", owner="me", database=database, visitor=nothing, writer=nothing, concurrency=1,
+        lease_seconds=60.0, clock=lambda: NOW, stop=asyncio.Event(), progress=lambda _claim: None,
+    )  # fmt: skip
+
+
+def test_a_row_of_low_rank_is_claimed_within_a_bound(database: Database, profiles: Path) -> None:
+    """With N older rows before it, after at most (N + 1) * FAIR_TURN claims, whatever comes in meanwhile."""
+    assert profiles.exists()
+    older, fitting = 3, {}
+    with database.write() as connection:
+        frontier.add_targets(connection, "job", [target(number) for number in range(older + 1)])
+    crawl, claimed = crawl_of(database), []
+    for turn in range((older + 1) * FAIR_TURN):
+        new = [target(1000 + 2 * turn), target(1001 + 2 * turn)]  # more than are claimed
+        fitting = {one.key: 1_000_000 for one in new}
+        with database.write() as connection:
+            frontier.add_targets(connection, "job", new, ranks=fitting)
+            claimed += [claim.url for claim in crawl.lease(connection)]
+    assert target(older).url in claimed
+    # And no more than their share goes to the rest.
+    assert sum(url in {target(number).url for number in range(older + 1)} for url in claimed) == older + 1
+
+
+def test_each_process_begins_with_the_oldest(database: Database, profiles: Path) -> None:
+    """However often crawls are killed, what waits longest is asked for."""
+    assert profiles.exists()
+    with database.write() as connection:
+        frontier.add_targets(connection, "job", [target(0), target(1)])
+        fitting = [target(2), target(3)]
+        frontier.add_targets(connection, "job", fitting, ranks={one.key: 1_000_000 for one in fitting})
+        firsts = [crawl_of(database).lease(connection)[0].url for _ in range(2)]
+    assert firsts == [target(0).url, target(1).url]
