@@ -21,7 +21,8 @@ from web_pages import browser
 ALLOWED = {
     "English", "Language",  # the switch
     "default", "mail",  # names that a person gave
-    "DATA_DIR", "alerts", "crawl", "init", "sale", "sofia", "up", "yaml", "FLOWER_PASSWORD",  # commands and settings
+    "DATA_DIR", "alerts", "crawl", "init", "sale", "sofia", "up", "yaml",  # commands and files
+    "FLOWER_PASSWORD",  # a setting
     "Flower", "Redis",  # programs
     "com", "imoti", "net",  # portals that do not end in .bg
     "EUR",  # an advert's own words

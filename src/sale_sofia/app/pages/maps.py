@@ -24,8 +24,6 @@ from sale_sofia.listings.places import find_neighbourhood, neighbourhoods
 
 COLOURS: Final = {"M1": "#eb2227", "M2": "#0078c8", "M3": "#1f9b4a", "M4": "#b98a00"}
 """Of the metro's lines, as its own maps have them; each station has its name too."""
-STREETS: Final = "Център за градска мобилност (CC BY 4.0)"
-"""Whose timetable tells which streets are drawn."""
 _WORLD_PIXELS: Final = 256
 
 
@@ -46,7 +44,7 @@ def page(visit: Visit) -> Page:
         "areas": len(flats) - placed,
         "back": asked.address,
         "rows": [_row(name, members, asked) for name, members in _largest(places)],
-        "attribution": f"{ATTRIBUTION} · {STREETS}",
+        "attribution": ATTRIBUTION,
         "tiles": None,
     }
     return Page("map.html", say("page.map"), values, lambda: _data(visit, deck, asked, result))
