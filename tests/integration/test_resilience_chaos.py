@@ -339,9 +339,10 @@ async def admission_within(gate: RedisGate, seconds: float) -> Admission:
 ROLES = (("holder", 1, "busy"), ("prober", 4, "circuit_open"))
 
 
-def test_what_a_killed_worker_held_comes_back_with_the_end_of_its_lease_and_not_before(
+def test_what_a_killed_worker_held_comes_back_and_never_while_it_lives(
     tmp_path: Path, redis_server: RedisServer
 ) -> None:
+    """How soon, tells the contract of the gate: at once on its own machine, elsewhere when its lease ends."""
     with ThreadPoolExecutor(len(ROLES)) as pool:
         urls = [fresh_database(redis_server) for _ in ROLES]
         list(pool.map(hold_and_die, [tmp_path] * len(ROLES), urls, *zip(*ROLES, strict=True)))
@@ -351,7 +352,7 @@ def hold_and_die(folder: Path, redis_url: str, role: str, limit: int, why: str) 
     (folder / role).mkdir()
     plan = Plan(url=redis_url, hold=1000.0, limit=limit, settings=TOUCHY, numbers=SHORT_LEASES)
 
-    async def story(crew: Crew) -> tuple[set[str], Row, Admission, float]:
+    async def story(crew: Crew) -> tuple[set[str], Row, Admission]:
         gate = short_leased(redis_url, limit)
         if role == "prober":
             await asked(gate, IMOT, Outcome.failure())
@@ -359,16 +360,13 @@ def hold_and_die(folder: Path, redis_url: str, role: str, limit: int, why: str) 
             row = crew.wait_until(of_each([0], "shared"))[-1]
             reasons = await refusals_for(gate, 2.2 * LEASE)
             crew.workers[0].kill()
-            killed = time.monotonic()
             entry = await admission_within(gate, LEASE + 10.0)
-        seconds = time.monotonic() - killed
         await gate.report(entry, Outcome.ok())
         await gate.close()
-        return reasons, row, entry, seconds
+        return reasons, row, entry
 
-    reasons, row, entry, seconds = asyncio.run(story(Crew(folder / role, [plan])))
+    reasons, row, entry = asyncio.run(story(Crew(folder / role, [plan])))
     assert reasons == {why}
-    assert seconds > LEASE / 3
     assert row["probe"] == entry.permission.probe == (role == "prober")
     assert row["generation"] == entry.permission.generation
     status = asyncio.run(noted(redis_url))[0]

@@ -97,7 +97,7 @@ def test_a_profile_is_made_changed_checked_and_used(data: Path) -> None:
 
 
 def test_a_crawl_scores_what_it_brought(tmp_path: Path) -> None:
-    with start_in_process(SimulatorConfig(properties=20, seed=5, sites=("imot.bg",))) as simulator:
+    with start_in_process(SimulatorConfig(properties=20, seed=5, sites=("imot.bg",), port=0)) as simulator:
         told = run(tmp_path, *crawl_arguments(simulator, "imot.bg"), **FAST)
         assert told.returncode == 0, told.stderr
     database = ready_database(tmp_path / "sale_sofia.db")

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from errno import ENOSPC
 from typing import Annotated, Any, Final, TextIO, cast
 
 import typer
@@ -154,8 +155,8 @@ def say(sentence: str) -> None:
 def complain(error: BaseException) -> None:
     """What is wrong, in one sentence; an error of the system without its number."""
     sentence = str(error)
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        sentence = f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror and (error.filename or error.errno == ENOSPC):
+        sentence = f"{error.filename or 'the disk is full'}: {error.strerror}"
     if isinstance(log.file, _Lines):
         _spoken.error("%s", sentence)
     else:
