@@ -244,18 +244,16 @@ def test_a_page_elsewhere_gets_nothing_out_of_a_dashboard_without_a_password(
         assert is_answered(f"{dashboard.url}/healthz")
         own = dashboard.url.removeprefix("http://")
         port = own.rpartition(":")[2]
-        assert shaken_hands(own, origin=dashboard.url, host=own) == 101
-        for origin, host in (
-            ("http://evil.example", own),
-            ("null", own),
-            (f"http://evil.example:{port}", f"evil.example:{port}"),  # its name was made to lead here
-        ):
-            assert shaken_hands(own, origin=origin, host=host) == 403
+        assert status(own, origin=dashboard.url, host=own) == 200
+        assert status(own, origin="http://evil.example", host=own) == 403
+        assert status(own, origin="null", host=own) == 403
+        led_here = f"evil.example:{port}"  # its name was made to lead here
+        assert status(own, origin=f"http://{led_here}", host=led_here) == 421
     assert imported_from(world.foreign) == []
 
 
-def shaken_hands(place: str, *, origin: str, host: str) -> int:
-    """The status with which a socket is granted or refused to a page of this origin."""
+def status(place: str, *, origin: str, host: str) -> int:
+    """With which a page of this origin is answered, also where it asks for a socket."""
     head = (
         f"GET /today HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\n"
         "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"

@@ -26,7 +26,8 @@ ALLOWED = {
     "Flower", "Redis",  # programs
     "com", "imoti", "net",  # portals that do not end in .bg
     "EUR",  # an advert's own words
-    "OpenStreetMap", "ODbL",  # whose map it is, and its licence
+    "CSV",  # the kind of a file
+    "OpenStreetMap", "contributors", "ODbL",  # whose map it is, and its licence
 }  # fmt: skip
 PATHS = ("/", "/search", "/map", "/criteria", "/market", "/cross_site", "/health", "/alerts")
 LATIN = re.compile("[A-Za-z][A-Za-z_]+")

@@ -278,10 +278,11 @@ def part(visit: Visit) -> Done:
 def value(visit: Visit) -> Done:
     """Work out the model of fair prices now."""
     try:
-        value_property(visit.database, visit.site.settings, _number(visit))
+        found = value_property(visit.database, visit.site.settings, _number(visit))
     except UnknownProperty:
         return Done(say("fair.unmatched"), wrong=True)
-    return Done(say("diary.kept"))
+    why = _why_not_valued(found)
+    return Done(why, wrong=True) if why else Done(say("diary.kept"))
 
 
 def calendar(visit: Visit) -> Download:
@@ -471,13 +472,7 @@ def _fair(found: Valuation | None) -> Values:
     if found is None:
         return {"fair": None}
     if found.fair is None or found.flat.area_sqm is None:
-        if found.few is not None:
-            why = say(
-                "fair.why.few", known=shown.number(found.few.known), needed=shown.number(found.few.needed)
-            )
-        else:
-            why = say(f"fair.why.{not_valued_for(found.flat)}")
-        return {"fair": {"none": say("fair.none", why=why), "badge": ""}}
+        return {"fair": {"none": _why_not_valued(found), "badge": ""}}
     fair, area = found.fair, found.flat.area_sqm
     sums = {name: shown.euro(getattr(fair, name) * area) for name in ("low", "middle", "high")}
     sign, colour = _VERDICTS[found.verdict]
@@ -495,6 +490,16 @@ def _fair(found: Valuation | None) -> Values:
             "chart": chart, "comparables": rows,
         }
     }  # fmt: skip
+
+
+def _why_not_valued(found: Valuation) -> str:
+    """Why there is no fair price; nothing where there is one."""
+    if found.fair is not None:
+        return ""
+    if found.few is not None:
+        known, needed = shown.number(found.few.known), shown.number(found.few.needed)
+        return say("fair.none", why=say("fair.why.few", known=known, needed=needed))
+    return say("fair.none", why=say(f"fair.why.{not_valued_for(found.flat)}"))
 
 
 def _comparable(flat: Flat, weight: float) -> list[object]:
