@@ -20,7 +20,7 @@ from windows import excess
 
 OUTAGE_SECONDS = float(os.environ.get("OUTAGE_SECONDS", "4"))
 PROCESSES = 2
-ADVERTS = 60
+ADVERTS = 100
 PATIENCE_SECONDS = 180 + OUTAGE_SECONDS
 
 
