@@ -175,9 +175,7 @@ def star(browser: Browser, url: str) -> float:
         card = button.evaluate("one => one.closest('.decisions').dataset.flat")
         began = time.perf_counter()
         button.click()
-        page.wait_for_function(
-            f"document.querySelector('.decisions[data-flat=\"{card}\"] .keep').ariaPressed === 'true'"
-        )
+        page.locator(f'.decisions[data-flat="{card}"] .keep[aria-pressed=true]').wait_for()
         times.append(time.perf_counter() - began)
     page.close()
     return round(statistics.median(times), 3)

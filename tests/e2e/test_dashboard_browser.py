@@ -144,7 +144,7 @@ def test_back_returns_to_the_same_card(buyer: Window) -> None:
     expect(buyer.page).to_have_url(re.compile(r"/flat/\d+$"))
     buyer.page.go_back()
     expect(buyer.page).to_have_url(re.compile("sort=price"))
-    buyer.page.wait_for_function(f"Math.abs(scrollY - {before}) < 200")
+    until(lambda: abs(buyer.page.evaluate("scrollY") - before) < 200, "the same place of the page")
 
 
 def _found(window: Window) -> int:
