@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, select
 
-from sale_sofia.advice.costs import Loan, all_costs, loan
+from sale_sofia.advice.costs import all_costs, loan
 from sale_sofia.advice.scoring.explaining import sentence
 from sale_sofia.advice.scoring.judging import Criterion, Finding, State
 from sale_sofia.advice.scoring.profile import Profile
@@ -581,6 +581,3 @@ def _data(deck: Deck, data: PropertyData) -> Values:
         "notes": [{"at": one.written_at, "text": one.text} for one in data.notes],
         "viewings": [{"starts_at": one.starts_at, "state": one.state} for one in data.viewings],
     }
-
-
-__all__ = ["Loan", "PropertyData", "band", "calendar", "page", "read_property"]

@@ -19,7 +19,6 @@ from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import say, told
 from sale_sofia.flats.flat import Flat
 from sale_sofia.geography.gazetteer import areas_of, base_map, centres
-from sale_sofia.geography.settings import ATTRIBUTION
 from sale_sofia.listings.places import find_neighbourhood, neighbourhoods
 
 COLOURS: Final = {"M1": "#eb2227", "M2": "#0078c8", "M3": "#1f9b4a", "M4": "#b98a00"}
@@ -44,8 +43,7 @@ def page(visit: Visit) -> Page:
         "areas": len(flats) - placed,
         "back": asked.address,
         "rows": [_row(name, members, asked) for name, members in _largest(places)],
-        "attribution": ATTRIBUTION,
-        "tiles": None,
+        "attribution": say("map.sources"),
     }
     return Page("map.html", say("page.map"), values, lambda: _data(visit, deck, asked, result))
 
