@@ -64,7 +64,7 @@ def jobs(as_json: AsJson = False) -> None:
         return
     table = plain_table("Jobs", ("job", "state"), ("requests", "new", "changed", "seconds"))
     for job in found:
-        counts = (job.requests, job.new_listings, job.changed_listings, job.seconds)
+        counts = (job.requests, job.new_listings, job.changed_listings, job.worked_seconds)
         table.add_row(job.id, job.state.value, *map(number, counts))
     out.print(table)
     for job in found:

@@ -83,6 +83,13 @@ class Job:
     ranked_by: str | None = None
     """What was looked for when its rows were ranked, as a digest."""
 
+    @property
+    def worked_seconds(self) -> float:
+        """How long somebody worked for it: lanes side by side add up, but never to more than it lasted."""
+        if self.runner != CELERY or self.started_at is None or self.finished_at is None:
+            return self.seconds
+        return min(self.seconds, self.finished_at - self.started_at)
+
 
 _UNFINISHED = jobs.c.state.not_in([state.value for state in sorted(FINISHED_STATES)])
 _HAS_PAGES = jobs.c.state != JobState.AGGREGATING.value

@@ -7,13 +7,13 @@ import pytest
 from sqlalchemy import Connection
 
 from sale_sofia.crawl.frontier import frontier
-from sale_sofia.crawl.frontier.jobs import end_job, known_job
+from sale_sofia.crawl.frontier.jobs import end_job, known_job, report
 from sale_sofia.crawl.resilience.owners import this_owner
 from sale_sofia.crawl.runners import dispatching
 from sale_sofia.crawl.runners.dispatching import Next, Step
 from sale_sofia.crawl.settings import CONCLUSION_GRACE_SECONDS, DISPATCH_GRACE_SECONDS, MOST_DEATHS
 from sale_sofia.crawl.urls import Target
-from sale_sofia.history.jobs import JobState, get_job, set_job_state, unfinished_jobs
+from sale_sofia.history.jobs import JobState, add_job_counts, get_job, set_job_state, unfinished_jobs
 from sale_sofia.storage.database import Database
 
 ADVERTS = [Target("listing", f"https://x/{number}", f"listing:{number}") for number in range(3)]
@@ -30,8 +30,8 @@ def begin(database: Database, now: float = SENT) -> Step:
     return database.run_write(partial(dispatching.begin, job_id="job", now=now))
 
 
-def after_lanes(database: Database, now: float = SENT) -> Step:
-    return database.run_write(partial(dispatching.after_lanes, job_id="job", now=now))
+def after_lanes(database: Database, now: float = SENT, generation: int | None = None) -> Step:
+    return database.run_write(partial(dispatching.after_lanes, job_id="job", now=now, generation=generation))
 
 
 def repair(database: Database, now: float) -> Step:
@@ -46,6 +46,10 @@ def state(database: Database) -> str:
     job = database.run_read(lambda connection: get_job(connection, "job"))
     assert job is not None
     return job.state.value
+
+
+def seconds(database: Database) -> float:
+    return database.run_read(lambda connection: report(connection, known_job(connection, "job")).seconds)
 
 
 def test_a_job_is_dispatched_once(database: Database) -> None:
@@ -63,6 +67,27 @@ def test_of_many_dispatchers_one_sends_lanes(database: Database) -> None:
 def test_lanes_that_left_work_are_followed_by_others(database: Database) -> None:
     begin(database)
     assert after_lanes(database) == Step(Next.LANES, 2)
+
+
+def test_lanes_whose_successors_were_sent_a_moment_ago_are_followed_by_nobody(database: Database) -> None:
+    begin(database)
+    assert repair(database, LATE) == Step(Next.LANES, 2)  # the first had let go, and had not come back yet
+    assert after_lanes(database, LATE + 1, generation=1) == Step(Next.NOTHING)
+    assert after_lanes(database, LATE + DISPATCH_GRACE_SECONDS, generation=1) == Step(Next.LANES, 3)
+    assert after_lanes(database, LATE + DISPATCH_GRACE_SECONDS, generation=3) == Step(Next.LANES, 4)
+
+
+def test_lanes_side_by_side_work_no_longer_than_their_job_lasts(database: Database) -> None:
+    begin(database)
+    with database.write() as connection:
+        frontier.finish(connection, [(one, "done", None, None) for one in claim(connection, this_owner())])
+        add_job_counts(connection, "job", seconds=30.0)
+        add_job_counts(connection, "job", seconds=25.0)
+    assert seconds(database) == 55.0
+    assert after_lanes(database) == Step(Next.OVER)
+    with database.write() as connection:
+        end_job(connection, known_job(connection, "job"), now=SENT + 40)
+    assert seconds(database) == 40.0
 
 
 def test_rows_in_somebodys_hands_need_no_lanes(database: Database) -> None:

@@ -101,8 +101,11 @@ def begin(connection: Connection, job_id: str, *, now: float) -> Step:
     return Step(Next.LANES, job.generation + 1)
 
 
-def after_lanes(connection: Connection, job_id: str, *, now: float) -> Step:
-    """A generation is back: the job ends, goes on, or waits. Calling it again changes nothing more."""
+def after_lanes(connection: Connection, job_id: str, *, now: float, generation: int | None = None) -> Step:
+    """A generation is back: the job ends, goes on, or waits. Calling it again changes nothing more.
+
+    An older `generation` than the last sends nobody while those sent a moment ago may be on their way.
+    """
     job = known_job(connection, job_id)
     counts = frontier.count_rows(connection, job_id)
     if not counts.open and job.state.takes_pages:
@@ -110,6 +113,12 @@ def after_lanes(connection: Connection, job_id: str, *, now: float) -> Step:
         connection.execute(update(jobs).where(jobs.c.id == job_id).values(woken_at=now))
     if not counts.open or job.state.finished:
         return Step(Next.OVER)
+    if (
+        generation is not None
+        and generation < job.generation
+        and _since_woken(job, now) < DISPATCH_GRACE_SECONDS
+    ):
+        return Step(Next.NOTHING)
     due = counts.next_due is not None and counts.next_due <= now
     if due and not counts.leased and _take_generation(connection, job, now):
         return Step(Next.LANES, job.generation + 1)
@@ -123,12 +132,16 @@ def repair(connection: Connection, job_id: str, *, now: float) -> Step:
         frontier.release_owner(connection, job_id, owner, most_deaths=MOST_DEATHS)
     frontier.reclaim_expired(connection, job_id, now=now, most_deaths=MOST_DEATHS)
     job = known_job(connection, job_id)
-    since = math.inf if job.woken_at is None else now - job.woken_at
+    since = _since_woken(job, now)
     if job.state is JobState.AGGREGATING:
         return Step(Next.NOTHING if since < CONCLUSION_GRACE_SECONDS else Next.OVERDUE)
     if since < DISPATCH_GRACE_SECONDS and frontier.count_rows(connection, job_id).open:
         return Step(Next.NOTHING)
     return after_lanes(connection, job_id, now=now)
+
+
+def _since_woken(job: Job, now: float) -> float:
+    return math.inf if job.woken_at is None else now - job.woken_at
 
 
 def _take_generation(connection: Connection, job: Job, now: float) -> bool:

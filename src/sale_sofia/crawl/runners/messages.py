@@ -100,6 +100,12 @@ def check_summaries(summaries: object) -> list[Mapping[str, Any]]:
     return summaries
 
 
+def generation_of(summaries: Sequence[Mapping[str, Any]]) -> int | None:
+    """The generation whose lanes returned these; None for chunks that another program sent."""
+    numbers = [one.get("generation") for one in summaries]
+    return max((number for number in numbers if isinstance(number, int) and number > 0), default=None)
+
+
 class ScrapingKeys(StrEnum):
     """What a job keeps in Redis, a key for each; all of them expire, the database does not."""
 

@@ -49,6 +49,7 @@ from sale_sofia.crawl.runners.messages import (
     check_summaries,
     check_urls,
     check_version,
+    generation_of,
 )
 from sale_sofia.crawl.runners.progress import read_progress
 from sale_sofia.crawl.runners.schedule import jobs_of_turns
@@ -131,7 +132,8 @@ def scrape_chunk(
         show_progress(job_id)
     ended = database().run_read(partial(frontier.count_states, job_id=job_id, targets=targets))
     return asdict(summary) | {
-        "site": site_name, "result_count": ended.get("done", 0), "error_count": ended.get("failed", 0)
+        "site": site_name, "generation": generation,
+        "result_count": ended.get("done", 0), "error_count": ended.get("failed", 0)
     }  # fmt: skip
 
 
@@ -181,7 +183,8 @@ def aggregate_results(
     lanes = check_summaries(chunk_results)
     # Lanes that all broke would break again on the same pages: the reconciler sends others, a little later.
     broken = bool(lanes) and all(one.get("failed") for one in lanes)
-    decide = dispatching.repair if broken else dispatching.after_lanes
+    after = partial(dispatching.after_lanes, generation=generation_of(lanes))
+    decide = dispatching.repair if broken else after
     step = database().run_write(partial(decide, job_id=job_id, now=now()))
     _go_on(job_id, site_name, step)
     return _numbers(job_id) | {"lanes": len(lanes), "next": step.what.name}
