@@ -14,7 +14,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, event
 
-from first_database import make_first_database
+from release_1_0 import make_release_database
 from sale_sofia.operations.copying import all_tables, batches, content
 from sale_sofia.storage import migrations
 from sale_sofia.storage.database import Database
@@ -34,8 +34,8 @@ def revisions() -> list[str]:
 
 
 def make_database_of(revision: str, file: Path) -> None:
-    """The first database, brought as far as this step."""
-    make_first_database(file)
+    """That of release 1.0.0, brought as far as this step."""
+    make_release_database(file)
     if revision != revisions()[0]:
         database, config = opened(f"sqlite:///{file}"), _config()
         with database.write() as connection:

@@ -273,7 +273,7 @@ def test_a_step_that_fails_leaves_the_old_version_whole(postgres_server: Postgre
     db.prepare()
     with db.write() as connection:
         connection.execute(text("CREATE TABLE incidents (id integer)"))
-    with pytest.raises(DatabaseError, match=r"step 0003_monitoring.*incidents.*already exists"):
+    with pytest.raises(DatabaseError, match=r"step 0013_pruned.*incidents.*already exists"):
         initialize_database(db)
     assert current_revision(db) is None
     with db.read() as connection:

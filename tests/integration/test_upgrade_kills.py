@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from crawls import FAST, crawl_arguments, differences, end_of, in_background, stored, truth
-from first_database import losses, make_first_database
 from killed_upgrades import (
     STOP,
     every_kill,
@@ -26,14 +25,15 @@ from killed_upgrades import (
     wait_until_stopped,
 )
 from postgres_servers import PostgresServer
+from release_1_0 import losses, make_release_database
 from sale_sofia.storage.migrate import HEAD, current_revision
 from sale_sofia_simulator.running import RunningSimulator, start_in_process
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 SEED = 22
 SITE = "imot.bg"
-MIDDLE = 80
-"""Half of the statements of an upgrade from the first version."""
+MIDDLE = 66
+"""Half of the statements of an upgrade from release 1.0.0."""
 
 
 def test_a_killed_upgrade_is_done_by_the_next_one(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def revision_of(url: str) -> str | None:
 
 def test_two_upgrades_at_once(tmp_path: Path) -> None:
     file = tmp_path / "sale_sofia.db"
-    before = make_first_database(file)
+    before = make_release_database(file)
     first = upgrade_apart(f"sqlite:///{file}", MIDDLE, STOP)
     wait_until_stopped(first)
     second = in_background(tmp_path, "db", "upgrade")

@@ -11,12 +11,16 @@ from sale_sofia.storage.errors import DatabaseError, DatabaseMissing, DatabaseTo
 HEAD: Final = "0029_cards"
 """The last step in `migrations/`, named here so that a current database needs no Alembic to be recognised."""
 
+OLDEST: Final = "0013_pruned"
+"""The step of release 1.0.0; the names of steps follow each other as text does."""
+
 
 def initialize_database(db: Database) -> None:
     """Afterwards the database is there and current. Any number of processes may call it at once, at any time.
 
     Raises:
         DatabaseTooNew: a newer program made it; it is left as it is.
+        DatabaseError: a program before release 1.0.0 made it; it is left as it is.
     """
     if current_revision(db) != HEAD:
         upgrade(db)
@@ -61,6 +65,11 @@ def _upgrade(connection: Connection, db: Database) -> None:
     from sale_sofia.storage.migrations import runner  # noqa: PLC0415 - Alembic is slow to import and rarely needed
 
     found = runner.revision(connection)
+    if found is not None and found < OLDEST:
+        raise DatabaseError(
+            f"The database {db.name} has revision {found}, older than release 1.0.0 ({OLDEST}); "
+            "bring it up to date with that release first."
+        )
     if found is not None and not runner.is_known(found):
         raise DatabaseTooNew(
             f"The database {db.name} has revision {found}, and this program knows no newer one than {HEAD}; "

@@ -239,7 +239,7 @@ def test_an_unfinished_copy_of_another_source_is_left_alone(source: Database, tm
 
 def test_a_source_of_another_form_is_refused(source: Database, tmp_path: Path) -> None:
     with source.write() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '0001_first'"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '0013_pruned'"))
     with (
         sqlite(tmp_path / "target.db") as target,
         pytest.raises(CopyRefused, match="`sale-sofia db upgrade`"),

@@ -238,12 +238,21 @@ def test_a_newer_database_is_left_alone(db: Database) -> None:
     assert current_revision(db) == "0999_later"
 
 
+def test_a_database_from_before_the_first_release_is_left_alone(db: Database) -> None:
+    initialize_database(db)
+    with db.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0012_doubts'"))
+    with pytest.raises(DatabaseError, match=r"revision 0012_doubts, older than release 1\.0\.0"):
+        initialize_database(db)
+    assert current_revision(db) == "0012_doubts"
+
+
 @pytest.mark.slow
 def test_a_step_that_fails_leaves_nothing_and_is_named(db: Database) -> None:
     db.prepare()
     with db.write() as connection:
         connection.execute(text("CREATE TABLE incidents (id INTEGER)"))
-    failure = r"stays at no tables of ours: step 0003_monitoring failed.*incidents\"? already exists"
+    failure = r"stays at no tables of ours: step 0013_pruned failed.*incidents\"? already exists"
     with pytest.raises(DatabaseError, match=failure):
         initialize_database(db)
     with db.read() as connection:

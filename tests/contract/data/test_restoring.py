@@ -25,7 +25,7 @@ from backup_worlds import (
     quiet,
     write_backup,
 )
-from first_database import losses, make_first_database
+from release_1_0 import losses, make_release_database
 from sale_sofia.operations.backup.format import BackupDamaged, BackupError, BackupRefused
 from sale_sofia.operations.backup.making import make_backup
 from sale_sofia.operations.backup.reading import unpack
@@ -103,6 +103,7 @@ def test_a_file_that_would_fill_the_disk_is_refused_before_it_does(tmp_path: Pat
     ("members", "said", "complaint"),
     [
         ([], about(format=2), "in a form that this program does not know; update"),
+        ([], about(revision="0012_doubts"), "before release 1.0.0; restore it with that release"),
         ([], about(revision="0999_later"), f"revision 0999_later.*no newer one than {HEAD}; update"),
         ([], about(room=10**18), "free some space"),
         ([], about(), "there is no database in it"),
@@ -197,11 +198,11 @@ def test_an_empty_folder_takes_it_and_others_are_refused(tmp_path: Path) -> None
 
 def test_an_older_schema_is_brought_up(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    before = make_first_database(data / "sale_sofia.db")
+    before = make_release_database(data / "sale_sofia.db")
     db = database_in(data)
     made = make_backup(db, order(data, tmp_path / "to"), quiet)
     db.dispose()
-    assert made.about.revision == "0001_first"
+    assert made.about.revision == "0013_pruned"
     restore(made.path, tmp_path / "new", quiet)
     new = database_in(tmp_path / "new")
     assert current_revision(new) == HEAD

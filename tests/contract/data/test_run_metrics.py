@@ -1,15 +1,12 @@
 from collections.abc import Iterator
 
 import pytest
-from alembic import command
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 
 from contract.data.helpers import database
-from sale_sofia.history.jobs import create_job, get_job
+from sale_sofia.history.jobs import create_job
 from sale_sofia.storage.database import Database
-from sale_sofia.storage.migrate import HEAD, check, current_revision, initialize_database
-from sale_sofia.storage.migrations import runner
 from sale_sofia.telemetry.meter import add_counters, read_metrics
 from sale_sofia.telemetry.metrics import DomainMetrics
 from sale_sofia.telemetry.tables import run_metrics
@@ -68,32 +65,3 @@ def test_a_delta_that_is_there_already_adds_nothing_and_is_no_news(db: Database)
 def test_a_run_that_is_no_job_is_refused(db: Database) -> None:
     with pytest.raises(IntegrityError, match=r"(?i)foreign key"):
         add(db, ("a", 1, "imot.bg", 1), job_id="none")
-
-
-def upgrade_to(connection: Connection, revision: str) -> None:
-    config = runner._config()  # noqa: SLF001 - the program itself only knows the way to the end
-    config.attributes["connection"] = connection
-    command.upgrade(config, revision)
-
-
-@pytest.mark.slow
-def test_an_older_database_gets_the_tables_and_keeps_what_it_has(empty_store_url: str) -> None:
-    db = database(empty_store_url)
-    db.prepare()
-    with db.write() as connection:
-        upgrade_to(connection, "0001_first")
-        connection.execute(
-            text(
-                "INSERT INTO jobs (id, site, state, start_urls, created_at) "
-                "VALUES ('j', 's', 'EMPTY', '[]', 1)"
-            )
-        )
-    initialize_database(db)
-    assert current_revision(db) == HEAD
-    assert check(db) == []
-    job = db.run_read(lambda connection: get_job(connection, "j"))
-    assert job is not None
-    assert (job.site, job.state) == ("s", "EMPTY")
-    add(db, ("a", 1, "s", 1), job_id="j")
-    assert stored(db, "j") == {"s": counted(1)}
-    db.dispose()

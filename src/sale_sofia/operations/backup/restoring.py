@@ -31,7 +31,7 @@ from sale_sofia.operations.backup.snapshot import Progress, examined, open_file
 from sale_sofia.operations.settings import RUN_FOLDER
 from sale_sofia.settings.files import keep_name
 from sale_sofia.settings.model import DATABASE_FILE
-from sale_sofia.storage.migrate import HEAD, initialize_database
+from sale_sofia.storage.migrate import HEAD, OLDEST, initialize_database
 
 _AT_FDCWD: Final = -100
 _RENAME_EXCHANGE: Final = 2
@@ -182,6 +182,11 @@ def _remove(folder: Path) -> None:
 def _check(said: About, backup: Path, parent: Path) -> None:
     from sale_sofia.storage.migrations import runner  # noqa: PLC0415 - Alembic is slow to import
 
+    if said.revision < OLDEST:
+        raise BackupRefused(
+            f"{backup} was made by sale-sofia {said.program}, before release 1.0.0; "
+            "restore it with that release, and make another."
+        )
     if not runner.is_known(said.revision):
         raise BackupRefused(
             f"{backup} has revision {said.revision} of the database, by sale-sofia {said.program}, and this "
