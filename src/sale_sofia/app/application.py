@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from xstatic.pkg import leaflet
 
 from sale_sofia.app import formatting, words
+from sale_sofia.app.entrance import Entrance
 from sale_sofia.app.guard import HEALTH, OwnHosts, OwnPages, PasswordGate
 from sale_sofia.app.settings import FORM_MOST_BYTES, SAID_SECONDS, YEAR_SECONDS
 from sale_sofia.app.visit import LANGUAGE, PROFILE, SAID, VISITOR, NoProfile, Site, Values, Visit
@@ -98,11 +99,13 @@ Work = Callable[[Visit], Page | Download | Done | Response]
 
 
 def application(settings: Settings, routes: list[BaseRoute]) -> Starlette:
-    """The pages, behind the password where one is set, else for who asks this machine by its own name."""
+    """The pages: for the household's people; where there are none, behind a password or for this machine."""
     password = settings.dashboard_password
-    guard = Middleware(OwnHosts)
+    guard: Callable[[ASGIApp], ASGIApp] = OwnHosts
     if password:
-        guard = Middleware(PasswordGate, password=password.get_secret_value())
+        guard = partial(PasswordGate, password=password.get_secret_value())
+    site = Site(settings)
+    entrance = Middleware(Entrance, site=site, otherwise=guard)
     found = Starlette(
         routes=[
             Route(HEALTH, lambda _: Response("ok")),
@@ -110,10 +113,10 @@ def application(settings: Settings, routes: list[BaseRoute]) -> Starlette:
             Route("/leaflet/{name}", partial(_file, _LEAFLET)),
             *routes,
         ],
-        middleware=[Middleware(OwnPages), guard, Middleware(SameHeaders), Middleware(GZipMiddleware)],
+        middleware=[Middleware(OwnPages), entrance, Middleware(SameHeaders), Middleware(GZipMiddleware)],
         exception_handlers={404: _not_found},
     )
-    found.state.site = Site(settings)
+    found.state.site = site
     return found
 
 
@@ -231,7 +234,7 @@ def _remembered(visit: Visit, answer: Response) -> Response:
     """The browser keeps its name, its language and its profile."""
     if SAID in visit.request.cookies and visit.request.method == "GET":
         answer.delete_cookie(SAID, httponly=True, samesite="strict")
-    keep = {VISITOR: visit.visitor}
+    keep = {} if visit.person else {VISITOR: visit.visitor}
     if visit.asked("lang"):
         keep[LANGUAGE] = visit.language
     if visit.asked("profile"):

@@ -3,6 +3,7 @@
 import hmac
 import ipaddress
 import math
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -10,7 +11,7 @@ from hashlib import sha256
 from html import escape
 from secrets import token_bytes, token_hex
 from typing import Final, NamedTuple
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection, Request
@@ -196,7 +197,7 @@ _STYLE: Final = (
     "padding:.6rem;margin:.3rem 0;border:1px solid #5b6670;border-radius:.4rem}"
     "button{background:#1d5fb4;border-color:#1d5fb4;color:#fff}p{color:#a3181f}"
 )
-_HEADERS: Final = {
+ENTRANCE_HEADERS: Final = {
     "cache-control": "no-store",
     "content-security-policy": (
         "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
@@ -241,7 +242,8 @@ class PasswordGate:
     async def _answer(self, request: Request) -> Response:
         if request.method != "POST":
             return _form(request, 401)
-        given, sender = await _given(request), self._sender(request)
+        given = (await small_form(request)).get("password", "").encode()
+        sender = self._sender(request)
         # Nothing is waited for from here on: of many tries at once only the first is looked at.
         if wait := self._tries.wait_of(sender):
             return _form(request, 429, "gate.wait", {"retry-after": str(wait)})
@@ -257,7 +259,7 @@ class PasswordGate:
 
     def _admit(self, request: Request) -> Response:
         """Back to the address that was asked for, with a login."""
-        answer = RedirectResponse(_own_address(request), status_code=303, headers=_HEADERS)
+        answer = RedirectResponse(asked_address(request), status_code=303, headers=ENTRANCE_HEADERS)
         until = int(self._clock() + DASHBOARD_LOGIN_SECONDS)
         secure = request.url.scheme == "https"
         for name, said, age in (
@@ -282,17 +284,17 @@ class PasswordGate:
         return bool(said) and self._clock() < int(said.partition(".")[0])
 
 
-async def _given(request: Request) -> bytes:
-    """The password of the form; nothing when the form is larger than any password."""
+async def small_form(request: Request) -> Mapping[str, str]:
+    """The fields of a form; nothing when it is larger than any name and password."""
     body = b""
     async for part in request.stream():
         body += part
         if len(body) > DASHBOARD_LOGIN_MOST_BYTES:
-            return b""
-    return parse_qs(body.decode("utf-8", "replace")).get("password", [""])[0].encode()
+            return {}
+    return dict(parse_qsl(body.decode("utf-8", "replace")))
 
 
-def _own_address(request: Request) -> str:
+def asked_address(request: Request) -> str:
     """The path and the parameters, never another host's: `//host` is written as `/host`."""
     query = f"?{request.url.query}" if request.url.query else ""
     return "/" + request.url.path.lstrip("/\\") + query
@@ -302,6 +304,27 @@ def _form(
     request: Request, status: int, wrong: str | None = None, more: Mapping[str, str] | None = None
 ) -> Response:
     """The question for the password, in the language of the address."""
+    asked = "<label for='password'>{gate.password}</label>" + FIELD + "<button>{gate.enter}</button>"
+    return bare_page(request, f"<form method='post'>{asked}</form>", status, wrong, more)
+
+
+FIELD: Final = (  # of a password
+    "<input id='password' name='password' type='password' autocomplete='current-password' required>"
+)
+_NAMED: Final = re.compile(r"\{([a-z_.]+)\}")
+
+
+def bare_page(
+    request: Request,
+    inside: str,
+    status: int,
+    wrong: str | None = None,
+    more: Mapping[str, str] | None = None,
+) -> Response:
+    """A page for who is not let in yet, in the language of the address: it needs no file that is kept inside.
+
+    In `inside` a key in braces stands for its words; whatever else is in it must be escaped already.
+    """
     language: Language = "en" if request.query_params.get("lang") in {"en", "English"} else "bg"
 
     def say(key: str) -> str:
@@ -312,9 +335,6 @@ def _form(
         f"<!doctype html><html lang='{language}'><head><meta charset='utf-8'>"
         f"<meta name='viewport' content='width=device-width'><title>{say('app.title')}</title>"
         f"<style>{_STYLE}</style></head><body><main><h1>{say('app.title')}</h1>{told}"
-        f"<form method='post'><label for='password'>{say('gate.password')}</label>"
-        "<input id='password' name='password' type='password' autocomplete='current-password' "
-        "required autofocus>"
-        f"<button>{say('gate.enter')}</button></form></main></body></html>"
+        f"{_NAMED.sub(lambda found: say(found[1]), inside)}</main></body></html>"
     )
-    return HTMLResponse(page, status, {**_HEADERS, **(more or {})})
+    return HTMLResponse(page, status, {**ENTRANCE_HEADERS, **(more or {})})

@@ -22,6 +22,7 @@ from sale_sofia.advice.valuation.valuation import Valuation, value_flat
 from sale_sofia.app.settings import COMPARED_MOST
 from sale_sofia.app.snapshot import Keeper
 from sale_sofia.buyer.evaluations import By
+from sale_sofia.buyer.people import Person
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import no_collecting
 from sale_sofia.history.settings import SECONDS_PER_HOUR
@@ -31,7 +32,7 @@ from sale_sofia.settings.words import LANGUAGES, Language
 from sale_sofia.storage.database import Database
 
 WRITER: Final = "dashboard"
-"""The name under which the pages write what the buyer says."""
+"""The name under which the pages write what the buyer says while there are no people."""
 VISITOR: Final = "sale_sofia_visitor"
 LANGUAGE: Final = "sale_sofia_language"
 PROFILE: Final = "sale_sofia_profile"
@@ -117,16 +118,33 @@ class Visit:
     """The first value of each field of a form that was sent."""
     now: float = field(default_factory=time.time)
 
+    @property
+    def person(self) -> Person | None:
+        """Who of the household is signed in; None where there are no people."""
+        found: Person | None = getattr(self.request.state, "person", None)
+        return found
+
+    @property
+    def may_operate(self) -> bool:
+        """Whether they run the crawl and say who comes in; who is alone does all."""
+        return self.person is None or self.person.is_operator
+
     @cached_property
     def language(self) -> Language:
-        """As the address says, else as chosen before, else Bulgarian."""
+        """As the address says, else as chosen before, else the person's own, else Bulgarian."""
         asked = self.request.query_params.get("lang", "")
         given = {"English": "en", "Български": "bg"}.get(asked, asked) or self.request.cookies.get(LANGUAGE)
-        return next((one for one in LANGUAGES if one == given), LANGUAGES[0])
+        own = self.person.language if self.person else LANGUAGES[0]
+        return next((one for one in LANGUAGES if one == given), own)
 
     @cached_property
     def visitor(self) -> str:
-        """The name of this browser; a new one until it sends its cookie."""
+        """Whose visits these are: the person's on all their devices, else this browser's.
+
+        A browser without a cookie gets a new name.
+        """
+        if self.person:
+            return f"person {self.person.id}"
         given = self.request.cookies.get(VISITOR, "")
         return given if _TOKEN.fullmatch(given) else token_hex(16)
 
@@ -161,7 +179,7 @@ class Visit:
     @property
     def by(self) -> By:
         """Who writes, now."""
-        return By(WRITER, self.now)
+        return By(self.person.name if self.person else WRITER, self.now)
 
     @property
     def database(self) -> Database:

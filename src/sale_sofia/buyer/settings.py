@@ -26,3 +26,23 @@ LARGEST_ID: Final = 2**63 - 1
 """What the databases hold; no property has a larger id."""
 MOST_PRICE_EUR: Final = 100_000_000
 """Euros: no flat of Sofia costs more."""
+MOST_PEOPLE: Final = 20
+"""People of a household, with parents, children and an agent they trust."""
+LEAST_PASSWORD: Final = 10
+"""Characters of a person's password: wrong tries are slowed down, and it opens one household's notes."""
+LONGEST_PASSWORD: Final = 200
+"""Characters: more is no password, and hashing it costs."""
+SIGN_IN_LINK_SECONDS: Final = 3 * 86_400.0
+"""How long a sign-in link may lie in a chat before it is used."""
+SESSION_SECONDS: Final = 90 * 86_400.0
+"""How long a browser stays signed in after it was last used."""
+SESSION_NOTED_SECONDS: Final = 3_600.0
+"""How exactly it is known when a session was last used: looks closer together are not written down."""
+MOST_SIGN_INS: Final = 50
+"""Links and sessions of one person; the oldest make room."""
+LONGEST_DEVICE: Final = 120
+"""Characters of what a browser calls itself, as its column holds."""
+SCRYPT_COST: Final = 2**14
+"""Work of hashing a password: 16 MB and some 50 ms, as RFC 7914 gives for signing in."""
+SIGN_IN_PATH: Final = "/enter/"
+"""Where a sign-in link leads, before its token."""

@@ -87,6 +87,37 @@ dashboard_later = Table(
     Column("put_off_at", Float, nullable=False),
 )
 
+# The people of the household. A name stays in what they wrote, also when they are no longer here.
+people = Table(
+    "people",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("name", String(80), nullable=False),
+    Column("language", String(2), nullable=False),
+    Column("role", String(10), nullable=False),
+    # Hashed, with its salt; None for who enters by links alone.
+    Column("password", String(200)),
+    Column("made_at", Float, nullable=False),
+    # When they first came in by themselves.
+    Column("entered_at", Float),
+    UniqueConstraint("name"),
+)
+
+# What lets a person in: a link, once, or a browser's session. Of either only a digest is here.
+sign_ins = Table(
+    "sign_ins",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("person_id", ForeignKey("people.id"), nullable=False),
+    Column("kind", String(10), nullable=False),
+    # What the browser calls itself.
+    Column("device", String(120)),
+    Column("made_at", Float, nullable=False),
+    Column("seen_at", Float, nullable=False),
+    Column("ends_at", Float, nullable=False),
+    Index(None, "person_id"),
+)
+
 # Looked through at every page for what has changed since the last one.
 Index("ix_listings_last_seen_at", listings.c.last_seen_at)
 Index("ix_description_reads_read_at", description_reads.c.read_at)

@@ -1,6 +1,7 @@
-"""Commands about what you think of a property: its status, your decision, notes, renovation, viewings."""
+"""Commands about what you think of a property: status, decision, notes, viewings; and about who you are."""
 
 import getpass
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -11,17 +12,20 @@ from typing import Annotated, Any, TypeVar
 import typer
 from sqlalchemy import Connection
 
-from sale_sofia.buyer import evaluations, viewings
+from sale_sofia.buyer import evaluations, people, viewings
 from sale_sofia.buyer.calendar import viewing_events, write_calendar
 from sale_sofia.buyer.evaluations import DECISIONS, STATUSES, By, Evaluation
-from sale_sofia.buyer.settings import VIEWING_MINUTES
+from sale_sofia.buyer.people import ROLES, Person
+from sale_sofia.buyer.settings import SIGN_IN_PATH, VIEWING_MINUTES
 from sale_sofia.buyer.viewings import ALLOWED, Viewing, viewing_moment, viewings_of
 from sale_sofia.cli.console import AsJson, log, out, plain_table, print_json, refuse
 from sale_sofia.cli.progress import moment, number
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.installation import open_ready
+from sale_sofia.operations.settings import DASHBOARD_HOST, DASHBOARD_PORT
 from sale_sofia.settings.model import load_settings
+from sale_sofia.settings.words import LANGUAGES
 
 T = TypeVar("T")
 PropertyId = Annotated[
@@ -337,3 +341,113 @@ def _show_viewing(property_id: int, viewing: int, *, as_json: bool) -> None:
         return
     when = f"{moment(one.starts_at)}, {one.minutes} minutes"
     log.print(f"viewing {one.id} of property {one.property_id}: {one.state}, {when}", highlight=False)
+
+
+# The people of the household, who each enter the pages as themselves.
+
+DASHBOARD_ADDRESS = f"http://{DASHBOARD_HOST}:{DASHBOARD_PORT}"
+people_app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="The people of the household: each enters the pages as themselves, and writes under their name. "
+    "Without people the pages are shared and without names.",
+)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The person's name.")]
+Address = Annotated[
+    str, typer.Option(help="Where the person's browser finds the dashboard: the beginning of the link.")
+]
+
+
+@people_app.command(name="add")
+def add_person(
+    name: Name,
+    language: Annotated[str, typer.Option(help=f"One of {', '.join(LANGUAGES)}.")] = "bg",
+    role: Annotated[
+        str | None,
+        typer.Option(help=f"One of {', '.join(ROLES)}. The first person operates, the others buy."),
+    ] = None,
+    address: Address = DASHBOARD_ADDRESS,
+    as_json: AsJson = False,
+) -> None:
+    """Add a person, and print the link that lets them in once."""
+    now = time.time()
+
+    def work(connection: Connection) -> tuple[Person, str]:
+        made = people.add_person(connection, name, language, role, now=now)
+        return made, people.new_link(connection, made, now=now)
+
+    person, token = _write(work)
+    _show_link(person, token, address, as_json=as_json)
+
+
+@people_app.command(name="list")
+def list_people(as_json: AsJson = False) -> None:
+    """List the people: what each may do, and whether they came in yet."""
+    found = open_ready(load_settings()).run_read(people.all_people)
+    if as_json:
+        print_json({"people": [asdict(one) for one in found]})
+        return
+    if found:
+        table = plain_table("People", ("name", "language", "role"), (), "in since")
+        for one in found:
+            table.add_row(one.name, one.language, one.role, moment(one.entered_at) if one.entered_at else "–")
+        out.print(table)
+    log.print(f"{len(found)} people", highlight=False)
+
+
+@people_app.command(name="link")
+def link_person(name: Name, address: Address = DASHBOARD_ADDRESS, as_json: AsJson = False) -> None:
+    """Print a link that lets a person in once, on a new phone for example; send it to them alone."""
+
+    def work(connection: Connection) -> tuple[Person, str]:
+        person = people.person_named(connection, name)
+        return person, people.new_link(connection, person, now=time.time())
+
+    person, token = _write(work)
+    _show_link(person, token, address, as_json=as_json)
+
+
+def _show_link(person: Person, token: str, address: str, *, as_json: bool) -> None:
+    where = f"{address.rstrip('/')}{SIGN_IN_PATH}{token}"
+    if as_json:
+        print_json({"person": asdict(person), "link": where})
+        return
+    out.print(where, highlight=False, soft_wrap=True)
+    log.print(f"lets {person.name} ({person.role}) in once, within three days", highlight=False)
+
+
+@people_app.command(name="password")
+def person_password(
+    name: Name,
+    none: Annotated[bool, typer.Option("--none", help="Take the password away: links alone let in.")] = False,
+) -> None:
+    """Give a person a password; it is asked for, or read from standard input."""
+    given: str | None = None
+    if not none:
+        read = partial(typer.prompt, "Password", hide_input=True, confirmation_prompt=True)
+        given = read() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    _write(lambda connection: people.set_password(connection, people.person_named(connection, name), given))
+    log.print("no password" if none else "kept", highlight=False)
+
+
+@people_app.command(name="role")
+def person_role(name: Name, role: Annotated[str, typer.Argument(help=f"One of {', '.join(ROLES)}.")]) -> None:
+    """Make a person a buyer or an operator."""
+    _write(lambda connection: people.set_role(connection, people.person_named(connection, name), role))
+    log.print(f"{name}: {role}", highlight=False)
+
+
+@people_app.command(name="sign-out")
+def sign_person_out(name: Name) -> None:
+    """Sign a person out everywhere, and take their links back: a phone was lost."""
+    count = _write(
+        lambda connection: people.sign_out_everywhere(connection, people.person_named(connection, name))
+    )
+    log.print(f"{count} links and sessions ended", highlight=False)
+
+
+@people_app.command(name="remove")
+def remove_person(name: Name) -> None:
+    """Remove a person: they can no longer come in; what they wrote stays, with their name."""
+    _write(lambda connection: people.remove_person(connection, people.person_named(connection, name)))
+    log.print(f"{name} can no longer come in", highlight=False)

@@ -49,6 +49,7 @@ CONTENTS: Final[Contents] = {
         "renovation": ("evaluation:renovation", "Note what you reckon renovation costs."),
         "viewing": ("evaluation:app", "Plan viewings, and note how they were."),
         "evaluation": ("evaluation:evaluation", "Show all that you said of a property."),
+        "people": ("evaluation:people_app", "Who of the household uses the pages."),
     },
     "Watch the crawls": {
         "status": ("jobs:status", "Show how fresh each portal's adverts are."),

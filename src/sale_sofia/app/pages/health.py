@@ -165,6 +165,8 @@ def archived(visit: Visit) -> Page | Response:
 
 def reparse(visit: Visit) -> Done:
     """Read the kept page again, and store the advert."""
+    if not visit.may_operate:
+        return Done(say("people.not_yours"), wrong=True)
     record = visit.database.run_read(partial(_record, row_id=_row_id(visit)))
     if record is None:
         return Done(say("health.not_archived"), wrong=True)

@@ -1,0 +1,160 @@
+"""Who of the household asks: nobody is let in but by a session of their own, once there are people."""
+
+import re
+import time
+from collections.abc import Callable
+from functools import partial
+from html import escape
+from typing import Final, NamedTuple
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from sale_sofia.app.guard import (
+    ENTRANCE_HEADERS,
+    FIELD,
+    HEALTH,
+    Tries,
+    asked_address,
+    bare_page,
+    small_form,
+    stranger,
+)
+from sale_sofia.app.visit import Site
+from sale_sofia.buyer.people import (
+    Person,
+    all_people,
+    enter_by_link,
+    enter_by_password,
+    keep_session,
+    link_of,
+    person_of,
+)
+from sale_sofia.buyer.settings import SESSION_SECONDS, SIGN_IN_PATH
+from sale_sofia.installation import open_database
+
+SESSION: Final = "sale_sofia_session"
+_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{20,100}")
+
+
+class _Found(NamedTuple):
+    there_are_people: bool
+    person: Person | None = None
+
+
+class Entrance:
+    """Lets each person in as themselves; where there are no people, `otherwise` decides who may look.
+
+    The cookie of a session is sent along when a link in a message leads here; what changes anything is a
+    form, and forms of other pages are refused before (`OwnPages`).
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        site: Site,
+        otherwise: Callable[[ASGIApp], ASGIApp],
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._app = app
+        self._site = site
+        self._otherwise = otherwise(app)
+        self._tries = Tries(steady)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass it on, or ask who it is."""
+        if scope["type"] != "http" or scope["path"] == HEALTH:
+            await self._otherwise(scope, receive, send)
+            return
+        found = await run_in_threadpool(self._look, HTTPConnection(scope).cookies.get(SESSION, ""))
+        if not found.there_are_people:
+            await self._otherwise(scope, receive, send)
+        elif found.person is not None and not scope["path"].startswith(SIGN_IN_PATH):
+            scope.setdefault("state", {})["person"] = found.person
+            await self._app(scope, receive, send)
+        else:
+            answer = await self._answer(Request(scope, receive))
+            await answer(scope, receive, send)
+
+    def _look(self, token: str) -> _Found:
+        if not open_database(self._site.settings).exists():
+            return _Found(there_are_people=False)
+        now, database = time.time(), self._site.database
+        if _TOKEN.fullmatch(token):
+            found = database.run_read(partial(person_of, token=token, now=now))
+            if found is not None:
+                person, due = found
+                if due:
+                    database.run_write(partial(keep_session, token=token, now=now))
+                return _Found(there_are_people=True, person=person)
+        return _Found(there_are_people=bool(database.run_read(all_people)))
+
+    async def _answer(self, request: Request) -> Response:
+        path = request.url.path
+        if path.startswith(SIGN_IN_PATH):
+            return await self._by_link(request, path.removeprefix(SIGN_IN_PATH))
+        if request.method != "POST":
+            return _who_is_it(request, 401)
+        given, sender = await small_form(request), stranger(request.client.host if request.client else "")
+        if wait := self._tries.wait_of(sender):
+            return _who_is_it(request, 429, "gate.wait", str(wait))
+        # Noted before it is looked at: of many tries at once only the first is.
+        self._tries.note_wrong(sender)
+        enter = partial(
+            enter_by_password,
+            name=given.get("name", ""),
+            password=given.get("password", ""),
+            device=request.headers.get("user-agent", ""),
+            now=time.time(),
+        )
+        token = await run_in_threadpool(self._site.database.run_write, enter)
+        if token is None:
+            return _who_is_it(request, 401, "gate.wrong_name")
+        self._tries.forget(sender)
+        return admitted(request, token, asked_address(request))
+
+    async def _by_link(self, request: Request, token: str) -> Response:
+        """Looking at a link changes nothing: chats look at links before people do."""
+        now, database = time.time(), self._site.database
+        person = None
+        if _TOKEN.fullmatch(token):
+            person = await run_in_threadpool(database.run_read, partial(link_of, token=token, now=now))
+        if person is None:
+            return bare_page(request, "<p>{gate.new_link}</p>", 410, "gate.link_over")
+        if request.method != "POST":
+            name = escape(person.name).replace("{", "&#123;")
+            button = "<form method='post'><button>{gate.enter}</button></form>"
+            return bare_page(request, f"<h2>{name}</h2>{button}", 200)
+        device = request.headers.get("user-agent", "")
+        enter = partial(enter_by_link, token=token, device=device, now=now)
+        session = await run_in_threadpool(database.run_write, enter)
+        if session is None:  # somebody else was first
+            return bare_page(request, "<p>{gate.new_link}</p>", 410, "gate.link_over")
+        return admitted(request, session, "/")
+
+
+def _who_is_it(request: Request, status: int, wrong: str | None = None, wait: str = "") -> Response:
+    """The question for name and password; who has none asks for a link."""
+    asked = (
+        "<form method='post'><label for='name'>{gate.name}</label>"
+        "<input id='name' name='name' autocomplete='username' required autofocus>"
+        f"<label for='password'>{{gate.password}}</label>{FIELD}<button>{{gate.enter}}</button></form>"
+        "<p>{gate.new_link}</p>"
+    )
+    return bare_page(request, asked, status, wrong, {"retry-after": wait} if wait else None)
+
+
+def admitted(request: Request, token: str, to: str) -> Response:
+    """The way on, with the session whose token this is."""
+    answer = RedirectResponse(to, status_code=303, headers=ENTRANCE_HEADERS)
+    answer.set_cookie(
+        SESSION,
+        token,
+        max_age=int(SESSION_SECONDS),
+        httponly=True,
+        samesite="lax",
+        secure=request.url.scheme == "https",
+    )
+    return answer

@@ -1,0 +1,280 @@
+"""The people of one household: who they are, and what lets each of them in.
+
+A link lets its person in once, a session for as long as its browser is used. Both are random, and only their
+digests are stored: who reads the database can enter as nobody. Without people everybody is the one buyer.
+"""
+
+import hmac
+from dataclasses import dataclass
+from hashlib import scrypt, sha256
+from secrets import token_bytes, token_urlsafe
+from typing import Any, Final, Literal, get_args
+
+from sqlalchemy import Connection, Row, delete, insert, select, update
+
+from sale_sofia.buyer.evaluations import WrongEvaluation, checked_word, clean_text
+from sale_sofia.buyer.settings import (
+    LEAST_PASSWORD,
+    LONGEST_DEVICE,
+    LONGEST_PASSWORD,
+    LONGEST_WHO,
+    MOST_PEOPLE,
+    MOST_SIGN_INS,
+    SCRYPT_COST,
+    SESSION_NOTED_SECONDS,
+    SESSION_SECONDS,
+    SIGN_IN_LINK_SECONDS,
+)
+from sale_sofia.buyer.tables import people, sign_ins
+from sale_sofia.settings.words import LANGUAGES, Language, Said
+
+Role = Literal["buyer", "operator"]
+ROLES: Final[tuple[str, ...]] = get_args(Role)
+"""A buyer decides on flats; an operator also runs the crawl and says who may come in."""
+Kind = Literal["link", "session"]
+
+
+class UnknownPerson(WrongEvaluation):
+    """Nobody of the household has this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """One of the household."""
+
+    id: int
+    name: str
+    language: Language
+    role: str
+    has_password: bool
+    made_at: float
+    entered_at: float | None
+    """When they first came in; from then on nobody but they and an operator makes them a link."""
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether they may run the crawl and say who comes in."""
+        return self.role == "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """A link that was not used yet, or a browser that is signed in; moments in seconds since 1970."""
+
+    digest: str
+    kind: str
+    device: str | None
+    made_at: float
+    seen_at: float
+    ends_at: float
+
+
+def add_person(connection: Connection, name: str, language: str, role: str | None, *, now: float) -> Person:
+    """Somebody new; without a role the first of all is the operator, the others are buyers.
+
+    Raises:
+        WrongEvaluation: the name is empty, too long or taken, or there are too many already.
+    """
+    cleaned = clean_text(name, "the name", LONGEST_WHO)
+    there = all_people(connection)
+    if any(one.name.casefold() == cleaned.casefold() for one in there):
+        raise WrongEvaluation(Said("people.taken", name=cleaned))
+    if len(there) >= MOST_PEOPLE:
+        raise WrongEvaluation(Said("people.many", most=MOST_PEOPLE))
+    values = {
+        "name": cleaned,
+        "language": checked_word(language, LANGUAGES, f"no language {language!r}"),
+        "role": checked_word(role or ("buyer" if there else "operator"), ROLES, f"no role {role!r}"),
+        "made_at": now,
+    }
+    connection.execute(insert(people).values(**values))
+    return person_named(connection, cleaned)
+
+
+def all_people(connection: Connection) -> list[Person]:
+    """Everybody, the first one first."""
+    return [_person(row) for row in connection.execute(select(people).order_by(people.c.id))]
+
+
+def person_named(connection: Connection, name: str) -> Person:
+    """The person of this name, in capitals or not.
+
+    Raises:
+        UnknownPerson: there is none; it says who there is.
+    """
+    there = all_people(connection)
+    wanted = name.strip().casefold()
+    for one in there:
+        if one.name.casefold() == wanted:
+            return one
+    raise UnknownPerson(
+        Said("people.unknown", name=name.strip(), names=", ".join(one.name for one in there) or "–")
+    )
+
+
+def set_role(connection: Connection, person: Person, role: str) -> None:
+    """Make them a buyer or an operator.
+
+    Raises:
+        WrongEvaluation: no such role, or nobody would be left to operate.
+    """
+    checked_word(role, ROLES, f"no role {role!r}")
+    if role != "operator":
+        _check_operated(connection, without=person)
+    connection.execute(update(people).where(people.c.id == person.id).values(role=role))
+
+
+def _check_operated(connection: Connection, *, without: Person) -> None:
+    others = [one for one in all_people(connection) if one.id != without.id]
+    if others and not any(one.is_operator for one in others):
+        raise WrongEvaluation(Said("people.last", name=without.name))
+
+
+def remove_person(connection: Connection, person: Person) -> None:
+    """They can no longer come in; what they wrote stays, with their name.
+
+    Raises:
+        WrongEvaluation: they are the last operator, and others would be left without one.
+    """
+    _check_operated(connection, without=person)
+    sign_out_everywhere(connection, person)
+    connection.execute(delete(people).where(people.c.id == person.id))
+
+
+# Passwords: for who would rather type one than ask for a link.
+
+
+def set_password(connection: Connection, person: Person, password: str | None) -> None:
+    """Give them this password, or none; browsers that are signed in stay so.
+
+    Raises:
+        WrongEvaluation: it is too short or too long.
+    """
+    hashed = None
+    if password is not None:
+        if not LEAST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
+            raise WrongEvaluation(Said("people.password", least=LEAST_PASSWORD, most=LONGEST_PASSWORD))
+        salt = token_bytes(16)
+        hashed = f"{salt.hex()}${_hash(password, salt)}"
+    connection.execute(update(people).where(people.c.id == person.id).values(password=hashed))
+
+
+def enter_by_password(
+    connection: Connection, name: str, password: str, device: str, *, now: float
+) -> str | None:
+    """The token of a new session; None when name and password do not fit. Both answers cost the same."""
+    chosen = select(people.c.id, people.c.name, people.c.password)
+    wanted = name.strip().casefold()
+    row = next((one for one in connection.execute(chosen) if one.name.casefold() == wanted), None)
+    salt, _, hashed = (row.password if row and row.password else f"{'0' * 32}$").partition("$")
+    fits = hmac.compare_digest(_hash(password[:LONGEST_PASSWORD], bytes.fromhex(salt)), hashed)
+    return _let_in(connection, row.id, "session", device, now) if fits and row else None
+
+
+def _hash(password: str, salt: bytes) -> str:
+    return scrypt(password.encode(), salt=salt, n=SCRYPT_COST, r=8, p=1).hex()
+
+
+# Links and sessions.
+
+
+def new_link(connection: Connection, person: Person, *, now: float) -> str:
+    """The token of a link that lets them in once; see SIGN_IN_LINK_SECONDS."""
+    return _let_in(connection, person.id, "link", None, now)
+
+
+def link_of(connection: Connection, token: str, *, now: float) -> Person | None:
+    """Whom an unused link would let in."""
+    return _found(connection, token, "link", now)
+
+
+def enter_by_link(connection: Connection, token: str, device: str, *, now: float) -> str | None:
+    """The token of a new session; None for a link that is used, over, taken back or none of ours."""
+    person = _found(connection, token, "link", now)
+    spent = connection.execute(delete(sign_ins).where(sign_ins.c.digest == digest_of(token)))
+    # Of two who use one link at once, one deletes it.
+    if person is None or not spent.rowcount:
+        return None
+    return _let_in(connection, person.id, "session", device, now)
+
+
+def person_of(connection: Connection, token: str, *, now: float) -> tuple[Person, bool] | None:
+    """Whose session this is, while it lasts; and whether it is time to write down that it was used."""
+    found = _found(connection, token, "session", now)
+    if found is None:
+        return None
+    chosen = select(sign_ins.c.seen_at).where(sign_ins.c.digest == digest_of(token))
+    return found, connection.execute(chosen).scalar_one() < now - SESSION_NOTED_SECONDS
+
+
+def keep_session(connection: Connection, token: str, *, now: float) -> None:
+    """It was used now: it lasts that much longer."""
+    ours = sign_ins.c.digest == digest_of(token)
+    connection.execute(update(sign_ins).where(ours).values(seen_at=now, ends_at=now + SESSION_SECONDS))
+
+
+def sign_ins_of(connection: Connection, person: Person, *, now: float) -> list[SignIn]:
+    """Their links and sessions that last, the newest first."""
+    lasting = (sign_ins.c.person_id == person.id) & (sign_ins.c.ends_at > now)
+    chosen = select(sign_ins).where(lasting).order_by(sign_ins.c.seen_at.desc(), sign_ins.c.digest)
+    names = SignIn.__dataclass_fields__
+    return [SignIn(**{name: getattr(row, name) for name in names}) for row in connection.execute(chosen)]
+
+
+def sign_out(connection: Connection, person: Person, digest: str) -> bool:
+    """Take back one of their own links or sessions; whether there was one."""
+    own = (sign_ins.c.digest == digest) & (sign_ins.c.person_id == person.id)
+    return bool(connection.execute(delete(sign_ins).where(own)).rowcount)
+
+
+def sign_out_everywhere(connection: Connection, person: Person) -> int:
+    """Take back all their links and sessions; how many there were."""
+    return connection.execute(delete(sign_ins).where(sign_ins.c.person_id == person.id)).rowcount
+
+
+def _let_in(connection: Connection, person_id: int, kind: Kind, device: str | None, now: float) -> str:
+    token = token_urlsafe(32)
+    lasts = SIGN_IN_LINK_SECONDS if kind == "link" else SESSION_SECONDS
+    values: dict[str, Any] = {
+        "digest": digest_of(token),
+        "person_id": person_id,
+        "kind": kind,
+        "device": (device or "")[:LONGEST_DEVICE] or None,
+        "made_at": now,
+        "seen_at": now,
+        "ends_at": now + lasts,
+    }
+    connection.execute(insert(sign_ins).values(**values))
+    if kind == "session":
+        first = (people.c.id == person_id) & people.c.entered_at.is_(None)
+        connection.execute(update(people).where(first).values(entered_at=now))
+    _make_room(connection, person_id, now)
+    return token
+
+
+def _make_room(connection: Connection, person_id: int, now: float) -> None:
+    """What is over goes, and of too many the oldest."""
+    connection.execute(delete(sign_ins).where(sign_ins.c.ends_at <= now))
+    theirs = select(sign_ins.c.digest).where(sign_ins.c.person_id == person_id)
+    newest = theirs.order_by(sign_ins.c.seen_at.desc(), sign_ins.c.digest)
+    too_many = list(connection.scalars(newest))[MOST_SIGN_INS:]
+    if too_many:
+        connection.execute(delete(sign_ins).where(sign_ins.c.digest.in_(too_many)))
+
+
+def _found(connection: Connection, token: str, kind: Kind, now: float) -> Person | None:
+    ours = (sign_ins.c.digest == digest_of(token)) & (sign_ins.c.kind == kind) & (sign_ins.c.ends_at > now)
+    chosen = select(people).join(sign_ins, sign_ins.c.person_id == people.c.id).where(ours)
+    row = connection.execute(chosen).first()
+    return _person(row) if row else None
+
+
+def digest_of(token: str) -> str:
+    """By what a token is known here."""
+    return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _person(row: Row[Any]) -> Person:
+    return Person(
+        row.id, row.name, row.language, row.role, row.password is not None, row.made_at, row.entered_at
+    )

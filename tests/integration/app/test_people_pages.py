@@ -1,0 +1,154 @@
+"""Two people in their own browsers, over HTTP: each is let in as themselves alone, and writes by name."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from app_runs import put_adverts, store
+from sale_sofia.buyer.evaluations import notes_of
+from web_pages import Browser, browser, form_fields, plain
+
+LINK = re.compile(r'value="(http://[^"]+/enter/[^"]+)"')
+WORD, HOUSE = "a long password", "the house"
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> Iterator[Browser]:
+    """The browser of who sets the household up."""
+    put_adverts(tmp_path, {"deal": "sale", "property_type": "apartment", "title": "Тристаен"})
+    with browser(tmp_path) as opened:
+        opened.cookies.set("sale_sofia_language", "en")
+        yield opened
+
+
+@contextmanager
+def another(first: Browser) -> Iterator[Browser]:
+    """A browser that nobody knows yet."""
+    with Browser(base_url=first.base_url, follow_redirects=True, timeout=60, trust_env=False) as opened:
+        opened.cookies.set("sale_sofia_language", "en")
+        yield opened
+
+
+def link_for(asks: Browser, name: str) -> str:
+    """What the page shows when a link is asked for."""
+    origin = {"origin": str(asks.base_url).rstrip("/")}
+    answer = asks.post("/people/link", data={"name": name}, headers=origin)
+    found = LINK.search(answer.text)
+    assert found, plain(answer.text)
+    return found[1]
+
+
+def use(opened: Browser, link: str) -> int:
+    origin = {"origin": str(opened.base_url).rstrip("/")}
+    return opened.post(link, headers=origin).status_code
+
+
+def test_who_adds_the_first_person_stays_in_and_strangers_are_out(first: Browser) -> None:
+    assert "Nobody yet" in first.text("/people")
+    told = first.fill("/people/add", name="Ана", language="en")
+    assert "Ана (me) · operator · here since" in told
+    with another(first) as stranger:
+        for path in ("/", "/search", "/flat/1", "/people", "/search.csv", "/today.json", "/static/app.js"):
+            answer = stranger.get(path)
+            assert (answer.status_code, "Име" in answer.text or "Name" in answer.text) == (401, True), path
+        assert stranger.get("/healthz").text == "ok"
+
+
+def test_a_link_is_looked_at_often_and_used_once(first: Browser) -> None:
+    first.fill("/people/add", name="Ана", language="bg")
+    first.fill("/people/add", name="Борис", language="en", role="buyer")
+    link = link_for(first, "Борис")
+    with another(first) as boris, another(first) as thief:
+        assert "Борис" in boris.get(link).text
+        assert "Борис" in boris.get(link).text, "looking uses nothing up"
+        assert boris.get("/people").status_code == 401
+        assert use(boris, link) == 200
+        assert "Борис (me) · buyer" in boris.text("/people")
+        assert use(thief, link) == 410
+        assert use(thief, f"{link[:-3]}abc") == 410
+        assert thief.get("/people").status_code == 401
+    assert "Ана (me)" in first.text("/people?lang=en")
+
+
+def test_each_writes_under_their_own_name(first: Browser, tmp_path: Path) -> None:
+    first.fill("/people/add", name="Ана", language="en")
+    first.fill("/people/add", name="Борис", language="en", role="buyer")
+    with another(first) as boris:
+        use(boris, link_for(first, "Борис"))
+        boris.fill("/flat/1/note", text="light kitchen")
+        first.fill("/flat/1/note", text="no parking")
+    db = store(tmp_path)
+    found = db.run_read(lambda connection: notes_of(connection, 1))
+    assert [(one.written_by, one.text) for one in found] == [
+        ("Борис", "light kitchen"),
+        ("Ана", "no parking"),
+    ]
+    db.dispose()
+
+
+def test_a_buyer_lets_nobody_in_as_another(first: Browser) -> None:
+    first.fill("/people/add", name="Ана", language="en")
+    for name in ("Борис", "Вера"):
+        first.fill("/people/add", name=name, language="en", role="buyer")
+    with another(first) as boris:
+        use(boris, link_for(first, "Борис"))
+        assert "/enter/" in link_for(boris, "Вера"), "an invitation, as she was never here"
+        origin = {"origin": str(boris.base_url).rstrip("/")}
+        for path, fields in (
+            ("/people/link", {"name": "Ана"}),
+            ("/people/remove", {"name": "Ана"}),
+            ("/people/add", {"name": "Г", "language": "bg", "role": "operator"}),
+        ):
+            answer = boris.post(path, data=fields, headers=origin)
+            assert "Only that person, or an operator, can do this." in plain(answer.text), path
+        digest = form_fields(first.html("/people"), "form[action='/people/sign_out']")["digest"]
+        boris.fill("/people/sign_out", digest=digest)
+    assert "Ана (me)" in first.text("/people"), "another's device is not theirs to sign out"
+
+
+def test_signing_out_and_being_removed_end_it_at_once(first: Browser) -> None:
+    first.fill("/people/add", name="Ана", language="en")
+    first.fill("/people/add", name="Борис", language="en", role="buyer")
+    with another(first) as boris:
+        use(boris, link_for(first, "Борис"))
+        boris.fill("/people/password", password=WORD)
+        digest = form_fields(boris.html("/people"), "form[action='/people/sign_out']")["digest"]
+        origin = {"origin": str(boris.base_url).rstrip("/")}
+        assert boris.post("/people/sign_out", data={"digest": digest}, headers=origin).status_code == 401
+        wrong = boris.post("/search", data={"name": "Борис", "password": "wrong"}, headers=origin)
+        assert (wrong.status_code, "do not fit" in wrong.text or "не си" in wrong.text) == (401, True)
+        slowed = boris.post("/search", data={"name": "Борис", "password": WORD}, headers=origin)
+        assert slowed.status_code == 429
+        use(boris, link_for(first, "Борис"))
+        assert "Борис (me)" in boris.text("/people")
+        first.fill("/people/remove", name="Борис")
+        assert boris.get("/").status_code == 401
+
+
+def test_with_the_right_password_one_comes_in_where_one_wanted_to_go(first: Browser) -> None:
+    first.fill("/people/add", name="Ана", language="en")
+    first.fill("/people/password", password=WORD)
+    with another(first) as phone:
+        origin = {"origin": str(phone.base_url).rstrip("/")}
+        answer = phone.post("/flat/1?lang=en", data={"name": "ана", "password": WORD}, headers=origin)
+        assert (answer.status_code, answer.url.path) == (200, "/flat/1")
+        cookie = next(one for one in phone.cookies.jar if one.name == "sale_sofia_session")
+        assert cookie.has_nonstandard_attr("HttpOnly")
+        stranger = phone.post(
+            "/flat/1", data={"name": "ана", "password": WORD}, headers={"origin": "http://elsewhere.example"}
+        )
+        assert stranger.status_code == 403
+
+
+def test_another_password_of_the_house_opens_nothing_once_there_are_people(tmp_path: Path) -> None:
+    with browser(tmp_path, dashboard_password=HOUSE) as owner:
+        owner.fill("/", password=HOUSE)
+        owner.fill("/people/add", name="Ана", language="en")
+        assert "Ана" in owner.text("/people")
+        with another(owner) as guest:
+            origin = {"origin": str(guest.base_url).rstrip("/")}
+            assert guest.post("/", data={"password": HOUSE}, headers=origin).status_code == 401
+            assert guest.get("/search").status_code == 401
