@@ -195,7 +195,7 @@ _STYLE: Final = (
     "body{font:16px/1.5 system-ui,sans-serif;color:#1c2430;background:#fff;max-width:22rem;"
     "margin:15vh auto;padding:0 1rem}input,button{font:inherit;width:100%;box-sizing:border-box;"
     "padding:.6rem;margin:.3rem 0;border:1px solid #5b6670;border-radius:.4rem}"
-    "button{background:#1d5fb4;border-color:#1d5fb4;color:#fff}p{color:#a3181f}"
+    "button{background:#1d5fb4;border-color:#1d5fb4;color:#fff}p[role]{color:#a3181f}"
 )
 ENTRANCE_HEADERS: Final = {
     "cache-control": "no-store",

@@ -132,9 +132,11 @@ def test_with_the_right_password_one_comes_in_where_one_wanted_to_go(first: Brow
     first.fill("/people/add", name="Ана", language="en")
     first.fill("/people/password", password=WORD)
     with another(first) as phone:
+        phone.headers["user-agent"] = "Mozilla/5.0 (Linux; Android 14) Chrome/140.0 Mobile Safari/537.36"
         origin = {"origin": str(phone.base_url).rstrip("/")}
         answer = phone.post("/flat/1?lang=en", data={"name": "ана", "password": WORD}, headers=origin)
         assert (answer.status_code, answer.url.path) == (200, "/flat/1")
+        assert "Android, Chrome · току-що · това устройство" in phone.text("/people?lang=bg")
         cookie = next(one for one in phone.cookies.jar if one.name == "sale_sofia_session")
         assert cookie.has_nonstandard_attr("HttpOnly")
         stranger = phone.post(

@@ -1,6 +1,7 @@
 """The people of the household: who they are, how each comes in, and where they are signed in."""
 
 from collections.abc import Callable
+from typing import Final
 from urllib.parse import urlencode
 
 from sqlalchemy import Connection
@@ -68,10 +69,23 @@ def _shown(visit: Visit, one: Person) -> Values:
 def _device(visit: Visit, one: SignIn) -> Values:
     return {
         "digest": one.digest,
-        "name": one.device or say("people.link_waits"),
+        "name": _device_name(one.device) if one.kind == "session" else say("people.link_waits"),
         "seen": shown.ago(one.seen_at, visit.now),
         "here": one.digest == digest_of(visit.request.cookies.get(SESSION, "")),
     }
+
+
+def _device_name(agent: str | None) -> str:
+    """What the browser calls itself, as far as a person would: "Android, Chrome"."""
+    found = [next((word for word in words if word in (agent or "")), "") for words in _DEVICES]
+    return ", ".join(filter(None, found)) or shown.UNKNOWN
+
+
+_DEVICES: Final = (
+    ("iPhone", "iPad", "Android", "Windows", "Macintosh", "Linux"),
+    ("Firefox", "Edg", "Chrome", "Safari"),
+)
+"""Words of a browser's name, those first that others also say: Chrome calls itself Safari too."""
 
 
 def _may_link(visit: Visit, one: Person) -> bool:
