@@ -48,7 +48,7 @@ _FEW: Final = (
 )  # fmt: skip
 """Texts of which there are few; a hundred thousand adverts share them."""
 _PLAIN: Final = tuple(name for name in (*_OWN, *MERGED) if name not in _LISTS)
-_NAMES: Final = (*_PLAIN, *_LISTS, *_SETS, "photo_urls", "said", "description")
+ADVERT_NAMES: Final = (*_PLAIN, *_LISTS, *_SETS, "photo_urls", "said", "description")
 
 
 def read_flats(
@@ -59,23 +59,43 @@ def read_flats(
     What a description said when it was last read counts until it is read again. `photos` is how many of each
     are wanted at most; without any, flats are read faster.
     """
+    for group in read_groups(connection, property_ids, photos=photos != 0):
+        yield group.merged(photos)
+
+
+class Group(NamedTuple):
+    """The adverts of one property, and what is known of it beside them."""
+
+    property_id: int
+    rows: Sequence[AdvertRow]
+    beside: Beside
+
+    def merged(self, photos: int | None) -> Flat:
+        """The flat, with so many of its photos; None: with all."""
+        return merge_flat(self.property_id, self.rows, photos, self.beside)
+
+
+def read_groups(
+    connection: Connection, property_ids: Collection[int] | None, *, photos: bool
+) -> Iterator[Group]:
+    """Every property, or only these, as it is before it is merged."""
     whose = _members(connection, property_ids)
     sizes = Counter(whose.values())
     corrected, outliers = read_corrections(connection), read_outliers(connection)
 
-    def merged(property_id: int, rows: list[AdvertRow]) -> Flat:
-        return merge_flat(property_id, rows, photos, Beside(corrected.get(property_id, {}), outliers))
+    def group(property_id: int, rows: list[AdvertRow]) -> Group:
+        return Group(property_id, rows, Beside(corrected.get(property_id, {}), outliers))
 
     waiting: dict[int, list[AdvertRow]] = defaultdict(list)
-    for row in read_adverts(connection, whose, property_ids, advert_columns(photos=photos != 0)):
+    for row in read_adverts(connection, whose, property_ids, advert_columns(photos=photos)):
         number: int = row["id"]
         property_id = whose.get(number, number)
         if sizes[property_id] <= 1:
-            yield merged(property_id, [row])
+            yield group(property_id, [row])
             continue
         waiting[property_id].append(row)
         if len(waiting[property_id]) == sizes[property_id]:
-            yield merged(property_id, waiting.pop(property_id))
+            yield group(property_id, waiting.pop(property_id))
 
 
 def find_flat(connection: Connection, number: int) -> Flat:
@@ -150,7 +170,8 @@ def advert_columns(*, photos: bool) -> Select[Any]:
 
 
 def _decoded(row: Sequence[Any]) -> AdvertRow:
-    advert = dict(zip(_NAMES, row, strict=True))
+    advert = dict(zip(ADVERT_NAMES, row, strict=True))
+    advert["stored"] = row
     for name in _FEW:
         if (text := advert[name]) is not None:
             advert[name] = sys.intern(text)

@@ -6,7 +6,6 @@ ranked by their points: what nobody tells earns nothing, so that hiding a fact n
 which nothing is known comes last.
 """
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,10 +42,6 @@ class Seen(NamedTuple):
 
 def look(flat: Flat, measure: Callable[[Cell], Yardstick], alike: Alike | None = None) -> Seen:
     """The flat, looked at beside its neighbours; it shares equal facts with others of the same `alike`."""
-    first_year = time.gmtime(flat.first_seen_at).tm_year
-    act = criteria.act_reached(
-        flat.act_status, flat.under_construction, flat.year_built, flat.construction, first_year
-    )
     bought, cell = purchase(flat), cell_of(flat.neighbourhood, flat.rooms)
     paid = bought and bought.price
     by = measure(cell) if cell else Yardstick()
@@ -54,7 +49,7 @@ def look(flat: Flat, measure: Callable[[Cell], Yardstick], alike: Alike | None =
         criteria.price(paid, flat.area_sqm, by.prices),
         criteria.rental(paid, flat.area_sqm, by.rents),
     )
-    seen = Seen(flat, act, criteria.has_view(flat.features), bought, money)
+    seen = Seen(flat, flat.act, criteria.has_view(flat.features), bought, money)
     facts = [judge.read(seen) for judge in JUDGES]
     if alike is not None:
         facts = [known.setdefault(some, some) for known, some in zip(alike, facts, strict=True)]

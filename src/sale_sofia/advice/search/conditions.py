@@ -2,7 +2,6 @@
 
 import math
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -11,13 +10,12 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from sale_sofia.advice.scoring.criteria import act_reached
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.evaluations import statuses
-from sale_sofia.flats.flat import Advert, Flat
+from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.rows import price_steps
 from sale_sofia.flats.settings import MANY_ROOMS, METRES_PER_MINUTE
@@ -197,7 +195,7 @@ def _choices(query: SearchQuery) -> Iterator[Named]:
         yield "seller", partial(_has_seller, wanted=frozenset(query.seller))
     if query.portal:
         portals = frozenset(query.portal)
-        yield "portal", lambda flat, _: any(advert.site in portals for advert in _shown(flat))
+        yield "portal", lambda flat, _: any(advert.site in portals for advert in flat.counting)
 
 
 def _is_among(flat: Flat, _: Around, name: str, values: frozenset[str], *, among: bool = True) -> bool | None:
@@ -211,15 +209,10 @@ def _has_any(flat: Flat, _: Around, name: str, wanted: frozenset[str]) -> bool |
 
 
 def _has_seller(flat: Flat, _: Around, wanted: frozenset[str]) -> bool | None:
-    kinds = {advert.seller_kind for advert in _shown(flat)}
+    kinds = {advert.seller_kind for advert in flat.counting}
     if not kinds.isdisjoint(wanted):
         return True
     return None if None in kinds else False
-
-
-def _shown(flat: Flat) -> Iterable[Advert]:
-    """The adverts that count: those still there, or all of a flat that is gone."""
-    return (advert for advert in flat.adverts if advert.offered or not flat.offered)
 
 
 _DEMANDS: Final[dict[str, Check]] = {
@@ -252,10 +245,7 @@ def _demands(query: SearchQuery) -> Iterator[Named]:
 
 
 def _has_act(flat: Flat, _: Around, wanted: str) -> bool | None:
-    first_year = time.gmtime(flat.first_seen_at).tm_year
-    reached = act_reached(
-        flat.act_status, flat.under_construction, flat.year_built, flat.construction, first_year
-    )
+    reached = flat.act
     return None if reached is None else ACTS.index(reached) >= ACTS.index(wanted)
 
 
