@@ -474,7 +474,7 @@ def test_the_language_is_switched_by_the_address_and_stays(tmp_path: Path) -> No
 def test_the_demo_world_is_counted_as_the_database_has_it(demo_world: Path) -> None:
     with store(demo_world).read() as connection:
         flats = {flat.property_id: flat for flat in read_flats(connection)}
-        found = search(connection, SearchQuery(), now=time.time())
+    found = search(store(demo_world), SearchQuery(), now=time.time())
     with browser(demo_world) as buyer:
         page = buyer.data("/search.json")
         told = [

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -53,10 +53,9 @@ class Around:
 
 
 def read_around(connection: Connection, query: SearchQuery, *, now: float) -> Around:
-    """Everything that a query asks but the words, which are many: see `with_words`."""
+    """Everything that a query asks but words and scores, which are many: see `with_words`, `scores_of`."""
     cuts = None if query.cut_days is None else _cuts(connection, now - query.cut_days * SECONDS_PER_DAY)
-    scored = None if query.profile is None else _scores(connection, query.profile)
-    return Around(now, statuses(connection), cuts, scored)
+    return Around(now, statuses(connection), cuts)
 
 
 def with_words(connection: Connection, around: Around, flats: Iterable[Flat]) -> Around:
@@ -71,14 +70,25 @@ def with_words(connection: Connection, around: Around, flats: Iterable[Flat]) ->
     return replace(around, texts=texts)
 
 
-def _scores(connection: Connection, profile: str) -> dict[int, Scored]:
-    """The stored scores; an offered flat that was looked at and has none is not what the profile wants."""
-    columns = (scores.c[name] for name in ("property_id", *Scored._fields))
-    rows = connection.execute(select(*columns).where(scores.c.profile == profile))
-    found = {row[0]: Scored(State(row[1]), *row[2:]) for row in rows}
-    seen = connection.scalars(select(scored_flats.c.property_id).where(scored_flats.c.offered))
-    unwanted = Scored(State.FAIL, 0.0, None, 0.0)
-    return {**dict.fromkeys(seen, unwanted), **found} if found else {}
+def scores_of(
+    connection: Connection, profile: str, property_ids: Collection[int]
+) -> dict[int, Scored] | None:
+    """The stored scores; an offered flat that was looked at and has none is not what the profile wants.
+
+    None where nothing is scored for the profile.
+    """
+    own = scores.c.profile == profile
+    if connection.scalar(select(scores.c.property_id).where(own).limit(1)) is None:
+        return None
+    columns = [scores.c[name] for name in ("property_id", *Scored._fields)]
+    seen = select(scored_flats.c.property_id).where(scored_flats.c.offered)
+    found = {}
+    for some in portions(sorted(property_ids)):
+        looked_at = connection.scalars(seen.where(scored_flats.c.property_id.in_(some)))
+        found |= dict.fromkeys(looked_at, Scored(State.FAIL, 0.0, None, 0.0))
+        for row in connection.execute(select(*columns).where(own, scores.c.property_id.in_(some))):
+            found[row[0]] = Scored(State(row[1]), *row[2:])
+    return found
 
 
 def _cuts(connection: Connection, since: float) -> dict[int, float]:
