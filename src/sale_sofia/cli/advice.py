@@ -287,7 +287,7 @@ def market(
         )
     settings = load_settings()
     database = open_ready(settings)
-    found = database.run_read(partial(read_market, settings=settings, now=time.time(), deal=deal))
+    found = read_market(database, settings, now=time.time(), deal=deal)
     if place is not None:
         cells = {cell: one for cell, one in found.cells.items() if cell.neighbourhood == place.name}
         found = Market(found.deal, found.now, found.least, cells)

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Row, delete, func, select, text
 
 from sale_sofia.advice.settings import PHOTOS_REMEMBERED
 from sale_sofia.flats.flat import Advert, Flat
-from sale_sofia.flats.prices import price_band
+from sale_sofia.flats.prices import find_cheaper, price_band
 from sale_sofia.flats.rows import ADVERT_NAMES, Group, current_properties, no_collecting, read_groups
 from sale_sofia.flats.settings import (
     FLATS_SAVED_AT_ONCE,
@@ -156,6 +156,7 @@ def _without_sight(row: Row[Any]) -> tuple[Any, ...]:
 
 def searched(flat: Flat) -> Iterator[Any]:
     """The columns of `flats` but the first three, in their order."""
+    cheaper = find_cheaper(flat)
     found = {
         **{name: getattr(flat, name) for name in _ALIKE},
         **dict(zip(("price_least", "price_most"), price_band(flat) or (None, None), strict=True)),
@@ -168,7 +169,8 @@ def searched(flat: Flat) -> Iterator[Any]:
         "parking": set(flat.parking) != {"street"} if flat.parking else None,
         "since_at": flat.since.at,
         "gone_at": None if flat.offered else flat.last_seen_at,
-        "portals": len({advert.site for advert in flat.adverts if advert.offered}),
+        "without_vat": "price_without_vat" in flat.traps,
+        "saving_eur": cheaper.saving_eur if cheaper else None,
         "sites": barred(sorted({advert.site for advert in flat.counting})),
         "sellers": barred(sorted({advert.seller_kind or NOBODY for advert in flat.counting})),
         "flags": barred(sorted(flat.flags)),

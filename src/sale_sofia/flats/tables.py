@@ -145,12 +145,14 @@ flats = Table(
     Column("since_at", Float, nullable=False),
     Column("gone_at", Float),
     Column("new_at", Float),
-    Column("portals", Integer, nullable=False),
+    Column("without_vat", Boolean, nullable=False),
+    Column("saving_eur", Float),
     Column("sites", Text, nullable=False),
     Column("sellers", Text, nullable=False),
     Column("flags", Text, nullable=False),
     Column("contradicted", Boolean, nullable=False),
     Index(None, "new_at"),
+    Index(None, "saving_eur"),
 )
 
 # The same properties with all that is known of them, as JSON: read for those that are shown, and so apart.

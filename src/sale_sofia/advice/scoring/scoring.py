@@ -239,18 +239,18 @@ class Passing:
     """Breaker → flats that fail by it and by nothing else; the most first."""
 
 
-def count_passing(scores: Iterable[Score]) -> Passing:
-    """Count the verdicts."""
+def count_passing(scores: Iterable[tuple[State, Sequence[str], int]]) -> Passing:
+    """Count the verdicts: each with the breakers that failed, and how often there is that."""
     states: Counter[State] = Counter()
     only: Counter[str] = Counter()
-    for score in scores:
-        states[score.verdict] += 1
-        if len(failed := score.named(State.FAIL)) == 1:
-            only[failed[0]] += 1
+    for verdict, failed, count in scores:
+        states[verdict] += count
+        if len(failed) == 1:
+            only[failed[0]] += count
     return Passing(
         candidates=states.total(),
         passing=states[State.PASS],
         unknown=states[State.UNKNOWN],
         failing=states[State.FAIL],
-        only=dict(only.most_common()),
+        only=dict(sorted(only.items(), key=lambda one: (-one[1], one[0]))),
     )

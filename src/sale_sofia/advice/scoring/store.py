@@ -1,10 +1,13 @@
 """Stored scores: what each was made of, what it is, and what neighbours were measured by."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, Connection, RowMapping, Select, case, delete, func, select, tuple_
+from sqlalchemy import Column, Connection, RowMapping, Select, Text, case, cast, delete, func, select, tuple_
 
+from sale_sofia.advice.scoring.judging import State
+from sale_sofia.advice.scoring.scoring import Passing, count_passing
 from sale_sofia.advice.scoring.yardsticks import Cell, Prices, Rents, Yardstick
 from sale_sofia.advice.tables import score_yardsticks, scored_flats, scores
 from sale_sofia.flats.store import portions
@@ -157,6 +160,14 @@ def ranked(connection: Connection, profile: str, *, passing: bool, limit: int) -
         chosen = chosen.where(scores.c.verdict == "pass")
     ordered = chosen.order_by(order, scores.c.points.desc(), scores.c.property_id).limit(limit)
     return connection.execute(ordered).mappings().all()
+
+
+def stored_passing(connection: Connection, profile: str) -> Passing:
+    """How many of the flats on offer pass a profile, by their stored scores."""
+    failed = cast(scores.c.failed, Text)
+    counted = select(scores.c.verdict, failed, func.count()).where(scores.c.profile == profile)
+    rows = connection.execute(counted.group_by(scores.c.verdict, failed))
+    return count_passing((State(verdict), json.loads(names), count) for verdict, names, count in rows)
 
 
 def count_verdicts(connection: Connection, profile: str) -> dict[str, int]:

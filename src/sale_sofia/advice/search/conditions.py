@@ -82,7 +82,7 @@ def scores_of(
         return None
     columns = [scores.c[name] for name in ("property_id", *Scored._fields)]
     seen = select(scored_flats.c.property_id).where(scored_flats.c.offered)
-    found = {}
+    found: dict[int, Scored] = {}
     for some in portions(sorted(property_ids)):
         looked_at = connection.scalars(seen.where(scored_flats.c.property_id.in_(some)))
         found |= dict.fromkeys(looked_at, Scored(State.FAIL, 0.0, None, 0.0))

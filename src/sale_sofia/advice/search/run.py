@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, false, func, or_, select, true
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, false, func, or_, select, true
 
 from sale_sofia.advice.search.conditions import (
     Around,
@@ -88,6 +88,25 @@ def _search(
     return Found(lists[0].total, found[0], lists[1].total, found[1], around)
 
 
+def search_rows(
+    database: Database, query: SearchQuery, columns: Sequence[ColumnElement[Any]], *, now: float
+) -> Sequence[Row[Any]]:
+    """These columns, of `flats` or of the profile's `scores`, of all flats that a search finds, or may."""
+    refresh_flats(database)
+
+    def read(connection: Connection) -> Sequence[Row[Any]]:
+        rows = FittingRows(query, read_around(connection, query, now=now))
+        chosen = rows.select(flats.c.property_id, *columns).order_by(flats.c.property_id)
+        if rows.left:
+            there = {
+                one.flat.property_id for some in rows.check(connection) for one in some.read(slice(None))
+            }
+            return [row for row in connection.execute(chosen) if row[0] in there]
+        return connection.execute(chosen.where(~rows.is_unsure) if query.unknown == "no" else chosen).all()
+
+    return database.run_read(read)
+
+
 class _Listed(NamedTuple):
     total: int
     read: Callable[[slice], Sequence[Judged]]
@@ -116,8 +135,8 @@ class FittingRows:
 
     def count(self, connection: Connection) -> tuple[_Listed, _Listed]:
         """What fits and what may, as the query wants them; nothing is read but what is wanted."""
-        unsure = func.coalesce(func.sum(case((self.is_unsure, 1), else_=0)), 0)
-        total, unknown = connection.execute(self.select(func.count(), unsure)).one()
+        doubts = func.coalesce(func.sum(case((self.is_unsure, 1), else_=0)), 0)
+        total, unknown = connection.execute(self.select(func.count(), doubts)).one()
         if self._query.unknown == "ok":
             return _Listed(total, partial(self._read, connection)), _Listed(0, lambda _: ())
         apart = unknown if self._query.unknown == "apart" else 0

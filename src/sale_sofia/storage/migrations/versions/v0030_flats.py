@@ -11,7 +11,7 @@ depends_on = None
 _ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 _FLOATS = (
     "price_eur", "price_least", "price_most", "eur_sqm", "area_sqm", "area_net_sqm", "metro_least",
-    "metro_most", "metro_metres_least", "metro_metres_most", "lat", "lon", "gone_at", "new_at",
+    "metro_most", "metro_metres_least", "metro_metres_most", "lat", "lon", "gone_at", "new_at", "saving_eur",
 )  # fmt: skip
 _NUMBERS = ("rooms", "bathrooms", "floor", "floors_total", "year_built")
 _TEXTS = ("city", "district", "neighbourhood", "construction", "condition", "furnishing", "act")
@@ -19,7 +19,7 @@ _LISTS = ("heating", "orientation", "sites", "sellers", "flags")
 
 
 def upgrade() -> None:
-    """Make both tables, empty."""
+    """Make both tables, empty, and indexes for what pages ask: who was seen last, and whose price moved."""
     op.create_table(
         "flats",
         sa.Column("property_id", _ID, autoincrement=False, nullable=False),
@@ -32,12 +32,17 @@ def upgrade() -> None:
         *(sa.Column(name, sa.Text) for name in _TEXTS),
         *(sa.Column(name, sa.Text, nullable=False) for name in _LISTS),
         *(sa.Column(name, sa.Boolean) for name in ("balcony", "parking", "elevator")),
-        *(sa.Column(name, sa.Boolean, nullable=False) for name in ("offered", "contradicted")),
+        *(sa.Column(name, sa.Boolean, nullable=False) for name in ("offered", "contradicted", "without_vat")),
         *(sa.Column(name, sa.Float, nullable=False) for name in ("first_seen_at", "since_at")),
-        sa.Column("portals", sa.Integer, nullable=False),
         sa.PrimaryKeyConstraint("property_id", name="pk_flats"),
     )
     op.create_index("ix_flats_new_at", "flats", ["new_at"])
+    op.create_index("ix_flats_saving_eur", "flats", ["saving_eur"])
+    op.create_index("ix_listings_site_last_seen_at", "listings", ["site", "last_seen_at"])
+    moved = sa.column("kind", sa.String) == "price"
+    op.create_index(
+        "ix_price_points_moved", "price_points", ["seen_at"], sqlite_where=moved, postgresql_where=moved
+    )
     op.create_table(
         "flat_contents",
         sa.Column("property_id", _ID, autoincrement=False, nullable=False),
