@@ -18,7 +18,7 @@ from sale_sofia.advice.search.run import Judged, saved_query
 from sale_sofia.advice.search.run import search as find
 from sale_sofia.buyer.searches import forget_search, list_searches, save_search
 from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse, tell
-from sale_sofia.cli.progress import moment, number
+from sale_sofia.cli.progress import merge_flats, moment, number
 from sale_sofia.flats.flat import Flat
 from sale_sofia.geography.settings import ATTRIBUTION
 from sale_sofia.installation import open_ready
@@ -232,6 +232,7 @@ def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) 
     def first(_total: int) -> slice:
         return slice(limit)
 
+    merge_flats(database)
     found = find(database, query, now=time.time(), part=first, unknown_part=first)
     if query.profile is not None and found.around.scores is None:
         log.print(f"no flat is scored for {query.profile}; `sale-sofia score` does it", highlight=False)
