@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, select
 
-from sale_sofia.advice.scoring.judging import State
+from sale_sofia.advice.scoring.judging import VERDICTS, State
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.scoring import Score, Scorer, Seen, look, ranking
 from sale_sofia.advice.scoring.store import kept_yardsticks
@@ -165,9 +165,6 @@ class Card:
             "portals": sorted({advert.site for advert in flat.adverts}),
             "url": f"/flat/{self.id}",
         }
-
-
-VERDICTS: Final = (State.PASS, State.UNKNOWN, State.FAIL)
 
 
 class Rank(NamedTuple):

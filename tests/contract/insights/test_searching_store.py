@@ -10,6 +10,7 @@ from sqlalchemy import insert
 
 from contract.data.helpers import database
 from property_worlds import advert, dispose_all, ids_of, new_matching, save
+from sale_sofia.advice.search import run
 from sale_sofia.advice.search.conditions import read_around, with_words
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
 from sale_sofia.advice.search.run import Found, judge, saved_query, search
@@ -236,7 +237,7 @@ def test_words_are_read_from_titles_and_descriptions_of_all_adverts(stored: Data
     assert with_word(word=["тераса"], not_word=["гледка"]) == set()
 
 
-def test_scores_of_the_profile_filter_and_order(stored: Database) -> None:
+def test_scores_of_the_profile_filter_and_order(stored: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     adverts = [advert(f"a{floor}", floor=floor) for floor in (3, 5, 7, 9, 11)]
     save(stored, adverts)
     with stored.write() as connection:
@@ -251,6 +252,10 @@ def test_scores_of_the_profile_filter_and_order(stored: Database) -> None:
     assert ids(search(stored, passing, now=2.0)) == ([2, 1], [4])
     best = search(stored, SearchQuery.of(query), now=2.0, part=lambda _: slice(1, 4), best_first=True)
     assert (best.total, ids(best)) == (5, ([1, 3, 4], []))
+    monkeypatch.setattr(run, "SORTED_FLATS", 0)  # by the index of scores, as of very many
+    for part in (slice(begin, end) for begin in range(7) for end in (None, *range(begin, 7))):
+        best = search(stored, SearchQuery.of(query), now=2.0, part=lambda _, part=part: part, best_first=True)
+        assert (best.total, ids(best)) == (5, ([2, 1, 3, 4, 5][part], [])), part
 
 
 def _score(number: int, profile: str, points: float, verdict: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from sale_sofia.advice.costs import Purchase, commission_share, purchase, renovation_band, total
 from sale_sofia.advice.scoring import breakers, criteria
-from sale_sofia.advice.scoring.judging import Criterion, Finding, State
+from sale_sofia.advice.scoring.judging import VERDICTS, Criterion, Finding, State
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.yardsticks import Cell, Yardstick, cell_of
 from sale_sofia.flats.flat import Flat
@@ -222,8 +222,7 @@ def in_scope(profile: Profile, deal: str | None, property_type: str | None) -> b
 
 def ranking(score: Score) -> tuple[int, float, int]:
     """Sorts scores: what passes, then what may, then what fails; of each the most points first."""
-    order = (State.PASS, State.UNKNOWN, State.FAIL)
-    return order.index(score.verdict), -score.points, score.property_id
+    return VERDICTS.index(score.verdict), -score.points, score.property_id
 
 
 @dataclass(frozen=True, slots=True)

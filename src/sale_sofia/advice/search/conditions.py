@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -17,9 +18,9 @@ from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.evaluations import statuses
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import price_band
-from sale_sofia.flats.rows import price_steps
+from sale_sofia.flats.rows import adverts_of, price_steps
 from sale_sofia.flats.settings import MANY_ROOMS, METRES_PER_MINUTE
-from sale_sofia.flats.store import portions
+from sale_sofia.flats.store import portions, with_current
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings, price_points
@@ -296,6 +297,31 @@ def _words(query: SearchQuery) -> Iterator[Named]:
         yield "word", partial(_has_words, patterns=[_pattern(word) for word in query.word])
     if query.not_word:
         yield "not_word", partial(_has_no_word, patterns=[_pattern(word) for word in query.not_word])
+
+
+WORDS: Final = ("word", "not_word")
+"""The conditions on words."""
+
+
+def has_words(query: SearchQuery) -> Callable[[str], bool]:
+    """Whether the words of a flat's adverts, as `match_key` makes them, are as the query wants them."""
+    wanted, unwanted = [_pattern(word) for word in query.word], [_pattern(word) for word in query.not_word]
+
+    def fits(text: str) -> bool:
+        return all(one.search(text) for one in wanted) and not any(one.search(text) for one in unwanted)
+
+    return fits
+
+
+def texts_of(connection: Connection, property_ids: Collection[int]) -> dict[int, str]:
+    """The words of all adverts of each of these flats."""
+    found: dict[int, str] = defaultdict(str)
+    table, current = with_current(listings.c.id)
+    chosen = select(current, listings.c.title, listings.c.description).select_from(table)
+    for some in portions(adverts_of(connection, property_ids)):
+        for number, *words in connection.execute(chosen.where(listings.c.id.in_(some))):
+            found[number] += match_key("\n".join(word or "" for word in words)) + "\n"
+    return found
 
 
 def _has_words(flat: Flat, around: Around, patterns: Sequence[re.Pattern[str]]) -> bool | None:

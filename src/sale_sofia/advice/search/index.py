@@ -133,9 +133,7 @@ def _cut(query: SearchQuery, around: Around) -> Condition:
 
 _ASKED: Final[Mapping[str, Ask]] = {
     "gone": lambda _query, _around: _F.offered,
-    "place_conflict": lambda _query, _around: case(
-        (_has_any(_F.flags, ["place_conflict"]), False), else_=True
-    ),
+    "place_conflict": lambda _query, _around: _F.flags.not_like("%|place_conflict|%"),
     "flag": lambda query, _: _has_any(_F.flags, query.flag),
     "contradictions": lambda query, _: _F.contradicted.is_(query.contradictions == "only"),
     "status": _status,
@@ -168,6 +166,17 @@ _ASKED: Final[Mapping[str, Ask]] = {
     "cut_days": _cut,
 }
 """By the names that checks have."""
+
+
+ALWAYS_KNOWN: Final = frozenset(
+    {"gone", "place_conflict", "flag", "contradictions", "status", "days", "portal", "new_since", "cut_days"}
+)
+"""Conditions that are never null."""
+
+
+def is_unknown(name: str, condition: Condition) -> Condition:
+    """Whether it is null; of a plain fact, whether that is, which is quicker to ask."""
+    return _F[name].is_(None) if name in FACTS else condition.is_(None)
 
 
 def indexed(query: SearchQuery, names: Iterable[str], around: Around) -> dict[str, Condition]:

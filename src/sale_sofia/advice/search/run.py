@@ -1,22 +1,25 @@
 """A search from beginning to end, and whether one flat fulfils it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, false, func, or_, select, true
 
+from sale_sofia.advice.scoring.judging import VERDICTS
 from sale_sofia.advice.search.conditions import (
+    WORDS,
     Around,
     Named,
     checks_of,
+    has_words,
     read_around,
     scores_of,
-    with_words,
+    texts_of,
 )
-from sale_sofia.advice.search.index import indexed, is_unwanted
-from sale_sofia.advice.search.query import SearchQuery, WrongSearch
+from sale_sofia.advice.search.index import ALWAYS_KNOWN, indexed, is_unknown, is_unwanted
+from sale_sofia.advice.search.query import SORTED_FLATS, SearchQuery, WrongSearch
 from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.searches import read_search
 from sale_sofia.flats.flat import Flat
@@ -79,11 +82,12 @@ def _search(
     connection: Connection, query: SearchQuery, now: float, parts: tuple[Part, Part], *, best_first: bool
 ) -> Found:
     around = read_around(connection, query, now=now)
-    rows = FittingRows(query, around, best_first=best_first)
-    lists = rows.check(connection) if rows.left else rows.count(connection)
-    found = [tuple(one.read(part(one.total))) for one, part in zip(lists, parts, strict=True)]
+    lists = FittingRows(query, around, best_first=best_first).lists(connection)
+    hits = [one.read(part(one.total)) if one.total else () for one, part in zip(lists, parts, strict=True)]
+    shown = [hit.property_id for some in hits for hit in some]
+    there = {flat.property_id: flat for flat in load_flats(connection, shown)}
+    found = [tuple(Judged(there[hit.property_id], hit.unknown) for hit in some) for some in hits]
     if query.profile is not None:
-        shown = [one.flat.property_id for some in found for one in some]
         around = replace(around, scores=scores_of(connection, query.profile, shown))
     return Found(lists[0].total, found[0], lists[1].total, found[1], around)
 
@@ -96,20 +100,23 @@ def search_rows(
 
     def read(connection: Connection) -> Sequence[Row[Any]]:
         rows = FittingRows(query, read_around(connection, query, now=now))
-        chosen = rows.select(flats.c.property_id, *columns).order_by(flats.c.property_id)
+        chosen = rows.select(flats.c.property_id, *columns, scored=True).order_by(flats.c.property_id)
         if rows.left:
-            there = {
-                one.flat.property_id for some in rows.check(connection) for one in some.read(slice(None))
-            }
+            there = {hit.property_id for some in rows.lists(connection) for hit in some.read(slice(None))}
             return [row for row in connection.execute(chosen) if row[0] in there]
         return connection.execute(chosen.where(~rows.is_unsure) if query.unknown == "no" else chosen).all()
 
     return database.run_read(read)
 
 
+class _Hit(NamedTuple):
+    property_id: int
+    unknown: tuple[str, ...]
+
+
 class _Listed(NamedTuple):
     total: int
-    read: Callable[[slice], Sequence[Judged]]
+    read: Callable[[slice], Sequence[_Hit]]
 
 
 class FittingRows:
@@ -120,61 +127,104 @@ class FittingRows:
         self._query, self._around, self._best_first = query, around, best_first
         self._indexed = indexed(query, [name for name, _ in checks], around)
         self.left = [named for named in checks if named[0] not in self._indexed]
-        """Conditions that are asked of each flat."""
-        self.fitting = and_(true(), *(one.is_not(False) for one in self._indexed.values()))
-        self.is_unsure: ColumnElement[bool] = or_(false(), *(one.is_(None) for one in self._indexed.values()))
+        """Conditions that the table does not answer."""
+        unsure = {name: one for name, one in self._indexed.items() if name not in ALWAYS_KNOWN}
+        known = [one for name, one in self._indexed.items() if name in ALWAYS_KNOWN]
+        self.fitting = and_(true(), *known, *(one.is_not(False) for one in unsure.values()))
+        self._unknown = {name: is_unknown(name, one) for name, one in unsure.items()}
+        self.is_unsure: ColumnElement[bool] = or_(false(), *self._unknown.values())
 
-    def select(self, *columns: ColumnElement[Any]) -> Select[Any]:
-        """These columns of the rows."""
+    def select(self, *columns: ColumnElement[Any], scored: bool) -> Select[Any]:
+        """These columns of the rows; `scored`: those of the profile's scores may be among them."""
         chosen = select(*columns).select_from(flats).where(self.fitting)
-        if self._query.profile is None:
+        if self._query.profile is None or not (scored or "passing" in self._indexed):
             return chosen
         own = and_(scores.c.property_id == flats.c.property_id, scores.c.profile == self._query.profile)
         looked_at = scored_flats.c.property_id == flats.c.property_id
         return chosen.outerjoin(scores, own).outerjoin(scored_flats, looked_at)
 
-    def count(self, connection: Connection) -> tuple[_Listed, _Listed]:
-        """What fits and what may, as the query wants them; nothing is read but what is wanted."""
+    def lists(self, connection: Connection) -> tuple[_Listed, _Listed]:
+        """What fits and what may, as the query wants them; of those that are not wanted nothing is read."""
+        return self._checked(connection) if self.left else self._counted(connection)
+
+    def _counted(self, connection: Connection) -> tuple[_Listed, _Listed]:
         doubts = func.coalesce(func.sum(case((self.is_unsure, 1), else_=0)), 0)
-        total, unknown = connection.execute(self.select(func.count(), doubts)).one()
+        total, unknown = connection.execute(self.select(func.count(), doubts, scored=False)).one()
+        by_index = self._best_first and self._query.sort == "score" and total > SORTED_FLATS
+        read = self._walk if by_index and "passing" not in self._indexed else self._read
         if self._query.unknown == "ok":
-            return _Listed(total, partial(self._read, connection)), _Listed(0, lambda _: ())
+            return _Listed(total, partial(read, connection)), _Listed(0, lambda _: ())
         apart = unknown if self._query.unknown == "apart" else 0
-        sure, unsure = (
-            partial(self._read, connection, which=one) for one in (~self.is_unsure, self.is_unsure)
-        )
+        sure, unsure = (partial(read, connection, which=one) for one in (~self.is_unsure, self.is_unsure))
         return _Listed(total - unknown, sure), _Listed(apart, unsure)
 
-    def check(self, connection: Connection) -> tuple[_Listed, _Listed]:
-        """The same, of which conditions are asked that the table does not answer."""
-        fitting, around = self._read(connection, slice(None)), self._around
+    def _checked(self, connection: Connection) -> tuple[_Listed, _Listed]:
+        hits = self._read(connection, slice(None))
         if self._query.word or self._query.not_word:
-            around = with_words(connection, around, (one.flat for one in fitting))
-        checked = _fitting([one.flat for one in fitting], self.left, around)
-        left = {one.flat.property_id: one.unknown for one in checked}
-        judged = [
-            Judged(one.flat, (*one.unknown, *left[number]))
-            for one in fitting
-            if (number := one.flat.property_id) in left
-        ]
-        sure = [one for one in judged if not one.unknown or self._query.unknown == "ok"]
-        apart = [one for one in judged if one.unknown] if self._query.unknown == "apart" else []
+            fits = has_words(self._query)
+            texts = texts_of(connection, [hit.property_id for hit in hits])
+            hits = [hit for hit in hits if fits(texts.get(hit.property_id, ""))]
+        left = [named for named in self.left if named[0] not in WORDS]
+        if left:
+            there = load_flats(connection, [hit.property_id for hit in hits])
+            found = {one.flat.property_id: one.unknown for one in _fitting(there, left, self._around)}
+            hits = [
+                hit._replace(unknown=(*hit.unknown, *found[hit.property_id]))
+                for hit in hits
+                if hit.property_id in found
+            ]
+        sure = [hit for hit in hits if not hit.unknown or self._query.unknown == "ok"]
+        apart = [hit for hit in hits if hit.unknown] if self._query.unknown == "apart" else []
         return _Listed(len(sure), sure.__getitem__), _Listed(len(apart), apart.__getitem__)
 
     def _read(
         self, connection: Connection, part: slice, which: ColumnElement[bool] | None = None
-    ) -> list[Judged]:
-        asked = [one.is_(None).label(f"{name}_unknown") for name, one in self._indexed.items()]
-        chosen = self.select(flats.c.property_id, *asked).order_by(*self._order(), flats.c.property_id)
+    ) -> list[_Hit]:
+        chosen = self._hits(self.select(*self._columns(), scored=self._query.sort == "score"), part, which)
+        return self._named(connection.execute(chosen.order_by(*self._order(), flats.c.property_id)))
+
+    def _walk(
+        self, connection: Connection, part: slice, which: ColumnElement[bool] | None = None
+    ) -> list[_Hit]:
+        """The best first, by the index of scores: no flat is looked at that comes after those wanted."""
+        begin, found = part.start or 0, list[_Hit]()
+        most = None if part.stop is None else part.stop - begin
+        for rows in self._ranked():
+            end = None if most is None else begin + most - len(found)
+            some = self._named(connection.execute(self._hits(rows, slice(begin, end), which)))
+            found += some
+            if len(found) == most:
+                break
+            if begin and not some:
+                passed = self._hits(rows, slice(None), which).with_only_columns(func.count()).order_by(None)
+                begin -= min(begin, connection.execute(passed).scalar_one())
+            else:
+                begin = 0
+        return found
+
+    def _ranked(self) -> Iterator[Select[Any]]:
+        """What passes, what may, what fails, what has no score."""
+        own = and_(scores.c.property_id == flats.c.property_id, scores.c.profile == self._query.profile)
+        scored = select(*self._columns()).join_from(scores, flats, own).where(self.fitting)
+        for verdict in VERDICTS:
+            order = (scores.c.points.desc(), scores.c.property_id)
+            yield scored.where(scores.c.verdict == verdict).order_by(*order)
+        rest = self.select(*self._columns(), scored=True).where(scores.c.verdict.is_(None))
+        yield rest.order_by(flats.c.property_id)
+
+    def _columns(self) -> Sequence[ColumnElement[Any]]:
+        return flats.c.property_id, *(one.label(f"{name}_unknown") for name, one in self._unknown.items())
+
+    def _hits(self, chosen: Select[Any], part: slice, which: ColumnElement[bool] | None) -> Select[Any]:
         if which is not None:
             chosen = chosen.where(which)
         begin = part.start or 0
-        chosen = chosen.offset(begin).limit(None if part.stop is None else max(0, part.stop - begin))
-        rows = connection.execute(chosen).all()
-        there = {flat.property_id: flat for flat in load_flats(connection, [row[0] for row in rows])}
-        names = list(self._indexed)
+        return chosen.offset(begin).limit(None if part.stop is None else max(0, part.stop - begin))
+
+    def _named(self, rows: Iterable[Row[Any]]) -> list[_Hit]:
+        names = list(self._unknown)
         return [
-            Judged(there[row[0]], tuple(name for name, null in zip(names, row[1:], strict=True) if null))
+            _Hit(row[0], tuple(name for name, null in zip(names, row[1:], strict=True) if null))
             for row in rows
         ]
 
@@ -188,7 +238,8 @@ class FittingRows:
             case "eur_sqm":
                 return flats.c.eur_sqm.is_(None), flats.c.eur_sqm
             case "score" if self._best_first:
-                rank = case({"pass": 0, "unknown": 1, "fail": 2}, value=scores.c.verdict, else_=3)
+                places = {verdict.value: place for place, verdict in enumerate(VERDICTS)}
+                rank = case(places, value=scores.c.verdict, else_=len(VERDICTS))
                 return rank, scores.c.points.desc()
             case "score":
                 unwanted = func.coalesce(scores.c.points, 0.0)
