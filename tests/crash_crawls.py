@@ -40,7 +40,7 @@ from sale_sofia.crawl.visit.judging import Judge
 from sale_sofia.crawl.visit.outcomes import Outcome
 from sale_sofia.descriptions.tables import description_reads
 from sale_sofia.flats.runs import PropertyMatching
-from sale_sofia.flats.tables import listing_sources
+from sale_sofia.flats.tables import flats, listing_sources
 from sale_sofia.history.export import export_listings
 from sale_sofia.history.runs.reports import SessionReportGenerator
 from sale_sofia.history.sightings import CARD
@@ -272,8 +272,8 @@ def knowledge_in(connection: Connection) -> Knowledge:
     oldest = listings.alias("oldest")
     home = select(advert, oldest.c.external_id, listing_sources.c.decided_by)
     home = home.select_from(listing_sources.join(listings, listings.c.id == listing_sources.c.listing_id))
-    c, p, m, d, s = (
-        one.c for one in (listing_changes, price_points, market_events, description_reads, scores)
+    c, p, m, d, s, f = (
+        one.c for one in (listing_changes, price_points, market_events, description_reads, scores, flats)
     )
     questions: dict[str, Select[tuple[object, ...]]] = {
         "listings": select(advert, listings.c.generation, listings.c.content_hash, listings.c.gone_at),
@@ -282,6 +282,9 @@ def knowledge_in(connection: Connection) -> Knowledge:
         "events": select(advert, m.kind, m.reason, m.at).join(market_events),
         "homes": home.join(oldest, oldest.c.id == listing_sources.c.property_id),
         "descriptions": select(advert, d.content_hash, d.attributes).join(description_reads),
+        "flats": select(advert, f.offered, f.price_eur, f.area_sqm, f.sites, f.flags).join(
+            flats, f.property_id == listings.c.id
+        ),
         "scores": select(advert, s.profile, s.value, s.verdict, s.criteria).join(
             scores, s.property_id == listings.c.id
         ),

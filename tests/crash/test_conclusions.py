@@ -13,6 +13,7 @@ from property_worlds import advert
 from ready_files import put_ready_file
 from sale_sofia.advice.scoring import runs
 from sale_sofia.crawl.runners.conclusion import match_crawled
+from sale_sofia.flats import projection
 from sale_sofia.history.listings import Sighting, save_listings
 from sale_sofia.history.market_events import set_gone
 from sale_sofia.history.tables import listings
@@ -33,6 +34,7 @@ def clock() -> Iterator[Clock]:
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "SCORES_AT_ONCE", 2)
+    monkeypatch.setattr(projection, "FLATS_SAVED_AT_ONCE", 4)
 
 
 class Installation:

@@ -89,8 +89,7 @@ def _write_notes(crawl: subprocess.Popen[str], windows: tuple[Window, Window], p
 
 
 def _found(data: Path) -> int:
-    with store(data).read() as connection:
-        return len(search(connection, SearchQuery(), now=time.time()).passed)
+    return search(store(data), SearchQuery(), now=time.time()).total
 
 
 def _stored(data: Path) -> int:

@@ -13,13 +13,9 @@ MEMORY_SPARED: Final = 200_000_000
 MEMORY_LOOKED_AT: Final = 500
 """After so many flats it is looked at again; they need some 5 MB."""
 PHOTOS_REMEMBERED: Final = 1
-"""Photos of each flat that are kept in memory: a card shows one, and a flat's own page reads all of them."""
+"""Photos of each flat in the table: a card shows one, and a flat's own page reads all of them."""
 LISTS_REMEMBERED: Final = 20_000
 """Short lists ("south, east") that are decoded once; most adverts share a few hundred of them."""
-REREAD_SHARE: Final = 0.2
-"""When more than this share of all flats changed, reading all of them is quicker than asking for each."""
-LATE_COMMIT_SECONDS: Final = 900.0
-"""What was noted so many seconds ago may still come to be committed: no transaction takes longer."""
 PARTS_REMEMBERED: Final = 10_000
 """Parts of scores of each kind that are made once; there are fewer different floors, years or walks."""
 SCORES_AT_ONCE: Final = 5_000

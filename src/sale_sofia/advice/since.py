@@ -1,18 +1,18 @@
 """What happened to flats since a moment: new ones, other prices, back on the market, gone."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, and_, func, select
 
-from sale_sofia.flats.flat import Advert, Flat
 from sale_sofia.flats.rows import price_steps
-from sale_sofia.history.tables import market_events, price_points
+from sale_sofia.flats.store import portions, with_current
+from sale_sofia.flats.tables import flats, listing_sources
+from sale_sofia.history.tables import listings, market_events, price_points
 
 NewsKind = Literal["new", "cut", "rise", "back", "gone"]
 NEWS_KINDS: Final[tuple[NewsKind, ...]] = get_args(NewsKind)
-_Owners = Callable[[Iterable[int]], Iterator[tuple[Flat, Advert]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,55 +20,69 @@ class News:
     """One thing that became known of a flat. Moments are seconds since 1970."""
 
     kind: NewsKind
-    flat: Flat
+    property_id: int
     at: float
     old_eur: float | None = None
     """Of another price: what the same advert asked before."""
     new_eur: float | None = None
 
 
-def news_since(
-    connection: Connection, flats: Mapping[int, Flat], whose: Mapping[int, int], since: float
-) -> list[News]:
+def news_since(connection: Connection, since: float) -> list[News]:
     """The one thing to tell of each flat of which something became known since then, the newest first.
 
-    A new flat is only new, whatever happened to it since; one that is gone is only gone. `whose` says which
-    property an advert is of.
+    A new flat is only new, whatever happened to it since; one that is gone is only gone.
     """
-
-    def owners(listing_ids: Iterable[int]) -> Iterator[tuple[Flat, Advert]]:
-        """The flat and the advert of each listing."""
-        for listing_id in listing_ids:
-            flat = flats.get(whose.get(listing_id, listing_id))
-            if flat is not None:
-                yield from ((flat, advert) for advert in flat.adverts if advert.listing_id == listing_id)
-
-    new = [
-        News("new", flat, flat.new_at)
-        for flat in flats.values()
-        if flat.new_at is not None and flat.new_at >= since and flat.offered
-    ]
+    new = select(flats.c.property_id, flats.c.new_at).where(flats.c.new_at >= since, flats.c.offered)
     told: dict[int, News] = {}
-    for news in (*_gone_and_back(connection, owners, since), *new, *_priced(connection, owners, since)):
-        told.setdefault(news.flat.property_id, news)
-    return sorted(told.values(), key=lambda news: (-news.at, news.flat.property_id))
+    for news in (
+        *_gone_and_back(connection, since),
+        *(News("new", *row) for row in connection.execute(new)),
+        *_priced(connection, since),
+    ):
+        told.setdefault(news.property_id, news)
+    return sorted(told.values(), key=lambda news: (-news.at, news.property_id))
 
 
-def _gone_and_back(connection: Connection, owners: _Owners, since: float) -> Iterator[News]:
+class _Advert(NamedTuple):
+    """An advert with its flat: whether each is offered, and how many adverts of the flat are."""
+
+    listing_id: int
+    property_id: int
+    offered: bool
+    flat_offered: bool
+    adverts_offered: int
+
+
+def _adverts(connection: Connection, listing_ids: Collection[int]) -> Iterator[_Advert]:
+    table, current = with_current(listings.c.id)
+    there = and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None))
+    chosen = select(listings.c.id, current, there, flats.c.offered).select_from(
+        table.join(flats, flats.c.property_id == current)
+    )
+    matched = select(listing_sources.c.property_id, func.count()).join(
+        listings, listings.c.id == listing_sources.c.listing_id
+    )
+    for some in portions(sorted(listing_ids)):
+        rows = connection.execute(chosen.where(listings.c.id.in_(some))).all()
+        own = matched.where(listing_sources.c.property_id.in_([row[1] for row in rows]), there)
+        counted = {row[0]: row[1] for row in connection.execute(own.group_by(listing_sources.c.property_id))}
+        yield from (_Advert._make((*row, counted.get(row[1], 0))) for row in rows)
+
+
+def _gone_and_back(connection: Connection, since: float) -> Iterator[News]:
     """What the flat is now decides: one advert of several that is gone is no news."""
     chosen = select(market_events.c.listing_id, market_events.c.kind, market_events.c.noted_at)
     rows = connection.execute(chosen.where(market_events.c.noted_at >= since).order_by(market_events.c.id))
     events = {listing_id: (kind, at) for listing_id, kind, at in rows}
-    for flat, advert in owners(events):
+    for advert in _adverts(connection, events):
         kind, at = events[advert.listing_id]
-        others = (other for other in flat.adverts if other.listing_id != advert.listing_id)
-        if kind == "gone" and not flat.offered:
-            yield News("gone", flat, at)
-        elif kind == "back" and flat.offered and not any(other.offered for other in others):
-            yield News("back", flat, at)
+        if kind == "gone" and not advert.flat_offered:
+            yield News("gone", advert.property_id, at)
+        elif kind == "back" and advert.flat_offered and advert.adverts_offered <= int(advert.offered):
+            yield News("back", advert.property_id, at)
 
 
-def _priced(connection: Connection, owners: _Owners, since: float) -> Iterator[News]:
+def _priced(connection: Connection, since: float) -> Iterator[News]:
     """The greatest change of an advert still there, from its price before the first change since then."""
     moved = select(price_points.c.listing_id).where(
         price_points.c.kind == "price", price_points.c.seen_at >= since
@@ -76,7 +90,7 @@ def _priced(connection: Connection, owners: _Owners, since: float) -> Iterator[N
     ids = set(connection.scalars(moved))
     all_steps = price_steps(connection, ids)
     greatest: dict[int, tuple[float, News]] = {}
-    for flat, advert in owners(ids):
+    for advert in _adverts(connection, ids):
         if not advert.offered:
             continue
         steps = all_steps[advert.listing_id]
@@ -86,8 +100,8 @@ def _priced(connection: Connection, owners: _Owners, since: float) -> Iterator[N
         old, new = steps[first - 1].price_eur if first else None, steps[-1].price_eur
         if old is None or new is None or old == new:
             continue
-        news = News("cut" if new < old else "rise", flat, steps[-1].seen_at, old, new)
+        news = News("cut" if new < old else "rise", advert.property_id, steps[-1].seen_at, old, new)
         ratio = new / (old or 1.0)
-        if flat.property_id not in greatest or ratio < greatest[flat.property_id][0]:
-            greatest[flat.property_id] = ratio, news
+        if advert.property_id not in greatest or ratio < greatest[advert.property_id][0]:
+            greatest[advert.property_id] = ratio, news
     return (news for _, news in greatest.values())

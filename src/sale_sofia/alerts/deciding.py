@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.profile import Profile, ProfileError, load_profile
-from sale_sofia.advice.search.conditions import read_around, with_words
+from sale_sofia.advice.search.conditions import read_around, scores_of, with_words
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.search.run import judge as judge_search
 from sale_sofia.advice.tables import scores
@@ -110,6 +110,9 @@ def _search_source(connection: Connection, rule: BuyerRule, place: int, now: flo
 
     def judge(flats: Sequence[Flat]) -> Mapping[int, Judgement]:
         around = read_once()
+        if query.profile is not None:
+            ids = [flat.property_id for flat in flats]
+            around = replace(around, scores=scores_of(connection, query.profile, ids))
         if query.word or query.not_word:
             around = with_words(connection, around, flats)
         found = (judge_search(flat, query, around) for flat in flats)

@@ -1,24 +1,28 @@
 """All flats as one buyer sees them now, and the card of each: what one wants to know first."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
-from sale_sofia.advice.scoring.book import Ranked
-from sale_sofia.advice.scoring.judging import State
+from sale_sofia.advice.scoring.judging import VERDICTS, State
 from sale_sofia.advice.scoring.profile import Profile
-from sale_sofia.advice.scoring.scoring import Score, ranking
+from sale_sofia.advice.scoring.scoring import Score, Scorer, Seen, look, ranking
+from sale_sofia.advice.scoring.store import kept_yardsticks
+from sale_sofia.advice.scoring.yardsticks import Yardstick
+from sale_sofia.advice.tables import scores as stored_scores
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.facts import metro_words
 from sale_sofia.app.settings import CARDS_PER_PAGE
-from sale_sofia.app.snapshot import Snapshot
 from sale_sofia.app.visit import Visit
 from sale_sofia.app.words import counted, named, say
 from sale_sofia.buyer.evaluations import statuses
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.projection import load_flats
 from sale_sofia.flats.rows import PriceStep, previous_price, price_steps
+from sale_sofia.flats.store import portions
+from sale_sofia.flats.tables import flats as flat_rows
 from sale_sofia.listings.text import plain
 
 PHOTOS_ON_CARD = 5
@@ -163,49 +167,85 @@ class Card:
         }
 
 
+class Rank(NamedTuple):
+    """Sorts flats, the best first: what passes, then what may, then what fails; what has no score last."""
+
+    verdict: int
+    minus_points: float
+    property_id: int
+
+    @property
+    def fails(self) -> bool:
+        """Whether the flat is out by the profile's conditions, or is not what it looks for."""
+        return self.verdict >= VERDICTS.index(State.FAIL)
+
+
 @dataclass(frozen=True, slots=True)
 class Deck:
     """All flats as one buyer sees them now."""
 
     visit: Visit
-    snapshot: Snapshot
     profile: Profile
-    ranked: Ranked
     statuses: Mapping[int, str]
+    empty: bool
+    """Whether there is no flat at all."""
 
     @property
     def now(self) -> float:
         """The moment of the request."""
         return self.visit.now
 
-    @property
-    def scores(self) -> Mapping[int, Score]:
-        """By property; of those that may be what the profile looks for at all."""
-        return self.ranked.scores
-
-    def status(self, flat: Flat) -> str:
+    def status(self, property_id: int) -> str:
         """What the buyer said of the flat."""
-        return self.statuses.get(flat.property_id, "new")
+        return self.statuses.get(property_id, "new")
 
-    def order(self, flat: Flat) -> tuple[int, float, int]:
-        """The best first: what passes, then what may, then what fails; flats without a score last."""
-        score = self.scores.get(flat.property_id)
-        return (len(State), 0.0, flat.property_id) if score is None else ranking(score)
+    def flats(self, property_ids: Collection[int]) -> list[Flat]:
+        """Those of these properties that there are, in this order."""
+        found = self.visit.database.run_read(
+            lambda connection: {flat.property_id: flat for flat in load_flats(connection, property_ids)}
+        )
+        return [found[number] for number in property_ids if number in found]
 
-    def fails(self, flat: Flat) -> bool:
-        """Whether the flat is out by the profile's conditions, or is not what it looks for."""
-        score = self.scores.get(flat.property_id)
-        return score is None or score.verdict == State.FAIL
+    def looks(self, flats: Sequence[Flat]) -> list[Seen]:
+        """These flats, each beside its neighbours."""
+        places = {flat.neighbourhood for flat in flats if flat.neighbourhood is not None}
+        kept = self.visit.database.run_read(lambda connection: kept_yardsticks(connection, places))
+        return [look(flat, lambda cell: kept.get(cell, Yardstick())) for flat in flats]
+
+    def scores(self, flats: Sequence[Flat]) -> dict[int, Score]:
+        """By property; of those that may be what the profile looks for at all."""
+        scorer = Scorer(self.profile)
+        wanted = [flat for flat in flats if scorer.is_candidate(flat)]
+        return {seen.flat.property_id: scorer.score(seen) for seen in self.looks(wanted)}
+
+    def ranks(self, property_ids: Collection[int]) -> dict[int, Rank]:
+        """How good these flats are, by their stored scores; what is gone has none, and is scored now."""
+        found = self.visit.database.run_read(lambda connection: self._stored_ranks(connection, property_ids))
+        gone = self.flats([number for number in property_ids if number not in found])
+        ranks = [Rank(*ranking(score)) for score in self.scores([f for f in gone if not f.offered]).values()]
+        found |= {rank.property_id: rank for rank in ranks}
+        return {number: found.get(number) or Rank(len(VERDICTS), 0.0, number) for number in property_ids}
+
+    def _stored_ranks(self, connection: Connection, property_ids: Collection[int]) -> dict[int, Rank]:
+        own = stored_scores.c
+        chosen = select(own.verdict, own.points, own.property_id).where(
+            own.profile == self.visit.profile_name
+        )
+        return {
+            number: Rank(VERDICTS.index(verdict), -points, number)
+            for some in portions(sorted(property_ids))
+            for verdict, points, number in connection.execute(chosen.where(own.property_id.in_(some)))
+        }
 
     def cards(self, flats: Sequence[Flat], notes: Mapping[int, Note] | None = None) -> list[Card]:
         """The cards of these flats."""
-        steps = read_steps(self.visit, flats)
+        steps, scores = read_steps(self.visit, flats), self.scores(flats)
         ticked = set(self.visit.ticked)
         return [
             Card(
                 flat,
-                self.scores.get(flat.property_id),
-                self.status(flat),
+                scores.get(flat.property_id),
+                self.status(flat.property_id),
                 _previous(flat, steps),
                 self.now,
                 (notes or {}).get(flat.property_id),
@@ -217,8 +257,12 @@ class Deck:
 
 def open_deck(visit: Visit) -> Deck:
     """Everything as it is now, for the profile of the visit."""
-    taken, ranked = visit.site.keeper.ranked(visit.profile)
-    return Deck(visit, taken, visit.profile, ranked, visit.database.run_read(statuses))
+    visit.site.refresh(visit.profiles)
+
+    def read(connection: Connection) -> tuple[Mapping[int, str], bool]:
+        return statuses(connection), connection.scalar(select(flat_rows.c.property_id).limit(1)) is None
+
+    return Deck(visit, visit.profile, *visit.database.run_read(read))
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +274,10 @@ class Pages:
     name: str = "page"
     """What the address calls it."""
 
+    def part(self, size: int = CARDS_PER_PAGE) -> slice:
+        """Which things are on it."""
+        return slice((self.number - 1) * size, self.number * size)
+
 
 _Item = TypeVar("_Item")
 
@@ -238,9 +286,14 @@ def page_of(
     visit: Visit, items: Sequence[_Item], name: str = "page", size: int = CARDS_PER_PAGE
 ) -> tuple[Sequence[_Item], Pages]:
     """What is on the page that is asked for; the last one where there are not so many."""
-    count = max(1, -(-len(items) // size))
-    number = min(visit.page_number(name), count)
-    return items[(number - 1) * size : number * size], Pages(number, count, name)
+    pages = pages_of(visit, len(items), name, size)
+    return items[pages.part(size)], pages
+
+
+def pages_of(visit: Visit, total: int, name: str = "page", size: int = CARDS_PER_PAGE) -> Pages:
+    """The page that is asked for, of so many things."""
+    count = max(1, -(-total // size))
+    return Pages(min(visit.page_number(name), count), count, name)
 
 
 def read_steps(visit: Visit, flats: Iterable[Flat]) -> Mapping[int, Sequence[PriceStep]]:

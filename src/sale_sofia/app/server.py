@@ -141,15 +141,14 @@ def _drawing(visit: Visit) -> Response:
 
 
 def warm(site: Site) -> None:
-    """Read all flats, score them by the profile that opens first, and work out the market; never raises.
+    """Merge and score what changed meanwhile, and work out the market; never raises.
 
-    Whoever comes meanwhile waits for the same reading. A database that is not there yet is left to be made by
+    Whoever comes meanwhile waits for the same work. A database that is not there yet is left to be made by
     whoever first needs it.
     """
     try:
         if open_database(site.settings).exists():
-            for _, profile in sorted(load_profiles(site.settings.data_dir).profiles.items())[:1]:
-                site.keeper.ranked(profile)
+            site.refresh(load_profiles(site.settings.data_dir).profiles)
             site.market("sale")
     except Exception:  # whatever it is, the pages meet it again and say so
         log.exception("the flats could not be read before the first visit")

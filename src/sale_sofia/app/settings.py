@@ -26,8 +26,6 @@ LONGEST_CELL: Final = 1_000
 """Characters of a text in a table or an exported file."""
 CARDS_PER_PAGE: Final = 24
 """Cards that are drawn at once: four rows of a wide screen; the rest is a page further."""
-PROFILES_SCORED: Final = 6
-"""Profiles whose scores of all flats the server keeps; each change that is saved makes another profile."""
 LONGEST_MESSAGE: Final = 300
 """Characters of a message, an incident or an address in a row of a table."""
 PAIRS_REVIEWED: Final = 200

@@ -4,6 +4,7 @@ import re
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,23 +14,25 @@ from urllib.parse import unquote
 
 from starlette.requests import Request
 
-from sale_sofia.advice.market.market import Deal, Market, market_of
+from sale_sofia.advice.market.market import Deal, Market, read_market
 from sale_sofia.advice.scoring.profile import Profile, load_profiles
+from sale_sofia.advice.scoring.runs import ScoreRun, ScoringBusy
 from sale_sofia.advice.valuation.flats import why_not_valued
 from sale_sofia.advice.valuation.model import Current, stored_model
 from sale_sofia.advice.valuation.settings import MODEL_FILE
 from sale_sofia.advice.valuation.valuation import Valuation, value_flat
 from sale_sofia.app.settings import COMPARED_MOST
-from sale_sofia.app.snapshot import Keeper
 from sale_sofia.buyer.evaluations import By
 from sale_sofia.buyer.people import Person
 from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.projection import FlatsBusy
 from sale_sofia.flats.rows import no_collecting
+from sale_sofia.history.revisions import latest
 from sale_sofia.history.settings import SECONDS_PER_HOUR
 from sale_sofia.installation import open_ready
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import LANGUAGES, Language
-from sale_sofia.storage.database import Database
+from sale_sofia.storage.database import Database, DataVersion
 
 WRITER: Final = "dashboard"
 """The name under which the pages write what the buyer says while there are no people."""
@@ -57,7 +60,8 @@ class Site:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._lock = threading.Lock()
-        self._markets: dict[Deal, tuple[Mapping[int, Flat], int, Market]] = {}
+        self._seen: tuple[str, list[Profile]] | None = None
+        self._markets: dict[Deal, tuple[tuple[int, int], Market]] = {}
         self._model: tuple[tuple[Path, int], Current | None] | None = None
 
     @cached_property
@@ -66,24 +70,30 @@ class Site:
         return open_ready(self.settings)
 
     @cached_property
-    def keeper(self) -> Keeper:
-        """All flats and their scores."""
-        return Keeper(self.database, self.settings)
+    def _version(self) -> DataVersion:
+        return DataVersion(self.database)
+
+    def refresh(self, profiles: Mapping[str, Profile]) -> None:
+        """Afterwards flats and scores are those of the database as it is now.
+
+        Where others merge or score all the time, theirs are shown.
+        """
+        with self._lock, suppress(FlatsBusy, ScoringBusy):
+            seen = (self._version.current(), list(profiles.values()))  # what is committed later is seen next
+            if seen != self._seen:
+                ScoreRun(self.settings, self.database, profiles).run()
+                self._seen = seen
 
     def market(self, deal: Deal) -> Market:
-        """The market as it is now, worked out again when a flat changed, and each hour for its days."""
-        flats, now = self.keeper.current().flats, time.time()
-        hour = int(now // SECONDS_PER_HOUR)
+        """The market as it is now, worked out again when an advert changed, and each hour for its days."""
+        now = time.time()
         with self._lock, no_collecting():
+            moment = (self.database.run_read(latest), int(now // SECONDS_PER_HOUR))
             known = self._markets.get(deal)
-            if known is None or known[0] is not flats or known[1] != hour:
-                found = self.database.run_read(
-                    lambda connection: market_of(
-                        flats.values(), connection, self.settings, now=now, deal=deal
-                    )
-                )
-                known = self._markets[deal] = (flats, hour, found)
-            return known[2]
+            if known is None or known[0] != moment:
+                found = read_market(self.database, self.settings, now=now, deal=deal)
+                known = self._markets[deal] = (moment, found)
+            return known[1]
 
     def valuation(self, flat: Flat) -> Valuation | None:
         """What the stored model says of the flat; None while there is no model, or it is too old."""

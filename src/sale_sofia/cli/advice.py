@@ -27,7 +27,7 @@ from sale_sofia.advice.valuation.flats import asked_eur_sqm
 from sale_sofia.advice.valuation.trial import Trial, try_file
 from sale_sofia.advice.valuation.valuation import BASIS, Comparable, Valuation, value_property
 from sale_sofia.cli.console import BAD_INPUT, AsJson, log, out, plain_table, print_json, refuse, tell
-from sale_sofia.cli.progress import moment, number
+from sale_sofia.cli.progress import merge_flats, moment, number
 from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.rows import find_flat, read_flats
 from sale_sofia.installation import open_ready
@@ -62,6 +62,7 @@ def score(
     wanted = profile_files.load_profile(settings.data_dir, profile)
     database = open_ready(settings)
     try:
+        merge_flats(database)
         score_all(settings, database)
     except ProfileError as error:  # of another profile than the one asked for
         tell(str(error), style="yellow")
@@ -287,7 +288,8 @@ def market(
         )
     settings = load_settings()
     database = open_ready(settings)
-    found = database.run_read(partial(read_market, settings=settings, now=time.time(), deal=deal))
+    merge_flats(database)
+    found = read_market(database, settings, now=time.time(), deal=deal)
     if place is not None:
         cells = {cell: one for cell, one in found.cells.items() if cell.neighbourhood == place.name}
         found = Market(found.deal, found.now, found.least, cells)

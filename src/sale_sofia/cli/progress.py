@@ -25,6 +25,8 @@ from sqlalchemy import Connection
 from sale_sofia.cli.console import INTERRUPTED, NOT_ALL_RIGHT, out, plain_table, print_json, tell
 from sale_sofia.crawl.frontier import frontier
 from sale_sofia.crawl.frontier.jobs import SiteReport, known_job
+from sale_sofia.flats.projection import refresh_flats
+from sale_sofia.flats.settings import MERGED_TOLD
 from sale_sofia.history.jobs import JobState
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.listings.dates import SOFIA
@@ -40,6 +42,16 @@ GO_ON = "stopped; go on with: sale-sofia resume"
 def number(value: float | None, digits: int = 0) -> str:
     """A number with spaces between thousands; a question mark for what is not known."""
     return "?" if value is None else f"{value:,.{digits}f}".replace(",", " ")
+
+
+def merge_flats(database: Database) -> None:
+    """Bring the table of flats up to date; where that takes a while, how far it is is told."""
+
+    def told(done: int, total: int) -> None:
+        if total > MERGED_TOLD and (done % MERGED_TOLD == 0 or done == total):
+            tell(f"{number(done)} of {number(total)} flats merged")
+
+    refresh_flats(database, told)
 
 
 SAID_BY: Final = {

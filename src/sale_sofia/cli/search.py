@@ -18,7 +18,7 @@ from sale_sofia.advice.search.run import Judged, saved_query
 from sale_sofia.advice.search.run import search as find
 from sale_sofia.buyer.searches import forget_search, list_searches, save_search
 from sale_sofia.cli.console import ALLOWED, AsJson, log, moment_of, out, plain_table, print_json, refuse, tell
-from sale_sofia.cli.progress import moment, number
+from sale_sofia.cli.progress import merge_flats, moment, number
 from sale_sofia.flats.flat import Flat
 from sale_sofia.geography.settings import ATTRIBUTION
 from sale_sofia.installation import open_ready
@@ -228,26 +228,31 @@ def forget(name: SearchName) -> None:
 def _show(database: Database, query: SearchQuery, limit: int, *, as_json: bool) -> None:
     if query.profile is not None:
         load_profile(load_settings().data_dir, query.profile)  # a name that is none is said to be
-    found = database.run_read(partial(find, query=query, now=time.time()))
-    if query.profile is not None and not found.around.scores:
+
+    def first(_total: int) -> slice:
+        return slice(limit)
+
+    merge_flats(database)
+    found = find(database, query, now=time.time(), part=first, unknown_part=first)
+    if query.profile is not None and found.around.scores is None:
         log.print(f"no flat is scored for {query.profile}; `sale-sofia score` does it", highlight=False)
     if as_json:
         answer = {
-            "total": len(found.passed),
-            "flats": [_record(one, found.around) for one in found.passed[:limit]],
-            "unknown_total": len(found.unknown),
-            "unknown": [_record(one, found.around) for one in found.unknown[:limit]],
+            "total": found.total,
+            "flats": [_record(one, found.around) for one in found.passed],
+            "unknown_total": found.unknown_total,
+            "unknown": [_record(one, found.around) for one in found.unknown],
             "attribution": ATTRIBUTION,
         }
         print_json(answer)
         return
     if found.passed:
-        out.print(_flats_table("Flats", found.passed[:limit], found.around))
-    log.print(f"{min(limit, len(found.passed))} of {len(found.passed)} flats shown", highlight=False)
+        out.print(_flats_table("Flats", found.passed, found.around))
+    log.print(f"{len(found.passed)} of {found.total} flats shown", highlight=False)
     if found.unknown:
-        shown = found.unknown[: min(limit, SHOWN_UNKNOWN)]
+        shown = found.unknown[:SHOWN_UNKNOWN]
         out.print(_flats_table("Perhaps", shown, found.around))
         tell(
-            f"{len(found.unknown)} more where something is unknown, {len(shown)} shown; "
+            f"{found.unknown_total} more where something is unknown, {len(shown)} shown; "
             "`--unknown ok` counts them in, `--unknown no` leaves them out",
         )

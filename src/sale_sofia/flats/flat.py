@@ -4,11 +4,15 @@ Nobody changes one that is made. They are not frozen only because making frozen 
 long, and there are a hundred thousand.
 """
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from pydantic import BeforeValidator
+
+from sale_sofia.advice.scoring.settings import ACTS, FINISHED_YEARS, OLD_CONSTRUCTIONS
 from sale_sofia.flats.age import EarlierOffer
 from sale_sofia.flats.walks import MetroWalk, metro_walk, told_minutes
 from sale_sofia.geography.shapes import Point
@@ -67,15 +71,19 @@ class Code(StrEnum):
     POSITION_SHARED = "position_shared"
 
 
+Printed = Annotated[Any, BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)]
+"""A value of any kind; several are a tuple, also when they come back from JSON."""
+
+
 class Contradiction(NamedTuple):
     """Two things that cannot both be so, as they were printed."""
 
     code: Code
     facts: tuple[str, ...]
     """Those that are not believed for it: unknown, unless another advert or the text tells them."""
-    one: Any
-    other: Any
-    kept: Any = None
+    one: Printed
+    other: Printed
+    kept: Printed = None
     """The value that is believed all the same, as the likelier one."""
 
 
@@ -180,6 +188,20 @@ class Flat:
     def days_on_market(self, now: float) -> float:
         """How long it has been there, until it was last seen where it is gone. The one answer of all."""
         return days_on_market(self.since.at, None if self.offered else self.last_seen_at, None, now=now)
+
+    @property
+    def act(self) -> str | None:
+        """How far the building is: what is printed; else finished, where age or kind leaves no doubt."""
+        if self.act_status is not None or self.under_construction:
+            return self.act_status
+        first_year = time.gmtime(self.first_seen_at).tm_year
+        aged = self.year_built is not None and self.year_built <= first_year - FINISHED_YEARS
+        return ACTS[-1] if aged or self.construction in OLD_CONSTRUCTIONS else None
+
+    @property
+    def counting(self) -> tuple[Advert, ...]:
+        """The adverts that count: those still there, or all of a flat that is gone."""
+        return tuple(advert for advert in self.adverts if advert.offered or not self.offered)
 
     @property
     def exact_place(self) -> Point | None:

@@ -19,7 +19,7 @@ AdvertRow = dict[str, Any]
 """An advert's columns, and under `said` what its description says for sure.
 
 Lists are tuples, flags and features sets; photos, of which few are looked at, are the text that is stored.
-The description is there where it says other things than the portal.
+The description is there where it says other things than the portal; `stored` is all of it as it was read.
 """
 
 _TOLD: Final = (

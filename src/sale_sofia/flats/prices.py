@@ -3,9 +3,11 @@
 VAT is added to a price here and nowhere else.
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from sale_sofia.advice.settings import NEW_CONDITIONS, UNBUILT
+from sale_sofia.advice.settings import LEAST_SAVING_EUR, NEW_CONDITIONS, UNBUILT
 from sale_sofia.flats.flat import Advert, Flat
 from sale_sofia.history.settings import VAT_RATE
 
@@ -124,3 +126,40 @@ def _is_new(flat: Flat) -> bool:
         or flat.condition in NEW_CONDITIONS
         or any(advert.seller_kind == "developer" for advert in flat.adverts)
     )
+
+
+# The same flat on several portals: where it is cheaper, and by how much.
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A flat that one portal offers for less than another."""
+
+    flat: Flat
+    cheapest: Advert
+    dearest: Advert
+    """The lowest offer of the portal where it costs most."""
+    saving_eur: float
+    """VAT counted on both sides; where nobody says whether it is in a price, the least that is saved."""
+    share: float
+    """Of the dearer price."""
+
+
+def cheaper_elsewhere(flats: Iterable[Flat]) -> list[Elsewhere]:
+    """Those of these flats that are cheaper elsewhere; the largest saving first."""
+    found = [pair for flat in flats if (pair := find_cheaper(flat))]
+    return sorted(found, key=lambda pair: (-pair.saving_eur, pair.flat.property_id))
+
+
+def find_cheaper(flat: Flat) -> Elsewhere | None:
+    """A flat for sale whose lowest offers surely differ from portal to portal."""
+    if not flat.offered or flat.deal == "rent":
+        return None
+    offers = lowest_offers(flat)
+    if not offers or offers[0].paid.most is None:
+        return None
+    cheapest, dearest = offers[0], max(offers, key=lambda offer: offer.paid.least)
+    saving = dearest.paid.least - offers[0].paid.most
+    if saving < LEAST_SAVING_EUR:
+        return None
+    return Elsewhere(flat, cheapest.advert, dearest.advert, saving, saving / dearest.paid.least)

@@ -11,15 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, Text, case, cast, exists, func, literal, select
+from sqlalchemy import ColumnElement, Connection, Select, Text, case, cast, exists, literal, select
 
 from sale_sofia.advice.settings import (
     ADVERTS_AT_ONCE,
-    LATE_COMMIT_SECONDS,
     MEMORY_LOOKED_AT,
     MEMORY_SPARED,
-    PHOTOS_REMEMBERED,
-    REREAD_SHARE,
 )
 from sale_sofia.descriptions.tables import description_disagreements, description_reads
 from sale_sofia.flats.beliefs import Beside, merge_flat
@@ -32,7 +29,6 @@ from sale_sofia.flats.outliers import read_outliers
 from sale_sofia.flats.store import UnknownProperty, portions
 from sale_sofia.flats.tables import listing_sources
 from sale_sofia.history.news import NEW_AT
-from sale_sofia.history.revisions import changes_since
 from sale_sofia.history.tables import WAS_ASKED, listings, price_points
 
 _OWN: Final = (
@@ -48,7 +44,7 @@ _FEW: Final = (
 )  # fmt: skip
 """Texts of which there are few; a hundred thousand adverts share them."""
 _PLAIN: Final = tuple(name for name in (*_OWN, *MERGED) if name not in _LISTS)
-_NAMES: Final = (*_PLAIN, *_LISTS, *_SETS, "photo_urls", "said", "description")
+ADVERT_NAMES: Final = (*_PLAIN, *_LISTS, *_SETS, "photo_urls", "said", "description")
 
 
 def read_flats(
@@ -59,23 +55,43 @@ def read_flats(
     What a description said when it was last read counts until it is read again. `photos` is how many of each
     are wanted at most; without any, flats are read faster.
     """
+    for group in read_groups(connection, property_ids, photos=photos != 0):
+        yield group.merged(photos)
+
+
+class Group(NamedTuple):
+    """The adverts of one property, and what is known of it beside them."""
+
+    property_id: int
+    rows: Sequence[AdvertRow]
+    beside: Beside
+
+    def merged(self, photos: int | None) -> Flat:
+        """The flat, with so many of its photos; None: with all."""
+        return merge_flat(self.property_id, self.rows, photos, self.beside)
+
+
+def read_groups(
+    connection: Connection, property_ids: Collection[int] | None, *, photos: bool
+) -> Iterator[Group]:
+    """Every property, or only these, as it is before it is merged."""
     whose = _members(connection, property_ids)
     sizes = Counter(whose.values())
     corrected, outliers = read_corrections(connection), read_outliers(connection)
 
-    def merged(property_id: int, rows: list[AdvertRow]) -> Flat:
-        return merge_flat(property_id, rows, photos, Beside(corrected.get(property_id, {}), outliers))
+    def group(property_id: int, rows: list[AdvertRow]) -> Group:
+        return Group(property_id, rows, Beside(corrected.get(property_id, {}), outliers))
 
     waiting: dict[int, list[AdvertRow]] = defaultdict(list)
-    for row in read_adverts(connection, whose, property_ids, advert_columns(photos=photos != 0)):
+    for row in read_adverts(connection, whose, property_ids, advert_columns(photos=photos)):
         number: int = row["id"]
         property_id = whose.get(number, number)
         if sizes[property_id] <= 1:
-            yield merged(property_id, [row])
+            yield group(property_id, [row])
             continue
         waiting[property_id].append(row)
         if len(waiting[property_id]) == sizes[property_id]:
-            yield merged(property_id, waiting.pop(property_id))
+            yield group(property_id, waiting.pop(property_id))
 
 
 def find_flat(connection: Connection, number: int) -> Flat:
@@ -150,7 +166,8 @@ def advert_columns(*, photos: bool) -> Select[Any]:
 
 
 def _decoded(row: Sequence[Any]) -> AdvertRow:
-    advert = dict(zip(_NAMES, row, strict=True))
+    advert = dict(zip(ADVERT_NAMES, row, strict=True))
+    advert["stored"] = row
     for name in _FEW:
         if (text := advert[name]) is not None:
             advert[name] = sys.intern(text)
@@ -212,62 +229,6 @@ def no_collecting() -> Iterator[None]:
         with _SWITCH:
             if was:
                 gc.enable()
-
-
-# All flats in memory, brought up to date by reading only those that changed.
-
-NOTHING: Final[Mapping[int, Flat]] = {}
-
-
-class FlatBook:
-    """Keeps every flat by its property. What was handed out before a refresh stays as it was."""
-
-    def __init__(self) -> None:
-        self.flats: Mapping[int, Flat] = NOTHING
-        self.whose: Mapping[int, int] = {}
-        """Advert → property, of every advert."""
-        self._revision = 0
-        self._seen: frozenset[tuple[int, float]] = frozenset()
-
-    def refresh(self, connection: Connection) -> None:
-        """Afterwards the flats are those of the database as the connection sees it.
-
-        Where it fails they are as before, and all that changed since then is still to be read.
-        """
-        changes = changes_since(connection, self._revision)
-        seen = self._seen_lately(connection)
-        touched = changes.listing_ids | {listing_id for listing_id, _ in seen - self._seen}
-        changed = current_properties(connection, touched) | {
-            self.whose[advert] for advert in touched if advert in self.whose
-        }
-        if not self._revision or len(changed) > REREAD_SHARE * len(self.flats):
-            self._hold(NOTHING, read_flats(connection, photos=PHOTOS_REMEMBERED))
-        elif changed:
-            kept = {number: flat for number, flat in self.flats.items() if number not in changed}
-            self._hold(kept, read_flats(connection, changed, photos=PHOTOS_REMEMBERED))
-        self._revision, self._seen = changes.upto, seen
-
-    def _seen_lately(self, connection: Connection) -> frozenset[tuple[int, float]]:
-        """Adverts and when they were seen last: to be seen once more is no change, and may come late."""
-        at = listings.c.last_seen_at
-        # Said though no moment is null: so an index of those that are not is looked at.
-        newest = connection.scalar(select(func.max(at)).where(at.is_not(None))) or 0.0
-        since = min(newest, max((moment for _, moment in self._seen), default=newest)) - LATE_COMMIT_SECONDS
-        rows = connection.execute(select(listings.c.id, at).where(at > since))
-        return frozenset((row[0], row[1]) for row in rows)
-
-    def _hold(self, kept: Mapping[int, Flat], read: Iterable[Flat]) -> None:
-        new = {flat.property_id: flat for flat in sparing(read)}
-        gone = [] if not kept else [flat for number, flat in self.flats.items() if number not in kept]
-        whose = dict(self.whose) if kept else {}
-        for flat in gone:
-            for advert in flat.adverts:
-                whose.pop(advert.listing_id, None)
-        whose.update(
-            {advert.listing_id: flat.property_id for flat in new.values() for advert in flat.adverts}
-        )
-        self.whose = whose
-        self.flats = {**kept, **new}
 
 
 def current_properties(connection: Connection, listing_ids: Collection[int]) -> set[int]:

@@ -25,6 +25,7 @@ from sale_sofia.flats.matching.links import Bands, Links, sources
 from sale_sofia.flats.matching.matcher import Matcher
 from sale_sofia.flats.outliers import refresh_outliers
 from sale_sofia.flats.photos.store import pictures_by_advert
+from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.flats.settings import INCIDENT_EXAMPLES, INCIDENT_SITE, MATCHER_VERSION, SAVED_AT_ONCE, TRIES
 from sale_sofia.flats.store import (
     Source,
@@ -232,7 +233,7 @@ _AFTERMATH: Final = Aftermath("matching", IncidentKind.MATCHING_FAILED, INCIDENT
 
 
 def match_new(settings: Settings, database: Database, clock: Callable[[], float] = time.time) -> bool:
-    """Match what a crawl brought, see what stands out, forget phones; never raises, `False` if it failed.
+    """Match what a crawl brought, see what stands out, merge the flats; never raises, `False` if it failed.
 
     The next call does what is left undone.
     """
@@ -241,5 +242,6 @@ def match_new(settings: Settings, database: Database, clock: Callable[[], float]
         PropertyMatching(settings, database, clock=clock).match_new()
         database.run_write(partial(forget_private_phones, settings=settings))
         refresh_outliers(database, settings)
+        refresh_flats(database)
 
     return attempt(database, _AFTERMATH, match, clock=clock)

@@ -81,6 +81,12 @@ LISTED: Final = 50
 """Properties that a list shows when not told otherwise."""
 TRIES: Final = 5
 """How often a run begins anew because another one was quicker."""
+FLATS_VERSION: Final = 1
+"""Raised when flats are merged by other rules: all are then merged anew, as they are by each release."""
+FLATS_SAVED_AT_ONCE: Final = 1_000
+"""Flats that are merged and stored in one transaction: a crawl that writes meanwhile waits for no more."""
+MERGED_TOLD: Final = 5_000
+"""Flats after which a person who waits is told how far it is: some seconds."""
 SAVED_AT_ONCE: Final = 20_000
 """Adverts whose properties are compared with what is stored, and stored, in one step."""
 INCIDENT_SITE: Final = "properties"

@@ -100,6 +100,69 @@ outliers = Table(
     Column("most", Float, nullable=False),
 )
 
+# Every property merged (`flats/projection.py`): what is searched and sorted by. `digest` is of all it was
+# made of, `revision` the number of changes at which it last became another. Several values are a text with
+# bars around each ("|gas|district|"); where a price may be anything above the least, the most is null.
+flats = Table(
+    "flats",
+    metadata,
+    Column("property_id", Id, primary_key=True, autoincrement=False),
+    Column("digest", String(32), nullable=False),
+    Column("revision", Id, nullable=False),
+    Column("offered", Boolean, nullable=False),
+    Column("deal", String(10)),
+    Column("property_type", String(20)),
+    Column("city", Text),
+    Column("district", Text),
+    Column("neighbourhood", Text),
+    Column("price_eur", Float),
+    Column("price_least", Float),
+    Column("price_most", Float),
+    Column("eur_sqm", Float),
+    Column("area_sqm", Float),
+    Column("area_net_sqm", Float),
+    Column("rooms", Integer),
+    Column("bathrooms", Integer),
+    Column("floor", Integer),
+    Column("floors_total", Integer),
+    Column("year_built", Integer),
+    Column("construction", Text),
+    Column("condition", Text),
+    Column("furnishing", Text),
+    Column("heating", Text, nullable=False),
+    Column("orientation", Text, nullable=False),
+    Column("act", Text),
+    Column("balcony", Boolean),
+    Column("parking", Boolean),
+    Column("elevator", Boolean),
+    Column("metro_least", Float),
+    Column("metro_most", Float),
+    Column("metro_metres_least", Float),
+    Column("metro_metres_most", Float),
+    Column("lat", Float),
+    Column("lon", Float),
+    Column("first_seen_at", Float, nullable=False),
+    Column("since_at", Float, nullable=False),
+    Column("gone_at", Float),
+    Column("new_at", Float),
+    Column("without_vat", Boolean, nullable=False),
+    Column("saving_eur", Float),
+    Column("sites", Text, nullable=False),
+    Column("sellers", Text, nullable=False),
+    Column("flags", Text, nullable=False),
+    Column("contradicted", Boolean, nullable=False),
+    Index(None, "new_at"),
+    Index(None, "saving_eur"),
+)
+
+# The same properties with all that is known of them, as JSON: read for those that are shown, and so apart.
+flat_contents = Table(
+    "flat_contents",
+    metadata,
+    Column("property_id", Id, primary_key=True, autoincrement=False),
+    Column("content", Text, nullable=False),
+)
+
 # What the buyer says of a property's facts, and nothing but that: the last word on a fact counts, null takes
 # it back. `property_id` is the id of then, that of its oldest advert, with which the word goes.
 corrections = Table(

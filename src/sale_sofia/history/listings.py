@@ -4,6 +4,7 @@ The history is a function of the sightings, not of the order in which they are s
 put in its place in time (`save_late`), and one that is saved twice changes nothing.
 """
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, NamedTuple
@@ -144,6 +145,10 @@ def _save_different(connection: Connection, sightings: Sequence[Sighting], rules
     still = [pair for pair in later if _is_still(*pair)]
     _insert(connection, [(sighting, 1) for sighting in new], rules)
     _run(connection, _UPDATE, [updated(*pair, STILL, rules) for pair in still])
+    # Seen once more is no change, but in another year a building of it is none of the future any more.
+    revisions.touch(
+        connection, [state["id"] for sighting, state in still if _in_another_year(sighting, state)]
+    )
     visits = [visit_row(sighting, state["id"], "unchanged") for sighting, state in still]
     _run(connection, _INSERT_QUIET_VISITS, visits)
     results: _Results = {sighting.key: "new" for sighting in new}
@@ -162,6 +167,10 @@ def _is_still(sighting: Sighting, state: RowMapping) -> bool:
         return False
     settled = not state["odd_visits"] and not state["unseen"]
     return bool(sighting.content_hash == state["content_hash"]) and settled
+
+
+def _in_another_year(sighting: Sighting, state: RowMapping) -> bool:
+    return time.gmtime(sighting.seen_at).tm_year != time.gmtime(state["last_seen_at"]).tm_year
 
 
 def _late(connection: Connection, sighting: Sighting, state: RowMapping, rules: HistoryRules) -> SaveResult:

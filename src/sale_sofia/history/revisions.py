@@ -43,9 +43,14 @@ def _number(connection: Connection, listing_ids: Collection[int]) -> None:
     connection.execute(replace_in(connection, revisions), rows)
 
 
+def latest(connection: Connection) -> int:
+    """The number of the last change."""
+    return connection.scalar(select(revision_counter.c.value)) or 0
+
+
 def changes_since(connection: Connection, since: int) -> Changes:
     """What was touched after this number."""
-    upto = connection.scalar(select(revision_counter.c.value)) or 0
+    upto = latest(connection)
     if upto == since:
         return Changes(frozenset(), since, upto)
     touched = select(revisions.c.listing_id).where(revisions.c.revision > since)

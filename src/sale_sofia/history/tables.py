@@ -74,6 +74,7 @@ listings = Table(
     UniqueConstraint("site", "external_id", "generation"),
     Index(None, "neighbourhood"),
     Index(None, "first_seen_at"),
+    Index(None, "site", "last_seen_at"),
 )
 # Adverts that are, or were, held back are few, and looked for at the end of every run.
 for _name in ("held_by", "new_at"):
@@ -123,6 +124,8 @@ price_points = Table(
     Column("seen_at", Float, nullable=False),
     Index(None, "listing_id", "seen_at"),
 )
+_MOVED: Final = price_points.c.kind == "price"
+Index("ix_price_points_moved", price_points.c.seen_at, sqlite_where=_MOVED, postgresql_where=_MOVED)
 PRINTED_BEFORE: Final = "printed_before"
 WAS_ASKED: Final = price_points.c.kind != PRINTED_BEFORE
 """The price points that were asked when we looked: what changes, cuts, figures and alerts are made of."""

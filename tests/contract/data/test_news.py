@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import Connection, insert, select
 
 from contract.data.helpers import advert, database
+from sale_sofia.advice.search.conditions import Around
 from sale_sofia.advice.search.query import SearchQuery
-from sale_sofia.advice.search.run import candidates
-from sale_sofia.advice.since import news_since
+from sale_sofia.advice.search.run import judge
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.tables import listing_sources, properties
 from sale_sofia.history.cards import Scope, SeenCard, mark_opened, see_cards
@@ -69,9 +69,13 @@ def told(connection: Connection, since: float) -> list[tuple[str, str, float]]:
 def new_flats(connection: Connection, since: float) -> list[int]:
     """What the dashboard and a search show as new."""
     flats = {flat.property_id: flat for flat in read_flats(connection)}
-    news = [one.flat.property_id for one in news_since(connection, flats, {}, since) if one.kind == "new"]
+    news = [
+        number
+        for number, flat in flats.items()
+        if flat.new_at is not None and flat.new_at >= since and flat.offered
+    ]
     query = SearchQuery(new_since=datetime.fromtimestamp(since, UTC), deal="sale", city=None)
-    assert set(news) <= set(candidates(connection, query, now=100.0))
+    assert all(judge(flats[number], query, Around(100.0)) for number in news)
     return sorted(news)
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import insert
 
 from contract.data.helpers import database
 from property_worlds import advert, dispose_all, ids_of, new_matching, save
+from sale_sofia.advice.search import run
 from sale_sofia.advice.search.conditions import read_around, with_words
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
 from sale_sofia.advice.search.run import Found, judge, saved_query, search
@@ -130,11 +131,13 @@ def test_the_database_leaves_out_nothing_and_lets_nothing_in(world: Database) ->
         query = _query(conditions)
         if query is None:
             continue  # its conditions contradict each other
-        with world.read() as connection:
-            passed, unknown = ids(search(connection, query, now=NOW))
+        passed, unknown = ids(search(world, query, now=NOW))
         assert len(passed) == len(set(passed))
         if (set(passed), set(unknown)) != every.looked_at(query):
             differing[str(conditions)] = (passed, unknown)
+        some = search(world, query, now=NOW, part=lambda total: slice(total // 3, total // 2))
+        assert (some.total, some.unknown_total) == (len(passed), len(unknown)), conditions
+        assert ids(some) == (passed[len(passed) // 3 : len(passed) // 2], unknown), conditions
         sizes.append((len(passed), len(unknown)))
     assert differing == {}, f"seed {SEED}"
     # The queries tell flats apart, or they would show nothing.
@@ -152,7 +155,7 @@ def _query(conditions: dict[str, Any]) -> SearchQuery | None:
 def test_all_that_is_not_asked_for_is_there(world: Database) -> None:
     with world.read() as connection:
         everything = {flat.property_id for flat in read_flats(connection)}
-        passed, unknown = ids(search(connection, SearchQuery.of(ANYWHERE), now=NOW))
+    passed, unknown = ids(search(world, SearchQuery.of(ANYWHERE), now=NOW))
     assert (set(passed), unknown) == (everything, [])
 
 
@@ -166,8 +169,7 @@ def test_all_that_is_not_asked_for_is_there(world: Database) -> None:
     ],
 )
 def test_the_order_is_the_one_asked_for(world: Database, sort: str, value: Any) -> None:  # noqa: ANN401 - a function
-    with world.read() as connection:
-        found = search(connection, SearchQuery.of({**ANYWHERE, "sort": sort}), now=NOW)
+    found = search(world, SearchQuery.of({**ANYWHERE, "sort": sort}), now=NOW)
     values = [value(one.flat) for one in found.passed]
     known = [one for one in values if one is not None]
     assert known == sorted(known)
@@ -176,11 +178,10 @@ def test_the_order_is_the_one_asked_for(world: Database, sort: str, value: Any) 
 
 
 def test_what_the_buyer_rejected_is_not_shown_unless_asked_for(world: Database) -> None:
-    with world.read() as connection:
-        wanted = SearchQuery.of(ANYWHERE | {"status": ("new",)})
-        rejected = SearchQuery.of(ANYWHERE | {"status": ("rejected",)})
-        shown = ids(search(connection, wanted, now=NOW))[0]
-        [only] = ids(search(connection, rejected, now=NOW))[0]
+    wanted = SearchQuery.of(ANYWHERE | {"status": ("new",)})
+    rejected = SearchQuery.of(ANYWHERE | {"status": ("rejected",)})
+    shown = ids(search(world, wanted, now=NOW))[0]
+    [only] = ids(search(world, rejected, now=NOW))[0]
     assert only not in shown
 
 
@@ -202,8 +203,7 @@ def test_a_price_cut_is_measured_over_the_days_asked_for(stored: Database) -> No
 
     def cheaper(days: float, percent: float | None = None) -> set[str]:
         query = SearchQuery.of({"cut_days": days, "cut_percent": percent})
-        with stored.read() as connection:
-            passed, unknown = ids(search(connection, query, now=1.0 + 31 * SECONDS_PER_DAY))
+        passed, unknown = ids(search(stored, query, now=1.0 + 31 * SECONDS_PER_DAY))
         assert unknown == []
         return {names[number] for number in passed}
 
@@ -227,8 +227,7 @@ def test_words_are_read_from_titles_and_descriptions_of_all_adverts(stored: Data
     names = {number: name for name, number in ids_of(stored).items()}
 
     def with_word(**words: Any) -> set[str]:  # noqa: ANN401 - conditions
-        with stored.read() as connection:
-            passed, unknown = ids(search(connection, SearchQuery.of(words), now=2.0))
+        passed, unknown = ids(search(stored, SearchQuery.of(words), now=2.0))
         assert unknown == []
         return {names[number] for number in passed}
 
@@ -238,7 +237,7 @@ def test_words_are_read_from_titles_and_descriptions_of_all_adverts(stored: Data
     assert with_word(word=["тераса"], not_word=["гледка"]) == set()
 
 
-def test_scores_of_the_profile_filter_and_order(stored: Database) -> None:
+def test_scores_of_the_profile_filter_and_order(stored: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     adverts = [advert(f"a{floor}", floor=floor) for floor in (3, 5, 7, 9, 11)]
     save(stored, adverts)
     with stored.write() as connection:
@@ -248,10 +247,15 @@ def test_scores_of_the_profile_filter_and_order(stored: Database) -> None:
         looked_at = {"property_id": 5, "facts": "f", "offered": True, "rooms": 3}
         connection.execute(insert(scored_flats).values(**looked_at))
     query = {"profile": "default", "sort": "score"}
-    with stored.read() as connection:
-        assert ids(search(connection, SearchQuery.of(query), now=2.0)) == ([3, 2, 1, 5, 4], [])
-        passing = SearchQuery.of({**query, "passing": True})
-        assert ids(search(connection, passing, now=2.0)) == ([2, 1], [4])
+    assert ids(search(stored, SearchQuery.of(query), now=2.0)) == ([3, 2, 1, 5, 4], [])
+    passing = SearchQuery.of({**query, "passing": True})
+    assert ids(search(stored, passing, now=2.0)) == ([2, 1], [4])
+    best = search(stored, SearchQuery.of(query), now=2.0, part=lambda _: slice(1, 4), best_first=True)
+    assert (best.total, ids(best)) == (5, ([1, 3, 4], []))
+    monkeypatch.setattr(run, "SORTED_FLATS", 0)  # by the index of scores, as of very many
+    for part in (slice(begin, end) for begin in range(7) for end in (None, *range(begin, 7))):
+        best = search(stored, SearchQuery.of(query), now=2.0, part=lambda _, part=part: part, best_first=True)
+        assert (best.total, ids(best)) == (5, ([2, 1, 3, 4, 5][part], [])), part
 
 
 def _score(number: int, profile: str, points: float, verdict: str) -> dict[str, Any]:

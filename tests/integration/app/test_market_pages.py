@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -11,10 +10,10 @@ from selectolax.lexbor import LexborHTMLParser
 from sqlalchemy import delete, insert, select
 
 from app_runs import put_adverts, store
-from sale_sofia.advice.elsewhere import cheaper_elsewhere
 from sale_sofia.advice.market.market import Cell, Market, read_market
 from sale_sofia.app import formatting as shown
 from sale_sofia.flats import overrides
+from sale_sofia.flats.prices import cheaper_elsewhere
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.tables import listing_sources, match_links
@@ -48,7 +47,7 @@ def test_market_figures_are_those_of_the_command(demo_world: Path) -> None:
         html = buyer.html("/market")
         data = buyer.data("/market.json")
     now = datetime.now(UTC).timestamp()
-    market = store(demo_world).run_read(partial(read_market, settings=settings, now=now))
+    market = read_market(store(demo_world), settings, now=now)
     whole = [(cell, found) for cell, found in market.cells.items() if cell.rooms is None]
     assert len(whole) > 3
     assert [row[0:1] + row[2:6] for row in _rows(html, "by-place")] == [
@@ -307,7 +306,7 @@ def test_long_lists_have_pages_at_their_addresses(tmp_path: Path, monkeypatch: p
 def _market(data: Path) -> Market:
     settings = Settings(data_dir=data, market_least_flats=3)
     now = datetime.now(UTC).timestamp()
-    return store(data).run_read(partial(read_market, settings=settings, now=now))
+    return read_market(store(data), settings, now=now)
 
 
 def _properties(matching: PropertyMatching) -> list[int]:

@@ -1,18 +1,18 @@
 """What the server reads once for all sessions: when it reads it again, and what it reads before a visit."""
 
-import weakref
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from app_runs import put_adverts, store
 from sale_sofia.advice.market.market import Cell
-from sale_sofia.advice.scoring.profile import load_profile
+from sale_sofia.advice.scoring.profile import load_profiles
+from sale_sofia.advice.tables import scores
 from sale_sofia.app.server import warm
-from sale_sofia.app.settings import PROFILES_SCORED
 from sale_sofia.app.visit import Site
 from sale_sofia.buyer.visitors import visit
+from sale_sofia.flats.projection import load_flats
 from sale_sofia.history.tables import listings
 from sale_sofia.settings.model import Settings
 
@@ -29,10 +29,9 @@ def site(tmp_path: Path) -> Site:
 
 def test_a_visit_that_is_noted_has_nothing_worked_out_again(tmp_path: Path, site: Site) -> None:
     put_adverts(tmp_path, FLAT)
-    flats, found = site.keeper.current(), site.market("sale")
+    found = site.market("sale")
     with store(tmp_path).write() as connection:
         visit(connection, "somebody:default", now=1.0)
-    assert site.keeper.current() is flats
     assert site.market("sale") is found
 
 
@@ -59,9 +58,10 @@ def test_what_was_warmed_is_what_the_first_visit_finds(tmp_path: Path, site: Sit
         tmp_path
     ).write() as connection:  # no trace of it is noted, so that only another reading shows it
         connection.execute(update(listings).values(title="друго"))
-    taken, ranked = site.keeper.ranked(load_profile(tmp_path, "default"))
-    assert [flat.title for flat in taken.flats.values()] == [None]
-    assert list(ranked.scores) == [1]
+    site.refresh(load_profiles(tmp_path).profiles)
+    with store(tmp_path).read() as connection:
+        assert [flat.title for flat in load_flats(connection)] == [None]
+        assert list(connection.scalars(select(scores.c.property_id))) == [1]
     assert site.market("sale").cells[Cell("Лозенец", None)].stock == 1
 
 
@@ -76,15 +76,3 @@ def test_a_database_that_cannot_be_read_is_no_reason_not_to_serve(
     (tmp_path / "sale_sofia.db").write_bytes(b"no database" * 1000)
     warm(site)
     assert "could not be read before the first visit" in caplog.text
-
-
-def test_scores_of_profiles_that_nobody_asks_for_are_forgotten(tmp_path: Path, site: Site) -> None:
-    put_adverts(tmp_path, FLAT)
-    first = load_profile(tmp_path, "default")
-    kept = weakref.ref(site.keeper.ranked(first)[1])
-    for number in range(PROFILES_SCORED - 1):
-        site.keeper.ranked(first.model_copy(update={"title": str(number)}))
-    assert site.keeper.ranked(first)[1] is kept()
-    for number in range(PROFILES_SCORED):
-        site.keeper.ranked(first.model_copy(update={"title": f"later {number}"}))
-    assert kept() is None

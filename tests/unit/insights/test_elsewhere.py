@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from sale_sofia.advice.elsewhere import cheaper_elsewhere
 from sale_sofia.flats.flat import Advert, Flat, Trap
+from sale_sofia.flats.prices import cheaper_elsewhere
 from tables import each_row
 
 

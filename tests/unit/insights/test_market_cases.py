@@ -1,7 +1,6 @@
 """What market figures count and what they leave out, on adverts made by hand."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,6 @@ from contract.data.helpers import ready_database
 from property_worlds import advert, empty, ids_of, save
 from sale_sofia.advice.market.flats import room_type
 from sale_sofia.advice.market.market import Cell, Deal, Figures, Market, Span, read_market, spans_until
-from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.history.market_events import MISSED, set_back, set_gone
 from sale_sofia.listings.dates import SOFIA
@@ -48,7 +46,7 @@ def see(database: Database, name: str, day: float = 0, **fields: Any) -> None:  
 
 
 def market_of(database: Database, deal: Deal = "sale", settings: Settings = LEAST) -> Market:
-    return database.run_read(partial(read_market, settings=settings, now=NOW, deal=deal))
+    return read_market(database, settings, now=NOW, deal=deal)
 
 
 def figures_of(database: Database) -> Figures:
@@ -171,8 +169,7 @@ def test_the_first_week_says_nothing_of_what_is_new(database: Database) -> None:
     ],
 )
 def test_kinds_of_flats(kind: str, rooms: int | None, expected: str) -> None:
-    flat = Flat(1, (), offered=True, price_eur=None, vat=None, first_seen_at=0, last_seen_at=0)
-    assert room_type(replace(flat, property_type=kind, rooms=rooms)) == expected
+    assert room_type(kind, rooms) == expected
 
 
 def test_weeks_begin_on_mondays_also_when_clocks_change() -> None:

@@ -18,6 +18,7 @@ from sale_sofia.history.market_events import MISSED, set_back, set_gone
 from sale_sofia.history.tables import listings
 from sale_sofia.listings.model import Listing
 from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
 from sale_sofia_simulator.model import World
 from sale_sofia_simulator.truth import bazar_truth
 from sale_sofia_simulator.world import advance, make_world
@@ -44,7 +45,7 @@ def leave_and_return(connection: Connection) -> None:
 
 
 @pytest.fixture(scope="module")
-def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     folder = tmp_path_factory.mktemp("market")
     database = ready_database(folder / "x.db")
     days, world = Days(database), make_world(PROPERTIES, SEED)
@@ -55,14 +56,19 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]
             database.run_write(partial(save_bazar, world=world, day=day))
     database.run_write(leave_and_return)
     PropertyMatching(Settings(data_dir=folder), database).match_new()
-    with database.read() as opened:
-        yield opened
+    yield database
     database.dispose()
 
 
 @pytest.fixture(scope="module")
-def market(connection: Connection) -> Market:
-    return read_market(connection, Settings(market_least_flats=1, market_weeks=WEEKS), now=NOW)
+def connection(database: Database, market: Market) -> Iterator[Connection]:  # noqa: ARG001 - it is read first
+    with database.read() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def market(database: Database) -> Market:
+    return read_market(database, Settings(market_least_flats=1, market_weeks=WEEKS), now=NOW)
 
 
 @pytest.fixture(scope="module")
@@ -171,8 +177,8 @@ def test_cuts(market: Market, ask: Ask) -> None:
             assert found.cuts.median_percent == (None if median is None else pytest.approx(median))
 
 
-def test_figures_of_few_flats_are_hidden(connection: Connection, market: Market) -> None:
-    shown = read_market(connection, Settings(market_weeks=WEEKS), now=NOW)
+def test_figures_of_few_flats_are_hidden(database: Database, market: Market) -> None:
+    shown = read_market(database, Settings(market_weeks=WEEKS), now=NOW)
     assert shown.cells.keys() == market.cells.keys()
     for cell, found in shown.cells.items():
         bare = market.cells[cell]

@@ -2,18 +2,18 @@
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, or_, select
 
 from sale_sofia.advice.market.settings import EVENTS_AT_ONCE, LARGEST_ROOMS, ROUNDING
 from sale_sofia.advice.scoring.settings import COMPARED_TYPES
-from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import vat_on_top, with_vat
 from sale_sofia.flats.rows import sparing
+from sale_sofia.flats.tables import flats, listing_sources
 from sale_sofia.history.market_events import WITHDRAWN, days_on_market
 from sale_sofia.history.tables import WAS_ASKED, listings, market_events, price_points
 from sale_sofia.listings.places import SOFIA
@@ -217,30 +217,35 @@ class MarketFlat:
         return with_vat(asked.price_eur, due=due).least
 
 
-def market_flats(
-    flats: Iterable[Flat], histories: Mapping[int, AdvertHistory], deal: str
-) -> Iterator[MarketFlat]:
-    """The flats in Sofia for sale (or to let) whose place is known, each once."""
-    for flat in flats:
-        place = flat.neighbourhood
-        if (
-            place is None
-            or flat.deal != deal
-            or flat.property_type not in COMPARED_TYPES
-            or flat.city != SOFIA
-            or "place_conflict" in flat.flags
-        ):
-            continue
-        known = (histories.get(advert.listing_id) for advert in flat.adverts)
-        if adverts := tuple(history for history in known if history is not None):
-            trap = "price_without_vat" in flat.traps
-            yield MarketFlat(flat.property_id, place, room_type(flat), flat.area_sqm, trap, adverts)
+def market_flats(connection: Connection, deal: str) -> Iterator[MarketFlat]:
+    """The flats in Sofia for sale (or to let) whose place is known, each once, as the table has them."""
+    histories = read_histories(connection)
+    members: dict[int, list[AdvertHistory]] = defaultdict(list)
+    whose = {row[0]: row[1] for row in connection.execute(select(_OWNERS.listing_id, _OWNERS.property_id))}
+    for listing_id, history in histories.items():
+        members[whose.get(listing_id, listing_id)].append(history)
+    of = flats.c
+    chosen = select(
+        of.property_id, of.neighbourhood, of.property_type, of.rooms, of.area_sqm, of.without_vat
+    ).where(
+        of.neighbourhood.is_not(None),
+        of.deal == deal,
+        of.property_type.in_(COMPARED_TYPES),
+        of.city == SOFIA,
+        of.flags.not_like("%|place_conflict|%"),
+    )
+    for number, place, kind, rooms, area, without_vat in connection.execute(chosen.order_by(of.property_id)):
+        if adverts := members.get(number):
+            yield MarketFlat(number, place, room_type(kind, rooms), area, without_vat, tuple(adverts))
 
 
-def room_type(flat: Flat) -> str:
+_OWNERS: Final = listing_sources.c
+
+
+def room_type(property_type: str | None, rooms: int | None) -> str:
     """The kind of flat, by its rooms."""
-    if flat.property_type == "maisonette":
+    if property_type == "maisonette":
         return "maisonette"
-    if flat.rooms is None:
+    if rooms is None:
         return "?"
-    return f"{LARGEST_ROOMS}+" if flat.rooms >= LARGEST_ROOMS else str(flat.rooms)
+    return f"{LARGEST_ROOMS}+" if rooms >= LARGEST_ROOMS else str(rooms)

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final, Literal, NamedTuple
 
@@ -17,15 +18,14 @@ from sale_sofia.advice.market.flats import (
     Stay,
     kaplan_meier,
     market_flats,
-    read_histories,
 )
 from sale_sofia.advice.market.settings import STILL_THERE_DAYS
-from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.rows import read_flats
+from sale_sofia.flats.projection import refresh_flats
 from sale_sofia.history.listing_rows import moment_text
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.listings.places import find_neighbourhood
 from sale_sofia.settings.model import Settings
+from sale_sofia.storage.database import Database
 
 # Flats week by week: the weeks of Sofia's clock, and what became of each flat in them.
 
@@ -238,19 +238,17 @@ def _moment(seconds: float) -> str:
     return moment_text(datetime.fromtimestamp(seconds, UTC))
 
 
-def read_market(connection: Connection, settings: Settings, *, now: float, deal: Deal = "sale") -> Market:
+def read_market(database: Database, settings: Settings, *, now: float, deal: Deal = "sale") -> Market:
     """The market as the database has it. Rents, for each m² and month, are a market of their own."""
-    return market_of(read_flats(connection, photos=0), connection, settings, now=now, deal=deal)
+    refresh_flats(database)
+    return database.run_read(partial(_read_market, settings=settings, now=now, deal=deal))
 
 
-def market_of(
-    flats: Iterable[Flat], connection: Connection, settings: Settings, *, now: float, deal: Deal
-) -> Market:
-    """The market of these flats, with the histories that the database has of their adverts."""
-    histories, spans = read_histories(connection), spans_until(now, settings.market_weeks)
+def _read_market(connection: Connection, settings: Settings, *, now: float, deal: Deal) -> Market:
+    spans = spans_until(now, settings.market_weeks)
     cells: _Tracks = defaultdict(list)
     districts: _Tracks = defaultdict(list)
-    for flat in market_flats(flats, histories, deal):
+    for flat in market_flats(connection, deal):
         track, known = _track(flat, spans), find_neighbourhood(flat.neighbourhood)
         for rooms in (None, flat.rooms):
             for neighbourhood in (None, flat.neighbourhood):

@@ -163,22 +163,6 @@ def _act(act: str | None) -> Part:
     return known("building", "act", settings.ACT_VALUES[settings.ACTS.index(act)], "act", act=act)
 
 
-def act_reached(
-    act_status: str | None,
-    under_construction: YesNo,
-    year_built: int | None,
-    construction: str | None,
-    first_seen_year: int,
-) -> str | None:
-    """How far the building is: what is printed; else finished, where its age or its kind leaves no doubt."""
-    if act_status is not None:
-        return act_status
-    if under_construction:
-        return None
-    aged = year_built is not None and year_built <= first_seen_year - settings.FINISHED_YEARS
-    return settings.ACTS[-1] if aged or construction in settings.OLD_CONSTRUCTIONS else None
-
-
 @lru_cache(maxsize=PARTS_REMEMBERED)
 def _floor(floor: int | None, floors: int | None, elevator: YesNo, climb: int) -> Part:
     if floor is None:

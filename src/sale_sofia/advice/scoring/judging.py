@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sale_sofia.advice.scoring.settings import PART_SHARES
 
@@ -15,6 +15,8 @@ class State(StrEnum):
     UNKNOWN = "unknown"
 
 
+VERDICTS: Final = (State.PASS, State.UNKNOWN, State.FAIL)
+"""The best first."""
 YesNo = bool | None
 """A fact that is so, is not so, or is not known."""
 Told = Mapping[str, Any]

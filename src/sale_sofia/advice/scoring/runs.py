@@ -32,11 +32,12 @@ from sale_sofia.advice.scoring.yardsticks import (
     cell_of,
     comparable,
 )
-from sale_sofia.advice.settings import INCIDENT_SITE, REREAD_SHARE, SCORES_AT_ONCE
+from sale_sofia.advice.settings import INCIDENT_SITE, SCORES_AT_ONCE
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.rows import current_properties, no_collecting, read_flats
+from sale_sofia.flats.projection import flat_changes, load_flats, refresh_flats
+from sale_sofia.flats.rows import current_properties, no_collecting
 from sale_sofia.flats.settings import TRIES
-from sale_sofia.history.revisions import Changes, advance, changes_since, is_at, position
+from sale_sofia.history.revisions import Changes, advance, is_at, position
 from sale_sofia.settings.model import Settings
 from sale_sofia.settings.words import Said
 from sale_sofia.storage.database import Database
@@ -74,12 +75,11 @@ def find_work(connection: Connection, settings: Settings, profiles: Profiles) ->
     limits = (settings.score_least_prices, settings.score_least_rents)
     by = (SCORING_VERSION, limits, sorted((name, one.model_dump_json()) for name, one in profiles.items()))
     version = blake2b(repr(by).encode(), digest_size=16).hexdigest()
-    changes = changes_since(connection, position(connection, FOLLOWER, version))
+    changes = flat_changes(connection, position(connection, FOLLOWER, version))
     touched = current_properties(connection, changes.listing_ids) if changes.since else None
     facts, known = store.read_facts(connection, touched), store.read_scored_flats(connection, touched)
     new = {number for number, digest in facts.items() if number not in known or known[number].facts != digest}
-    total = len(facts) if touched is None else None
-    flats = _read_flats(connection, new, total)
+    flats = _read_flats(connection, new)
     changed = [_scored_flat(flat, facts[number]) for number, flat in flats.items()]
     vanished = known.keys() - facts.keys()
     neighbourhoods = None
@@ -99,18 +99,15 @@ def find_work(connection: Connection, settings: Settings, profiles: Profiles) ->
         stale[name] = {number for number, digest in digests.items() if stored.get(number) != digest}
         outdated[name] = stored.keys() - digests.keys()
     missing = set().union(*stale.values()) - flats.keys()
-    flats |= _read_flats(connection, missing, total)
+    flats |= _read_flats(connection, missing)
     return Work(
         changes, version, neighbourhoods, changed, vanished, list(flats.values()), yardsticks, wanted, stale,
         outdated,
     )  # fmt: skip
 
 
-def _read_flats(connection: Connection, wanted: set[int], total: int | None) -> dict[int, Flat]:
-    """These properties; where they are many of all, all are gone through: faster than asking for each."""
-    every = total is not None and len(wanted) > REREAD_SHARE * total
-    found = read_flats(connection, None if every else wanted, photos=0)
-    return {flat.property_id: flat for flat in found if flat.property_id in wanted}
+def _read_flats(connection: Connection, wanted: Collection[int]) -> dict[int, Flat]:
+    return {flat.property_id: flat for flat in load_flats(connection, wanted)}
 
 
 def _scored_flat(flat: Flat, facts: str) -> ScoredFlat:
@@ -197,6 +194,7 @@ class ScoreRun:
         began = time.perf_counter()
         find = partial(find_work, settings=self._settings, profiles=self._profiles)
         for _ in range(TRIES):
+            refresh_flats(self._database)
             with no_collecting():
                 work = self._database.run_read(find)
                 if not work.changes.listing_ids and work.changes.since:

@@ -6,7 +6,6 @@ ranked by their points: what nobody tells earns nothing, so that hiding a fact n
 which nothing is known comes last.
 """
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from sale_sofia.advice.costs import Purchase, commission_share, purchase, renovation_band, total
 from sale_sofia.advice.scoring import breakers, criteria
-from sale_sofia.advice.scoring.judging import Criterion, Finding, State
+from sale_sofia.advice.scoring.judging import VERDICTS, Criterion, Finding, State
 from sale_sofia.advice.scoring.profile import Profile
 from sale_sofia.advice.scoring.yardsticks import Cell, Yardstick, cell_of
 from sale_sofia.flats.flat import Flat
@@ -43,10 +42,6 @@ class Seen(NamedTuple):
 
 def look(flat: Flat, measure: Callable[[Cell], Yardstick], alike: Alike | None = None) -> Seen:
     """The flat, looked at beside its neighbours; it shares equal facts with others of the same `alike`."""
-    first_year = time.gmtime(flat.first_seen_at).tm_year
-    act = criteria.act_reached(
-        flat.act_status, flat.under_construction, flat.year_built, flat.construction, first_year
-    )
     bought, cell = purchase(flat), cell_of(flat.neighbourhood, flat.rooms)
     paid = bought and bought.price
     by = measure(cell) if cell else Yardstick()
@@ -54,7 +49,7 @@ def look(flat: Flat, measure: Callable[[Cell], Yardstick], alike: Alike | None =
         criteria.price(paid, flat.area_sqm, by.prices),
         criteria.rental(paid, flat.area_sqm, by.rents),
     )
-    seen = Seen(flat, act, criteria.has_view(flat.features), bought, money)
+    seen = Seen(flat, flat.act, criteria.has_view(flat.features), bought, money)
     facts = [judge.read(seen) for judge in JUDGES]
     if alike is not None:
         facts = [known.setdefault(some, some) for known, some in zip(alike, facts, strict=True)]
@@ -227,8 +222,7 @@ def in_scope(profile: Profile, deal: str | None, property_type: str | None) -> b
 
 def ranking(score: Score) -> tuple[int, float, int]:
     """Sorts scores: what passes, then what may, then what fails; of each the most points first."""
-    order = (State.PASS, State.UNKNOWN, State.FAIL)
-    return order.index(score.verdict), -score.points, score.property_id
+    return VERDICTS.index(score.verdict), -score.points, score.property_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,18 +238,18 @@ class Passing:
     """Breaker → flats that fail by it and by nothing else; the most first."""
 
 
-def count_passing(scores: Iterable[Score]) -> Passing:
-    """Count the verdicts."""
+def count_passing(scores: Iterable[tuple[State, Sequence[str], int]]) -> Passing:
+    """Count the verdicts: each with the breakers that failed, and how often there is that."""
     states: Counter[State] = Counter()
     only: Counter[str] = Counter()
-    for score in scores:
-        states[score.verdict] += 1
-        if len(failed := score.named(State.FAIL)) == 1:
-            only[failed[0]] += 1
+    for verdict, failed, count in scores:
+        states[verdict] += count
+        if len(failed) == 1:
+            only[failed[0]] += count
     return Passing(
         candidates=states.total(),
         passing=states[State.PASS],
         unknown=states[State.UNKNOWN],
         failing=states[State.FAIL],
-        only=dict(only.most_common()),
+        only=dict(sorted(only.items(), key=lambda one: (-one[1], one[0]))),
     )

@@ -1,24 +1,19 @@
 """Stored scores: what each was made of, what it is, and what neighbours were measured by."""
 
-from collections import defaultdict
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, Connection, RowMapping, Select, Table, case, delete, func, select, tuple_
+from sqlalchemy import Column, Connection, RowMapping, Select, Text, case, cast, delete, func, select, tuple_
 
+from sale_sofia.advice.scoring.judging import State
+from sale_sofia.advice.scoring.scoring import Passing, count_passing
 from sale_sofia.advice.scoring.yardsticks import Cell, Prices, Rents, Yardstick
-from sale_sofia.advice.settings import ADVERTS_AT_ONCE
 from sale_sofia.advice.tables import score_yardsticks, scored_flats, scores
-from sale_sofia.descriptions.tables import description_reads
-from sale_sofia.flats.corrections import read_corrections
-from sale_sofia.flats.outliers import read_outliers
-from sale_sofia.flats.rows import adverts_of
 from sale_sofia.flats.store import portions
-from sale_sofia.flats.tables import listing_sources
+from sale_sofia.flats.tables import flats
 from sale_sofia.history.revisions import touch
-from sale_sofia.history.tables import listings
-from sale_sofia.storage.upserts import replace_in
+from sale_sofia.storage.upserts import replace_in, replace_rows
 
 
 class ScoredFlat(NamedTuple):
@@ -51,39 +46,9 @@ class ScoreRow(NamedTuple):
 
 
 def read_facts(connection: Connection, property_ids: Collection[int] | None = None) -> dict[int, str]:
-    """A digest for each property, or for these, of all that adverts, texts, market and buyer say of it.
-
-    Neither adverts nor descriptions are read for it. One of these that is no property is left out.
-    """
-    gone = listings.c.gone_at.is_not(None) | listings.c.closed_at.is_not(None)
-    columns = (
-        select(
-            listings.c.id,
-            listing_sources.c.property_id,
-            listings.c.content_hash,
-            case((gone, 0), else_=1),
-            description_reads.c.read_at,
-        )
-        .outerjoin(listing_sources, listing_sources.c.listing_id == listings.c.id)
-        .outerjoin(description_reads, description_reads.c.listing_id == listings.c.id)
-    )
-    listing_ids = None
-    if property_ids is None:
-        columns = columns.execution_options(yield_per=ADVERTS_AT_ONCE)
-    else:
-        listing_ids = adverts_of(connection, property_ids)
-    outliers, corrected = read_outliers(connection), read_corrections(connection)
-    adverts: dict[int, list[tuple[int, str]]] = defaultdict(list)
-    for query in _queries(columns, listings.c.id, listing_ids):
-        for listing_id, property_id, content, there, read_at in connection.execute(query):
-            number = listing_id if property_id is None else property_id
-            said = (outliers.get(listing_id), corrected.get(number))
-            text = f"{listing_id} {content} {there} {read_at} {said if any(said) else ''}"
-            adverts[number].append((listing_id, text))
-    return {
-        number: blake2b("\n".join(text for _, text in sorted(told)).encode(), digest_size=16).hexdigest()
-        for number, told in adverts.items()
-    }
+    """A digest for each property, or for these, of all that is known of it; what is none is left out."""
+    queries = _queries(select(flats.c.property_id, flats.c.digest), flats.c.property_id, property_ids)
+    return {row[0]: row[1] for query in queries for row in connection.execute(query)}
 
 
 def _queries(
@@ -160,21 +125,13 @@ def save_yardsticks(
 
 def save_scored_flats(connection: Connection, flats: Sequence[ScoredFlat]) -> None:
     """Store these properties, in place of what was there."""
-    _upsert_plain(connection, scored_flats, flats)
+    replace_rows(connection, scored_flats, flats)
 
 
 def save_scores(connection: Connection, rows: Sequence[ScoreRow]) -> None:
     """Store these scores, in place of what was there; their flats are touched."""
-    _upsert_plain(connection, scores, rows)
+    replace_rows(connection, scores, rows)
     touch(connection, [row.property_id for row in rows])
-
-
-def _upsert_plain(connection: Connection, table: Table, rows: Sequence[ScoredFlat | ScoreRow]) -> None:
-    """Past everything that looks at each value: there are very many, and they are what the database needs."""
-    if not rows:
-        return
-    made = replace_in(connection, table).compile(dialect=connection.dialect)
-    connection.exec_driver_sql(str(made), list(rows) if made.positional else [row._asdict() for row in rows])
 
 
 def forget_flats(connection: Connection, property_ids: Collection[int]) -> None:
@@ -203,6 +160,14 @@ def ranked(connection: Connection, profile: str, *, passing: bool, limit: int) -
         chosen = chosen.where(scores.c.verdict == "pass")
     ordered = chosen.order_by(order, scores.c.points.desc(), scores.c.property_id).limit(limit)
     return connection.execute(ordered).mappings().all()
+
+
+def stored_passing(connection: Connection, profile: str) -> Passing:
+    """How many of the flats on offer pass a profile, by their stored scores."""
+    failed = cast(scores.c.failed, Text)
+    counted = select(scores.c.verdict, failed, func.count()).where(scores.c.profile == profile)
+    rows = connection.execute(counted.group_by(scores.c.verdict, failed))
+    return count_passing((State(verdict), json.loads(names), count) for verdict, names, count in rows)
 
 
 def count_verdicts(connection: Connection, profile: str) -> dict[str, int]:

@@ -2,8 +2,8 @@
 
 import math
 import re
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -11,17 +11,16 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from sale_sofia.advice.scoring.criteria import act_reached
 from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.evaluations import statuses
-from sale_sofia.flats.flat import Advert, Flat
+from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import price_band
-from sale_sofia.flats.rows import price_steps
+from sale_sofia.flats.rows import adverts_of, price_steps
 from sale_sofia.flats.settings import MANY_ROOMS, METRES_PER_MINUTE
-from sale_sofia.flats.store import portions
+from sale_sofia.flats.store import portions, with_current
 from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
 from sale_sofia.history.market_events import SECONDS_PER_DAY
 from sale_sofia.history.tables import listings, price_points
@@ -55,10 +54,9 @@ class Around:
 
 
 def read_around(connection: Connection, query: SearchQuery, *, now: float) -> Around:
-    """Everything that a query asks but the words, which are many: see `with_words`."""
+    """Everything that a query asks but words and scores, which are many: see `with_words`, `scores_of`."""
     cuts = None if query.cut_days is None else _cuts(connection, now - query.cut_days * SECONDS_PER_DAY)
-    scored = None if query.profile is None else _scores(connection, query.profile)
-    return Around(now, statuses(connection), cuts, scored)
+    return Around(now, statuses(connection), cuts)
 
 
 def with_words(connection: Connection, around: Around, flats: Iterable[Flat]) -> Around:
@@ -73,14 +71,25 @@ def with_words(connection: Connection, around: Around, flats: Iterable[Flat]) ->
     return replace(around, texts=texts)
 
 
-def _scores(connection: Connection, profile: str) -> dict[int, Scored]:
-    """The stored scores; an offered flat that was looked at and has none is not what the profile wants."""
-    columns = (scores.c[name] for name in ("property_id", *Scored._fields))
-    rows = connection.execute(select(*columns).where(scores.c.profile == profile))
-    found = {row[0]: Scored(State(row[1]), *row[2:]) for row in rows}
-    seen = connection.scalars(select(scored_flats.c.property_id).where(scored_flats.c.offered))
-    unwanted = Scored(State.FAIL, 0.0, None, 0.0)
-    return {**dict.fromkeys(seen, unwanted), **found} if found else {}
+def scores_of(
+    connection: Connection, profile: str, property_ids: Collection[int]
+) -> dict[int, Scored] | None:
+    """The stored scores; an offered flat that was looked at and has none is not what the profile wants.
+
+    None where nothing is scored for the profile.
+    """
+    own = scores.c.profile == profile
+    if connection.scalar(select(scores.c.property_id).where(own).limit(1)) is None:
+        return None
+    columns = [scores.c[name] for name in ("property_id", *Scored._fields)]
+    seen = select(scored_flats.c.property_id).where(scored_flats.c.offered)
+    found: dict[int, Scored] = {}
+    for some in portions(sorted(property_ids)):
+        looked_at = connection.scalars(seen.where(scored_flats.c.property_id.in_(some)))
+        found |= dict.fromkeys(looked_at, Scored(State.FAIL, 0.0, None, 0.0))
+        for row in connection.execute(select(*columns).where(own, scores.c.property_id.in_(some))):
+            found[row[0]] = Scored(State(row[1]), *row[2:])
+    return found
 
 
 def _cuts(connection: Connection, since: float) -> dict[int, float]:
@@ -197,7 +206,7 @@ def _choices(query: SearchQuery) -> Iterator[Named]:
         yield "seller", partial(_has_seller, wanted=frozenset(query.seller))
     if query.portal:
         portals = frozenset(query.portal)
-        yield "portal", lambda flat, _: any(advert.site in portals for advert in _shown(flat))
+        yield "portal", lambda flat, _: any(advert.site in portals for advert in flat.counting)
 
 
 def _is_among(flat: Flat, _: Around, name: str, values: frozenset[str], *, among: bool = True) -> bool | None:
@@ -211,15 +220,10 @@ def _has_any(flat: Flat, _: Around, name: str, wanted: frozenset[str]) -> bool |
 
 
 def _has_seller(flat: Flat, _: Around, wanted: frozenset[str]) -> bool | None:
-    kinds = {advert.seller_kind for advert in _shown(flat)}
+    kinds = {advert.seller_kind for advert in flat.counting}
     if not kinds.isdisjoint(wanted):
         return True
     return None if None in kinds else False
-
-
-def _shown(flat: Flat) -> Iterable[Advert]:
-    """The adverts that count: those still there, or all of a flat that is gone."""
-    return (advert for advert in flat.adverts if advert.offered or not flat.offered)
 
 
 _DEMANDS: Final[dict[str, Check]] = {
@@ -252,10 +256,7 @@ def _demands(query: SearchQuery) -> Iterator[Named]:
 
 
 def _has_act(flat: Flat, _: Around, wanted: str) -> bool | None:
-    first_year = time.gmtime(flat.first_seen_at).tm_year
-    reached = act_reached(
-        flat.act_status, flat.under_construction, flat.year_built, flat.construction, first_year
-    )
+    reached = flat.act
     return None if reached is None else ACTS.index(reached) >= ACTS.index(wanted)
 
 
@@ -296,6 +297,31 @@ def _words(query: SearchQuery) -> Iterator[Named]:
         yield "word", partial(_has_words, patterns=[_pattern(word) for word in query.word])
     if query.not_word:
         yield "not_word", partial(_has_no_word, patterns=[_pattern(word) for word in query.not_word])
+
+
+WORDS: Final = ("word", "not_word")
+"""The conditions on words."""
+
+
+def has_words(query: SearchQuery) -> Callable[[str], bool]:
+    """Whether the words of a flat's adverts, as `match_key` makes them, are as the query wants them."""
+    wanted, unwanted = [_pattern(word) for word in query.word], [_pattern(word) for word in query.not_word]
+
+    def fits(text: str) -> bool:
+        return all(one.search(text) for one in wanted) and not any(one.search(text) for one in unwanted)
+
+    return fits
+
+
+def texts_of(connection: Connection, property_ids: Collection[int]) -> dict[int, str]:
+    """The words of all adverts of each of these flats."""
+    found: dict[int, str] = defaultdict(str)
+    table, current = with_current(listings.c.id)
+    chosen = select(current, listings.c.title, listings.c.description).select_from(table)
+    for some in portions(adverts_of(connection, property_ids)):
+        for number, *words in connection.execute(chosen.where(listings.c.id.in_(some))):
+            found[number] += match_key("\n".join(word or "" for word in words)) + "\n"
+    return found
 
 
 def _has_words(flat: Flat, around: Around, patterns: Sequence[re.Pattern[str]]) -> bool | None:

@@ -44,8 +44,8 @@ from sale_sofia.settings.types import why_refused
 from sale_sofia.settings.words import Said
 from sale_sofia.websites.site_file import available_sites
 
-READ_ALL_SHARE: Final = 0.3
-"""From this share of all properties on, reading all of them once is quicker than picking some."""
+SORTED_FLATS: Final = 2_000
+"""Of more flats that fit, the best are looked up in the order of their scores, and not all are sorted."""
 SHOWN_FLATS: Final = 30
 """Flats that a search shows when not told otherwise; how many there are is always said."""
 SHOWN_UNKNOWN: Final = 10

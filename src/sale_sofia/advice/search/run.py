@@ -1,160 +1,32 @@
 """A search from beginning to end, and whether one flat fulfils it."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
 
-from sqlalchemy import Column, ColumnElement, Connection, and_, case, false, func, or_, select, union_all
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, false, func, or_, select, true
 
+from sale_sofia.advice.scoring.judging import VERDICTS
 from sale_sofia.advice.search.conditions import (
-    FACTS,
+    WORDS,
     Around,
     Named,
     checks_of,
+    has_words,
     read_around,
-    with_words,
+    scores_of,
+    texts_of,
 )
-from sale_sofia.advice.search.query import READ_ALL_SHARE, SearchQuery, WrongSearch
+from sale_sofia.advice.search.index import ALWAYS_KNOWN, indexed, is_unknown, is_unwanted
+from sale_sofia.advice.search.query import SORTED_FLATS, SearchQuery, WrongSearch
+from sale_sofia.advice.tables import scored_flats, scores
 from sale_sofia.buyer.searches import read_search
-from sale_sofia.descriptions.tables import description_disagreements, description_reads
-from sale_sofia.flats.contradictions import TEXT_FACTS
 from sale_sofia.flats.flat import Flat
-from sale_sofia.flats.rows import read_flats
-from sale_sofia.flats.settings import BUILT_BETWEEN, MANY_ROOMS
-from sale_sofia.flats.store import with_current
-from sale_sofia.flats.tables import corrections, outliers
-from sale_sofia.history.market_events import SECONDS_PER_DAY
-from sale_sofia.history.news import NEW_AT
-from sale_sofia.history.tables import listings
+from sale_sofia.flats.projection import load_flats, refresh_flats
+from sale_sofia.flats.tables import flats
 from sale_sofia.settings.words import Said
-
-# Which properties can fulfil a search at all, as far as the database sees by itself: never one too few. A
-# fact of a flat is one that some advert prints; only where none does, a description may tell it. So a
-# property stays in when any advert prints a fitting value, or no advert prints one, or what is printed may
-# not be believed. The flats then decide.
-
-Condition = ColumnElement[bool]
-_RANGES: Final = {"area": "area_sqm", "net_area": "area_net_sqm", "floor": "floor", "year": "year_built"}
-
-_TEXT_DISPUTES: Final = (
-    "rooms", "area_min", "area_max", "net_area_min", "net_area_max", "eur_sqm_min", "eur_sqm_max",
-)  # fmt: skip
-"""Conditions on what a description may contradict by itself."""
-
-
-def candidates(connection: Connection, query: SearchQuery, *, now: float) -> list[int]:
-    """The properties that may fulfil a search; among them are all that do, and all of which it is unknown."""
-    table, current = with_current(listings.c.id)
-    if any(getattr(query, name) not in (None, ()) for name in _TEXT_DISPUTES):
-        table = table.outerjoin(description_reads, description_reads.c.listing_id == listings.c.id)
-    chosen = select(current).select_from(table).group_by(current)
-    return list(connection.scalars(chosen.having(and_(*_conditions(query, now)))))
-
-
-def _conditions(query: SearchQuery, now: float) -> Iterator[Condition]:
-    yield func.count() > 0  # there is always one
-    if not query.gone:
-        yield _some(and_(listings.c.gone_at.is_(None), listings.c.closed_at.is_(None)))
-    if query.portal:
-        yield _some(listings.c.site.in_(query.portal))
-    if query.seller:
-        kind = listings.c.seller_kind
-        yield _some(or_(kind.is_(None), kind.in_(query.seller), _is_noted()))
-    yield from _moments(query, now)
-    yield from _prices(query)
-    for name, measured in _RANGES.items():
-        column, low, high = listings.c[measured], getattr(query, f"{name}_min"), getattr(query, f"{name}_max")
-        bounds = [column >= low] if low is not None else []
-        bounds += [column <= high] if high is not None else []
-        if bounds:
-            yield _fact(column, and_(*bounds))
-    for name in FACTS:
-        column, wanted = listings.c[name], getattr(query, name)
-        if wanted:
-            yield _fact(column, column == wanted if isinstance(wanted, str) else column.in_(wanted))
-    if query.rooms:
-        rooms = case((listings.c.rooms > MANY_ROOMS, MANY_ROOMS), else_=listings.c.rooms)
-        yield _fact(listings.c.rooms, rooms.in_(query.rooms))
-
-
-def _moments(query: SearchQuery, now: float) -> Iterator[Condition]:
-    if query.new_since is not None:
-        yield func.min(NEW_AT) >= query.new_since.timestamp()
-    if query.days_max is not None:
-        # No advert began later than it was seen first; of what is gone the days end when it was last seen.
-        until = func.max(listings.c.last_seen_at) if query.gone else now
-        yield func.max(listings.c.first_seen_at) >= until - query.days_max * SECONDS_PER_DAY - 1
-
-
-def _prices(query: SearchQuery) -> Iterator[Condition]:
-    """The price is that of the cheapest advert still there, which may print none although others do."""
-    price, area = listings.c.price_eur, listings.c.area_sqm
-    doubted = or_(_some(_is_noted()), _is_disputed("area_sqm"))
-    unknown = or_(func.count(area) == 0, func.count(price) < func.count(), doubted)
-    if query.price_max is not None:
-        # What VAT adds can only take a price beyond the most; of the least the flat has to say.
-        yield _some(or_(price.is_(None), price <= query.price_max, _is_noted()))
-    if query.eur_sqm_max is not None:
-        yield or_(unknown, func.min(price) <= query.eur_sqm_max * func.max(area) + 1)
-    if query.eur_sqm_min is not None:
-        yield or_(unknown, func.max(price) >= query.eur_sqm_min * func.min(area) - 1)
-
-
-def _fact(column: Column[Any], fits: Condition) -> Condition:
-    return or_(_some(or_(fits, _is_noted())), func.count(column) == 0, _is_disputed(column.name))
-
-
-def _is_noted() -> Condition:
-    """Whether something is noted of an advert that may take away, or change, what it prints."""
-    differs = description_disagreements
-    noted = union_all(
-        select(outliers.c.listing_id),
-        select(corrections.c.property_id),
-        select(differs.c.listing_id).where(differs.c.field.in_(TEXT_FACTS)),
-    )
-    return listings.c.id.in_(noted)
-
-
-_ALL_BUILT: Final = (
-    max(first for first, _ in BUILT_BETWEEN.values()),
-    min(last for _, last in BUILT_BETWEEN.values()),
-)
-"""Years in which all kinds were built."""
-_YEAR_SECONDS: Final = 31_556_952
-"""Of a year, on average."""
-_EPOCH: Final = 1970
-
-
-def _is_disputed(fact: str) -> Condition:
-    """Whether the adverts of a property may contradict each other, or themselves, on this fact."""
-    least, most, year = func.min, func.max, listings.c.year_built
-    outside = or_(least(year) < _ALL_BUILT[0], most(year) > _ALL_BUILT[1])
-    out_of_time = and_(_some(listings.c.construction.in_(BUILT_BETWEEN)), outside)
-    match fact:
-        case "floor":
-            return most(listings.c.floor) > least(listings.c.floors_total)
-        case "area_sqm" | "area_net_sqm":
-            area = least(listings.c.area_sqm)
-            return or_(most(listings.c.area_net_sqm) > area, most(_told("area_built")) > area)
-        case "rooms":
-            return most(_told("bedrooms")) >= least(listings.c.rooms)
-        case "construction":
-            return out_of_time
-        case "year_built":
-            begins = (most(year) - _EPOCH) * _YEAR_SECONDS
-            return or_(out_of_time, begins + SECONDS_PER_DAY > least(listings.c.last_seen_at))
-        case _:
-            return false()
-
-
-def _told(field: str) -> ColumnElement[float]:
-    """A number that the description says."""
-    said: ColumnElement[float] = description_reads.c.attributes[(field, "value")].as_float()
-    return said
-
-
-def _some(fits: Condition) -> Condition:
-    return func.max(case((fits, 1), else_=0)) == 1
+from sale_sofia.storage.database import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,43 +37,216 @@ class Judged:
     unknown: tuple[str, ...] = ()
 
 
+Part = Callable[[int], slice]
+"""Which of so many are wanted."""
+
+
+def everything(_total: int) -> slice:
+    """All of them."""
+    return slice(None)
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
-    """All that a search found, in its order."""
+    """What a search found, in its order: how many there are, and the part of them that was wanted."""
 
+    total: int
     passed: tuple[Judged, ...]
     """With `unknown="ok"` those of which something is not known are among them."""
+    unknown_total: int
     unknown: tuple[Judged, ...]
     """With `unknown="apart"`: no condition fails, but not all are known to hold."""
     around: Around
+    """With the scores of these flats; None where nothing is scored for the profile."""
 
 
-def search(connection: Connection, query: SearchQuery, *, now: float) -> Found:
-    """Every flat that fulfils a query at this moment."""
+def search(
+    database: Database,
+    query: SearchQuery,
+    *,
+    now: float,
+    part: Part = everything,
+    unknown_part: Part = everything,
+    best_first: bool = False,
+) -> Found:
+    """Every flat that fulfils a query at this moment; or how many there are, and a part of them.
+
+    By score, the most points come first; `best_first`: what passes before what may, and that before the rest.
+    """
+    refresh_flats(database)
+    work = partial(_search, query=query, now=now, parts=(part, unknown_part), best_first=best_first)
+    return database.run_read(work)
+
+
+def _search(
+    connection: Connection, query: SearchQuery, now: float, parts: tuple[Part, Part], *, best_first: bool
+) -> Found:
     around = read_around(connection, query, now=now)
-    ids = candidates(connection, query, now=now)
-    if len(ids) < READ_ALL_SHARE * (connection.scalar(select(func.count()).select_from(listings)) or 0):
-        flats = read_flats(connection, ids, photos=0)
-    else:
-        wanted = set(ids)
-        flats = (flat for flat in read_flats(connection, photos=0) if flat.property_id in wanted)
-    fitting, around = find_fitting(connection, flats, query, around)
-    known = [one for one in fitting if not one.unknown or query.unknown == "ok"]
-    apart = [one for one in fitting if one.unknown] if query.unknown == "apart" else []
-    return Found(ordered(known, query, around), ordered(apart, query, around), around)
+    lists = FittingRows(query, around, best_first=best_first).lists(connection)
+    hits = [one.read(part(one.total)) if one.total else () for one, part in zip(lists, parts, strict=True)]
+    shown = [hit.property_id for some in hits for hit in some]
+    there = {flat.property_id: flat for flat in load_flats(connection, shown)}
+    found = [tuple(Judged(there[hit.property_id], hit.unknown) for hit in some) for some in hits]
+    if query.profile is not None:
+        around = replace(around, scores=scores_of(connection, query.profile, shown))
+    return Found(lists[0].total, found[0], lists[1].total, found[1], around)
 
 
-def find_fitting(
-    connection: Connection, flats: Iterable[Flat], query: SearchQuery, around: Around
-) -> tuple[list[Judged], Around]:
-    """Whatever no condition rules out, in the order given; words are read only of what passes the rest."""
-    checks = checks_of(query)
-    quick = [named for named in checks if named[0] not in {"word", "not_word"}]
-    fitting = _fitting(flats, quick, around)
-    if query.word or query.not_word:
-        around = with_words(connection, around, (one.flat for one in fitting))
-        fitting = _fitting((one.flat for one in fitting), checks, around)
-    return fitting, around
+def search_rows(
+    database: Database, query: SearchQuery, columns: Sequence[ColumnElement[Any]], *, now: float
+) -> Sequence[Row[Any]]:
+    """These columns, of `flats` or of the profile's `scores`, of all flats that a search finds, or may."""
+    refresh_flats(database)
+
+    def read(connection: Connection) -> Sequence[Row[Any]]:
+        rows = FittingRows(query, read_around(connection, query, now=now))
+        chosen = rows.select(flats.c.property_id, *columns, scored=True).order_by(flats.c.property_id)
+        if rows.left:
+            there = {hit.property_id for some in rows.lists(connection) for hit in some.read(slice(None))}
+            return [row for row in connection.execute(chosen) if row[0] in there]
+        return connection.execute(chosen.where(~rows.is_unsure) if query.unknown == "no" else chosen).all()
+
+    return database.run_read(read)
+
+
+class _Hit(NamedTuple):
+    property_id: int
+    unknown: tuple[str, ...]
+
+
+class _Listed(NamedTuple):
+    total: int
+    read: Callable[[slice], Sequence[_Hit]]
+
+
+class FittingRows:
+    """The rows of flats that no condition rules out, as far as the table can tell."""
+
+    def __init__(self, query: SearchQuery, around: Around, *, best_first: bool = False) -> None:
+        checks = checks_of(query)
+        self._query, self._around, self._best_first = query, around, best_first
+        self._indexed = indexed(query, [name for name, _ in checks], around)
+        self.left = [named for named in checks if named[0] not in self._indexed]
+        """Conditions that the table does not answer."""
+        unsure = {name: one for name, one in self._indexed.items() if name not in ALWAYS_KNOWN}
+        known = [one for name, one in self._indexed.items() if name in ALWAYS_KNOWN]
+        self.fitting = and_(true(), *known, *(one.is_not(False) for one in unsure.values()))
+        self._unknown = {name: is_unknown(name, one) for name, one in unsure.items()}
+        self.is_unsure: ColumnElement[bool] = or_(false(), *self._unknown.values())
+
+    def select(self, *columns: ColumnElement[Any], scored: bool) -> Select[Any]:
+        """These columns of the rows; `scored`: those of the profile's scores may be among them."""
+        chosen = select(*columns).select_from(flats).where(self.fitting)
+        if self._query.profile is None or not (scored or "passing" in self._indexed):
+            return chosen
+        own = and_(scores.c.property_id == flats.c.property_id, scores.c.profile == self._query.profile)
+        looked_at = scored_flats.c.property_id == flats.c.property_id
+        return chosen.outerjoin(scores, own).outerjoin(scored_flats, looked_at)
+
+    def lists(self, connection: Connection) -> tuple[_Listed, _Listed]:
+        """What fits and what may, as the query wants them; of those that are not wanted nothing is read."""
+        return self._checked(connection) if self.left else self._counted(connection)
+
+    def _counted(self, connection: Connection) -> tuple[_Listed, _Listed]:
+        doubts = func.coalesce(func.sum(case((self.is_unsure, 1), else_=0)), 0)
+        total, unknown = connection.execute(self.select(func.count(), doubts, scored=False)).one()
+        by_index = self._best_first and self._query.sort == "score" and total > SORTED_FLATS
+        read = self._walk if by_index and "passing" not in self._indexed else self._read
+        if self._query.unknown == "ok":
+            return _Listed(total, partial(read, connection)), _Listed(0, lambda _: ())
+        apart = unknown if self._query.unknown == "apart" else 0
+        sure, unsure = (partial(read, connection, which=one) for one in (~self.is_unsure, self.is_unsure))
+        return _Listed(total - unknown, sure), _Listed(apart, unsure)
+
+    def _checked(self, connection: Connection) -> tuple[_Listed, _Listed]:
+        hits = self._read(connection, slice(None))
+        if self._query.word or self._query.not_word:
+            fits = has_words(self._query)
+            texts = texts_of(connection, [hit.property_id for hit in hits])
+            hits = [hit for hit in hits if fits(texts.get(hit.property_id, ""))]
+        left = [named for named in self.left if named[0] not in WORDS]
+        if left:
+            there = load_flats(connection, [hit.property_id for hit in hits])
+            found = {one.flat.property_id: one.unknown for one in _fitting(there, left, self._around)}
+            hits = [
+                hit._replace(unknown=(*hit.unknown, *found[hit.property_id]))
+                for hit in hits
+                if hit.property_id in found
+            ]
+        sure = [hit for hit in hits if not hit.unknown or self._query.unknown == "ok"]
+        apart = [hit for hit in hits if hit.unknown] if self._query.unknown == "apart" else []
+        return _Listed(len(sure), sure.__getitem__), _Listed(len(apart), apart.__getitem__)
+
+    def _read(
+        self, connection: Connection, part: slice, which: ColumnElement[bool] | None = None
+    ) -> list[_Hit]:
+        chosen = self._hits(self.select(*self._columns(), scored=self._query.sort == "score"), part, which)
+        return self._named(connection.execute(chosen.order_by(*self._order(), flats.c.property_id)))
+
+    def _walk(
+        self, connection: Connection, part: slice, which: ColumnElement[bool] | None = None
+    ) -> list[_Hit]:
+        """The best first, by the index of scores: no flat is looked at that comes after those wanted."""
+        begin, found = part.start or 0, list[_Hit]()
+        most = None if part.stop is None else part.stop - begin
+        for rows in self._ranked():
+            end = None if most is None else begin + most - len(found)
+            some = self._named(connection.execute(self._hits(rows, slice(begin, end), which)))
+            found += some
+            if len(found) == most:
+                break
+            if begin and not some:
+                passed = self._hits(rows, slice(None), which).with_only_columns(func.count()).order_by(None)
+                begin -= min(begin, connection.execute(passed).scalar_one())
+            else:
+                begin = 0
+        return found
+
+    def _ranked(self) -> Iterator[Select[Any]]:
+        """What passes, what may, what fails, what has no score."""
+        own = and_(scores.c.property_id == flats.c.property_id, scores.c.profile == self._query.profile)
+        scored = select(*self._columns()).join_from(scores, flats, own).where(self.fitting)
+        for verdict in VERDICTS:
+            order = (scores.c.points.desc(), scores.c.property_id)
+            yield scored.where(scores.c.verdict == verdict).order_by(*order)
+        rest = self.select(*self._columns(), scored=True).where(scores.c.verdict.is_(None))
+        yield rest.order_by(flats.c.property_id)
+
+    def _columns(self) -> Sequence[ColumnElement[Any]]:
+        return flats.c.property_id, *(one.label(f"{name}_unknown") for name, one in self._unknown.items())
+
+    def _hits(self, chosen: Select[Any], part: slice, which: ColumnElement[bool] | None) -> Select[Any]:
+        if which is not None:
+            chosen = chosen.where(which)
+        begin = part.start or 0
+        return chosen.offset(begin).limit(None if part.stop is None else max(0, part.stop - begin))
+
+    def _named(self, rows: Iterable[Row[Any]]) -> list[_Hit]:
+        names = list(self._unknown)
+        return [
+            _Hit(row[0], tuple(name for name, null in zip(names, row[1:], strict=True) if null))
+            for row in rows
+        ]
+
+    def _order(self) -> Sequence[ColumnElement[Any]]:
+        """What is not known comes last."""
+        match self._query.sort:
+            case "newest":
+                return (flats.c.first_seen_at.desc(),)
+            case "price":
+                return flats.c.price_eur.is_(None), flats.c.price_eur
+            case "eur_sqm":
+                return flats.c.eur_sqm.is_(None), flats.c.eur_sqm
+            case "score" if self._best_first:
+                places = {verdict.value: place for place, verdict in enumerate(VERDICTS)}
+                rank = case(places, value=scores.c.verdict, else_=len(VERDICTS))
+                return rank, scores.c.points.desc()
+            case "score":
+                unwanted = func.coalesce(scores.c.points, 0.0)
+                points = case((is_unwanted(self._query), unwanted), else_=scores.c.points)
+                return points.is_(None), points.desc()
+            case _:
+                return (flats.c.since_at,)
 
 
 def judge(flat: Flat, query: SearchQuery, around: Around) -> Judged | None:
@@ -223,32 +268,6 @@ def _fitting(flats: Iterable[Flat], checks: Sequence[Named], around: Around) -> 
         else:
             found.append(Judged(flat, tuple(unknown)))
     return found
-
-
-def ordered(found: Iterable[Judged], query: SearchQuery, around: Around) -> tuple[Judged, ...]:
-    """In the order asked for; what is not known comes last, ties by id."""
-
-    def key(one: Judged) -> tuple[bool, float, int]:
-        value = _rank(one.flat, query.sort, around)
-        return value is None, value or 0.0, one.flat.property_id
-
-    return tuple(sorted(found, key=key))
-
-
-def _rank(flat: Flat, sort: str, around: Around) -> float | None:
-    """The lower, the earlier."""
-    match sort:
-        case "newest":
-            return -flat.first_seen_at
-        case "price":
-            return flat.price_eur
-        case "eur_sqm":
-            return flat.price_per_sqm_eur
-        case "score":
-            scored = (around.scores or {}).get(flat.property_id)
-            return None if scored is None else -scored.points
-        case _:
-            return flat.since.at
 
 
 # Saved searches as queries: what is stored is checked again when it is used.

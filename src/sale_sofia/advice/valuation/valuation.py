@@ -23,6 +23,7 @@ from sale_sofia.advice.valuation.model import Band, Current, folds_of, note_mode
 from sale_sofia.advice.valuation.settings import COMPARABLES_SHOWN, COVERAGE, DISTORTED, JUDGED_FLATS
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import price_band
+from sale_sofia.flats.projection import load_flats, refresh_flats
 from sale_sofia.flats.rows import read_flats
 from sale_sofia.flats.store import resolve
 from sale_sofia.geography.shapes import metres
@@ -194,9 +195,10 @@ def current_model(database: Database, settings: Settings, *, refit: bool = False
         if found := database.run_read(work):
             return found
     since = now - timedelta(days=settings.valuation_days).total_seconds()
+    refresh_flats(database)
     flats = database.run_read(
         lambda connection: known_flats(
-            read_flats(connection, photos=0), seen_since=since, most=settings.valuation_most_flats
+            load_flats(connection), seen_since=since, most=settings.valuation_most_flats
         )
     )
     judged = fit_and_judge(enough(flats, settings))

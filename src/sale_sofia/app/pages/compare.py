@@ -40,8 +40,8 @@ def page(visit: Visit) -> Page:
     """The page."""
     deck = open_deck(visit)
     asked = numbers(visit.asked("ids") or "") if "ids" in visit.request.query_params else visit.ticked
-    flats = [deck.snapshot.flats[one] for one in asked if one in deck.snapshot.flats][:COMPARED_MOST]
-    rows = [row for line in lines(deck) if (row := _row(line, flats))]
+    flats = deck.flats(asked)[:COMPARED_MOST]
+    rows = [row for line in lines(deck, deck.scores(flats)) if (row := _row(line, flats))]
     rows.sort(key=lambda row: not row["differs"])
     only = visit.asked("only") == "true"
     weights = _weights(visit, deck.profile)
@@ -69,7 +69,7 @@ def tick(visit: Visit) -> Done:
     (number, *_), ticked = found, visit.ticked
     if number in ticked:
         ticked = [one for one in ticked if one != number]
-    elif number not in visit.site.keeper.current().flats:
+    elif not open_deck(visit).flats([number]):
         raise UnknownProperty(number)
     elif len(ticked) == COMPARED_MOST:
         return Done(say("web.compared_most", most=COMPARED_MOST), wrong=True)
@@ -83,12 +83,8 @@ def tick(visit: Visit) -> Done:
 def _wanted(deck: Deck) -> Sequence[Any]:
     """What the buyer is interested in, the best first, to be added."""
     interesting = {"shortlist", "viewing", "offer", "contacted"}
-    flats = [
-        deck.snapshot.flats[number]
-        for number, status in deck.statuses.items()
-        if status in interesting and number in deck.snapshot.flats
-    ]
-    return deck.cards(sorted(flats, key=deck.order))
+    ranks = deck.ranks([number for number, status in deck.statuses.items() if status in interesting])
+    return deck.cards(deck.flats(sorted(ranks, key=ranks.__getitem__)))
 
 
 def _lower(value: Number) -> Number:
@@ -109,7 +105,7 @@ _BETTER: Final[Mapping[str, Number]] = {
 }
 
 
-def lines(deck: Deck) -> tuple[Line, ...]:
+def lines(deck: Deck, scores: Mapping[int, Score]) -> tuple[Line, ...]:
     """All lines, in the order of the table."""
     price, per_sqm = _lower(lambda flat: flat.price_eur), _lower(lambda flat: flat.price_per_sqm_eur)
     measured = (
@@ -121,7 +117,7 @@ def lines(deck: Deck) -> tuple[Line, ...]:
             lambda flat: _total(flat, deck.profile)[1],
         ),
         Line("loan.monthly", lambda flat: _monthly(flat, deck.profile)),
-        Line("property.score", lambda flat: _points(deck, flat)[0], lambda flat: _points(deck, flat)[1]),
+        Line("property.score", lambda flat: _points(scores, flat)[0], lambda flat: _points(scores, flat)[1]),
         Line("compare.days", lambda flat: shown.days(flat.days_on_market(deck.now))),
         Line("compare.portals", lambda flat: ", ".join(sorted({advert.site for advert in flat.adverts}))),
     )
@@ -146,8 +142,8 @@ def _monthly(flat: Flat, profile: Profile) -> str:
     )
 
 
-def _points(deck: Deck, flat: Flat) -> tuple[str, float | None]:
-    score = deck.scores.get(flat.property_id)
+def _points(scores: Mapping[int, Score], flat: Flat) -> tuple[str, float | None]:
+    score = scores.get(flat.property_id)
     return (shown.UNKNOWN, None) if score is None else (shown.score(score.value), score.points)
 
 
@@ -188,11 +184,8 @@ def _ranked(deck: Deck, flats: Sequence[Flat], weights: Mapping[str, int]) -> li
         update={"weights": deck.profile.weights.model_copy(update=dict(weights))}
     )
     scorer = Scorer(profile)
-    looks = [
-        deck.snapshot.looks[flat.property_id] for flat in flats if flat.property_id in deck.snapshot.looks
-    ]
     scores: list[tuple[Flat, Score]] = [
-        (seen.flat, scorer.score(seen)) for seen in looks if scorer.is_candidate(seen.flat)
+        (seen.flat, scorer.score(seen)) for seen in deck.looks(flats) if scorer.is_candidate(seen.flat)
     ]
     scores.sort(key=lambda one: ranking(one[1]))
     return [

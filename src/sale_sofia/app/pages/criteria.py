@@ -19,8 +19,9 @@ from sale_sofia.advice.scoring.profile import (
     load_profiles,
     new_profile,
 )
-from sale_sofia.advice.scoring.scoring import Passing, count_passing
+from sale_sofia.advice.scoring.scoring import Passing
 from sale_sofia.advice.scoring.settings import WEIGHTS
+from sale_sofia.advice.scoring.store import stored_passing
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
 from sale_sofia.app.filters import Choice
@@ -121,7 +122,7 @@ def save(visit: Visit) -> Page | Done:
             after = edit_profile(folder, name, changes)[1] if changes else before
     except ProfileError as error:
         return _refuse(visit, Mistake(section, mistakes(error), given))
-    data = _told(visit, after) | {"stamp": stamp_of(after, section)}
+    data = _told(visit, name, after) | {"stamp": stamp_of(after, section)}
     return Done(say("criteria.saved", name=name), back=f"{address_of(name)}#{section}", data=data)
 
 
@@ -155,10 +156,10 @@ def stamp_of(profile: Profile, section: str) -> str:
     return sha256(json.dumps(values).encode()).hexdigest()[:16]
 
 
-def passing_of(visit: Visit, profile: Profile) -> Passing:
-    """How many of the flats on offer pass the profile."""
-    now, ranked = visit.site.keeper.ranked(profile)
-    return count_passing(score for number, score in ranked.scores.items() if now.flats[number].offered)
+def passing_of(visit: Visit, name: str) -> Passing:
+    """How many of the flats on offer pass the profile of this name, as it is kept now."""
+    visit.site.refresh(load_profiles(visit.site.settings.data_dir).profiles)
+    return visit.database.run_read(lambda connection: stored_passing(connection, name))
 
 
 def _given(profile: Profile, section: str, form: Mapping[str, str]) -> Values:
@@ -209,7 +210,7 @@ def _draw(visit: Visit, mistake: Mistake | None = None) -> Page:
         "new_name": typed.get("name", ""),
         "another": ANOTHER,
         "broken": [told(error) for error in broken.values()],
-        **_told(visit, profile),
+        **_told(visit, name, profile),
     }
     status = 400 if mistake else 200
     return Page("criteria.html", say("page.criteria"), values, lambda: _data(visit, list(broken)), status)
@@ -227,9 +228,9 @@ def _control(field: Field, value: Any) -> Values:  # noqa: ANN401 - of any type
     return {"key": field.key, "kind": field.kind, "text": text, "on": value is True, "choices": choices}
 
 
-def _told(visit: Visit, profile: Profile) -> dict[str, str]:
+def _told(visit: Visit, name: str, profile: Profile) -> dict[str, str]:
     """What a profile comes to, in words: how many pass, why the others do not, what the weights count as."""
-    passing = passing_of(visit, profile)
+    passing = passing_of(visit, name)
     return {"count": count_text(passing), "only": _only(passing), "remark": _remark(profile)}
 
 
@@ -263,5 +264,5 @@ def _data(visit: Visit, broken: Sequence[str]) -> Values:
         "profiles": list(visit.profiles),
         "unusable": broken,
         "values": visit.profile.model_dump(mode="json"),
-        "passing": asdict(passing_of(visit, visit.profile)),
+        "passing": asdict(passing_of(visit, visit.profile_name)),
     }

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, func, select
 
-from sale_sofia.advice.elsewhere import Elsewhere, cheaper_elsewhere
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Page
 from sale_sofia.app.deck import Deck, Note, open_deck, page_of
@@ -15,8 +14,10 @@ from sale_sofia.app.words import named, say
 from sale_sofia.flats import overrides
 from sale_sofia.flats.flat import Advert, Flat
 from sale_sofia.flats.overrides import WrongDecision
+from sale_sofia.flats.prices import Elsewhere, cheaper_elsewhere
 from sale_sofia.flats.runs import PropertyMatching
 from sale_sofia.flats.store import UnknownProperty
+from sale_sofia.flats.tables import flats as flat_rows
 from sale_sofia.flats.tables import match_decisions
 from sale_sofia.flats.views import ReviewLine, review_queue, show_review
 from sale_sofia.listings.text import plain
@@ -32,9 +33,9 @@ _ANSWERS: Final[Mapping[str, Callable[[PropertyMatching, int, int], object]]] = 
 def page(visit: Visit) -> Page:
     """The page."""
     deck, title = open_deck(visit), say("page.cross_site")
-    if not deck.snapshot.flats:
+    if deck.empty:
         return Page("elsewhere.html", title, {"nothing": True}, lambda: {"cheaper": [], "review": []})
-    found = cheaper_elsewhere(deck.snapshot.offered)
+    found = visit.database.run_read(_cheaper)
     waiting, answered = visit.database.run_read(_waiting)
     view = next((one for one in VIEWS if one == visit.asked("view")), VIEWS[0])
     offers, pages = page_of(visit, found, size=OFFERS_PER_PAGE)
@@ -43,14 +44,14 @@ def page(visit: Visit) -> Page:
         "views": [("cheaper", len(found)), ("review", len(waiting))],
         "view": view,
         "count": len(found),
-        "offers": [_offer(one) for one in offers],
+        "offers": [_offer(one) for one in cheaper_elsewhere(deck.flats(offers))],
         "pages": pages,
         "waiting": len(waiting),
         "answered": answered,
         "pair": _pair(deck, waiting[0]) if waiting and view == "review" else None,
         "answers": tuple(_ANSWERS),
     }
-    return Page("elsewhere.html", title, values, lambda: _data(visit, found, waiting))
+    return Page("elsewhere.html", title, values, lambda: _data(deck, found, waiting))
 
 
 def answer(visit: Visit) -> Done:
@@ -64,6 +65,13 @@ def answer(visit: Visit) -> Done:
     except (WrongDecision, UnknownProperty):  # answered in another window, or matched anew
         return Done(say("conflict"), wrong=True)
     return Done(say("web.now", status=say(f"cross.{visit.form['answer']}")))
+
+
+def _cheaper(connection: Connection) -> Sequence[int]:
+    """The flats that are cheaper elsewhere, the largest saving first."""
+    saving = flat_rows.c.saving_eur
+    chosen = select(flat_rows.c.property_id).where(saving.is_not(None))
+    return connection.scalars(chosen.order_by(saving.desc(), flat_rows.c.property_id)).all()
 
 
 def _waiting(connection: Connection) -> tuple[list[ReviewLine], int]:
@@ -102,7 +110,7 @@ def _price(advert: Advert) -> str:
 
 def _pair(deck: Deck, line: ReviewLine) -> Values:
     """Both flats with their facts beside each other."""
-    flats = [deck.snapshot.flats[one] for one in (line.one, line.two) if one in deck.snapshot.flats]
+    flats = deck.flats([line.one, line.two])
     notes = {flat.property_id: Note(letter) for flat, letter in zip(flats, "AB", strict=False)}
     unsure = line.unsure_since
     return {
@@ -141,7 +149,7 @@ _FACTS: Final[Mapping[str, Callable[[Flat], str]]] = {
 }
 
 
-def _data(visit: Visit, found: Sequence[Elsewhere], waiting: Sequence[ReviewLine]) -> dict[str, Any]:
+def _data(deck: Deck, found: Sequence[int], waiting: Sequence[ReviewLine]) -> dict[str, Any]:
     def told(advert: Advert) -> dict[str, Any]:
         return {"site": advert.site, "url": advert.url, "price_eur": advert.price_eur, "vat": advert.vat}
 
@@ -153,9 +161,9 @@ def _data(visit: Visit, found: Sequence[Elsewhere], waiting: Sequence[ReviewLine
             "saving_eur": one.saving_eur,
             "share": one.share,
         }
-        for one in found
+        for one in cheaper_elsewhere(deck.flats(found))
     ]
     return {
         "cheaper": cheaper,
-        "review": visit.database.run_read(lambda connection: show_review(connection, waiting)),
+        "review": deck.visit.database.run_read(lambda connection: show_review(connection, waiting)),
     }

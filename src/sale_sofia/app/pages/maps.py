@@ -5,21 +5,24 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from starlette.responses import JSONResponse, Response
 
+from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.search.query import WrongSearch
+from sale_sofia.advice.search.run import search_rows
+from sale_sofia.advice.tables import scores
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Page
 from sale_sofia.app.deck import Deck, open_deck
-from sale_sofia.app.pages.search import Asked, Result, find, read
+from sale_sofia.app.pages.search import Asked, read
 from sale_sofia.app.settings import CLUSTER_PIXELS, LEAST_MEDIAN_FLATS, PINS_FROM_ZOOM, YEAR_SECONDS
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import say, told
-from sale_sofia.flats.flat import Flat
+from sale_sofia.flats.tables import flats as flat_rows
 from sale_sofia.geography.gazetteer import areas_of, base_map, centres
-from sale_sofia.listings.places import find_neighbourhood, neighbourhoods
+from sale_sofia.listings.places import SOFIA, find_neighbourhood, neighbourhoods
 
 COLOURS: Final = {"M1": "#eb2227", "M2": "#0078c8", "M3": "#1f9b4a", "M4": "#b98a00"}
 """Of the metro's lines, as its own maps have them; each station has its name too."""
@@ -33,10 +36,9 @@ def page(visit: Visit) -> Page:
         asked = read(visit)
     except WrongSearch as error:
         return Page("message.html", say("page.map"), {"errors": [told(error)]}, status=400)
-    result = find(deck, asked)
-    flats = [*result.passed, *result.unknown]
+    flats = _find(deck, asked)
     places = _by_place(flats)
-    placed = sum(flat.exact_place is not None for flat in flats)
+    placed = sum(flat.is_placed for flat in flats)
     values: Values = {
         "count": len(flats),
         "placed": placed,
@@ -45,7 +47,7 @@ def page(visit: Visit) -> Page:
         "rows": [_row(name, members, asked) for name, members in _largest(places)],
         "attribution": say("map.sources"),
     }
-    return Page("map.html", say("page.map"), values, lambda: _data(visit, deck, asked, result))
+    return Page("map.html", say("page.map"), values, lambda: _data(visit, asked, flats))
 
 
 def base(_visit: Visit) -> Response:
@@ -56,8 +58,8 @@ def base(_visit: Visit) -> Response:
 def card(visit: Visit) -> Page:
     """The card of one flat, for the sheet beside the map."""
     deck = open_deck(visit)
-    flat = deck.snapshot.flats.get(int(visit.request.path_params["number"]))
-    return Page("map_card.html", "", {"cards": deck.cards([flat] if flat else [])})
+    flats = deck.flats([int(visit.request.path_params["number"])])
+    return Page("map_card.html", "", {"cards": deck.cards(flats)})
 
 
 @cache
@@ -83,33 +85,56 @@ def _borders() -> Iterable[Values]:
             yield {"name": place.name, "at": [round(centre.lat, 4), round(centre.lon, 4)], "rings": rings}
 
 
-def _data(visit: Visit, deck: Deck, asked: Asked, result: Result) -> Values:
+class Spot(NamedTuple):
+    """A flat as the map needs it."""
+
+    property_id: int
+    neighbourhood: str | None
+    price_eur: float | None
+    price_per_sqm_eur: float | None
+    city: str | None
+    lat: float | None
+    lon: float | None
+    verdict: str | None
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether it has a point of its own in Sofia."""
+        return self.city == SOFIA and self.lat is not None and self.lon is not None
+
+
+def _find(deck: Deck, asked: Asked) -> list[Spot]:
+    of = flat_rows.c
+    columns = (of.neighbourhood, of.price_eur, of.eur_sqm, of.city, of.lat, of.lon, scores.c.verdict)
+    return [Spot._make(row) for row in search_rows(deck.visit.database, asked.whole, columns, now=deck.now)]
+
+
+def _data(visit: Visit, asked: Asked, flats: Sequence[Spot]) -> Values:
     """What is drawn at a zoom: neighbourhoods from afar, clusters and pins from near."""
-    flats = [*result.passed, *result.unknown]
     inside = [flat for flat in flats if _is_inside(flat, visit.asked("box"))]
     zoom = visit.page_number("zoom")
     return {
         "count": len(flats),
         "places": [_place(name, members, asked) for name, members in _largest(_by_place(flats))],
-        "pins": list(_pins(deck, inside, zoom)),
+        "pins": list(_pins(inside, zoom)),
         "near": zoom >= PINS_FROM_ZOOM,
     }
 
 
-def _is_inside(flat: Flat, box: str | None) -> bool:
+def _is_inside(flat: Spot, box: str | None) -> bool:
     """Whether the flat has a point of its own, within south, west, north, east."""
-    if (at := flat.exact_place) is None:
+    if not flat.is_placed:
         return False
     try:
         south, west, north, east = map(float, (box or "").split(","))
     except ValueError:
         return True
-    return south <= at.lat <= north and west <= at.lon <= east
+    return south <= (flat.lat or 0.0) <= north and west <= (flat.lon or 0.0) <= east
 
 
-def _pins(deck: Deck, flats: Sequence[Flat], zoom: int) -> Iterable[Values]:
+def _pins(flats: Sequence[Spot], zoom: int) -> Iterable[Values]:
     """Flats that would lie on each other are one cluster with their number and their lowest price."""
-    cells: dict[tuple[int, int], list[Flat]] = defaultdict(list)
+    cells: dict[tuple[int, int], list[Spot]] = defaultdict(list)
     for flat in flats:
         x, y = _pixel(flat.lat or 0.0, flat.lon or 0.0, zoom)
         cells[int(x // CLUSTER_PIXELS), int(y // CLUSTER_PIXELS)].append(flat)
@@ -126,7 +151,7 @@ def _pins(deck: Deck, flats: Sequence[Flat], zoom: int) -> Iterable[Values]:
             "n": len(members),
             "price": lowest,
             "id": one.property_id if len(members) == 1 else None,
-            "good": any(not deck.fails(flat) for flat in members),
+            "good": any(flat.verdict in {State.PASS, State.UNKNOWN} for flat in members),
         }
 
 
@@ -137,36 +162,36 @@ def _pixel(lat: float, lon: float, zoom: int) -> tuple[float, float]:
     return world * (lon + 180) / 360, world * (1 - north) / 2
 
 
-def _by_place(flats: Iterable[Flat]) -> Mapping[str, list[Flat]]:
-    found: dict[str, list[Flat]] = defaultdict(list)
+def _by_place(flats: Iterable[Spot]) -> Mapping[str, list[Spot]]:
+    found: dict[str, list[Spot]] = defaultdict(list)
     for flat in flats:
         if flat.neighbourhood:
             found[flat.neighbourhood].append(flat)
     return found
 
 
-def _largest(places: Mapping[str, list[Flat]]) -> list[tuple[str, list[Flat]]]:
+def _largest(places: Mapping[str, list[Spot]]) -> list[tuple[str, list[Spot]]]:
     return sorted(places.items(), key=lambda one: (-len(one[1]), one[0]))
 
 
-def _median(flats: Sequence[Flat]) -> float | None:
+def _median(flats: Sequence[Spot]) -> float | None:
     """Of the prices per m²; None of too few flats."""
     prices = [price for flat in flats if (price := flat.price_per_sqm_eur) is not None]
     return statistics.median(prices) if len(prices) >= LEAST_MEDIAN_FLATS else None
 
 
-def _place(name: str, flats: Sequence[Flat], asked: Asked) -> Values:
+def _place(name: str, flats: Sequence[Spot], asked: Asked) -> Values:
     median = _median(flats)
     return {
         "name": name,
         "n": len(flats),
-        "placed": sum(flat.exact_place is not None for flat in flats),
+        "placed": sum(flat.is_placed for flat in flats),
         "median": None if median is None else shown.euro_per_sqm(median),
         "search": _search(name, asked),
     }
 
 
-def _row(name: str, flats: Sequence[Flat], asked: Asked) -> Values:
+def _row(name: str, flats: Sequence[Spot], asked: Asked) -> Values:
     return {
         "name": name,
         "n": shown.number(len(flats)),

@@ -2,22 +2,19 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from sqlalchemy import Connection
-
-from sale_sofia.advice.scoring.judging import State
-from sale_sofia.advice.search.conditions import read_around
+from sale_sofia.advice.search.conditions import Around
 from sale_sofia.advice.search.query import SearchQuery, WrongSearch
-from sale_sofia.advice.search.run import Judged, find_fitting, ordered
+from sale_sofia.advice.search.run import Found, Part, everything, search
 from sale_sofia.app import filters
 from sale_sofia.app import formatting as shown
 from sale_sofia.app.application import Done, Download, Page
-from sale_sofia.app.deck import Card, Deck, Note, open_deck, page_of
+from sale_sofia.app.deck import Card, Deck, Note, open_deck, pages_of
 from sale_sofia.app.filters import ANY, FILTERS
 from sale_sofia.app.visit import Visit
 from sale_sofia.app.words import named, say, told
@@ -30,6 +27,8 @@ SORTS: Final = ("score", "newest", "price", "eur_sqm", "days")
 UNKNOWNS: Final = ("apart", "ok", "no")
 SENT: Final = "q"
 """In the address: the form was sent, so that a list without a tick asks for nothing."""
+APART: Final = "unknown_page"
+"""In the address: the page of what is listed apart."""
 Params = dict[str, list[str]]
 _DEFAULTED: Final = [
     one.field for one in FILTERS if one.kind == "many" and SearchQuery.model_fields[one.field].default
@@ -43,6 +42,11 @@ class Asked:
     query: SearchQuery
     passing: bool
     """Whether only what passes the profile's conditions is wanted."""
+
+    @property
+    def whole(self) -> SearchQuery:
+        """The query with all that is asked."""
+        return self.query.model_copy(update={"passing": self.passing})
 
     @property
     def params(self) -> Params:
@@ -68,15 +72,6 @@ class Asked:
         return self.query.model_copy(update=own).model_dump(mode="json", exclude_defaults=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What a search found, in its order."""
-
-    passed: Sequence[Flat]
-    unknown: Sequence[Flat]
-    """No condition fails, but not all are known to hold."""
-
-
 def page(visit: Visit) -> Page:
     """The page."""
     deck = open_deck(visit)
@@ -84,9 +79,8 @@ def page(visit: Visit) -> Page:
         asked, wrong = read(visit), None
     except WrongSearch as error:
         asked, wrong = _plain(visit), say("search.wrong_address", why=told(error))
-    result = find(deck, asked) if wrong is None else Result((), ())
-    flats, pages = page_of(visit, result.passed)
-    apart, apart_pages = page_of(visit, result.unknown, "unknown_page")
+    found = _find_page(deck, asked) if wrong is None else Found(0, (), 0, (), Around(visit.now))
+    flats, apart = [one.flat for one in found.passed], [one.flat for one in found.unknown]
     notes = {
         flat.property_id: note for flat in (*flats, *apart) if (note := _sorted_by(asked, flat, visit.now))
     }
@@ -99,25 +93,25 @@ def page(visit: Visit) -> Page:
         "chips": filters.chips(asked.query),
         "sorts": SORTS,
         "unknowns": UNKNOWNS,
-        "count": len(result.passed),
-        "unknown_count": len(result.unknown),
-        "empty": not deck.snapshot.flats,
+        "count": found.total,
+        "unknown_count": found.unknown_total,
+        "empty": deck.empty,
         "cards": deck.cards(flats, notes),
-        "pages": pages,
+        "pages": pages_of(visit, found.total),
         "apart": deck.cards(apart, notes),
-        "apart_pages": apart_pages,
+        "apart_pages": pages_of(visit, found.unknown_total, APART),
         "saved": [_saved(one) for one in visit.database.run_read(list_searches)],
         "csv": asked.address.replace("/search?", "/search.csv?", 1),
     }
-    return Page("search.html", say("page.search"), values, lambda: _data(deck, asked, result, wrong))
+    return Page("search.html", say("page.search"), values, lambda: _data(deck, asked, found, wrong))
 
 
 def export(visit: Visit) -> Download:
     """What was found as a file that any spreadsheet opens."""
     deck = open_deck(visit)
-    result = find(deck, read(visit))
+    found = find(deck, read(visit))
     text = io.StringIO()
-    rows = [_row(card) for card in deck.cards([*result.passed, *result.unknown])]
+    rows = [_row(card) for card in deck.cards([one.flat for one in (*found.passed, *found.unknown)])]
     if rows:
         writer = csv.DictWriter(text, list(rows[0]))
         writer.writeheader()
@@ -197,41 +191,24 @@ def _plain(visit: Visit) -> Asked:
     return Asked(SearchQuery.of({"profile": visit.profile_name, "sort": "score"}), passing=False)
 
 
-def find(deck: Deck, asked: Asked) -> Result:
-    """Every flat that fulfils the search."""
-    query = asked.query
-    judged = deck.visit.database.run_read(lambda connection: _fitting(connection, deck, query))
-    wanted = [one for one in judged if not asked.passing or not deck.fails(one.flat)]
-    sure = [one for one in wanted if query.unknown == "ok" or _is_sure(deck, one, asked)]
-    apart = [one for one in wanted if not _is_sure(deck, one, asked)] if query.unknown == "apart" else []
-    return Result([one.flat for one in sure], [one.flat for one in apart])
+def find(deck: Deck, asked: Asked, part: Part = everything, unknown_part: Part = everything) -> Found:
+    """Every flat that fulfils the search, or a part of them."""
+    return search(
+        deck.visit.database, asked.whole, now=deck.now, part=part, unknown_part=unknown_part, best_first=True
+    )
 
 
-def _fitting(connection: Connection, deck: Deck, query: SearchQuery) -> Sequence[Judged]:
-    """Whatever no condition rules out, in the order asked for; the best first they are already."""
-    around = read_around(connection, query.model_copy(update={"profile": None}), now=deck.now)
-    found, around = find_fitting(connection, _possible(deck.ranked.flats, query), query, around)
-    fitting = found if query.unknown != "no" else [one for one in found if not one.unknown]
-    return fitting if query.sort == "score" else ordered(fitting, query, around)
-
-
-def _possible(flats: Sequence[Flat], query: SearchQuery) -> Iterable[Flat]:
-    """Without those that plainly cannot fit, so that the conditions themselves are asked of fewer."""
-    if not query.gone:
-        flats = [flat for flat in flats if flat.offered]
-    if (most := query.price_max) is not None:
-        flats = [flat for flat in flats if flat.price_eur is None or flat.price_eur <= most]
-    for name in ("deal", "property_type", "neighbourhood"):
-        if wanted := getattr(query, name):
-            fitting = {None, wanted} if isinstance(wanted, str) else {None, *wanted}
-            flats = [flat for flat in flats if getattr(flat, name) in fitting]
-    return flats
-
-
-def _is_sure(deck: Deck, one: Judged, asked: Asked) -> bool:
-    score = deck.scores.get(one.flat.property_id)
-    passes = score is not None and score.verdict == State.PASS
-    return not one.unknown and (not asked.passing or passes)
+def _find_page(deck: Deck, asked: Asked) -> Found:
+    """How many there are, and those on the pages that are asked for; where only that is asked, none."""
+    visit = deck.visit
+    if visit.asked("count"):
+        return find(deck, asked, lambda _: slice(0), lambda _: slice(0))
+    return find(
+        deck,
+        asked,
+        lambda total: pages_of(visit, total).part(),
+        lambda total: pages_of(visit, total, APART).part(),
+    )
 
 
 def _sorted_by(asked: Asked, flat: Flat, now: float) -> Note | None:
@@ -278,18 +255,18 @@ def _row(card: Card) -> dict[str, object]:
     return {name: shown.cell(value) for name, value in row.items()}
 
 
-def _data(deck: Deck, asked: Asked, result: Result, wrong: str | None) -> dict[str, object]:
+def _data(deck: Deck, asked: Asked, found: Found, wrong: str | None) -> dict[str, object]:
     if wrong is not None:
         return {"error": wrong}
     if deck.visit.asked("count"):
-        text = say("search.found", found=shown.count_line(len(result.passed)))
-        return {"count": len(result.passed), "unknown": len(result.unknown), "text": text}
-    flats, pages = page_of(deck.visit, result.passed)
+        text = say("search.found", found=shown.count_line(found.total))
+        return {"count": found.total, "unknown": found.unknown_total, "text": text}
+    pages = pages_of(deck.visit, found.total)
     return {
-        "count": len(result.passed),
-        "unknown": len(result.unknown),
+        "count": found.total,
+        "unknown": found.unknown_total,
         "page": pages.number,
         "pages": pages.count,
         "query": asked.params,
-        "flats": [card.as_json() for card in deck.cards(flats)],
+        "flats": [card.as_json() for card in deck.cards([one.flat for one in found.passed])],
     }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select
 
 from sale_sofia.advice.since import NEWS_KINDS, News, news_since
 from sale_sofia.app import formatting as shown
@@ -17,7 +17,7 @@ from sale_sofia.buyer.viewings import Viewing, all_viewings
 from sale_sofia.buyer.visitors import Visit as Look
 from sale_sofia.buyer.visitors import all_put_off, put_off, seen_all
 from sale_sofia.buyer.visitors import visit as note_visit
-from sale_sofia.flats.flat import Flat
+from sale_sofia.history.tables import listings
 from sale_sofia.listings.dates import SOFIA
 from sale_sofia.telemetry.settings import DATA_LATE_SECONDS
 
@@ -26,19 +26,24 @@ def page(visit: Visit) -> Page:
     """The page."""
     deck = open_deck(visit)
     title = say("page.today")
-    if not deck.snapshot.flats:
+    if deck.empty:
         return Page("today.html", title, {"nothing": True}, lambda: {"queue": [], "news": []})
     look, news, later = _read(deck, _who(visit))
-    wanted = [one for one in news if deck.status(one.flat) not in UNWANTED]
-    good = sorted((one for one in wanted if not deck.fails(one.flat)), key=lambda one: deck.order(one.flat))
-    notes = {one.flat.property_id: _note(one, visit.now) for one in good}
-    queue = _queue(deck, good, later, look)
+    wanted = [one for one in news if deck.status(one.property_id) not in UNWANTED]
+    again = _again(deck, later, look)
+    ranks = deck.ranks([*(one.property_id for one in wanted), *again])
+    good = [one for one in wanted if not ranks[one.property_id].fails]
+    good.sort(key=lambda one: ranks[one.property_id])
+    ask = [one.property_id for one in good if one.kind != "gone" and one.property_id not in later]
+    queue = sorted(
+        {number for number in (*ask, *again) if deck.status(number) == "new"}, key=ranks.__getitem__
+    )
     kind = visit.asked("kind")
     chosen = kind if kind in NEWS_KINDS else NEWS_KINDS[0]
-    flats, pages = page_of(visit, [one.flat for one in good if one.kind == chosen])
-    later_note = Note(say("today.note.later"))
+    shown_news, pages = page_of(visit, [one for one in good if one.kind == chosen])
+    notes = {one.property_id: _note(one, visit.now) for one in shown_news}
     first = deck.cards(
-        queue[:1], {flat.property_id: notes.get(flat.property_id, later_note) for flat in queue[:1]}
+        deck.flats(queue[:1]), {queue[0]: _first_note(queue[0], good, visit.now)} if queue else {}
     )
     fresh, late = _freshness(deck)
     values = {
@@ -52,7 +57,7 @@ def page(visit: Visit) -> Page:
         "done": say("today.decided") if good else say("today.nothing", profile=visit.profile_name),
         "kinds": [(kind, sum(one.kind == kind for one in good)) for kind in NEWS_KINDS],
         "chosen": chosen,
-        "cards": deck.cards(flats, notes),
+        "cards": deck.cards(deck.flats([one.property_id for one in shown_news]), notes),
         "pages": pages,
         "failing": len(wanted) - len(good),
     }
@@ -83,19 +88,19 @@ def _read(deck: Deck, who: str) -> tuple[Look, list[News], Mapping[int, float]]:
 
     def read(connection: Connection) -> tuple[list[News], Mapping[int, float]]:
         since = look.since - (0.0 if look.seen_through else VISIT_OVERLAP_SECONDS)
-        news = news_since(connection, deck.snapshot.flats, deck.snapshot.whose, since)
-        return news, all_put_off(connection, who)
+        return news_since(connection, since), all_put_off(connection, who)
 
     return look, *database.run_read(read)
 
 
-def _queue(deck: Deck, good: Sequence[News], later: Mapping[int, float], look: Look) -> list[Flat]:
-    """To be decided now, the best first: what is new, and what was put off at an earlier visit."""
-    flats = deck.snapshot.flats
-    again = [flats[number] for number, at in later.items() if at < look.began_at and number in flats]
-    ask = [one.flat for one in good if one.kind != "gone" and one.flat.property_id not in later]
-    undecided = [flat for flat in (*ask, *again) if deck.status(flat) == "new"]
-    return list({flat.property_id: flat for flat in sorted(undecided, key=deck.order)}.values())
+def _again(deck: Deck, later: Mapping[int, float], look: Look) -> list[int]:
+    """What was put off at an earlier visit."""
+    return [flat.property_id for flat in deck.flats([one for one, at in later.items() if at < look.began_at])]
+
+
+def _first_note(number: int, good: Sequence[News], now: float) -> Note:
+    told = next((one for one in good if one.property_id == number), None)
+    return _note(told, now) if told else Note(say("today.note.later"))
 
 
 def _since(look: Look, now: float) -> str:
@@ -106,7 +111,9 @@ def _since(look: Look, now: float) -> str:
 
 def _freshness(deck: Deck) -> tuple[str, list[str]]:
     """How old each portal's newest data is, in words; and the portals that are late."""
-    last = deck.snapshot.last_seen
+    newest = select(listings.c.site, func.max(listings.c.last_seen_at)).group_by(listings.c.site)
+    rows = deck.visit.database.run_read(lambda connection: connection.execute(newest).all())
+    last = {row[0]: row[1] for row in sorted(rows)}
     told = ", ".join(f"{site} {shown.ago(at, deck.now)}" for site, at in last.items())
     return told, [site for site, at in last.items() if deck.now - at > DATA_LATE_SECONDS]
 
@@ -129,7 +136,8 @@ def _note(news: News, now: float) -> Note:
     return Note(say(f"today.note.{news.kind}", **values), {"cut": "good", "rise": "bad"}.get(news.kind, ""))
 
 
-def _data(deck: Deck, queue: Sequence[Flat], good: Sequence[News]) -> dict[str, object]:
-    cards = {card.id: card.as_json() for card in deck.cards([*queue, *(one.flat for one in good)])}
-    news = [{"kind": one.kind, "at": one.at, "flat": cards[one.flat.property_id]} for one in good]
-    return {"queue": [cards[flat.property_id] for flat in queue], "news": news}
+def _data(deck: Deck, queue: Sequence[int], good: Sequence[News]) -> dict[str, object]:
+    flats = deck.flats(list(dict.fromkeys([*queue, *(one.property_id for one in good)])))
+    cards = {card.id: card.as_json() for card in deck.cards(flats)}
+    news = [{"kind": one.kind, "at": one.at, "flat": cards[one.property_id]} for one in good]
+    return {"queue": [cards[number] for number in queue], "news": news}

@@ -1,0 +1,239 @@
+"""The merged flats as a table: whoever searches or shows flats reads rows, and nobody holds all of them.
+
+The table follows the numbers of changes (`history/revisions.py`): what was touched since is merged anew. Each
+transaction merges what it reads in it, so a row is never older than the one before it; the last one says that
+all of it is done. One that is killed has done a part, and the next does it again with the rest.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import fields
+from functools import cache, partial
+from hashlib import blake2b
+from importlib.metadata import version as version_of
+from typing import Any, Final, NamedTuple
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, Row, delete, func, select, text
+
+from sale_sofia.advice.settings import PHOTOS_REMEMBERED
+from sale_sofia.flats.flat import Advert, Flat
+from sale_sofia.flats.prices import find_cheaper, price_band
+from sale_sofia.flats.rows import ADVERT_NAMES, Group, current_properties, no_collecting, read_groups
+from sale_sofia.flats.settings import (
+    FLATS_SAVED_AT_ONCE,
+    FLATS_VERSION,
+    METRES_PER_MINUTE,
+    ROWS_AT_ONCE,
+    TRIES,
+)
+from sale_sofia.flats.store import portions
+from sale_sofia.flats.tables import flat_contents, flats, listing_sources
+from sale_sofia.geography.settings import WALK_METRES_PER_MINUTE
+from sale_sofia.history.revisions import Changes, advance, changes_since, is_at, position
+from sale_sofia.history.tables import listings
+from sale_sofia.storage.database import Database
+from sale_sofia.storage.upserts import replace_rows
+
+FOLLOWER: Final = "flats"
+NOBODY: Final = "?"
+"""Among the sellers: an advert that does not say what its seller is."""
+_CONTENT: Final = TypeAdapter(Flat)
+_SEEN, _GONE, _CLOSED = (ADVERT_NAMES.index(name) for name in ("last_seen_at", "gone_at", "closed_at"))
+Progress = Callable[[int, int], None]
+"""Is told how many flats are done, of how many."""
+
+
+class FlatsBusy(ValueError):
+    """Others merged all the time; the last of them has done it."""
+
+
+class _Work(NamedTuple):
+    changes: Changes
+    property_ids: Sequence[int]
+
+
+def refresh_flats(database: Database, progress: Progress = lambda _done, _all: None) -> int:
+    """Bring the table up to date; how many flats are not what they were. May be called by many at once.
+
+    Where nothing was touched, two rows are read.
+
+    Raises:
+        FlatsBusy: others were always first.
+    """
+    for _ in range(TRIES):
+        work = database.run_read(_find_work)
+        if work.changes.upto == work.changes.since and not work.property_ids:
+            return 0
+        with no_collecting():
+            changed = _follow(database, work, progress)
+        if changed is not None:
+            return changed
+    raise FlatsBusy("others were merging flats all the time; try again when they have ended")
+
+
+def _find_work(connection: Connection) -> _Work:
+    changes = changes_since(connection, position(connection, FOLLOWER, _version()))
+    if changes.since:
+        return _Work(changes, sorted(current_properties(connection, changes.listing_ids)))
+    every = select(func.coalesce(listing_sources.c.property_id, listings.c.id)).outerjoin(
+        listing_sources, listing_sources.c.listing_id == listings.c.id
+    )
+    known = connection.scalars(select(flats.c.property_id))
+    return _Work(changes, sorted({*connection.scalars(every), *known}))
+
+
+def _follow(database: Database, work: _Work, progress: Progress) -> int | None:
+    """How many flats changed; None if another was first."""
+    changed, total = 0, len(work.property_ids)
+    for begin in range(0, max(total, 1), FLATS_SAVED_AT_ONCE):
+        end = min(begin + FLATS_SAVED_AT_ONCE, total)
+        save = partial(_save, changes=work.changes, some=work.property_ids[begin:end], last=end == total)
+        done = database.run_write(save)
+        if done is None:
+            return None
+        changed += done
+        progress(end, total)
+    return changed
+
+
+def _save(connection: Connection, changes: Changes, some: Sequence[int], *, last: bool) -> int | None:
+    if connection.dialect.name == "postgresql":  # SQLite has one writer; here the second waits
+        connection.execute(text("LOCK TABLE flats IN SHARE ROW EXCLUSIVE MODE"))
+    if not is_at(connection, FOLLOWER, _version(), changes.since):
+        return None
+    if last and not advance(connection, FOLLOWER, _version(), changes):
+        return None
+    known = {
+        row[0]: row[1]
+        for ids in portions(some)
+        for row in connection.execute(
+            select(flats.c.property_id, flats.c.digest).where(flats.c.property_id.in_(ids))
+        )
+    }
+    there, rows, contents = set(), [], []
+    for group in read_groups(connection, some, photos=True):
+        there.add(group.property_id)
+        if (digest := _digest(group)) != known.get(group.property_id):
+            flat = group.merged(PHOTOS_REMEMBERED)
+            rows.append((flat.property_id, digest, changes.upto, *searched(flat)))
+            stored = _CONTENT.dump_json(flat, exclude_defaults=True).decode()
+            contents.append((flat.property_id, stored))
+    replace_rows(connection, flats, rows)
+    replace_rows(connection, flat_contents, contents)
+    gone = sorted(known.keys() - there)
+    for table in (flats, flat_contents):
+        for ids in portions(gone):
+            connection.execute(delete(table).where(table.c.property_id.in_(ids)))
+    return len(rows) + len(gone)
+
+
+@cache
+def _version() -> str:
+    """Names everything but the adverts that a row depends on; each release merges all flats anew."""
+    names = ([field.name for field in fields(Flat)], [field.name for field in fields(Advert)], ADVERT_NAMES)
+    by = (FLATS_VERSION, version_of("sale-sofia"), names, flats.c.keys())
+    return blake2b(repr(by).encode(), digest_size=16).hexdigest()
+
+
+def _digest(group: Group) -> str:
+    """Of all that the flat is made of. To be seen once more in the same year, while offered, is no change."""
+    adverts = sorted(map(_without_sight, (row["stored"] for row in group.rows)))
+    outliers = [group.beside.outliers.get(row[0]) for row in adverts]
+    told = repr((adverts, outliers, group.beside.corrected))
+    return blake2b(told.encode(), digest_size=16).hexdigest()
+
+
+def _without_sight(row: Row[Any]) -> tuple[Any, ...]:
+    told = tuple(row)
+    if told[_GONE] is not None or told[_CLOSED] is not None:
+        return told
+    return (*told[:_SEEN], time.gmtime(told[_SEEN]).tm_year, *told[_SEEN + 1 :])
+
+
+# What of a flat is searched and sorted by.
+
+
+def searched(flat: Flat) -> Iterator[Any]:
+    """The columns of `flats` but the first three, in their order."""
+    cheaper = find_cheaper(flat)
+    found = {
+        **{name: getattr(flat, name) for name in _ALIKE},
+        **dict(zip(("price_least", "price_most"), price_band(flat) or (None, None), strict=True)),
+        **_walk(flat),
+        "eur_sqm": flat.price_per_sqm_eur,
+        "heating": barred(flat.heating),
+        "orientation": barred(flat.orientation),
+        "act": flat.act,
+        "balcony": True if flat.balconies else flat.has_balcony,
+        "parking": set(flat.parking) != {"street"} if flat.parking else None,
+        "since_at": flat.since.at,
+        "gone_at": None if flat.offered else flat.last_seen_at,
+        "without_vat": "price_without_vat" in flat.traps,
+        "saving_eur": cheaper.saving_eur if cheaper else None,
+        "sites": barred(sorted({advert.site for advert in flat.counting})),
+        "sellers": barred(sorted({advert.seller_kind or NOBODY for advert in flat.counting})),
+        "flags": barred(sorted(flat.flags)),
+        "contradicted": bool(flat.contradictions),
+    }
+    return (found[name] for name in _SEARCHED)
+
+
+def _walk(flat: Flat) -> dict[str, float | None]:
+    """To the metro in minutes and in metres; told ones count as told."""
+    walk = flat.metro_walk
+    if walk is None:
+        return dict.fromkeys(("metro_least", "metro_most", "metro_metres_least", "metro_metres_most"))
+    metres = [walk.least * WALK_METRES_PER_MINUTE, walk.most * WALK_METRES_PER_MINUTE]
+    if walk.source == "advert":
+        told = flat.metro_distance_m
+        metres = [walk.most * METRES_PER_MINUTE if told is None else told] * 2
+    return {
+        "metro_least": walk.least,
+        "metro_most": walk.most,
+        "metro_metres_least": metres[0],
+        "metro_metres_most": metres[1],
+    }
+
+
+def barred(values: Iterable[str]) -> str:
+    """Several values as one text in which each can be looked for."""
+    return "".join(f"|{value}" for value in values) + "|"
+
+
+_SEARCHED: Final = flats.c.keys()[3:]
+_ALIKE: Final = frozenset(_SEARCHED) & {field.name for field in fields(Flat)}
+
+
+# Flats out of the table.
+
+
+def flat_changes(connection: Connection, since: int) -> Changes:
+    """What was touched after this number, as far as the table has it: for who follows and reads the table."""
+    changes = changes_since(connection, since)
+    return changes._replace(upto=max(since, position(connection, FOLLOWER, _version())))
+
+
+def load_flats(connection: Connection, property_ids: Collection[int] | None = None) -> Iterator[Flat]:
+    """Every flat, or these, as the table has them, with one photo; when each was last seen is as of now."""
+    chosen = select(flat_contents.c.content)
+    if property_ids is None:
+        stream = chosen.order_by(flat_contents.c.property_id).execution_options(yield_per=ROWS_AT_ONCE)
+        for some in connection.scalars(stream).partitions():
+            yield from _decoded(connection, some)
+        return
+    for ids in portions(sorted(property_ids)):
+        found = connection.scalars(chosen.where(flat_contents.c.property_id.in_(ids)))
+        yield from _decoded(connection, found.all())
+
+
+def _decoded(connection: Connection, contents: Sequence[str]) -> list[Flat]:
+    found = [_CONTENT.validate_json(content) for content in contents]
+    adverts = {advert.listing_id: advert for flat in found for advert in flat.adverts}
+    seen = select(listings.c.id, listings.c.last_seen_at)
+    for ids in portions(sorted(adverts)):
+        for listing_id, last_seen_at in connection.execute(seen.where(listings.c.id.in_(ids))):
+            adverts[listing_id].last_seen_at = last_seen_at
+    for flat in found:
+        flat.last_seen_at = max(advert.last_seen_at for advert in flat.adverts)
+    return found
