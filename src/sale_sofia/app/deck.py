@@ -17,7 +17,7 @@ from sale_sofia.app.facts import metro_words
 from sale_sofia.app.settings import CARDS_PER_PAGE
 from sale_sofia.app.visit import Visit
 from sale_sofia.app.words import counted, named, say
-from sale_sofia.buyer.evaluations import statuses
+from sale_sofia.buyer.opinions import Opinion, opinions_on, statuses_for
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.projection import load_flats
 from sale_sofia.flats.rows import PriceStep, previous_price, price_steps
@@ -48,6 +48,8 @@ class Card:
     now: float
     note: Note | None = None
     ticked: bool = False
+    opinions: Sequence[Opinion] = ()
+    """What the people of the household think of it."""
 
     @property
     def id(self) -> int:
@@ -157,6 +159,9 @@ class Card:
             "days_on_market": flat.days_on_market(self.now),
             "offered": flat.offered,
             "status": self.status,
+            "opinions": [
+                {"person": one.person, "opinion": one.opinion, "reason": one.reason} for one in self.opinions
+            ],
             "score": score.value if score else None,
             "known": score.known if score else None,
             "verdict": score.verdict.value if score else None,
@@ -241,6 +246,10 @@ class Deck:
         """The cards of these flats."""
         steps, scores = read_steps(self.visit, flats), self.scores(flats)
         ticked = set(self.visit.ticked)
+        ids = [flat.property_id for flat in flats]
+        said: Mapping[int, Sequence[Opinion]] = {}
+        if self.visit.person and ids:
+            said = self.visit.database.run_read(lambda connection: opinions_on(connection, ids))
         return [
             Card(
                 flat,
@@ -250,6 +259,7 @@ class Deck:
                 self.now,
                 (notes or {}).get(flat.property_id),
                 flat.property_id in ticked,
+                said.get(flat.property_id, ()),
             )
             for flat in flats
         ]
@@ -260,7 +270,9 @@ def open_deck(visit: Visit) -> Deck:
     visit.site.refresh(visit.profiles)
 
     def read(connection: Connection) -> tuple[Mapping[int, str], bool]:
-        return statuses(connection), connection.scalar(select(flat_rows.c.property_id).limit(1)) is None
+        return statuses_for(connection, visit.person), connection.scalar(
+            select(flat_rows.c.property_id).limit(1)
+        ) is None
 
     return Deck(visit, visit.profile, *visit.database.run_read(read))
 

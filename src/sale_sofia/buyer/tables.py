@@ -103,6 +103,20 @@ people = Table(
     UniqueConstraint("name"),
 )
 
+# What each person thinks of a flat; of several words the last one counts. `property_id` is the id of then.
+opinions = Table(
+    "opinions",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=True),
+    Column("property_id", ForeignKey("listings.id"), nullable=False),
+    Column("person_id", ForeignKey("people.id"), nullable=False),
+    # None takes back what was said.
+    Column("opinion", String(10)),
+    Column("reason", Text),
+    Column("said_at", Float, nullable=False),
+    Index(None, "property_id"),
+)
+
 # What lets a person in: a link, once, or a browser's session. Of either only a digest is here.
 sign_ins = Table(
     "sign_ins",

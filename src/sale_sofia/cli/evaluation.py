@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 from sale_sofia.buyer import evaluations, people, viewings
 from sale_sofia.buyer.calendar import viewing_events, write_calendar
 from sale_sofia.buyer.evaluations import DECISIONS, STATUSES, By, Evaluation
+from sale_sofia.buyer.opinions import welcome
 from sale_sofia.buyer.people import ROLES, Person
 from sale_sofia.buyer.settings import SIGN_IN_PATH, VIEWING_MINUTES
 from sale_sofia.buyer.viewings import ALLOWED, Viewing, viewing_moment, viewings_of
@@ -373,7 +374,7 @@ def add_person(
     now = time.time()
 
     def work(connection: Connection) -> tuple[Person, str]:
-        made = people.add_person(connection, name, language, role, now=now)
+        made = welcome(connection, name, language, role, now=now)
         return made, people.new_link(connection, made, now=now)
 
     person, token = _write(work)

@@ -89,6 +89,22 @@ def test_each_writes_under_their_own_name(first: Browser, tmp_path: Path) -> Non
     db.dispose()
 
 
+def test_the_card_shows_both_opinions_and_each_sees_their_own_list(first: Browser) -> None:
+    first.fill("/people/add", name="Ана", language="en")
+    first.fill("/people/add", name="Борис", language="en", role="buyer")
+    with another(first) as boris:
+        use(boris, link_for(first, "Борис"))
+        first.fill("/flat/1/status", status="shortlist")
+        boris.fill("/flat/1/status", status="rejected", reason="noise")
+        assert "Ана ★ · Борис ✗ noise" in first.text("/flat/1")
+        shown = [len(one.data("/search.json?unknown=ok&profile=default")["flats"]) for one in (first, boris)]
+        assert shown == [1, 0], "who rejected it is not shown it again"
+        (card,) = first.data("/search.json?unknown=ok")["flats"]
+        assert [one["opinion"] for one in card["opinions"]] == ["liked", "rejected"]
+        boris.fill("/flat/1/status", status="new")
+        assert "Борис" not in first.text("/flat/1")
+
+
 def test_a_buyer_lets_nobody_in_as_another(first: Browser) -> None:
     first.fill("/people/add", name="Ана", language="en")
     for name in ("Борис", "Вера"):

@@ -15,7 +15,8 @@ from sale_sofia.advice.scoring.judging import State
 from sale_sofia.advice.scoring.settings import ACTS
 from sale_sofia.advice.search.query import SearchQuery
 from sale_sofia.advice.tables import scored_flats, scores
-from sale_sofia.buyer.evaluations import statuses
+from sale_sofia.buyer.opinions import statuses_for
+from sale_sofia.buyer.people import Person
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.prices import price_band
 from sale_sofia.flats.rows import adverts_of, price_steps
@@ -53,10 +54,12 @@ class Around:
     """By advert: its words, as `match_key` makes them comparable."""
 
 
-def read_around(connection: Connection, query: SearchQuery, *, now: float) -> Around:
+def read_around(
+    connection: Connection, query: SearchQuery, *, now: float, person: Person | None = None
+) -> Around:
     """Everything that a query asks but words and scores, which are many: see `with_words`, `scores_of`."""
     cuts = None if query.cut_days is None else _cuts(connection, now - query.cut_days * SECONDS_PER_DAY)
-    return Around(now, statuses(connection), cuts)
+    return Around(now, statuses_for(connection, person), cuts)
 
 
 def with_words(connection: Connection, around: Around, flats: Iterable[Flat]) -> Around:

@@ -21,6 +21,7 @@ from sale_sofia.advice.search.conditions import (
 from sale_sofia.advice.search.index import ALWAYS_KNOWN, indexed, is_unknown, is_unwanted
 from sale_sofia.advice.search.query import SORTED_FLATS, SearchQuery, WrongSearch
 from sale_sofia.advice.tables import scored_flats, scores
+from sale_sofia.buyer.people import Person
 from sale_sofia.buyer.searches import read_search
 from sale_sofia.flats.flat import Flat
 from sale_sofia.flats.projection import load_flats, refresh_flats
@@ -60,7 +61,7 @@ class Found:
     """With the scores of these flats; None where nothing is scored for the profile."""
 
 
-def search(
+def search(  # noqa: PLR0913 - each is a matter of its own
     database: Database,
     query: SearchQuery,
     *,
@@ -68,20 +69,29 @@ def search(
     part: Part = everything,
     unknown_part: Part = everything,
     best_first: bool = False,
+    person: Person | None = None,
 ) -> Found:
     """Every flat that fulfils a query at this moment; or how many there are, and a part of them.
 
     By score, the most points come first; `best_first`: what passes before what may, and that before the rest.
     """
     refresh_flats(database)
-    work = partial(_search, query=query, now=now, parts=(part, unknown_part), best_first=best_first)
-    return database.run_read(work)
+
+    def read(connection: Connection) -> Found:
+        around = read_around(connection, query, now=now, person=person)
+        return _search(connection, query, around, (part, unknown_part), best_first=best_first)
+
+    return database.run_read(read)
 
 
 def _search(
-    connection: Connection, query: SearchQuery, now: float, parts: tuple[Part, Part], *, best_first: bool
+    connection: Connection,
+    query: SearchQuery,
+    around: Around,
+    parts: tuple[Part, Part],
+    *,
+    best_first: bool,
 ) -> Found:
-    around = read_around(connection, query, now=now)
     lists = FittingRows(query, around, best_first=best_first).lists(connection)
     hits = [one.read(part(one.total)) if one.total else () for one, part in zip(lists, parts, strict=True)]
     shown = [hit.property_id for some in hits for hit in some]
@@ -93,13 +103,18 @@ def _search(
 
 
 def search_rows(
-    database: Database, query: SearchQuery, columns: Sequence[ColumnElement[Any]], *, now: float
+    database: Database,
+    query: SearchQuery,
+    columns: Sequence[ColumnElement[Any]],
+    *,
+    now: float,
+    person: Person | None = None,
 ) -> Sequence[Row[Any]]:
     """These columns, of `flats` or of the profile's `scores`, of all flats that a search finds, or may."""
     refresh_flats(database)
 
     def read(connection: Connection) -> Sequence[Row[Any]]:
-        rows = FittingRows(query, read_around(connection, query, now=now))
+        rows = FittingRows(query, read_around(connection, query, now=now, person=person))
         chosen = rows.select(flats.c.property_id, *columns, scored=True).order_by(flats.c.property_id)
         if rows.left:
             there = {hit.property_id for some in rows.lists(connection) for hit in some.read(slice(None))}

@@ -1,7 +1,7 @@
 """One flat: what it is, what it costs, whether it fits, and what the buyer decides, notes and plans."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -45,6 +45,7 @@ from sale_sofia.buyer.evaluations import (
     mark,
     notes_of,
 )
+from sale_sofia.buyer.opinions import say_status, statuses_for
 from sale_sofia.buyer.viewings import (
     STATES,
     UnknownViewing,
@@ -156,7 +157,7 @@ def page(visit: Visit) -> Page:
         "correctable": CORRECTABLE,
         "texts": list(_texts(data)),
         "sources": list(_sources(data)),
-        "evaluation": data.evaluation,
+        "evaluation": replace(data.evaluation, status=card.status),
         "statuses": STATUSES,
         "notes": list(reversed(data.notes)),
         "viewings": data.viewings,
@@ -186,8 +187,8 @@ def status(visit: Visit) -> Done:
     wanted, number = visit.form.get("status", ""), _number(visit)
 
     def write(connection: Connection) -> str:
-        before = evaluation_of(connection, number).status
-        mark(connection, number, wanted, visit.by, visit.form.get("reason", "").strip() or None)
+        before = _own_status(connection, visit, number)
+        _mark(connection, visit, wanted, visit.form.get("reason", "").strip() or None)
         take_up(connection, f"{visit.visitor}:{visit.profile_name}", number)
         return before
 
@@ -201,6 +202,19 @@ def status(visit: Visit) -> Done:
     )
 
 
+def _mark(connection: Connection, visit: Visit, status: str, reason: str | None) -> None:
+    """By who is signed in, as their own opinion; else as the one buyer's."""
+    if visit.person:
+        say_status(connection, _number(visit), status, visit.person, reason, now=visit.now)
+    else:
+        mark(connection, _number(visit), status, visit.by, reason)
+
+
+def _own_status(connection: Connection, visit: Visit, number: int) -> str:
+    found = current_property(connection, number)
+    return statuses_for(connection, visit.person).get(found, "new")
+
+
 def decide(visit: Visit) -> Done:
     """Status, reason and renovation: only what is other than it was shown is written."""
     form, number, by = visit.form, _number(visit), visit.by
@@ -208,7 +222,7 @@ def decide(visit: Visit) -> Done:
     def write(connection: Connection) -> None:
         reason = form.get("reason", "").strip()
         if form.get("status", "") != form.get("was_status", ""):
-            mark(connection, number, form.get("status", ""), by, reason or None)
+            _mark(connection, visit, form.get("status", ""), reason or None)
         elif reason != form.get("was_reason", ""):
             evaluate(connection, number, "reason", reason or None, by)
         renovation = form.get("renovation", "").strip()

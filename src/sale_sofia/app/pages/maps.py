@@ -106,7 +106,12 @@ class Spot(NamedTuple):
 def _find(deck: Deck, asked: Asked) -> list[Spot]:
     of = flat_rows.c
     columns = (of.neighbourhood, of.price_eur, of.eur_sqm, of.city, of.lat, of.lon, scores.c.verdict)
-    return [Spot._make(row) for row in search_rows(deck.visit.database, asked.whole, columns, now=deck.now)]
+    return [
+        Spot._make(row)
+        for row in search_rows(
+            deck.visit.database, asked.whole, columns, now=deck.now, person=deck.visit.person
+        )
+    ]
 
 
 def _data(visit: Visit, asked: Asked, flats: Sequence[Spot]) -> Values:

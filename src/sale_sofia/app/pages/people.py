@@ -13,11 +13,11 @@ from sale_sofia.app.entrance import SESSION, admitted
 from sale_sofia.app.visit import Values, Visit
 from sale_sofia.app.words import say, told
 from sale_sofia.buyer.evaluations import WrongEvaluation
+from sale_sofia.buyer.opinions import welcome
 from sale_sofia.buyer.people import (
     ROLES,
     Person,
     SignIn,
-    add_person,
     all_people,
     digest_of,
     enter_by_link,
@@ -103,7 +103,7 @@ def add(visit: Visit) -> Done | Response:
             raise NotAllowed(say("people.not_yours"))
         first = not all_people(connection)
         role = None if first else form.get("role") or None
-        person = add_person(connection, form.get("name", ""), form.get("language", ""), role, now=visit.now)
+        person = welcome(connection, form.get("name", ""), form.get("language", ""), role, now=visit.now)
         if not first:
             return None
         token = new_link(connection, person, now=visit.now)

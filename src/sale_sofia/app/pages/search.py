@@ -194,7 +194,13 @@ def _plain(visit: Visit) -> Asked:
 def find(deck: Deck, asked: Asked, part: Part = everything, unknown_part: Part = everything) -> Found:
     """Every flat that fulfils the search, or a part of them."""
     return search(
-        deck.visit.database, asked.whole, now=deck.now, part=part, unknown_part=unknown_part, best_first=True
+        deck.visit.database,
+        asked.whole,
+        now=deck.now,
+        part=part,
+        unknown_part=unknown_part,
+        best_first=True,
+        person=deck.visit.person,
     )
 
 

@@ -1,4 +1,4 @@
-"""The people of a household, and what lets each of them in."""
+"""The people of a household, what lets each of them in, and what each thinks."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,7 +12,7 @@ _ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """Make both tables; nothing that is there changes."""
+    """Make the tables; nothing that is there changes."""
     op.create_table(
         "people",
         sa.Column("id", _ID, autoincrement=True, nullable=False),
@@ -38,3 +38,16 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["person_id"], ["people.id"], name="fk_sign_ins_person_id"),
     )
     op.create_index("ix_sign_ins_person_id", "sign_ins", ["person_id"])
+    op.create_table(
+        "opinions",
+        sa.Column("id", _ID, autoincrement=True, nullable=False),
+        sa.Column("property_id", _ID, nullable=False),
+        sa.Column("person_id", _ID, nullable=False),
+        sa.Column("opinion", sa.String(10)),
+        sa.Column("reason", sa.Text),
+        sa.Column("said_at", sa.Float, nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_opinions"),
+        sa.ForeignKeyConstraint(["property_id"], ["listings.id"], name="fk_opinions_property_id"),
+        sa.ForeignKeyConstraint(["person_id"], ["people.id"], name="fk_opinions_person_id"),
+    )
+    op.create_index("ix_opinions_property_id", "opinions", ["property_id"])
