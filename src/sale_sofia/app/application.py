@@ -51,6 +51,7 @@ NAVIGATION: Final = (
     "search",
     "map",
     "compare",
+    "mine",
     "market",
     "cross_site",
     "criteria",

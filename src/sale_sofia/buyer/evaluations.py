@@ -23,11 +23,13 @@ from sale_sofia.settings.words import Said
 
 # What may be written of a property: the fields, their values, and what a text may hold.
 
-Status = Literal["new", "contacted", "viewing", "shortlist", "offer", "rejected", "hidden"]
+Status = Literal["new", "contacted", "viewing", "shortlist", "offer", "ours", "rejected", "hidden"]
 Decision = Literal["buy", "maybe", "no"]
 Value = str | float | None
 STATUSES: Final[tuple[str, ...]] = get_args(Status)
 DECISIONS: Final[tuple[str, ...]] = get_args(Decision)
+BOARD: Final = ("shortlist", "contacted", "viewing", "offer", "ours")
+"""The way of a flat that is wanted, from the first look to the key."""
 UNWANTED: Final = frozenset({"rejected", "hidden"})
 """Statuses of what the buyer does not want to see again."""
 

@@ -77,7 +77,7 @@ def test_each_field_is_written_and_every_change_kept(db: Database) -> None:
     ]
 
 
-ALLOWED_STATUSES = "new, contacted, viewing, shortlist, offer, rejected, hidden"
+ALLOWED_STATUSES = "new, contacted, viewing, shortlist, offer, ours, rejected, hidden"
 TOO_LONG = f"reason has {LONGEST_LINE + 1} characters; allowed are {LONGEST_LINE}"
 
 

@@ -1,16 +1,24 @@
 """Two people in their own browsers, over HTTP: each is let in as themselves alone, and writes by name."""
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from sqlalchemy import insert, update
 
 from app_runs import put_adverts, store
 from sale_sofia.buyer.evaluations import notes_of
+from sale_sofia.history.revisions import touch
+from sale_sofia.history.tables import listings, price_points
 from web_pages import Browser, browser, form_fields, plain
 
+ADVERT = {
+    "deal": "sale", "property_type": "apartment", "title": "Тристаен", "price_eur": 100_000.0,
+    "seller_name": "Агенция", "phones": ["+359888123456"],
+}  # fmt: skip
 LINK = re.compile(r'value="(http://[^"]+/enter/[^"]+)"')
 WORD, HOUSE = "a long password", "the house"
 
@@ -18,7 +26,7 @@ WORD, HOUSE = "a long password", "the house"
 @pytest.fixture
 def first(tmp_path: Path) -> Iterator[Browser]:
     """The browser of who sets the household up."""
-    put_adverts(tmp_path, {"deal": "sale", "property_type": "apartment", "title": "Тристаен"})
+    put_adverts(tmp_path, ADVERT)
     with browser(tmp_path) as opened:
         opened.cookies.set("sale_sofia_language", "en")
         yield opened
@@ -103,6 +111,46 @@ def test_the_card_shows_both_opinions_and_each_sees_their_own_list(first: Browse
         assert [one["opinion"] for one in card["opinions"]] == ["liked", "rejected"]
         boris.fill("/flat/1/status", status="new")
         assert "Борис" not in first.text("/flat/1")
+
+
+def test_a_flat_goes_its_way_by_taps_and_the_other_is_asked(first: Browser, tmp_path: Path) -> None:
+    assert "No flat is chosen yet." in first.text("/mine?lang=en")
+    first.fill("/people/add", name="Ана", language="en")
+    first.fill("/people/add", name="Борис", language="en", role="buyer")
+    first.fill("/flat/1/status", status="shortlist")
+    db = store(tmp_path)
+    with db.write() as connection:
+        connection.execute(update(listings).values(price_eur=90_000.0))
+        point = {
+            "listing_id": 1,
+            "price_eur": 90_000.0,
+            "kind": "price",
+            "visit_id": 1,
+            "seen_at": time.time(),
+        }
+        connection.execute(insert(price_points).values(**point))
+        touch(connection, [1])
+    db.dispose()
+    with another(first) as boris:
+        use(boris, link_for(first, "Борис"))
+        assert "Waits for your word (1) Тристаен · Ана ★" in boris.text("/mine")
+        assert "Waits for your word" not in first.text("/mine")
+        told = first.text("/mine")
+        for part in (
+            "shortlisted (1)",
+            "▼ −10,0 % since",
+            "was € 100 000",
+            "Call, and arrange a viewing · Агенция",
+        ):
+            assert part in told, (part, told)
+        assert "contacted (1) Тристаен" in first.fill("/flat/1/status", status="contacted", back="/mine")
+        first.fill("/flat/1/viewing", day="01.12.2030", hour="10:00", agent="Иван")
+        told = boris.text("/mine")
+        assert "Viewings to come 01.12.2030" in told
+        assert "viewing (1)" in told
+        assert "Иван" in told
+        assert [len(some) for some in boris.data("/mine.json")["board"].values()] == [0, 0, 1, 0, 0]
+        assert "BEGIN:VEVENT" in boris.get("/mine/viewings.ics").text
 
 
 def test_a_buyer_lets_nobody_in_as_another(first: Browser) -> None:
