@@ -27,6 +27,7 @@ from crawls import (
     stored,
     truth,
 )
+from forked_simulators import start_forked
 from hurried_services import HURRIED_PROGRAMS, forked_programs
 from integration.test_bad_input import SEARCH, portal
 from listening import free_port
@@ -40,7 +41,7 @@ from sale_sofia.operations.services.redis import RedisServer, connect
 from sale_sofia.orchestrator import Orchestrator
 from sale_sofia.settings.model import DATABASE_FILE, load_settings
 from sale_sofia.storage.database import Database
-from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 TASK = "sale_sofia.crawl.runners.tasks."
@@ -71,7 +72,7 @@ def simulated(folder: Path, properties: int, faults: str = "") -> RunningSimulat
         faults=faults,
         slow_seconds=3.0,
     )
-    return start_in_process(config)
+    return start_forked(config)
 
 
 def job_of(told: subprocess.CompletedProcess[str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from crawls import requests, run
+from forked_simulators import start_forked
 from parallel_portals import Portal, write_site_file
 from sale_sofia.operations import checks
 from sale_sofia.operations.checks import check_robots
@@ -14,7 +15,7 @@ from sale_sofia.operations.doctor import Check
 from sale_sofia.operations.services.redis import RedisServer
 from sale_sofia.settings.model import Settings, load_settings
 from sale_sofia.websites.registry import UnknownSite
-from sale_sofia_simulator.running import RunningSimulator, start_in_process
+from sale_sofia_simulator.running import RunningSimulator
 from sale_sofia_simulator.simulation import SimulatorConfig
 
 SITE = "own.test"
@@ -35,7 +36,7 @@ def simulated(folder: Path, *, status: int = 200, delay: float | None = None) ->
     config = SimulatorConfig(
         sites=("bazar.bg",), properties=1, port=0, robots_status=status, crawl_delay=delay, log=folder / "log"
     )
-    simulator = start_in_process(config)
+    simulator = start_forked(config)
     name_starts(folder, *simulator.start_urls("bazar.bg"))
     return simulator
 
