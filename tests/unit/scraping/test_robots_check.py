@@ -49,6 +49,7 @@ def asked(folder: Path) -> list[str]:
     return [row["path"] for row in requests(folder / "log")]
 
 
+@pytest.mark.slow
 def test_the_next_start_is_named_where_the_first_is_forbidden(settings: Settings, tmp_path: Path) -> None:
     with simulated(tmp_path) as simulator:
         closed, start = f"{simulator.urls['bazar.bg']}/ads/save", simulator.start_urls("bazar.bg")[0]
@@ -60,6 +61,7 @@ def test_the_next_start_is_named_where_the_first_is_forbidden(settings: Settings
     assert check.detail.endswith(f"a crawl begins at {start}, for robots.txt forbids {closed}")
 
 
+@pytest.mark.slow
 def test_what_is_allowed_and_how_often(settings: Settings, tmp_path: Path) -> None:
     with simulated(tmp_path, delay=7.5) as simulator:
         said = "2 of 2 start URLs allowed, Crawl-delay 7.5 s, one request every 7.5 s"

@@ -76,6 +76,7 @@ def _whole_size(client: Client) -> int:
     return max(sizes)
 
 
+@pytest.mark.slow
 def test_a_refused_request_says_when_to_come_back() -> None:
     config = SimulatorConfig(properties=1, port=0, sites=("imot.bg",), faults="429:1")
     with start_forked(config) as simulator:

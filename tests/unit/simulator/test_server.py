@@ -296,6 +296,7 @@ def test_the_log_is_continued_by_the_next_run(tmp_path: Path) -> None:
     assert len((tmp_path / "log.jsonl").read_text("utf-8").splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_it_does_not_outlive_a_parent_that_is_killed() -> None:
     script = (
         "import os\n"
@@ -321,6 +322,7 @@ def _alive(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
 
 
+@pytest.mark.slow
 def test_a_port_in_use_is_one_sentence(running: RunningSimulator, capfd: pytest.CaptureFixture[str]) -> None:
     port = urlsplit(running.urls["imot.bg"]).port
     assert port
